@@ -84,7 +84,6 @@ test("a process ends by itself after close, and also when it forgets to close", 
 });
 
 test.each([
-  [["--input-type=module"]],
   [["--input-type=module", "--expose-gc", "--max-old-space-size=300"]],
   [["--expose-gc", "--max-old-space-size=300"]],
 ])("it works in code that is handed to node on the command line with %j", async (options) => {

@@ -1,129 +1,33 @@
+import { readFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { VectorSpace } from "@memslot/indexing";
+import { openDatabaseStore, schemaVersion, upgradeFromSecond } from "@memslot/indexing/ledger-tables";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { applicationId, openDatabaseStore, upgradeFromSecond } from "@memslot/indexing/ledger-tables";
+import { edit, fileOf, find, near, open, pendingTexts, sha256, spaceOf, tempPath, vectorOf } from "../test/stores.ts";
 import { loadSqliteVec } from "../vectors/engines/sqlite-vec.ts";
-import { edit, fileOf, find, near, open, pendingTexts, sha256, tempPath, vectorOf } from "../test/stores.ts";
 
 const older: VectorSpace = { provider: "fake", model: "older", providerKey: "", dimensions: 8 };
 const newer: VectorSpace = { provider: "fake", model: "newer", providerKey: "query", dimensions: 5 };
+const ours = spaceOf("m");
 const texts = ["word one", "word two", "word three"];
 
-/** A file as the first schema had it, with words, chunks and the vectors of two spaces. */
-async function makeFirst(path: string): Promise<void> {
+/**
+ * Writes a file as an earlier release has left it. The first schema: vectors of two spaces. The second: a text that was
+ * refused. The third: a build that answers, one that is being made, and one that was dropped.
+ */
+async function makeOld(schema: string, path: string): Promise<void> {
   await mkdir(dirname(path));
   edit(path, (db) => {
-    db.pragma("page_size = 16384");
-    db.pragma("journal_mode = WAL");
     expect(loadSqliteVec(db, undefined).ok).toBe(true);
-    db.exec(`
-      CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-      CREATE TABLE files (id INTEGER PRIMARY KEY, path TEXT NOT NULL, source TEXT NOT NULL, hash TEXT NOT NULL,
-        mtime REAL NOT NULL, size INTEGER NOT NULL, recipe TEXT NOT NULL, UNIQUE (source, path));
-      CREATE TABLE chunks (id INTEGER PRIMARY KEY, file_id INTEGER NOT NULL, start_line INTEGER NOT NULL,
-        end_line INTEGER NOT NULL, context TEXT NOT NULL, text TEXT NOT NULL, hash TEXT NOT NULL);
-      CREATE INDEX chunks_by_file ON chunks (file_id);
-      CREATE TABLE embedding_cache (provider TEXT NOT NULL, model TEXT NOT NULL, provider_key TEXT NOT NULL,
-        dims INTEGER NOT NULL, hash TEXT NOT NULL, embedding BLOB NOT NULL, updated_at INTEGER NOT NULL,
-        PRIMARY KEY (provider, model, provider_key, dims, hash));
-      CREATE VIRTUAL TABLE chunks_fts USING fts5(terms, content='', contentless_delete=1);
-      CREATE INDEX chunks_by_hash ON chunks (hash, file_id);
-      CREATE VIRTUAL TABLE chunks_vec USING vec0(source TEXT PARTITION KEY, embedding FLOAT[8] distance_metric=cosine);
-      INSERT INTO meta VALUES ('vector_space', '["fake","older","",8]');
-    `);
-    const { path: name, source, hash, mtimeMs, size, recipe } = fileOf("a.md", texts);
-    db.prepare("INSERT INTO files VALUES (1, ?, ?, ?, ?, ?, ?)").run(name, source, hash, mtimeMs, size, recipe);
-    const chunk = db.prepare("INSERT INTO chunks VALUES (?, 1, ?, ?, '', ?, ?)");
-    const words = db.prepare("INSERT INTO chunks_fts (rowid, terms) VALUES (?, ?)");
-    const fast = db.prepare("INSERT INTO chunks_vec (rowid, source, embedding) VALUES (?, 'memory', ?)");
-    const cache = db.prepare("INSERT INTO embedding_cache VALUES (?, ?, ?, ?, ?, ?, ?)");
-    const put = (space: VectorSpace, text: string, at: number): void => {
-      const vector = Buffer.from(vectorOf(text, space.dimensions).buffer);
-      cache.run(space.provider, space.model, space.providerKey, space.dimensions, sha256(text), vector, at);
-    };
-    for (const [index, text] of texts.entries()) {
-      chunk.run(index + 1, index + 1, index + 1, text, index === 2 ? "a hash of another kind" : sha256(text));
-      words.run(index + 1, text);
-      fast.run(BigInt(index + 1), Buffer.from(vectorOf(text).buffer));
-      put(older, text, 1000 + index);
-    }
-    put(newer, "word two", 500);
-    put(newer, "gone", 3000);
-    db.pragma(`application_id = ${applicationId}`);
-    db.pragma("user_version = 1");
-  });
-}
-
-/** A file as the second schema had it, with words, chunks, the vectors of one space, and a text that was refused. */
-async function makeSecond(path: string): Promise<void> {
-  await mkdir(dirname(path));
-  edit(path, (db) => {
-    db.pragma("page_size = 32768");
-    db.pragma("journal_mode = WAL");
-    expect(loadSqliteVec(db, undefined).ok).toBe(true);
-    db.exec(`
-      CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-      CREATE TABLE files (id INTEGER PRIMARY KEY, path TEXT NOT NULL, source TEXT NOT NULL, hash TEXT NOT NULL,
-        mtime REAL NOT NULL, size INTEGER NOT NULL, recipe TEXT NOT NULL, UNIQUE (source, path));
-      CREATE TABLE chunks (id INTEGER PRIMARY KEY, file_id INTEGER NOT NULL, start_line INTEGER NOT NULL,
-        end_line INTEGER NOT NULL, context TEXT NOT NULL, text TEXT NOT NULL, hash BLOB NOT NULL);
-      CREATE INDEX chunks_by_file ON chunks (file_id);
-      CREATE INDEX chunks_by_hash ON chunks (hash, file_id);
-      CREATE TABLE spaces (id INTEGER PRIMARY KEY, provider TEXT NOT NULL, model TEXT NOT NULL,
-        provider_key TEXT NOT NULL, dims INTEGER NOT NULL, written_at INTEGER NOT NULL,
-        UNIQUE (provider, model, provider_key, dims));
-      CREATE TABLE embedding_cache (hash BLOB NOT NULL, space_id INTEGER NOT NULL, used_at INTEGER NOT NULL,
-        vector_id INTEGER NOT NULL, PRIMARY KEY (hash, space_id)) WITHOUT ROWID;
-      CREATE TABLE vectors (id INTEGER PRIMARY KEY, embedding BLOB NOT NULL);
-      CREATE TABLE quarantine (hash BLOB NOT NULL, space_id INTEGER NOT NULL, reason TEXT NOT NULL,
-        PRIMARY KEY (hash, space_id)) WITHOUT ROWID;
-      CREATE VIRTUAL TABLE chunks_fts USING fts5(terms, content='', contentless_delete=1, tokenize="ascii");
-      CREATE VIRTUAL TABLE chunks_vec USING vec0(source TEXT PARTITION KEY, embedding INT8[8] distance_metric=cosine,
-        chunk_size=128);
-      INSERT INTO spaces VALUES (1, 'fake', 'older', '', 8, 1000);
-      INSERT INTO meta VALUES ('vector_space', '1'), ('vector_angle', '0.1');
-    `);
-    const files = [
-      { ...fileOf("a.md", texts), id: 1 },
-      { ...fileOf("b.jsonl", ["word one", "gr\u00fc\u00dfe"], "sessions"), id: 7 },
-      { ...fileOf("empty.md", []), id: 9 },
-    ];
-    const chunk = db.prepare("INSERT INTO chunks VALUES (?, ?, ?, ?, '', ?, ?)");
-    const words = db.prepare("INSERT INTO chunks_fts (rowid, terms) VALUES (?, ?)");
-    let id = 0;
-    for (const { id: fileId, path: name, source, hash, mtimeMs, size, recipe, chunks } of files) {
-      db.prepare("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?)").run(
-        fileId,
-        name,
-        source,
-        hash,
-        mtimeMs,
-        size,
-        recipe,
-      );
-      for (const { startLine, endLine, text } of chunks) {
-        chunk.run(++id, fileId, startLine, endLine, text, Buffer.from(sha256(text), "hex"));
-        words.run(id, text);
-      }
-    }
-    db.prepare("INSERT INTO quarantine VALUES (?, 1, 'no')").run(Buffer.from(sha256("word three"), "hex"));
-    for (const [index, text] of ["word one", "word two", "gone"].entries()) {
-      db.prepare("INSERT INTO vectors VALUES (?, ?)").run(index + 1, Buffer.from(vectorOf(text).buffer));
-      const row = db.prepare("INSERT INTO embedding_cache VALUES (?, 1, ?, ?)");
-      row.run(Buffer.from(sha256(text), "hex"), 1000 + index, index + 1);
-    }
-    const fast = db.prepare("INSERT INTO chunks_vec (rowid, source, embedding) VALUES (?, ?, vec_int8(?))");
-    fast.run(1n, "memory", Buffer.alloc(8, 1));
-    db.pragma(`application_id = ${applicationId}`);
-    db.pragma("user_version = 2");
+    db.exec(readFileSync(new URL(`../test/${schema}-schema.sql`, import.meta.url), "utf8"));
   });
 }
 
 test("an index of the second schema is brought up to this one with its files, words, vectors and refused texts", async () => {
   const path = await tempPath();
-  await makeSecond(path);
+  await makeOld("second", path);
   const store = await open(path);
   expect(store.health()).toMatchObject({ location: path, notices: [] });
   const records = [
@@ -173,7 +77,7 @@ test("an index of the second schema is brought up to this one with its files, wo
 
 test("brought up where there is no FTS5, an index has its words again where there is", async () => {
   const path = await tempPath();
-  await makeSecond(path);
+  await makeOld("second", path);
   const without = await open(path, { disableFts: true });
   expect(without.health()).toMatchObject({ location: path, notices: [] });
   expect(await without.listFiles()).toHaveLength(3);
@@ -193,7 +97,7 @@ test("brought up where there is no FTS5, an index has its words again where ther
 
 test("an upgrade that is broken off leaves the index as it was", async () => {
   const path = await tempPath();
-  await makeSecond(path);
+  await makeOld("second", path);
   const db = new Database(path);
   try {
     db.exec("BEGIN IMMEDIATE");
@@ -211,7 +115,7 @@ test("an upgrade that is broken off leaves the index as it was", async () => {
 
 test("an index of the first schema is brought up to this one with its files, words and vectors", async () => {
   const path = await tempPath();
-  await makeFirst(path);
+  await makeOld("first", path);
   const store = await open(path);
   expect(store.health()).toMatchObject({ location: path, notices: [] });
   const { chunks: _chunks, ...facts } = fileOf("a.md", texts);
@@ -247,7 +151,7 @@ test("an index of the first schema is brought up to this one with its files, wor
 
 test("vectors keep the order in which they were used, so that the oldest still leaves first", async () => {
   const path = await tempPath();
-  await makeFirst(path);
+  await makeOld("first", path);
   const store = await open(path, { cacheMaxEntries: 4 });
   await store.putVectors(newer, [{ hash: sha256("word one"), vector: vectorOf("word one", 5) }]);
   // Two were too many, and in a space that is not in use those of chunks that are there count like any other.
@@ -259,11 +163,11 @@ test("vectors keep the order in which they were used, so that the oldest still l
 });
 
 test.each([
-  ["first", makeFirst, [2, 3]],
-  ["second", makeSecond, [3]],
-])("processes that meet a file of the %s schema bring it up once", async (_, make, vectors) => {
+  ["first", [2, 3]],
+  ["second", [3]],
+] as const)("processes that meet a file of the %s schema bring it up once", async (schema, vectors) => {
   const path = await tempPath();
-  await make(path);
+  await makeOld(schema, path);
   const stores = await Promise.all([open(path), open(path), open(path)]);
   for (const store of stores) {
     expect(store.health()).toMatchObject({ location: path, notices: [] });
@@ -274,7 +178,7 @@ test.each([
 
 test("a file that says it is of the first schema and is not is set aside and made anew", async () => {
   const path = await tempPath();
-  await makeFirst(path);
+  await makeOld("first", path);
   edit(path, (db) => db.exec("ALTER TABLE embedding_cache DROP COLUMN embedding"));
   const store = await open(path);
   expect(store.health().location).toBe(path);
@@ -282,17 +186,56 @@ test("a file that says it is of the first schema and is not is set aside and mad
   expect(await store.listFiles()).toEqual([]);
 });
 
-test.each([
-  ["first", makeFirst],
-  ["second", makeSecond],
-])("an index of the %s schema that another store has opened before has its words made anew", async (_name, make) => {
+test.each(["first", "second"])(
+  "an index of the %s schema that another store has opened before has its words made anew",
+  async (schema) => {
+    const path = await tempPath();
+    await makeOld(schema, path);
+    const other = openDatabaseStore({ path, store: "memory-other", cacheMaxEntries: 1000, busyTimeoutMs: 1000 });
+    expect(other.listFiles()).toEqual([]);
+    other.close();
+    const store = await open(path);
+    expect(store.health().notices).toEqual([expect.stringMatching(/made anew from the texts/u)]);
+    expect(await find(store, "two")).toEqual(["word two"]);
+    expect((await store.listFiles()).map(({ path: name }) => name)).toContain("a.md");
+  },
+);
+
+const versionOf = (path: string): unknown => edit(path, (db) => db.pragma("user_version", { simple: true }));
+
+test("an index of the third schema is brought up to this one with its builds, words and vectors", async () => {
   const path = await tempPath();
-  await make(path);
+  await makeOld("third", path);
+  const store = await open(path);
+  expect(store.health()).toMatchObject({ location: path, notices: [] });
+  expect(await find(store, "word")).toEqual(["old word", "refused word"]);
+  expect(await store.revision?.()).toBe("1.41");
+  expect(await pendingTexts(store, ours)).toEqual(["new word"]);
+  expect(await store.quarantined(ours, 9)).toMatchObject([{ path: "b.md", reason: "too odd" }]);
+  await store.useSpace(ours);
+  expect(await near(store, ours, "old word")).toEqual(["old word"]);
+  const build = await store.builds?.start("v4");
+  expect(await build?.listFiles()).toHaveLength(1);
+  await store.builds?.finish();
+  expect(await find(store, "word")).toEqual(["new word"]);
+  await store.touchFiles([fileOf("a.md", ["new word"])]);
+  expect((await store.upkeep?.check())?.filter(({ ok }) => !ok)).toEqual([]);
+  await store.close();
+  expect(versionOf(path)).toBe(schemaVersion);
+});
+
+test("another store may be the first to open it: all of it is still there, and none of it is seen", async () => {
+  const path = await tempPath();
+  await makeOld("third", path);
   const other = openDatabaseStore({ path, store: "memory-other", cacheMaxEntries: 1000, busyTimeoutMs: 1000 });
   expect(other.listFiles()).toEqual([]);
+  expect(other.stats().generation?.next).toBeUndefined();
+  other.replaceFiles([fileOf("z.md", ["old word"])]);
+  expect(other.pendingVectors(ours, 9)).toEqual([]);
+  while (await other.tidy());
   other.close();
   const store = await open(path);
-  expect(store.health().notices).toEqual([expect.stringMatching(/made anew from the texts/u)]);
-  expect(await find(store, "two")).toEqual(["word two"]);
-  expect((await store.listFiles()).map(({ path: name }) => name)).toContain("a.md");
+  expect(store.health().notices).toEqual([]);
+  expect(await find(store, "word")).toEqual(["old word", "refused word"]);
+  expect(await pendingTexts(store, ours)).toEqual(["new word"]);
 });

@@ -63,8 +63,8 @@ function ask(store: StoreHere, question: Float32Array, index: number): Found {
   return store.searchVector({ space: spaceOf("m", question.length), vector: question, sources, scope, limit }).rows;
 }
 
-/** All engines give the exact answer: filters, ties, copies and zeros. */
-export async function enginesAgree(dimensions: number): Promise<void> {
+/** All engines give the exact answer: filters, ties, copies and zeros. Returns how many answers were compared. */
+export async function enginesAgree(dimensions: number): Promise<number> {
   const kind = kinds[dimensions % kinds.length] ?? expect.fail();
   const count = (dimensions > 1000 ? 400 : 600) + questionsEach;
   const drawn = vectorsOf(kind, dimensions, count, randomFrom(dimensions));
@@ -82,12 +82,13 @@ export async function enginesAgree(dimensions: number): Promise<void> {
   expect(stores.map((store) => store.health().vector.engine)).toEqual([dimensions < 8 ? "exact" : "wasm", ...others]);
   expect(stores.flatMap((store) => store.health().notices)).toEqual([]);
   for (const store of stores) store.close();
+  return questionsEach;
 }
 
 const at = { question: 0, out: 65_536, bits: 131_072, thresholds: 40_000, block: 262_144 };
 
-/** Products, signs, differences and checksums of the kernel are those of plain JavaScript, to the last bit. */
-export function kernelAgrees(dimensions: number): void {
+/** Products, signs, differences and checksums of the kernel are those of plain JavaScript. Returns how many vectors were compared. */
+export function kernelAgrees(dimensions: number): number {
   const width = codeWidth(dimensions);
   const [question = expect.fail(), ...vectors] = vectorsOf(
     "clustered",
@@ -140,6 +141,7 @@ export function kernelAgrees(dimensions: number): void {
     signs.reduce((sum, byte, place) => sum + ones(byte ^ (wanted[place] ?? 0)), 0),
   );
   expect([...new Int32Array(memory.buffer, at.out, blockRows)]).toEqual(differing);
+  return rows.length;
 }
 
 /** Gives each pending chunk the vector of its text. */
@@ -156,8 +158,11 @@ export function numbered(name: string, count: number, from = 0): string[] {
   return Array.from({ length: count }, (_, index) => `${name} ${from + index}`);
 }
 
-/** Through so many edits by two processes, builds and changes of the space, the answers are the exact ones. */
-export async function editsKeepCodes(steps: number, seed: number): Promise<void> {
+/**
+ * Through so many edits by two processes, builds and changes of the space, the answers are the exact ones. Returns how
+ * many of them came by way of the codes.
+ */
+export async function editsKeepCodes(steps: number, seed: number): Promise<number> {
   const space = spaceOf("m", 16);
   const path = await tempPath();
   const random = randomFrom(seed);
@@ -188,8 +193,8 @@ export async function editsKeepCodes(steps: number, seed: number): Promise<void>
     expect([step, nearest(store, text)]).toEqual([step, nearest(exact, text)]);
     if (store.health().vector.engine === "wasm") byCodes++;
   }
-  expect(byCodes).toBeGreaterThan(steps / 4);
   for (const store of [one, two]) store.useSpace(space);
   for (const store of [one, two, exact]) store.close();
   expect(await lookAtVectors(path)).toMatch(/^\d+ vectors in \d+ blocks$/u);
+  return byCodes;
 }

@@ -14,6 +14,7 @@ import {
   open,
   tempPath,
   runChild,
+  spaceOf,
 } from "../test/stores.ts";
 
 const large = Array.from({ length: 400 }, (_, index) =>
@@ -161,4 +162,18 @@ test("other processes write while one compacts, and nothing is lost", async () =
   expect(await child.ended, child.output()).toBe(0);
   expect(await find(store, "batch11")).toHaveLength(50);
   expect(await faultsOf(store)).toEqual([]);
+});
+
+test("bytes of vectors and of pages that hold nothing are counted", async () => {
+  const path = await tempPath();
+  const store = await open(path);
+  const texts = Array.from({ length: 300 }, (_, index) => `word ${index} ${"x".repeat(1000)}`);
+  await store.replaceFiles([fileOf("a.md", texts)]);
+  for (const dimensions of [8, 5]) await embedAll(store, spaceOf("m", dimensions));
+  expect(await store.stats()).toMatchObject({ cachedVectors: 600, cachedVectorBytes: 300 * (8 + 5) * 4 });
+  const before = (await store.stats()).reusableBytes;
+  await store.removeFiles([{ path: "a.md", source: "memory" }]);
+  expect((await store.stats()).reusableBytes - before).toBeGreaterThan(250_000);
+  // The file can give them back one by one.
+  expect(edit(path, (db) => db.pragma("auto_vacuum", { simple: true }))).toBe(2);
 });

@@ -249,36 +249,6 @@ test("the bytes of the tables, theirs together, are those of the file without wh
   expect(sum).toBeGreaterThan(databaseBytes - 3 * 32_768);
 });
 
-test("a sample is of chunks that answer, each once, and a text has the vector that it was given", async () => {
-  const store = await filled(await tempPath());
-  const build = await store.builds?.start("v2");
-  await build?.replaceFiles([noteOf("next.md", ["not yet"])]);
-  const sample = await upkeepOf(store).sample(50);
-  expect(new Set(sample.map(({ id }) => id)).size).toBe(50);
-  expect(
-    sample.every(({ text, path, hash }) =>
-      notes.some(
-        (note) => note.path === path && note.chunks.some((chunk) => chunk.text === text && chunk.hash === hash),
-      ),
-    ),
-  ).toBe(true);
-  expect(await upkeepOf(store).sample(1000)).toHaveLength(120);
-  const orders = await Promise.all([1, 2, 3].map(() => upkeepOf(store).sample(3)));
-  expect(new Set(orders.map((chunks) => chunks.map(({ id }) => id).join())).size).toBeGreaterThan(1);
-  const first = sample[0];
-  const vector = await upkeepOf(store).vectorOf(space, first?.hash ?? "");
-  expect(vector).toHaveLength(8);
-  const { rows } = await store.searchVector({
-    space,
-    vector: vector ?? new Float32Array(8),
-    sources: ["memory"],
-    limit: 1,
-  });
-  expect(rows[0]?.text).toBe(first?.text);
-  expect(await upkeepOf(store).vectorOf(spaceOf("other"), first?.hash ?? "")).toBeUndefined();
-  expect(await upkeepOf(store).vectorOf(space, "0".repeat(64))).toBeUndefined();
-});
-
 test("other calls are answered between the pieces of a long one", async () => {
   const path = await tempPath();
   const store = await open(path);

@@ -1,5 +1,18 @@
+import { openDatabaseStore } from "@memslot/indexing/ledger-tables";
 import { expect, test } from "vitest";
-import { edit, embedAll, fileOf, near, open, pendingTexts, spaceOf, tempPath, vectorOf } from "../test/stores.ts";
+import {
+  edit,
+  embedAll,
+  fileOf,
+  near,
+  open,
+  spaceOf,
+  tempPath,
+  vectorOf,
+  sha256,
+  openHere,
+  words,
+} from "../test/stores.ts";
 
 const off = { enabled: false };
 const broken = { enabled: true, engine: "sqlite-vec", extensionPath: "/nowhere/vec0" } as const;
@@ -8,25 +21,6 @@ const space = spaceOf("m");
 function vectorCount(path: string): number {
   return edit(path, (db) => db.prepare<[], number>("SELECT count(*) FROM chunks_codes_1_places").pluck().get() ?? -1);
 }
-
-test("many equal vectors come in the order of their ids, whatever compares them", async () => {
-  const path = await tempPath();
-  for (const engine of ["wasm", "sqlite-vec", "exact"] as const) {
-    const vector = { enabled: true, engine };
-    const store = await open(path, { vector });
-    await store.replaceFiles([
-      fileOf(
-        "a.md",
-        Array.from({ length: 700 }, () => "the same"),
-      ),
-    ]);
-    await store.useSpace(space);
-    await embedAll(store, space);
-    const { rows } = await store.searchVector({ space, vector: vectorOf("other"), sources: ["memory"], limit: 5 });
-    expect(rows.map((row) => row.startLine)).toEqual([1, 2, 3, 4, 5]);
-    await store.close();
-  }
-});
 
 test("what compares vectors is loaded when a space is used or when it is probed, not before", async () => {
   const store = await open(await tempPath());
@@ -107,21 +101,6 @@ test("a process that changes files and searches nothing keeps the codes in step"
   expect(await near(third, space, "four", 1)).toEqual(["four"]);
 });
 
-test("a chunk whose vector is known has it as soon as it is in, in the table too", async () => {
-  const path = await tempPath();
-  const store = await open(path);
-  await store.replaceFiles([fileOf("a.md", ["one", "two"])]);
-  await store.useSpace(space);
-  await embedAll(store, space);
-  await store.removeFiles([{ path: "a.md", source: "memory" }]);
-  expect(vectorCount(path)).toBe(0);
-  await store.replaceFiles([fileOf("moved.md", ["two", "three", "two"], "sessions")]);
-  expect(await pendingTexts(store, space)).toEqual(["three"]);
-  expect(vectorCount(path)).toBe(2);
-  expect(await near(store, space, "two")).toEqual(["two", "two"]);
-  expect(await store.spaceStats(space)).toEqual({ embedded: 2, pending: 1, quarantined: 0 });
-});
-
 test("vectors are handed over as copies: the caller's stay as they are, parts of a larger buffer too", async () => {
   const store = await open(await tempPath());
   await store.replaceFiles([fileOf("a.md", ["one", "two"])]);
@@ -138,4 +117,131 @@ test("vectors are handed over as copies: the caller's stay as they are, parts of
   expect(rows[0]?.text).toBe(pending[0]?.text);
   expect(rows[0]?.score).toBeCloseTo(1, 5);
   expect([large.length, large[999], query.length]).toEqual([1000, 7, 8]);
+});
+
+const first = spaceOf("first", 16);
+const second = spaceOf("second", 16);
+
+function texts(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `text ${index}`);
+}
+
+/** The space that is laid out for fast search, by its model. */
+function laidOut(path: string): unknown {
+  const question = "SELECT model FROM spaces WHERE id = (SELECT value FROM meta WHERE key = 'vector_space:1')";
+  return edit(path, (db) => db.prepare(question).pluck().get());
+}
+
+test("two processes that use different spaces never meet each other's vectors", async () => {
+  const path = await tempPath();
+  const one = await open(path);
+  await one.replaceFiles([fileOf("a.md", texts(400))]);
+  await one.useSpace(first);
+  await embedAll(one, first);
+  const two = await open(path);
+  await two.useSpace(second);
+  expect(await near(two, second, "text 1", 5)).toEqual([]);
+  const pending = await two.pendingVectors(second, 1000);
+  // There, each text has the vector that the one after it has here.
+  await two.putVectors(
+    second,
+    pending.map(({ hash, text }) => ({ hash, vector: vectorOf(`text ${(Number(text.slice(5)) + 1) % 400}`, 16) })),
+  );
+  for (let round = 0; round < 3; round++) {
+    for (const wanted of [7, 77, 277]) {
+      for (const store of [one, two]) {
+        expect(await near(store, first, `text ${wanted}`, 1)).toEqual([`text ${wanted}`]);
+        expect(await near(store, second, `text ${wanted}`, 1)).toEqual([`text ${wanted - 1}`]);
+      }
+    }
+    await (round === 0 ? one : two).replaceFiles([fileOf(`${round}.md`, [`extra ${round}`])]);
+  }
+  expect(laidOut(path)).toBe("second");
+  await one.useSpace(first);
+  expect(laidOut(path)).toBe("first");
+});
+
+test("filling one space leaves the codes of the other one as they are, whatever compares vectors", async () => {
+  const path = await tempPath();
+  const store = await open(path);
+  await store.replaceFiles([fileOf("a.md", texts(50))]);
+  await store.useSpace(first);
+  await embedAll(store, first);
+  for (const vector of [{ enabled: true }, { enabled: false }]) {
+    const filling = await open(path, { vector });
+    await filling.putVectors(second, [{ hash: sha256("text 1"), vector: vectorOf("text 2", 16) }]);
+    await filling.quarantine(second, [{ hash: sha256("text 3"), reason: "no" }]);
+    await filling.close();
+    expect(laidOut(path)).toBe("first");
+  }
+  await embedAll(store, second);
+  expect(laidOut(path)).toBe("first");
+  expect(await near(store, second, "text 2", 1)).not.toEqual(await near(store, first, "text 3", 1));
+  await store.useSpace(second);
+  expect(laidOut(path)).toBe("second");
+  expect(await near(store, first, "text 9", 1)).toEqual(["text 9"]);
+});
+
+test("the space that was written to last is listed first, also when the clock was set back since", async () => {
+  const path = await tempPath();
+  for (const [index, space] of [first, second, first].entries()) {
+    const store = await open(path);
+    await store.putVectors(space, [{ hash: sha256(`text ${index}`), vector: vectorOf("x", 16) }]);
+    expect((await store.spaces())[0]?.space).toEqual(space);
+    await store.close();
+    edit(path, (db) => db.exec("UPDATE spaces SET written_at = written_at + 1000000000"));
+  }
+});
+
+const ledgerOf = (path: string) =>
+  openDatabaseStore({ path, store: "memory-other", cacheMaxEntries: 1000, busyTimeoutMs: 1000 });
+
+test("a vector that another store in the file has put in is found by the fast layout, too", async () => {
+  const path = await tempPath();
+  const store = openHere(path);
+  store.replaceFiles([fileOf("a.md", ["known", "late"])]);
+  store.putVectors(space, [{ hash: sha256("known"), vector: vectorOf("known") }]);
+  store.useSpace(space);
+  const other = ledgerOf(path);
+  other.replaceFiles([fileOf("z.md", ["late"])]);
+  other.putVectors(space, [{ hash: sha256("late"), vector: vectorOf("late") }]);
+  const query = { space, vector: vectorOf("late"), sources: ["memory"], limit: 1 };
+  expect(store.searchVector(query).rows).toMatchObject([{ text: "late", path: "a.md" }]);
+  other.close();
+  store.close();
+});
+
+test("words of another store are not found, and its files are no damage", async () => {
+  const path = await tempPath();
+  const other = ledgerOf(path);
+  other.replaceFiles([fileOf("z.md", ["common word"])]);
+  const store = openHere(path);
+  expect(store.health().notices).toEqual([]);
+  store.replaceFiles([fileOf("a.md", ["word"])]);
+  other.replaceFiles([fileOf("y.md", ["word again"])]);
+  const query = { terms: words("word"), sources: ["memory"], limit: 9 };
+  expect(store.searchKeyword(query).rows.map(({ path: name }) => name)).toEqual(["a.md"]);
+  expect(store.searchKeyword(query).chunkCount).toBe(1);
+  other.close();
+  store.close();
+});
+
+test("a space that begins to be searched while its vectors leave keeps those that are left", async () => {
+  const path = await tempPath();
+  const texts = Array.from({ length: 1500 }, (_, index) => `live ${index}`);
+  const before = openHere(path, { cacheMaxEntries: 0 });
+  before.replaceFiles([fileOf("a.md", texts)]);
+  before.putVectors(
+    space,
+    texts.map((text) => ({ hash: sha256(text), vector: vectorOf("x") })),
+  );
+  before.close();
+  const store = openHere(path, { cacheMaxEntries: 0 });
+  store.putVectors(spaceOf("other"), [{ hash: sha256("live 0"), vector: vectorOf("x") }]);
+  expect(store.stats().cachedVectors).toBe(501);
+  const query = { space, vector: vectorOf("x"), sources: ["memory"], limit: 1000 };
+  expect(store.searchVector(query).rows).toHaveLength(500);
+  while (await store.tidy());
+  expect(store.searchVector(query).rows).toHaveLength(500);
+  store.close();
 });

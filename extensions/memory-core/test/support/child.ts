@@ -73,9 +73,10 @@ const commands: Readonly<Record<string, () => Promise<void>>> = {
   /** Writes batches of files as fast as it can: a prefix of their names, and how many batches (0: without end). */
   async "write-files"() {
     const [prefix = "", batches = "0"] = rest;
+    const last = batches === "0" ? Number.POSITIVE_INFINITY : Number(batches);
     const store = await openIndex();
     print(`open ${store.health().location}`);
-    for (let batch = 0; batches === "0" || batch < Number(batches); batch++) {
+    for (let batch = 0; batch < last; batch++) {
       const many = Array.from({ length: 100 }, (_, at) => `w${(at * batch) % 977}`).join(" ");
       await store.replaceFiles(
         Array.from({ length: 20 }, (_, index) => {

@@ -1,9 +1,131 @@
-import { existsSync, readFileSync, statSync } from "node:fs";
-import { rename, rm, writeFile } from "node:fs/promises";
-import { dirname } from "node:path";
-import { expect, test } from "vitest";
+import { readFileSync, readdirSync, existsSync, statSync } from "node:fs";
+import { truncate, writeFile, rename, rm } from "node:fs/promises";
+import { basename, dirname } from "node:path";
 import { tempFolder } from "@memslot/test-tools/files";
-import { edit, embedAll, fileOf, find, near, open, spaceOf, tempPath, runChild } from "./test/stores.ts";
+import { expect, test } from "vitest";
+import { edit, fileOf, find, open, tempPath, embedAll, near, spaceOf, runChild } from "../test/stores.ts";
+
+const ownerOf = (agentId: string, workspaceDir = `/notes/${agentId}`) => ({ agentId, workspaceDir });
+
+function recorded(path: string): unknown {
+  return edit(path, (db) =>
+    JSON.parse(db.prepare<[], string>("SELECT value FROM meta WHERE key = 'owner'").pluck().get() ?? "null"),
+  );
+}
+
+test("an index that was made for another agent is not used: not a word of it is found, and one line says why", async () => {
+  const path = await tempPath();
+  const store = await open(path, { owner: ownerOf("alice") });
+  await store.replaceFiles([fileOf("a.md", ["canary"])]);
+  await store.close();
+  const before = readFileSync(path);
+
+  const other = await open(path, { owner: ownerOf("bob") });
+  const { location, notices } = other.health();
+  expect(location).toBe(":memory:");
+  expect(notices).toHaveLength(1);
+  for (const part of [path, '"alice"', '"bob"', "{agentId}", "store.path"]) expect(notices[0]).toContain(part);
+  expect(await find(other, "canary")).toEqual([]);
+  await other.replaceFiles([fileOf("b.md", ["word"])]);
+  expect(await find(other, "word")).toEqual(["word"]);
+  await other.close();
+  expect(readFileSync(path).equals(before)).toBe(true);
+
+  const again = await open(path, { owner: ownerOf("alice") });
+  expect(await find(again, "canary")).toEqual(["canary"]);
+});
+
+test("a workspace that was moved keeps its index", async () => {
+  const path = await tempPath();
+  const store = await open(path, { owner: ownerOf("alice") });
+  await store.replaceFiles([fileOf("a.md", ["word"])]);
+  await store.close();
+  expect(recorded(path)).toEqual(ownerOf("alice"));
+  const moved = await open(path, { owner: ownerOf("alice", "/elsewhere") });
+  expect(moved.health()).toMatchObject({ location: path, notices: [] });
+  expect(await find(moved, "word")).toEqual(["word"]);
+  await moved.close();
+  expect(recorded(path)).toEqual(ownerOf("alice", "/elsewhere"));
+});
+
+test("an index of nobody's belongs to the first agent that opens it", async () => {
+  const path = await tempPath();
+  const store = await open(path);
+  await store.replaceFiles([fileOf("a.md", ["word"])]);
+  await store.close();
+  expect(recorded(path)).toBeNull();
+  await (await open(path, { owner: ownerOf("alice") })).close();
+  expect(recorded(path)).toEqual(ownerOf("alice"));
+  expect((await open(path, { owner: ownerOf("bob") })).health().location).toBe(":memory:");
+});
+
+test("of two agents that make the same file at once one gets it", async () => {
+  const path = await tempPath();
+  const stores = await Promise.all([open(path, { owner: ownerOf("alice") }), open(path, { owner: ownerOf("bob") })]);
+  expect(stores.map((store) => store.health().location).toSorted()).toEqual([path, ":memory:"].toSorted());
+});
+
+test("an index that does not say whose it is any more is made anew", async () => {
+  const path = await tempPath();
+  const store = await open(path, { owner: ownerOf("alice") });
+  await store.replaceFiles([fileOf("a.md", ["canary"])]);
+  await store.close();
+  edit(path, (db) => db.exec("UPDATE meta SET value = '{' WHERE key = 'owner'"));
+  const other = await open(path, { owner: ownerOf("bob") });
+  expect(other.health().notices[0]).toMatch(/does not say whose notes/u);
+  expect(await find(other, "canary")).toEqual([]);
+});
+
+async function damaged(path: string): Promise<void> {
+  const store = await open(path);
+  await store.replaceFiles([fileOf("a.md", ["word"])]);
+  await store.close();
+  await truncate(path, 50);
+}
+
+const asideOf = (path: string): string[] =>
+  readdirSync(dirname(path)).filter((name) => name.startsWith(`${basename(path)}.corrupt-`));
+
+test("of damaged files only the last is kept, and files that somebody else has named so are", async () => {
+  const path = await tempPath();
+  await damaged(path);
+  await writeFile(`${path}.corrupt-2024`, "mine");
+  await writeFile(`${path}.corrupt-backup`, "mine too");
+  const seen = new Set<string>();
+  for (let round = 0; round < 3; round++) {
+    const store = await open(path);
+    const notice = store.health().notices[0] ?? "";
+    await store.close();
+    const ours = asideOf(path).filter((name) => !name.endsWith("-2024") && !name.endsWith("-backup"));
+    expect(ours).toHaveLength(1);
+    expect(notice).toContain(ours[0]);
+    seen.add(ours[0] ?? "");
+    await writeFile(`${dirname(path)}/${ours[0]}-wal`, "its log");
+    await damaged(path);
+  }
+  expect(seen.size).toBeGreaterThan(1);
+  expect(readFileSync(`${path}.corrupt-2024`, "utf8")).toBe("mine");
+  expect(readFileSync(`${path}.corrupt-backup`, "utf8")).toBe("mine too");
+});
+
+test("where somebody only looks, a damaged file stays where it is", async () => {
+  const path = await tempPath();
+  await damaged(path);
+  const before = readFileSync(path);
+  const looking = await open(path, { mayCreate: false });
+  const { location, notices } = looking.health();
+  expect(location).toBe(":memory:");
+  expect(notices).toHaveLength(1);
+  expect(notices[0]).toMatch(/is damaged .*next sync/u);
+  expect(await looking.listFiles()).toEqual([]);
+  await looking.close();
+  expect(readFileSync(path).equals(before)).toBe(true);
+  expect(readdirSync(dirname(path))).toEqual([basename(path), `${basename(path)}-sum`]);
+  const store = await open(path);
+  expect(store.health().location).toBe(path);
+  await store.replaceFiles([fileOf("a.md", ["word"])]);
+  expect(await find(store, "word")).toEqual(["word"]);
+});
 
 const space = spaceOf("m");
 

@@ -12,9 +12,9 @@ import {
   openMemory,
   parseConfig,
 } from "@memslot/core";
+import memoryCore from "@memslot/memory-core";
 import { deterministicEmbeddings } from "@memslot/testkit";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import memoryCore from "@memslot/memory-core";
 
 let root = "";
 const opened: Memory[] = [];
