@@ -1,6 +1,6 @@
 import { existsSync, statSync } from "node:fs";
 import { expect, test } from "vitest";
-import { edit, fileOf, find, open, tempPath, runChild } from "./test/stores.ts";
+import { edit, fileOf, find, open, tempPath, runChild, expectIntegrity } from "./test/stores.ts";
 
 test("processes that write at the same time wait for each other, from the making of the file on", async () => {
   const path = await tempPath();
@@ -16,7 +16,7 @@ test("processes that write at the same time wait for each other, from the making
   for (const prefix of ["p", "q", "r"]) expect(await find(store, prefix)).toHaveLength(50);
   expect(await find(store, "batch3")).toEqual([]);
   await store.close();
-  edit(path, (db) => expect(db.pragma("integrity_check", { simple: true })).toBe("ok"));
+  expectIntegrity(path);
 });
 
 test("a process that is killed while it writes leaves whole files", async () => {
@@ -42,7 +42,7 @@ test("a process that is killed while it writes leaves whole files", async () => 
     expect(rows).toHaveLength(200);
     expect((await store.stats()).chunks).toBe(200);
     await store.close();
-    edit(path, (db) => expect(db.pragma("integrity_check", { simple: true })).toBe("ok"));
+    expectIntegrity(path);
   }
 });
 

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import type { Worker } from "node:worker_threads";
 import { MemoryError } from "@memslot/core";
 import { expect, test } from "vitest";
-import { fileOf, find, open, spaceOf, tempPath, runChild } from "./test/stores.ts";
+import { fileOf, find, open, tempPath, runChild } from "./test/stores.ts";
 
 async function failureOf(work: Promise<unknown>): Promise<MemoryError> {
   const error = await work.then(
@@ -39,40 +39,6 @@ test("a store whose thread is killed says so, and the file opens again with all 
   expect(await find(again, "word")).toEqual(["word"]);
   expect([1, 3001]).toContain((await again.listFiles()).length);
   await again.replaceFiles([fileOf("b.md", ["second"])]);
-});
-
-test("closing twice is closing once; calls that were on their way are answered, later ones fail with CLOSED", async () => {
-  const path = await tempPath();
-  const store = await open(path);
-  const written = store.replaceFiles([fileOf("a.md", ["word"])]);
-  const found = find(store, "word");
-  const closing = [store.close(), store.close()];
-  await Promise.all([written, ...closing]);
-  expect(await found).toEqual(["word"]);
-  await store.close();
-  for (const call of [
-    store.listFiles(),
-    store.stats(),
-    store.searchVector({ space: spaceOf("m", 2), vector: new Float32Array(2), sources: [], limit: 1 }),
-  ]) {
-    expect((await failureOf(call)).code).toBe("CLOSED");
-  }
-  expect(store.health().location).toBe(path);
-});
-
-test("an open that is aborted fails with the reason of the signal and leaves no thread behind", async () => {
-  const path = await tempPath();
-  await expect(open(path, { signal: AbortSignal.abort() })).rejects.toMatchObject({ name: "AbortError" });
-  const started = once(process, "worker") as Promise<[Worker]>;
-  const controller = new AbortController();
-  const opening = open(path, { signal: controller.signal });
-  const [thread] = await started;
-  const exited = once(thread, "exit");
-  controller.abort();
-  await expect(opening).rejects.toMatchObject({ name: "AbortError" });
-  await exited;
-  const store = await open(path);
-  await store.replaceFiles([fileOf("a.md", ["word"])]);
 });
 
 test("a process ends by itself after close, and also when it forgets to close", async () => {

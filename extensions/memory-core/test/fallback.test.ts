@@ -1,6 +1,5 @@
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import {
   type EmbeddingProvider,
@@ -14,20 +13,13 @@ import {
 } from "@memslot/core";
 import memoryCore from "@memslot/memory-core";
 import { deterministicEmbeddings } from "@memslot/testkit";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createWorkspace, type Workspace } from "@memslot/test-tools/files";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 
-let root = "";
-const opened: Memory[] = [];
+let place: Workspace;
 
-beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), "memslot-spare-"));
-  await mkdir(join(root, "notes", "memory"), { recursive: true });
-  await writeFile(join(root, "notes", "MEMORY.md"), "Anna likes espresso.\n");
-});
-
-afterEach(async () => {
-  await Promise.allSettled(opened.splice(0).map((memory) => memory.close()));
-  await rm(root, { recursive: true, force: true });
+beforeEach(() => {
+  place = createWorkspace({ "MEMORY.md": "Anna likes espresso.\n" });
 });
 
 /** A backend that works until it is told otherwise. */
@@ -60,17 +52,17 @@ async function open(
   const memory = await openMemory({
     config: parseConfig(
       {
-        agents: { defaults: { workspace: join(root, "notes"), memorySearch: { provider: "none", sync } } },
+        agents: { defaults: { workspace: place.workspaceDir, memorySearch: { provider: "none", sync } } },
         plugins: { slots: { memory: "tool" }, entries: { tool: { fallback } } },
       },
-      { stateDir: join(root, "state") },
+      { stateDir: place.stateDir },
     ),
     agentId: "main",
     plugins: [tool(state), memoryCore],
     notify: () => {},
     embeddings: own.embeddings,
   });
-  opened.push(memory);
+  onTestFinished(() => memory.close());
   return memory;
 }
 
@@ -80,7 +72,7 @@ async function ask(memory: Memory, query: string): Promise<{ snippets: string[];
   return { snippets: results.map(({ snippet }) => snippet), report };
 }
 
-const indexFile = (): string => join(root, "state", "memory", "main.sqlite");
+const indexFile = (): string => join(place.stateDir, "memory", "main.sqlite");
 
 describe("memory-core as the spare", () => {
   test("makes no file on disk before it is needed", async () => {
@@ -102,7 +94,7 @@ describe("memory-core as the spare", () => {
       const first = await ask(memory, "espresso");
       expect(first.snippets.join()).toContain("Anna likes espresso");
       expect(first.report).toMatchObject({ backend: "memory-core", state: "degraded", fallback: { from: "tool" } });
-      await writeFile(join(root, "notes", "memory", "2026-01-02.md"), "The cat is called Minka.\n");
+      place.write({ "memory/2026-01-02.md": "The cat is called Minka.\n" });
       expect((await ask(memory, "Minka")).snippets.join()).toContain("Minka");
     },
   );
@@ -129,7 +121,7 @@ describe("memory-core as the spare", () => {
           },
         });
       await memory.close();
-      await rm(join(root, "state"), { recursive: true, force: true });
+      await rm(place.stateDir, { recursive: true, force: true });
     }
   });
 

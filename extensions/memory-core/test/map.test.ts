@@ -1,8 +1,8 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import os from "node:os";
+import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { type EmbeddingProvider, type Memory, type MemoryMap, openMemory, parseConfig } from "@memslot/core";
 import memoryCore from "@memslot/memory-core";
+import { createWorkspace } from "@memslot/test-tools/files";
 import { describe, expect, onTestFinished, test } from "vitest";
 
 const subjects = ["boiler heating cellar radiator", "bread flour dough oven", "ferry harbour pier boat"];
@@ -36,23 +36,12 @@ function provider(): EmbeddingProvider {
 }
 
 async function open(files: Record<string, string>, embeddings?: EmbeddingProvider): Promise<Memory> {
-  const folder = mkdtempSync(path.join(os.tmpdir(), "memslot-map-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
-  for (const [name, text] of Object.entries(files)) {
-    mkdirSync(path.dirname(path.join(folder, "notes", name)), { recursive: true });
-    writeFileSync(path.join(folder, "notes", name), text);
-  }
-  mkdirSync(path.join(folder, "notes"), { recursive: true });
+  const { workspaceDir, stateDir } = createWorkspace(files);
   const none = embeddings === undefined ? { provider: "none" } : {};
-  const defaults = { workspace: path.join(folder, "notes"), memorySearch: { ...none, sync: { watch: false } } };
-  const config = parseConfig({ agents: { defaults } }, { stateDir: path.join(folder, "state"), env: {} });
-  const memory = await openMemory({
-    config,
-    agentId: "main",
-    plugins: [memoryCore],
-    embeddings,
-    notify: () => undefined,
-  });
+  const defaults = { workspace: workspaceDir, memorySearch: { ...none, sync: { watch: false } } };
+  const config = parseConfig({ agents: { defaults } }, { stateDir, env: {} });
+  const opening = { config, agentId: "main", plugins: [memoryCore], embeddings, notify: () => undefined };
+  const memory = await openMemory(opening);
   onTestFinished(() => memory.close());
   await memory.sync();
   return memory;
@@ -142,7 +131,7 @@ test("what cannot be meant is refused, and who waits no longer is let go", async
 });
 
 test("others are answered while a large map is drawn", async () => {
-  const memory = await open(notes(3_000));
+  const memory = await open(notes(1_500));
   const map = memory.map();
   let answers = 0;
   for (let done = false; !done;) {
@@ -150,6 +139,29 @@ test("others are answered while a large map is drawn", async () => {
     answers++;
     done = await Promise.race([map.then(() => true), new Promise<boolean>((resolve) => setImmediate(resolve, false))]);
   }
-  expect((await map)?.note).toHaveLength(3_000);
+  expect((await map)?.note).toHaveLength(1_500);
   expect(answers).toBeGreaterThan(0);
+});
+
+test("the syncs of one run are known to the next, and to a look that keeps nothing itself", async () => {
+  const { workspaceDir, stateDir } = createWorkspace({ "MEMORY.md": "The port is 5544.\n" });
+  const config = parseConfig({ agents: { defaults: { memorySearch: { provider: "none" } } } }, { stateDir, env: {} });
+  const open = async (lookOnly: boolean): Promise<Memory> => {
+    const opening = { config, agentId: "main", workspaceDir, plugins: [memoryCore], notify: () => undefined, lookOnly };
+    const memory = await openMemory(opening);
+    onTestFinished(() => memory.close());
+    return memory;
+  };
+  const reasons = async (memory: Memory): Promise<string[] | undefined> =>
+    (await memory.details())?.syncs.map(({ reason }) => reason);
+
+  const first = await open(false);
+  await first.sync({ reason: "the first" });
+  await first.close();
+  const second = await open(false);
+  await second.sync({ reason: "the second" });
+  expect(await reasons(second)).toEqual(["the second", "the first"]);
+  await second.close();
+  const looking = await open(true);
+  expect(await reasons(looking)).toEqual(["the second", "the first"]);
 });

@@ -1,6 +1,17 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync, statSync } from "node:fs";
-import { chmod, mkdir, open as openFile, readdir, stat, truncate, writeFile } from "node:fs/promises";
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { chmod, mkdir, readdir, truncate } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { MemoryError } from "@memslot/core";
@@ -12,6 +23,7 @@ import { createWordIndex } from "../words/word-tables.ts";
 import { tempFolder } from "@memslot/test-tools/files";
 import {
   edit,
+  harm,
   spoilTable,
   embedAll,
   fileOf,
@@ -72,50 +84,38 @@ async function expectRepaired(path: string, why: RegExp): Promise<void> {
   await again.close();
 }
 
-test.each([
-  ["text", "# My notes\n\nNot a database.\n"],
-  ["binary", Buffer.from(Array.from({ length: 5000 }, (_, index) => index % 251))],
-  ["zeros", Buffer.alloc(8192)],
-])("a foreign file (%s) is never touched: the index is kept in memory", async (_, content) => {
+/** Puts something at the path that is not an index. */
+const foreign: Readonly<Record<string, { why: RegExp; make: (path: string) => void }>> = {
+  text: { why: /not a SQLite database/u, make: (path) => writeFileSync(path, "# My notes\n\nNot a database.\n") },
+  zeros: { why: /not a SQLite database/u, make: (path) => writeFileSync(path, Buffer.alloc(8192)) },
+  "binary data": {
+    why: /not a SQLite database/u,
+    make: (path) => writeFileSync(path, Buffer.from(Array.from({ length: 5000 }, (_, index) => index % 251))),
+  },
+  "a database of another program": {
+    why: /another program/u,
+    make: (path) =>
+      edit(path, (db) => {
+        db.pragma("journal_mode = WAL");
+        db.exec("CREATE TABLE chunks (a); INSERT INTO chunks VALUES (1)");
+      }),
+  },
+  "a folder": { why: /is a folder/u, make: (path) => mkdirSync(path) },
+  "a pipe": { why: /not a regular file/u, make: (path) => execFileSync("mkfifo", [path]) },
+};
+
+test.each(Object.keys(foreign))("%s at the path is never touched: the index is kept in memory", async (kind) => {
+  if (kind === "a pipe" && process.platform === "win32") return;
   const path = join(tempFolder(), "mine.sqlite");
-  await writeFile(path, content);
-  await chmod(path, 0o644);
-  const { mtimeMs } = await stat(path);
-  const before = readFileSync(path);
-  await expectInMemory(await open(path), path, /not a SQLite database/u);
-  expect(readFileSync(path).equals(before)).toBe(true);
-  expect([statSync(path).mtimeMs, statSync(path).mode & 0o777]).toEqual([mtimeMs, 0o644]);
+  const { why, make } = foreign[kind] ?? expect.fail();
+  make(path);
+  if (statSync(path).isFile()) chmodSync(path, 0o644);
+  const state = (): unknown[] => [statSync(path).mtimeMs, statSync(path).mode, statSync(path).size];
+  const content = (): Buffer | undefined => (statSync(path).isFile() ? readFileSync(path) : undefined);
+  const before = [state(), content()];
+  await expectInMemory(await open(path), path, why);
+  expect([state(), content()]).toEqual(before);
   expect(await readdir(dirname(path))).toEqual(["mine.sqlite"]);
-});
-
-test("a database of another program is never touched, not even by a file beside it", async () => {
-  const path = join(tempFolder(), "theirs.sqlite");
-  edit(path, (db) => {
-    db.pragma("journal_mode = WAL");
-    db.exec("CREATE TABLE chunks (a); INSERT INTO chunks VALUES (1)");
-  });
-  const before = readFileSync(path);
-  await expectInMemory(await open(path), path, /another program/u);
-  expect(readFileSync(path).equals(before)).toBe(true);
-  expect(await readdir(dirname(path))).toEqual(["theirs.sqlite"]);
-});
-
-test("a folder and a pipe at the path are left alone and do not hang", async () => {
-  const folder = tempFolder();
-  await mkdir(join(folder, "folder.sqlite"));
-  await expectInMemory(await open(join(folder, "folder.sqlite")), join(folder, "folder.sqlite"), /is a folder/u);
-  if (process.platform === "win32") return;
-  execFileSync("mkfifo", [join(folder, "pipe")]);
-  await expectInMemory(await open(join(folder, "pipe")), join(folder, "pipe"), /not a regular file/u);
-});
-
-test("a database of a later release is left as it is", async () => {
-  const path = await tempPath();
-  await filled(path);
-  edit(path, (db) => db.pragma(`user_version = ${schemaVersion + 1}`));
-  const before = readFileSync(path);
-  await expectInMemory(await open(path), path, /later release/u);
-  expect(readFileSync(path).equals(before)).toBe(true);
 });
 
 test("a later release that still has its number in the log is seen too", async () => {
@@ -144,18 +144,33 @@ test("a database of an earlier schema is made anew in place", async () => {
   expect(await find(store, "word")).toEqual(["word"]);
 });
 
-test.each([[0.9], [0.5], [0.01]])("a database cut to %s of its length is set aside and made anew", async (share) => {
-  const path = await tempPath();
-  await filled(path);
-  await truncate(path, Math.floor(statSync(path).size * share));
-  await expectRepaired(path, /damaged/u);
-});
+/** Damage to an index that is closed, and what is said of it. */
+const damages: readonly (readonly [what: string, why: RegExp, damage: (path: string) => void])[] = [
+  ...[0.9, 0.5, 0.01].map(
+    (share) =>
+      [`cut to ${share} of its length`, /damaged/u, (path: string) => cut(path, statSync(path).size * share)] as const,
+  ),
+  ["cut to 99 bytes", /ends after 99 bytes/u, (path) => cut(path, 99)],
+  ["cut to 10 bytes", /ends after 10 bytes/u, (path) => cut(path, 10)],
+  [
+    "with a spoilt schema",
+    /damaged/u,
+    (path) => {
+      const file = openSync(path, "r+");
+      writeSync(file, Buffer.alloc(4000, 0x5a), 0, 4000, 100);
+      closeSync(file);
+    },
+  ],
+  ["without one of its tables", /no such table: chunks/u, (path) => harm(path, "DROP TABLE chunks")],
+  ["without a column", /damaged/u, (path) => harm(path, "ALTER TABLE chunks DROP COLUMN context")],
+  ["with a word index that does not open", /damaged/u, (path) => harm(path, "DROP TABLE chunks_fts_1_config")],
+];
 
-test.each([[99], [10]])("a database of which %i bytes are left is set aside and made anew", async (bytes) => {
+test.each(damages)("a database %s is set aside and made anew", async (_what, why, damage) => {
   const path = await tempPath();
   await filled(path);
-  await truncate(path, bytes);
-  await expectRepaired(path, new RegExp(`ends after ${bytes} bytes`, "u"));
+  damage(path);
+  await expectRepaired(path, why);
 });
 
 test("a file that is cut short while it is open does not end the process", async () => {
@@ -197,34 +212,6 @@ test("a database of which nothing is left is filled again, and the log of the ol
   expect(await store.listFiles()).toEqual([]);
   await store.replaceFiles([fileOf("a.md", ["word"])]);
   expect(await find(store, "word")).toEqual(["word"]);
-});
-
-test("a database with a spoilt schema is set aside and made anew", async () => {
-  const path = await tempPath();
-  await filled(path);
-  const file = await openFile(path, "r+");
-  await file.write(Buffer.alloc(4000, 0x5a), 0, 4000, 100);
-  await file.close();
-  await expectRepaired(path, /damaged/u);
-});
-
-test("a database without one of its tables is set aside and made anew", async () => {
-  const path = await tempPath();
-  await filled(path);
-  edit(path, (db) => db.exec("DROP TABLE chunks"));
-  await expectRepaired(path, /no such table: chunks/u);
-});
-
-test("a database whose tables lack a column or whose word index does not open is set aside and made anew", async () => {
-  for (const change of ["ALTER TABLE chunks DROP COLUMN context", "DROP TABLE chunks_fts_1_config"]) {
-    const path = await tempPath();
-    await filled(path);
-    edit(path, (db) => {
-      db.unsafeMode(true);
-      db.exec(change);
-    });
-    await expectRepaired(path, /damaged/u);
-  }
 });
 
 test("damage that shows in use is repaired on the spot: the file is set aside, and one line says so", async () => {
@@ -344,13 +331,6 @@ test("a write waits longer than one attempt for a process that writes for long",
   }
 });
 
-test("a folder that cannot be made leaves the index in memory", async () => {
-  const folder = tempFolder();
-  await writeFile(join(folder, "file"), "");
-  const path = join(folder, "file", "deep", "main.sqlite");
-  await expectInMemory(await open(path), path, /cannot be used \(ENOTDIR/u);
-});
-
 test("a file or folder that may not be written leaves the index in memory", async (context) => {
   if (process.platform === "win32") return context.skip("permissions are of another kind there");
   const folder = tempFolder();
@@ -446,6 +426,10 @@ test("a vector of the wrong kind is refused with INVALID_ARGUMENT and harms noth
   await embedAll(store, space);
   expect(await near(store, space, "one")).toEqual(["one"]);
 });
+
+function cut(path: string, bytes: number): void {
+  truncateSync(path, Math.floor(bytes));
+}
 
 /** The id of a process that has ended. */
 async function deadProcess(): Promise<number> {

@@ -3,7 +3,19 @@ import { truncate, writeFile, rename, rm } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { tempFolder } from "@memslot/test-tools/files";
 import { expect, test } from "vitest";
-import { edit, fileOf, find, open, tempPath, embedAll, near, spaceOf, runChild } from "../test/stores.ts";
+import {
+  edit,
+  fileOf,
+  find,
+  open,
+  tempPath,
+  embedAll,
+  near,
+  spaceOf,
+  runChild,
+  expectIntegrity,
+  indexWith,
+} from "../test/stores.ts";
 
 const ownerOf = (agentId: string, workspaceDir = `/notes/${agentId}`) => ({ agentId, workspaceDir });
 
@@ -49,10 +61,7 @@ test("a workspace that was moved keeps its index", async () => {
 });
 
 test("an index of nobody's belongs to the first agent that opens it", async () => {
-  const path = await tempPath();
-  const store = await open(path);
-  await store.replaceFiles([fileOf("a.md", ["word"])]);
-  await store.close();
+  const path = await indexWith(fileOf("a.md", ["word"]));
   expect(recorded(path)).toBeNull();
   await (await open(path, { owner: ownerOf("alice") })).close();
   expect(recorded(path)).toEqual(ownerOf("alice"));
@@ -183,7 +192,7 @@ test("what another process has made in place of a deleted index is used by the o
   await running.close();
   expect(await find(next, "third")).toEqual(["third"]);
   await next.close();
-  edit(path, (db) => expect(db.pragma("integrity_check", { simple: true })).toBe("ok"));
+  expectIntegrity(path);
 });
 
 test("another index that is put in place of the open one is used from then on", async () => {
@@ -229,10 +238,7 @@ test("a build that was begun in a file that is gone says so, and can be begun ag
 });
 
 test("whoever only looks makes no file in place of one that was deleted", async () => {
-  const path = await tempPath();
-  const first = await open(path);
-  await first.replaceFiles([fileOf("a.md", ["word"])]);
-  await first.close();
+  const path = await indexWith(fileOf("a.md", ["word"]));
   const store = await open(path, { mayCreate: false });
   await rm(path);
   expect(await store.listFiles()).toHaveLength(1);

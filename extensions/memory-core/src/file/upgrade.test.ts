@@ -5,7 +5,19 @@ import type { VectorSpace } from "@memslot/indexing";
 import { openDatabaseStore, schemaVersion, upgradeFromSecond } from "@memslot/indexing/ledger-tables";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { edit, fileOf, find, near, open, pendingTexts, sha256, spaceOf, tempPath, vectorOf } from "../test/stores.ts";
+import {
+  edit,
+  fileOf,
+  find,
+  near,
+  open,
+  pendingTexts,
+  sha256,
+  spaceOf,
+  tempPath,
+  vectorOf,
+  valueIn,
+} from "../test/stores.ts";
 import { loadSqliteVec } from "../vectors/engines/sqlite-vec.ts";
 
 const older: VectorSpace = { provider: "fake", model: "older", providerKey: "", dimensions: 8 };
@@ -90,9 +102,7 @@ test("brought up where there is no FTS5, an index has its words again where ther
     notices: [expect.stringMatching(/made anew from the texts/u)],
   });
   expect(await find(store, "two")).toEqual(["word two"]);
-  expect(
-    edit(path, (db) => db.prepare("SELECT count(*) FROM sqlite_schema WHERE name = 'chunks_fts'").pluck().get()),
-  ).toBe(0);
+  expect(valueIn(path, "SELECT count(*) FROM sqlite_schema WHERE name = 'chunks_fts'")).toBe(0);
 });
 
 test("an upgrade that is broken off leaves the index as it was", async () => {
@@ -122,7 +132,7 @@ test("an index of the first schema is brought up to this one with its files, wor
   expect(await store.listFiles()).toEqual([facts]);
   expect(await find(store, "two")).toEqual(["word two"]);
   const laidOut = "SELECT count(*) FROM meta WHERE key GLOB 'vector_*'";
-  expect(edit(path, (db) => db.prepare(laidOut).pluck().get())).toBe(0);
+  expect(valueIn(path, laidOut)).toBe(0);
   expect(await store.spaces()).toEqual([
     { space: newer, vectors: 2 },
     { space: older, vectors: 3 },

@@ -15,6 +15,8 @@ import {
   openHere,
   vectorOf,
   words,
+  valueIn,
+  expectIntegrity,
 } from "../test/stores.ts";
 
 const space = spaceOf("m", 16);
@@ -179,7 +181,7 @@ test("the old build is deleted in small steps, which a process that was killed l
   expect(reading.stats()).toMatchObject({ files: 11, chunks, cachedVectors: 900, generation: { id: 2 } });
   reading.close();
   first.close();
-  edit(path, (db) => expect(db.pragma("integrity_check", { simple: true })).toBe("ok"));
+  expectIntegrity(path);
 });
 
 test("deleting the old build does not wait for another process that writes, and goes on when it is done", async () => {
@@ -233,7 +235,7 @@ test("vectors are laid out while the build is made, so that the first search aft
   await table.removeFiles([{ path: "b.md", source: "sessions" }]);
   expect(count(path, "chunks_codes_2_places")).toBe(2);
   await builds(store).finish();
-  const laidOut = edit(path, (db) => db.prepare("SELECT value FROM meta WHERE key = 'vector_space:2'").pluck().get());
+  const laidOut = valueIn(path, "SELECT value FROM meta WHERE key = 'vector_space:2'");
   expect(laidOut).toBe("1");
   expect(await near(store, space, "three", 1)).toEqual(["three"]);
   expect((await near(store, space, "three")).toSorted()).toEqual(["three", "two"]);

@@ -156,6 +156,24 @@ export function edit<Result>(path: string, work: (db: Database.Database) => Resu
   }
 }
 
+/** The single value that a query gives, in a file that no store need have open. */
+export function valueIn(path: string, sql: string): unknown {
+  return edit(path, (db) => db.prepare(sql).pluck().get());
+}
+
+export function expectIntegrity(path: string): void {
+  expect(edit(path, (db) => db.pragma("integrity_check", { simple: true }))).toBe("ok");
+}
+
+/** An index that holds these files, closed. */
+export async function indexWith(...files: IndexedFile[]): Promise<string> {
+  const path = await tempPath();
+  const store = await open(path);
+  await store.replaceFiles(files);
+  await store.close();
+  return path;
+}
+
 /** Overwrites the pages of one table, all but its first, with rubbish. Gives how many there were. */
 export function spoilTable(path: string, table: string): number {
   const { pages, bytes } = edit(path, (db) => ({

@@ -11,6 +11,7 @@ import {
   spaceOf,
   tempPath,
   vectorOf,
+  valueIn,
 } from "../test/stores.ts";
 
 const space = spaceOf("m");
@@ -37,25 +38,6 @@ async function pass(store: ChunkIndex, text: string): Promise<void> {
   await store.removeFiles([{ path: "passing.md", source: "memory" }]);
 }
 
-test("the cache is brought down to its size, and chunks that are there keep their vectors", async () => {
-  const store = await open(await tempPath(), { cacheMaxEntries: 12 });
-  const fill = async (name: string, count: number): Promise<void> => {
-    await store.replaceFiles([fileOf("a.md", texts(name, count))]);
-    await embedAll(store, space);
-  };
-  await store.useSpace(space);
-  await fill("first", 10);
-  await fill("second", 10);
-  expect(await cached(store)).toBe(12);
-  expect(await pendingTexts(store, space)).toEqual([]);
-  await fill("third", 20);
-  expect(await cached(store)).toBe(20);
-  expect(await pendingTexts(store, space)).toEqual([]);
-  await fill("fourth", 1);
-  expect(await cached(store)).toBe(12);
-  expect(await near(store, space, "fourth 0", 1)).toEqual(["fourth 0"]);
-});
-
 test("what was used longest ago leaves the cache first; going and coming back are uses", async () => {
   const store = await open(await tempPath(), { cacheMaxEntries: 4 });
   const all = ["one", "two", "three", "four", "five", "six", "seven", "eight"];
@@ -79,7 +61,7 @@ test("a use counts in every space that has the vector", async () => {
   edit(path, (db) => db.exec("UPDATE embedding_cache SET used_at = 5"));
   await store.replaceFiles([fileOf("b.md", ["one"])]);
   const used = "SELECT count(*) FROM embedding_cache WHERE used_at > 5";
-  expect(edit(path, (db) => db.prepare(used).pluck().get())).toBe(2);
+  expect(valueIn(path, used)).toBe(2);
 });
 
 test("renaming and moving a file and undoing an edit ask for no vector, with no room in the cache but one", async () => {
@@ -160,18 +142,6 @@ test("a space that loses vectors to another process still gives all that it has 
   expect(await cached(second)).toBe(420);
 });
 
-test("a store that holds no vectors beyond those in use still keeps those", async () => {
-  const store = await open(await tempPath(), { cacheMaxEntries: 0 });
-  await store.replaceFiles([fileOf("a.md", ["one", "two"])]);
-  await store.useSpace(space);
-  await embedAll(store, space);
-  expect(await cached(store)).toBe(2);
-  await store.removeFiles([{ path: "a.md", source: "memory" }]);
-  await store.replaceFiles([fileOf("b.md", ["three"])]);
-  await embedAll(store, space);
-  expect(await cached(store)).toBe(1);
-});
-
 test("a process that uses no space deletes no vector, however many there are too much", async () => {
   const path = await tempPath();
   const before = await open(path);
@@ -183,16 +153,4 @@ test("a process that uses no space deletes no vector, however many there are too
   await store.spaceStats(space);
   await store.close();
   expect(await cached(await open(path))).toBe(10);
-});
-
-test("closing brings the cache down too, and leaves no numbers of a vector that is gone", async () => {
-  const path = await tempPath();
-  const store = await open(path, { cacheMaxEntries: 1 });
-  await store.replaceFiles([fileOf("a.md", ["one", "two", "three"])]);
-  await store.useSpace(space);
-  await embedAll(store, space);
-  await store.removeFiles([{ path: "a.md", source: "memory" }]);
-  await store.close();
-  const count = "SELECT (SELECT count(*) FROM embedding_cache) || ' ' || (SELECT count(*) FROM vectors)";
-  expect(edit(path, (db) => db.prepare(count).pluck().get())).toBe("1 1");
 });

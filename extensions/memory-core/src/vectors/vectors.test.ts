@@ -12,10 +12,10 @@ import {
   sha256,
   openHere,
   words,
+  valueIn,
 } from "../test/stores.ts";
 
 const off = { enabled: false };
-const broken = { enabled: true, engine: "sqlite-vec", extensionPath: "/nowhere/vec0" } as const;
 const space = spaceOf("m");
 
 function vectorCount(path: string): number {
@@ -39,20 +39,6 @@ test("what compares vectors is loaded when a space is used or when it is probed,
     engine: "sqlite-vec",
     extensionPath: expect.stringContaining("vec0") as string,
   });
-});
-
-test("where it does not load, the status has the loader's own words and there is one notice", async () => {
-  const store = await open(await tempPath(), { vector: broken });
-  expect(await store.probeVector()).toBe(false);
-  await store.useSpace(spaceOf("m"));
-  await store.useSpace(spaceOf("n"));
-  const { vector, notices } = store.health();
-  expect(vector).toMatchObject({ enabled: true, available: false, extensionPath: "/nowhere/vec0" });
-  expect(vector.loadError).toMatch(/\/nowhere\/vec0/u);
-  expect(notices).toHaveLength(1);
-  expect(notices[0]).toContain(vector.loadError);
-  expect(notices[0]).toContain("store.vector.extensionPath");
-  expect(vector.engine).toBe("exact");
 });
 
 test("switched off it is not loaded and nothing is said", async () => {
@@ -93,7 +79,7 @@ test("a process that changes files and searches nothing keeps the codes in step"
   await second.replaceFiles([fileOf("a.md", ["one"]), fileOf("c.md", ["three", "four"])]);
   await second.putVectors(space, [{ hash: fileOf("c.md", ["four"]).chunks[0]?.hash ?? "", vector: vectorOf("four") }]);
   await second.close();
-  expect(edit(path, (db) => db.prepare("SELECT value FROM meta WHERE key = 'vector_space:1'").pluck().get())).toBe("1");
+  expect(valueIn(path, "SELECT value FROM meta WHERE key = 'vector_space:1'")).toBe("1");
   expect(vectorCount(path)).toBe(3);
   const third = await open(path);
   await third.useSpace(space);
@@ -129,7 +115,7 @@ function texts(count: number): string[] {
 /** The space that is laid out for fast search, by its model. */
 function laidOut(path: string): unknown {
   const question = "SELECT model FROM spaces WHERE id = (SELECT value FROM meta WHERE key = 'vector_space:1')";
-  return edit(path, (db) => db.prepare(question).pluck().get());
+  return valueIn(path, question);
 }
 
 test("two processes that use different spaces never meet each other's vectors", async () => {

@@ -2,7 +2,7 @@ import Database from "better-sqlite3";
 import type { QueryTerm } from "@memslot/indexing";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { findBounded } from "./bounded-find.ts";
-import { type CountedTerm, maxPostings } from "./word-counts.ts";
+import { type CountedTerm } from "./word-counts.ts";
 import { fileOf, openHere, type StoreHere, tempPath, words } from "../test/stores.ts";
 
 const chunks = 20_000;
@@ -138,17 +138,6 @@ function asking(terms: readonly [string, number][], given: Record<string, number
   return { asked, ids: rows.map(({ id }) => id) };
 }
 
-test("what a search may weigh is asked for as it is", () => {
-  const { asked } = asking(
-    [
-      ["a", maxPostings / 2],
-      ["b", maxPostings / 2],
-    ],
-    {},
-  );
-  expect(asked).toEqual([{ match: '"a" OR "b"', newest: undefined }]);
-});
-
 test("of more, chunks with the three rarest words come first, then those with the rarest ones", () => {
   const terms: [string, number][] = [
     ["d", 90_000],
@@ -164,23 +153,4 @@ test("of more, chunks with the three rarest words come first, then those with th
   expect(ids).toEqual([7, 3, 1, 2]);
   const enough = asking(terms, { '"a" AND "b" AND "c"': Array.from({ length: 100 }, (_, id) => id) });
   expect(enough.asked).toHaveLength(1);
-});
-
-test("where the rarest word alone stands in too many, those that were written last are weighed", () => {
-  const { asked } = asking(
-    [
-      ["a", 60_000],
-      ["b", 70_000],
-    ],
-    {},
-  );
-  expect(asked).toEqual([
-    { match: '"a" AND "b"', newest: 8000 },
-    { match: '"a" OR "b"', newest: 8000 },
-  ]);
-});
-
-test("who wants to see how a word is written has a fifth of it weighed", () => {
-  const { asked } = asking([["a", 15_000]], {}, 10);
-  expect(asked[0]).toEqual({ match: '"a"', newest: 1600 });
 });

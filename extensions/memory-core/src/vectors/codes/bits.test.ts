@@ -1,7 +1,17 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { type Kind, randomFrom, vectorsOf } from "../../../test/support/vectors.ts";
 import { type BitChoice, bytesOfChoice, choiceOf } from "./bit-thresholds.ts";
-import { copyOf, edit, fileOf, lookAtVectors, openHere, spaceOf, type StoreHere, tempPath } from "../../test/stores.ts";
+import {
+  copyOf,
+  edit,
+  fileOf,
+  lookAtVectors,
+  openHere,
+  spaceOf,
+  type StoreHere,
+  tempPath,
+  valueIn,
+} from "../../test/stores.ts";
 
 const dimensions = 512;
 const count = 4608;
@@ -271,12 +281,7 @@ function hasTable(path: string): boolean {
 /** Whether all codes are zeros. */
 function isSpoilt(path: string): boolean {
   return (
-    edit(path, (db) =>
-      db
-        .prepare<[], number>("SELECT count(*) FROM chunks_codes_1 WHERE block > 0 AND codes = zeroblob(length(codes))")
-        .pluck()
-        .get(),
-    ) ===
+    valueIn(path, "SELECT count(*) FROM chunks_codes_1 WHERE block > 0 AND codes = zeroblob(length(codes))") ===
     count / 256
   );
 }
