@@ -4,8 +4,8 @@ import { pathToFileURL } from "node:url";
 import { tempFolder } from "@memslot/test-tools/files";
 import { eventually } from "@memslot/test-tools/wait";
 import { describe, expect, test } from "vitest";
-import { partsOfVersion, versionSpace, versionVector } from "../src/test/file-versions.ts";
-import type { ChildWork } from "../src/test/lance-child.ts";
+import { partsOfVersion, versionSpace, versionVector } from "./support/file-versions.ts";
+import type { ChildWork } from "./support/lance-child.ts";
 import { expectWholeFiles, startWork } from "./support/children.ts";
 import { find, inBucket, openedIn, open, openIn, type Store, startStorage } from "./support/stores.ts";
 

@@ -5,27 +5,11 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import plugin from "@memslot/memory-qmd";
 import type { FakeBehaviour } from "@memslot/fakes/qmd";
-import {
-  errorOf,
-  type LabOptions,
-  type MemoryLab,
-  memoryLab,
-  type OpenedMemory,
-  qmdStatus,
-} from "./test/memory-lab.ts";
+import { errorOf, type MemoryLab, memoryLab, openIndexed, type OpenedMemory, qmdStatus } from "./test/memory-lab.ts";
 import { eventually } from "@memslot/test-tools/wait";
 import { fakeQmd } from "./process/test/qmd-lab.ts";
 
 const note = "The lynx was seen near the old mill.\n";
-
-/** One note that qmd has read. */
-async function openIndexed(options: LabOptions = {}): Promise<MemoryLab & OpenedMemory> {
-  const lab = memoryLab();
-  lab.write("memory/a.md", note);
-  const opened = await lab.open(options);
-  await opened.memory.sync();
-  return { ...lab, ...opened };
-}
 
 async function expectUnavailable(lab: OpenedMemory, words: RegExp): Promise<void> {
   const error = await errorOf(lab.ask("lynx"));
@@ -94,7 +78,7 @@ describe("a search is UNAVAILABLE with the reason where qmd", () => {
   test.each(cases)("%s", async (_name, behaviour, words) => {
     // One that hangs is waited for, twice; all others have time to fail on a machine that is busy.
     const timeoutMs = behaviour.query?.hang === true ? 1500 : 15_000;
-    const lab = await openIndexed({ qmd: { limits: { timeoutMs } } });
+    const lab = await openIndexed({ "memory/a.md": note }, { qmd: { limits: { timeoutMs } } });
     lab.fake.set(behaviour);
     await expectUnavailable(lab, words);
     expect(qmdStatus(lab)["lastError"]).toBeDefined();
@@ -107,7 +91,7 @@ describe("a search is UNAVAILABLE with the reason where qmd", () => {
   });
 
   test("has found files, and none of them is there: its index is brought up to date", async () => {
-    const lab = await openIndexed();
+    const lab = await openIndexed({ "memory/a.md": note });
     const before = revisionOf(lab);
     lab.fake.set({ all: { nowhere: true } });
     await expectUnavailable(lab, /mapping_failed/);
@@ -129,7 +113,10 @@ describe("a search answers all the same where qmd", () => {
     ["has a server that says something else", { mcp: { toolError: "no" } }],
   ];
   test.each(cases)("%s", async (_name, behaviour) => {
-    const lab = await openIndexed({ limits: { restartMs: [60_000] }, qmd: { limits: { timeoutMs: 8000 } } });
+    const lab = await openIndexed(
+      { "memory/a.md": note },
+      { limits: { restartMs: [60_000] }, qmd: { limits: { timeoutMs: 8000 } } },
+    );
     lab.fake.set(behaviour);
     const { paths, report } = await lab.ask("lynx");
     expect(paths).toEqual(["memory/a.md"]);
@@ -137,21 +124,21 @@ describe("a search answers all the same where qmd", () => {
   });
 
   test("has forgotten its collections: it is told them again", async () => {
-    const lab = await openIndexed();
+    const lab = await openIndexed({ "memory/a.md": note });
     writeFileSync(join(lab.folder, "index.yml"), "collections: {}\nadapter_rev: 7\n");
     expect((await lab.ask("lynx")).paths).toEqual(["memory/a.md"]);
     expect(revisionOf(lab)).toBe(8);
   });
 
   test("cannot read its configuration: it is written again", async () => {
-    const lab = await openIndexed({ limits: { restartMs: [60_000] } });
+    const lab = await openIndexed({ "memory/a.md": note }, { limits: { restartMs: [60_000] } });
     writeFileSync(join(lab.folder, "index.yml"), "collections: [");
     lab.fake.set({ mcp: { crash: "SIGKILL" } });
     expect((await lab.ask("lynx")).paths).toEqual(["memory/a.md"]);
   });
 
   test("has lost its index: the notes are searched here until it is made anew", async () => {
-    const lab = await openIndexed();
+    const lab = await openIndexed({ "memory/a.md": note });
     await lab.memory.close();
     for (const name of ["index.sqlite", "index.sqlite-wal"]) rmSync(join(lab.folder, name), { force: true });
     const again = await lab.open();
@@ -161,7 +148,7 @@ describe("a search answers all the same where qmd", () => {
   });
 
   test("finds nothing because its index is empty: UNAVAILABLE, and it is made anew behind that", async () => {
-    const lab = await openIndexed();
+    const lab = await openIndexed({ "memory/a.md": note });
     writeFileSync(join(lab.folder, "index.sqlite"), JSON.stringify({ documents: [] }));
     await expectUnavailable(lab, /the index of qmd is empty/);
     await eventually(async () => (await lab.ask("lynx").catch(() => undefined))?.report.state === "ok");
@@ -169,7 +156,7 @@ describe("a search answers all the same where qmd", () => {
   });
 
   test("has a damaged index: UNAVAILABLE, it is put aside and made anew behind that", async () => {
-    const lab = await openIndexed();
+    const lab = await openIndexed({ "memory/a.md": note });
     writeFileSync(join(lab.folder, "index.sqlite"), "no database");
     lab.fake.set({ mcp: { crash: "SIGKILL" } });
     await expectUnavailable(lab, /index_damaged/);
@@ -183,7 +170,7 @@ describe("a search answers all the same where qmd", () => {
 
 describe("an abort of the caller", () => {
   test("is an AbortError at once, and no failure", async () => {
-    const lab = await openIndexed({ qmd: { limits: { timeoutMs: 60_000 } } });
+    const lab = await openIndexed({ "memory/a.md": note }, { qmd: { limits: { timeoutMs: 60_000 } } });
     lab.fake.set({ mcp: { hang: true } });
     const controller = new AbortController();
     const running = lab.ask("lynx", { signal: controller.signal });

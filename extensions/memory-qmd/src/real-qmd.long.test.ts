@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { realQmd } from "@memslot/fakes/qmd";
 import { isRunning, startChild } from "@memslot/test-tools/child";
@@ -7,7 +7,7 @@ import { eventually } from "@memslot/test-tools/wait";
 import { beforeAll, describe, expect, test } from "vitest";
 import { findQmd } from "./process/find-qmd.ts";
 import { openQmdProcess } from "./process/open-process.ts";
-import { failureOf, fakeQmd, noSignal, openLab, writeConfig } from "./process/test/qmd-lab.ts";
+import { failureOf, noSignal, openLab, writeConfig } from "./process/test/qmd-lab.ts";
 import type { FoundQmd, QmdSearch } from "./qmd-contract.ts";
 import { memoryLab, qmdStatus } from "./test/memory-lab.ts";
 import { emptyIndex } from "./update/index-state.ts";
@@ -45,9 +45,8 @@ describe.skipIf(command === undefined)("the real qmd 2.8.3", () => {
 
   test("answers by both ways as the scripted one does", async () => {
     const notes = tempFolder();
-    const fake = fakeQmd();
     const real = lab({ notes });
-    const scripted = lab({ notes, found: { ...fake, location: fake.folder } });
+    const scripted = openLab({ notes });
     await real.update(files);
     await scripted.update();
     const lex = (...lines: string[]): QmdSearch[] => lines.map((query) => ({ type: "lex", query }));
@@ -84,8 +83,7 @@ describe.skipIf(command === undefined)("the real qmd 2.8.3", () => {
   });
 
   test("tells the same failures as the scripted one", async () => {
-    const fake = fakeQmd();
-    for (const each of [lab(), lab({ found: { ...fake, location: fake.folder } })]) {
+    for (const each of [lab(), openLab()]) {
       await each.update(files);
       expect((await each.ask("nothingofthekind")).rows).toEqual([]);
       expect(await failureOf(each.ask("staging", { collections: ["other"] }))).toMatchObject({
@@ -100,26 +98,6 @@ describe.skipIf(command === undefined)("the real qmd 2.8.3", () => {
       writeFileSync(join(each.folder, "index.sqlite"), "garbage ".repeat(1000));
       expect(await failureOf(each.process.probe(noSignal))).toMatchObject({ reason: "index_damaged" });
       expect(await failureOf(each.update())).toMatchObject({ reason: "index_damaged" });
-    }
-  });
-
-  test("reads what was changed and drops what was deleted, but not what was emptied", async () => {
-    const fake = fakeQmd();
-    for (const each of [lab(), lab({ found: { ...fake, location: fake.folder } })]) {
-      const { process, update, ask, notes } = each;
-      await update(files);
-      rmSync(join(notes, "d.md"));
-      await update({ "a.md": "# Alpha\n\nThe walrus.\n", "c.md": "" });
-      expect((await ask("staging")).rows).toEqual([]);
-      expect((await ask("hamburg")).rows).toEqual([]);
-      expect((await ask("walrus")).rows.map(({ path }) => path)).toEqual(["a.md"]);
-      expect((await ask("marathon")).rows.map(({ path }) => path)).toEqual(["c.md"]);
-      await process.cleanup(noSignal);
-      expect(await process.status(noSignal)).toMatchObject({ documents: 3, hasVectorIndex: false });
-      expect(process.state()).toMatchObject({ transport: "mcp", lastError: undefined });
-      const pid = process.state().pid ?? 0;
-      await process.close();
-      expect(isRunning(pid)).toBe(false);
     }
   });
 
@@ -157,27 +135,6 @@ describe.skipIf(command === undefined)("the real qmd 2.8.3", () => {
 });
 
 describe.skipIf(command === undefined)("with the real qmd", () => {
-  test("a question in whole sentences finds the note that answers it", async () => {
-    const lab = memoryLab();
-    lab.write("memory/2026-03-01.md", "# Sunday\n\nThe marmalade recipe of grandmother is in the blue folder.\n");
-    lab.write(
-      "memory/2026-03-02.md",
-      "# Monday\n\nThe staging database moved to port 5544; ask Yusuf for the password.\n",
-    );
-    lab.write("memory/2026-03-03.md", "# Tuesday\n\nDentist at nine, groceries, a walk by the river.\n");
-    lab.write("MEMORY.md", "# Household\n\nThe boiler is serviced each October by Brandt & Sons.\n");
-    const { memory, ask } = await lab.open({ command });
-    await memory.sync();
-    for (const [question, path] of [
-      ["On which port does our staging database listen now?", "memory/2026-03-02.md"],
-      ["Can you tell me where I put grandmother's marmalade recipe?", "memory/2026-03-01.md"],
-      ["Who comes to service the boiler, and when is that due?", "MEMORY.md"],
-    ] as const) {
-      const { paths, report } = await ask(question);
-      expect([question, paths[0], report.state]).toEqual([question, path, "ok"]);
-    }
-  });
-
   test("notes with any name are found by qmd itself, and what is passed over is not read by it", async () => {
     const lab = memoryLab();
     const names = [

@@ -10,6 +10,7 @@ import {
   type LabOptions,
   type MemoryLab,
   memoryLab,
+  openIndexed,
   type OpenedMemory,
   qmdStatus,
 } from "./test/memory-lab.ts";
@@ -24,10 +25,10 @@ function collectionsIn({ folder }: Pick<MemoryLab, "folder">): Record<string, { 
 
 describe("what is saved is found by the next search", () => {
   test("without qmd being told of it, which happens later", async () => {
-    const lab = memoryLab();
-    lab.write("memory/a.md", lynx("mill"));
-    const { memory, ask } = await lab.open({ memorySearch: onSearch, qmd: { update: { debounceMs: 3_600_000 } } });
-    await memory.sync();
+    const { memory, ask, ...lab } = await openIndexed(
+      { "memory/a.md": lynx("mill") },
+      { memorySearch: onSearch, qmd: { update: { debounceMs: 3_600_000 } } },
+    );
     lab.write("memory/b.md", lynx("pond"));
     const { paths, report } = await ask("lynx");
     expect([paths.toSorted(), report.state]).toEqual([["memory/a.md", "memory/b.md"], "ok"]);
@@ -36,10 +37,10 @@ describe("what is saved is found by the next search", () => {
   });
 
   test("what changes is told to qmd after the quiet, once for all of it", async () => {
-    const lab = memoryLab();
-    lab.write("memory/a.md", lynx("mill"));
-    const { memory, ask } = await lab.open({ memorySearch: onSearch, qmd: { update: { debounceMs: 300 } } });
-    await memory.sync();
+    const { memory, ask, ...lab } = await openIndexed(
+      { "memory/a.md": lynx("mill") },
+      { memorySearch: onSearch, qmd: { update: { debounceMs: 300 } } },
+    );
     for (const name of ["b", "c", "d"]) {
       lab.write(`memory/${name}.md`, lynx(name));
       await ask("lynx");
@@ -50,10 +51,10 @@ describe("what is saved is found by the next search", () => {
   });
 
   test("more changes than can be searched without qmd: the answer says that it is stale, and qmd is told at once", async () => {
-    const lab = memoryLab();
-    lab.write("memory/a.md", lynx("mill"));
-    const { memory, ask } = await lab.open({ memorySearch: onSearch, qmd: { update: { debounceMs: 3_600_000 } } });
-    await memory.sync();
+    const { ask, ...lab } = await openIndexed(
+      { "memory/a.md": lynx("mill") },
+      { memorySearch: onSearch, qmd: { update: { debounceMs: 3_600_000 } } },
+    );
     for (let index = 0; index < 210; index++) lab.write(`memory/many/${index}.md`, lynx(`place ${index}`));
     lab.fake.set({ update: { slowMs: 1500 } });
     const { report } = await ask("lynx");
@@ -100,21 +101,14 @@ describe("notes that qmd does not index are searched all the same, and the statu
 
 describe("a sync", () => {
   test("that finds nothing new starts nothing", async () => {
-    const lab = memoryLab();
-    lab.write("memory/a.md", lynx("mill"));
-    const { memory } = await lab.open();
-    await memory.sync();
+    const { memory, ...lab } = await openIndexed({ "memory/a.md": lynx("mill") });
     const before = lab.fake.starts().length;
     expect(await memory.sync()).toMatchObject({ added: 0, unchanged: 1 });
     expect(lab.fake.starts()).toHaveLength(before);
   });
 
   test("drops what is left of deleted notes", async () => {
-    const lab = memoryLab();
-    lab.write("memory/a.md", lynx("mill"));
-    lab.write("memory/b.md", lynx("pond"));
-    const { memory } = await lab.open();
-    await memory.sync();
+    const { memory, ...lab } = await openIndexed({ "memory/a.md": lynx("mill"), "memory/b.md": lynx("pond") });
     lab.remove("memory/b.md");
     expect(await memory.sync()).toMatchObject({ removed: 1 });
     expect(lab.fake.starts("cleanup")).toHaveLength(1);
@@ -122,10 +116,7 @@ describe("a sync", () => {
   });
 
   test("with force makes the index anew", async () => {
-    const lab = memoryLab();
-    lab.write("memory/a.md", lynx("mill"));
-    const { memory, ask } = await lab.open();
-    await memory.sync();
+    const { memory, ask, ...lab } = await openIndexed({ "memory/a.md": lynx("mill") });
     writeFileSync(join(lab.folder, "index.sqlite"), "no database");
     expect(await memory.sync({ force: true })).toMatchObject({ changed: 1, unchanged: 0 });
     expect((await ask("lynx")).paths).toEqual(["memory/a.md"]);
@@ -189,10 +180,7 @@ describe("a sync", () => {
   });
 
   test("has a new folder read as soon as it is there", async () => {
-    const lab = memoryLab();
-    lab.write("MEMORY.md", lynx("mill"));
-    const { memory, ask } = await lab.open();
-    await memory.sync();
+    const { memory, ask, ...lab } = await openIndexed({ "MEMORY.md": lynx("mill") });
     expect(Object.values(collectionsIn(lab))).toHaveLength(1);
     lab.write("memory/a.md", lynx("pond"));
     await memory.sync();
@@ -244,11 +232,10 @@ test("check and compact say what they found and leave the answers as they were",
 });
 
 test("a large file that is no memory is not given to qmd either", async () => {
-  const lab = memoryLab();
-  lab.write("memory/a.md", lynx("mill"));
-  lab.write("memory/too large.md", "x".repeat(17 * 1024 * 1024));
-  const { memory, ask } = await lab.open();
-  await memory.sync();
+  const { ask, ...lab } = await openIndexed({
+    "memory/a.md": lynx("mill"),
+    "memory/too large.md": "x".repeat(17 * 1024 * 1024),
+  });
   expect((await ask("lynx")).paths).toEqual(["memory/a.md"]);
   expect(readFileSync(join(lab.folder, "index.sqlite"), "utf8").length).toBeLessThan(100_000);
 });
@@ -333,13 +320,13 @@ describe("a search by meaning", () => {
   });
 
   test("without models on this machine is answered by words, says so, and fetches nothing", async () => {
-    const lab = memoryLab();
-    lab.write("memory/a.md", "The lynx was seen near the old mill.\n");
-    const { memory, ask } = await lab.open({
-      qmd: { searchMode: "query" },
-      environment: { XDG_CACHE_HOME: tempFolder() },
-    });
-    await memory.sync();
+    const { memory, ask, ...lab } = await openIndexed(
+      { "memory/a.md": "The lynx was seen near the old mill.\n" },
+      {
+        qmd: { searchMode: "query" },
+        environment: { XDG_CACHE_HOME: tempFolder() },
+      },
+    );
     const { results, report } = await ask("lynx");
     expect(results).toHaveLength(1);
     expect([report.state, report.mode]).toEqual(["degraded", "keyword"]);

@@ -1,38 +1,8 @@
 import { eventually } from "@memslot/test-tools/wait";
-import { startChild } from "@memslot/test-tools/child";
 import { expect, test } from "vitest";
 import { inBucket, startStorage } from "../../test/support/stores.ts";
 import { calm, leasesAt, leasesIn } from "../test/leases.ts";
 import { errorOf, open } from "../test/places.ts";
-
-test("a bucket that is gone: calls fail in bounded time as UNAVAILABLE, and work again when it is back", async () => {
-  const storage = await startStorage();
-  const place = await open(inBucket(storage));
-  const table = await place.connection.createTable("rows", [{ name: "first" }]);
-  const look = async (): Promise<number> => {
-    await table.checkoutLatest();
-    return await table.countRows();
-  };
-  const count = (): Promise<number> => place.within("counting rows", 30_000, undefined, look);
-  const add = (): Promise<unknown> =>
-    place.within("adding a row", 30_000, undefined, () => table.add([{ name: "second" }]));
-
-  storage.down("refuse");
-  for (const call of [count, add]) {
-    const error = await errorOf(call());
-    expect(error.code).toBe("UNAVAILABLE");
-    expect(error.message).toMatch(
-      /^.+: s3:\/\/notes\/team\/main at http:\/\/127.+ cannot be reached; check the network/,
-    );
-  }
-  expect(await errorOf(open(inBucket(storage)))).toMatchObject({ code: "UNAVAILABLE" });
-
-  storage.up();
-  expect(await count()).toBe(1);
-  await add();
-  expect(await count()).toBe(2);
-  expect(await (await open(inBucket(storage))).connection.tableNames()).toEqual(["rows", "v2_leases"]);
-});
 
 test("a bucket that does not answer: the deadline ends the call, an abort ends it at once", async () => {
   const storage = await startStorage();
@@ -64,22 +34,6 @@ test("the progress of the host that rebuilds can be read, and what it reported l
   await mine.release("build");
   await theirs.acquire("build", "another");
   expect((await mine.holder("build"))?.completed).toBeUndefined();
-});
-
-test("the lease of a process that was killed is free when its time is over", async () => {
-  const storage = await startStorage();
-  const timing = { expiryMs: 3_000, heartbeatMs: 500, reportMs: 500 };
-  const child = startChild(new URL("../test/lance-child.ts", import.meta.url), [
-    JSON.stringify({ does: "hold", lance: inBucket(storage), timing }),
-  ]);
-  expect(await child.line("held")).toBe("held true");
-  const mine = await leasesIn(storage, timing);
-  expect(await mine.acquire("files", "mine")).toBe(false);
-  expect((await mine.holder("files"))?.pid).toBe(child.process.pid);
-  child.process.kill("SIGKILL");
-  await child.ended;
-  await eventually(() => mine.acquire("files", "mine"));
-  expect(await mine.holder("files")).toMatchObject({ pid: process.pid, reason: "mine" });
 });
 
 test("a holder that renews its lease keeps it, one that cannot loses it and knows", async () => {

@@ -1,13 +1,13 @@
 import type { ChunkStore } from "@memslot/indexing";
 import { type Child, type ChildOptions, startChild } from "@memslot/test-tools/child";
 import { expect } from "vitest";
-import { partsOfVersion } from "../../src/test/file-versions.ts";
-import type { ChildWork } from "../../src/test/lance-child.ts";
+import { partsOfVersion } from "./file-versions.ts";
+import type { ChildWork } from "./lance-child.ts";
 import { find } from "./stores.ts";
 
 /** Starts a process that works with a store. It is killed after the test. */
 export function startWork(work: ChildWork, options?: ChildOptions): Child {
-  return startChild(new URL("../../src/test/lance-child.ts", import.meta.url), [JSON.stringify(work)], options);
+  return startChild(new URL("./lance-child.ts", import.meta.url), [JSON.stringify(work)], options);
 }
 
 /** Every listed file has the chunks of one version, the one that it is listed with. Returns the number of files. */

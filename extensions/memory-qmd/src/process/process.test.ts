@@ -28,8 +28,7 @@ const network = { HTTPS_PROXY: "http://proxy:1", no_proxy: "localhost", HF_TOKEN
 const environment = { ...host, ...passed, ...network, XDG_CACHE_HOME: "/home/person/cache" };
 
 test("each process of qmd gets its arguments, the listed variables and nothing else, and works in the folder", async () => {
-  const fake = fakeQmd();
-  const lab = openLab({ found: { ...fake, location: fake.folder }, environment });
+  const { fake, ...lab } = openLab({ environment });
   await lab.process.probe(noSignal);
   await lab.update({ "a.md": "# Alpha\n\nstaging port\n" });
   fake.set({ mcp: { crash: "SIGSEGV" } });
@@ -81,7 +80,7 @@ test("in semantic mode CI is not set, so that models are used, and a variable th
 
 test("a command that does not answer within its time fails as timeout, and its process is ended", async () => {
   const fake = fakeQmd({ behaviour: { query: { hang: true, ignoreTerm: true } } });
-  const { process } = openLab({ found: { ...fake, location: fake.folder }, limits: { probeMs: 600_000 } });
+  const { process } = openLab({ fake, limits: { probeMs: 600_000 } });
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"], shouldAdvanceTime: true });
   onTestFinished(() => void vi.useRealTimers());
   const failure = failureOf(process.probe(noSignal));

@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { FakeFault, FakeQmd } from "@memslot/fakes/qmd";
+import type { FakeFault } from "@memslot/fakes/qmd";
 import { isRunning } from "@memslot/test-tools/child";
 import { eventually } from "@memslot/test-tools/wait";
 import { describe, expect, test } from "vitest";
@@ -12,11 +12,10 @@ describe("a question", () => {
     "sub/b.md": "# Beta\n\nThe production server listens on port 8080.\n",
   };
 
-  async function labWithNotes(options: Partial<QmdLabOptions> = {}): Promise<QmdLab & { fake: FakeQmd }> {
-    const fake = fakeQmd();
-    const lab = openLab({ found: { ...fake, location: fake.folder }, ...options });
+  async function labWithNotes(options: Partial<QmdLabOptions> = {}): Promise<QmdLab> {
+    const lab = openLab(options);
     await lab.update(files);
-    return { ...lab, fake };
+    return lab;
   }
 
   test("a question is answered by the long-lived child, best first, and the next ones by the same child", async () => {
@@ -203,17 +202,14 @@ describe("the command line", () => {
   const notes = { "a.md": "# Alpha\n\nThe staging server listens on port 5544.\n", "b.md": "# Beta\n\nMore words.\n" };
 
   /** A lab whose questions all go by the command line. */
-  async function labByCommandLine(
-    cliQueryMs = 30_000,
-  ): Promise<QmdLab & { fake: FakeQmd; set(fault: FakeFault): void }> {
-    const fake = fakeQmd();
-    const lab = openLab({ found: { ...fake, location: fake.folder }, limits: { cliQueryMs, restartMs: [600_000] } });
+  async function labByCommandLine(cliQueryMs = 30_000): Promise<QmdLab & { set(fault: FakeFault): void }> {
+    const lab = openLab({ limits: { cliQueryMs, restartMs: [600_000] } });
     await lab.update(notes);
     const mcp = { crash: "SIGKILL" };
-    fake.set({ mcp });
+    lab.fake.set({ mcp });
     // The server has died of it. Whether this answer is in time does not matter.
     await lab.ask("staging").catch(() => undefined);
-    return { ...lab, fake, set: (query) => fake.set({ mcp, query }) };
+    return { ...lab, set: (query) => lab.fake.set({ mcp, query }) };
   }
 
   describe("an answer is read from the command line", () => {

@@ -4,21 +4,14 @@ import { existsSync, readFileSync, renameSync } from "node:fs";
 import { getPriority } from "node:os";
 import { join } from "node:path";
 import type { FakeBehaviour, FakeQmd } from "@memslot/fakes/qmd";
-import { type Child, isRunning, startChild } from "@memslot/test-tools/child";
+import { type Child, isRunning } from "@memslot/test-tools/child";
 import { tempFolder, writeFiles } from "@memslot/test-tools/files";
 import { eventually } from "@memslot/test-tools/wait";
 import { describe, expect, test } from "vitest";
-import { failureOf, fakeQmd, noSignal, openLab, type QmdLab, writeConfig } from "./test/qmd-lab.ts";
+import { failureOf, fakeQmd, noSignal, openLab, type QmdLab, startHost, writeConfig } from "./test/qmd-lab.ts";
 
 describe("work on the index", () => {
   const files = { "a.md": "# Alpha\n\nstaging\n" };
-
-  function opened(
-    options: Partial<Parameters<typeof openLab>[0]> = {},
-  ): ReturnType<typeof openLab> & { fake: FakeQmd } {
-    const fake = fakeQmd();
-    return { ...openLab({ found: { ...fake, location: fake.folder }, ...options }), fake };
-  }
 
   /** Whether no start came between another start and its end. */
   function expectOneAtATime(fake: FakeQmd): void {
@@ -28,14 +21,14 @@ describe("work on the index", () => {
 
   describe("an index that is locked by somebody else", () => {
     test("is tried again, three times", async () => {
-      const { fake, update } = opened();
+      const { fake, update } = openLab();
       fake.set({ update: { busy: 3 } });
       await update(files);
       expect(fake.starts("update").length).toBe(4);
     });
 
     test("is a failure after that, and questions are answered meanwhile", async () => {
-      const { fake, update, ask } = opened();
+      const { fake, update, ask } = openLab();
       await update(files);
       fake.set({ update: { busy: true } });
       const before = fake.starts("update").length;
@@ -51,14 +44,14 @@ describe("work on the index", () => {
     ["crash", { crash: "SIGSEGV" }],
     ["config_broken", { failure: "Error: Failed to parse /s/qmd/index.yml: bad" }],
   ] as const)("an update fails as %s", async (reason, fault) => {
-    const { fake, update } = opened();
+    const { fake, update } = openLab();
     fake.set({ update: fault });
     expect(await failureOf(update(files))).toMatchObject({ reason });
     expect(fake.starts("update").length).toBe(1);
   });
 
   test("an embed that finds another one at it has not embedded", async () => {
-    const { fake, process, update } = opened();
+    const { fake, process, update } = openLab();
     await update(files);
     fake.set({ embed: { embedLocked: true } });
     expect(await process.embed({ minutes: 1, signal: noSignal })).toBe(false);
@@ -68,7 +61,7 @@ describe("work on the index", () => {
   });
 
   test("updates, embeds and clean-ups go one after the other, and it is told what runs", async () => {
-    const { fake, process } = opened();
+    const { fake, process } = openLab();
     fake.set({ all: { slowMs: 200 } });
     const work = [
       process.update({ files: 0, signal: noSignal }),
@@ -91,15 +84,10 @@ describe("work on the index", () => {
 
   test("they go one after the other over several adapters and processes on one folder too", async () => {
     const folder = tempFolder();
-    const { fake, process: first } = opened({ folder });
-    const second = openLab({ found: { ...fake, location: fake.folder }, folder }).process;
+    const { fake, process: first } = openLab({ folder });
+    const second = openLab({ fake, folder }).process;
     fake.set({ all: { slowMs: 200 } });
-    const [, entry = ""] = fake.argv;
-    const others = [1, 2].map(() =>
-      startChild(new URL("./test/qmd-host.ts", import.meta.url), [entry, folder, "update", "60000"], {
-        detached: true,
-      }),
-    );
+    const others = [1, 2].map(() => startHost(fake, folder, "update", 60_000));
     await Promise.all([first, second].map((each) => each.update({ files: 0, signal: noSignal })));
     await Promise.all(others.map((other) => other.line("stays")));
     expect(fake.starts("update").length).toBe(4);
@@ -108,9 +96,8 @@ describe("work on the index", () => {
 
   test("who waits too long for another process fails as index_busy, and its turn is not taken later", async () => {
     const folder = tempFolder();
-    const { fake, process: first } = opened({ folder });
-    const found = { ...fake, location: fake.folder };
-    const second = openLab({ found, folder, limits: { lockWaitMs: 100 } }).process;
+    const { fake, process: first } = openLab({ folder });
+    const second = openLab({ fake, folder, limits: { lockWaitMs: 100 } }).process;
     fake.set({ update: { slowMs: 60_000 } });
     const controller = new AbortController();
     const running = first.update({ files: 0, signal: controller.signal });
@@ -124,12 +111,9 @@ describe("work on the index", () => {
 
   test("the lock is free again when its holder was killed", async () => {
     const folder = tempFolder();
-    const { fake, process: first } = opened({ folder });
-    const [, entry = ""] = fake.argv;
+    const { fake, process: first } = openLab({ folder });
     fake.set({ update: { slowMs: 60_000 } });
-    const host = startChild(new URL("./test/qmd-host.ts", import.meta.url), [entry, folder, "update"], {
-      detached: true,
-    });
+    const host = startHost(fake, folder, "update");
     await host.line("ready");
     await eventually(() => fake.starts("update").length === 1);
     const [start] = fake.starts("update");
@@ -145,7 +129,7 @@ describe("work on the index", () => {
     const limits = { updateBaseMs: 1200, updatePerFileMs: 0 };
 
     test("is asked to end, and not killed before its grace: it ends whole", async () => {
-      const { fake, process, folder, update } = opened({ limits: { ...limits, updateGraceMs: 60_000 } });
+      const { fake, process, folder, update } = openLab({ limits: { ...limits, updateGraceMs: 60_000 } });
       fake.set({ update: { blockMs: 4000 } });
       expect(await failureOf(update(files))).toMatchObject({ reason: "timeout" });
       expect(process.isTorn()).toBe(false);
@@ -154,7 +138,7 @@ describe("work on the index", () => {
     });
 
     test("is killed after its grace, and the index counts as torn", async () => {
-      const { fake, process, update } = opened({ limits });
+      const { fake, process, update } = openLab({ limits });
       fake.set({ update: { hang: true, ignoreTerm: true } });
       expect(await failureOf(update(files))).toMatchObject({ reason: "timeout" });
       expect(process.isTorn()).toBe(true);
@@ -167,7 +151,7 @@ describe("work on the index", () => {
     });
 
     test("gets more of it by the number of its files", async () => {
-      const { fake, process } = opened({ limits: { updateBaseMs: 0, updatePerFileMs: 100 } });
+      const { fake, process } = openLab({ limits: { updateBaseMs: 0, updatePerFileMs: 100 } });
       fake.set({ update: { slowMs: 500 } });
       await process.update({ files: 600, signal: noSignal });
       expect(await failureOf(process.update({ files: 1, signal: noSignal }))).toMatchObject({ reason: "timeout" });
@@ -175,7 +159,7 @@ describe("work on the index", () => {
   });
 
   test("an abort ends a call at once, also one that waits its turn, which is never started", async () => {
-    const { fake, process } = opened();
+    const { fake, process } = openLab();
     fake.set({ update: { slowMs: 60_000 } });
     const controller = new AbortController();
     const first = process.update({ files: 0, signal: controller.signal });
@@ -195,11 +179,10 @@ describe("work on the index", () => {
 describe("the end", () => {
   const files = { "a.md": "# Alpha\n\nstaging\n" };
 
-  async function labWithNotes(): Promise<QmdLab & { fake: FakeQmd }> {
-    const fake = fakeQmd();
-    const lab = openLab({ found: { ...fake, location: fake.folder } });
+  async function labWithNotes(): Promise<QmdLab> {
+    const lab = openLab();
     await lab.update(files);
-    return { ...lab, fake };
+    return lab;
   }
 
   describe("close", () => {
@@ -244,8 +227,7 @@ describe("the end", () => {
     });
 
     test("does not wait for an update to the end of its grace: it is let finish", async () => {
-      const fake = fakeQmd();
-      const lab = openLab({ found: { ...fake, location: fake.folder }, limits: { updateGraceMs: 60_000 } });
+      const { fake, ...lab } = openLab({ limits: { updateGraceMs: 60_000 } });
       fake.set({ update: { blockMs: 3000 } });
       const running = failureOf(lab.update(files));
       await eventually(() => fake.starts("update").length === 1);
@@ -302,10 +284,7 @@ describe("a host that is killed", () => {
     writeFiles(notes, { "a.md": "# Alpha\n\nThe staging server listens on port 5544.\n" });
     writeConfig(folder, { notes: { path: notes, pattern: "**/*.md" } });
     fake.set(behaviour);
-    const [, entry = ""] = fake.argv;
-    const host = startChild(new URL("./test/qmd-host.ts", import.meta.url), [entry, folder, what, String(graceMs)], {
-      detached: true,
-    });
+    const host = startHost(fake, folder, what, graceMs);
     await host.line("ready");
     await eventually(() => (what === "update" ? fake.starts("update") : fake.calls("query")).length > 0);
     return { fake, folder, host };
@@ -376,10 +355,7 @@ describe("a host that is killed", () => {
 
     test("an update that was asked for while another one ran", async () => {
       const { fake, folder, host } = await stage("update", { update: { slowMs: 120_000 } });
-      const [, entry = ""] = fake.argv;
-      const second = startChild(new URL("./test/qmd-host.ts", import.meta.url), [entry, folder, "update"], {
-        detached: true,
-      });
+      const second = startHost(fake, folder, "update");
       await second.line("ready");
       second.process.kill("SIGKILL");
       host.process.kill("SIGKILL");
@@ -404,24 +380,21 @@ describe("a host that is killed", () => {
     host.process.kill("SIGKILL");
     await expectNoneLeft(fake);
     fake.set({});
-    const lab = openLab({ found: { ...fake, location: fake.folder }, folder });
+    const lab = openLab({ fake, folder });
     expect(lab.process.isTorn()).toBe(true);
     await lab.update();
     // An update does not repair it.
     expect(lab.process.isTorn()).toBe(true);
     lab.process.mended();
     expect(lab.process.isTorn()).toBe(false);
-    expect(openLab({ found: { ...fake, location: fake.folder }, folder }).process.isTorn()).toBe(false);
+    expect(openLab({ fake, folder }).process.isTorn()).toBe(false);
   });
 
   test("a host that ends without closing anything is not held, and nothing is left behind", async () => {
     const fake = fakeQmd();
     const [folder, notes] = [tempFolder(), tempFolder()];
     writeConfig(folder, { notes: { path: notes, pattern: "**/*.md" } });
-    const [, entry = ""] = fake.argv;
-    const host = startChild(new URL("./test/qmd-host.ts", import.meta.url), [entry, folder, "leave"], {
-      detached: true,
-    });
+    const host = startHost(fake, folder, "leave");
     expect(await host.ended).toBe(0);
     await expectNoneLeft(fake);
   });

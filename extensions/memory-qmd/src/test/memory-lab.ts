@@ -85,6 +85,18 @@ export function memoryLab(): MemoryLab {
   };
 }
 
+/** A memory with these notes, which qmd has read. */
+export async function openIndexed(
+  notes: Readonly<Record<string, string>>,
+  options: LabOptions = {},
+): Promise<MemoryLab & OpenedMemory> {
+  const lab = memoryLab();
+  for (const [path, text] of Object.entries(notes)) lab.write(path, text);
+  const opened = await lab.open(options);
+  await opened.memory.sync();
+  return { ...lab, ...opened };
+}
+
 async function openLab(
   { qmd = {}, memorySearch = {}, limits, environment = {}, lookOnly }: LabOptions,
   { workspaceDir, stateDir, command }: { workspaceDir: string; stateDir: string; command: string },

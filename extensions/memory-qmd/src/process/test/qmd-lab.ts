@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { isRunning } from "@memslot/test-tools/child";
+import { type Child, isRunning, startChild } from "@memslot/test-tools/child";
 import { afterwards, tempFolder, writeFiles } from "@memslot/test-tools/files";
 import { stringify } from "yaml";
 import { openQmdProcess } from "../open-process.ts";
@@ -39,6 +39,7 @@ export const shortLimits: Partial<QmdLimits> = {
 };
 
 export interface QmdLab {
+  fake: FakeQmd;
   folder: string;
   notes: string;
   process: QmdProcess;
@@ -50,7 +51,10 @@ export interface QmdLab {
 }
 
 export interface QmdLabOptions {
-  found: FoundQmd;
+  /** Absent: a new one. */
+  fake?: FakeQmd | undefined;
+  /** Absent: the scripted one. */
+  found?: FoundQmd | undefined;
   folder?: string | undefined;
   notes?: string | undefined;
   mode?: "lexical" | "semantic" | undefined;
@@ -59,8 +63,9 @@ export interface QmdLabOptions {
 }
 
 /** A state folder with one collection `notes`, and what talks to qmd about it. It is closed after the test. */
-export function openLab(options: QmdLabOptions): QmdLab {
-  const { found, folder = tempFolder(), notes = tempFolder(), mode = "lexical", limits } = options;
+export function openLab(options: QmdLabOptions = {}): QmdLab {
+  const { fake = fakeQmd(), folder = tempFolder(), notes = tempFolder(), mode = "lexical", limits } = options;
+  const { found = { ...fake, location: fake.folder } } = options;
   const told: string[] = [];
   writeConfig(folder, { notes: { path: notes, pattern: "**/*.md" } });
   const process = openQmdProcess({
@@ -73,6 +78,7 @@ export function openLab(options: QmdLabOptions): QmdLab {
   });
   afterwards(() => process.close());
   return {
+    fake,
     folder,
     notes,
     process,
@@ -113,4 +119,10 @@ export async function failureOf(work: Promise<unknown>): Promise<QmdFailure> {
   );
   if (error instanceof QmdFailure) return error;
   throw error;
+}
+
+/** Starts a process of its own that uses the scripted qmd; see `qmd-host.ts` for what it can do. */
+export function startHost(fake: FakeQmd, folder: string, what: string, graceMs = 300): Child {
+  const args = [fake.argv[1] ?? "", folder, what, String(graceMs)];
+  return startChild(new URL("qmd-host.ts", import.meta.url), args, { detached: true });
 }

@@ -1,20 +1,17 @@
-// A process of its own that uses a place or a store. Argument: JSON of `ChildWork`.
+// A process of its own that uses a store. Argument: JSON of `ChildWork`.
 import { MemoryError } from "@memslot/core";
 import type { FileChunks } from "@memslot/indexing";
 import { type LanceOptions, openLanceStore } from "@memslot/memory-lancedb";
-import { openPlace } from "../place/open-place.ts";
-import type { LeaseTiming } from "../place/shared/leases.ts";
 import { fileVersion, versionSpace, versionVector } from "./file-versions.ts";
 
 export interface ChildWork {
   /**
-   * `open`: opens and closes a store, and prints what came of it as JSON. `hold`: takes the lease `files`, prints `held
-   * true`, and keeps it. `write`: writes files, and prints `open`, `wrote` after the first batch, and `done`.
+   * `open`: opens and closes a store, and prints the outcome as JSON. `write`: writes files, and prints `open`, `wrote`
+   * after the first batch, and `done`.
    */
-  does: "open" | "hold" | "write";
+  does: "open" | "write";
   stateDir?: string;
   lance?: LanceOptions;
-  timing?: LeaseTiming;
   /** The beginning of the names of the files. */
   prefix?: string;
   /** Five files each. Absent: without end. */
@@ -28,16 +25,12 @@ export interface ChildWork {
 }
 
 const work = JSON.parse(process.argv[2] ?? "{}") as ChildWork;
-const { lance = {}, stateDir = "/nowhere", timing, prefix = "", batches = Number.POSITIVE_INFINITY } = work;
+const { lance = {}, stateDir = "/nowhere", prefix = "", batches = Number.POSITIVE_INFINITY } = work;
 const signal = AbortSignal.timeout(300_000);
 const opens = { lance, agentId: "main", stateDir, mayCreate: true, signal };
 const print = (text: string): boolean => process.stdout.write(`${text}\n`);
 
-if (work.does === "hold") {
-  const place = await openPlace({ ...opens, timing });
-  print(`held ${await place.leases?.acquire("files", "a process")}`);
-  process.stdin.resume();
-} else if (work.does === "open") {
+if (work.does === "open") {
   try {
     const { store } = await openLanceStore(opens);
     await store.replaceFiles([]);
