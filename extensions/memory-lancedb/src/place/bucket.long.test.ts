@@ -71,7 +71,7 @@ test("a host that asks for a lease again and again does not send a request each 
   await eventually(() => theirs.acquire("files", "theirs"));
 });
 
-test("old versions of the table of leases are deleted", async () => {
+test("old versions of the table of leases are deleted", { timeout: 300_000 }, async () => {
   const storage = await startStorage();
   let time = Date.now();
   // Twenty minutes ahead: what is there is old.
