@@ -9,8 +9,22 @@ import {
   discoverPlugins,
   isAbort,
 } from "@memslot/core";
-import { type ChooseEmbeddingsOptions, type ChosenEmbeddings, chooseEmbeddings } from "../src/open/choose-embeddings.ts";
-import { config as configOf, fakeManager, fakeProvider, gate, hang, pass, rejected, settle, stopClock } from "./support/fakes.ts";
+import {
+  type ChooseEmbeddingsOptions,
+  type ChosenEmbeddings,
+  chooseEmbeddings,
+} from "../src/open/choose-embeddings.ts";
+import {
+  config as configOf,
+  fakeManager,
+  fakeProvider,
+  gate,
+  hang,
+  pass,
+  rejected,
+  settle,
+  stopClock,
+} from "./support/fakes.ts";
 
 interface Made {
   plugin: EmbeddingPlugin;
@@ -19,7 +33,10 @@ interface Made {
 }
 
 /** A plugin whose provider is named after it; `reason`: why `auto` may not take it, `fails`: why it cannot be opened. */
-function made(id: string, { reason, fails, ...own }: Partial<EmbeddingPlugin> & { reason?: string; fails?: string } = {}): Made {
+function made(
+  id: string,
+  { reason, fails, ...own }: Partial<EmbeddingPlugin> & { reason?: string; fails?: string } = {},
+): Made {
   const contexts: EmbeddingPluginContext[] = [];
   const closed: string[] = [];
   const plugin = defineEmbeddingPlugin({
@@ -106,7 +123,13 @@ describe("provider auto", () => {
       "the next one, with the reasons for which each before was passed over",
       [made("local", { reason: "no model" }), made("openai", { reason: "no key" }), made("gemini")],
       {},
-      { ...here("gemini"), passedOver: [{ id: "local", reason: "no model" }, { id: "openai", reason: "no key" }] },
+      {
+        ...here("gemini"),
+        passedOver: [
+          { id: "local", reason: "no model" },
+          { id: "openai", reason: "no key" },
+        ],
+      },
     ],
     [
       "none that plugins.deny or enabled: false forbids",
@@ -114,9 +137,19 @@ describe("provider auto", () => {
       { plugins: { deny: ["local"], entries: { openai: { enabled: false } } } },
       { ...here("gemini"), passedOver: [{ reason: denied }, { reason: expect.stringContaining("openai.enabled") }] },
     ],
-    ["one that plugins.entries switches on", [vectors(undefined, "other"), vectors()], { plugins: { entries } }, here("vectors")],
+    [
+      "one that plugins.entries switches on",
+      [vectors(undefined, "other"), vectors()],
+      { plugins: { entries } },
+      here("vectors"),
+    ],
     ["the next one when one cannot be opened", [noKey, vectors()], { plugins: { entries } }, here("vectors")],
-    ["none when none can be opened", [noKey], { plugins: { entries } }, { ...degraded, reason: expect.stringContaining("no key") }],
+    [
+      "none when none can be opened",
+      [noKey],
+      { plugins: { entries } },
+      { ...degraded, reason: expect.stringContaining("no key") },
+    ],
     [
       "no memory plugin that is switched on, nor one that is denied or not there",
       [vectors()],
@@ -128,7 +161,7 @@ describe("provider auto", () => {
   });
 
   test("is keyword search, not degraded, when none can be used, and names what would help", async () => {
-    const open = vi.fn(async () => fakeProvider());
+    const open = vi.fn<EmbeddingPlugin["open"]>(async () => fakeProvider());
     const plugins = [made("local", { reason: "no model" }), made("openai", { reason: "no key" }), vectors(open)];
     const choice = await choose({}, plugins);
     expect(choice).toMatchObject(words);
@@ -151,7 +184,9 @@ describe("provider auto", () => {
     expect(choice.reason).toContain(`${key}, but the embedding plugin "${id}" is not installed: keyword search only`);
     expect(choice.reason).toContain(`run \`memslot plugins add ${id}\``);
     expect(choice.reason).not.toContain("sk-x");
-    expect((await choose(search, [], { ...more, plugins: { deny: [id] } })).reason).not.toContain("memslot plugins add");
+    expect((await choose(search, [], { ...more, plugins: { deny: [id] } })).reason).not.toContain(
+      "memslot plugins add",
+    );
   });
 
   test("opens nothing that is not available, and goes on past one that fails to open or to answer", async () => {
@@ -205,12 +240,15 @@ describe("a provider by id", () => {
     expect([environment?.("OPENAI_API_KEY"), environment?.("OTHER")]).toEqual(["from-env", undefined]);
   });
 
-  test.each(["openai", "gemini", "local", "far"])("that is %s and not installed is keyword search, degraded", async (id) => {
-    const choice = await choose({ provider: id }, []);
-    expect(choice).toMatchObject({ ...degraded, requested: id });
-    for (const part of ["is not installed", `memslot plugins add ${id}`, `npm install @memslot/embeddings-${id}`])
-      expect(choice.reason).toContain(part);
-  });
+  test.each(["openai", "gemini", "local", "far"])(
+    "that is %s and not installed is keyword search, degraded",
+    async (id) => {
+      const choice = await choose({ provider: id }, []);
+      expect(choice).toMatchObject({ ...degraded, requested: id });
+      for (const part of ["is not installed", `memslot plugins add ${id}`, `npm install @memslot/embeddings-${id}`])
+        expect(choice.reason).toContain(part);
+    },
+  );
 
   const fail = (): never => {
     throw new Error("401 wrong key");
@@ -227,7 +265,11 @@ describe("a provider by id", () => {
 
   test("whose open hangs is keyword search, degraded, after the deadline, and is closed when it opens late", async () => {
     stopClock();
-    const [reached, late, close] = [gate(), gate<EmbeddingProvider>(), vi.fn(async () => undefined)];
+    const [reached, late, close] = [
+      gate(),
+      gate<EmbeddingProvider>(),
+      vi.fn<() => Promise<undefined>>(async () => undefined),
+    ];
     const open = (): Promise<EmbeddingProvider> => {
       reached.open();
       return late.opened;
@@ -268,7 +310,14 @@ describe("a provider by id", () => {
       ],
     ],
     ["is a memory plugin", { provider: "memory-core" }, [], {}, "CONFIG", ["memory-core"]],
-    ["is denied", { provider }, [vectors()], { plugins: { deny: ["vectors"] } }, "CONFIG", ["plugins.deny", "memorySearch.provider"]],
+    [
+      "is denied",
+      { provider },
+      [vectors()],
+      { plugins: { deny: ["vectors"] } },
+      "CONFIG",
+      ["plugins.deny", "memorySearch.provider"],
+    ],
     [
       "is switched off",
       { provider },
@@ -326,9 +375,12 @@ describe("fallback", () => {
     });
   });
 
-  test.each(["none", "NONE", "openai", " "])("%j is none: a word for none, or the provider itself", async (fallback) => {
-    expect((await choose({ provider: "openai", fallback }, [made("openai")])).spare).toBeUndefined();
-  });
+  test.each(["none", "NONE", "openai", " "])(
+    "%j is none: a word for none, or the provider itself",
+    async (fallback) => {
+      expect((await choose({ provider: "openai", fallback }, [made("openai")])).spare).toBeUndefined();
+    },
+  );
 
   test("that cannot be opened either leaves keywords, with both reasons", async () => {
     const plugins = [made("openai", { fails: "no OpenAI key" }), made("gemini", { fails: "no Gemini key" })];

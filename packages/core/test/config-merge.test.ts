@@ -1,100 +1,56 @@
 import { describe, expect, test } from "vitest";
 import { type MemslotConfig, parseConfig } from "@memslot/core";
-import { withKey } from "./support/config-home.ts";
+import { configKeys } from "../src/config/keys/keys.ts";
+import { failure, withKey } from "./support/config-home.ts";
 
 function parse(config: unknown): MemslotConfig {
   return parseConfig(config, { baseDir: "/base", stateDir: "/state", env: { HOME: "/home/u" } });
 }
 
-/** Every field of the settings with its default, written out: what is missing in the table of keys shows here. */
-const defaultSettings = {
-  enabled: true,
-  provider: "auto",
-  model: undefined,
-  fallback: "none",
-  inputType: undefined,
-  queryInputType: undefined,
-  documentInputType: undefined,
-  outputDimensionality: undefined,
-  sources: ["memory", "journal"],
-  extraPaths: [],
-  notes: "auto",
-  experimental: { sessionMemory: false },
-  clients: {
-    scope: "project",
-    keep: false,
-    folders: {
+const inDefaults = (memorySearch: object): unknown => withKey("agents.defaults.memorySearch", memorySearch);
+const inAgent = (memorySearch: object, defaults: object = {}): unknown => ({
+  agents: { defaults: { memorySearch: defaults }, list: [{ id: "work", memorySearch }] },
+});
+
+describe("defaults", () => {
+  const group = "agents.defaults.";
+  const keys = configKeys.filter(({ key, same }) => same === undefined && key.startsWith(group));
+  /** Defaults that depend on the computer and other keys. */
+  const computed: Record<string, unknown> = {
+    "memorySearch.sources": ["memory", "journal"],
+    "memorySearch.store.path": "/state/memory/main.sqlite",
+    "memorySearch.clients.folders": {
       "claude-code": ["/home/u/.claude"],
       codex: ["/home/u/.codex"],
       gemini: ["/home/u/.gemini"],
       opencode: ["/home/u/.local/share/opencode"],
       cursor: [
         "/home/u/.cursor",
-        { linux: "/home/u/.config", darwin: "/home/u/Library/Application Support" }[process.platform as "linux"] +
-          "/Cursor/User",
+        `/home/u/${process.platform === "darwin" ? "Library/Application Support" : ".config"}/Cursor/User`,
       ],
     },
-  },
-  remote: {
-    baseUrl: undefined,
-    apiKey: undefined,
-    headers: {},
-    nonBatchConcurrency: 4,
-    batch: { enabled: false, wait: true, concurrency: 2, pollIntervalMs: 2000, timeoutMinutes: 60 },
-  },
-  local: { modelPath: undefined, modelCacheDir: undefined },
-  store: {
-    path: "/state/memory/main.sqlite",
-    vector: { enabled: true, engine: "auto", extensionPath: undefined, memoryMB: 1024 },
-  },
-  chunking: { tokens: 400, overlap: 80 },
-  sync: {
-    onSessionStart: true,
-    onSearch: true,
-    watch: true,
-    watchDebounceMs: 1500,
-    watchMaxFiles: 30_000,
-    embeddingBatchTimeoutSeconds: undefined,
-    intervalMinutes: 0,
-    sessions: { deltaBytes: 100_000, deltaMessages: 50, postCompactionForce: true },
-  },
-  query: {
-    maxResults: undefined,
-    maxTokens: 1000,
-    minScore: 0.35,
-    hybrid: { enabled: true, vectorWeight: 0.7, textWeight: 0.3, candidateMultiplier: 4 },
-    rerank: {
-      provider: "none",
-      model: undefined,
-      baseUrl: undefined,
-      apiKey: undefined,
-      modelPath: undefined,
-      candidates: 30,
-      timeoutMs: 1500,
-    },
-  },
-  budget: { tokensPerDay: undefined },
-  cache: { enabled: true, maxEntries: 50_000 },
-} satisfies MemslotConfig["agents"][number]["memorySearch"];
+  };
 
-describe("defaults", () => {
-  test("every setting of an agent is there", () => {
-    const { memorySearch, compaction } = parse({}).agent("main");
-    expect({
-      ...memorySearch,
-      remote: { ...memorySearch.remote, headers: { ...memorySearch.remote.headers } },
-    }).toStrictEqual(defaultSettings);
-    expect(compaction).toStrictEqual({
-      reserveTokensFloor: 20_000,
-      memoryFlush: {
-        enabled: true,
-        softThresholdTokens: 4000,
-        forceFlushTranscriptBytes: 2_097_152,
-        journalDays: 30,
-        prompt: undefined,
-        systemPrompt: undefined,
-      },
+  /** The values below the groups of keys, by their keys. */
+  function leaves(value: object, path = ""): [string, unknown][] {
+    return Object.entries(value).flatMap(([name, inner]: [string, unknown]) => {
+      const key = path === "" ? name : `${path}.${name}`;
+      return keys.some((known) => known.key.startsWith(`${group}${key}.`))
+        ? leaves(inner as object, key)
+        : [[key, inner]];
     });
+  }
+
+  test("of an agent are those of the table of keys, each of which is a setting", () => {
+    const { memorySearch, compaction } = parse({}).agent("main");
+    const wanted = keys
+      .map(({ key, default: value }): [string, unknown] => [key.slice(group.length), value])
+      .filter(([key]) => key.includes("."));
+    const found = Object.fromEntries(leaves({ memorySearch, compaction }));
+    expect(found).toEqual({ ...Object.fromEntries(wanted), ...computed });
+    // `toEqual` takes a missing key for undefined.
+    const names = [...wanted.map(([key]) => key), "memorySearch.clients.folders"];
+    expect(Object.keys(found).toSorted()).toEqual(names.toSorted());
   });
 
   test("the time zone is the machine's unless one is configured, for all or for one agent", () => {
@@ -110,12 +66,6 @@ describe("defaults", () => {
       "Asia/Shanghai",
       "Europe/Lisbon",
     ]);
-  });
-
-  test.each(["Mars/Olympus", 5])("a time zone that nobody knows is an error: %j", (userTimezone) => {
-    expect(() => parse({ agents: { defaults: { userTimezone } } })).toThrow(
-      /agents\.defaults\.userTimezone must be the name of a time zone, such as Europe\/Amsterdam or UTC/,
-    );
   });
 
   test("everything else is there as well", () => {
@@ -173,20 +123,24 @@ describe("an agent's own settings", () => {
   });
 
   test("are laid over the defaults field by field, lists as a whole, headers by name", () => {
-    const { memorySearch, compaction, workspaceDir } = config.agent("work");
-    expect(workspaceDir).toBe("/base/work");
-    expect(memorySearch.provider).toBe("openai");
-    expect(memorySearch.sources).toEqual(["memory", "journal"]);
-    expect(memorySearch.extraPaths).toEqual([]);
-    expect(memorySearch.remote.headers).toEqual({ "X-One": "1", "x-two": "two", "X-Three": "3", "X-Four": "four" });
-    expect(memorySearch.query).toMatchObject({
-      maxResults: 9,
-      maxTokens: 1000,
-      minScore: 0.1,
-      hybrid: { enabled: true, vectorWeight: 0.5, textWeight: 0.5, candidateMultiplier: 4 },
+    const work = config.agent("work");
+    expect(work).toMatchObject({
+      workspaceDir: "/base/work",
+      memorySearch: {
+        provider: "openai",
+        sources: ["memory", "journal"],
+        query: {
+          maxResults: 9,
+          maxTokens: 1000,
+          minScore: 0.1,
+          hybrid: { enabled: true, vectorWeight: 0.5, textWeight: 0.5, candidateMultiplier: 4 },
+        },
+      },
+      compaction: { reserveTokensFloor: 5, memoryFlush: { softThresholdTokens: 1 } },
     });
-    expect(compaction.reserveTokensFloor).toBe(5);
-    expect(compaction.memoryFlush.softThresholdTokens).toBe(1);
+    expect(work.memorySearch.extraPaths).toEqual([]);
+    const headers = { "X-One": "1", "x-two": "two", "X-Three": "3", "X-Four": "four" };
+    expect(work.memorySearch.remote.headers).toEqual(headers);
   });
 
   test("leave the other agents and unlisted ones alone", () => {
@@ -205,33 +159,28 @@ describe("an agent's own settings", () => {
 });
 
 describe("other spellings", () => {
-  test("memory.search stands for agents.defaults.memorySearch", () => {
-    const config = parse(withKey("memory.search", { provider: "none", query: { maxResults: 3 } }));
-    expect(config.notices).toEqual([]);
-    expect(config.agent("main").memorySearch.provider).toBe("none");
-    expect(config.agent("main").memorySearch.query.maxResults).toBe(3);
-  });
-
-  test("agents.entries stands for agents.list", () => {
+  test("memory.search stands for agents.defaults.memorySearch, and agents.entries for agents.list", () => {
+    const work = {
+      default: true,
+      name: "Work",
+      workspace: "work",
+      memory: { search: { query: { maxResults: 4 } } },
+      compaction: { reserveTokensFloor: 7 },
+    };
     const config = parse({
-      agents: {
-        entries: {
-          main: {},
-          work: {
-            default: true,
-            name: "Work",
-            workspace: "work",
-            memory: { search: { query: { maxResults: 3 } } },
-            compaction: { reserveTokensFloor: 7 },
-          },
-        },
-      },
+      memory: { search: { provider: "none", query: { maxResults: 3 } } },
+      agents: { entries: { main: {}, work } },
     });
     expect(config.notices).toEqual([]);
     expect(config.agents.map(({ id }) => id)).toEqual(["work", "main"]);
-    const work = config.agent("work");
-    expect([work.workspaceDir, work.memorySearch.query.maxResults]).toEqual(["/base/work", 3]);
-    expect(work.compaction.reserveTokensFloor).toBe(7);
+    expect(config.agents).toMatchObject([
+      {
+        workspaceDir: "/base/work",
+        memorySearch: { provider: "none", query: { maxResults: 4 } },
+        compaction: { reserveTokensFloor: 7 },
+      },
+      { memorySearch: { provider: "none", query: { maxResults: 3 } } },
+    ]);
   });
 
   test.each([["target first"], ["other spelling first"]])("the target wins with a notice, %s", (order) => {
@@ -256,23 +205,26 @@ describe("other spellings", () => {
       "the given configuration: agents.entries.work.workspace is ignored, because agents.list[work].workspace is given too",
       "the given configuration: agents.entries.work.memory.search.query.maxResults is ignored, because agents.list[work].memorySearch.query.maxResults is given too",
     ]);
-    const work = config.agent("work");
-    expect([work.workspaceDir, work.memorySearch.query.maxResults, work.memorySearch.query.minScore]).toEqual([
-      "/base/listed",
-      3,
-      0.2,
-    ]);
+    expect(config.agent("work")).toMatchObject({
+      workspaceDir: "/base/listed",
+      memorySearch: { query: { maxResults: 3, minScore: 0.2 } },
+    });
   });
 
   test("memory.backend chooses the plugin only where the slot does not", () => {
-    const slotOf = (config: unknown): string | undefined => parse(config).plugins.slots.memory;
-    expect(slotOf(withKey("memory.backend", "qmd"))).toBe("memory-qmd");
-    expect(slotOf(withKey("memory.backend", "builtin"))).toBe("memory-core");
-    const both = { memory: { backend: "qmd" }, plugins: { slots: { memory: "memory-lancedb" } } };
-    expect(slotOf(both)).toBe("memory-lancedb");
-    expect(parse(both).notices).toEqual([
-      "the given configuration: memory.backend is ignored, because plugins.slots.memory is given too",
-    ]);
+    const lancedb = { slots: { memory: "memory-lancedb" } };
+    for (const [config, slot, notices] of [
+      [withKey("memory.backend", "qmd"), "memory-qmd", []],
+      [withKey("memory.backend", "builtin"), "memory-core", []],
+      [
+        { memory: { backend: "qmd" }, plugins: lancedb },
+        "memory-lancedb",
+        ["the given configuration: memory.backend is ignored, because plugins.slots.memory is given too"],
+      ],
+    ] as const) {
+      const parsed = parse(config);
+      expect([parsed.plugins.slots.memory, parsed.notices]).toEqual([slot, notices]);
+    }
   });
 
   test("memory.qmd reaches memory-qmd, with its own entry laid over it", () => {
@@ -325,10 +277,73 @@ describe("freezing", () => {
     };
     visit(config);
     visit(config.agent("unlisted"));
-    expect(Object.isFrozen(given)).toBe(false);
-    expect(Object.isFrozen((given["plugins"] as { entries: { mine: { config: object } } }).entries.mine.config)).toBe(
-      false,
-    );
+    const { config: options } = (given["plugins"] as { entries: { mine: { config: object } } }).entries.mine;
+    expect([Object.isFrozen(given), Object.isFrozen(options)]).toEqual([false, false]);
     expect(() => Object.assign(config.agent("main").memorySearch.query, { maxResults: 1 })).toThrow(TypeError);
+  });
+});
+
+describe("the sources of an agent", () => {
+  const both = { sources: ["memory", "sessions"], experimental: { sessionMemory: true } };
+  const onlySwitch = { experimental: { sessionMemory: true } };
+  const noFlush = { compaction: { memoryFlush: { enabled: false } } };
+  const noFlushBut = { ...noFlush, memorySearch: { sources: ["memory", "journal"] } };
+  const inEntries = { agents: { entries: { work: { memory: { search: { sources: ["sessions"] } } } } } };
+  test.each<[string, unknown, string, string[]]>([
+    ["the memory and the journal of the flush", {}, "main", ["memory", "journal"]],
+    ["transcripts where sources name them", inDefaults({ sources: ["sessions"] }), "main", ["sessions", "journal"]],
+    [
+      "once each",
+      inDefaults({ sources: ["sessions", "memory", "sessions"] }),
+      "main",
+      ["sessions", "memory", "journal"],
+    ],
+    ["the journal where it was named", inDefaults({ sources: ["journal", "memory"] }), "main", ["journal", "memory"]],
+    ["no journal where there is no flush", { agents: { defaults: noFlush } }, "main", ["memory"]],
+    ["the journal without a flush, if named", { agents: { defaults: noFlushBut } }, "main", ["memory", "journal"]],
+    ["under memory.search", { memory: { search: { sources: ["sessions"] } } }, "main", ["sessions", "journal"]],
+    ["of agents.list", inAgent({ sources: ["sessions"] }), "work", ["sessions", "journal"]],
+    ["not those of another agent", inAgent({ sources: ["sessions"] }), "other", ["memory", "journal"]],
+    ["of agents.entries", inEntries, "work", ["sessions", "journal"]],
+    ["with both switches", inDefaults(both), "main", ["memory", "sessions", "journal"]],
+    [
+      "with both switches in two places",
+      inAgent(onlySwitch, { sources: ["sessions"] }),
+      "work",
+      ["sessions", "journal"],
+    ],
+  ])("are, without a notice: %s", (_name, content, id, sources) => {
+    const config = parse(content);
+    expect([config.agent(id).memorySearch.sources, config.notices]).toEqual([sources, []]);
+  });
+
+  test.each([
+    ["agents.defaults.memorySearch", inDefaults(onlySwitch)],
+    ["agents.list[work].memorySearch", inAgent(onlySwitch)],
+  ])("are no transcripts where the other switch alone asks for them, and a notice says so: %s", (written, content) => {
+    const config = parse(content);
+    expect(config.agents[0]?.memorySearch.sources).toEqual(["memory", "journal"]);
+    expect(config.notices).toEqual([
+      `the given configuration: ${written}.experimental.sessionMemory has no effect by itself; to index transcripts, name "sessions" in memorySearch.sources`,
+    ]);
+  });
+
+  test.each([
+    ["Sessions", '; did you mean "sessions"?'],
+    ["memry", '; did you mean "memory"?'],
+    ["mail", ""],
+  ])("with the unknown name %s are kept, with a notice", (name, hint) => {
+    const config = parse(inDefaults({ sources: ["memory", name] }));
+    expect(config.agent("main").memorySearch.sources).toEqual(["memory", name, "journal"]);
+    const notice = `memorySearch.sources names "${name}", which is none of the sources here (memory, sessions, journal, claude-code, codex, gemini, opencode, cursor), so only a memory plugin that knows it finds something there${hint}`;
+    expect(config.notices).toEqual([`the given configuration: agents.defaults.${notice}`]);
+    expect(parse(inAgent({ sources: [name] })).notices).toEqual([
+      `the given configuration: agents.list[work].${notice}`,
+    ]);
+  });
+
+  test("of one agent must not be empty either", async () => {
+    const message = await failure("CONFIG", () => parse(inAgent({ sources: [] })));
+    expect(message).toMatch("agents.list[work].memorySearch.sources must name a source");
   });
 });

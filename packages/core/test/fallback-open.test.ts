@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import {
+  type EmbeddingProvider,
   type Memory,
   MemoryError,
   type MemoryErrorCode,
@@ -223,7 +224,7 @@ describe("a fallback backend that cannot be used is an error that names the key"
 });
 
 test("keyword opens memory-core without a provider and says why; builtin opens it with the provider", async () => {
-  const embedBatch = vi.fn(async (texts: readonly string[]) => texts.map(() => [1]));
+  const embedBatch = vi.fn<EmbeddingProvider["embedBatch"]>(async (texts) => texts.map(() => [1]));
   const provider = fakeProvider({ embedQuery: async (text) => (await embedBatch([text]))[0] ?? [], embedBatch });
   const reason = 'plugins.entries.tool.fallback is "keyword": "memory-core" finds words only';
   for (const [fallback, choice] of [
@@ -300,7 +301,11 @@ describe("opening", () => {
     if (entry === hangingEntry) stopClock();
     const loading = once(process, "memslot-test-loading");
     home.write(pluginFiles("tool", { entry }, "tool"));
-    const opening = open({ fallback: "builtin", plugins: [counted("memory-core").plugin], load: join(home.root, "tool") });
+    const opening = open({
+      fallback: "builtin",
+      plugins: [counted("memory-core").plugin],
+      load: join(home.root, "tool"),
+    });
     if (entry === hangingEntry) {
       await loading;
       await pass(60_000);

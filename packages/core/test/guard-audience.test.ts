@@ -129,7 +129,11 @@ describe("a search", () => {
   test("from a shared session gets neither the parts of a score nor why something is not found", async () => {
     const parts = { words: 0.5, names: 0, dates: 0, meaning: 0 };
     const { search, asked } = searchOf([result({ path: "docs/team.md", parts })]);
-    const why = vi.fn(async () => ({ found: true, rungs: [], sentence: "it is there" }));
+    const why = vi.fn<() => Promise<{ found: boolean; rungs: []; sentence: string }>>(async () => ({
+      found: true,
+      rungs: [],
+      sentence: "it is there",
+    }));
     const memory = guarded({ search, why });
     const [shared] = await memory.search("q", { sessionKey: group, explain: true });
     expect([asked[0]?.explain, shared?.parts]).toEqual([false, undefined]);
@@ -146,7 +150,12 @@ describe("a search", () => {
 
 describe("what went wrong, reported to a shared session", () => {
   const secret = "memory/divorce.md";
-  const fallback = { from: "qmd", to: "memory-core", reason: `update failed: ${secret}`, retryAt: "2026-01-01T12:00:30Z" };
+  const fallback = {
+    from: "qmd",
+    to: "memory-core",
+    reason: `update failed: ${secret}`,
+    retryAt: "2026-01-01T12:00:30Z",
+  };
   const status = (): MemoryProviderStatus => ({
     backend: "fake",
     provider: "none",

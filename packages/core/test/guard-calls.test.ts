@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import {
+  type IndexCheck,
   type Memory,
   MemoryError,
   type MemorySearchManager,
@@ -24,6 +25,7 @@ import {
   settle,
   stopClock,
 } from "./support/fakes.ts";
+import wrong from "./data/wrong.json" with { type: "json" };
 
 type Call = (memory: Memory, signal?: AbortSignal) => Promise<unknown>;
 
@@ -55,82 +57,21 @@ function allCalls(run: () => Promise<never>): { own: Partial<MemorySearchManager
 const deaf = (): ReturnType<typeof allCalls> => allCalls(hang);
 
 describe("a wrong argument", () => {
-  const results = "maxResults must be a whole number from 1 to 200, not";
-  const tokens = "maxTokens must be a whole number from 100 to 4000, not";
-  const minScore = "minScore must be a number from 0 to 1, not";
-  const sources = "sources must be a list of at least one source, not";
-  const day = 'must be a day or a time, such as 2026-03-05, 2026-03, 2026, "yesterday"';
-  const session = "sessionKey must be the key of a session, as the host names it, not";
-  const known = "the known sources (memory, sessions, journal, claude-code, codex, gemini, opencode, cursor), not";
-  const from = "from must be a line number, 1 or more, not";
-
-  test.each<[keyof Memory, unknown[], string]>([
-    ["search", [7], "query must be a string, not 7"],
-    ["search", [], "query must be a string, not undefined"],
-    ["search", [["a"]], "query must be a string, not a list"],
-    ["search", ["q", null], "options must be an object, not null"],
-    ["search", ["q", []], "options must be an object, not an empty list"],
-    ["search", ["q", { maxResults: 0 }], `${results} 0`],
-    ["search", ["q", { maxResults: 201 }], `${results} 201`],
-    ["search", ["q", { maxResults: 1.5 }], `${results} 1.5`],
-    ["search", ["q", { maxResults: "5" }], `${results} "5"`],
-    ["search", ["q", { maxResults: Number.NaN }], `${results} NaN`],
-    ["search", ["q", { maxTokens: 99 }], `${tokens} 99`],
-    ["search", ["q", { maxTokens: 4001 }], `${tokens} 4001`],
-    ["search", ["q", { maxTokens: 500.5 }], `${tokens} 500.5`],
-    ["search", ["q", { maxTokens: "500" }], `${tokens} "500"`],
-    ["search", ["q", { minScore: -0.1 }], `${minScore} -0.1`],
-    ["search", ["q", { minScore: 1.1 }], `${minScore} 1.1`],
-    ["search", ["q", { minScore: Number.NaN }], `${minScore} NaN`],
-    ["search", ["q", { minScore: "0.5" }], `${minScore} "0.5"`],
-    ["search", ["q", { since: 2024 }], `since ${day}`],
-    ["search", ["q", { until: " " }], `until ${day}`],
-    ["search", ["q", { since: "x".repeat(201) }], `since ${day}`],
-    ["search", ["q", { order: "best" }], 'order must be one of relevance, newest, oldest, not "best"'],
-    ["search", ["q", { sources: [] }], `${sources} an empty list`],
-    ["search", ["q", { sources: "memory" }], `${sources} "memory"`],
-    ["search", ["q", { sources: ["memory", " "] }], "sources must be a list of non-empty strings"],
-    ["search", ["q", { sources: ["wiki"] }], `${known} "wiki"`],
-    ["search", ["q", { signal: {} }], "signal must be an AbortSignal, not an object"],
-    ["search", ["q", { onDebug: 1 }], "onDebug must be a function, not 1"],
-    ["search", ["q", { sessionKey: 1 }], `${session} 1`],
-    ["search", ["q", { sessionKey: " " }], `${session} " "`],
-    ["readFile", [{}], "relPath must be the path of a memory file, not undefined"],
-    ["readFile", [{ relPath: "" }], 'relPath must be the path of a memory file, not ""'],
-    ["readFile", [{ relPath: "  " }], "relPath must be"],
-    ["readFile", [{ relPath: "a\0.md" }], "relPath must be a path without NUL characters"],
-    ["readFile", [{ relPath: 5 }], "relPath must be the path of a memory file, not 5"],
-    ["readFile", [{ relPath: "a.md", from: 0 }], `${from} 0`],
-    ["readFile", [{ relPath: "a.md", from: 1.5 }], `${from} 1.5`],
-    ["readFile", [{ relPath: "a.md", from: "1" }], `${from} "1"`],
-    ["readFile", [{ relPath: "a.md", lines: 0 }], "lines must be a number of lines, 1 or more, not 0"],
+  const noNumbers: [string, unknown[], string][] = [
+    ["search", ["q", { maxResults: Number.NaN }], "maxResults must be a whole number from 1 to 200, not NaN"],
+    ["search", ["q", { minScore: Number.NaN }], "minScore must be a number from 0 to 1, not NaN"],
     ["readFile", [{ relPath: "a.md", lines: Number.NaN }], "lines must be a number of lines, 1 or more, not NaN"],
-    ["readFile", [{ relPath: "a.md", sessionKey: "" }], `${session} ""`],
-    ["readFile", ["a.md"], 'params must be an object, not "a.md"'],
-    ["readFile", [], "params must be an object, not undefined"],
-    ["sync", [{ force: "yes" }], "force must be"],
-    ["sync", [{ reason: "" }], "reason must be"],
-    ["sync", [{ progress: true }], "progress must be"],
-    ["sync", [{ signal: 1 }], "signal must be"],
-    ["sync", [{ wait: "no" }], "wait must be"],
-    ["sync", [{ sessions: "s1" }], "sessions must be"],
-    ["sync", [{ sessions: [{ sessionKey: "agent:main:main" }] }], "sessions must be"],
-    ["sync", [{ sessions: [{ sessionId: " " }] }], "sessions must be"],
-    ["sync", [5], "params must be"],
-    ["check", [{ fix: "yes" }], 'fix must be true or false, not "yes"'],
-    ["check", [{ signal: "stop" }], "signal must be"],
-    ["compact", [{ signal: "stop" }], "signal must be"],
-    ["probeEmbeddingAvailability", [{ signal: "stop" }], "signal must be"],
-    ["probeVectorAvailability", [{ signal: "stop" }], "signal must be"],
-    ["why", ["q", {}], "must"],
-    ["why", ["q", { text: "a", line: 1 }], "must"],
-  ])("is refused without a call of the manager, naming what was given: %s%j", async (name, args, words) => {
-    const { own, signals } = deaf();
-    const memory = guarded({ ...own, why: hang });
-    const error = await rejected(Reflect.apply(memory[name] as () => Promise<unknown>, memory, args));
-    expect(error).toMatchObject({ code: "INVALID_ARGUMENT", message: expect.stringContaining(words) });
-    expect(signals).toEqual([]);
-  });
+  ];
+  test.each([...wrong.calls, ...noNumbers] as [keyof Memory, unknown[], string][])(
+    "is refused without a call of the manager, naming what was given: %s%j",
+    async (name, args, words) => {
+      const { own, signals } = deaf();
+      const memory = guarded({ ...own, why: hang });
+      const error = await rejected(Reflect.apply(memory[name] as () => Promise<unknown>, memory, args));
+      expect(error).toMatchObject({ code: "INVALID_ARGUMENT", message: expect.stringContaining(words) });
+      expect(signals).toEqual([]);
+    },
+  );
 
   test("is none at the ends of every range", async () => {
     await expect(guarded().search("q", { maxResults: 1, minScore: 0 })).resolves.toEqual([]);
@@ -194,7 +135,7 @@ describe("what the manager is given", () => {
   });
 
   test("120 lines from line 1 of a file unless the caller asks for others", async () => {
-    const readFile = vi.fn(fakeManager().readFile);
+    const readFile = vi.fn<MemorySearchManager["readFile"]>(fakeManager().readFile);
     const memory = guarded({ readFile });
     await memory.readFile({ relPath: "a.md" });
     await memory.readFile({ relPath: "a.md", from: 7, lines: 2 });
@@ -205,7 +146,7 @@ describe("what the manager is given", () => {
   });
 
   test("no right to repair in a check unless the caller asks for it", async () => {
-    const check = vi.fn(async () => ({ ok: true, findings: [] }));
+    const check = vi.fn<() => Promise<IndexCheck>>(async () => ({ ok: true, findings: [] }));
     const memory = guarded({ check });
     await memory.check();
     await memory.check({ fix: true });
@@ -215,7 +156,7 @@ describe("what the manager is given", () => {
 
 describe("an answer that breaks the contract", () => {
   const read = { status: "ok", text: "", path: "a.md" };
-  const counted = 'must be a whole number, 0 or more, not';
+  const counted = "must be a whole number, 0 or more, not";
   test.each<[keyof Memory, unknown, string]>([
     ["readFile", { ...read, status: "fine" }, '"status"'],
     ["readFile", { ...read, text: undefined }, '"text"'],
@@ -326,21 +267,24 @@ describe("an object that is not a manager is refused", () => {
 });
 
 describe("an error of the manager", () => {
-  const failing = (error: Error): Partial<MemorySearchManager> => allCalls(() => Promise.reject(error)).own;
+  const failing = (error: Error): Partial<MemorySearchManager> => allCalls(async () => Promise.reject(error)).own;
 
-  test.each(calls)("in %s keeps its code, or is a PLUGIN error with the plugin and the cause", async (name, _, call) => {
-    const known = new MemoryError("PATH_NOT_ALLOWED", "outside");
-    expect(await rejected(call(guarded(failing(known))))).toMatchObject({ code: known.code, message: "outside" });
-    const cause = new TypeError("x is undefined");
-    expect(await rejected(call(guarded(failing(cause))))).toMatchObject({
-      code: "PLUGIN",
-      cause,
-      message: `memory plugin "fake" failed in ${name}: x is undefined`,
-    });
-    // The abort of a manager is not that of the caller.
-    const ownAbort = new DOMException("gave up", "AbortError");
-    expect(await rejected(call(guarded(failing(ownAbort))))).toMatchObject({ code: "PLUGIN" });
-  });
+  test.each(calls)(
+    "in %s keeps its code, or is a PLUGIN error with the plugin and the cause",
+    async (name, _, call) => {
+      const known = new MemoryError("PATH_NOT_ALLOWED", "outside");
+      expect(await rejected(call(guarded(failing(known))))).toMatchObject({ code: known.code, message: "outside" });
+      const cause = new TypeError("x is undefined");
+      expect(await rejected(call(guarded(failing(cause))))).toMatchObject({
+        code: "PLUGIN",
+        cause,
+        message: `memory plugin "fake" failed in ${name}: x is undefined`,
+      });
+      // The abort of a manager is not that of the caller.
+      const ownAbort = new DOMException("gave up", "AbortError");
+      expect(await rejected(call(guarded(failing(ownAbort))))).toMatchObject({ code: "PLUGIN" });
+    },
+  );
 
   test("is a PLUGIN error also when it is thrown at once, each time", async () => {
     const atOnce = (): never => {
@@ -360,7 +304,7 @@ describe("an error of the manager", () => {
   });
 
   test("is not one of the caller's report function, which is called once and whose error reaches the caller", async () => {
-    const onDebug = vi.fn(() => {
+    const onDebug = vi.fn<() => void>(() => {
       throw new Error("my own mistake");
     });
     await expect(guarded(searchOf([], report())).search("q", { onDebug })).rejects.toThrow("my own mistake");
@@ -372,7 +316,7 @@ describe("a deadline", () => {
   test.each(calls)("makes a %s that hangs UNAVAILABLE after %i ms and aborts its signal", async (name, ms, call) => {
     stopClock();
     const { own, signals } = deaf();
-    const ended = vi.fn((error: unknown) => error);
+    const ended = vi.fn<(error: unknown) => unknown>((error) => error);
     const outcome = rejected(call(guarded(own))).then(ended);
     await pass(ms - 1);
     expect(ended).not.toHaveBeenCalled();
@@ -386,7 +330,7 @@ describe("a deadline", () => {
 
   test("that has passed names what a person can do, and leaves the memory open for the next call", async () => {
     stopClock();
-    const search = vi.fn(async () => [result()]).mockImplementationOnce(hang);
+    const search = vi.fn<MemorySearchManager["search"]>(async () => [result()]).mockImplementationOnce(hang);
     const memory = guarded({ search }, { deadlines: { searchMs: 20 } });
     const late = rejected(memory.search("q"));
     await pass(20);
@@ -419,7 +363,7 @@ describe("an abort", () => {
     await expect(memory.search("q", { signal: controller.signal })).resolves.toHaveLength(1);
     controller.abort();
     await expect(memory.search("q")).resolves.toHaveLength(1);
-    const onDebug = vi.fn();
+    const onDebug = vi.fn<() => void>();
     const other = new AbortController();
     const running = rejected(guarded(deaf().own).search("q", { signal: other.signal, onDebug }));
     other.abort();
@@ -462,8 +406,8 @@ describe("a closed memory", () => {
   });
 
   test("closes its manager once, however often it is closed, and one without close", async () => {
-    const close = vi.fn(async () => undefined);
-    const onClose = vi.fn(async () => undefined);
+    const close = vi.fn<() => Promise<undefined>>(async () => undefined);
+    const onClose = vi.fn<() => Promise<undefined>>(async () => undefined);
     const memory = guarded({ close }, { onClose });
     await Promise.all([memory.close(), memory.close()]);
     await memory.close();
@@ -496,7 +440,7 @@ describe("a closed memory", () => {
 
   test("waits 10 s for a call that does not end, and then closes the manager", async () => {
     stopClock();
-    const close = vi.fn(async () => undefined);
+    const close = vi.fn<() => Promise<undefined>>(async () => undefined);
     const memory = guarded({ search: hang, close });
     void rejected(memory.search("q"));
     const closing = memory.close();
@@ -512,7 +456,7 @@ describe("a closed memory", () => {
     ["fails to close", async () => Promise.reject(new Error("disk gone")), { message: "disk gone" }],
   ])("reports a manager that %s, each time, and frees the rest", async (_name, close, error) => {
     stopClock();
-    const onClose = vi.fn(async () => undefined);
+    const onClose = vi.fn<() => Promise<undefined>>(async () => undefined);
     const memory = guarded({ close }, { onClose });
     const outcomes = [rejected(memory.close()), rejected(memory.close())];
     await pass(10_000);

@@ -11,7 +11,17 @@ import {
   withFallback,
 } from "@memslot/core";
 import { tempFolder } from "@memslot/test-tools/files";
-import { type Answer, ask, fakeManager, guarded, rejected, report, result, searchOf, settings } from "./support/fakes.ts";
+import {
+  type Answer,
+  ask,
+  fakeManager,
+  guarded,
+  rejected,
+  report,
+  result,
+  searchOf,
+  settings,
+} from "./support/fakes.ts";
 
 /** What the guard answers with when the manager finds this. */
 const answer = (found: MemorySearchResult[], options?: MemorySearchOptions): Promise<Answer> =>
@@ -99,7 +109,12 @@ describe("results", () => {
   ])("%s are dropped and counted", async (_name, found, options, paths, dropped) => {
     const given = await answer(found, options);
     expect(given.paths).toEqual(paths);
-    expect(given.results.map(({ score }) => score)).toEqual(given.results.map(({ score }) => score).toSorted().reverse());
+    expect(given.results.map(({ score }) => score)).toEqual(
+      given.results
+        .map(({ score }) => score)
+        .toSorted()
+        .toReversed(),
+    );
     expect(given.report.dropped).toEqual({ minScore: 0, source: 0, limit: 0, ...dropped });
   });
 
@@ -114,7 +129,10 @@ describe("results", () => {
   });
 
   /** A result with these lines, written as JSON. */
-  const lines = (given: string): unknown => ({ ...result({ startLine: 3, endLine: 9 }), lines: JSON.parse(given) as unknown });
+  const lines = (given: string): unknown => ({
+    ...result({ startLine: 3, endLine: 9 }),
+    lines: JSON.parse(given) as unknown,
+  });
   test.each<[unknown, string]>([
     [result({ score: Number.NaN }), '"score" must be a number from 0 to 1, not NaN'],
     [result({ score: Number.POSITIVE_INFINITY }), '"score" must be'],
@@ -133,14 +151,14 @@ describe("results", () => {
     [{ ...result(), citation: 1 }, '"citation" must be'],
     [null, '"result" must be an object'],
     [lines('"3-4"'), '"lines" must be pairs of lines'],
-    [lines('[]'), '"lines" must be pairs of lines'],
-    [lines('[3]'), '"lines" must be pairs of lines'],
-    [lines('[[2, 3]]'), '"lines" must be pairs of lines'],
-    [lines('[[3, 10]]'), '"lines" must be pairs of lines'],
-    [lines('[[5, 4]]'), '"lines" must be pairs of lines'],
-    [lines('[[6, 7], [3, 4]]'), '"lines" must be pairs of lines'],
-    [lines('[[3, 5], [5, 6]]'), '"lines" must be pairs of lines'],
-    [lines('[[3, 4.5]]'), '"lines" must be pairs of lines'],
+    [lines("[]"), '"lines" must be pairs of lines'],
+    [lines("[3]"), '"lines" must be pairs of lines'],
+    [lines("[[2, 3]]"), '"lines" must be pairs of lines'],
+    [lines("[[3, 10]]"), '"lines" must be pairs of lines'],
+    [lines("[[5, 4]]"), '"lines" must be pairs of lines'],
+    [lines("[[6, 7], [3, 4]]"), '"lines" must be pairs of lines'],
+    [lines("[[3, 5], [5, 6]]"), '"lines" must be pairs of lines'],
+    [lines("[[3, 4.5]]"), '"lines" must be pairs of lines'],
   ])("like %j are refused with the plugin, the number of the result and the field", async (broken, words) => {
     const error = await rejected(answer([result(), broken as MemorySearchResult]));
     expect(error).toMatchObject({ code: "PLUGIN", message: expect.stringContaining(words) });
@@ -363,8 +381,18 @@ describe("the report that the guard makes for a manager without one", () => {
 
   test.each<[string, MemorySearchResult[], MemorySearchOptions, string]>([
     ["nothing matched", [], {}, "nothing in memory matches the query"],
-    ["all were under minScore", [result({ score: 0.1, textScore: undefined })], {}, "1 found, all with a score under 0.35"],
-    ["all were of another source", [result({ source: "sessions" })], { sources: ["memory"] }, "1 found, none in memory"],
+    [
+      "all were under minScore",
+      [result({ score: 0.1, textScore: undefined })],
+      {},
+      "1 found, all with a score under 0.35",
+    ],
+    [
+      "all were of another source",
+      [result({ source: "sessions" })],
+      { sources: ["memory"] },
+      "1 found, none in memory",
+    ],
     ["a source is not indexed", [], { sources: ["sessions"] }, '"sessions" is not among memorySearch.sources'],
   ])("explains an empty answer: %s", async (_name, found, options, words) => {
     const given = await answer(found, options);

@@ -103,7 +103,11 @@ describe("sync", () => {
   });
 
   test.each<[string, MemorySyncParams[], Started]>([
-    ["callers share the next sync, which may be past what was saved since", [{}, {}, { wait: false }], [{ wait: true }]],
+    [
+      "callers share the next sync, which may be past what was saved since",
+      [{}, {}, { wait: false }],
+      [{ wait: true }],
+    ],
     ["forced syncs share the next one", [{ force: true }, { force: true }], [{ force: true }]],
     ["a sync of some sessions is one of its own", [{}, { sessions: one }], [{}, { sessions: one }]],
     ["a forced one takes every transcript", [{ force: true }, { sessions: one }], [{ force: true }]],

@@ -212,7 +212,11 @@ describe("openMemory refuses", () => {
 
   const cause = new Error("no sqlite here");
   test.each<[string, MemoryPlugin["open"], object]>([
-    ["opens no manager", async () => ({}) as never, { message: expect.stringContaining('"search" must be a function') }],
+    [
+      "opens no manager",
+      async () => ({}) as never,
+      { message: expect.stringContaining('"search" must be a function') },
+    ],
     [
       "fails to open",
       async () => Promise.reject(cause),

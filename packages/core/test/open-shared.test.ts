@@ -220,7 +220,7 @@ describe("a memory that shares its manager", () => {
 
   test("joins the sync of another one", async () => {
     const ending = gate<SyncReport | undefined>();
-    const sync = vi.fn(() => ending.opened);
+    const sync = vi.fn<() => Promise<SyncReport | undefined>>(() => ending.opened);
     const { open } = shared({ sync });
     const both = (await Promise.all([open(), open()])).map((memory) => memory.sync());
     await settle();

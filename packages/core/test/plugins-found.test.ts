@@ -165,18 +165,25 @@ describe("plugins named by package", () => {
     expect(found.known.find(({ id }) => id === "near")?.place).toBe(join(home, "node_modules/@acme/near"));
   });
 
-  test.each(["../plugin", "./plugin", "/plugin", "node_modules/../plugin", "file:///plugin", ".hidden", "", "fs", "a b"])(
-    "are not looked for when the name is %j, which is not a package",
-    async (name) => {
-      const folder = tempFolder({
-        ...pluginFiles("x", {}, "plugin"),
-        ...pluginFiles("y", {}, "home/plugin"),
-        ...pluginFiles("z", {}, "home/node_modules/.hidden"),
-      });
-      const options = { config: config({}, { baseDir: join(folder, "home") }), names: [name] };
-      expect(await discoverPlugins(options)).toEqual(nothing);
-    },
-  );
+  test.each([
+    "../plugin",
+    "./plugin",
+    "/plugin",
+    "node_modules/../plugin",
+    "file:///plugin",
+    ".hidden",
+    "",
+    "fs",
+    "a b",
+  ])("are not looked for when the name is %j, which is not a package", async (name) => {
+    const folder = tempFolder({
+      ...pluginFiles("x", {}, "plugin"),
+      ...pluginFiles("y", {}, "home/plugin"),
+      ...pluginFiles("z", {}, "home/node_modules/.hidden"),
+    });
+    const options = { config: config({}, { baseDir: join(folder, "home") }), names: [name] };
+    expect(await discoverPlugins(options)).toEqual(nothing);
+  });
 
   test("are known by the name that they are installed under, and reported without a manifest", async () => {
     const packageJson = { name: "real-name", exports: "./index.js" };
@@ -212,7 +219,11 @@ describe("plugins that `memslot plugins add` has installed", () => {
   function stateDir(names: string[], more: Files = {}): string {
     const dependencies = Object.fromEntries(names.map((id) => [`pkg-${id}`, "1.0.0"]));
     const files = names.map((id) => pluginFiles(id, {}, `plugins/node_modules/pkg-${id}`));
-    return tempFolder({ "plugins/package.json": { private: true, dependencies }, ...Object.assign({}, ...files), ...more });
+    return tempFolder({
+      "plugins/package.json": { private: true, dependencies },
+      ...Object.assign({}, ...files),
+      ...more,
+    });
   }
   const installedIn = (folder: string, more: object = {}): Promise<FoundPlugins> =>
     discoverPlugins({ config: config(), installed: installedPluginsDir(folder), ...more });

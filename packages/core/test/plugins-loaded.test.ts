@@ -35,7 +35,10 @@ describe("a manifest", () => {
     [{ ...sound, id: "" }, '"id" must be a non-empty string'],
     [{ ...sound, id: " one" }, '"id" must be a non-empty string'],
     [{ ...sound, id: 1 }, '"id" must be a non-empty string'],
-    ...["None", "auto", "builtin", "keyword"].map((id): [unknown, string] => [{ ...sound, id }, `"id" may not be "${id}"`]),
+    ...["None", "auto", "builtin", "keyword"].map((id): [unknown, string] => [
+      { ...sound, id },
+      `"id" may not be "${id}"`,
+    ]),
     [noKind, '"kind" is missing'],
     [{ ...sound, kind: "engine" }, '"kind" must be "memory", "embedding" or "rerank", not "engine"'],
     [noSchema, '"configSchema" is missing'],
@@ -240,8 +243,20 @@ describe("the options of a plugin", () => {
 
   const pair = { type: "array", prefixItems: [{ type: "string" }] };
   test.each<[string, object | undefined, object, string, string]>([
-    ["by the rules of 2020-12", { pair: [1] }, { $schema: draft2020, type: "object", properties: { pair } }, "CONFIG", "pair"],
-    ["as required", undefined, { type: "object", required: ["key"] }, "CONFIG", "plugins.entries.one.config.key is missing"],
+    [
+      "by the rules of 2020-12",
+      { pair: [1] },
+      { $schema: draft2020, type: "object", properties: { pair } },
+      "CONFIG",
+      "pair",
+    ],
+    [
+      "as required",
+      undefined,
+      { type: "object", required: ["key"] },
+      "CONFIG",
+      "plugins.entries.one.config.key is missing",
+    ],
     ["by no unusable schema", { a: 1 }, { type: "nonsense" }, "PLUGIN", 'plugin "one" (/plugins/one): "configSchema"'],
   ])("are checked %s", async (_name, entry, own, code, words) => {
     await expect(options(entry, own)).rejects.toMatchObject({ code, message: expect.stringContaining(words) });

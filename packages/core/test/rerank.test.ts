@@ -12,7 +12,20 @@ import {
 } from "@memslot/core";
 import { type ChosenReranker, chooseReranker } from "../src/open/choose-reranker.ts";
 import { createConfigHome } from "./support/config-home.ts";
-import { ask, config, fakeProvider, gate, guarded, hang, pass, rejected, report, result, searchOf, stopClock } from "./support/fakes.ts";
+import {
+  ask,
+  config,
+  fakeProvider,
+  gate,
+  guarded,
+  hang,
+  pass,
+  rejected,
+  report,
+  result,
+  searchOf,
+  stopClock,
+} from "./support/fakes.ts";
 import { counted, createMemoryHome } from "./support/open.ts";
 import { pluginFiles } from "./support/plugin-folders.ts";
 
@@ -52,7 +65,7 @@ describe("the reranker of a configuration", () => {
   });
 
   test("is that of the plugin that it names, with its settings and options, and is closed", async () => {
-    const close = vi.fn(async () => undefined);
+    const close = vi.fn<() => Promise<undefined>>(async () => undefined);
     const open = vi.fn<RerankPlugin["open"]>(async () => ({ ...reranker, close }));
     const content = { plugins: { entries: { mine: { config: { format: "x" } } } } };
     const chosen = await choose("mine", { plugins: [pluginOf(open)], content });
@@ -64,7 +77,7 @@ describe("the reranker of a configuration", () => {
   });
 
   test("is that of the application before all others, which closes it itself", async () => {
-    const close = vi.fn(async () => undefined);
+    const close = vi.fn<() => Promise<undefined>>(async () => undefined);
     const given = { ...reranker, close };
     const chosen = await choose("mine", { given });
     expect(chosen.choice).toMatchObject({ reranker: given, requested: "given", degraded: false });

@@ -67,7 +67,10 @@ describe("resolveMemorySlot", () => {
     [slot("memory-lancdb"), ['Did you mean "memory-lancedb"?']],
     [slot("vectors"), ["embedding plugin", both]],
     [disabled, ['plugins.slots.memory is "memory-other"', "plugins.entries.memory-other.enabled is false"]],
-    [denied, ['plugins.slots.memory is "memory-other"', 'plugins.deny lists "memory-other"', 'plugins: "memory-core";']],
+    [
+      denied,
+      ['plugins.slots.memory is "memory-other"', 'plugins.deny lists "memory-other"', 'plugins: "memory-core";'],
+    ],
     [{ deny: ["memory-core"] }, ['plugins.slots.memory is not set, which means "memory-core"', "plugins.deny"]],
     [{ ...slot("@memslot/memory-core"), deny: ["memory-core"] }, ["plugins.deny"]],
   ])("refuses %j by name, with the known plugins", (plugins, words) => {

@@ -1,10 +1,9 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdirSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { beforeEach, describe, expect, test } from "vitest";
 import { type TrustRecord, listTrusted, revokeTrust, trustConfig } from "@memslot/core";
+import { startChild } from "@memslot/test-tools/child";
 import { type ConfigHome, createConfigHome, failure, withKey } from "./support/config-home.ts";
 
 let computer: ConfigHome;
@@ -121,21 +120,14 @@ describe("trusting a configuration file", () => {
   });
 
   test("by several processes at once loses none of them", async () => {
-    const script = join(import.meta.dirname, "support/trust-many.ts");
     const files = Array.from({ length: 40 }, (_, index) =>
       computer.write(join(computer.home, `many-${index}`, "memslot.json5"), "{}"),
     );
-    const others = [0, 1, 2, 3].map((part) =>
-      spawn(
-        process.execPath,
-        ["--conditions=@memslot/source", script, computer.stateDir, ...files.slice(part * 10, part * 10 + 10)],
-        { stdio: ["pipe", "pipe", "inherit"] },
-      ),
-    );
-    const ends = others.map((other) => once(other, "close"));
-    await Promise.all(others.map((other) => once(other.stdout, "data")));
-    for (const other of others) other.stdin.end("go");
-    expect((await Promise.all(ends)).map(([code]) => code as unknown)).toEqual([0, 0, 0, 0]);
+    const script = new URL("./support/trust-many.ts", import.meta.url);
+    const others = [0, 20].map((from) => startChild(script, [computer.stateDir, ...files.slice(from, from + 20)]));
+    await Promise.all(others.map((other) => other.line("ready")));
+    for (const other of others) other.process.stdin?.end("go");
+    expect(await Promise.all(others.map((other) => other.ended))).toEqual([0, 0]);
     expect((await listTrusted(computer)).map((record) => record.file).toSorted()).toEqual(files.toSorted());
   });
 

@@ -2,14 +2,15 @@ import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync,
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import {
-  changeConfigFile,
+  type LoadConfigOptions,
   type MemoryError,
-  type TrustRecord,
+  changeConfigFile,
   defineMemoryPlugin,
   listTrusted,
   openMemory,
   trustConfig,
 } from "@memslot/core";
+import { type Files, writeFiles } from "@memslot/test-tools/files";
 import { type ConfigHome, createConfigHome, failure, withKey } from "./support/config-home.ts";
 import { fakeManager } from "./support/fakes.ts";
 import { memoryEntry, pluginFiles } from "./support/plugin-folders.ts";
@@ -28,38 +29,26 @@ beforeEach(() => {
 function plant(folder: string, id = "mine", fields: Record<string, unknown> = {}): string {
   const entry = `import "./lib/part.js"; import "dep"; import { writeFileSync } from "node:fs";
 writeFileSync(${JSON.stringify(marker)}, "");\n${memoryEntry(id)}`;
-  const packageJson = {
-    name: `pkg-${id}`,
-    version: "1.0.0",
-    type: "module",
-    exports: "./index.js",
-    dependencies: { dep: "1" },
-    ...fields,
-  };
-  for (const [name, content] of Object.entries(pluginFiles(id, { entry, packageJson })))
-    computer.write(join(folder, name), content);
-  computer.write(join(folder, "lib/part.js"), "export {};");
+  const dependencies = { dep: "1" };
+  const packageJson = { name: `pkg-${id}`, version: "1.0.0", type: "module", exports: "./index.js", dependencies };
+  const files = pluginFiles(id, { entry, packageJson: { ...packageJson, ...fields } });
+  writeFiles(folder, { ...files, "lib/part.js": "export {};" });
   return folder;
 }
 
 function plantPackage(name: string, folder: string, fields: Record<string, unknown> = {}): void {
-  computer.write(join(folder, "package.json"), {
-    name,
-    version: "1.0.0",
-    exports: "./index.js",
-    type: "module",
-    ...fields,
-  });
-  computer.write(join(folder, "index.js"), "export {};");
+  const packageJson = { name, version: "1.0.0", exports: "./index.js", type: "module", ...fields };
+  writeFiles(folder, { "package.json": packageJson, "index.js": "export {};" });
 }
 
-async function opened(): Promise<string | MemoryError> {
+/** The backend that is opened in the project, or the error. */
+async function opened(options: LoadConfigOptions = {}): Promise<string | MemoryError> {
   rmSync(marker, { force: true });
   const core = defineMemoryPlugin({ id: "memory-core", open: async () => fakeManager() });
   try {
-    const config = await computer.load();
-    const options = { config, agentId: "main", workspaceDir: computer.project, plugins: [core], notify: () => {} };
-    const memory = await openMemory(options);
+    const config = await computer.load(options);
+    const about = { config, agentId: "main", workspaceDir: computer.project, plugins: [core], notify: () => {} };
+    const memory = await openMemory(about);
     const { backend } = memory.status();
     await memory.close();
     return backend ?? "none";
@@ -83,53 +72,39 @@ const local = { plugins: { load: { paths: ["./tools/mine"] }, slots: { memory: "
 
 describe("a plugin folder that a trusted configuration names", () => {
   let folder: string;
+  let modules: string;
 
   beforeEach(async () => {
     folder = plant(join(computer.project, "tools/mine"));
-    plantPackage("dep", join(computer.project, "node_modules/dep"), { dependencies: { deeper: "1" } });
-    plantPackage("deeper", join(computer.project, "node_modules/deeper"));
+    modules = join(computer.project, "node_modules");
+    plantPackage("dep", join(modules, "dep"), { dependencies: { deeper: "1" } });
+    plantPackage("deeper", join(modules, "deeper"));
     computer.write(file, local);
     await trustConfig(file, computer);
   });
 
   test("runs as long as it is what it was", async () => {
-    expect(await opened()).toBe("mine");
-    expect(existsSync(marker)).toBe(true);
+    expect([await opened(), existsSync(marker)]).toEqual(["mine", true]);
     expect(await opened()).toBe("mine");
   });
 
-  const changes: [string, () => void][] = [
+  const named = { id: "mine", kind: "memory", configSchema: { type: "object" }, name: "x" };
+  test.each<[string, () => unknown]>([
     ["its entry is another", () => writeFileSync(join(folder, "index.js"), memoryEntry("mine"))],
     ["a file of its own is another", () => writeFileSync(join(folder, "lib/part.js"), "export { };")],
     ["a file was renamed", () => symlinkSync("part.js", join(folder, "lib/other.js"))],
     ["a file was added", () => writeFileSync(join(folder, "lib/new.js"), "")],
     ["a file is gone", () => rmSync(join(folder, "lib/part.js"))],
+    ["its manifest is another", () => computer.write(join(folder, "memslot.plugin.json"), named)],
+    ["a dependency is another", () => writeFileSync(join(modules, "dep/index.js"), "export { };")],
+    ["a dependency of that is another", () => writeFileSync(join(modules, "deeper/index.js"), "export { };")],
     [
-      "its manifest is another",
-      () =>
-        computer.write(
-          join(folder, "memslot.plugin.json"),
-          '{"id": "mine", "kind": "memory", "configSchema": {"type": "object"}, "name": "x"}',
-        ),
-    ],
-    [
-      "a package that it depends on is another",
-      () => writeFileSync(join(computer.project, "node_modules/dep/index.js"), "export { };"),
-    ],
-    [
-      "a package of that package is another",
-      () => writeFileSync(join(computer.project, "node_modules/deeper/index.js"), "export { };"),
-    ],
-    [
-      "a package stands before the one that was found",
+      "a package is found before the one that was",
       () => plantPackage("dep", join(folder, "node_modules/dep"), { version: "2.0.0" }),
     ],
-  ];
-
-  test.each(changes)("does not run when %s, until it is trusted again", async (_name, change) => {
+  ])("does not run when %s, until it is trusted again", async (_name, change) => {
     change();
-    const message = await refusal();
-    expect(message).toContain(`plugin "mine" is not loaded: the code in ${folder} has changed`);
+    expect(await refusal()).toContain(`plugin "mine" is not loaded: the code in ${folder} has changed`);
     if (!existsSync(join(folder, "lib/part.js"))) return;
     await trustConfig(file, computer);
     expect(await opened()).toBe("mine");
@@ -151,16 +126,12 @@ describe("a plugin folder that a trusted configuration names", () => {
     expect(await refusal()).toContain("has changed");
   });
 
-  test("does not ask because of what is no code of it", async () => {
+  test("runs with links in a circle, and whatever changes that is no code of it", async () => {
+    symlinkSync("..", join(folder, "lib/up"));
+    await trustConfig(file, computer);
     plantPackage("tool", join(folder, "node_modules/tool"));
     computer.write(join(folder, ".git/HEAD"), "ref");
     computer.write(join(computer.project, "notes.md"), "A note.");
-    expect(await opened()).toBe("mine");
-  });
-
-  test("with links in a circle is read to an end", async () => {
-    symlinkSync("..", join(folder, "lib/up"));
-    await trustConfig(file, computer);
     expect(await opened()).toBe("mine");
   });
 
@@ -188,10 +159,8 @@ describe("a plugin folder that a trusted configuration names", () => {
 
   test("is named by the user's own file without a question", async () => {
     rmSync(file);
-    computer.write(
-      join(computer.stateDir, "memslot.json5"),
-      withKey("plugins", { ...local.plugins, load: { paths: [folder] } }),
-    );
+    const content = withKey("plugins", { ...local.plugins, load: { paths: [folder] } });
+    computer.write(join(computer.stateDir, "memslot.json5"), content);
     writeFileSync(join(folder, "lib/part.js"), "export { };");
     expect(await opened()).toBe("mine");
   });
@@ -210,12 +179,8 @@ describe("a package that a trusted configuration names", () => {
     const manifest = { id: "rerank-mine", kind: "rerank", configSchema: { type: "object" } };
     const entry = (score: number): string => `export default { kind: "rerank", contract: 1, id: "rerank-mine",
   async open() { return { id: "rerank-mine", model: "m", rerank: async (_, texts) => texts.map(() => ${score}) }; } };`;
-    const files = pluginFiles("rerank-mine", {
-      manifest,
-      entry: entry(1),
-      packageJson: { name: "pkg-rerank", type: "module", exports: "./index.js" },
-    });
-    for (const [name, content] of Object.entries(files)) computer.write(join(folder, name), content);
+    const packageJson = { name: "pkg-rerank", type: "module", exports: "./index.js" };
+    writeFiles(folder, pluginFiles("rerank-mine", { manifest, entry: entry(1), packageJson }));
     computer.write(file, withKey("agents.defaults.memorySearch.query.rerank.provider", "pkg-rerank"));
     await trustConfig(file, computer);
     expect(await opened()).toBe("fake");
@@ -251,10 +216,8 @@ describe("a package that a trusted configuration names", () => {
 });
 
 describe("a library or a program that a trusted configuration names", () => {
-  const trusted = async (content: unknown): Promise<TrustRecord> => {
-    computer.write(file, content);
-    return await trustConfig(file, computer);
-  };
+  const trusted = (content: unknown): ReturnType<typeof trustConfig> =>
+    trustConfig(computer.write(file, content), computer);
 
   test("is set aside when it has changed, in one line that says so", async () => {
     const library = computer.write(join(computer.project, "vec.so"), "one");
@@ -273,10 +236,7 @@ describe("a library or a program that a trusted configuration names", () => {
 
   test.each([
     ["memory.qmd", withKey("memory.qmd", { command: "./bin/qmd", limits: { maxResults: 3 } })],
-    [
-      "plugins.entries.memory-qmd.config",
-      { plugins: { entries: { "memory-qmd": { config: { command: "./bin/qmd" } } } } },
-    ],
+    ["the plugin's options", withKey("plugins.entries", { "memory-qmd": { config: { command: "./bin/qmd" } } })],
   ])("is set aside where it is the command of %s", async (_key, content) => {
     const command = computer.write(join(computer.project, "bin/qmd"), "#!/bin/sh\n");
     await trusted(content);
@@ -310,5 +270,58 @@ describe("a library or a program that a trusted configuration names", () => {
       models: { providers: { openai: { apiKey: "${NOT_SET}" } } },
     });
     expect(code).toEqual([]);
+  });
+});
+
+describe("a plugin that is located in a workspace", () => {
+  const evil = (folder: string): string => plant(join(computer.project, folder), "evil");
+  const ofProject = (): Files => ({ "plugins/package.json": { dependencies: { "pkg-evil": "1" } } });
+
+  function plantEverywhere(): void {
+    for (const name of ["evil", "node_modules/pkg-evil", "node_modules/@evil/memory", "plugins/node_modules/pkg-evil"])
+      evil(name);
+    plantPackage("dep", join(computer.project, "node_modules/dep"));
+    writeFiles(computer.project, ofProject());
+  }
+
+  const asFallback = (fallback: string): object => ({ entries: { "memory-core": { fallback } } });
+  const inFolder = { load: { paths: ["./evil"] }, slots: { memory: "evil" } };
+  test.each<[string, object]>([
+    ["its folder", inFolder],
+    ["its folder, as a folder of plugins", { load: { paths: ["."] }, slots: { memory: "evil" } }],
+    ["its path in the slot", { slots: { memory: "./evil" } }],
+    ["its package name", { slots: { memory: "pkg-evil" } }],
+    ["its scoped package name", { slots: { memory: "@evil/memory" } }],
+    ["its folder as a fallback backend", { load: { paths: ["./evil"] }, ...asFallback("evil") }],
+    ["its package name as a fallback backend", asFallback("pkg-evil")],
+    ["its path as a fallback backend", asFallback("./evil/index.js")],
+    ["its scoped package name as a fallback backend", asFallback("@evil/memory")],
+  ])("is not brought by a configuration there that nobody has trusted: %s", async (_name, plugins) => {
+    plantEverywhere();
+    computer.write(file, { plugins });
+    expect((await computer.load()).trusted).toBe(false);
+    const outcome = await opened();
+    expect(existsSync(marker)).toBe(false);
+    if (typeof outcome === "string") expect(outcome).toBe("fake");
+    else expect(outcome.code).toBe("CONFIG");
+  });
+
+  test("is brought once the user has trusted it: the cases above would work otherwise", async () => {
+    plantEverywhere();
+    await trustConfig(computer.write(file, { plugins: inFolder }), computer);
+    expect([await opened(), existsSync(marker)]).toEqual(["evil", true]);
+  });
+
+  test.each([true, false])("is not brought as an installed one by a state folder inside of it: %s", async (inside) => {
+    const stateDir = inside ? join(computer.project, ".memslot") : computer.stateDir;
+    writeFiles(stateDir, ofProject());
+    plant(join(stateDir, "plugins/node_modules/pkg-evil"), "evil");
+    plantPackage("dep", join(stateDir, "plugins/node_modules/dep"));
+    computer.write(join(stateDir, "memslot.json5"), { plugins: { slots: { memory: "evil" } } });
+    const outcome = await opened({ env: { ...computer.env, MEMSLOT_HOME: stateDir } });
+    const message = expect.stringContaining("lies inside the workspace");
+    if (inside) expect(outcome).toMatchObject({ code: "CONFIG", message });
+    else expect(outcome).toBe("evil");
+    expect(existsSync(marker)).toBe(!inside);
   });
 });

@@ -14,7 +14,11 @@ export function pluginFiles(id: string, own: PluginFiles = {}, under = ""): File
     packageJson = { name: `pkg-${id}`, type: "module", exports: "./index.js" },
     entry = memoryEntry(id),
   } = own;
-  const files: Record<string, unknown> = { "memslot.plugin.json": manifest, "package.json": packageJson, "index.js": entry };
+  const files: Record<string, unknown> = {
+    "memslot.plugin.json": manifest,
+    "package.json": packageJson,
+    "index.js": entry,
+  };
   const prefix = under === "" ? "" : `${under}/`;
   return Object.fromEntries(
     Object.entries(files).flatMap(([name, content]) => (content === null ? [] : [[prefix + name, content as object]])),

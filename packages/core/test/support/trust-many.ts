@@ -3,7 +3,7 @@ import { trustConfig } from "@memslot/core";
 
 /** A process that trusts files one after the other, once it is told to: the state folder, then the files. */
 const [stateDir = "", ...files] = process.argv.slice(2);
-process.stdout.write("ready");
+process.stdout.write("ready\n");
 await once(process.stdin, "data");
 process.stdin.destroy();
 for (const file of files) await trustConfig(file, { stateDir });

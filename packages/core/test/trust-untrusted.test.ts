@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
-import { type MemslotConfig, trustConfig } from "../../index.ts";
-import type { ConfigKey } from "./config-key.ts";
-import { configKeys } from "./keys.ts";
-import { type ConfigHome, createConfigHome, failure, withKey } from "../../../test/support/config-home.ts";
+import { type MemslotConfig, trustConfig } from "@memslot/core";
+import type { ConfigKey } from "../src/config/keys/config-key.ts";
+import { configKeys } from "../src/config/keys/keys.ts";
+import { type ConfigHome, createConfigHome, failure, withKey } from "./support/config-home.ts";
 
 const search = "agents.defaults.memorySearch";
 

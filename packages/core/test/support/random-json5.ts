@@ -1,5 +1,48 @@
+import { isDeepStrictEqual } from "node:util";
+import json5 from "json5";
+import { type ConfigEdit, editConfigText } from "../../src/config/edit/edit-text.ts";
+
+/** Sets the memory slot in a random configuration, of which nothing else may change. Returns the text where it fails. */
+export async function wrongRandomEdit(seed: number): Promise<string | undefined> {
+  const edit: ConfigEdit = { key: ["plugins", "slots", "memory"], value: "memory-mine" };
+  const text = randomConfigText(seed);
+  const edited = await editConfigText(text, [edit]);
+  const { plugins, ...others } = json5.parse<{ plugins: { slots: { memory: string } } }>(edited);
+  const { plugins: _plugins, ...othersBefore } = json5.parse<Record<string, unknown>>(text);
+  const isRight =
+    plugins.slots.memory === "memory-mine" &&
+    isDeepStrictEqual(others, othersBefore) &&
+    // What was there is still there, in its order: only a value was replaced, or something was put in between.
+    isKept(text, edited, slotValueIn(text)) &&
+    (await editConfigText(edited, [edit])) === edited;
+  return isRight ? undefined : `${text}\n=>\n${edited}`;
+}
+
+/** The place of the value that is replaced; undefined where it is new. */
+function slotValueIn(text: string): [number, number] | undefined {
+  const marked = /SLOT_VALUE_\d+/.exec(text);
+  return marked === null ? undefined : [marked.index, marked.index + marked[0].length];
+}
+
+/** True where `edited` is `text` with things put in between, but for the value that is replaced. */
+function isKept(text: string, edited: string, replaced: [number, number] | undefined): boolean {
+  if (replaced !== undefined) {
+    const quoted: [number, number] = [replaced[0] - 1, replaced[1] + 1];
+    const [head, tail] = [text.slice(0, quoted[0]), text.slice(quoted[1])];
+    return (
+      edited.startsWith(head) &&
+      edited.endsWith(tail) &&
+      /^["']memory-mine["']$/.test(edited.slice(head.length, edited.length - tail.length))
+    );
+  }
+  let at = 0;
+  for (let index = 0; index < edited.length; index++) if (edited[index] === text[at]) at += 1;
+  const inserted = edited.length - text.length;
+  return at === text.length && inserted > 0 && inserted < 200;
+}
+
 /** A configuration of any look: comments, quotes, escapes, commas, line ends and nesting by chance. Reproducible. */
-export function randomConfigText(seed: number): string {
+function randomConfigText(seed: number): string {
   let state = seed * 2_654_435_761;
   const random = (): number => {
     state = (Math.imul(state ^ (state >>> 15), 2_246_822_519) + 0x9e3779b9) | 0;

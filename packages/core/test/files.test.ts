@@ -1,22 +1,27 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { stat } from "node:fs/promises";
-import os from "node:os";
-import path from "node:path";
+import { hostname } from "node:os";
+import { dirname, join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { type LockHolder, acquireLock } from "./process-lock.ts";
+import { tempFolder } from "@memslot/test-tools/files";
+import { type LockHolder, acquireLock } from "../src/files/process-lock.ts";
+import { replaceFile, replaceFileSync } from "../src/files/replace-file.ts";
 
 const busy = (holder: LockHolder | undefined): string => `held by ${holder?.pid ?? "nobody"}`;
 const atOnce = { waitMs: 0, busy };
 /** Longer than any test takes. */
 const patient = { waitMs: 50_000, busy };
-
-function folder(): string {
-  const made = mkdtempSync(path.join(os.tmpdir(), "memslot-lock-"));
-  onTestFinished(() => rmSync(made, { recursive: true, force: true }));
-  return made;
-}
 
 /** The number of a process that is gone. */
 function goneProcess(): number {
@@ -24,7 +29,7 @@ function goneProcess(): number {
 }
 
 function leave(file: string, holder: Partial<LockHolder> | string, ageMs = 0): void {
-  const whole = { host: os.hostname(), since: new Date().toISOString(), token: "theirs" };
+  const whole = { host: hostname(), since: new Date().toISOString(), token: "theirs" };
   writeFileSync(file, typeof holder === "string" ? holder : JSON.stringify({ ...whole, ...holder }));
   const time = new Date(Date.now() - ageMs);
   utimesSync(file, time, time);
@@ -32,7 +37,7 @@ function leave(file: string, holder: Partial<LockHolder> | string, ageMs = 0): v
 
 describe("a lock", () => {
   test("is held by one at a time, also when many find it abandoned, a little one after the other", async () => {
-    const file = path.join(folder(), "lock");
+    const file = join(tempFolder(), "lock");
     const pid = goneProcess();
     let inside = 0;
     let most = 0;
@@ -45,18 +50,18 @@ describe("a lock", () => {
           const lock = await acquireLock(file, patient);
           most = Math.max(most, ++inside);
           // As long as taking a lock over takes.
-          for (let step = 0; step < 20; step++) await stat(path.dirname(file));
+          for (let step = 0; step < 20; step++) await stat(dirname(file));
           inside--;
           await lock.release();
         }),
       );
     }
     expect([most, inside]).toEqual([1, 0]);
-    expect(readdirSync(path.dirname(file))).toEqual([]);
+    expect(readdirSync(dirname(file))).toEqual([]);
   });
 
   test("is not free while its process lives, and says whose it is", async () => {
-    const file = path.join(folder(), "lock");
+    const file = join(tempFolder(), "lock");
     const lock = await acquireLock(file, atOnce);
     await expect(acquireLock(file, atOnce)).rejects.toMatchObject({ code: "BUSY", message: `held by ${process.pid}` });
     await lock.release();
@@ -65,7 +70,7 @@ describe("a lock", () => {
   });
 
   test("that another took over is not released by the one before", async () => {
-    const file = path.join(folder(), "lock");
+    const file = join(tempFolder(), "lock");
     const lock = await acquireLock(file, atOnce);
     leave(file, { pid: process.pid, token: "another" });
     await lock.release();
@@ -83,7 +88,7 @@ describe("a lock", () => {
     ["of another computer", (pid) => ({ pid, host: "elsewhere" }), 30_000, false],
     ["of another computer, silent for minutes", (pid) => ({ pid, host: "elsewhere" }), 120_000, true],
   ])("%s", async (_what, holder, ageMs, free) => {
-    const file = path.join(folder(), "lock");
+    const file = join(tempFolder(), "lock");
     leave(file, holder(goneProcess()), ageMs);
     const before = readFileSync(file, "utf8");
     const taken = acquireLock(file, atOnce);
@@ -93,7 +98,7 @@ describe("a lock", () => {
   });
 
   test("is not waited for any longer once the caller gives up", async () => {
-    const file = path.join(folder(), "lock");
+    const file = join(tempFolder(), "lock");
     const lock = await acquireLock(file, atOnce);
     const controller = new AbortController();
     const waiting = acquireLock(file, { ...patient, signal: controller.signal });
@@ -102,3 +107,65 @@ describe("a lock", () => {
     await lock.release();
   });
 });
+
+const ways = [
+  ["replaceFile", replaceFile],
+  ["replaceFileSync", replaceFileSync],
+] as const;
+
+test.each(ways)(
+  "%s makes the folder and the file for their owner, and leaves nothing else there",
+  async (_name, way) => {
+    const file = join(tempFolder(), "new/one.json");
+    await way(file, "one");
+    await way(file, "two");
+    expect(readFileSync(file, "utf8")).toBe("two");
+    expect(readdirSync(join(file, ".."))).toEqual(["one.json"]);
+    if (process.platform === "win32") return;
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(statSync(join(file, "..")).mode & 0o777).toBe(0o700);
+  },
+);
+
+test("replaceFile clears away old drafts of this file, and no others", async () => {
+  const place = tempFolder();
+  const draftOf = (name: string, digit: string): string =>
+    `${name}.${digit.repeat(8)}-0000-4000-8000-${digit.repeat(12)}.tmp`;
+  const names = [draftOf("one", "1"), draftOf("one", "2"), draftOf("other", "3"), "one.mine.tmp"];
+  for (const name of names) writeFileSync(join(place, name), "");
+  const old = new Date(Date.now() - 3_600_000);
+  for (const name of names) if (name !== names[1]) utimesSync(join(place, name), old, old);
+  await replaceFile(join(place, "one"), "text");
+  expect(readdirSync(place).toSorted()).toEqual(["one", ...names.slice(1)].toSorted());
+});
+
+test.each(ways)("%s leaves no draft where it fails", async (_name, way) => {
+  const place = tempFolder();
+  mkdirSync(join(place, "one/inside"), { recursive: true });
+  await expect(async () => await way(join(place, "one"), "text")).rejects.toThrow(/EISDIR|ENOTEMPTY|EPERM/);
+  expect(readdirSync(place)).toEqual(["one"]);
+  writeFileSync(join(place, "no folder"), "");
+  // The first failure is told, not that of clearing up.
+  await expect(async () => await way(join(place, "no folder/one"), "text")).rejects.toThrow(
+    /(?:EEXIST|ENOTDIR).*mkdir/,
+  );
+});
+
+test.skipIf(process.platform === "win32")("a mode holds whatever the umask takes away", async () => {
+  const file = join(tempFolder(), "one");
+  const before = process.umask(0o077);
+  onTestFinished(() => void process.umask(before));
+  await replaceFile(file, "text", { mode: 0o664 });
+  expect(statSync(file).mode & 0o777).toBe(0o664);
+});
+
+test.skipIf(process.platform === "win32" || process.getuid?.() === 0)(
+  "a folder that cannot be listed can be written to",
+  async () => {
+    const place = tempFolder();
+    chmodSync(place, 0o300);
+    onTestFinished(() => chmodSync(place, 0o700));
+    await replaceFile(join(place, "one"), "text");
+    expect(readFileSync(join(place, "one"), "utf8")).toBe("text");
+  },
+);

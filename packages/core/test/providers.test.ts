@@ -1,0 +1,254 @@
+import { execFileSync } from "node:child_process";
+import { EmbeddingError, embeddingErrorOf, httpEmbeddingError } from "@memslot/core";
+import {
+  answerLines,
+  checkHeader,
+  checkKey,
+  childEnvironment,
+  limitAnswer,
+  modelPrefixes,
+  networkVariables,
+  smallAnswerBytes,
+  vectorAnswerBytes,
+} from "@memslot/core/providers";
+import { describe, expect, test } from "vitest";
+import { rejected } from "./support/fakes.ts";
+import data from "./data/providers.json" with { type: "json" };
+
+/** What a call complains about; empty where it does not. */
+function said(run: () => void): string {
+  try {
+    run();
+  } catch (error) {
+    return String(error);
+  }
+  return "";
+}
+
+/** A body without an end, that counts what was taken of it. */
+function endless(part: Uint8Array): { body: ReadableStream<Uint8Array>; given: () => number; isClosed: () => boolean } {
+  let given = 0;
+  let isClosed = false;
+  const body = new ReadableStream<Uint8Array>(
+    {
+      pull(controller) {
+        given += part.length;
+        controller.enqueue(part);
+      },
+      cancel: () => void (isClosed = true),
+    },
+    { highWaterMark: 0 },
+  );
+  return { body, given: () => given, isClosed: () => isClosed };
+}
+
+describe("an answer that is too long", () => {
+  test.each([1000, 65_536])("is read to the limit and by no more than some parts of %i bytes beyond", async (size) => {
+    const { body, given, isClosed } = endless(new Uint8Array(size));
+    const answer = await limitAnswer(new Response(body), { who: "box:80", limitBytes: 1_000_000 });
+    const error = await rejected(answer.text());
+    expect(EmbeddingError.is(error, "transient")).toBe(true);
+    expect(error).toMatchObject({ hasCost: true, message: expect.stringMatching(/^box:80 sends more than 1\.0 MB/) });
+    expect(given()).toBeGreaterThan(1_000_000);
+    expect(given()).toBeLessThanOrEqual(1_000_000 + 4 * size);
+    expect(isClosed()).toBe(true);
+  });
+
+  test("by what it announces is not read at all", async () => {
+    const { body, given, isClosed } = endless(new Uint8Array(10));
+    const response = new Response(body, { headers: { "content-length": "1000001" } });
+    const error = await rejected(limitAnswer(response, { who: "box", limitBytes: 1_000_000 }));
+    expect(EmbeddingError.is(error, "transient")).toBe(true);
+    expect([given(), isClosed()]).toEqual([0, true]);
+  });
+
+  test("because a line of it has no end is not read on", async () => {
+    const { body, given } = endless(new TextEncoder().encode("x".repeat(10_000)));
+    const lines = answerLines(body, { who: "box", dimensions: 8 });
+    expect(EmbeddingError.is(await rejected(lines.next()), "transient")).toBe(true);
+    expect(given()).toBeLessThan(2 * smallAnswerBytes);
+  });
+});
+
+test("an answer within the limit comes as it is, status and headers too", async () => {
+  const response = new Response("words", { status: 429, headers: { "retry-after": "3", "content-length": "5" } });
+  const answer = await limitAnswer(response, { who: "box", limitBytes: 5 });
+  expect([answer.status, answer.headers.get("retry-after"), await answer.text()]).toEqual([429, "3", "words"]);
+  expect((await limitAnswer(new Response(null, { status: 204 }), { who: "box", limitBytes: 0 })).status).toBe(204);
+});
+
+test("there is room for every vector that was asked for, with all its digits", () => {
+  const vector = Array.from({ length: 3072 }, (_, index) => -Math.PI / (index + 1) / 1e9);
+  const data = Array.from({ length: 100 }, (_, index) => ({ object: "embedding", index, embedding: vector }));
+  const bytes = JSON.stringify({ data }, undefined, 1).length;
+  expect(vectorAnswerBytes({ texts: 100, dimensions: 3072 })).toBeGreaterThan(bytes);
+  expect(vectorAnswerBytes({ texts: 1, dimensions: undefined })).toBeLessThan(2 * smallAnswerBytes);
+});
+
+test("the lines of a file are whole, wherever the network cuts them", async () => {
+  const bytes = new TextEncoder().encode('{"a":"🙂"}\n{"b":"ü"}\n\n{"c":1}');
+  for (const size of [1, 2, 3, 7, bytes.length]) {
+    const parts = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
+      bytes.slice(index * size, (index + 1) * size),
+    );
+    const lines: string[] = [];
+    const about = { who: "box", dimensions: 2 };
+    for await (const line of answerLines(ReadableStream.from(parts), about)) lines.push(line);
+    expect(lines).toEqual(['{"a":"🙂"}', '{"b":"ü"}', '{"c":1}']);
+  }
+});
+
+describe("a key", () => {
+  test.each([
+    [" sk-4711", "white space"],
+    ["sk-47\n11", "white space"],
+    ['"sk-4711"', "quotes"],
+    ["“sk-4711”", "quotes"],
+    ["Bearer sk-4711", '"Bearer"'],
+    ["${OPENAI_API_KEY}", "name of a variable"],
+    ["$OPENAI_API_KEY", "name of a variable"],
+    ["sk-4711\u200b", "a character that no key has"],
+  ])("as %j cannot be right, and is not shown", (value, problem) => {
+    const message = said(() => checkKey({ value, source: "OPENAI_API_KEY" }));
+    expect(message).toContain(`the key from OPENAI_API_KEY cannot be right: it`);
+    expect(message).toContain(problem);
+    expect(message).not.toContain("4711");
+  });
+
+  test.each(["sk-proj-a_B-1", "none", "AIza$1x", "dGVzdA=="])("as %s may be one", (value) => {
+    expect(said(() => checkKey({ value, source: "x" }))).toBe("");
+  });
+});
+
+test("a header that cannot be sent is named without its value", () => {
+  for (const [name, value] of [
+    ["x team", "secret-4711"],
+    ["x-team", "two\nlines-4711"],
+  ] as const) {
+    const message = said(() => checkHeader(name, value));
+    expect(message).toContain(`${JSON.stringify(name)} cannot be sent`);
+    expect(message).not.toContain("4711");
+  }
+  expect(said(() => checkHeader("x-team", "a"))).toBe("");
+});
+
+describe("what an HTTP answer means", () => {
+  test.each(data.answers as [number, string, string | null, string][])(
+    "%d %s (%s) is %s",
+    (status, message, code, kind) => {
+      expect(httpEmbeddingError({ provider: "openai", status, message, code: code ?? undefined }).kind).toBe(kind);
+    },
+  );
+
+  test("the message names provider, status, code and words; a page of HTML becomes one line", () => {
+    const error = httpEmbeddingError({
+      provider: "openai",
+      status: 502,
+      message: `<html><style>p { color: red }</style><h1>Bad   Gateway</h1>\n${"nginx ".repeat(200)}</html>`,
+      code: "bad_gateway",
+    });
+    expect(error.message).toMatch(/^openai answered 502 bad_gateway: Bad Gateway nginx/);
+    expect(error.message).not.toMatch(/[<>\n]|color/);
+    expect(error.message.length).toBeLessThan(360);
+  });
+
+  test.each([
+    [{ "retry-after": "60" }, 60_000],
+    [{ "retry-after-ms": "1500", "retry-after": "60" }, 1500],
+    [{ "retry-after": "0" }, 0],
+    [{ "retry-after": "soon" }, undefined],
+    [{}, undefined],
+  ])("Retry-After in %o is %s ms", (headers, expected) => {
+    const error = httpEmbeddingError({ provider: "x", status: 429, message: "", headers: new Headers(headers) });
+    expect(error.retryAfterMs).toBe(expected);
+  });
+
+  test("Retry-After as a date counts from now", () => {
+    const headers = new Headers({ "retry-after": new Date(Date.now() + 30_000).toUTCString() });
+    const error = httpEmbeddingError({ provider: "x", status: 429, message: "", headers });
+    expect(error.retryAfterMs).toBeGreaterThan(25_000);
+    expect(error.retryAfterMs).toBeLessThanOrEqual(30_000);
+  });
+});
+
+describe("what a provider threw", () => {
+  test("keeps its kind, also from another copy of the class", () => {
+    const own = new EmbeddingError("quota", "empty", { retryAfterMs: 5 });
+    expect(embeddingErrorOf(own, "x")).toBe(own);
+    const other = Object.assign(new Error("empty"), {
+      kind: "quota",
+      [Symbol.for("memslot.EmbeddingError")]: true,
+    });
+    expect(EmbeddingError.is(other, "quota")).toBe(true);
+    expect(EmbeddingError.is(other, "auth")).toBe(false);
+  });
+
+  test("an error with a status is read as an answer, any other is transient", () => {
+    expect(embeddingErrorOf(Object.assign(new Error("no"), { status: 401 }), "mine").kind).toBe("auth");
+    expect(embeddingErrorOf(new TypeError("fetch failed"), "mine")).toMatchObject({
+      kind: "transient",
+      message: "mine: fetch failed",
+    });
+    for (const odd of [undefined, null, "text", 7, {}]) expect(embeddingErrorOf(odd, "mine").kind).toBe("transient");
+  });
+});
+
+describe("the prefixes of a model", () => {
+  test.each(data.prefixes as [string, string, string, string][])("%s: %s", (key, model, query, document) => {
+    expect(modelPrefixes(model)).toEqual({ key, query, document });
+  });
+
+  test.each([
+    ["intfloat/multilingual-e5-large-instruct", "e5-instruct", /^Instruct: [^\n]+\nQuery: $/],
+    ["e5-mistral-7b-instruct-Q4_K_M.gguf", "e5-instruct", /^Instruct: [^\n]+\nQuery: $/],
+    ["qwen3-embedding:0.6b", "qwen3", /^Instruct: [^\n]+\nQuery:$/],
+    ["Qwen/Qwen3-Embedding-8B", "qwen3", /^Instruct: [^\n]+\nQuery:$/],
+    ["hf:Qwen/Qwen3-Embedding-0.6B-GGUF/x.gguf", "qwen3", /^Instruct: [^\n]+\nQuery:$/],
+  ])("%s: an instruction for queries, with the space of the model %s", (model, key, query) => {
+    expect(modelPrefixes(model)).toEqual({ key, query: expect.stringMatching(query), document: "" });
+  });
+
+  test.each([
+    "text-embedding-3-small",
+    "gemini-embedding-001",
+    "bge-m3",
+    "bge-reranker-large",
+    "bge-large-zh-noinstruct",
+    "all-minilm:l6-v2",
+    "nomic-embed-code",
+    "deepset-mxbai-embed-de-large-v1",
+    "",
+  ])('"%s" takes texts as they are', (model) => {
+    expect(modelPrefixes(model)).toBeUndefined();
+  });
+});
+
+const secrets = {
+  OPENAI_API_KEY: "planted-1",
+  AWS_SECRET_ACCESS_KEY: "planted-2",
+  GITHUB_TOKEN: "planted-3",
+  FOO_SECRET: "planted-4",
+  NODE_OPTIONS: "--no-warnings",
+};
+
+describe("the environment of a child", () => {
+  test("has what a program needs to run, and none of the keys of its person", () => {
+    const harmless = { LC_ALL: "C.UTF-8", TMPDIR: "/tmp" };
+    const environment = { ...process.env, ...secrets, ...harmless, HTTPS_PROXY: "http://proxy:1" };
+    const script = "process.stdout.write(JSON.stringify(process.env))";
+    const output = execFileSync(process.execPath, ["-e", script], { env: childEnvironment(environment) });
+    const printed = JSON.parse(output.toString()) as Record<string, string>;
+    expect(printed).toMatchObject({ PATH: process.env["PATH"], LC_ALL: "C.UTF-8", TMPDIR: "/tmp" });
+    expect(JSON.stringify(printed)).not.toMatch(/planted|no-warnings|proxy/);
+  });
+
+  test("has what is asked for besides, by name or by its beginning", () => {
+    const environment = { ...secrets, HTTPS_PROXY: "http://proxy:1", npm_config_registry: "r", npm_con: "x" };
+    expect(childEnvironment(environment, [...networkVariables, "npm_config_*", "GITHUB_TOKEN"])).toEqual({
+      HTTPS_PROXY: "http://proxy:1",
+      npm_config_registry: "r",
+      GITHUB_TOKEN: "planted-3",
+    });
+    expect(childEnvironment({ HOME: undefined })).toEqual({});
+  });
+});
