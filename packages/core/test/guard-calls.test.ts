@@ -267,7 +267,7 @@ describe("an object that is not a manager is refused", () => {
 });
 
 describe("an error of the manager", () => {
-  const failing = (error: Error): Partial<MemorySearchManager> => allCalls(async () => Promise.reject(error)).own;
+  const failing = (cause: Error): Partial<MemorySearchManager> => allCalls(async () => Promise.reject(cause)).own;
 
   test.each(calls)(
     "in %s keeps its code, or is a PLUGIN error with the plugin and the cause",
