@@ -68,7 +68,8 @@ export class ModelProcess {
       stdio: ["ignore", "ignore", "pipe", "ipc", "pipe"],
       serialization: "advanced",
       env: childEnvironment(process.env, passedOn),
-      execArgv: [],
+      // It is resolved as this process resolves its modules.
+      execArgv: process.execArgv.filter((argument) => argument.startsWith("--conditions=")),
     });
     // A process that could not be started counts as one that has ended.
     this.exited = once(this.#child, "exit").then(
