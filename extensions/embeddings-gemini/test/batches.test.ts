@@ -1,5 +1,6 @@
 import { EmbeddingError, type EmbeddingBatches, isAbort } from "@memslot/core";
 import { type EmbeddingApi, startEmbeddingApi } from "@memslot/fakes/embedding-api";
+import { eventually } from "@memslot/test-tools/wait";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { openAt } from "./support/open-gemini.ts";
 
@@ -207,7 +208,7 @@ describe("batch jobs", () => {
         () => undefined,
         (thrown: unknown) => thrown,
       );
-      await expect.poll(() => api.log.some(({ path }) => path.includes(match))).toBe(true);
+      await eventually(() => api.log.some(({ path }) => path.includes(match)));
       controller.abort();
       expect(isAbort(await settled), match).toBe(true);
     }

@@ -1,149 +1,23 @@
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
 import { MemoryError } from "@memslot/core";
+import plugin from "@memslot/embeddings-gemini";
 import { describe, expect, test } from "vitest";
 import { contextOf, type GeminiSetup, openGemini } from "./support/open-gemini.ts";
+import data from "./data/endpoints.json" with { type: "json" };
 
-const google = "generativelanguage.googleapis.com";
 const env = { GEMINI_API_KEY: "key-of-env" };
 
 describe("where requests go and with which key", () => {
-  test.each<[name: string, setup: GeminiSetup, host: string, keySource: string]>([
-    ["nothing but a variable", { env }, google, "GEMINI_API_KEY"],
-    ["the variable of Google as a whole", { env: { GOOGLE_API_KEY: "g" } }, google, "GOOGLE_API_KEY"],
-    ["both variables", { env: { ...env, GOOGLE_API_KEY: "g" } }, google, "GEMINI_API_KEY"],
-    [
-      "a key of models.providers.google",
-      { env, providers: { google: { apiKey: "p" } } },
-      google,
-      "models.providers.google.apiKey",
-    ],
-    [
-      "a key of models.providers.gemini",
-      { env, providers: { gemini: { apiKey: "p" } } },
-      google,
-      "models.providers.gemini.apiKey",
-    ],
-    [
-      "a key for memory alone",
-      { env, memorySearch: { remote: { apiKey: "r" } }, providers: { google: { apiKey: "p" } } },
-      google,
-      "remote.apiKey",
-    ],
-    [
-      "a proxy",
-      { env, memorySearch: { remote: { baseUrl: "https://proxy.example:8443/gemini/v1beta" } } },
-      "proxy.example:8443",
-      "GEMINI_API_KEY",
-    ],
-    [
-      "a proxy that every use of Google has",
-      { env, providers: { google: { baseUrl: "https://proxy.example" } } },
-      "proxy.example",
-      "GEMINI_API_KEY",
-    ],
-    [
-      "a proxy for memory alone",
-      {
-        env,
-        memorySearch: { remote: { baseUrl: "https://mine.example" } },
-        providers: { google: { baseUrl: "https://proxy.example" } },
-      },
-      "mine.example",
-      "GEMINI_API_KEY",
-    ],
-    [
-      "a proxy on this machine",
-      { env, memorySearch: { remote: { baseUrl: "http://localhost:4000" } } },
-      "localhost:4000",
-      "GEMINI_API_KEY",
-    ],
-    [
-      "a proxy in the office with its own key",
-      { env, memorySearch: { remote: { baseUrl: "http://10.0.0.7", apiKey: "r" } } },
-      "10.0.0.7",
-      "remote.apiKey",
-    ],
-    [
-      "a proxy in the office with the key beside it",
-      { env, providers: { google: { baseUrl: "http://10.0.0.7", apiKey: "p" } } },
-      "10.0.0.7",
-      "models.providers.google.apiKey",
-    ],
-    [
-      "headers that say who asks",
-      { memorySearch: { remote: { baseUrl: "https://proxy.example", headers: { Authorization: "Bearer t" } } } },
-      "proxy.example",
-      "remote.headers",
-    ],
-    [
-      "auto, with an address and a key for OpenAI",
-      {
-        env,
-        memorySearch: {
-          provider: "auto",
-          remote: { baseUrl: "https://api.openai.example/v1", apiKey: "sk-1", headers: { authorization: "Bearer o" } },
-        },
-      },
-      google,
-      "GEMINI_API_KEY",
-    ],
-  ])("%s", async (_name, setup, host, keySource) => {
+  test.each(data.used as [string, GeminiSetup, string, string][])("%s", async (_name, setup, host, keySource) => {
     const { endpoint } = await openGemini(setup);
     expect(endpoint).toEqual({ host, keySource, fingerprint: expect.stringMatching(/^[0-9a-f]{32}$/) });
   });
 
-  test.each<[name: string, setup: GeminiSetup, words: RegExp]>([
-    [
-      "no key",
-      {},
-      /^no Gemini key: set the environment variable GEMINI_API_KEY, or models\.providers\.google\.apiKey or agents\.defaults\.memorySearch\.remote\.apiKey$/,
-    ],
-    [
-      "under auto, with the key of another provider",
-      { memorySearch: { provider: "auto", remote: { apiKey: "sk-1" } } },
-      /^no Gemini key: [^]*google\.apiKey$/,
-    ],
-    [
-      "under auto, with a key that may be for maps",
-      { memorySearch: { provider: "auto" }, env: { GOOGLE_API_KEY: "g" } },
-      /^no Gemini key/,
-    ],
-    ["a line break in the key", { env: { GEMINI_API_KEY: "secret-1\n" } }, /from GEMINI_API_KEY .*white space/],
-    ["quotes around the key", { memorySearch: { remote: { apiKey: '"secret-1"' } } }, /from remote\.apiKey .*quotes/],
-    [
-      "a variable in place of the key",
-      { providers: { google: { apiKey: "$${secret}" } } },
-      /from models\.providers\.google\.apiKey .*name of a variable/,
-    ],
-    ["a letter that looks like another", { env: { GEMINI_API_KEY: "sесret-1" } }, /from GEMINI_API_KEY .*character/],
-    [
-      "a name and password before the host",
-      { env, memorySearch: { remote: { baseUrl: "https://u:secret-1@proxy.example" } } },
-      /remote\.baseUrl .*before its host/,
-    ],
-    [
-      "a key in the address",
-      { env, memorySearch: { remote: { baseUrl: "https://proxy.example?key=secret-1" } } },
-      /remote\.baseUrl .*remote\.apiKey/,
-    ],
-    [
-      "Google without encryption",
-      { env, memorySearch: { remote: { baseUrl: `http://${google}` } } },
-      /remote\.baseUrl .*write https/,
-    ],
-    [
-      "a key that would go over the network in clear",
-      { env, memorySearch: { remote: { baseUrl: "http://10.0.0.7" } } },
-      /remote\.baseUrl .*GEMINI_API_KEY was not written for 10\.0\.0\.7/,
-    ],
-    [
-      "a header that cannot be sent",
-      { env, memorySearch: { remote: { headers: { "x-a": "secret-1\nsecret-2" } } } },
-      /remote\.headers: "x-a" cannot be sent/,
-    ],
-  ])("refused: %s", async (_name, setup, words) => {
+  test.each(data.refused as [string, GeminiSetup, string][])("refused: %s", async (_name, setup, words) => {
     const error = await openGemini(setup).catch((thrown: unknown) => thrown);
     if (!MemoryError.is(error, "CONFIG")) throw error;
-    expect(error.message).toMatch(words);
+    expect(error.message).toMatch(new RegExp(words));
     expect(error.message).not.toMatch(/secret|sесret/);
     expect(error.cause).toBeUndefined();
   });
@@ -151,7 +25,6 @@ describe("where requests go and with which key", () => {
   test("an address without its scheme is explained, whoever made the settings", async () => {
     const context = contextOf({ env });
     const { settings } = context;
-    const { default: plugin } = await import("@memslot/embeddings-gemini");
     const opened = plugin.open({
       ...context,
       settings: { ...settings, remote: { ...settings.remote, baseUrl: "proxy.example/gemini" } },
@@ -172,5 +45,63 @@ describe("where requests go and with which key", () => {
     ]);
     expect(new Set([usual, ...others]).size).toBe(6);
     expect(`${usual} ${others.join(" ")}`).not.toContain("key-of-env");
+  });
+});
+
+const noKey = "no Gemini key: GEMINI_API_KEY and models.providers.google.apiKey are not set";
+
+describe("whether auto can use it", () => {
+  test.each<[name: string, setup: GeminiSetup, ok: boolean, reason: string | RegExp]>([
+    ["nothing is set", {}, false, noKey],
+    ["a variable", { env: { GEMINI_API_KEY: "k" } }, true, "GEMINI_API_KEY is set"],
+    [
+      "a key in the configuration",
+      { providers: { google: { apiKey: "k" } } },
+      true,
+      "models.providers.google.apiKey is set",
+    ],
+    ["under the other name", { providers: { gemini: { apiKey: "k" } } }, true, "models.providers.gemini.apiKey is set"],
+    ["a key that was written for OpenAI", { memorySearch: { remote: { apiKey: "sk-1" } } }, false, noKey],
+    ["a key that may be for maps", { env: { GOOGLE_API_KEY: "g" } }, false, noKey],
+    [
+      "a key that cannot be right",
+      { env: { GEMINI_API_KEY: "a b" } },
+      false,
+      /^the key from GEMINI_API_KEY cannot be right/,
+    ],
+  ])("%s", async (_name, { memorySearch, ...rest }, ok, reason) => {
+    const found = await plugin.available?.(contextOf({ memorySearch: { ...memorySearch, provider: "auto" }, ...rest }));
+    expect(found).toEqual({ ok, reason: typeof reason === "string" ? reason : expect.stringMatching(reason) });
+  });
+
+  test("looking and opening load no SDK and ask nobody; the first call loads the light half of it", () => {
+    const script = `
+      import { registerHooks } from "node:module";
+      const loaded = [];
+      registerHooks({ load: (url, context, next) => { loaded.push(url); return next(url, context); } });
+      const asked = [];
+      globalThis.fetch = async (url) => { asked.push(String(url)); return Response.json({ embeddings: [{ values: [1] }] }); };
+      const { default: plugin } = await import("./src/index.ts");
+      const { contextOf } = await import("./test/support/open-gemini.ts");
+      const context = contextOf({ env: { GEMINI_API_KEY: "k" } });
+      const sdk = () => loaded.filter((url) => url.includes("@google/genai")).map((url) => url.split("/dist/")[1]);
+      const found = await plugin.available(context);
+      const provider = await plugin.open(context);
+      const before = { sdk: sdk(), asked: [...asked], active: process.getActiveResourcesInfo().filter((name) => /Timeout|TCP/.test(name)) };
+      await provider.embedQuery("where?");
+      console.log(JSON.stringify({ found, before, after: sdk(), asked, google: loaded.some((url) => url.includes("google-auth-library")) }));
+    `;
+    const output = execFileSync(
+      process.execPath,
+      ["--conditions=@memslot/source", "--input-type=module", "--eval", script],
+      { encoding: "utf8", cwd: join(import.meta.dirname, "..") },
+    );
+    expect(JSON.parse(output)).toEqual({
+      found: { ok: true, reason: "GEMINI_API_KEY is set" },
+      before: { sdk: [], asked: [], active: [] },
+      after: ["web/index.mjs"],
+      asked: ["https://generativelanguage.googleapis.com/v1beta/models/gemini-embedding-001:batchEmbedContents"],
+      google: false,
+    });
   });
 });

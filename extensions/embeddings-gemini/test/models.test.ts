@@ -1,5 +1,7 @@
-import { describe, expect, test } from "vitest";
-import { type GeminiSetup, openGemini } from "./support/open-gemini.ts";
+import { startEmbeddingApi } from "@memslot/fakes/embedding-api";
+import { embeddingConformance } from "@memslot/testkit";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type GeminiSetup, openAt, openGemini } from "./support/open-gemini.ts";
 
 const env = { GEMINI_API_KEY: "k" };
 const open = (memorySearch: GeminiSetup["memorySearch"] = {}, model?: string) =>
@@ -57,4 +59,19 @@ describe("what is known of a model", () => {
   ])("%o is refused before a text is", async (settings, words) => {
     await expect(open(settings)).rejects.toMatchObject({ code: "CONFIG", message: expect.stringMatching(words) });
   });
+});
+
+describe.each([
+  { model: undefined, outputDimensionality: undefined, dimensions: 3072 },
+  { model: "gemini-embedding-001", outputDimensionality: 256, dimensions: 3072 },
+  { model: "gemini-embedding-2", outputDimensionality: undefined, dimensions: 3072 },
+  { model: "text-embedding-of-later", outputDimensionality: undefined, dimensions: 300 },
+])("$model with $outputDimensionality", ({ model, outputDimensionality, dimensions }) => {
+  let api: Awaited<ReturnType<typeof startEmbeddingApi>>;
+  beforeAll(async () => {
+    api = await startEmbeddingApi({ dimensions, apiKey: "test-key", limits: { items: 100 } });
+  });
+  afterAll(() => api.close());
+
+  embeddingConformance({ describe, test }, { open: () => openAt(api.url, { model, outputDimensionality }) });
 });

@@ -1,14 +1,35 @@
-import { renameSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { SyncProgress } from "@memslot/core";
-import { describe, expect, test } from "vitest";
-import plugin from "./index.ts";
-import { createLocalPlugin } from "./local-plugin.ts";
-import { watchChildren } from "./test/children.ts";
-import { modelBytes } from "./download/test/downloads.ts";
+import { pathToFileURL } from "node:url";
+import type { EmbeddingProvider, SyncProgress } from "@memslot/core";
 import { startHub } from "@memslot/fakes/model-hub";
 import { eventually } from "@memslot/test-tools/wait";
-import { closedAfterwards, contextOf, cosine, failureOf, openModel, tempFolder, tinyModel } from "./test/lab.ts";
+import { embeddingConformance } from "@memslot/testkit";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import plugin from "./index.ts";
+import { createLocalPlugin } from "./local-plugin.ts";
+import { ModelProcess } from "./model-process.ts";
+import {
+  closedAfterwards,
+  contextOf,
+  failureOf,
+  modelBytes,
+  openModel,
+  tempFolder,
+  tinyModel,
+  watchChildren,
+} from "./test/lab.ts";
+
+// One model for all checks: each would have to load it anew.
+let provider: EmbeddingProvider;
+beforeAll(async () => {
+  const local = { modelPath: tinyModel() };
+  provider = await createLocalPlugin().open(contextOf({ memorySearch: { local } }));
+});
+afterAll(() => provider.close?.());
+
+const stayOpen = { close: { value: async () => undefined } };
+embeddingConformance({ describe, test }, { open: async () => Object.create(provider, stayOpen) as EmbeddingProvider });
 
 const fileName = "embeddinggemma-300M-Q8_0.gguf";
 const address = "hf:user/model/tiny.gguf";
@@ -72,18 +93,6 @@ describe("opening", () => {
       expect((await plugin.open(contextOf({ memorySearch: { model } }))).model).toMatch(/embeddinggemma/);
   });
 
-  test("the prefixes follow from the name of the file or from the name in it", async () => {
-    const byFile = await openModel(tinyModel({}, "multilingual-e5-small.gguf"));
-    const byName = await openModel(tinyModel({ name: "Nomic Embed Text v1.5" }));
-    const plain = await openModel(tinyModel());
-    expect([byFile.cacheKey, byName.cacheKey, plain.cacheKey]).toEqual(["e5", "nomic", undefined]);
-    const [document = []] = await byFile.embedBatch(["text"]);
-    const [same = []] = await plain.embedBatch(["passage: text"]);
-    expect(cosine(document, same)).toBeGreaterThan(0.999);
-    const query = await byFile.embedQuery("text");
-    expect(cosine(query, await plain.embedQuery("query: text"))).toBeGreaterThan(0.999);
-  });
-
   test("the name for failures changes when the file is replaced", async () => {
     const path = tinyModel();
     const before = await openModel(path);
@@ -116,35 +125,12 @@ describe("fetching the model", () => {
     expect(await plugin.available?.(context)).toEqual({ ok: true, reason: "the model tiny.gguf is here" });
   });
 
-  test("goes to the folder that is set, without the token for an address that is not the hub's", async () => {
-    const hub = await startHub(modelBytes());
-    const folder = tempFolder();
-    const environment = { HF_TOKEN: "hf_secret" };
-    const local = { modelPath: `${hub.url}/tiny.gguf`, modelCacheDir: folder };
-    const provider = closedAfterwards(await plugin.open(contextOf({ memorySearch: { local }, environment })));
-    expect((await provider.embedQuery("text")).length).toBe(64);
-    expect(hub.log[0]?.authorization).toBeUndefined();
-    const again = closedAfterwards(await plugin.open(contextOf({ memorySearch: { local } })));
-    expect(again.dimensions).toBe(64);
-  });
-
   test("happens for the spare too", async () => {
     const hub = await startHub(modelBytes(), { status: 404 });
     const memorySearch = { provider: "openai", fallback: "local", local: { modelPath: address } };
     const provider = await plugin.open(contextOf({ memorySearch, environment: { HF_ENDPOINT: hub.url } }));
     expect(await failureOf(provider.embedQuery("text"))).toMatchObject({ kind: "auth" });
     expect(hub.log.length).toBe(1);
-  });
-
-  test("that has failed can be tried again", async () => {
-    const hub = await startHub(modelBytes(), { status: 503 });
-    const memorySearch = { local: { modelPath: address } };
-    const provider = closedAfterwards(
-      await plugin.open(contextOf({ memorySearch, environment: { HF_ENDPOINT: hub.url } })),
-    );
-    expect(await failureOf(provider.embedQuery("text"))).toMatchObject({ kind: "transient" });
-    hub.behave({});
-    expect((await provider.embedQuery("text")).length).toBe(64);
   });
 
   test("ends with close", async () => {
@@ -176,17 +162,65 @@ describe("an earlier model", () => {
     const gone = failureOf(openModel(tinyModel(), { model: "earlier.gguf" }));
     expect(await gone).toMatchObject({ code: "UNAVAILABLE", message: expect.stringContaining("earlier.gguf") });
   });
+});
 
-  test("is opened in place of the configured one", async () => {
-    const hub = await startHub(modelBytes());
-    const stateDir = tempFolder();
-    const environment = { HF_ENDPOINT: hub.url };
-    const memorySearch = { local: { modelPath: address } };
-    const before = closedAfterwards(await plugin.open(contextOf({ stateDir, memorySearch, environment })));
-    const vector = await before.embedQuery("text");
-    const context = contextOf({ stateDir, model: address, environment });
-    const provider = closedAfterwards(await createLocalPlugin().open(context));
-    expect(provider.model).toBe(address);
-    expect(await provider.embedQuery("text")).toEqual(vector);
+test("the process that runs the model sees no key of its host", async () => {
+  const folder = tempFolder();
+  const [module, seen] = [join(folder, "llama.mjs"), join(folder, "seen")];
+  writeFileSync(
+    module,
+    `import { renameSync, writeFileSync } from "node:fs";
+     export const LlamaLogLevel = {};
+     export async function getLlama() {
+       writeFileSync(${JSON.stringify(`${seen}.tmp`)}, JSON.stringify(process.env));
+       renameSync(${JSON.stringify(`${seen}.tmp`)}, ${JSON.stringify(seen)});
+       await new Promise(() => {});
+     }`,
+  );
+  for (const name of ["OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "FOO_SECRET"])
+    vi.stubEnv(name, `planted ${name}`);
+  vi.stubEnv("OMP_NUM_THREADS", "1");
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const child = new ModelProcess(
+    { llama: pathToFileURL(module).href, modelPath: "none.gguf", contexts: 1, contextSize: 64, threads: 1 },
+    { loadMs: 60_000, silenceMs: 60_000 },
+  );
+  onTestFinished(() => child.stop());
+  await eventually(() => existsSync(seen));
+  const environment = readFileSync(seen, "utf8");
+  expect(environment).not.toContain("planted");
+  expect(JSON.parse(environment)).toMatchObject({ PATH: process.env["PATH"], OMP_NUM_THREADS: "1" });
+});
+
+test("setup names the model's file, what has come of it, and what is to be installed; it changes nothing", async () => {
+  const stateDir = tempFolder();
+  const context = contextOf({ stateDir });
+  const modelFile = join(stateDir, "models/hf/ggml-org/embeddinggemma-300M-GGUF/embeddinggemma-300M-Q8_0.gguf");
+  expect(await plugin.setup?.(context)).toEqual({ modelFile, isModelThere: false, modelBytes: 0, missing: undefined });
+  expect(readdirSync(stateDir)).toEqual([]);
+  mkdirSync(dirname(modelFile), { recursive: true });
+  writeFileSync(`${modelFile}.part`, Buffer.alloc(1234));
+  expect(await plugin.setup?.(context)).toMatchObject({ isModelThere: false, modelBytes: 1234 });
+
+  const path = tinyModel();
+  const bare = createLocalPlugin({ beside: tempFolder() });
+  expect(await bare.setup?.(contextOf({ stateDir, memorySearch: { local: { modelPath: path } } }))).toEqual({
+    modelFile: path,
+    isModelThere: true,
+    modelBytes: statSync(path).size,
+    missing: {
+      reason: expect.stringContaining("node-llama-cpp is not installed; install it with: npm install --prefix"),
+      npm: expect.arrayContaining(["install", stateDir, "node-llama-cpp@3.22.1", "--ignore-scripts"]),
+    },
+  });
+});
+
+test("setup fails for a file that is there and is no model", async () => {
+  const path = join(tempFolder(), "page.gguf");
+  writeFileSync(path, "<html>");
+  const asked = Promise.resolve(plugin.setup?.(contextOf({ memorySearch: { local: { modelPath: path } } })));
+  expect(await failureOf(asked)).toMatchObject({
+    code: "UNAVAILABLE",
+    message: expect.stringContaining("no GGUF file"),
   });
 });

@@ -1,7 +1,8 @@
 import { type EmbeddingBatches, EmbeddingError, isAbort } from "@memslot/core";
 import type { EmbeddingApi } from "@memslot/fakes/embedding-api";
+import { eventually } from "@memslot/test-tools/wait";
 import { describe, expect, test } from "vitest";
-import { openOnApi, thrownBy } from "./support/api.ts";
+import { openOnApi, thrownBy } from "./support/open.ts";
 
 const { signal } = new AbortController();
 const texts = ["first note", 'second "note"\nof two lines', "third 🙂", "fourth"];
@@ -19,12 +20,7 @@ async function openBatches(
 
 async function ended(batches: EmbeddingBatches, job: string): Promise<unknown> {
   let state = await batches.state(job, { signal });
-  for (let looks = 0; looks < 200 && state.state === "running"; looks++) {
-    await new Promise((resolve) => {
-      setTimeout(resolve, 10);
-    });
-    state = await batches.state(job, { signal });
-  }
+  await eventually(async () => (state = await batches.state(job, { signal })).state !== "running");
   return state;
 }
 
@@ -138,7 +134,7 @@ describe("what goes wrong with a job", () => {
     api.fail({ match: "/batches", status: 429, body: { error: { message: "Enqueued token limit reached" } } });
     const error = await thrownBy(batches.submit(texts, { signal }));
     expect(EmbeddingError.is(error, "rate")).toBe(true);
-    await expect.poll(() => calls(api)).toContain("DELETE /v1/files/file-1");
+    await eventually(() => calls(api).includes("DELETE /v1/files/file-1"));
   });
 
   test("a server without a batch interface says what to set", async () => {
@@ -187,7 +183,7 @@ describe("what goes wrong with a job", () => {
     const how = { signal: controller.signal };
     const call = match === "/content" ? batches.collect(job, { count: 4, ...how }) : batches.submit(texts, how);
     const outcome = thrownBy(call);
-    await expect.poll(() => calls(api).some((line) => line.includes(match))).toBe(true);
+    await eventually(() => calls(api).some((line) => line.includes(match)));
     controller.abort();
     expect(isAbort(await outcome)).toBe(true);
   });

@@ -1,7 +1,11 @@
+import { execFileSync } from "node:child_process";
 import { MemoryError } from "@memslot/core";
+import plugin from "@memslot/embeddings-openai";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { type Setup, open } from "./support/open.ts";
-import { stubFarEnd } from "./support/far-end.ts";
+import { baseUrlAdvice, readBaseUrl } from "../src/base-url.ts";
+import { isPrivateHost } from "../src/endpoint.ts";
+import { type Setup, contextOf, open, stubFarEnd } from "./support/open.ts";
+import data from "./data/endpoints.json" with { type: "json" };
 
 afterEach(() => vi.unstubAllGlobals());
 
@@ -12,193 +16,15 @@ interface Row {
   /** The value of the Authorization header. */
   authorization?: string;
   keySource?: string;
-  /** More headers that are sent; undefined for one that is not. */
-  headers?: Record<string, string | undefined>;
+  /** More headers that are sent; null for one that is not. */
+  headers?: Record<string, string | null>;
 }
 
-const env = { OPENAI_API_KEY: "sk-environment" };
-const account = { OPENAI_ORG_ID: "org-1", OPENAI_PROJECT_ID: "proj-1" };
-const openAi = "https://api.openai.com/v1/embeddings";
 const proxy = "https://proxy.example.com/v1";
 const ollama = "http://127.0.0.1:11434/v1";
-const fromEnv = { authorization: "Bearer sk-environment", keySource: "OPENAI_API_KEY" };
-const fromRemote = { authorization: "Bearer sk-remote", keySource: "remote.apiKey" };
-const fromPair = { authorization: "Bearer sk-pair", keySource: "models.providers.openai.apiKey" };
-
-const rows: Row[] = [
-  { name: "the environment alone", setup: { env }, url: openAi, ...fromEnv },
-  {
-    name: "OpenAI is told the account",
-    setup: { env: { ...env, ...account } },
-    url: openAi,
-    ...fromEnv,
-    headers: { "openai-organization": "org-1", "openai-project": "proj-1" },
-  },
-  {
-    name: "models.providers goes before the environment",
-    setup: { env, providers: { openai: { apiKey: "sk-pair" } } },
-    url: openAi,
-    ...fromPair,
-  },
-  {
-    name: "remote.apiKey goes before everything",
-    setup: {
-      env,
-      providers: { openai: { apiKey: "sk-pair" } },
-      memorySearch: { remote: { apiKey: "sk-remote" } },
-    },
-    url: openAi,
-    ...fromRemote,
-  },
-  {
-    name: "a host of the same owner is OpenAI too",
-    setup: { env: { ...env, ...account }, memorySearch: { remote: { baseUrl: "https://eu.api.openai.com/v1" } } },
-    url: "https://eu.api.openai.com/v1/embeddings",
-    ...fromEnv,
-    headers: { "openai-organization": "org-1", "openai-project": "proj-1" },
-  },
-  {
-    name: "a proxy gets the key of the environment and not the account",
-    setup: { env: { ...env, ...account }, memorySearch: { remote: { baseUrl: proxy } } },
-    url: `${proxy}/embeddings`,
-    ...fromEnv,
-  },
-  {
-    name: "a proxy with a key of its own gets that one",
-    setup: { env, memorySearch: { remote: { baseUrl: proxy, apiKey: "sk-remote" } } },
-    url: `${proxy}/embeddings`,
-    ...fromRemote,
-  },
-  {
-    name: "a host whose name only begins like OpenAI's gets no account",
-    setup: {
-      env: account,
-      memorySearch: { remote: { baseUrl: "https://api.openai.com.example.com/v1", apiKey: "sk-remote" } },
-    },
-    url: "https://api.openai.com.example.com/v1/embeddings",
-    ...fromRemote,
-  },
-  {
-    name: "over http:// a host of the internet gets no key that was not written for it",
-    setup: { env, memorySearch: { remote: { baseUrl: "http://proxy.example.com/v1" } } },
-    url: "http://proxy.example.com/v1/embeddings",
-  },
-  {
-    name: "over http:// it gets the one that was",
-    setup: { env, memorySearch: { remote: { baseUrl: "http://proxy.example.com/v1", apiKey: "sk-remote" } } },
-    url: "http://proxy.example.com/v1/embeddings",
-    ...fromRemote,
-  },
-  {
-    name: "this machine gets no key",
-    setup: {
-      env: { ...env, ...account },
-      providers: { openai: { apiKey: "sk-pair" } },
-      memorySearch: { remote: { baseUrl: ollama } },
-    },
-    url: `${ollama}/embeddings`,
-  },
-  {
-    name: "this machine gets the key that was written for it",
-    setup: { env, memorySearch: { remote: { baseUrl: ollama, apiKey: "sk-remote" } } },
-    url: `${ollama}/embeddings`,
-    ...fromRemote,
-  },
-  {
-    name: "the own network gets no key, over https:// either",
-    setup: { env, memorySearch: { remote: { baseUrl: "https://192.168.1.20:8000/v1/" } } },
-    url: "https://192.168.1.20:8000/v1/embeddings",
-  },
-  {
-    name: "a container gets no key",
-    setup: { env, memorySearch: { remote: { baseUrl: "http://ollama:11434/v1" } } },
-    url: "http://ollama:11434/v1/embeddings",
-  },
-  {
-    name: "the address of models.providers with its own key",
-    setup: { env, providers: { openai: { baseUrl: "http://localhost:1234/v1", apiKey: "sk-pair" } } },
-    url: "http://localhost:1234/v1/embeddings",
-    ...fromPair,
-  },
-  {
-    name: "remote.baseUrl goes before the address of models.providers, whose key stays with its host",
-    setup: {
-      providers: { openai: { baseUrl: "https://gateway.example.com/v1", apiKey: "sk-pair" } },
-      memorySearch: { remote: { baseUrl: proxy } },
-    },
-    url: `${proxy}/embeddings`,
-  },
-  {
-    name: "the same host under another path keeps the key",
-    setup: {
-      providers: { openai: { baseUrl: "https://gateway.example.com/chat/v1", apiKey: "sk-pair" } },
-      memorySearch: { remote: { baseUrl: "https://gateway.example.com/embed/v1" } },
-    },
-    url: "https://gateway.example.com/embed/v1/embeddings",
-    ...fromPair,
-  },
-  {
-    name: "an Authorization header goes before every key, in any case of letters",
-    setup: {
-      env,
-      memorySearch: { remote: { baseUrl: proxy, apiKey: "sk-remote", headers: { AUTHORIZATION: "Basic abc" } } },
-    },
-    url: `${proxy}/embeddings`,
-    authorization: "Basic abc",
-    keySource: "remote.headers",
-  },
-  {
-    name: "an api-key header needs no other key, and a query in the address stays",
-    setup: {
-      env,
-      memorySearch: {
-        remote: {
-          baseUrl: "https://mine.openai.azure.com/openai/v1?api-version=preview",
-          headers: { "api-key": "azure-key" },
-        },
-      },
-    },
-    url: "https://mine.openai.azure.com/openai/v1/embeddings?api-version=preview",
-    keySource: "remote.headers",
-    headers: { "api-key": "azure-key" },
-  },
-  {
-    name: "more headers go along, and win over those that would be sent",
-    setup: { env, memorySearch: { remote: { baseUrl: proxy, headers: { "X-Team": "notes", "User-Agent": "mine" } } } },
-    url: `${proxy}/embeddings`,
-    ...fromEnv,
-    headers: { "x-team": "notes", "user-agent": "mine" },
-  },
-  {
-    name: "a blank header takes away what would be sent",
-    setup: { env, memorySearch: { remote: { baseUrl: proxy, headers: { Authorization: "", "User-Agent": " " } } } },
-    url: `${proxy}/embeddings`,
-    headers: { "user-agent": undefined },
-  },
-  {
-    name: "OPENAI_BASE_URL is asked with its key where the configuration names no address",
-    setup: { env: { ...env, OPENAI_BASE_URL: "http://127.0.0.1:11434/v1" } },
-    url: "http://127.0.0.1:11434/v1/embeddings",
-    ...fromEnv,
-  },
-  {
-    name: "OPENAI_BASE_URL gets no key over http:// on the internet",
-    setup: { env: { ...env, OPENAI_BASE_URL: "http://elsewhere.example.com/v1" } },
-    url: "http://elsewhere.example.com/v1/embeddings",
-  },
-  {
-    name: "the configured address goes before OPENAI_BASE_URL",
-    setup: {
-      env: { ...env, OPENAI_BASE_URL: "https://elsewhere.example.com/v1" },
-      memorySearch: { remote: { baseUrl: proxy } },
-    },
-    url: `${proxy}/embeddings`,
-    ...fromEnv,
-  },
-];
 
 describe("where requests go", () => {
-  test.each(rows)("$name", async ({ setup, url, authorization, keySource, headers }) => {
+  test.each(data.used as Row[])("$name", async ({ setup, url, authorization, keySource, headers = {} }) => {
     const log = stubFarEnd();
     const provider = await open(setup);
     await provider.embedBatch(["a note"]);
@@ -211,7 +37,7 @@ describe("where requests go", () => {
         "content-type": "application/json",
         "user-agent": "memslot",
         ...(authorization === undefined ? {} : { authorization }),
-        ...headers,
+        ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, value ?? undefined])),
       });
     }
   });
@@ -258,62 +84,116 @@ describe("where requests go", () => {
 });
 
 describe("what cannot work is said when it is opened, without the key", () => {
-  const bad: [name: string, setup: Setup, words: RegExp][] = [
-    ["no key for OpenAI", {}, /^no OpenAI key: set the environment variable OPENAI_API_KEY, or .*remote\.apiKey/],
-    [
-      "the key of another host does not help",
-      {
-        providers: { openai: { baseUrl: proxy, apiKey: "hidden-key" } },
-        memorySearch: { remote: { baseUrl: "https://api.openai.com/v1" } },
-      },
-      /no OpenAI key/,
-    ],
-    ["a line break", { env: { OPENAI_API_KEY: "hidden-key\n" } }, /from OPENAI_API_KEY .*white space/],
-    ["white space in it", { memorySearch: { remote: { apiKey: "hidden key" } } }, /from remote\.apiKey .*white space/],
-    [
-      "quotes",
-      { providers: { openai: { apiKey: '"hidden-key"' } } },
-      /from models\.providers\.openai\.apiKey .*quotes/,
-    ],
-    [
-      "the name of a variable",
-      { memorySearch: { remote: { apiKey: "$${HIDDEN_KEY}" } } },
-      /from remote\.apiKey .*variable/,
-    ],
-    ["a shell variable", { env: { OPENAI_API_KEY: "$HIDDEN_KEY" } }, /from OPENAI_API_KEY .*variable/],
-    ["Bearer in front", { memorySearch: { remote: { apiKey: "Bearer hidden-key" } } }, /"Bearer"/],
-    ["a character of no key", { env: { OPENAI_API_KEY: "hidden\u200bkey" } }, /from OPENAI_API_KEY .*character/],
-    [
-      "a header of two lines",
-      { memorySearch: { remote: { baseUrl: ollama, headers: { "x-a": "hidden\nkey" } } } },
-      /remote\.headers: "x-a"/,
-    ],
-    [
-      "a header with a name that is none",
-      { memorySearch: { remote: { baseUrl: ollama, headers: { "x a": "hidden-key" } } } },
-      /remote\.headers: "x a"/,
-    ],
-    [
-      "the address of the call in place of the base",
-      { memorySearch: { remote: { baseUrl: `${ollama}/embeddings` } } },
-      /ends in \/embeddings, which is no part of it: write http:\/\/127\.0\.0\.1:11434\/v1$/,
-    ],
-    [
-      "a name and password before the host",
-      { memorySearch: { remote: { baseUrl: "https://me:hidden-key@proxy.example.com/v1" } } },
-      /remote\.baseUrl has a name or password/,
-    ],
-    [
-      "OpenAI without encryption",
-      { env: { OPENAI_API_KEY: "hidden-key" }, memorySearch: { remote: { baseUrl: "http://api.openai.com/v1" } } },
-      /write https:\/\//,
-    ],
-  ];
-
-  test.each(bad)("%s", async (_, setup, words) => {
+  test.each(data.refused as [string, Setup, string][])("%s", async (_, setup, words) => {
     const error: unknown = await open(setup).catch((thrown: unknown) => thrown);
     expect(MemoryError.is(error, "CONFIG")).toBe(true);
-    expect(String(error)).toMatch(new RegExp(words.source.replace(/^\^/, ""), words.flags));
+    expect(String(error)).toMatch(new RegExp(words.replace(/^\^/, "")));
     expect(`${String(error)} ${String((error as Error).cause)}`).not.toMatch(/hidden/i);
   });
+});
+
+describe("a base URL", () => {
+  test.each([
+    ["https://api.openai.com/v1/", "https://api.openai.com/v1"],
+    ["https://api.openai.com/v1//", "https://api.openai.com/v1"],
+    ["  http://localhost:8080  ", "http://localhost:8080"],
+    ["http://localhost:8080/", "http://localhost:8080"],
+    ["https://mine.example.com/v1?version=1#top", "https://mine.example.com/v1?version=1"],
+  ])("%s is used as %s", (written, href) => {
+    expect(readBaseUrl(written, "remote.baseUrl").href).toBe(href);
+  });
+
+  test.each([
+    ["localhost:11434/v1", /remote\.baseUrl is no complete address/],
+    ["127.0.0.1:11434", /no complete address/],
+    ["http://", /no complete address/],
+    ["ws://localhost/v1", /begins with ws:\/\//],
+    ["http://localhost:8080/v1/embeddings/", /write http:\/\/localhost:8080\/v1$/],
+    ["http://localhost:8080/v1/chat/completions", /write http:\/\/localhost:8080\/v1$/],
+  ])("%s is refused with what to write", (written, words) => {
+    expect(() => readBaseUrl(written, "remote.baseUrl")).toThrow(words);
+  });
+
+  test("what it was written with after the question mark is shown to nobody", () => {
+    expect(readBaseUrl("https://mine.example.com/v1?key=hidden", undefined).shown).toBe("https://mine.example.com/v1");
+  });
+
+  test.each([
+    [
+      "http://localhost:8080",
+      "most servers want the base URL to end in /v1: http://localhost:8080/v1 (remote.baseUrl)",
+    ],
+    ["http://localhost:11434/api", "most servers want the base URL to end in /v1 (remote.baseUrl)"],
+    ["https://openrouter.ai/api/v1", "check remote.baseUrl"],
+    ["https://generativelanguage.example.com/v1beta/openai", "check remote.baseUrl"],
+  ])("the advice for %s", (written, advice) => {
+    expect(baseUrlAdvice(readBaseUrl(written, "remote.baseUrl"))).toBe(advice);
+  });
+});
+
+test("a host is private by its name or address", () => {
+  expect(data.privateHosts.filter((host) => !isPrivateHost(host))).toEqual([]);
+  expect(data.publicHosts.filter((host) => isPrivateHost(host))).toEqual([]);
+});
+
+describe("whether it can be used", () => {
+  test.each<[string, Setup, { ok: boolean; reason: string }]>([
+    ["the environment has a key", { env: { OPENAI_API_KEY: "sk-1" } }, { ok: true, reason: "OPENAI_API_KEY is set" }],
+    ["remote.apiKey", { memorySearch: { remote: { apiKey: "k" } } }, { ok: true, reason: "remote.apiKey is set" }],
+    [
+      "remote.baseUrl",
+      { memorySearch: { remote: { baseUrl: "http://localhost:1/v1" } } },
+      { ok: true, reason: "remote.baseUrl is set" },
+    ],
+    [
+      "a header with credentials",
+      { memorySearch: { remote: { headers: { authorization: "Bearer k" } } } },
+      { ok: true, reason: "remote.headers is set" },
+    ],
+    [
+      "models.providers.openai.apiKey",
+      { providers: { openai: { apiKey: "k" } } },
+      { ok: true, reason: "models.providers.openai.apiKey is set" },
+    ],
+    [
+      "nothing, or what belongs to others",
+      {
+        env: { GEMINI_API_KEY: "k", OPENAI_API_KEY: " ", OPENAI_BASE_URL: "http://localhost:1/v1" },
+        providers: { gemini: { apiKey: "k" }, openai: { baseUrl: "http://localhost:1/v1" } },
+        memorySearch: { remote: { headers: { "x-team": "notes" } } },
+      },
+      {
+        ok: false,
+        reason: "no OpenAI key: OPENAI_API_KEY, remote.apiKey and models.providers.openai.apiKey are not set",
+      },
+    ],
+  ])("%s", async (_, setup, answer) => {
+    expect(await plugin.available?.(contextOf(setup))).toEqual(answer);
+  });
+});
+
+test("asking and opening load no SDK and send nothing; the first call loads it", () => {
+  // The loader and the sockets of a process of its own show it, so nothing can hide.
+  const script = `
+    import { registerHooks } from "node:module";
+    const seen = [];
+    registerHooks({ load(url, context, next) { seen.push(url); return next(url, context); } });
+    let sent = 0;
+    globalThis.fetch = async () => { sent++; return Response.json({ data: [{ embedding: [1] }] }); };
+    const { contextOf } = await import(${JSON.stringify(import.meta.resolve("./support/open.ts"))});
+    const { default: plugin } = await import(${JSON.stringify(import.meta.resolve("../src/index.ts"))});
+    const context = contextOf({ env: { OPENAI_API_KEY: "sk-1" } });
+    const count = () => seen.filter((url) => url.includes("/node_modules/openai/")).length;
+    await plugin.available(context);
+    const provider = await plugin.open(context);
+    const before = { sdk: count(), sent, sockets: process.getActiveResourcesInfo().filter((name) => /TCP/.test(name)) };
+    await provider.embedQuery("a question");
+    console.log(JSON.stringify({ before, after: { sdk: count(), sent } }));
+  `;
+  const args = ["--conditions=@memslot/source", "--input-type=module", "--eval", script];
+  const output = execFileSync(process.execPath, args, { encoding: "utf8" });
+  const { before, after } = JSON.parse(output) as Record<"before" | "after", Record<string, unknown>>;
+  expect(before).toEqual({ sdk: 0, sent: 0, sockets: [] });
+  expect(after?.["sdk"]).toBeGreaterThan(0);
+  expect(after?.["sent"]).toBe(1);
 });

@@ -1,6 +1,7 @@
-import { describe, expect, test } from "vitest";
-import { openOnApi } from "./support/api.ts";
-import { type Setup, open } from "./support/open.ts";
+import { type EmbeddingApi, startEmbeddingApi } from "@memslot/fakes/embedding-api";
+import { embeddingConformance } from "@memslot/testkit";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Setup, open, openOnApi } from "./support/open.ts";
 
 const bodyOf = (request: { body: string } | undefined): Record<string, unknown> => JSON.parse(request?.body ?? "{}");
 
@@ -204,4 +205,19 @@ describe("what is known of a model", () => {
     const remote = { baseUrl: far, batch: { enabled: true } };
     expect((await open({ memorySearch: { remote } })).batches).toBeDefined();
   });
+});
+
+describe.each(["some-model", "nomic-embed-text"])("against an API that speaks OpenAI's language, model %s", (model) => {
+  let api: EmbeddingApi;
+  beforeAll(async () => {
+    api = await startEmbeddingApi({ apiKey: "sk-right" });
+  });
+  afterAll(() => api.close());
+
+  embeddingConformance(
+    { describe, test },
+    {
+      open: () => open({ memorySearch: { model, remote: { baseUrl: `${api.url}/v1`, apiKey: "sk-right" } } }),
+    },
+  );
 });

@@ -1,11 +1,12 @@
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { hostname } from "node:os";
-import { dirname } from "node:path";
-import { expect, test } from "vitest";
-import { startChild } from "@memslot/test-tools/child";
-import { modelBytes, targetOf, urlOf } from "./test/downloads.ts";
+import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { startHub } from "@memslot/fakes/model-hub";
+import { startChild } from "@memslot/test-tools/child";
 import { eventually } from "@memslot/test-tools/wait";
+import { expect, test } from "vitest";
+import { modelBytes, targetOf, tempFolder, urlOf } from "../test/lab.ts";
+import { takeLock } from "./download-lock.ts";
+import { defaultModel, parseModelAddress } from "./model-address.ts";
 
 test("a file is fetched over the hub and its store, with progress in megabytes, and nothing else is left", async () => {
   const content = modelBytes();
@@ -30,25 +31,6 @@ test("the token goes to the hub and not to where it leads", async () => {
     ["hub", "Bearer hf_secret"],
     ["store", undefined],
   ]);
-});
-
-test("after a kill the next process goes on from where the first one was", async () => {
-  const content = modelBytes();
-  // It cannot be done before it is killed, however slow this machine is.
-  const hub = await startHub(content, { stopAfter: { bytes: 250_000, how: "hang" } });
-  const target = targetOf();
-  const first = startChild(new URL("./test/download-file.ts", import.meta.url), [urlOf(hub), target.path], {
-    detached: true,
-  });
-  await eventually(() => target.partSize() > 200_000);
-  first.process.kill("SIGKILL");
-  await first.ended;
-  const size = target.partSize();
-  hub.behave({});
-  await target.fetch(hub);
-  expect(hub.fetches().at(-1)?.range).toBe(`bytes=${size}-`);
-  expect(readFileSync(target.path).equals(content)).toBe(true);
-  expect(readdirSync(dirname(target.path))).toEqual(["model.gguf"]);
 });
 
 test("what was whole before the kill is not fetched again", async () => {
@@ -124,7 +106,7 @@ test("processes that want the same file fetch it once, and those that wait are t
   const content = modelBytes();
   const hub = await startHub(content, { pauseMs: 20 });
   const target = targetOf();
-  const other = startChild(new URL("./test/download-file.ts", import.meta.url), [urlOf(hub), target.path], {
+  const other = startChild(new URL("../test/download-file.ts", import.meta.url), [urlOf(hub), target.path], {
     detached: true,
   });
   await eventually(() => target.partSize() > 0);
@@ -135,42 +117,93 @@ test("processes that want the same file fetch it once, and those that wait are t
   expect(readFileSync(target.path).equals(content)).toBe(true);
 });
 
-test("the one that waits goes on with the part when the other one is killed", async () => {
-  const content = modelBytes();
-  const hub = await startHub(content, { pauseMs: 20 });
-  const target = targetOf();
-  const other = startChild(new URL("./test/download-file.ts", import.meta.url), [urlOf(hub), target.path], {
-    detached: true,
+test("work that another one has ended just before the lock was free is not done again", async () => {
+  const path = join(tempFolder(), "model.lock");
+  const looks: boolean[] = [];
+  const lock = await takeLock({
+    path,
+    look: async () => 0,
+    onWait: async () => undefined,
+    // Not there at the first look, and there at the next.
+    isDone: async () => looks.push(true) > 1,
+    pollMs: 5,
+    takeOverMs: 60_000,
+    signal: AbortSignal.timeout(30_000),
   });
-  await eventually(() => target.partSize() > 100_000);
-  const waiting = target.fetch(hub, { limits: { connectMs: 60_000, stallMs: 60_000, pollMs: 10 } });
-  await eventually(() => target.updates.length > 1);
-  hub.behave({});
-  other.process.kill("SIGKILL");
-  await waiting;
-  expect(hub.fetches()[1]?.range).toMatch(/^bytes=\d{6}/);
-  expect(readFileSync(target.path).equals(content)).toBe(true);
+  expect(lock).toBe("done");
+  expect(existsSync(path)).toBe(false);
 });
 
-test("a lock of a process that lives and does not get on is taken over", async () => {
-  const hub = await startHub(modelBytes());
-  const target = targetOf();
-  await target.fetch(hub);
-  rmSync(target.path);
-  // Another process that has got the number of one that died looks like this.
-  writeFileSync(`${target.path}.part.lock`, JSON.stringify({ pid: process.pid, host: hostname(), since: "" }));
-  await target.fetch(hub, { limits: { connectMs: 1500, stallMs: 1500, pollMs: 10 } });
-  expect(existsSync(`${target.path}.part.lock`)).toBe(false);
+const places = { cacheDir: "/cache", hubEndpoint: undefined };
+
+test("the default model", () => {
+  expect(parseModelAddress(defaultModel, places)).toEqual({
+    model: "hf:ggml-org/embeddinggemma-300M-GGUF/embeddinggemma-300M-Q8_0.gguf",
+    path: join("/cache", "hf", "ggml-org", "embeddinggemma-300M-GGUF", "embeddinggemma-300M-Q8_0.gguf"),
+    fileName: "embeddinggemma-300M-Q8_0.gguf",
+    source: {
+      url: "https://huggingface.co/ggml-org/embeddinggemma-300M-GGUF/resolve/main/embeddinggemma-300M-Q8_0.gguf",
+      isHub: true,
+    },
+  });
 });
 
-test("two that write the same part at the same time do each other no harm", async () => {
-  const content = modelBytes();
-  const hub = await startHub(content, { pauseMs: 60 });
-  const target = targetOf();
-  const first = target.fetch(hub);
-  await eventually(() => target.partSize() > 60_000);
-  rmSync(`${target.path}.part.lock`);
-  await Promise.all([first, target.fetch(hub)]);
-  expect(hub.fetches().length).toBe(2);
-  expect(readFileSync(target.path).equals(content)).toBe(true);
+test("a file of a folder of another branch, from another hub", () => {
+  const hub = { cacheDir: "/cache", hubEndpoint: "http://127.0.0.1:8080/mirror/" };
+  expect(parseModelAddress("hf:user/model/q8/some file.gguf#refs/pr/1", hub)).toMatchObject({
+    model: "hf:user/model/q8/some file.gguf#refs/pr/1",
+    path: join("/cache", "hf", "user", "model#refs/pr/1", "q8", "some file.gguf"),
+    source: { url: "http://127.0.0.1:8080/mirror/user/model/resolve/refs%2Fpr%2F1/q8/some%20file.gguf" },
+  });
+  expect(parseModelAddress("hf:user/model/file.gguf#main", hub).model).toBe("hf:user/model/file.gguf");
+});
+
+test("a web address, whose signature is neither part of the name nor of the place", () => {
+  const first = parseModelAddress("https://example.org/models/a.gguf?signature=1", places);
+  const second = parseModelAddress("https://example.org/models/a.gguf?signature=2", places);
+  expect(first.model).toBe("https://example.org/models/a.gguf");
+  expect(first.path).toBe(second.path);
+  expect(first.path).toMatch(/^\/cache\/url\/[0-9a-f]{12}\/a\.gguf$/);
+  expect(first.source).toEqual({ url: "https://example.org/models/a.gguf?signature=1", isHub: false });
+  expect(parseModelAddress("https://example.org/other/a.gguf", places).path).not.toBe(first.path);
+});
+
+test("a path is known by the name of its file", () => {
+  const path = "/some/where/model.gguf";
+  expect(parseModelAddress(path, places)).toEqual({
+    model: "model.gguf",
+    path,
+    fileName: "model.gguf",
+    source: undefined,
+  });
+});
+
+test.each([
+  "hf:user/model",
+  "hf:user/file.gguf",
+  "hf:user/model/readme.md",
+  "hf:user/../../file.gguf",
+  "hf:user/model/../../../file.gguf",
+  "hf:user/model/a\\b.gguf",
+  "hf:user/model/file.gguf#../../x",
+  "hf:user/model/file.gguf#a#b",
+  "https://example.org/",
+  "ollama:model",
+  "relative/file.gguf",
+])('"%s" is no address of a model', (written) => {
+  expect(() => parseModelAddress(written, places)).toThrow(
+    expect.objectContaining({ code: "CONFIG", message: expect.stringContaining("local.modelPath") }),
+  );
+});
+
+test("a password in an address is refused and stands in no message", () => {
+  const read = (): unknown => parseModelAddress("https://me:secret-1@example.org/a.gguf?key=secret-2", places);
+  expect(read).toThrow(/holds a password/);
+  expect(read).not.toThrow(/secret/);
+});
+
+test("an HF_ENDPOINT that is no address is an error of the configuration", () => {
+  expect(() => parseModelAddress(defaultModel, { cacheDir: "/cache", hubEndpoint: "file:///etc" })).toThrow(
+    expect.objectContaining({ code: "CONFIG", message: expect.stringContaining("HF_ENDPOINT") }),
+  );
 });

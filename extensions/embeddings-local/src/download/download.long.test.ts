@@ -1,14 +1,15 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { expect, test } from "vitest";
-import { realDisk } from "./part-file.ts";
-import { modelBytes, targetOf } from "./test/downloads.ts";
 import { deadUrl, startHub } from "@memslot/fakes/model-hub";
+import { startChild } from "@memslot/test-tools/child";
 import { eventually } from "@memslot/test-tools/wait";
-import { failureOf } from "../test/lab.ts";
+import { expect, test } from "vitest";
+import { failureOf, modelBytes, targetOf, urlOf } from "../test/lab.ts";
+import { realDisk } from "./part-file.ts";
 
 test.each([
   [404, "auth", /has no model\.gguf at \/user\/model\/resolve\/main\/model\.gguf \(404\)/],
@@ -182,4 +183,63 @@ test("more than the file should have is not written, nor what never ends of one 
   const stopped = endless.fetch(hub, { limits: { ...limits, unknownSizeBytes: 200_000 } });
   await expect(stopped).rejects.toThrow("sends more of model.gguf than 0 MB");
   expect(endless.partSize()).toBeLessThanOrEqual(200_000);
+});
+
+test("after a kill the next process goes on from where the first one was", async () => {
+  const content = modelBytes();
+  // It cannot be done before it is killed, however slow this machine is.
+  const hub = await startHub(content, { stopAfter: { bytes: 250_000, how: "hang" } });
+  const target = targetOf();
+  const first = startChild(new URL("../test/download-file.ts", import.meta.url), [urlOf(hub), target.path], {
+    detached: true,
+  });
+  await eventually(() => target.partSize() > 200_000);
+  first.process.kill("SIGKILL");
+  await first.ended;
+  const size = target.partSize();
+  hub.behave({});
+  await target.fetch(hub);
+  expect(hub.fetches().at(-1)?.range).toBe(`bytes=${size}-`);
+  expect(readFileSync(target.path).equals(content)).toBe(true);
+  expect(readdirSync(dirname(target.path))).toEqual(["model.gguf"]);
+});
+
+test("the one that waits goes on with the part when the other one is killed", async () => {
+  const content = modelBytes();
+  const hub = await startHub(content, { pauseMs: 20 });
+  const target = targetOf();
+  const other = startChild(new URL("../test/download-file.ts", import.meta.url), [urlOf(hub), target.path], {
+    detached: true,
+  });
+  await eventually(() => target.partSize() > 100_000);
+  const waiting = target.fetch(hub, { limits: { connectMs: 60_000, stallMs: 60_000, pollMs: 10 } });
+  await eventually(() => target.updates.length > 1);
+  hub.behave({});
+  other.process.kill("SIGKILL");
+  await waiting;
+  expect(hub.fetches()[1]?.range).toMatch(/^bytes=\d{6}/);
+  expect(readFileSync(target.path).equals(content)).toBe(true);
+});
+
+test("a lock of a process that lives and does not get on is taken over", async () => {
+  const hub = await startHub(modelBytes());
+  const target = targetOf();
+  await target.fetch(hub);
+  rmSync(target.path);
+  // Another process that has got the number of one that died looks like this.
+  writeFileSync(`${target.path}.part.lock`, JSON.stringify({ pid: process.pid, host: hostname(), since: "" }));
+  await target.fetch(hub, { limits: { connectMs: 1500, stallMs: 1500, pollMs: 10 } });
+  expect(existsSync(`${target.path}.part.lock`)).toBe(false);
+});
+
+test("two that write the same part at the same time do each other no harm", async () => {
+  const content = modelBytes();
+  const hub = await startHub(content, { pauseMs: 60 });
+  const target = targetOf();
+  const first = target.fetch(hub);
+  await eventually(() => target.partSize() > 60_000);
+  rmSync(`${target.path}.part.lock`);
+  await Promise.all([first, target.fetch(hub)]);
+  expect(hub.fetches().length).toBe(2);
+  expect(readFileSync(target.path).equals(content)).toBe(true);
 });

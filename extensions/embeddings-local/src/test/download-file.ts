@@ -1,4 +1,4 @@
-import { download } from "../download.ts";
+import { download } from "../download/download.ts";
 
 /** Downloads its first argument to its second one, and says when it is done. */
 const [url = "", path = ""] = process.argv.slice(2);

@@ -1,0 +1,340 @@
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { startHub } from "@memslot/fakes/model-hub";
+import { isRunning, startChild } from "@memslot/test-tools/child";
+import { eventually } from "@memslot/test-tools/wait";
+import { describe, expect, test } from "vitest";
+import plugin from "./index.ts";
+import { createLocalPlugin } from "./local-plugin.ts";
+import {
+  closedAfterwards,
+  contextOf,
+  cosine,
+  failureOf,
+  killInBatch,
+  modelBytes,
+  openModel,
+  tempFolder,
+  tinyModel,
+  watchChildren,
+} from "./test/lab.ts";
+
+const address = "hf:user/model/tiny.gguf";
+
+test("the prefixes follow from the name of the file or from the name in it", async () => {
+  const byFile = await openModel(tinyModel({}, "multilingual-e5-small.gguf"));
+  const byName = await openModel(tinyModel({ name: "Nomic Embed Text v1.5" }));
+  const plain = await openModel(tinyModel());
+  expect([byFile.cacheKey, byName.cacheKey, plain.cacheKey]).toEqual(["e5", "nomic", undefined]);
+  const [document = []] = await byFile.embedBatch(["text"]);
+  const [same = []] = await plain.embedBatch(["passage: text"]);
+  expect(cosine(document, same)).toBeGreaterThan(0.999);
+  const query = await byFile.embedQuery("text");
+  expect(cosine(query, await plain.embedQuery("query: text"))).toBeGreaterThan(0.999);
+});
+
+test("a model is fetched to the folder that is set, without the token for an address that is not the hub's", async () => {
+  const hub = await startHub(modelBytes());
+  const folder = tempFolder();
+  const environment = { HF_TOKEN: "hf_secret" };
+  const local = { modelPath: `${hub.url}/tiny.gguf`, modelCacheDir: folder };
+  const provider = closedAfterwards(await plugin.open(contextOf({ memorySearch: { local }, environment })));
+  expect((await provider.embedQuery("text")).length).toBe(64);
+  expect(hub.log[0]?.authorization).toBeUndefined();
+  const again = closedAfterwards(await plugin.open(contextOf({ memorySearch: { local } })));
+  expect(again.dimensions).toBe(64);
+});
+
+test("fetching a model that has failed can be tried again", async () => {
+  const hub = await startHub(modelBytes(), { status: 503 });
+  const memorySearch = { local: { modelPath: address } };
+  const provider = closedAfterwards(
+    await plugin.open(contextOf({ memorySearch, environment: { HF_ENDPOINT: hub.url } })),
+  );
+  expect(await failureOf(provider.embedQuery("text"))).toMatchObject({ kind: "transient" });
+  hub.behave({});
+  expect((await provider.embedQuery("text")).length).toBe(64);
+});
+
+test("an earlier model is opened in place of the configured one", async () => {
+  const hub = await startHub(modelBytes());
+  const stateDir = tempFolder();
+  const environment = { HF_ENDPOINT: hub.url };
+  const memorySearch = { local: { modelPath: address } };
+  const before = closedAfterwards(await plugin.open(contextOf({ stateDir, memorySearch, environment })));
+  const vector = await before.embedQuery("text");
+  const context = contextOf({ stateDir, model: address, environment });
+  const provider = closedAfterwards(await createLocalPlugin().open(context));
+  expect(provider.model).toBe(address);
+  expect(await provider.embedQuery("text")).toEqual(vector);
+});
+
+test("node-llama-cpp works from the state folder", async () => {
+  const entry = createRequire(import.meta.url).resolve("node-llama-cpp");
+  const stateDir = tempFolder();
+  mkdirSync(join(stateDir, "node_modules"));
+  symlinkSync(join(dirname(entry), ".."), join(stateDir, "node_modules", "node-llama-cpp"));
+  const plugin = createLocalPlugin({ beside: tempFolder() });
+  const context = contextOf({ stateDir, memorySearch: { local: { modelPath: tinyModel() } } });
+  const provider = closedAfterwards(await plugin.open(context));
+  expect((await provider.embedQuery("text")).length).toBe(64);
+});
+
+test("a release of node-llama-cpp that is too old is reported", async () => {
+  const stateDir = tempFolder();
+  const folder = join(stateDir, "node_modules", "node-llama-cpp");
+  mkdirSync(join(folder, "llama", "localBuilds"), { recursive: true });
+  mkdirSync(join(folder, "dist"));
+  writeFileSync(
+    join(folder, "package.json"),
+    '{ "name": "node-llama-cpp", "type": "module", "main": "dist/index.js" }',
+  );
+  writeFileSync(join(folder, "dist", "index.js"), "export const LlamaModel = 1;");
+  const plugin = createLocalPlugin({ beside: tempFolder() });
+  const context = contextOf({ stateDir, memorySearch: { local: { modelPath: tinyModel() } } });
+  const provider = closedAfterwards(await plugin.open(context));
+  expect(await failureOf(provider.embedQuery("text"))).toMatchObject({
+    kind: "auth",
+    message: expect.stringMatching(/node-llama-cpp .* is too old/),
+  });
+});
+
+const texts = Array.from({ length: 24 }, (_, index) => `note number ${index} with some words`);
+
+test("when the process is killed in the middle of a batch, the batch is done again by a new one", async () => {
+  const children = killInBatch(1);
+  const provider = await openModel(tinyModel());
+  const vectors = await provider.embedBatch(texts);
+  expect(children.length).toBe(2);
+  const again = await provider.embedBatch(texts);
+  expect(vectors).toEqual(again);
+  expect(children.length).toBe(2);
+});
+
+test("when it is killed twice in a row the call fails as transient, the host lives, and the next call works", async () => {
+  const children = killInBatch(2);
+  const provider = await openModel(tinyModel());
+  expect(await failureOf(provider.embedBatch(texts))).toMatchObject({
+    kind: "transient",
+    message: expect.stringMatching(/ended with SIGKILL/),
+  });
+  expect(children.length).toBe(2);
+  expect((await provider.embedBatch(texts)).length).toBe(texts.length);
+  expect(children.length).toBe(3);
+});
+
+test("a model on which llama.cpp aborts its process is refused after two tries, with the end of the process", async () => {
+  const children = watchChildren();
+  const path = tinyModel({ omit: ["bert.feed_forward_length"] });
+  const provider = await openModel(path);
+  const failure = await failureOf(provider.embedBatch(["text"]));
+  expect(failure).toMatchObject({ kind: "auth" });
+  expect(failure.message).toContain(
+    `the model file ${path} cannot be used: the process that loads it ended with SIGABRT`,
+  );
+  expect(failure.message).toContain("is it a complete GGUF of an embedding model?");
+  // Its last words.
+  expect(failure.message).toContain("GGML_ASSERT");
+  expect(children.length).toBe(2);
+});
+
+test("a model that llama.cpp refuses by itself is not tried twice", async () => {
+  const children = watchChildren();
+  const provider = await openModel(tinyModel({ omit: ["tokenizer.ggml.tokens"] }));
+  expect(await failureOf(provider.embedBatch(["text"]))).toMatchObject({
+    kind: "auth",
+    message: expect.stringMatching(/cannot be used: /),
+  });
+  expect(children.length).toBe(1);
+});
+
+test("a process without work is ended after its time, and the next call starts another one", async () => {
+  const children = watchChildren();
+  const provider = await openModel(tinyModel(), { overrides: { times: { idleMs: 50 } } });
+  const before = await provider.embedQuery("text");
+  const [first] = children;
+  await eventually(() => first?.signalCode !== null);
+  expect(await provider.embedQuery("text")).toEqual(before);
+  expect(children.length).toBe(2);
+});
+
+test("a process that does not answer is ended, and its call is done by another one", async () => {
+  const children = watchChildren();
+  const provider = await openModel(tinyModel(), { overrides: { times: { silenceMs: 2000 } } });
+  await provider.embedQuery("text");
+  children[0]?.kill("SIGSTOP");
+  expect((await provider.embedQuery("text")).length).toBe(64);
+  expect(children.length).toBe(2);
+  await eventually(() => children[0]?.signalCode === "SIGKILL");
+});
+
+test("close ends a process that listens to nothing, and what comes later is refused", async () => {
+  const children = watchChildren();
+  const provider = await openModel(tinyModel());
+  await provider.embedQuery("text");
+  children[0]?.kill("SIGSTOP");
+  await provider.close?.();
+  expect(children[0]?.signalCode).toBe("SIGKILL");
+  expect(await failureOf(provider.embedQuery("text"))).toMatchObject({ code: "CLOSED" });
+});
+
+test("close while the model is being loaded leaves no process behind", async () => {
+  const children = watchChildren();
+  const provider = await openModel(tinyModel());
+  const call = failureOf(provider.embedQuery("text"));
+  await eventually(() => children.length === 1);
+  await provider.close?.();
+  expect(await call).toMatchObject({ code: "CLOSED" });
+  expect(children.map(({ signalCode }) => signalCode)).toEqual(["SIGTERM"]);
+});
+
+test("a host that ends without closing anything is not held", async () => {
+  const host = startChild(new URL("./test/embed-and-stay.ts", import.meta.url), [tinyModel(), "leave"], {
+    detached: true,
+  });
+  const pid = Number(await host.rest("model process "));
+  expect(await host.ended).toBe(0);
+  await eventually(() => !isRunning(pid));
+});
+
+describe("kill -9 of the host ends the process that runs its model", () => {
+  test.each(["stay", "busy"])("when the model is loaded (%s)", async (what) => {
+    const host = startChild(
+      new URL("./test/embed-and-stay.ts", import.meta.url),
+      [tinyModel({ layers: 6, dimensions: 128 }), what],
+      { detached: true },
+    );
+    const pid = Number(await host.rest("model process "));
+    host.process.kill("SIGKILL");
+    await host.ended;
+    await eventually(() => !isRunning(pid));
+    expect(isRunning(pid)).toBe(false);
+  });
+
+  test.each([
+    ["while the model is being loaded", "await new Promise(() => {});"],
+    ["when native code does not come back", "for (;;);"],
+  ])("%s", async (_name, body) => {
+    const folder = tempFolder();
+    const [module, begun] = [join(folder, "llama.mjs"), join(folder, "begun")];
+    const llama = `import { writeFileSync } from "node:fs";
+      export const LlamaLogLevel = {};
+      export async function getLlama() { writeFileSync(${JSON.stringify(begun)}, ""); ${body} }`;
+    writeFileSync(module, llama);
+    const host = startChild(new URL("./test/hold-model.ts", import.meta.url), [pathToFileURL(module).href], {
+      detached: true,
+    });
+    const pid = Number(await host.rest("model process "));
+    await eventually(() => existsSync(begun));
+    host.process.kill("SIGKILL");
+    await host.ended;
+    await eventually(() => !isRunning(pid));
+    expect(isRunning(pid)).toBe(false);
+  });
+});
+
+/** A model that takes some hundredths of a second for a text of full length. */
+const slow = { layers: 4, dimensions: 128 };
+const longText = "some words that fill the context ".repeat(60);
+
+test("a text that is too long stands for its beginning", async () => {
+  const provider = await openModel(tinyModel());
+  const text = `${"cat ".repeat(2000)}${"dog ".repeat(2000)}`;
+  const [vector = [], cats = [], dogs = []] = await provider.embedBatch([text, "cat ".repeat(200), "dog ".repeat(200)]);
+  expect(cosine(vector, cats)).toBeGreaterThan(0.99);
+  expect(cosine(vector, dogs)).toBeLessThan(0.9);
+});
+
+test("a text that fits has the vector of the whole of it, also beyond what llama.cpp takes at one time by itself", async () => {
+  const provider = await openModel(tinyModel({ contextLength: 1024 }));
+  // Some 600 and 100 pieces; one batch holds 512 where nothing is said.
+  const text = `${"cat ".repeat(300)}${"dog ".repeat(50)}`;
+  const [vector = [], cats = [], dogs = []] = await provider.embedBatch([text, "cat ".repeat(200), "dog ".repeat(200)]);
+  expect(cosine(vector, cats)).toBeGreaterThan(cosine(vector, dogs));
+});
+
+test("texts without a word have a vector too", async () => {
+  const provider = await openModel(tinyModel());
+  for (const vector of await provider.embedBatch(["", "   ", "\n\t", "\u0000", "\ud800", "🙂"])) {
+    expect(vector.length).toBe(64);
+    expect(Array.from(vector).every(Number.isFinite)).toBe(true);
+    expect(Array.from(vector).some((value) => value !== 0)).toBe(true);
+  }
+});
+
+test("a text of some megabytes without a space is embedded", async () => {
+  const provider = await openModel(tinyModel());
+  expect((await provider.embedQuery("x".repeat(4_000_000))).length).toBe(64);
+});
+
+test("two contexts work at the same time: a short text does not wait for a long one", async () => {
+  const provider = await openModel(tinyModel({ ...slow, contextLength: 2048 }), { options: { contexts: 2 } });
+  expect(provider.maxConcurrency).toBe(2);
+  await provider.embedQuery("load");
+  const order: string[] = [];
+  await Promise.all([
+    provider.embedBatch([longText.repeat(4)]).then(() => order.push("long")),
+    provider.embedBatch(["short"]).then(() => order.push("short")),
+  ]);
+  expect(order).toEqual(["short", "long"]);
+});
+
+test("a query goes before the notes that wait", async () => {
+  const provider = await openModel(tinyModel(slow), { options: { contexts: 1 } });
+  await provider.embedQuery("load");
+  let isOver = false;
+  const batch = provider.embedBatch(Array.from({ length: 8 }, () => longText)).then(() => (isOver = true));
+  await provider.embedQuery("query");
+  expect(isOver).toBe(false);
+  await batch;
+});
+
+test("a call that is aborted ends at once, and what is left of it is not worked on", async () => {
+  const controllers = [new AbortController(), new AbortController()];
+  let answers = 0;
+  const children = watchChildren((_, message) => {
+    if (message.type !== "vector") return;
+    answers += 1;
+    // The first one is that of the query.
+    if (answers === 2) controllers[1]?.abort();
+  });
+  const provider = await openModel(tinyModel(slow), { options: { contexts: 1 } });
+  await provider.embedQuery("load");
+  const texts = Array.from({ length: 32 }, () => longText);
+  const aborted = expect.objectContaining({ name: "AbortError" });
+  const first = provider.embedBatch(texts, { signal: controllers[0]?.signal });
+  controllers[0]?.abort();
+  await expect(first).rejects.toThrow(aborted);
+  await expect(provider.embedBatch(texts, { signal: controllers[1]?.signal })).rejects.toThrow(aborted);
+  await provider.embedBatch(["next"]);
+  expect(answers).toBeLessThan(texts.length);
+  expect(children.length).toBe(1);
+});
+
+test("the tokens of a call are told, with those of the prefix", async () => {
+  const provider = await openModel(tinyModel({ words: ["cat", "dog"] }));
+  const tokens: number[] = [];
+  const onUsage = (usage: { tokens: number }): void => void tokens.push(usage.tokens);
+  await provider.embedBatch(["cat dog", "cat"], { onUsage });
+  // Each text has a token at its beginning and one at its end.
+  expect(tokens).toEqual([4 + 3]);
+  const withPrefix = await openModel(tinyModel({ words: ["search", "query", "cat"], name: "nomic-embed-text-v1.5" }));
+  tokens.length = 0;
+  await withPrefix.embedQuery("cat", { onUsage });
+  // search _ query : cat
+  expect(tokens).toEqual([5 + 2]);
+});
+
+test("limits are known from the head of the file before anything is loaded, and from the model after", async () => {
+  const children = watchChildren();
+  const provider = await openModel(tinyModel({ dimensions: 32, contextLength: 300 }), { options: { contexts: 1 } });
+  expect([provider.dimensions, provider.maxInputTokens, provider.maxConcurrency]).toEqual([32, 300, 1]);
+  expect(children.length).toBe(0);
+  await provider.embedQuery("load");
+  expect([provider.dimensions, provider.maxInputTokens]).toEqual([32, 299]);
+  const cut = await openModel(tinyModel({ contextLength: 512 }), { options: { contextSize: 128 } });
+  expect(cut.maxInputTokens).toBe(128);
+  expect((await cut.embedQuery("word ".repeat(400))).length).toBe(64);
+});
