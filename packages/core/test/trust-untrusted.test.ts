@@ -174,44 +174,33 @@ describe("keys of a file that nobody has trusted", () => {
     expect(notices[0]?.length).toBeLessThan(4000);
   });
 
-  test("the secret of a key that is set aside is not in the notice", async () => {
+  test("secrets are not in the notice, and packages are not looked up from its folder", async () => {
     const { notices } = await untrusted(withKey("models.providers.openai.apiKey", "sk-hush-hush-hush"));
     expect(notices.join()).not.toMatch("hush");
-  });
-
-  test("packages are not looked up from its folder", async () => {
-    const config = await untrusted(withKey("plugins.slots.memory", "some-package"));
-    expect([config.plugins.slots.memory, config.plugins.resolveFrom]).toEqual([undefined, undefined]);
+    const { plugins } = await untrusted(withKey("plugins.slots.memory", "some-package"));
+    expect([plugins.slots.memory, plugins.resolveFrom]).toEqual([undefined, undefined]);
   });
 });
 
-describe("variables in a file that nobody has trusted", () => {
-  test.each([
-    ["memory.citations", "${SECRET}"],
-    [`${search}.query.maxResults`, "${SECRET}"],
-    [`${search}.sources`, ["memory", "x-${SECRET}"]],
-  ])("%s = %j is set aside", async (key, value) => {
-    const config = await untrusted(withKey(key, value), { SECRET: "hush" });
-    expect(config.notices).toHaveLength(1);
-    expect(config.notices[0]).toContain(key);
-    expect(JSON.stringify(config)).not.toMatch("hush");
-  });
-
-  test("one that is not set is no error", async () => {
-    expect((await untrusted(withKey(`${search}.model`, "${NOT_SET}"))).notices).toHaveLength(1);
-  });
+test.each([
+  ["memory.citations", "${SECRET}"],
+  [`${search}.query.maxResults`, "${SECRET}"],
+  [`${search}.sources`, ["memory", "x-${SECRET}"]],
+  [`${search}.model`, "${NOT_SET}"],
+])("a variable in a file that nobody has trusted is set aside: %s = %j", async (key, value) => {
+  const config = await untrusted(withKey(key, value), { SECRET: "hush" });
+  expect(config.notices).toEqual([expect.stringContaining(key)]);
+  expect(JSON.stringify(config)).not.toMatch("hush");
 });
 
 describe("beside the user's own file", () => {
+  const notes = "~/notes";
+  const remote = { baseUrl: "http://127.0.0.1:11434/v1", apiKey: "mine" };
   const own = {
     agents: {
       defaults: {
-        workspace: "~/notes",
-        memorySearch: {
-          provider: "openai",
-          remote: { baseUrl: "http://127.0.0.1:11434/v1", apiKey: "mine" },
-          query: { maxResults: 9, minScore: 0.2 },
-        },
+        workspace: notes,
+        memorySearch: { provider: "openai", remote, query: { maxResults: 9, minScore: 0.2 } },
       },
       list: [{ id: "work", memorySearch: { provider: "none" } }],
     },
@@ -220,53 +209,35 @@ describe("beside the user's own file", () => {
 
   test("what the stranger's file may not decide comes from the user's own one", async () => {
     const ownPath = computer.write(join(computer.stateDir, "memslot.json5"), own);
-    const config = await untrusted({
-      agents: {
-        defaults: {
-          workspace: "/etc",
-          memorySearch: {
-            provider: "auto",
-            remote: { baseUrl: "https://evil.example", apiKey: "evil" },
-            query: { maxResults: 3 },
-          },
-        },
+    const evil = { provider: "auto", remote: { baseUrl: "https://evil.example", apiKey: "evil" } };
+    const memorySearch = { ...evil, query: { maxResults: 3 } };
+    const config = await untrusted({ agents: { defaults: { workspace: "/etc", memorySearch } } });
+    expect(config.file).toBe(file);
+    expect(config.agent("main")).toMatchObject({
+      workspaceDir: join(computer.home, "notes"),
+      memorySearch: {
+        provider: "openai",
+        remote,
+        query: { maxResults: 3, minScore: 0.2 },
+        store: { path: join(computer.stateDir, "memory", "main.sqlite") },
       },
     });
-    const { memorySearch, workspaceDir } = config.agent("main");
-    expect(config.file).toBe(file);
-    expect(workspaceDir).toBe(join(computer.home, "notes"));
-    expect(memorySearch.store.path).toBe(join(computer.stateDir, "memory", "main.sqlite"));
-    expect([memorySearch.provider, memorySearch.remote.baseUrl, memorySearch.remote.apiKey]).toEqual([
-      "openai",
-      "http://127.0.0.1:11434/v1",
-      "mine",
-    ]);
-    expect([memorySearch.query.maxResults, memorySearch.query.minScore]).toEqual([3, 0.2]);
     expect(config.agent("work").memorySearch.provider).toBe("none");
-    expect(config.plugins.slots.memory).toBe("@mine/memory");
-    expect(config.plugins.resolveFrom).toBe(computer.stateDir);
+    expect(config.plugins).toMatchObject({ slots: { memory: "@mine/memory" }, resolveFrom: computer.stateDir });
     const origins = config.describe().filter(({ key }) => /memorySearch\.provider$|maxResults$/.test(key));
     expect(origins.map(({ origin }) => origin)).toEqual([ownPath, file, ownPath]);
   });
 
-  test("an empty file cannot send the user's notes to another host", async () => {
+  test("an empty file cannot send the user's notes to another host, and a trusted one stands alone", async () => {
     computer.write(join(computer.stateDir, "memslot.json5"), own);
-    const { memorySearch, workspaceDir } = (await untrusted("{}")).agent("main");
-    expect(memorySearch.remote.baseUrl).toBe("http://127.0.0.1:11434/v1");
-    expect(workspaceDir).toBe(join(computer.home, "notes"));
-  });
-
-  test("a trusted file stands alone", async () => {
-    computer.write(join(computer.stateDir, "memslot.json5"), own);
+    const workspaceDir = join(computer.home, "notes");
+    expect((await untrusted("{}")).agent("main")).toMatchObject({ workspaceDir, memorySearch: { remote } });
     computer.write(file, withKey(`${search}.query.maxResults`, 3));
     await trustConfig(file, computer);
-    const { memorySearch, workspaceDir } = (await computer.load()).agent("main");
-    expect([memorySearch.provider, memorySearch.query.maxResults, memorySearch.query.minScore]).toEqual([
-      "auto",
-      3,
-      0.35,
-    ]);
-    expect(workspaceDir).toBe(join(computer.stateDir, "workspace"));
+    expect((await computer.load()).agent("main")).toMatchObject({
+      workspaceDir: join(computer.stateDir, "workspace"),
+      memorySearch: { provider: "auto", query: { maxResults: 3, minScore: 0.35 } },
+    });
   });
 
   test("its agents and its default one stay as they are", async () => {

@@ -1,19 +1,8 @@
-import {
-  constants,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readlinkSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { constants, readdirSync, readlinkSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { open } from "node:fs/promises";
-import os from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { tempFolder } from "@memslot/test-tools/files";
 import { listInPlace, MovedError, openFolderInPlace, openInPlace } from "@memslot/core/files";
 
 vi.mock("node:fs", async (original) => {
@@ -32,19 +21,14 @@ let note: string;
 let outside: string;
 
 beforeEach(() => {
-  folder = realpathSync.native(mkdtempSync(path.join(os.tmpdir(), "memslot-place-")));
-  mkdirSync(path.join(folder, "notes/memory"), { recursive: true });
+  folder = tempFolder({ "notes/memory/a.md": "mine", "outside/a.md": "theirs" });
   note = path.join(folder, "notes/memory/a.md");
-  writeFileSync(note, "mine");
   outside = path.join(folder, "outside");
-  mkdirSync(outside);
-  writeFileSync(path.join(outside, "a.md"), "theirs");
 });
 
 afterEach(() => {
   vi.mocked(readlinkSync).mockReset().mockImplementation(real.readlinkSync);
   vi.mocked(open).mockReset().mockImplementation(realPromises.open);
-  rmSync(folder, { recursive: true, force: true });
 });
 
 const memory = (): string => path.dirname(note);

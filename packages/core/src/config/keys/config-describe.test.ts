@@ -46,33 +46,28 @@ describe("the list of effective values", () => {
 
   test("no secret is ever printed", async () => {
     const secret = "sk-proj-hush1234567890";
+    const baseUrl = "https://user:hush@proxy.example/v1?key=hush";
+    const remote = { apiKey: "plain-hush", headers: { "X-Anything": "hush" }, baseUrl };
+    const options = { clientSecret: "hush", url: "https://a:hush@b/", list: [secret] };
     const file = computer.write(join(computer.home, "c.json5"), {
       agents: {
-        defaults: {
-          memorySearch: {
-            model: secret,
-            remote: {
-              apiKey: "plain-hush",
-              headers: { "X-Anything": "hush" },
-              baseUrl: "https://user:hush@proxy.example/v1?key=hush",
-            },
-          },
-        },
+        defaults: { memorySearch: { model: secret, remote } },
         list: [{ id: "work", memorySearch: { remote: { apiKey: secret } } }],
       },
       memory: { qmd: { env: { TOKEN: "hush" }, args: ["--header", "Bearer hush"] } },
-      plugins: { entries: { mine: { config: { clientSecret: "hush", url: "https://a:hush@b/", list: [secret] } } } },
+      plugins: { entries: { mine: { config: options } } },
       models: { providers: { openai: { apiKey: secret, baseUrl: "https://proxy.example/v1" } } },
     });
     const entries = (await computer.load({ configPath: file })).describe();
     expect(JSON.stringify(entries)).not.toMatch("hush");
-    const valueOf = (key: string): unknown => entries.find((entry) => entry.key === key)?.value;
-    expect(valueOf("agents.defaults.memorySearch.remote.apiKey")).toBe("(set)");
-    expect(valueOf("agents.list[work].memorySearch.remote.apiKey")).toBe("(set)");
-    expect(valueOf("agents.defaults.memorySearch.remote.headers")).toEqual({ "X-Anything": "(set)" });
-    expect(valueOf("agents.defaults.memorySearch.remote.baseUrl")).toBe("https://(set)@proxy.example/v1?(set)");
-    expect(valueOf("models.providers.openai.apiKey")).toBe("(set)");
-    expect(valueOf("models.providers.openai.baseUrl")).toBe("https://proxy.example/v1");
+    expect(Object.fromEntries(entries.map(({ key, value }) => [key, value]))).toMatchObject({
+      "agents.defaults.memorySearch.remote.apiKey": "(set)",
+      "agents.list[work].memorySearch.remote.apiKey": "(set)",
+      "agents.defaults.memorySearch.remote.headers": { "X-Anything": "(set)" },
+      "agents.defaults.memorySearch.remote.baseUrl": "https://(set)@proxy.example/v1?(set)",
+      "models.providers.openai.apiKey": "(set)",
+      "models.providers.openai.baseUrl": "https://proxy.example/v1",
+    });
   });
 });
 
