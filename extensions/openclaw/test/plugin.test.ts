@@ -17,7 +17,7 @@ function registered(config: object = {}): Registered {
 async function managerOf({ capability, config }: Registered): Promise<NonNullable<Opened["manager"]>> {
   const { manager, error } = await capability.runtime.getMemorySearchManager({ cfg: config, agentId: "main" });
   if (manager === null) throw new Error(error);
-  await manager.sync?.({ reason: "test" });
+  await manager.sync({ reason: "test" });
   return manager;
 }
 
@@ -115,7 +115,7 @@ describe("the configuration of the host", () => {
     const ask = async (cfg: object): Promise<number> => {
       const { manager } = await capability.runtime.getMemorySearchManager({ cfg, agentId: "main" });
       // A search does not wait for the first index where that takes long.
-      await manager?.sync?.({ reason: "test" });
+      await manager?.sync({ reason: "test" });
       return (await manager?.search("door code"))?.length ?? -1;
     };
     expect(await ask(config)).toBe(2);

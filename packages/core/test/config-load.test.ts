@@ -102,13 +102,17 @@ describe("a file that cannot be used is an error that names it", () => {
     expect(await refusal({ configPath: "/dev/null" })).toMatch("is not a file");
   });
 
-  test.each([
+  test.each<[string, string, string]>([
     ["a missing colon", "{\n  agents: {},\n  memory {}\n}", ":3:10: invalid "],
     ["an empty file", "", ":1:1: invalid "],
     ["a missing brace", "{ agents: {}", ":1:13: invalid "],
     ["a text that goes over the end of its line", '{\n  memory: "on\n}', ":2:14: invalid "],
     ["a text that goes over a line that ends with CR LF", '{\r\n  memory: "on\r\n}', ":2:14: invalid "],
-    ...["[]", "5", "null", '"text"'].map((text) => [text, text, ": the configuration must be an object"] as const),
+    ...["[]", "5", "null", '"text"'].map((text): [string, string, string] => [
+      text,
+      text,
+      ": the configuration must be an object",
+    ]),
   ])("%s, with file, line and column", async (_name, text, words) => {
     const configPath = computer.write(join(computer.home, "broken.json5"), text);
     const message = await refusal({ configPath });

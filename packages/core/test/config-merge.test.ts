@@ -2,6 +2,8 @@ import { describe, expect, test } from "vitest";
 import { type MemslotConfig, parseConfig } from "@memslot/core";
 import { configKeys } from "../src/config/keys/keys.ts";
 import { failure, withKey } from "./support/config-home.ts";
+/** What a configuration says of an agent, and the sources that this comes to. */
+import sources from "./data/sources.json" with { type: "json" };
 
 function parse(config: unknown): MemslotConfig {
   return parseConfig(config, { baseDir: "/base", stateDir: "/state", env: { HOME: "/home/u" } });
@@ -284,38 +286,14 @@ describe("freezing", () => {
 });
 
 describe("the sources of an agent", () => {
-  const both = { sources: ["memory", "sessions"], experimental: { sessionMemory: true } };
   const onlySwitch = { experimental: { sessionMemory: true } };
-  const noFlush = { compaction: { memoryFlush: { enabled: false } } };
-  const noFlushBut = { ...noFlush, memorySearch: { sources: ["memory", "journal"] } };
-  const inEntries = { agents: { entries: { work: { memory: { search: { sources: ["sessions"] } } } } } };
-  test.each<[string, unknown, string, string[]]>([
-    ["the memory and the journal of the flush", {}, "main", ["memory", "journal"]],
-    ["transcripts where sources name them", inDefaults({ sources: ["sessions"] }), "main", ["sessions", "journal"]],
-    [
-      "once each",
-      inDefaults({ sources: ["sessions", "memory", "sessions"] }),
-      "main",
-      ["sessions", "memory", "journal"],
-    ],
-    ["the journal where it was named", inDefaults({ sources: ["journal", "memory"] }), "main", ["journal", "memory"]],
-    ["no journal where there is no flush", { agents: { defaults: noFlush } }, "main", ["memory"]],
-    ["the journal without a flush, if named", { agents: { defaults: noFlushBut } }, "main", ["memory", "journal"]],
-    ["under memory.search", { memory: { search: { sources: ["sessions"] } } }, "main", ["sessions", "journal"]],
-    ["of agents.list", inAgent({ sources: ["sessions"] }), "work", ["sessions", "journal"]],
-    ["not those of another agent", inAgent({ sources: ["sessions"] }), "other", ["memory", "journal"]],
-    ["of agents.entries", inEntries, "work", ["sessions", "journal"]],
-    ["with both switches", inDefaults(both), "main", ["memory", "sessions", "journal"]],
-    [
-      "with both switches in two places",
-      inAgent(onlySwitch, { sources: ["sessions"] }),
-      "work",
-      ["sessions", "journal"],
-    ],
-  ])("are, without a notice: %s", (_name, content, id, sources) => {
-    const config = parse(content);
-    expect([config.agent(id).memorySearch.sources, config.notices]).toEqual([sources, []]);
-  });
+  test.each(sources as [string, unknown, string, string[]][])(
+    "are, without a notice: %s",
+    (_name, content, id, sources) => {
+      const config = parse(content);
+      expect([config.agent(id).memorySearch.sources, config.notices]).toEqual([sources, []]);
+    },
+  );
 
   test.each([
     ["agents.defaults.memorySearch", inDefaults(onlySwitch)],

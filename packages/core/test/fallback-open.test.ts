@@ -14,6 +14,7 @@ import {
 import { ask, fakeProvider, gate, hang, pass, rejected, settle, stopClock } from "./support/fakes.ts";
 import { type MemoryHome, counted, createMemoryHome } from "./support/open.ts";
 import { pluginFiles } from "./support/plugin-folders.ts";
+import wrong from "./data/wrong-fallbacks.json" with { type: "json" };
 
 let home: MemoryHome;
 
@@ -154,39 +155,7 @@ describe("a fallback backend that cannot be used is an error that names the key"
   const tool = counted("tool").plugin;
   const embeddings = defineEmbeddingPlugin({ id: "vectors", open: async () => fakeProvider() });
 
-  test.each<[string, Slot, string]>([
-    [
-      "an unknown id",
-      { fallback: "memory-cora" },
-      `${key} is "memory-cora", and no memory plugin with this id was found. Did you mean "memory-core"?`,
-    ],
-    [
-      "the plugin itself",
-      { fallback: "tool" },
-      `${key} is "tool", the plugin that is in the slot itself; write one of "builtin", "keyword", "none"`,
-    ],
-    ["an embedding plugin", { fallback: "vectors" }, `${key} is "vectors", an embedding plugin;`],
-    [
-      "one that is denied",
-      { fallback: "builtin", deny: ["memory-core"] },
-      `${key} is "builtin", which is "memory-core", but plugins.deny lists "memory-core"`,
-    ],
-    [
-      "one that is switched off",
-      { fallback: "memory-core", entries: { tool: { fallback: "memory-core" }, "memory-core": { enabled: false } } },
-      `${key} is "memory-core", but plugins.entries.memory-core.enabled is false`,
-    ],
-    [
-      "one of the plugin's own options",
-      { entries: { tool: { config: { fallback: "gone" } } } },
-      'plugins.entries.tool.config.fallback is "gone", and no memory plugin',
-    ],
-    [
-      "memory-core for itself",
-      { slot: "memory-core", fallback: "keyword" },
-      'plugins.entries.memory-core.fallback is "keyword", which is "memory-core", the plugin that is in the slot itself; write one of "tool", "none"',
-    ],
-  ])("%s", async (_name, slot, words) => {
+  test.each(wrong as [string, Slot, string][])("%s", async (_name, slot, words) => {
     const error = await failure({ plugins: [tool, counted("memory-core").plugin, embeddings], ...slot });
     expect(error.code).toBe("CONFIG");
     expect(error.message).toContain(words);

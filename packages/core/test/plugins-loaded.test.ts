@@ -8,6 +8,8 @@ import { tempFolder } from "@memslot/test-tools/files";
 import { pluginOptions } from "../src/plugins/plugin-options.ts";
 import { config, rejected } from "./support/fakes.ts";
 import { type PluginFiles, embeddingEntry, memoryEntry, pluginFiles } from "./support/plugin-folders.ts";
+/** Manifests and options that are refused, with what must be said, and packages with an entry. */
+import data from "./data/plugins.json" with { type: "json" };
 
 async function discovered(own: PluginFiles): Promise<FoundPlugins & { folder: string }> {
   const folder = tempFolder(pluginFiles("one", own));
@@ -23,40 +25,18 @@ describe("a manifest", () => {
       expect((await discovered({ manifest: text })).known).toMatchObject([{ ...manifest, packageName: "pkg-one" }]);
   });
 
-  const { id: _id, ...noId } = sound;
-  const { kind: _kind, ...noKind } = sound;
-  const { configSchema: _schema, ...noSchema } = sound;
-  const noTools = '"tools" must not be there: a plugin brings no tools in this contract';
-  test.each<[unknown, string]>([
-    ['{ "id": "one", ', "cannot be read"],
-    ["", "cannot be read"],
-    [[], "it must hold an object, not an empty list"],
-    [noId, '"id" must be a non-empty string'],
-    [{ ...sound, id: "" }, '"id" must be a non-empty string'],
-    [{ ...sound, id: " one" }, '"id" must be a non-empty string'],
-    [{ ...sound, id: 1 }, '"id" must be a non-empty string'],
-    ...["None", "auto", "builtin", "keyword"].map((id): [unknown, string] => [
-      { ...sound, id },
-      `"id" may not be "${id}"`,
-    ]),
-    [noKind, '"kind" is missing'],
-    [{ ...sound, kind: "engine" }, '"kind" must be "memory", "embedding" or "rerank", not "engine"'],
-    [noSchema, '"configSchema" is missing'],
-    [{ ...sound, configSchema: true }, '"configSchema" must be a JSON Schema object, not true'],
-    [{ ...sound, name: 1 }, '"name" must be a string'],
-    [{ ...sound, description: 1 }, '"description" must be a string'],
-    [{ ...sound, tools: [{ name: "recall" }] }, `${noTools}; remove the field`],
-    [{ ...sound, tools: ["memory_search"] }, `${noTools}, and "memory_search" is a tool of the host`],
-    [{ ...sound, commands: {} }, '"commands" must not be there'],
-  ])("like %j is refused, naming the plugin, the file and the field: %s", async (manifest, words) => {
-    const { known, broken, folder } = await discovered({ manifest });
-    expect([known, broken]).toMatchObject([[], [{ error: { code: "PLUGIN" } }]]);
-    const message = broken[0]?.error.message ?? "";
-    expect(message).toContain(words);
-    expect(message).toContain(join(folder, "memslot.plugin.json"));
-    const id = (manifest as { id?: unknown }).id;
-    expect(message).toContain(typeof id === "string" && id !== "" ? `plugin "${id}"` : `plugin ${folder}`);
-  });
+  test.each(data.manifests as [unknown, string][])(
+    "like %j is refused, naming the plugin, the file and the field: %s",
+    async (manifest, words) => {
+      const { known, broken, folder } = await discovered({ manifest });
+      expect([known, broken]).toMatchObject([[], [{ error: { code: "PLUGIN" } }]]);
+      const message = broken[0]?.error.message ?? "";
+      expect(message).toContain(words);
+      expect(message).toContain(join(folder, "memslot.plugin.json"));
+      const id = (manifest as { id?: unknown }).id;
+      expect(message).toContain(typeof id === "string" && id !== "" ? `plugin "${id}"` : `plugin ${folder}`);
+    },
+  );
 
   test.each([
     [null, "ENOENT"],
@@ -71,19 +51,7 @@ describe("a manifest", () => {
 });
 
 describe("the entry of a plugin", () => {
-  const named = { name: "pkg-one", type: "module" };
-
-  test.each([
-    { ...named, exports: "./index.js" },
-    { ...named, exports: { ".": "./index.js", "./other": "./other.js" } },
-    { ...named, exports: { types: "./index.d.ts", require: "./index.cjs", import: "./index.js" } },
-    { ...named, exports: { ".": { browser: "./web.js", node: { require: "./a.cjs", default: "./index.js" } } } },
-    { ...named, exports: { ".": [{ deno: "./deno.js" }, "./index.js"] } },
-    { ...named, main: "./index.js" },
-    { ...named, main: "index" },
-    named,
-    { type: "module", exports: "./index.js" },
-  ])("is found by the package.json %j", async (packageJson) => {
+  test.each(data.packages)("is found by the package.json %j", async (packageJson) => {
     const { known } = await discovered({ packageJson });
     await expect(known[0]?.load()).resolves.toMatchObject({ id: "one", kind: "memory" });
   });
@@ -206,17 +174,7 @@ describe("the options of a plugin", () => {
     await expect(pluginOptions(plugin, plugins)).resolves.toEqual({ anything: 1 });
   });
 
-  test.each<[object, string]>([
-    [{ table: 5 }, "table must be string"],
-    [{ limits: { "a/b": "x" } }, "limits.a/b must be integer"],
-    [{ limits: { "a/b": 0 } }, "limits.a/b must be >= 1"],
-    [{ limits: {} }, "limits.a/b is missing"],
-    [{ tabel: "x" }, 'tabel is not a key of this plugin; did you mean "table"?'],
-    [{ mode: "slow" }, 'mode must be one of "fast", "exact"'],
-    [{ every: "soon" }, 'every must be written as "5m" or "90m"'],
-    [{ odd: "soon" }, 'odd must match pattern "^\\d+m$"'],
-    [{ list: ["a", 1] }, "list.1 must be string"],
-  ])("like %j are refused, naming the key: %s", async (entry, words) => {
+  test.each(data.options as [object, string][])("like %j are refused, naming the key: %s", async (entry, words) => {
     const message = expect.stringContaining(`plugins.entries.one.config.${words}`);
     await expect(options(entry)).rejects.toMatchObject({ code: "CONFIG", message });
   });

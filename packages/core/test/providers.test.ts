@@ -99,16 +99,7 @@ test("the lines of a file are whole, wherever the network cuts them", async () =
 });
 
 describe("a key", () => {
-  test.each([
-    [" sk-4711", "white space"],
-    ["sk-47\n11", "white space"],
-    ['"sk-4711"', "quotes"],
-    ["“sk-4711”", "quotes"],
-    ["Bearer sk-4711", '"Bearer"'],
-    ["${OPENAI_API_KEY}", "name of a variable"],
-    ["$OPENAI_API_KEY", "name of a variable"],
-    ["sk-4711\u200b", "a character that no key has"],
-  ])("as %j cannot be right, and is not shown", (value, problem) => {
+  test.each(data.wrongKeys as [string, string][])("as %j cannot be right, and is not shown", (value, problem) => {
     const message = said(() => checkKey({ value, source: "OPENAI_API_KEY" }));
     expect(message).toContain(`the key from OPENAI_API_KEY cannot be right: it`);
     expect(message).toContain(problem);
@@ -208,17 +199,7 @@ describe("the prefixes of a model", () => {
     expect(modelPrefixes(model)).toEqual({ key, query: expect.stringMatching(query), document: "" });
   });
 
-  test.each([
-    "text-embedding-3-small",
-    "gemini-embedding-001",
-    "bge-m3",
-    "bge-reranker-large",
-    "bge-large-zh-noinstruct",
-    "all-minilm:l6-v2",
-    "nomic-embed-code",
-    "deepset-mxbai-embed-de-large-v1",
-    "",
-  ])('"%s" takes texts as they are', (model) => {
+  test.each(data.plain)('"%s" takes texts as they are', (model) => {
     expect(modelPrefixes(model)).toBeUndefined();
   });
 });

@@ -23,6 +23,7 @@ export interface Registered {
 }
 
 interface Manager {
+  sync(params: { reason: string }): Promise<void>;
   search(query: string, options?: object): Promise<{ path: string }[]>;
   readFile(params: { relPath: string }): Promise<{ text: string }>;
   status(): { backend: string; files?: number };
