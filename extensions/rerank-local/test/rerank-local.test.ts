@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { isAbort } from "@memslot/core";
 import plugin from "@memslot/rerank-local";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { contextOf, open, tempFolder, tinyReranker } from "./support/open.ts";
+import { tempFolder } from "@memslot/test-tools/files";
+import { contextOf, open, tinyReranker } from "./support/open.ts";
 
 /** In the place of node-llama-cpp, in a process that is a real one. */
 const llama = new URL("support/fake-llama.mjs", import.meta.url).href;
@@ -108,7 +109,7 @@ describe("a model that has to be fetched", () => {
     for (let time = 0; time < 2; time++)
       await expect(reranker.rerank("cat", texts, { signal })).rejects.toThrow(/its model tiny\.gguf is being fetched/);
     gate.resolve();
-    await vi.waitFor(async () => expect(await reranker.rerank("cat", texts, { signal })).toEqual([1, 0]), 20_000);
+    await vi.waitFor(async () => expect(await reranker.rerank("cat", texts, { signal })).toEqual([1, 0]), 50_000);
   });
 
   test("and cannot be is told with the reason", async () => {
@@ -116,7 +117,7 @@ describe("a model that has to be fetched", () => {
     const reranker = await open(url, { llama });
     await vi.waitFor(
       async () => await expect(reranker.rerank("cat", texts, { signal })).rejects.toThrow(/404/),
-      20_000,
+      50_000,
     );
   });
 });

@@ -1,6 +1,6 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import os from "node:os";
+import { rmSync } from "node:fs";
 import path from "node:path";
+import { makeFolder } from "@memslot/test-tools/files";
 import plugin from "@memslot/openclaw";
 
 /** What the plugin gives a host when it is registered. */
@@ -44,11 +44,11 @@ interface Answer {
 
 /** The plugin in a host that keeps what it is given, with an owner's note and one that `extraPaths` shares. */
 export function registerInHost(config: object = {}): Registered {
-  const folder = mkdtempSync(path.join(os.tmpdir(), "memslot-openclaw-"));
+  const folder = makeFolder({
+    "notes/MEMORY.md": "# Facts\n\n- The door code of the office is 7781.\n",
+    "notes/handbook/office.md": "# Office\n\n- The door code is asked for at the desk.\n",
+  });
   const workspace = path.join(folder, "notes");
-  mkdirSync(path.join(workspace, "handbook"), { recursive: true });
-  writeFileSync(path.join(workspace, "MEMORY.md"), "# Facts\n\n- The door code of the office is 7781.\n");
-  writeFileSync(path.join(workspace, "handbook/office.md"), "# Office\n\n- The door code is asked for at the desk.\n");
   const search = { provider: "none", extraPaths: ["handbook"] };
   const whole = { memory: { search }, ...config };
   let capability: unknown;

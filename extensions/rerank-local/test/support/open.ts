@@ -1,17 +1,9 @@
-import { mkdtempSync, realpathSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type RerankPluginContext, type Reranker, parseConfig } from "@memslot/core";
 import { writeTinyGguf } from "@memslot/fakes/gguf";
+import { tempFolder } from "@memslot/test-tools/files";
 import { onTestFinished } from "vitest";
 import { type RerankPluginOverrides, createRerankPlugin } from "../../src/rerank-plugin.ts";
-
-/** A folder that is deleted after the test. */
-export function tempFolder(): string {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), "memslot-rerank-")));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }));
-  return folder;
-}
 
 /** The file of a reranker of some hundred kilobytes. */
 export function tinyReranker(folder: string = tempFolder()): string {

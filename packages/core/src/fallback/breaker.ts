@@ -19,7 +19,7 @@ interface Failure {
 }
 
 /** What wants to be let through. */
-export interface BreakerCall {
+interface BreakerCall {
   /** Its kind. */
   what: string;
   /** When this kind works, all is taken to be well. */

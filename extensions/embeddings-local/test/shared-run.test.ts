@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { createSharedRun } from "./shared-run.ts";
-import { createTextQueue } from "./text-queue.ts";
+import { createSharedRun } from "../src/shared-run.ts";
+import { createTextQueue } from "../src/text-queue.ts";
 
 describe("work that many ask for", () => {
   function lab() {
