@@ -77,15 +77,16 @@ describe("a lock", () => {
     expect(existsSync(file)).toBe(true);
   });
 
+  // An age below 0 is young however slow this machine is.
   test.each<[string, (pid: number) => Partial<LockHolder> | string, number, boolean]>([
     ["of a process that is gone", (pid) => ({ pid }), 0, true],
     ["of a process that had the number of this one", () => ({ pid: process.pid, processStart: "another:1" }), 0, true],
     ["of this process", () => ({ pid: process.pid }), 0, false],
     ["of the first process of all", () => ({ pid: 1 }), 0, false],
-    ["that is just being written", () => "", 0, false],
+    ["that is just being written", () => "", -30_000, false],
     ["that was never written", () => "", 10_000, true],
     ["that says nothing", () => "{}", 10_000, true],
-    ["of another computer", (pid) => ({ pid, host: "elsewhere" }), 30_000, false],
+    ["of another computer", (pid) => ({ pid, host: "elsewhere" }), -30_000, false],
     ["of another computer, silent for minutes", (pid) => ({ pid, host: "elsewhere" }), 120_000, true],
   ])("%s", async (_what, holder, ageMs, free) => {
     const file = join(tempFolder(), "lock");
