@@ -1,4 +1,4 @@
-import { mkdir, readFile, readdir, writeFile } from "node:fs/promises";
+import { readFileSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { createPlace, ended, startDemo } from "../test/run-demo.ts";
@@ -41,7 +41,12 @@ test.skipIf(process.platform === "win32")(
   `a conversation that is killed ${kills} times, with flushes and compactions, loses and doubles nothing`,
   { timeout: 600_000 },
   async () => {
-    const place = await createPlace();
+    const compaction = { reserveTokensFloor: 600, memoryFlush: { softThresholdTokens: 600 } };
+    const memorySearch = { provider: "none", sync: { watch: false } };
+    const place = createPlace({
+      "notes/memory/.keep": "",
+      "config.json5": { agents: { defaults: { compaction, memorySearch } } },
+    });
     const notesDir = path.join(place.rootDir, "notes");
     const stateDir = path.join(place.homeDir, ".memslot");
     /** Kills the process of the moment after so many steps of such requests: arrived, half answered, answered. */
@@ -72,12 +77,11 @@ test.skipIf(process.platform === "win32")(
       };
     });
     try {
-      await mkdir(path.join(notesDir, "memory"), { recursive: true });
-      const config = path.join(place.rootDir, "config.json5");
-      const compaction = { reserveTokensFloor: 600, memoryFlush: { softThresholdTokens: 600 } };
-      const memorySearch = { provider: "none", sync: { watch: false } };
-      await writeFile(config, JSON.stringify({ agents: { defaults: { compaction, memorySearch } } }));
-      const env = { MEMSLOT_CONFIG: config, OPENAI_BASE_URL: server.baseUrl, MEMSLOT_CONTEXT_TOKENS: "4000" };
+      const env = {
+        MEMSLOT_CONFIG: path.join(place.rootDir, "config.json5"),
+        OPENAI_BASE_URL: server.baseUrl,
+        MEMSLOT_CONTEXT_TOKENS: "4000",
+      };
       const run = async (more: readonly string[] = []): Promise<{ exitCode: number | null; stderr: string }> => {
         const said = await transcriptOf(stateDir).catch(() => []);
         const done = said.filter((line) => line.startsWith("assistant: ok")).length;
@@ -105,13 +109,12 @@ test.skipIf(process.platform === "win32")(
       expect(await journalOf(stateDir)).toEqual([]);
       expect(fell).toEqual({ answer: 24, flush: 3, summary: 3 });
       const folder = path.join(stateDir, "agents", "main", "sessions");
-      const sessions = await readFile(path.join(folder, "sessions.json"), "utf8");
+      const sessions = readFileSync(path.join(folder, "sessions.json"), "utf8");
       expect(sessions).toContain("agent:main:main");
-      expect((await readdir(folder)).filter((name) => name.endsWith(".jsonl"))).toHaveLength(1);
+      expect(readdirSync(folder).filter((name) => name.endsWith(".jsonl"))).toHaveLength(1);
     } finally {
       kill();
       await server.close();
-      await place.remove();
     }
   },
 );

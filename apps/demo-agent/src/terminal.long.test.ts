@@ -1,10 +1,11 @@
-import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { readFileSync, statSync } from "node:fs";
 import path from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type DemoPlace, createPlace } from "../test/run-demo.ts";
-import { transcriptOf } from "./test/agent-place.ts";
+import { spawn } from "@lydell/node-pty";
 import { type FakeChatServer, frame, says, startFakeChatServer } from "@memslot/fakes/chat";
-import { type PtyDemo, startPtyDemo } from "../test/support/pty-demo.ts";
+import { eventually } from "@memslot/test-tools/wait";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { cli, createPlace, demoEnv, type DemoPlace } from "../test/run-demo.ts";
+import { transcriptOf } from "./test/agent-place.ts";
 
 const [arrowUp, tab, ctrlC, ctrlD] = ["\u001B[A", "\t", "\u0003", "\u0004"];
 const prompt = "you> ";
@@ -12,26 +13,68 @@ const prompt = "you> ";
 let place: DemoPlace;
 let demo: PtyDemo | undefined;
 let server: FakeChatServer | undefined;
-beforeEach(async () => {
-  place = await createPlace();
-  await mkdir(path.join(place.rootDir, "notes", "memory"), { recursive: true });
-  const text = "# Boats\n\n- The gate code of the harbour is HX-19.\n";
-  await writeFile(path.join(place.rootDir, "notes", "memory", "boats.md"), text);
+beforeEach(() => {
+  place = createPlace({ "notes/memory/boats.md": "# Boats\n\n- The gate code of the harbour is HX-19.\n" });
 });
 afterEach(async () => {
   demo?.kill();
   await demo?.ended;
   await server?.close();
-  await place.remove();
 });
 
-const own = ["--workspace", "notes"];
+/** The chat as a user at a terminal sees it. */
+interface PtyDemo {
+  type(keys: string): void;
+  /** Waits until `wanted` was shown since the last call that found something. Returns what was shown up to it. */
+  shown(wanted: string | RegExp): Promise<string>;
+  /** The whole output, with the control sequences of the terminal. */
+  readonly raw: string;
+  resize(columns: number, rows: number): void;
+  ended: Promise<number>;
+  kill(): void;
+}
+
+function startPtyDemo(env: Record<string, string> = {}): PtyDemo {
+  const terminal = spawn(process.execPath, ["--conditions=@memslot/source", cli, "--workspace", "notes"], {
+    name: "xterm-256color",
+    cols: 100,
+    rows: 30,
+    cwd: place.rootDir,
+    env: demoEnv(place, { TERM: "xterm-256color", ...env }),
+  });
+  let [raw, seen, over] = ["", 0, false];
+  terminal.onData((data) => (raw += data));
+  const { promise: ended, resolve } = Promise.withResolvers<number>();
+  terminal.onExit(({ exitCode }) => {
+    over = true;
+    resolve(exitCode);
+  });
+  return {
+    type: (keys) => terminal.write(keys),
+    shown: async (wanted) => {
+      const pattern = typeof wanted === "string" ? new RegExp(RegExp.escape(wanted)) : wanted;
+      await eventually(() => over || pattern.test(raw.slice(seen)), `${pattern} was shown`);
+      const found = pattern.exec(raw.slice(seen));
+      if (found === null) throw new Error(`ended without ${pattern}; shown: ${JSON.stringify(raw.slice(seen))}`);
+      const from = seen;
+      seen += found.index + found[0].length;
+      return raw.slice(from, seen);
+    },
+    get raw() {
+      return raw;
+    },
+    resize: (columns, rows) => terminal.resize(columns, rows),
+    ended,
+    kill: () => over || terminal.kill("SIGKILL"),
+  };
+}
+
 const historyFile = (): string => path.join(place.homeDir, ".memslot", "demo-history");
 const withModel = (): Record<string, string> => ({ OPENAI_BASE_URL: server?.baseUrl ?? "" });
 
 describe.skipIf(process.platform === "win32")("the chat at a terminal", { timeout: 120_000 }, () => {
   test("prompts, answers, completes, remembers what was typed, and leaves by /quit", async () => {
-    demo = startPtyDemo(place, own);
+    demo = startPtyDemo();
     await demo.shown("/quit leaves.");
     await demo.shown(prompt);
     demo.type("gate code of the harbour?\r");
@@ -64,12 +107,12 @@ describe.skipIf(process.platform === "win32")("the chat at a terminal", { timeou
     await demo.shown("/serch x");
     demo.type("\u0015/quit\r");
     expect(await demo.ended).toBe(0);
-    const kept = await readFile(historyFile(), "utf8");
+    const kept = readFileSync(historyFile(), "utf8");
     expect(kept.trimEnd().split("\n").at(0)).toBe("gate code of the harbour?");
     expect(kept).not.toContain("secret");
-    expect((await stat(historyFile())).mode & 0o777).toBe(0o600);
+    expect(statSync(historyFile()).mode & 0o777).toBe(0o600);
 
-    demo = startPtyDemo(place, own);
+    demo = startPtyDemo();
     await demo.shown(prompt);
     demo.type(`${arrowUp}${arrowUp}${arrowUp}`);
     await demo.shown("/memory");
@@ -81,7 +124,7 @@ describe.skipIf(process.platform === "win32")("the chat at a terminal", { timeou
     server = await startFakeChatServer((_request, index) =>
       index === 0 ? { pieces: [frame({ content: "It begins" })], end: "open" } : says("And here it is."),
     );
-    demo = startPtyDemo(place, own, withModel());
+    demo = startPtyDemo(withModel());
     await demo.shown(prompt);
     demo.type("tell me\r");
     await demo.shown("It begins");
@@ -103,7 +146,7 @@ describe.skipIf(process.platform === "win32")("the chat at a terminal", { timeou
 
   test("Ctrl-C twice leaves with 130, at the prompt and while an answer hangs", async () => {
     server = await startFakeChatServer(() => "hang");
-    demo = startPtyDemo(place, own, withModel());
+    demo = startPtyDemo(withModel());
     await demo.shown(prompt);
     demo.type(`half a line${ctrlC}`);
     await demo.shown("(Ctrl-C again leaves)");
@@ -111,10 +154,10 @@ describe.skipIf(process.platform === "win32")("the chat at a terminal", { timeou
     demo.type(ctrlC);
     expect(await demo.ended).toBe(130);
 
-    demo = startPtyDemo(place, own, withModel());
+    demo = startPtyDemo(withModel());
     await demo.shown(prompt);
     demo.type("hello\r");
-    while (server.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+    await eventually(() => server?.requests.length === 1);
     demo.type(`${ctrlC}${ctrlC}`);
     expect(await demo.ended).toBe(130);
   });
@@ -123,14 +166,14 @@ describe.skipIf(process.platform === "win32")("the chat at a terminal", { timeou
     server = await startFakeChatServer((_request, index) =>
       index === 0 ? { pieces: [frame({ content: "It begins" })], end: "open" } : says("Now I can."),
     );
-    demo = startPtyDemo(place, own, withModel());
+    demo = startPtyDemo(withModel());
     await demo.shown(prompt);
     demo.type("tell me\r");
     await demo.shown("It begins");
     demo.kill();
     await demo.ended;
 
-    demo = startPtyDemo(place, own, withModel());
+    demo = startPtyDemo(withModel());
     await demo.shown("Not answered yet: tell me");
     await demo.shown(prompt);
     expect(server.requests).toHaveLength(1);
@@ -143,7 +186,7 @@ describe.skipIf(process.platform === "win32")("the chat at a terminal", { timeou
     const said = await transcriptOf(path.join(place.homeDir, ".memslot"));
     expect(said).toEqual(["user: tell me", "assistant: Now I can."]);
 
-    demo = startPtyDemo(place, own, withModel());
+    demo = startPtyDemo(withModel());
     expect(await demo.shown(prompt)).not.toContain("Not answered");
     demo.type(`\r${ctrlD}`);
     expect(await demo.ended).toBe(0);
@@ -151,7 +194,7 @@ describe.skipIf(process.platform === "win32")("the chat at a terminal", { timeou
   });
 
   test("/backend changes the memory in mid-conversation, and a wrong one leaves it as it is", async () => {
-    demo = startPtyDemo(place, own, { NO_COLOR: "1" });
+    demo = startPtyDemo({ NO_COLOR: "1" });
     await demo.shown(prompt);
     demo.type("/backend memory-cloud\r");
     await demo.shown(/error: .*"memory-cloud"/);

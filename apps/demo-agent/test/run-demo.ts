@@ -1,19 +1,18 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
-import os from "node:os";
+import { mkdirSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { afterwards, type Files, tempFolder } from "@memslot/test-tools/files";
 
-const cli = fileURLToPath(new URL("../src/cli.ts", import.meta.url));
+export const cli: string = fileURLToPath(new URL("../src/cli.ts", import.meta.url));
 
-/** A place of its own for a run: an empty home and an empty folder for temporary files. */
+/** Folders of a run: an empty home, an empty folder for temporary files, and what the test puts beside them. */
 export interface DemoPlace {
   rootDir: string;
   homeDir: string;
   tmpDir: string;
-  /** What stands in home and in the folder for temporary files. */
-  leftovers(): Promise<string[]>;
-  remove(): Promise<void>;
+  /** Names in the home and in the folder for temporary files. */
+  leftovers(): string[];
 }
 
 export interface DemoResult {
@@ -22,29 +21,27 @@ export interface DemoResult {
   stderr: string;
 }
 
-export async function createPlace(): Promise<DemoPlace> {
-  const rootDir = await mkdtemp(path.join(os.tmpdir(), "memslot-demo-test-"));
+/** Removed after the test. */
+export function createPlace(files: Files = {}): DemoPlace {
+  const rootDir = tempFolder(files);
   const [homeDir, tmpDir] = [path.join(rootDir, "home"), path.join(rootDir, "tmp")];
-  await Promise.all([mkdir(homeDir), mkdir(tmpDir)]);
-  return {
-    rootDir,
-    homeDir,
-    tmpDir,
-    leftovers: async () => [...(await readdir(homeDir)), ...(await readdir(tmpDir))],
-    remove: () => rm(rootDir, { recursive: true, force: true }),
-  };
+  for (const folder of [homeDir, tmpDir]) mkdirSync(folder);
+  return { rootDir, homeDir, tmpDir, leftovers: () => [homeDir, tmpDir].flatMap((folder) => readdirSync(folder)) };
 }
 
+/** Starts the demo. It is killed after the test. */
 export function startDemo(
   place: DemoPlace,
   args: readonly string[] = [],
   env: Record<string, string> = {},
 ): ChildProcessWithoutNullStreams {
   const command = ["--conditions=@memslot/source", cli, ...args];
-  return spawn(process.execPath, command, { cwd: place.rootDir, env: demoEnv(place, env) });
+  const child = spawn(process.execPath, command, { cwd: place.rootDir, env: demoEnv(place, env) });
+  afterwards(() => child.kill("SIGKILL"));
+  return child;
 }
 
-/** The environment of a run: nothing of whoever runs the tests but where programs are found. */
+/** The environment of a run: nothing of the developer's but the path of programs. */
 export function demoEnv(place: DemoPlace, env: Record<string, string> = {}): Record<string, string> {
   const { homeDir, tmpDir } = place;
   const folders = { HOME: homeDir, USERPROFILE: homeDir, TMPDIR: tmpDir, TEMP: tmpDir, TMP: tmpDir };
@@ -55,7 +52,7 @@ export async function ended(child: ChildProcessWithoutNullStreams): Promise<Demo
   const result: DemoResult = { exitCode: null, stdout: "", stderr: "" };
   child.stdout.setEncoding("utf8").on("data", (text: string) => (result.stdout += text));
   child.stderr.setEncoding("utf8").on("data", (text: string) => (result.stderr += text));
-  // A process that has ended takes no more questions.
+  // A process that has ended reads no more questions.
   child.stdin.on("error", () => undefined);
   return await new Promise((resolve, reject) => {
     child.on("error", reject);
@@ -63,7 +60,7 @@ export async function ended(child: ChildProcessWithoutNullStreams): Promise<Demo
   });
 }
 
-/** Runs the real process on a script of questions. */
+/** Runs the demo on a script of questions. */
 export async function runDemo(
   place: DemoPlace,
   input: string,
@@ -74,16 +71,4 @@ export async function runDemo(
   const result = ended(child);
   child.stdin.end(input);
   return await result;
-}
-
-/** Waits until the process has said something on a stream. */
-export async function heard(stream: NodeJS.ReadableStream, wanted: string): Promise<void> {
-  let text = "";
-  await new Promise<void>((resolve, reject) => {
-    stream.on("data", (chunk) => {
-      text += String(chunk);
-      if (text.includes(wanted)) resolve();
-    });
-    stream.on("end", () => reject(new Error(`ended without "${wanted}": ${text}`)));
-  });
 }

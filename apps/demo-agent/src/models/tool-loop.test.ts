@@ -1,9 +1,9 @@
 import type { NewMessage } from "@memslot/agent-kit";
+import { type FakeChatServer, calls, event, frame, says, startFakeChatServer } from "@memslot/fakes/chat";
 import { afterEach, expect, test } from "vitest";
 import type { ModelReply } from "./chat-model.ts";
 import { type ToolLoopOptions, type ToolLoopResult, runToolLoop } from "./tool-loop.ts";
-import { type FakeChatServer, callFrames, calls, event, frame, says, startFakeChatServer } from "@memslot/fakes/chat";
-import { never, openAiAt, rolesOf, scripted, searchTool, testKey, thrownBy } from "./test/model-lab.ts";
+import { never, openAiAt, scripted, searchTool, testKey, thrownBy } from "./test/model-lab.ts";
 
 let server: FakeChatServer | undefined;
 afterEach(async () => server?.close());
@@ -15,25 +15,23 @@ function run(options: Partial<ToolLoopOptions> & Pick<ToolLoopOptions, "model">)
 }
 
 const search = { name: "memory_search", arguments: '{"query":"gate code"}' };
-const asks = (id: string, text = ""): ModelReply => ({ text, toolCalls: [{ id, ...search }] });
+const asks = (...ids: string[]): ModelReply => ({ text: "", toolCalls: ids.map((id) => ({ id, ...search })) });
 const final: ModelReply = { text: "It is HX-19. ", toolCalls: [] };
 
-test("over the wire: fragments, a tool's answer, and the words at the end", async () => {
+test("over the wire: a call, a tool's answer, and the words at the end", async () => {
   server = await startFakeChatServer((_request, index) =>
     index === 0 ? calls({ id: "a", ...search }) : says("It is HX-19."),
   );
   const tool = searchTool();
   const shown: string[] = [];
-  const { text, messages } = await run({
-    model: openAiAt(server.baseUrl),
-    tools: [tool],
-    onText: (delta) => shown.push(delta),
-  });
+  const model = openAiAt(server.baseUrl);
+  const { text, messages } = await run({ model, tools: [tool], onText: (delta) => shown.push(delta) });
   expect([text, shown.join("")]).toEqual(["It is HX-19.", "It is HX-19."]);
   expect(tool.inputs).toEqual([{ query: "gate code" }]);
+  const result = '{"status":"ok","results":["HX-19"]}';
   expect(messages).toEqual([
     { role: "assistant", text: "", toolCalls: [{ id: "a", ...search }] },
-    { role: "tool", toolCallId: "a", toolName: "memory_search", text: '{"status":"ok","results":["HX-19"]}' },
+    { role: "tool", toolCallId: "a", toolName: "memory_search", text: result },
     { role: "assistant", text: "It is HX-19." },
   ]);
   const [first, second] = server.requests;
@@ -50,22 +48,18 @@ test("over the wire: fragments, a tool's answer, and the words at the end", asyn
     { role: "system", content: "You are a test." },
     { role: "user", content: "What is the gate code?" },
     { role: "assistant", content: null, tool_calls: [{ id: "a", type: "function", function: search }] },
-    { role: "tool", tool_call_id: "a", content: '{"status":"ok","results":["HX-19"]}' },
+    { role: "tool", tool_call_id: "a", content: result },
   ]);
+  await run({ model });
+  for (const field of ["tools", "tool_choice"]) expect(server.requests.at(-1)?.body).not.toHaveProperty(field);
 });
 
 test("malformed arguments and unknown tools go back to the model, and spoil no later request", async () => {
+  const broken = { name: "memory_search", arguments: '{"query":' };
   server = await startFakeChatServer((_request, index) =>
-    index === 0
-      ? calls(
-          { name: "memory_search", arguments: '{"query":' },
-          { name: "rm", arguments: "{}" },
-          { name: "memory_search", arguments: "" },
-        )
-      : says("done"),
+    index === 0 ? calls(broken, { name: "rm", arguments: "{}" }, { ...search, arguments: "" }) : says("done"),
   );
-  const tool = searchTool();
-  const { messages } = await run({ model: openAiAt(server.baseUrl), tools: [tool] });
+  const { messages } = await run({ model: openAiAt(server.baseUrl), tools: [searchTool()] });
   expect(messages.filter(({ role }) => role === "tool").map(({ text }) => JSON.parse(text))).toMatchObject([
     { status: "error", error: expect.stringContaining("not valid JSON") },
     { status: "error", error: expect.stringContaining('no tool "rm"') },
@@ -77,111 +71,52 @@ test("malformed arguments and unknown tools go back to the model, and spoil no l
   expect(sent.map((call) => call.function.arguments)).toEqual(["{}", "{}", "{}"]);
 });
 
-test("a tool that throws is told to the model", async () => {
-  const tool = searchTool(async () => {
-    throw new Error("the disk is gone");
-  });
-  const { messages } = await run({ model: scripted([asks("a"), final]), tools: [tool] });
-  expect(messages[1]?.text).toContain("the disk is gone");
-});
-
-test("after the last round the model has to answer in words", async () => {
+test("after the last round the model has to answer in words, and one that calls tools for ever is stopped", async () => {
   const model = scripted([({ mayCallTools }) => (mayCallTools ? asks(crypto.randomUUID()) : final)]);
-  const { text } = await run({ model, tools: [searchTool()] });
-  expect(text).toBe("It is HX-19.");
-  expect(model.requests.map(({ mayCallTools }) => mayCallTools)).toEqual([
-    ...Array.from({ length: 8 }, () => true),
-    false,
-  ]);
-});
-
-test("over the wire, a model that calls tools for ever is stopped", async () => {
-  server = await startFakeChatServer((_request, index) => calls({ id: `a${index}`, ...search }));
-  const tool = searchTool();
-  const error = await thrownBy(run({ model: openAiAt(server.baseUrl), tools: [tool], maxRounds: 3 }));
-  expect(error).toMatchObject({
+  expect((await run({ model, tools: [searchTool()] })).text).toBe("It is HX-19.");
+  expect(model.requests.map(({ mayCallTools }) => mayCallTools)).toEqual([...Array(8).fill(true), false]);
+  const endless = scripted([() => asks(crypto.randomUUID())]);
+  expect(await thrownBy(run({ model: endless, tools: [searchTool()], maxRounds: 3 }))).toMatchObject({
     code: "UNAVAILABLE",
-    message: expect.stringMatching(/^test-model called tools for ever.*after 3 rounds/),
+    message: expect.stringMatching(/^scripted called tools for ever.*after 3 rounds/),
   });
-  expect(server.requests.map(({ body }) => body.tool_choice)).toEqual(["auto", "auto", "auto", "none"]);
-  expect(tool.inputs).toHaveLength(3);
-});
-
-test("what such a model says beside its last call is taken for the answer", async () => {
-  const { text, messages } = await run({
-    model: scripted([asks("a", "It is HX-19.")]),
-    tools: [searchTool()],
-    maxRounds: 0,
-  });
+  const talking = scripted([{ ...asks("a"), text: "It is HX-19." }]);
+  const { text, messages } = await run({ model: talking, tools: [searchTool()], maxRounds: 0 });
   expect([text, messages]).toEqual(["It is HX-19.", [{ role: "assistant", text: "It is HX-19." }]]);
 });
 
-test("an empty answer is an error", async () => {
-  const error = await thrownBy(run({ model: scripted([{ text: " \n", toolCalls: [] }]) }));
-  expect(error).toMatchObject({
-    code: "UNAVAILABLE",
-    message: expect.stringMatching(/^scripted gave an empty answer; /),
-  });
-});
-
-test("each message is with the host before the next step is taken", async () => {
+test("each message is with the host before the next step is taken, and one that cannot be kept ends the turn", async () => {
   const steps: string[] = [];
   const tool = searchTool(async () => {
     steps.push("tool runs");
     return { status: "ok" };
   });
-  const model = scripted([
-    () => (
-      steps.push("model is asked"),
-      {
-        text: "",
-        toolCalls: [
-          { id: "a", ...search },
-          { id: "b", ...search },
-        ],
-      }
-    ),
-    () => (steps.push("model is asked"), final),
-  ]);
+  const reply = (given: ModelReply) => (): ModelReply => {
+    steps.push("model is asked");
+    return given;
+  };
   const onMessage = async ({ role }: NewMessage): Promise<void> => {
     await new Promise(setImmediate);
     steps.push(`${role} is kept`);
   };
-  await run({ model, tools: [tool], onMessage });
+  await run({ model: scripted([reply(asks("a", "b")), reply(final)]), tools: [tool], onMessage });
+  const toolSteps = ["tool runs", "tool is kept"];
   expect(steps).toEqual([
-    "model is asked",
-    "assistant is kept",
-    "tool runs",
-    "tool is kept",
-    "tool runs",
-    "tool is kept",
-    "model is asked",
-    "assistant is kept",
+    ...["model is asked", "assistant is kept", ...toolSteps, ...toolSteps],
+    ...["model is asked", "assistant is kept"],
   ]);
-});
-
-test("a message that cannot be kept ends the turn", async () => {
   const model = scripted([asks("a"), final]);
-  const onMessage = (): void => {
-    throw new Error("the disk is full");
-  };
-  await expect(run({ model, tools: [searchTool()], onMessage })).rejects.toThrow("the disk is full");
+  const failing = (): Promise<void> => Promise.reject(new Error("the disk is full"));
+  await expect(run({ model, tools: [searchTool()], onMessage: failing })).rejects.toThrow("the disk is full");
   expect(model.requests).toHaveLength(1);
 });
 
-test("an interrupted turn before this one is made whole, and a lost call forgotten", async () => {
+test("an interrupted turn before this one is completed, and a result without its call is left out", async () => {
   const model = scripted([final]);
   const messages: NewMessage[] = [
     { role: "tool", toolCallId: "lost", toolName: "memory_get", text: "{}" },
     { role: "user", text: "one" },
-    {
-      role: "assistant",
-      text: "",
-      toolCalls: [
-        { id: "a", ...search },
-        { id: "b", ...search },
-      ],
-    },
+    { role: "assistant", ...asks("a", "b") },
     { role: "tool", toolCallId: "b", toolName: "memory_search", text: "{}" },
     { role: "assistant", text: "" },
     { role: "user", text: "two" },
@@ -195,95 +130,66 @@ test("an interrupted turn before this one is made whole, and a lost call forgott
     { role: "tool", toolCallId: "a", toolName: "memory_search", text: expect.stringContaining("interrupted") },
     { role: "user", text: "two" },
   ]);
-  expect(added).toHaveLength(1);
-  expect(messages).toEqual(given);
+  expect([added.length, messages]).toEqual([1, given]);
 });
 
-test("an error in mid-stream ends the turn in one line without the key; what was done before is kept", async () => {
+test("an error in mid-stream ends the turn in one line without the key; earlier messages are kept", async () => {
   server = await startFakeChatServer((_request, index) =>
     index === 0
       ? calls({ id: "a", ...search })
       : { pieces: [frame({ content: "The code" }), event({ error: { message: `overloaded, ${testKey}` } })] },
   );
-  const kept: NewMessage[] = [];
+  const kept: string[] = [];
   const shown: string[] = [];
-  const model = openAiAt(server.baseUrl);
   const error = await thrownBy(
     run({
-      model,
-      tools: [searchTool()],
-      onMessage: (message) => void kept.push(message),
+      model: openAiAt(server.baseUrl),
+      tools: [searchTool(() => Promise.reject(new Error("the disk is gone")))],
+      onMessage: ({ role, text }) => void kept.push(`${role}: ${text}`),
       onText: (delta) => shown.push(delta),
     }),
   );
   expect(error).toMatchObject({ code: "UNAVAILABLE", message: expect.stringMatching(/overloaded, \[key\]$/) });
-  expect(kept.map(({ role }) => role)).toEqual(["assistant", "tool"]);
+  expect(kept).toEqual(["assistant: ", expect.stringMatching(/^tool: .*the disk is gone/)]);
   expect(shown).toEqual(["The code"]);
 });
 
-test("an abort in the middle of a stream ends the turn at once, and nothing is said or kept after it", async () => {
-  const frames = callFrames([{ id: "a", ...search }], "Let me see. ");
-  server = await startFakeChatServer(() => ({ pieces: frames.slice(0, 3), end: "open" }));
-  const controller = new AbortController();
-  const said: string[] = [];
-  const onText = (delta: string): void => {
-    said.push(delta);
-    controller.abort();
-  };
-  const onMessage = ({ role }: NewMessage): void => void said.push(role);
-  const model = openAiAt(server.baseUrl);
-  const running = run({ model, tools: [searchTool()], signal: controller.signal, onText, onMessage });
-  await expect(running).rejects.toMatchObject({ name: "AbortError" });
-  await server.requests[0]?.closed;
-  expect(said).toEqual(["Let me see. "]);
-});
-
-test("an abort is not held up by a tool that does not listen", async () => {
-  const controller = new AbortController();
-  let finish = (): void => undefined;
-  const tool = searchTool(() => {
-    controller.abort();
-    return new Promise((resolve) => (finish = () => resolve({ status: "ok" })));
+test("an empty answer, and one that takes too long, are errors in one line", async () => {
+  expect(await thrownBy(run({ model: scripted([{ text: " \n", toolCalls: [] }]) }))).toMatchObject({
+    code: "UNAVAILABLE",
+    message: expect.stringMatching(/^scripted gave an empty answer; /),
   });
-  const kept: NewMessage[] = [];
-  const model = scripted([asks("a"), final]);
-  const onMessage = (message: NewMessage): void => void kept.push(message);
-  await expect(run({ model, tools: [tool], signal: controller.signal, onMessage })).rejects.toMatchObject({
-    name: "AbortError",
-  });
-  finish();
-  await new Promise(setImmediate);
-  expect(rolesOf(kept)).toEqual(["assistant: "]);
-  expect(model.requests).toHaveLength(1);
-});
-
-test("a message that is being kept at an abort is waited for", async () => {
-  const controller = new AbortController();
-  let isKept = false;
-  const onMessage = async (): Promise<void> => {
-    controller.abort();
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    isKept = true;
-  };
-  await expect(run({ model: scripted([final]), signal: controller.signal, onMessage })).rejects.toMatchObject({
-    name: "AbortError",
-  });
-  expect(isKept).toBe(true);
-});
-
-test("an answer that takes too long is given up with a clear line", async () => {
   server = await startFakeChatServer(() => "hang");
-  const error = await thrownBy(run({ model: openAiAt(server.baseUrl), timeoutMs: 50 }));
-  expect(error).toMatchObject({
+  expect(await thrownBy(run({ model: openAiAt(server.baseUrl), timeoutMs: 50 }))).toMatchObject({
     code: "UNAVAILABLE",
     message: expect.stringMatching(/^test-model gave no answer within 0\.05 s; ask again/),
   });
-  await server.requests[0]?.closed;
 });
 
-test("without tools none are offered", async () => {
-  server = await startFakeChatServer(() => says("hi"));
-  await run({ model: openAiAt(server.baseUrl) });
-  expect(server.requests[0]?.body).not.toHaveProperty("tools");
-  expect(server.requests[0]?.body).not.toHaveProperty("tool_choice");
+test("an abort is not held up by a tool that does not listen, and waits for a message that is being kept", async () => {
+  const controller = new AbortController();
+  const { promise: finished, resolve: finish } = Promise.withResolvers<object>();
+  const tool = searchTool(() => {
+    controller.abort();
+    return finished;
+  });
+  const kept: string[] = [];
+  const onMessage = ({ role, text }: NewMessage): void => void kept.push(`${role}: ${text}`);
+  const model = scripted([asks("a"), final]);
+  const running = run({ model, tools: [tool], signal: controller.signal, onMessage });
+  await expect(running).rejects.toMatchObject({ name: "AbortError" });
+  finish({ status: "ok" });
+  await new Promise(setImmediate);
+  expect([kept, model.requests.length]).toEqual([["assistant: "], 1]);
+
+  const during = new AbortController();
+  let isKept = false;
+  const keeping = async (): Promise<void> => {
+    during.abort();
+    await new Promise(setImmediate);
+    isKept = true;
+  };
+  const aborted = run({ model: scripted([final]), signal: during.signal, onMessage: keeping });
+  await expect(aborted).rejects.toMatchObject({ name: "AbortError" });
+  expect(isKept).toBe(true);
 });

@@ -1,8 +1,8 @@
-import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
-import os from "node:os";
+import { readFile, readdir, rm } from "node:fs/promises";
 import path from "node:path";
 import type { ToolCall } from "@memslot/agent-kit";
 import { type Memory, type MemslotConfig, parseConfig } from "@memslot/core";
+import { makeFolder } from "@memslot/test-tools/files";
 import { openMemory } from "memslot";
 import { type Agent, type AgentOptions, createAgent } from "../agent.ts";
 import type { ChatModel, ModelReply, ModelRequest } from "../models/chat-model.ts";
@@ -25,14 +25,11 @@ export interface AgentPlace {
 }
 
 export async function createAgentPlace(settings: object = {}): Promise<AgentPlace> {
-  const rootDir = await mkdtemp(path.join(os.tmpdir(), "memslot-agent-test-"));
+  const rootDir = makeFolder({
+    "notes/MEMORY.md": "# Memory\n\n- The user is called Xi.\n",
+    "notes/memory/boats.md": "# Boats\n\n- The gate code of the harbour is HX-19.\n",
+  });
   const [workspaceDir, stateDir] = [path.join(rootDir, "notes"), path.join(rootDir, "state")];
-  await mkdir(path.join(workspaceDir, "memory"), { recursive: true });
-  await writeFile(path.join(workspaceDir, "MEMORY.md"), "# Memory\n\n- The user is called Xi.\n");
-  await writeFile(
-    path.join(workspaceDir, "memory", "boats.md"),
-    "# Boats\n\n- The gate code of the harbour is HX-19.\n",
-  );
   const agents = {
     defaults: { userTimezone: "Europe/Amsterdam", memorySearch: { sync: { watch: false } }, ...settings },
   };
@@ -64,20 +61,20 @@ export async function createAgentPlace(settings: object = {}): Promise<AgentPlac
   };
 }
 
+interface Line {
+  message?: { role: string; content: { text?: string; name?: string }[] };
+}
+
 export async function transcriptOf(stateDir: string): Promise<string[]> {
   const folder = path.join(stateDir, "agents", "main", "sessions");
   const names = (await readdir(folder)).filter((name) => name.endsWith(".jsonl"));
   const texts = await Promise.all(names.map((name) => readFile(path.join(folder, name), "utf8")));
-  return texts
-    .flatMap((text) => text.split("\n"))
-    .filter((line) => line.startsWith("{") && line.endsWith("}"))
-    .map(
-      (line) =>
-        JSON.parse(line) as { type: string; message?: { role: string; content: { text?: string; name?: string }[] } },
-    )
-    .flatMap(({ message }) =>
-      message ? [`${message.role}: ${message.content.map((part) => part.text ?? `<${part.name}>`).join(" ")}`] : [],
-    );
+  const lines = texts.flatMap((text) => text.split("\n")).filter((line) => line.startsWith("{") && line.endsWith("}"));
+  return lines.flatMap((line) => {
+    const { message } = JSON.parse(line) as Line;
+    if (message === undefined) return [];
+    return [`${message.role}: ${message.content.map((part) => part.text ?? `<${part.name}>`).join(" ")}`];
+  });
 }
 
 export async function notesOf(workspaceDir: string): Promise<string> {

@@ -1,14 +1,14 @@
-import type { MemoryTool, NewMessage } from "@memslot/agent-kit";
 import { inspect } from "node:util";
+import type { MemoryTool } from "@memslot/agent-kit";
 import type { ChatModel, ModelReply, ModelRequest } from "../chat-model.ts";
 import { chooseModel } from "../choose-model.ts";
 
-/** The key that every test uses, so that one check finds it wherever it should not be. */
+/** The key that every test uses, so that one check finds it in any output. */
 export const testKey = "sk-test-4711-abcdef";
 
 export const never: AbortSignal = new AbortController().signal;
 
-/** A request with what a test does not care about filled in. */
+/** A request with defaults for everything but the fields of the test. */
 export function request(given: Partial<ModelRequest> = {}): ModelRequest {
   return {
     system: "You are a test.",
@@ -20,20 +20,16 @@ export function request(given: Partial<ModelRequest> = {}): ModelRequest {
   };
 }
 
-/** A tool that keeps what it was given. */
+/** A search tool that keeps its inputs. */
 export function searchTool(
   execute: MemoryTool["execute"] = async () => ({ status: "ok", results: ["HX-19"] }),
 ): MemoryTool & { inputs: unknown[] } {
   const inputs: unknown[] = [];
+  const properties = { query: { type: "string", description: "What to look for." }, maxResults: { type: "integer" } };
   return {
     name: "memory_search",
     description: "Searches the notes.",
-    inputSchema: {
-      type: "object",
-      properties: { query: { type: "string", description: "What to look for." }, maxResults: { type: "integer" } },
-      required: ["query"],
-      additionalProperties: false,
-    },
+    inputSchema: { type: "object", properties, required: ["query"], additionalProperties: false },
     inputs,
     execute: (input, options) => {
       inputs.push(input);
@@ -42,28 +38,27 @@ export function searchTool(
   };
 }
 
-/** The model that a user would get for an endpoint at this address. */
+/** The model that a user gets for an endpoint at this address. */
 export function openAiAt(baseUrl: string): ChatModel {
   const model = chooseModel({ model: "test-model" }, { OPENAI_API_KEY: testKey, OPENAI_BASE_URL: baseUrl });
   if (model === undefined) throw new Error("no model was chosen");
   return model;
 }
 
-/** What a call has thrown, after a look that the key is in no corner of it. */
+/** The error that a call throws. Fails if the key is anywhere in it, or if its message has more than one line. */
 export async function thrownBy(call: Promise<unknown>): Promise<Error & { code?: string }> {
   const error = await call.then(
-    (value) => new Error(`nothing was thrown, but given: ${inspect(value)}`),
+    (value) => new Error(`nothing was thrown, but returned: ${inspect(value)}`),
     (thrown: unknown) => thrown,
   );
   if (!(error instanceof Error)) throw new TypeError(`not an error: ${inspect(error)}`);
-  for (const text of [error.message, inspect(error, { depth: 9 }), JSON.stringify(error), error.stack ?? ""]) {
-    if (text.includes(testKey)) throw new Error("the key is in the error");
-  }
+  const texts = [error.message, inspect(error, { depth: 9 }), JSON.stringify(error), error.stack ?? ""];
+  if (texts.some((text) => text.includes(testKey))) throw new Error("the key is in the error");
   if (error.message.includes("\n")) throw new Error(`more than one line: ${error.message}`);
   return error;
 }
 
-/** A model that plays answers from a list, and keeps the requests. */
+/** A model that plays replies from a list, the last one for ever, and keeps the requests. */
 export function scripted(
   replies: (ModelReply | ((request: ModelRequest) => ModelReply | Promise<ModelReply>))[],
 ): ChatModel & { requests: ModelRequest[] } {
@@ -80,9 +75,4 @@ export function scripted(
     },
     close: async () => undefined,
   };
-}
-
-/** Only the roles and texts, to compare at a glance. */
-export function rolesOf(messages: readonly NewMessage[]): string[] {
-  return messages.map(({ role, text }) => `${role}: ${text}`);
 }

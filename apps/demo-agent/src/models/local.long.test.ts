@@ -1,7 +1,8 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { execFileSync } from "node:child_process";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { tempFolder } from "@memslot/test-tools/files";
+import { afterEach, beforeAll, expect, test } from "vitest";
 import type { ChatModel } from "./chat-model.ts";
 import { chooseModel } from "./choose-model.ts";
 import { createLocalModel } from "./local.ts";
@@ -10,8 +11,7 @@ import { never, request, searchTool, thrownBy } from "./test/model-lab.ts";
 import { blank, end, newline, writeTinyChatModel } from "./test/tiny-chat-model.ts";
 
 let folder: string;
-beforeAll(async () => void (folder = await mkdtemp(join(tmpdir(), "memslot-chat-model-"))));
-afterAll(async () => rm(folder, { recursive: true, force: true }));
+beforeAll(() => void (folder = tempFolder()));
 
 let model: ChatModel | undefined;
 afterEach(async () => model?.close());
@@ -74,7 +74,7 @@ test("where words are wanted it is not told of tools", async () => {
   expect([text.trim(), toolCalls]).toEqual(["||call:", []]);
 });
 
-test("an abort in the middle ends the answer, and the next one is whole", async () => {
+test("an abort in the middle ends the answer, and so does closing the model", async () => {
   const local = open("rambles.gguf", { next: rambles });
   const controller = new AbortController();
   const shown: string[] = [];
@@ -87,19 +87,11 @@ test("an abort in the middle ends the answer, and the next one is whole", async 
   expect(shown).toHaveLength(1);
   const aborted = local.complete(request({ signal: AbortSignal.abort() }));
   await expect(aborted).rejects.toMatchObject({ name: "AbortError" });
-  const until = new AbortController();
-  const again = local.complete(request({ signal: until.signal, onText: () => until.abort() }));
-  await expect(again).rejects.toMatchObject({ name: "AbortError" });
-});
-
-test("closing ends what is being said", async () => {
-  const local = open("rambles-2.gguf", { next: rambles });
-  let begun = (): void => undefined;
-  const beginning = new Promise<void>((resolve) => (begun = resolve));
-  const running = thrownBy(local.complete(request({ onText: () => begun() })));
-  await beginning;
+  const begun = Promise.withResolvers<void>();
+  const last = thrownBy(local.complete(request({ onText: () => begun.resolve() })));
+  await begun.promise;
   await local.close();
-  expect(await running).toMatchObject({ name: "AbortError" });
+  expect(await last).toMatchObject({ name: "AbortError" });
 });
 
 test("an answer ends where the window does; a conversation that leaves no room is refused", async () => {
@@ -170,4 +162,31 @@ test("without the package the command that installs it is told, and it is looked
     });
     expect(looked).toBe(count);
   }
+});
+
+test("choosing a model loads no SDK and sends nothing; the first request loads the one that it needs", () => {
+  // The module loader of a new process shows it.
+  const script = `
+    import { registerHooks } from "node:module";
+    const seen = [];
+    registerHooks({ load(url, context, next) { seen.push(url); return next(url, context); } });
+    let sent = 0;
+    globalThis.fetch = async () => { sent++; return Response.json({ choices: [{ message: { content: "hi" } }] }); };
+    const { chooseModel } = await import(${JSON.stringify(import.meta.resolve("./choose-model.ts"))});
+    const loaded = () => ["openai", "@google/genai", "node-llama-cpp"].filter((name) =>
+      seen.some((url) => url.includes("/node_modules/" + name + "/")));
+    const env = { OPENAI_API_KEY: "sk-1", GEMINI_API_KEY: "k" };
+    const models = [undefined, "gemini-2.5-pro", "x.gguf"].map((model) => chooseModel({ model }, env));
+    const before = { loaded: loaded(), sent };
+    const messages = [{ role: "user", text: "hello" }];
+    const { signal } = new AbortController();
+    const { text } = await models[0].complete({ system: "", messages, tools: [], mayCallTools: false, signal });
+    console.log(JSON.stringify({ before, after: { loaded: loaded(), sent, text } }));
+  `;
+  const args = ["--conditions=@memslot/source", "--input-type=module", "--eval", script];
+  const output = execFileSync(process.execPath, args, { encoding: "utf8", timeout: 50_000 });
+  expect(JSON.parse(output)).toEqual({
+    before: { loaded: [], sent: 0 },
+    after: { loaded: ["openai"], sent: 1, text: "hi" },
+  });
 });

@@ -1,0 +1,355 @@
+import {
+  type ChatReply,
+  type ChatRequest,
+  type FakeChatServer,
+  callFrames,
+  event,
+  frame,
+  says,
+  startFakeChatServer,
+} from "@memslot/fakes/chat";
+import { afterEach, describe, expect, test } from "vitest";
+import type { ChatModel, ModelReply, ModelRequest } from "./chat-model.ts";
+import { chooseModel } from "./choose-model.ts";
+import type { Patience } from "./endpoint-reply.ts";
+import { createEventReader } from "./event-stream.ts";
+import { createOpenAiModel } from "./openai.ts";
+import { openAiAt, request, searchTool, testKey, thrownBy } from "./test/model-lab.ts";
+
+let server: FakeChatServer | undefined;
+afterEach(async () => server?.close());
+const tries = (): number => server?.requests.length ?? 0;
+
+describe("the choice of a model", () => {
+  const openAi = { OPENAI_API_KEY: testKey };
+  const gemini = { GEMINI_API_KEY: testKey };
+  const file = { MEMSLOT_CHAT_MODEL: "/models/tiny.gguf" };
+
+  test.each<[string | undefined, Record<string, string>, string | undefined, number?]>([
+    [undefined, {}, undefined],
+    [" ", { OPENAI_API_KEY: " ", GEMINI_API_KEY: "", MEMSLOT_CHAT_MODEL: "" }, undefined],
+    [undefined, openAi, "gpt-4o-mini", 128_000],
+    [undefined, { OPENAI_BASE_URL: "http://127.0.0.1:1/v1", OPENAI_MODEL: "llama-3" }, "llama-3", 128_000],
+    ["gpt-4.1-mini", { ...openAi, OPENAI_MODEL: "other" }, "gpt-4.1-mini", 1_047_576],
+    ["gpt-4", openAi, "gpt-4", 8192],
+    [undefined, gemini, "gemini-2.5-flash", 1_048_576],
+    [undefined, { ...gemini, ...openAi }, "gpt-4o-mini", 128_000],
+    ["models/gemini-2.5-pro", { ...gemini, ...openAi }, "gemini-2.5-pro", 1_048_576],
+    ["notes/Tiny.GGUF", { ...gemini, ...openAi }, "Tiny.GGUF", 8192],
+    [undefined, file, "tiny.gguf", 8192],
+    [undefined, { ...file, ...openAi }, "gpt-4o-mini", 128_000],
+    [undefined, { ...gemini, MEMSLOT_CONTEXT_TOKENS: "9000" }, "gemini-2.5-flash", 9000],
+  ])("--model %s with %j is %s", (model, env, name, contextWindowTokens) => {
+    const chosen = chooseModel({ model }, env);
+    expect([chosen?.name, chosen?.contextWindowTokens]).toEqual([name, contextWindowTokens]);
+  });
+
+  test.each<[string | undefined, Record<string, string>, RegExp]>([
+    ["gpt-4o", file, /^--model needs an endpoint: set OPENAI_API_KEY or OPENAI_BASE_URL, or GEMINI_API_KEY/],
+    [undefined, { MEMSLOT_CHAT_MODEL: "x.bin" }, /^MEMSLOT_CHAT_MODEL must be the path of a \.gguf file, not "x\.bin"/],
+    [undefined, { OPENAI_API_KEY: `"${testKey}"` }, /^the key from OPENAI_API_KEY cannot be right: .*quotes/],
+    [undefined, { OPENAI_BASE_URL: "localhost:11434/v1" }, /^OPENAI_BASE_URL must be a whole address/],
+    [undefined, { OPENAI_BASE_URL: `http://me:${testKey}@127.0.0.1/v1` }, /^OPENAI_BASE_URL must be a whole address/],
+    [undefined, { ...gemini, GOOGLE_GEMINI_BASE_URL: `http://x/?key=${testKey}` }, /^GOOGLE_GEMINI_BASE_URL must be/],
+    [undefined, { ...openAi, MEMSLOT_CONTEXT_TOKENS: "8k" }, /^MEMSLOT_CONTEXT_TOKENS must be a whole number.*"8k"/],
+    [undefined, { ...openAi, MEMSLOT_CONTEXT_TOKENS: "-5" }, /^MEMSLOT_CONTEXT_TOKENS/],
+  ])("--model %s with %j is refused", async (model, env, message) => {
+    const error = await thrownBy((async () => chooseModel({ model }, env))());
+    expect(error).toMatchObject({ code: "CONFIG", message: expect.stringMatching(message) });
+  });
+});
+
+describe("an endpoint that fails", () => {
+  type Script = (request: ChatRequest, index: number) => ChatReply | Promise<ChatReply>;
+
+  async function modelAt(script: Script, patience: Patience = {}): Promise<ChatModel> {
+    server = await startFakeChatServer(script);
+    const names = { where: server.baseUrl, keyName: "OPENAI_API_KEY", urlName: "OPENAI_BASE_URL" };
+    const endpoint = { model: "test-model", apiKey: testKey, baseUrl: server.baseUrl, ...names };
+    return createOpenAiModel(endpoint, { retryDelayMs: 1, ...patience, contextWindowTokens: 1000 });
+  }
+
+  const failureOf = async (script: Script, given: Partial<ModelRequest> = {}, patience: Patience = {}) =>
+    await thrownBy((await modelAt(script, patience)).complete(request(given)));
+
+  const refuses = (status: number, error: object = {}, headers: Record<string, string> = {}): ChatReply => ({
+    status,
+    headers,
+    body: { error: { message: `no, ${testKey}\nnot so`, ...error } },
+  });
+  /** Fails so often, and then answers. */
+  const failing =
+    (times: number, reply: ChatReply): Script =>
+    (_request, index) =>
+      index < times ? reply : says("at last");
+
+  test.each<[string, ChatReply, string, RegExp, number]>([
+    ["401", refuses(401), "CONFIG", /refused the key \(401\): check OPENAI_API_KEY$/, 1],
+    ["403", refuses(403), "CONFIG", /refused the key \(403\): check OPENAI_API_KEY$/, 1],
+    ["404", refuses(404), "CONFIG", /knows no model "test-model" \(404\): check --model and OPENAI_BASE_URL$/, 1],
+    ["307", refuses(307, {}, { location: "http://127.0.0.1:1/v1" }), "CONFIG", /another address \(307\)/, 1],
+    ["405", refuses(405), "UNAVAILABLE", /an error \(405\), check --model and OPENAI_BASE_URL: no, \[key\] not so$/, 1],
+    ["422, asked once more without the count of tokens", refuses(422), "UNAVAILABLE", /an error \(422\)/, 2],
+    ["429", refuses(429), "UNAVAILABLE", /for now \(429\), ask again later: no, \[key\] not so/, 3],
+    ["429 with a long pause", refuses(429, {}, { "retry-after": "11" }), "UNAVAILABLE", /\(429\)/, 1],
+    ["429 without credit", refuses(429, { code: "insufficient_quota" }), "UNAVAILABLE", /\(429\), check your plan/, 1],
+    ["500", refuses(500), "UNAVAILABLE", /whole answer \(500\), ask again later/, 3],
+    ["408", refuses(408), "UNAVAILABLE", /whole answer \(408\), ask again later/, 3],
+    [
+      "too many tokens",
+      refuses(400, { code: "context_length_exceeded" }),
+      "INVALID_ARGUMENT",
+      /too long for test-model/,
+      1,
+    ],
+    ["a full context", refuses(400, { message: "maximum context length is 8192" }), "INVALID_ARGUMENT", /too long/, 1],
+    ["a size error", refuses(400, { type: "exceed_context_size_error" }), "INVALID_ARGUMENT", /too long/, 1],
+    ["an empty stream", { pieces: [] }, "UNAVAILABLE", /an empty answer$/, 3],
+    ["a stream of comments", { pieces: [": hello\n\n"] }, "UNAVAILABLE", /holds no message$/, 3],
+    ["nothing but the end", { pieces: ["data: [DONE]\n\n"] }, "UNAVAILABLE", /holds no message$/, 3],
+    ["a page of HTML", { pieces: ["\n<!doctype html>", "<h1>Welcome</h1>"] }, "UNAVAILABLE", /a page of HTML$/, 3],
+    ["a page with a status", { status: 502, body: "<html></html>" }, "UNAVAILABLE", /\(502\).*a page of HTML$/, 3],
+    ["another JSON text", { body: { hello: 1 } }, "UNAVAILABLE", /holds no message$/, 3],
+    ["JSON that is cut short", { body: '{"choices": [' }, "UNAVAILABLE", /gave no whole answer/, 3],
+    ["an error with 200", { body: { error: { message: "model is loading" } } }, "UNAVAILABLE", /model is loading$/, 3],
+  ])("%s is one line without the key, after the tries that may help", async (_name, reply, code, message, count) => {
+    const error = await failureOf(() => reply);
+    expect(error).toMatchObject({ name: "MemoryError", code, message: expect.stringMatching(message) });
+    expect(tries()).toBe(count);
+  });
+
+  const began = frame({ content: "The code" });
+  test.each<[string, ChatReply]>([
+    ["an error in the stream", { pieces: [began, event({ error: { message: `overloaded ${testKey}` } })] }],
+    ["an error with a status in the stream", { pieces: [began, event({ error: { message: "x", code: 502 } })] }],
+    ["a connection that breaks", { pieces: [began], end: "cut" }],
+    ["a connection that breaks within an event", { pieces: [began, 'data: {"choi'], end: "cut" }],
+    ["an end within an event", { pieces: [began, 'data: {"choi'] }],
+    ["an end in the middle", { pieces: [began] }],
+    ["an event that is not JSON", { pieces: [began, "data: nonsense\n\n"] }],
+  ])("%s is not tried again after words were shown, and is before", async (_name, reply) => {
+    const shown: string[] = [];
+    const onText = (delta: string): void => void shown.push(delta);
+    const error = await failureOf(() => reply, { onText });
+    const message = expect.stringMatching(/gave no whole answer.*ask again later: \S/) as string;
+    expect(error).toMatchObject({ code: "UNAVAILABLE", message });
+    expect([shown, tries()]).toEqual([["The code"], 1]);
+    await server?.close();
+    const model = await modelAt(failing(2, reply));
+    expect((await model.complete(request())).text).toBe("at last");
+    expect(tries()).toBe(3);
+  });
+
+  test("and comes back in time has only one answer to show", async () => {
+    const shown: string[] = [];
+    const model = await modelAt(failing(2, refuses(503)));
+    const { text } = await model.complete(request({ onText: (delta) => shown.push(delta) }));
+    expect([text, shown.join("")]).toEqual(["at last", "at last"]);
+  });
+
+  test("because it cannot count tokens is asked without the count, and remembered", async () => {
+    const model = await modelAt(({ body }) => (body.stream_options ? refuses(400) : says("hi")));
+    for (let times = 0; times < 2; times++) expect((await model.complete(request())).text).toBe("hi");
+    expect(server?.requests.map(({ body }) => body.stream_options !== undefined)).toEqual([true, false, false]);
+  });
+
+  test("because it is not there is named at once", async () => {
+    const model = await modelAt(() => says("x"), { retryDelayMs: 100_000 });
+    await server?.close();
+    const error = await thrownBy(model.complete(request()));
+    expect(error.message).toMatch(/cannot reach http:\/\/127\.0\.0\.1:\d+\/v1: check OPENAI_BASE_URL.*ECONNREFUSED/);
+  });
+
+  test.each<[string, ChatReply]>([
+    ["at once", "hang"],
+    ["in the middle", { pieces: [began], end: "open" }],
+  ])("by silence %s is given up and not tried again", async (_, reply) => {
+    const error = await failureOf(() => reply, {}, { silenceMs: 200 });
+    expect(error).toMatchObject({
+      code: "UNAVAILABLE",
+      message: expect.stringMatching(/no answer within 0\.2 s; ask again/),
+    });
+    // On a slow machine the request may not have arrived.
+    expect(tries()).toBeLessThanOrEqual(1);
+    await server?.requests[0]?.closed;
+  });
+
+  test("an abort ends the request at once: before, in the middle and in the pause that the endpoint asks for", async () => {
+    const aborted = { name: "AbortError" };
+    const model = await modelAt(() => ({ pieces: [began + frame({ content: "two" })], end: "open" }));
+    await expect(model.complete(request({ signal: AbortSignal.abort() }))).rejects.toMatchObject(aborted);
+    expect(tries()).toBe(0);
+    const inStream = new AbortController();
+    const shown: string[] = [];
+    const onText = (delta: string): void => {
+      shown.push(delta);
+      inStream.abort();
+    };
+    await expect(model.complete(request({ signal: inStream.signal, onText }))).rejects.toMatchObject(aborted);
+    expect(shown).toEqual(["The code"]);
+    await server?.requests[0]?.closed;
+    await server?.close();
+
+    const between = new AbortController();
+    const waiting = await modelAt(({ closed }) => {
+      void closed.then(() => between.abort());
+      return refuses(503, {}, { connection: "close", "retry-after": "9" });
+    });
+    await expect(waiting.complete(request({ signal: between.signal }))).rejects.toMatchObject(aborted);
+    expect(tries()).toBe(1);
+  });
+});
+
+describe("the stream of an answer", () => {
+  const done = "data: [DONE]\n\n";
+  const search = { name: "memory_search", arguments: '{"query":"x"}' };
+
+  async function ask(): Promise<ModelReply & { shown: string }> {
+    let shown = "";
+    const onText = (delta: string): void => void (shown += delta);
+    const asked = request({ tools: [searchTool()], onText });
+    return { ...(await openAiAt(server?.baseUrl ?? "").complete(asked)), shown };
+  }
+
+  /** The answer to a stream of these parts, and the text that was shown meanwhile. */
+  async function answerTo(pieces: Iterable<string | Uint8Array>, headers: Record<string, string> = {}) {
+    server = await startFakeChatServer(() => ({ pieces, headers }));
+    return await ask();
+  }
+
+  const calling = (...fragments: object[]): string[] => [
+    ...fragments.map((fragment) => frame({ tool_calls: [fragment] })),
+    frame({}, "tool_calls"),
+    done,
+  ];
+
+  const said = "门禁 🔑 naïve";
+  const written = '{"query":"门禁 code"}';
+  const wholeBody = [
+    ": keep-alive\n\n",
+    // One event may have several lines.
+    'event: x\ndata: {"choices":\ndata: []}\n\n',
+    ...callFrames([{ id: "a", name: "memory_search", arguments: written }], said),
+  ].join("");
+  /** The events of a stream, without comments and the kind of line end. */
+  const eventsOf = (stream: string): string[] =>
+    stream
+      .split(/\n{2,}/)
+      .map((part) => part.trim())
+      .filter((part) => part !== "" && !part.startsWith(":"));
+
+  test.each(["\n", "\r\n", "\r"])(
+    "with the line end %j has the same events wherever its bytes are cut",
+    async (lineEnd) => {
+      const body = Buffer.from(wholeBody.replaceAll("\n", lineEnd));
+      for (let cut = 0; cut <= body.length; cut += 1) {
+        const pieces = [body.subarray(0, cut), body.subarray(cut)].filter(({ length }) => length > 0);
+        const reader = createEventReader(() => undefined);
+        const text = await reader.read(new Response(ReadableStream.from(pieces))).text();
+        expect(eventsOf(text), `cut at ${cut}`).toEqual(eventsOf(wholeBody));
+        expect(reader.isComplete(), `cut at ${cut}`).toBe(true);
+      }
+    },
+  );
+
+  test("in pieces of a byte is read whole, and each piece keeps the request alive", async () => {
+    const bytes = Buffer.from(wholeBody.replaceAll("\n", "\r\n"));
+    const pieces = Array.from(bytes, (byte) => Uint8Array.of(byte));
+    let signs = 0;
+    const reader = createEventReader(() => (signs += 1));
+    const text = await reader.read(new Response(ReadableStream.from(pieces))).text();
+    expect([eventsOf(text), text.includes("keep-alive")]).toEqual([eventsOf(wholeBody), false]);
+    expect(signs).toBe(pieces.length + 1);
+    const toolCalls = [{ id: "a", name: "memory_search", arguments: written }];
+    expect(await answerTo(pieces)).toMatchObject({ text: said, shown: said, toolCalls });
+  });
+
+  test.each<[string, object[], object[]]>([
+    [
+      "come in pieces, the id late",
+      [
+        { index: 0, function: { name: "memory_" } },
+        { index: 0, function: { name: "search" } },
+        { index: 0, id: "late", function: { arguments: '{"query"' } },
+        { index: 0, function: { arguments: ':"x"}' } },
+      ],
+      [{ id: "late", ...search }],
+    ],
+    [
+      "come without an index",
+      [
+        { id: "a", function: { name: "memory_search" } },
+        { function: { arguments: '{"query":' } },
+        { function: { arguments: '"x"}' } },
+        { id: "b", function: search },
+      ],
+      ["a", "b"].map((id) => ({ id, ...search })),
+    ],
+    [
+      "all have the index 0, or arguments as an object",
+      [
+        { index: 0, id: "a", function: { name: "memory_search", arguments: '{"query":' } },
+        { index: 0, id: "a", function: { name: "memory_search", arguments: '"x"}' } },
+        { index: 0, id: "b", function: { name: "memory_search", arguments: { query: "x" } } },
+        { index: 1, id: "", function: { name: "", arguments: "" } },
+      ],
+      ["a", "b"].map((id) => ({ id, ...search })),
+    ],
+    [
+      "have a new id with each fragment",
+      [
+        { index: 0, id: "a", function: { name: "memory_search" } },
+        { index: 0, id: "b", function: { arguments: "{" } },
+        { index: 0, id: "c", function: { arguments: "}" } },
+      ],
+      [{ id: "a", name: "memory_search", arguments: "{}" }],
+    ],
+    [
+      "have no id, or that of another call",
+      [
+        { index: 0, function: search },
+        { index: 1, id: "same", function: search },
+        { index: 2, id: "same", function: search },
+      ],
+      [/^[0-9a-f]{9}$/, /^same$/, /^[0-9a-f]{9}$/].map((id) => ({
+        id: expect.stringMatching(id) as string,
+        ...search,
+      })),
+    ],
+  ])("is understood if its calls %s", async (_, fragments, toolCalls) => {
+    expect((await answerTo(calling(...fragments))).toolCalls).toEqual(toolCalls);
+  });
+
+  test("may have fragments of calls in turns", async () => {
+    const given = ["a", "b", "c"].map((id) => ({ id, ...search, arguments: `{"query":"${id}"}` }));
+    expect((await answerTo(callFrames(given))).toolCalls).toEqual(given);
+  });
+
+  test.each<[string, string[], object]>([
+    ["without a finish reason", [frame({ content: "hi" }), done], { text: "hi" }],
+    ["without a last line", [frame({ content: "hi" }), frame({}, "stop")], { text: "hi" }],
+    [
+      "with the tokens of the request",
+      [frame({ content: "hi" }, "stop"), event({ choices: [], usage: { prompt_tokens: 41 } }), done],
+      { inputTokens: 41 },
+    ],
+    ["with a refusal", [frame({ content: null, refusal: "I will not." }, "stop"), done], { text: "I will not." }],
+  ])("is an answer %s", async (_, pieces, expected) => {
+    expect(await answerTo(pieces)).toMatchObject(expected);
+  });
+
+  test.each(["application/json", "text/event-stream", "text/plain"])(
+    "may be one JSON text of the type %s",
+    async (type) => {
+      const tool_calls = [{ id: "a", type: "function", function: search }];
+      const message = { role: "assistant", content: "hi", tool_calls };
+      const body = JSON.stringify({ choices: [{ index: 0, message }], usage: { prompt_tokens: 5 } }, undefined, 2);
+      expect(await answerTo([body.slice(0, 30), body.slice(30)], { "content-type": type })).toMatchObject({
+        text: "hi",
+        shown: "hi",
+        toolCalls: [{ id: "a", ...search }],
+        inputTokens: 5,
+      });
+    },
+  );
+});
