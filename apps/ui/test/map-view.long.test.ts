@@ -3,6 +3,7 @@ import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { hasBrowser, openAt, useBrowser } from "./support/browser.ts";
 import { buildPage } from "./support/build-page.ts";
+import { checkLayout } from "./support/layout.ts";
 import { startUi } from "./support/ui-server.ts";
 
 const notes = Object.fromEntries(
@@ -221,3 +222,5 @@ describe.skipIf(!hasBrowser)("the map", () => {
     expect(await page.locator("canvas").count()).toBe(0);
   });
 });
+
+test("4,500 points are laid out beside those that they were near", () => checkLayout(4_500), 120_000);

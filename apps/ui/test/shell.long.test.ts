@@ -1,5 +1,4 @@
 import { writeFileSync } from "node:fs";
-import { request } from "node:http";
 import { describe, expect, test } from "vitest";
 import { hasBrowser, openWindow, useBrowser } from "./support/browser.ts";
 import { buildPage } from "./support/build-page.ts";
@@ -66,55 +65,3 @@ describe.skipIf(!hasBrowser)("the page", () => {
     expect(streams).toBe(1);
   });
 });
-
-describe("the server", () => {
-  test("answers nothing to a Host or an Origin of others, and lets nobody write but the page", async () => {
-    const { origin } = await startUi({ notes });
-    const { port } = new URL(origin);
-    const cookie = `memslot-ui-${port}=${"s".repeat(32)}`;
-    expect((await ask(origin, "/api/facts", { cookie })).status).toBe(200);
-    expect((await ask(origin, "/api/facts", { cookie: "" })).status).toBe(401);
-    expect((await ask(origin, "/api/facts", { cookie, host: `evil.example:${port}` })).status).toBe(403);
-    expect((await ask(origin, "/", { host: "evil.example" })).status).toBe(403);
-    expect((await ask(origin, "/api/facts", { cookie, origin: "http://evil.example" })).status).toBe(403);
-    const json = { "content-type": "application/json" };
-    const own = { ...json, origin };
-    const login = (headers: Record<string, string>): Promise<{ status: number }> =>
-      ask(origin, "/api/login", headers, JSON.stringify({ token: "t".repeat(32) }));
-    expect((await login(own)).status).toBe(204);
-    expect((await login(json)).status).toBe(403);
-    expect((await login({ ...own, "content-type": "text/plain" })).status).toBe(403);
-    expect((await login({ ...own, "sec-fetch-site": "cross-site" })).status).toBe(403);
-  });
-
-  test("serves no file but those of the page", async () => {
-    const { origin } = await startUi({ notes });
-    for (const path of ["/../package.json", "/assets/../../../package.json", "/%2e%2e/package.json", "/assets/x.js"]) {
-      const { body, status } = await ask(origin, path, {});
-      expect(body).not.toContain('"name"');
-      expect([200, 404]).toContain(status);
-      if (status === 200) expect(body).toContain('<div id="app">');
-    }
-  });
-});
-
-function ask(
-  origin: string,
-  path: string,
-  headers: Record<string, string>,
-  body?: string,
-): Promise<{ status: number; body: string }> {
-  const { hostname, port } = new URL(origin);
-  return new Promise((resolve, reject) => {
-    const method = body === undefined ? "GET" : "POST";
-    const length = body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) };
-    const asked = request({ hostname, port, path, method, headers: { ...headers, ...length } }, (answer) => {
-      let text = "";
-      answer.setEncoding("utf8");
-      answer.on("data", (part: string) => (text += part));
-      answer.on("end", () => resolve({ status: answer.statusCode ?? 0, body: text }));
-    });
-    asked.on("error", reject);
-    asked.end(body);
-  });
-}

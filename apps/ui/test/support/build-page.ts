@@ -1,22 +1,20 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import os from "node:os";
 import path from "node:path";
+import { tempFolder } from "@memslot/test-tools/files";
 import { build } from "vite";
-import { afterAll, beforeAll } from "vitest";
+import { beforeAll } from "vitest";
 
 let folder: string | undefined;
 
-/** Once in a file, outside of its tests: the page from its sources, in a folder of its own. It takes about a second. */
+/** Call it once in a file, outside of its tests: builds the page from its sources in a temporary folder, in about a second. */
 export function buildPage(): void {
   beforeAll(async () => {
-    folder = mkdtempSync(path.join(os.tmpdir(), "memslot-page-"));
+    folder = tempFolder();
     const configFile = path.join(import.meta.dirname, "../../vite.config.ts");
     await build({ configFile, logLevel: "error", build: { outDir: folder } });
   });
-  afterAll(() => folder !== undefined && rmSync(folder, { recursive: true, force: true }));
 }
 
-/** Where it was built. */
+/** The folder of the built page. */
 export function builtPage(): string {
   if (folder === undefined) throw new Error("buildPage() was not called");
   return folder;

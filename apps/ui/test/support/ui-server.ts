@@ -1,9 +1,7 @@
-import { mkdtempSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
-import os from "node:os";
-import path from "node:path";
 import { type EmbeddingProvider, parseConfig, openMemory } from "@memslot/core";
 import openai from "@memslot/embeddings-openai";
 import memoryCore from "@memslot/memory-core";
+import { createWorkspace } from "@memslot/test-tools/files";
 import { onTestFinished } from "vitest";
 import { serveUi, type UiHost } from "../../src/index.ts";
 import "@memslot/test-tools/keep-threads";
@@ -31,37 +29,23 @@ export interface UiServerOptions {
   embeddings?: EmbeddingProvider;
   /** Beside `HOME`. */
   env?: Readonly<Record<string, string>>;
+  /** The folder of the page; the built one if left out. */
+  page?: string;
 }
 
-/** The page over a memory of its own; everything is gone after the test. */
+/** Serves the page over a memory of its own. Everything is removed after the test. */
 export async function startUi({
   notes,
   readOnly = false,
   memorySearch = {},
   embeddings,
   env = {},
+  page = builtPage(),
 }: UiServerOptions): Promise<UiServer> {
-  const folder = mkdtempSync(path.join(os.tmpdir(), "memslot-ui-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }));
-  const workspaceDir = path.join(folder, "notes");
-  mkdirSync(workspaceDir);
-  for (const [name, text] of Object.entries(notes)) {
-    const file = path.join(workspaceDir, name);
-    mkdirSync(path.dirname(file), { recursive: true });
-    writeFileSync(file, text);
-  }
-  const stateDir = path.join(folder, "state");
-  const config = parseConfig(
-    {
-      agents: {
-        defaults: {
-          workspace: workspaceDir,
-          memorySearch: { ...(embeddings === undefined && { provider: "none" }), ...memorySearch },
-        },
-      },
-    },
-    { stateDir, env: { ...env, HOME: folder } },
-  );
+  const { folder, workspaceDir, stateDir } = createWorkspace(notes);
+  const provider = embeddings === undefined ? { provider: "none" } : {};
+  const defaults = { workspace: workspaceDir, memorySearch: { ...provider, ...memorySearch } };
+  const config = parseConfig({ agents: { defaults } }, { stateDir, env: { ...env, HOME: folder } });
   const opening = { config, agentId: "main", plugins: [memoryCore, openai], embeddings, notify: () => undefined };
   const memory = await openMemory(opening);
   onTestFinished(() => memory.close());
@@ -85,7 +69,7 @@ export async function startUi({
       served = serveUi({
         host,
         port,
-        page: builtPage(),
+        page,
         token: "t".repeat(32),
         session: "s".repeat(32),
         onListening: resolve,
