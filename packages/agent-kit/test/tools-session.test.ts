@@ -19,37 +19,32 @@ function session(options: Partial<MemoryToolsOptions>, behaviour: FakeBehaviour 
   return { memory, run };
 }
 
-/** The session keys with which memory was searched and read. */
-async function keysOf(options: Partial<MemoryToolsOptions>): Promise<(string | undefined)[]> {
-  const { memory, run } = session(options);
-  await run("memory_search", { query: "harbour" });
-  await run("memory_get", { path: "memory/boats.md" });
-  return [memory.searches[0]?.options.sessionKey, memory.reads[0]?.sessionKey];
-}
-
 describe("the session of a set of tools", () => {
-  test.each([group, own, undefined])("goes with every search and every read: %s", async (sessionKey) => {
-    expect(await keysOf({ sessionKey })).toEqual([sessionKey, sessionKey]);
+  test.each<[Partial<MemoryToolsOptions>, string | undefined]>([
+    [{ sessionKey: group }, group],
+    [{ sessionKey: own }, own],
+    [{ sessionKey: undefined }, undefined],
+    [{ chatType: "group" }, "agent:main:group:unnamed"],
+    [{ chatType: "group", sessionKey: own }, "agent:main:group:unnamed"],
+    [{ chatType: "group", sessionKey: group }, group],
+  ])("of %j goes with every search and every read as %s", async (options, sessionKey) => {
+    const { memory, run } = session(options);
+    await run("memory_search", { query: "harbour" });
+    await run("memory_get", { path: "memory/boats.md" });
+    expect([memory.searches[0]?.options.sessionKey, memory.reads[0]?.sessionKey]).toEqual([sessionKey, sessionKey]);
   });
 
-  test.each(["memory_search", "memory_get"])("is not the model's to name in %s", async (tool) => {
+  test.each([
+    ["memory_search", { query: "harbour" }],
+    ["memory_get", { path: "MEMORY.md" }],
+  ])("cannot be named by the model in %s", async (tool, input) => {
     const { memory, run } = session({ sessionKey: group });
-    const input = { query: "harbour", path: "MEMORY.md" };
-    const { query, path } = input;
-    const needed = tool === "memory_search" ? { query } : { path };
-    expect(await run(tool, { ...needed, sessionKey: own })).toMatchObject({
+    expect(await run(tool, { ...input, sessionKey: own })).toMatchObject({
       code: "INVALID_ARGUMENT",
       field: "sessionKey",
       error: expect.stringContaining('unknown field "sessionKey"'),
     });
     expect([...memory.searches, ...memory.reads]).toEqual([]);
-  });
-
-  test("is a group's where the host says that it is one, whatever the key is", async () => {
-    const unnamed = "agent:main:group:unnamed";
-    expect(await keysOf({ chatType: "group" })).toEqual([unnamed, unnamed]);
-    expect(await keysOf({ chatType: "group", sessionKey: own })).toEqual([unnamed, unnamed]);
-    expect(await keysOf({ chatType: "group", sessionKey: group })).toEqual([group, group]);
   });
 
   test.each(["UNAVAILABLE", "PLUGIN", "BUSY", "WORKSPACE"] as const)(
@@ -115,42 +110,37 @@ describe("an answer in a group", () => {
   });
 });
 
-describe("an answer from an index that is behind", () => {
-  test("says who is at work on it and how far, and what to do", async () => {
-    const writer = {
-      pid: 4711,
-      reason: "cli",
-      since: "2026-11-21T12:00:00Z",
-      completed: 40,
-      total: 200,
-      label: "memory/boats.md",
-    };
-    const behaviour: FakeBehaviour = { report: { state: "stale", reason: "12 files to go" }, status: { writer } };
-    expect(await session({}, behaviour).run("memory_search", { query: "harbour" })).toMatchObject({
+const since = "2026-11-21T12:00:00Z";
+test.each<[string, FakeBehaviour, object]>([
+  [
+    "names the process at work, how far it is, and what to do",
+    {
+      report: { state: "stale", reason: "12 files to go" },
+      status: { writer: { pid: 4711, reason: "cli", since, completed: 40, total: 200, label: "memory/boats.md" } },
+    },
+    {
       results: [{ path: harbour.path }],
       stale: true,
       warning:
         "The answer may be incomplete, memory is stale: 12 files to go. The index is being brought up to date by process 4711 (cli, 40 of 200, memory/boats.md).",
       action: expect.stringContaining("search again in a moment"),
-    });
-  });
-
-  test("names this process as such, and nobody where nobody is at work", async () => {
-    const writer = { pid: process.pid, reason: "watch", since: "2026-11-21T12:00:00Z" };
-    const behaviour: FakeBehaviour = { report: { state: "stale" }, status: { writer } };
-    expect(await session({}, behaviour).run("memory_search", { query: "harbour" })).toMatchObject({
-      warning: expect.stringContaining("by this process (watch)."),
-    });
-    expect(await session({}, { report: { state: "stale" } }).run("memory_search", { query: "x" })).toMatchObject({
-      warning: "The answer may be incomplete, memory is stale.",
-    });
-  });
-
-  test("names nobody where something else is wrong", async () => {
-    const writer = { pid: 1, reason: "watch", since: "2026-11-21T12:00:00Z" };
-    const behaviour: FakeBehaviour = { report: { state: "degraded" }, status: { writer } };
-    expect(await session({}, behaviour).run("memory_search", { query: "harbour" })).toMatchObject({
-      warning: "The answer may be incomplete, memory is degraded.",
-    });
-  });
+    },
+  ],
+  [
+    "names this process as such",
+    { report: { state: "stale" }, status: { writer: { pid: process.pid, reason: "watch", since } } },
+    { warning: expect.stringContaining("by this process (watch).") },
+  ],
+  [
+    "names no process if none is at work",
+    { report: { state: "stale" } },
+    { warning: "The answer may be incomplete, memory is stale." },
+  ],
+  [
+    "names no process if something else is wrong",
+    { report: { state: "degraded" }, status: { writer: { pid: 1, reason: "watch", since } } },
+    { warning: "The answer may be incomplete, memory is degraded." },
+  ],
+])("an answer from an incomplete index %s", async (_, behaviour, expected) => {
+  expect(await session({}, behaviour).run("memory_search", { query: "harbour" })).toMatchObject(expected);
 });

@@ -1,61 +1,23 @@
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import {
-  appendFileSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import os from "node:os";
+import { spawnSync } from "node:child_process";
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { type ChangePlace, listChanges, type LoggedChange, undoChange } from "@memslot/agent-kit";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { createWorkspace } from "@memslot/test-tools/files";
+import { beforeEach, expect, test } from "vitest";
+import { type Program, runProgram } from "../support/run-program.ts";
 
 let folder: string;
 let workspaceDir: string;
 let stateDir: string;
-const running = new Set<ChildProcess>();
 const relPath = "memory/2026-11-22.md";
 
-beforeEach(() => {
-  folder = realpathSync.native(mkdtempSync(path.join(os.tmpdir(), "memslot-crowd-")));
-  workspaceDir = path.join(folder, "notes");
-  stateDir = path.join(folder, "state");
-  mkdirSync(path.join(workspaceDir, "memory"), { recursive: true });
-});
+beforeEach(() => void ({ folder, workspaceDir, stateDir } = createWorkspace({ "memory/.keep": "" })));
 
-afterEach(() => {
-  for (const child of running) child.kill("SIGKILL");
-  rmSync(folder, { recursive: true, force: true });
-});
-
-interface Run {
-  child: ChildProcess;
-  ended: Promise<{ code: number | null; said: number[]; errors: string }>;
-}
-
-function run(name: string, count: number, onSaid: (run: ChildProcess) => void = () => undefined, limits = "true"): Run {
-  const file = path.join(import.meta.dirname, "support/change-notes.ts");
-  const args = [workspaceDir, stateDir, relPath, name, String(count)];
-  const node = [process.execPath, "--conditions=@memslot/source", file, ...args];
-  const env = { ...process.env, NODE_COMPILE_CACHE: undefined, NODE_V8_COVERAGE: undefined };
-  const child = spawn("sh", ["-c", `${limits} && exec "$0" "$@"`, ...node], { env, stdio: ["ignore", "pipe", "pipe"] });
-  running.add(child);
-  const { promise, resolve } = Promise.withResolvers<Awaited<Run["ended"]>>();
-  let [output, errors] = ["", ""];
-  child.stdout.on("data", (part: Buffer) => {
-    output += part.toString();
-    onSaid(child);
-  });
-  child.stderr.on("data", (part: Buffer) => (errors += part.toString()));
-  child.on("close", (code) => {
-    running.delete(child);
-    resolve({ code, said: output.split("\n").filter(Boolean).map(Number), errors });
-  });
-  return { child, ended: promise };
+/** Runs a process that edits and forgets lines, and returns the numbers that it reported. */
+async function run(name: string, count: number, onLine?: (line: string, program: Program) => void, limits?: string) {
+  const args = [workspaceDir, stateDir, relPath, name, count];
+  const { code, errors, lines } = await runProgram("changes/support/change-notes.ts", args, { onLine, limits }).ended;
+  return { code, errors, said: lines.map(Number) };
 }
 
 const read = (): string => readFileSync(path.join(workspaceDir, relPath), "utf8");
@@ -108,11 +70,9 @@ test(
         // From before the first change on, at whatever moment of one.
         const wait = ((seed * 31 + round * 17) % 4) + 1;
         let seen = 0;
-        const { ended } = run(name, 10_000, (child) => {
-          if (++seen !== wait) return;
-          setTimeout(() => child.kill("SIGKILL"), (round * 7 + seed * 3) % 23);
+        const { said, errors } = await run(name, 10_000, (_, program) => {
+          if (++seen === wait) setTimeout(() => void program.kill(), (round * 7 + seed * 3) % 23);
         });
-        const { said, errors } = await ended;
         expect(errors).toBe("");
         kills++;
         safe.set(name, said.at(-1) ?? safe.get(name) ?? 0);
@@ -143,7 +103,7 @@ test.skipIf(process.platform === "win32")(
   { timeout: 120_000 },
   async () => {
     writeFileSync(path.join(workspaceDir, relPath), begin);
-    const { code, errors, said } = await run("anna", 10_000, undefined, "ulimit -f 16").ended;
+    const { code, errors, said } = await run("anna", 10_000, undefined, "ulimit -f 16");
     expect(code).not.toBe(0);
     expect(errors).toMatch(/the log of changes .* cannot be used: .*nothing was changed/u);
     expect(said.length).toBeGreaterThan(3);
@@ -168,7 +128,7 @@ test(
       writeFileSync(path.join(workspaceDir, relPath), begin);
       let last = 0;
       for (let round = 0; round < 3; round++) {
-        const { code, errors, said } = await run("anna", 10_000).ended;
+        const { code, errors, said } = await run("anna", 10_000);
         expect(code).not.toBe(0);
         // Whichever file it was that there was no room for.
         expect(errors).toMatch(/MemoryError: .*(?:ENOSPC|no space left)/u);

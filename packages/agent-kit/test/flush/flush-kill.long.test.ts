@@ -1,27 +1,17 @@
-import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
-import os from "node:os";
+import { existsSync, mkdirSync, readFileSync, readdirSync } from "node:fs";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
-import { expect, onTestFinished, test } from "vitest";
+import { tempFolder } from "@memslot/test-tools/files";
+import { expect, test } from "vitest";
+import { runProgram } from "../support/run-program.ts";
 
-const program = fileURLToPath(new URL("support/flush-process.ts", import.meta.url));
 const points = 30;
 
-/** Runs the conversation, and kills it as soon as it has said so many lines. Gives what it said. */
-async function talk(place: { notes: string; state: string }, turns: number, killAfter = Infinity): Promise<string[]> {
-  const child = spawn(
-    process.execPath,
-    ["--conditions=@memslot/source", program, place.notes, place.state, String(turns)],
-    { stdio: ["ignore", "pipe", "inherit"] },
-  );
-  let said = "";
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    said += text;
-    if (said.split("\n").length > killAfter) child.kill("SIGKILL");
+/** Runs the conversation, and kills it after so many lines. Returns its lines. */
+async function talk(place: { notes: string; state: string }, turns: number, killAfter = Infinity) {
+  const program = runProgram("flush/support/flush-process.ts", [place.notes, place.state, turns], {
+    onLine: (_, { lines, kill }) => void (lines.length >= killAfter && kill()),
   });
-  await new Promise((resolve) => child.on("close", resolve));
-  return said.trim().split("\n");
+  return (await program.ended).lines;
 }
 
 /** What the notes say the user said, each as often as it stands there. */
@@ -56,8 +46,7 @@ function kept(state: string): string[] {
 }
 
 test(`a process that is killed at ${points} points loses no message that it was let drop, and notes none twice`, async () => {
-  const folder = mkdtempSync(path.join(os.tmpdir(), "memslot-flush-kill-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
+  const folder = tempFolder();
   const place = { notes: path.join(folder, "notes"), state: path.join(folder, "state") };
   mkdirSync(place.notes);
   const dropped: string[] = [];

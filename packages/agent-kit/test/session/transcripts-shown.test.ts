@@ -182,26 +182,16 @@ describe("a page of a transcript", () => {
   });
 
   test("shows calls and results, compactions, and how many lines it passes over", async () => {
-    const call = {
+    const message = (second: number, fields: object): object => ({
       type: "message",
-      id: "c",
-      timestamp: "2026-03-05T09:00:05Z",
-      message: {
-        role: "assistant",
-        content: [{ type: "toolCall", id: "t", name: "read", arguments: { path: "a.txt" } }],
-      },
-    };
-    const result = {
-      type: "message",
-      id: "r",
-      timestamp: "2026-03-05T09:00:06Z",
-      message: {
-        role: "toolResult",
-        toolCallId: "t",
-        toolName: "read",
-        content: [{ type: "text", text: "of the file" }],
-      },
-    };
+      id: `m${second}`,
+      timestamp: `2026-03-05T09:00:0${second}Z`,
+      message: fields,
+    });
+    const toolCall = { type: "toolCall", id: "t", name: "read", arguments: { path: "a.txt" } };
+    const call = message(5, { role: "assistant", content: [toolCall] });
+    const content = [{ type: "text", text: "of the file" }];
+    const result = message(6, { role: "toolResult", toolCallId: "t", toolName: "read", content });
     const compaction = { type: "compaction", id: "k", timestamp: "2026-03-05T09:00:07Z", summary: "They read a file." };
     const own = placeWith([head, call, result, "{ broken", { type: "custom" }, compaction]);
     const page = await readTranscriptPage(own, "sessions/a.jsonl");
@@ -237,21 +227,13 @@ describe("a page of a transcript", () => {
     expect(full?.entries[0]).not.toHaveProperty("characters");
   });
 
-  test.each([
-    "../a.jsonl",
-    "sessions/../../x.jsonl",
-    "sessions/a.txt",
-    "sessions/.a.jsonl",
-    "notes/a.jsonl",
-    "sessions/a/b.jsonl",
-    "",
-  ])("of %j is refused", async (relPath) => {
-    await expect(readTranscriptPage(placeWith(), relPath)).rejects.toMatchObject({ code: "PATH_NOT_ALLOWED" });
-  });
-
-  test("of a transcript that is not there is nothing", async () => {
-    expect(await readTranscriptPage(placeWith(), "sessions/b.jsonl")).toBeUndefined();
-    expect(await describeTranscript(placeWith(), "sessions/b.jsonl")).toBeUndefined();
+  test("is refused for a path that is not a transcript's, and missing for one that does not exist", async () => {
+    const own = placeWith();
+    const names = ["../a.jsonl", "sessions/../../x.jsonl", "sessions/a.txt", "sessions/.a.jsonl", "notes/a.jsonl", ""];
+    for (const name of [...names, "sessions/a/b.jsonl"])
+      await expect(readTranscriptPage(own, name), name).rejects.toMatchObject({ code: "PATH_NOT_ALLOWED" });
+    expect(await readTranscriptPage(own, "sessions/b.jsonl")).toBeUndefined();
+    expect(await describeTranscript(own, "sessions/b.jsonl")).toBeUndefined();
   });
 
   test("finds the line in front of one that is longer than a page", async () => {
@@ -330,21 +312,19 @@ describe("what a transcript comes to", () => {
   });
 
   test("tells what was asked of the memory and what came", async () => {
-    const ask = (id: string, name: string, given: object): object => ({
-      type: "message",
-      id: `ask-${id}`,
-      message: { role: "assistant", content: [{ type: "toolCall", id, name, arguments: JSON.stringify(given) }] },
-    });
-    const give = (id: string, answer: object | string): object => ({
-      type: "message",
-      id: `give-${id}`,
-      message: {
+    const entry = (id: string, message: object): object => ({ type: "message", id, message });
+    const ask = (id: string, name: string, given: object): object =>
+      entry(`ask-${id}`, {
+        role: "assistant",
+        content: [{ type: "toolCall", id, name, arguments: JSON.stringify(given) }],
+      });
+    const give = (id: string, answer: object): object =>
+      entry(`give-${id}`, {
         role: "toolResult",
         toolCallId: id,
         toolName: "x",
-        content: [{ type: "text", text: typeof answer === "string" ? answer : JSON.stringify(answer) }],
-      },
-    });
+        content: [{ type: "text", text: JSON.stringify(answer) }],
+      });
     const lines = [
       head,
       ask("1", "memory_search", { query: "ferry" }),

@@ -34,12 +34,12 @@ export const harbour: MemorySearchResult = {
   source: "memory",
 };
 
-/** Stands in for an opened memory: answers as it is told and keeps what it was asked. */
+/** A memory with given answers that keeps its calls. It has only the calls that the agent kit makes. */
 export function fakeMemory(behaviour: FakeBehaviour = {}): FakeMemory {
   const searches: FakeMemory["searches"] = [];
   const reads: MemoryReadParams[] = [];
   const syncs: MemorySyncParams[] = [];
-  return {
+  const memory: Partial<FakeMemory> = {
     agentId: "main",
     ownerAllowFrom: ["telegram:7"],
     workspaceDir: behaviour.workspaceDir ?? "/nowhere",
@@ -82,19 +82,6 @@ export function fakeMemory(behaviour: FakeBehaviour = {}): FakeMemory {
       syncs.push(params);
       return behaviour.sync?.(params);
     },
-    survey: async () => undefined,
-    listFiles: async () => undefined,
-    describeFile: async () => undefined,
-    why: async () => undefined,
-    estimate: async () => undefined,
-    check: async () => undefined,
-    compact: async () => undefined,
-    details: async () => undefined,
-    map: async () => undefined,
-    near: async () => undefined,
-    releaseQuarantine: async () => undefined,
-    probeEmbeddingAvailability: async () => ({ ok: false }),
-    probeVectorAvailability: async () => false,
-    close: async () => undefined,
   };
+  return memory as FakeMemory;
 }
