@@ -140,19 +140,6 @@ test("Ctrl-C that stopped an answer does not count at the prompt later, but does
   now.mockRestore();
 });
 
-test("what the agent tells in mid-turn is shown behind the answer", async () => {
-  const teller = { tell: (_line: string): void => undefined };
-  const agent = agentThat(async (_question, { onText }) => {
-    onText?.("first ");
-    teller.tell("a flush has ended");
-    onText?.("second");
-    return { text: "first second", sources: [], searched: false };
-  });
-  const { output, notices } = await chat("one\n", { interactive: true, agent, teller });
-  expect(output).toContain("first second\n");
-  expect(notices).toMatch(/Memory: nothing was looked up\n[^]*a flush has ended\n/);
-});
-
 test("an abort ends the chat, also in the middle of an answer", async () => {
   const controller = new AbortController();
   const agent = agentThat(

@@ -25,7 +25,7 @@ async function heard(stream: NodeJS.ReadableStream, wanted: string): Promise<voi
 describe("options", { timeout: 120_000 }, () => {
   const printer = "Which address is the printer pinned to?";
 
-  test.each<[string, string[], string, { exitCode: number; stdout: RegExp; stderr: RegExp }]>([
+  test.each<[string, string[], string | undefined, { exitCode: number; stdout: RegExp; stderr: RegExp }]>([
     [
       "--help shows the usage",
       ["--help"],
@@ -41,8 +41,8 @@ describe("options", { timeout: 120_000 }, () => {
     [
       "--ask answers one question and does not wait for input",
       ["--ask", printer],
-      "",
-      { exitCode: 0, stdout: /192\.168\.40\.77[^]*memory\/infra\/homelab\.md#L59-L59\n$/, stderr: /Index:/ },
+      undefined,
+      { exitCode: 0, stdout: /192\.168\.40\.77[^]*memory\/infra\/homelab\.md#L59-L59\n/, stderr: /Index:/ },
     ],
     [
       "--backend none answers that memory is off",
@@ -63,7 +63,10 @@ describe("options", { timeout: 120_000 }, () => {
       { exitCode: 1, stdout: /^$/, stderr: /^error: .*no-such-folder/m },
     ],
   ])("%s", async (_, args, input, expected) => {
-    const { exitCode, stdout, stderr } = await runDemo(place, input, args);
+    const child = startDemo(place, args);
+    const result = ended(child);
+    if (input !== undefined) child.stdin.end(input);
+    const { exitCode, stdout, stderr } = await result;
     expect(exitCode).toBe(expected.exitCode);
     expect(stdout).toMatch(expected.stdout);
     expect(stderr).toMatch(expected.stderr);

@@ -12,10 +12,11 @@ test("a script of questions is answered from the sample notes, with citations, a
   const { exitCode, stdout, stderr } = await runDemo(place, script);
   expect(stderr).toMatch(/no language model/);
   expect(exitCode).toBe(0);
-  const [first, second, third, ...more] = stdout.split(/\n\n(?=From|笔记|记忆|Memory)/);
+  // On a slow machine an answer adds that not all files were scanned yet.
+  const [first, second, third, ...more] = stdout.split(/\n\n(?=From|笔记里|记忆里没有|Memory holds)/);
   expect(first).toMatch(/^From the notes:\n\nError codes\n> .*QF-4093.*duplicate reading/);
-  expect(first).toMatch(/\n {2}memory\/infra\/work-runbook\.md#L33-L33$/);
-  expect(second).toMatch(/^笔记里写着：[^]*18 分钟[^]*memory\/菜谱\.md#L7-L7$/);
+  expect(first).toMatch(/\n {2}memory\/infra\/work-runbook\.md#L33-L33$/m);
+  expect(second).toMatch(/^笔记里写着：[^]*18 分钟[^]*memory\/菜谱\.md#L7-L7$/m);
   expect(third).toMatch(/^记忆里没有这方面的内容。/);
   expect(more).toEqual([]);
   expect(stderr).toMatch(/Index: \d+ files, \d+ chunks in memory-core, .*keyword mode/);

@@ -10,6 +10,7 @@ import {
 import { notesLayout } from "@memslot/core/files";
 import { createWorkspace, type Files, tempFolder } from "@memslot/test-tools/files";
 import { beforeEach, describe, expect, test } from "vitest";
+import data from "./data/days.json" with { type: "json" };
 
 let workspaceDir: string;
 let write: (files: Files) => void;
@@ -92,26 +93,16 @@ describe("a note", () => {
     expect(read(daily)).toMatch(/^# 2026-11-22\n\n- 13:05/);
   });
 
-  test.each([
-    // Around midnight, on a day that was left out, and at both ends of days of 23 and 25 hours.
-    ["Asia/Shanghai", "2026-11-22T23:59:59+08:00", "2026-11-22", "23:59"],
-    ["Asia/Shanghai", "2026-11-23T00:00:01+08:00", "2026-11-23", "00:00"],
-    ["Pacific/Kiritimati", "2027-01-01T00:00:01+14:00", "2027-01-01", "00:00"],
-    ["Pacific/Apia", "2011-12-29T23:59:59-10:00", "2011-12-29", "23:59"],
-    ["Pacific/Apia", "2011-12-31T00:00:01+14:00", "2011-12-31", "00:00"],
-    ["Europe/Amsterdam", "2026-03-29T03:00:01+02:00", "2026-03-29", "03:00"],
-    ["Europe/Amsterdam", "2026-03-29T23:59:59+02:00", "2026-03-29", "23:59"],
-    ["Europe/Amsterdam", "2026-10-25T02:30:00+02:00", "2026-10-25", "02:30"],
-    ["Europe/Amsterdam", "2026-10-25T02:30:00+01:00", "2026-10-25", "02:30"],
-    ["America/New_York", "2026-11-02T00:00:01-05:00", "2026-11-02", "00:00"],
-    ["UTC", "0999-06-01T12:00:00Z", "0999-06-01", "12:00"],
-  ])("in %s at %s is of the %s, %s", async (timeZone, moment, day, time) => {
-    expect(await append({ timeZone, at: new Date(moment), text: "x" })).toMatchObject({
-      day,
-      path: `memory/${day}.md`,
-    });
-    expect(read(`memory/${day}.md`)).toBe(`# ${day}\n\n- ${time} x\n`);
-  });
+  test.each(data.days as [string, string, string, string][])(
+    "in %s at %s is of the %s, %s",
+    async (timeZone, moment, day, time) => {
+      expect(await append({ timeZone, at: new Date(moment), text: "x" })).toMatchObject({
+        day,
+        path: `memory/${day}.md`,
+      });
+      expect(read(`memory/${day}.md`)).toBe(`# ${day}\n\n- ${time} x\n`);
+    },
+  );
 });
 
 describe("a note that the file contains already", () => {

@@ -4,7 +4,7 @@ import { MemoryError } from "@memslot/core";
 import { createWorkspace, type Files } from "@memslot/test-tools/files";
 import { beforeEach, describe, expect, test } from "vitest";
 import { type MemoryTool, type MemoryToolsOptions, createMemoryTools, frameRecalled } from "@memslot/agent-kit";
-import given from "./notes-of-models.json" with { type: "json" };
+import given from "./data/notes.json" with { type: "json" };
 import { type FakeBehaviour, fakeMemory, harbour } from "./support/fake-memory.ts";
 
 let workspaceDir: string;

@@ -1,6 +1,7 @@
 import { MemoryError } from "@memslot/core";
 import { expect, test } from "vitest";
 import { type MemoryToolsOptions, createMemoryTools, frameRecalled } from "@memslot/agent-kit";
+import input from "./data/tool-input.json" with { type: "json" };
 import { type FakeBehaviour, fakeMemory } from "./support/fake-memory.ts";
 
 const line = "- The harbour code is HX-19.";
@@ -73,16 +74,12 @@ test.each<[string, FakeBehaviour, Partial<MemoryToolsOptions>, object]>([
   expect(await over(behaviour, options).get({ path: "a.md" })).toEqual(expected);
 });
 
-test.each([
-  [{}, "", "path"],
-  [{ path: 3 }, "", "path"],
-  [{ path: "a.md", from: 0 }, "a.md", "from"],
-  [{ path: "a.md", lines: "many" }, "a.md", "lines"],
-  [{ path: "a.md", offset: 2 }, "a.md", "offset"],
-  [[], "", "arguments"],
-])("bad input %j gives the error shape for %j and names %s", async (input, path, field) => {
-  expect(await over().get(input)).toMatchObject({ path, text: "", status: "error", code: "INVALID_ARGUMENT", field });
-});
+test.each(input.get as [unknown, string, string][])(
+  "bad input %j gives the error shape for %j and names %s",
+  async (given, path, field) => {
+    expect(await over().get(given)).toMatchObject({ path, text: "", status: "error", code: "INVALID_ARGUMENT", field });
+  },
+);
 
 test("an abort stays an abort, and the cooldown of the search stops no read", async () => {
   const { get } = over({ readFile: () => new Promise(() => undefined) });

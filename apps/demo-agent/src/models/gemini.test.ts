@@ -93,21 +93,6 @@ test.each([
   ]);
 });
 
-test("both sides take turns, the user begins, and tools may be shown and forbidden", async () => {
-  const said = [..."aauu"].map((role, index) => ({
-    role: role === "a" ? ("assistant" as const) : ("user" as const),
-    text: String(index),
-  }));
-  const model = await geminiAt(() => says("ok"));
-  await model.complete(request({ messages: said, tools: [searchTool()], mayCallTools: false }));
-  expect(contentsOf(0)).toEqual([
-    { role: "user", parts: [{ text: "(continued)" }] },
-    { role: "model", parts: [{ text: "0" }, { text: "1" }] },
-    { role: "user", parts: [{ text: "2" }, { text: "3" }] },
-  ]);
-  expect(server?.requests[0]?.body["toolConfig"]).toEqual({ functionCallingConfig: { mode: "NONE" } });
-});
-
 const began = part([{ text: "a" }]);
 test.each<[string, ChatReply, number, string, RegExp]>([
   ["a wrong key", refuses(400, "API key not valid.", "API_KEY_INVALID"), 1, "CONFIG", /refused the key \(400\)/],
@@ -129,18 +114,4 @@ test.each<[string, ChatReply, number, string, RegExp]>([
   const error = await thrownBy((await geminiAt(() => reply)).complete(request()));
   expect(error).toMatchObject({ name: "MemoryError", code, message: expect.stringMatching(message) });
   expect(server?.requests).toHaveLength(requests);
-});
-
-test("an abort in the middle of a stream ends it, also if more has arrived", async () => {
-  const model = await geminiAt(() => ({ pieces: [began + part([{ text: "b" }])], end: "open" }));
-  const controller = new AbortController();
-  const shown: string[] = [];
-  const onText = (delta: string): void => {
-    shown.push(delta);
-    controller.abort();
-  };
-  const running = model.complete(request({ signal: controller.signal, onText }));
-  await expect(running).rejects.toMatchObject({ name: "AbortError" });
-  await server?.requests[0]?.closed;
-  expect(shown).toEqual(["a"]);
 });

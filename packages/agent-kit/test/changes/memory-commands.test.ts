@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { createWorkspace } from "@memslot/test-tools/files";
-import refused from "./refused-commands.json" with { type: "json" };
+import refused from "../data/commands.json" with { type: "json" };
 import { beforeEach, describe, expect, test } from "vitest";
 import { createMemoryCommands, listChanges, type MemoryCommands, undoChange } from "@memslot/agent-kit";
 

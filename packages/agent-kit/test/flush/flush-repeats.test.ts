@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import { type FlushTurn, runToolCall } from "@memslot/agent-kit";
-import facts from "./facts.json" with { type: "json" };
+import facts from "../data/facts.json" with { type: "json" };
 import {
   type FlushHouse,
   down,

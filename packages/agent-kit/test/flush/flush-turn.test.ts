@@ -1,6 +1,7 @@
 import { estimateTokens } from "@memslot/indexing/host";
 import { beforeEach, describe, expect, test } from "vitest";
 import { type ConversationMessage, flushPrompts, type FlushTurn, isNoReply, runToolCall } from "@memslot/agent-kit";
+import flushes from "../data/flushes.json" with { type: "json" };
 import { fakeMemory } from "../support/fake-memory.ts";
 import {
   type FlushHouse,
@@ -92,38 +93,27 @@ describe("in a flush turn", () => {
   });
 
   const call = (name: string, text: string): { name: string; arguments: string } => ({ name, arguments: text });
-  const good = call("memory_append", '{"text":"The boat is called Heron.","kind":"daily"}');
-  const refusedNote = call("memory_append", '{"text":"<!-- The boat -->","kind":"daily"}');
-  test.each<[string, { name: string; arguments: string }[], string, RegExp]>([
-    ["answers in words", [], "There was nothing of note.", /answered in words/],
-    ["refuses", [], "I'm sorry, but I can't help with that.", /answered in words/],
-    ["puts the sentinel into a sentence", [], "I would say NO_REPLY here.", /answered in words/],
-    ["is cut short", [], "NO_REP", /answered in words/],
-    ["says nothing", [], " \n", /empty answer/],
-    ["sends a broken note", [call("memory_append", '{"text":"The boat is cal')], "NO_REPLY", /not valid JSON/],
-    ["sends a note without a kind", [call("memory_append", '{"text":"The boat"}')], "NO_REPLY", /kind is missing/],
-    ["has a note refused", [refusedNote], "NO_REPLY", /HTML comment/],
-    ["has the last note refused", [good, refusedNote], "NO_REPLY", /HTML comment/],
-    ["calls a tool that is not there", [call("write_file", '{"path":"x"}')], "NO_REPLY", /no tool "write_file"/],
-    ["calls one after a note", [good, call("save_memory", "{}")], "NO_REPLY", /no tool "save_memory"/],
-  ])("a model that %s is not done, is told why, and the messages stay", async (_, calls, said, problem) => {
-    const runTurn = watching(async ({ tools, signal }) => {
-      for (const each of calls) await runToolCall(tools, each, { signal });
-      return said;
-    });
-    const { flush, report } = await house.drop(talk, { runTurn });
-    expect(report).toMatchObject({ state: "failed", reason: expect.stringMatching(problem), tries: 3 });
-    expect(flush.status.pending).toBe(1);
-    const [first, second] = runTurn.given.map(({ prompt }) => prompt);
-    expect(first).not.toContain("another try");
-    expect(second).toMatch(problem);
-    const hasNote = calls.includes(good);
-    expect(second?.includes("- The boat is called Heron.")).toBe(hasNote);
-    await retry(flush);
-    expect(await retry(flush)).toMatchObject({ state: "digested" });
-    expect(house.notes().match(/Heron/g)).toHaveLength(1);
-    expect(flush.status.pending).toBe(1);
-  });
+  test.each(flushes.unfinished as [string, ReturnType<typeof call>[], string, string][])(
+    "a model that %s is not done, is told why, and the messages stay",
+    async (_, calls, said, problem) => {
+      const runTurn = watching(async ({ tools, signal }) => {
+        for (const each of calls) await runToolCall(tools, each, { signal });
+        return said;
+      });
+      const { flush, report } = await house.drop(talk, { runTurn });
+      expect(report).toMatchObject({ state: "failed", reason: expect.stringMatching(new RegExp(problem)), tries: 3 });
+      expect(flush.status.pending).toBe(1);
+      const [first, second] = runTurn.given.map(({ prompt }) => prompt);
+      expect(first).not.toContain("another try");
+      expect(second).toMatch(new RegExp(problem));
+      const hasNote = calls.some((each) => each.arguments.includes("is called Heron"));
+      expect(second?.includes("- The boat is called Heron.")).toBe(hasNote);
+      await retry(flush);
+      expect(await retry(flush)).toMatchObject({ state: "digested" });
+      expect(house.notes().match(/Heron/g)).toHaveLength(1);
+      expect(flush.status.pending).toBe(1);
+    },
+  );
 
   test("a search looks at the notes alone, as the session, and one with wrong arguments costs nothing", async () => {
     const memory = fakeMemory({ workspaceDir: house.workspaceDir });

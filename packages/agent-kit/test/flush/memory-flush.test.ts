@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { type FlushState, shouldFlush } from "@memslot/agent-kit";
+import flushes from "../data/flushes.json" with { type: "json" };
 import { type FlushHouse, noteTaker, talk, user, useFlushHouse, watching, retry } from "./support/flush-house.ts";
 
 let house: FlushHouse;
@@ -203,33 +204,16 @@ describe("a flush that is off", () => {
   });
 });
 
-describe("a flush is due", () => {
-  const windows = { contextTokens: 0, contextWindowTokens: 200_000, compactionCount: 0 };
-  const grown = { bytesSinceCompaction: 2_097_152 };
-  const cycle = { contextTokens: 190_000, bytesSinceCompaction: 9_000_000, memoryFlushCompactionCount: 2 };
-  const noReserve = { reserveTokensFloor: 0, memoryFlush: { softThresholdTokens: 0 } };
+type DueRow = [
+  when: string,
+  state: Partial<FlushState>,
+  flush: boolean,
+  compaction?: Record<string, unknown>,
+  reason?: string,
+];
 
-  test.each<[string, Partial<FlushState>, boolean, object?, RegExp?]>([
-    ["below the threshold", { contextTokens: 175_999 }, false, {}, /176,000.*200,000.*20,000.*4,000/],
-    ["from the window less both figures", { contextTokens: 176_000 }, true, {}, /176,000.*200,000.*20,000.*4,000/],
-    ["above the window", { contextTokens: 250_000 }, true],
-    ["below half of a small window", { contextWindowTokens: 8_192, contextTokens: 4_095 }, false],
-    ["from half of a small window", { contextWindowTokens: 8_192, contextTokens: 4_096 }, true],
-    ["below half of a window of 47,999", { contextWindowTokens: 47_999, contextTokens: 23_999 }, false],
-    ["from half of a window of 48,000", { contextWindowTokens: 48_000, contextTokens: 24_000 }, true],
-    ["from the figures of a window of 60,000", { contextWindowTokens: 60_000, contextTokens: 36_000 }, true],
-    ["by the size of the transcript", grown, true, {}, /2,097,152/],
-    ["not one byte earlier", { bytesSinceCompaction: 2_097_151 }, false],
-    ["by the size also if the window is unknown", { ...grown, contextWindowTokens: 0 }, true],
-    ["not by the size if that is off", grown, false, { memoryFlush: { forceFlushTranscriptBytes: 0 } }],
-    ["once in a cycle", { ...cycle, compactionCount: 2 }, false, {}, /already flushed in this cycle/],
-    ["in the next cycle", { ...cycle, compactionCount: 3 }, true],
-    ["not if it is off", { contextTokens: 190_000 }, false, { memoryFlush: { enabled: false } }, /enabled is false/],
-    ["not if the window is unknown", { contextTokens: 190_000, contextWindowTokens: 0 }, false, {}, /not known/],
-    ["not before the end if nothing is reserved", { contextTokens: 199_999 }, false, noReserve],
-    ["at the end if nothing is reserved", { contextTokens: 200_000 }, true, noReserve],
-  ])("%s", (_, state, flush, compaction = {}, reason = /./) => {
-    const { compaction: settings } = useFlushHouse().agentWith({ ...compaction });
-    expect(shouldFlush({ ...windows, ...state }, settings)).toEqual({ flush, reason: expect.stringMatching(reason) });
-  });
+test.each(flushes.due as DueRow[])("a flush is due %s", (_, state, flush, compaction = {}, reason = ".") => {
+  const { compaction: settings } = house.agentWith(compaction);
+  const known = { contextTokens: 0, contextWindowTokens: 200_000, compactionCount: 0, ...state };
+  expect(shouldFlush(known, settings)).toEqual({ flush, reason: expect.stringMatching(new RegExp(reason)) });
 });
