@@ -277,18 +277,3 @@ describe("a failure", () => {
     });
   });
 });
-
-test("the schema is closed and has no path", () => {
-  const tool = tools().find(({ name }) => name === "memory_append");
-  expect(tool?.inputSchema).toMatchObject({
-    type: "object",
-    additionalProperties: false,
-    required: ["text", "kind"],
-    properties: {
-      text: { type: "string" },
-      kind: { type: "string", enum: ["daily", "longterm"] },
-      tags: { type: "array", items: { type: "string" } },
-    },
-  });
-  expect(Object.keys(tool?.inputSchema.properties ?? {})).toEqual(["text", "kind", "tags"]);
-});

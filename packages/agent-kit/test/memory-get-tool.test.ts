@@ -91,16 +91,3 @@ test("an abort stays an abort, and the cooldown of the search stops no read", as
   await failing.tools[0]?.execute({ query: "x" });
   expect(await failing.get({ path: "memory/boats.md" })).toMatchObject({ status: "ok" });
 });
-
-test("the schema is closed", () => {
-  expect(over().tool.inputSchema).toMatchObject({
-    type: "object",
-    additionalProperties: false,
-    required: ["path"],
-    properties: {
-      path: { type: "string" },
-      from: { type: "integer", minimum: 1 },
-      lines: { type: "integer", minimum: 1 },
-    },
-  });
-});

@@ -373,24 +373,3 @@ describe("bad input", () => {
     expect(await ask({ query: "x" })).toMatchObject({ state: "ok" });
   });
 });
-
-test("the schema is closed and names its fields and filters", () => {
-  const { inputSchema } = over().tool;
-  expect(inputSchema).toMatchObject({
-    type: "object",
-    additionalProperties: false,
-    required: ["query"],
-    properties: {
-      query: { type: "string" },
-      maxResults: { type: "integer", minimum: 1 },
-      maxTokens: { type: "integer", minimum: 100, maximum: 4000 },
-      minScore: { type: "number" },
-      corpus: { type: "string", enum: ["memory", "sessions", "journal", "all"] },
-      since: { type: "string" },
-      until: { type: "string" },
-      order: { type: "string", enum: ["relevance", "newest", "oldest"] },
-    },
-  });
-  for (const filter of ['"exact phrase"', "-word", "path:", "tag:", "source:", "after:", "before:"])
-    expect(inputSchema.properties["query"]?.["description"]).toContain(filter);
-});

@@ -8,6 +8,7 @@ import {
   toMcpTools,
   toOpenAiTools,
 } from "@memslot/agent-kit";
+import schemas from "./data/tool-schemas.json" with { type: "json" };
 import { fakeMemory } from "./support/fake-memory.ts";
 
 const tools = createMemoryTools({ memory: fakeMemory(), citations: "auto" });
@@ -61,6 +62,17 @@ describe("the form of chat completions", () => {
     const aborted = failing(new DOMException("stop", "AbortError"));
     await expect(runToolCall(aborted, { name: "t", arguments: "{}" })).rejects.toMatchObject({ name: "AbortError" });
   });
+});
+
+test("the schemas are closed, have no other fields, and describe the filters of a search", () => {
+  for (const { name, inputSchema: schema } of tools) {
+    const expected = schemas[name as keyof typeof schemas];
+    expect(schema).toMatchObject(expected);
+    if (name !== "memory_search") expect(Object.keys(schema.properties)).toEqual(Object.keys(expected.properties));
+  }
+  const { description } = tools[0]?.inputSchema.properties["query"] as { description: string };
+  for (const filter of ['"exact phrase"', "-word", "path:", "tag:", "source:", "after:", "before:"])
+    expect(description).toContain(filter);
 });
 
 test("a host may change the schemas that it got", () => {
