@@ -3,7 +3,7 @@ import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { hasBrowser, openAt, useBrowser } from "./support/browser.ts";
 import { buildPage } from "./support/build-page.ts";
-import { checkLayout } from "./support/layout.ts";
+import { expectNeighbours } from "./support/layout.ts";
 import { startUi } from "./support/ui-server.ts";
 
 const notes = Object.fromEntries(
@@ -223,4 +223,4 @@ describe.skipIf(!hasBrowser)("the map", () => {
   });
 });
 
-test("4,500 points are laid out beside those that they were near", () => checkLayout(4_500), 120_000);
+test("4,500 points are laid out beside those that they were near", () => expectNeighbours(4_500), 120_000);

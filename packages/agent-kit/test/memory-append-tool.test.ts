@@ -1,16 +1,15 @@
 import { readFileSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { MemoryError } from "@memslot/core";
-import { createWorkspace, type Files } from "@memslot/test-tools/files";
+import { createWorkspace } from "@memslot/test-tools/files";
 import { beforeEach, describe, expect, test } from "vitest";
 import { type MemoryTool, type MemoryToolsOptions, createMemoryTools, frameRecalled } from "@memslot/agent-kit";
 import given from "./data/notes.json" with { type: "json" };
 import { type FakeBehaviour, fakeMemory, harbour } from "./support/fake-memory.ts";
 
 let workspaceDir: string;
-let write: (files: Files) => void;
 
-beforeEach(() => void ({ workspaceDir, write } = createWorkspace()));
+beforeEach(() => void ({ workspaceDir } = createWorkspace()));
 
 const clock = (): Date => new Date("2026-11-22T15:59:59Z");
 const daily = "memory/2026-11-22.md";

@@ -20,7 +20,11 @@ function over(behaviour: FakeBehaviour = {}, options: Partial<MemoryToolsOptions
   return { memory, tool, ask };
 }
 
-const rejects = (error: Error): FakeBehaviour => ({ search: () => Promise.reject(error) });
+const rejects = (error: Error): FakeBehaviour => ({
+  search: async () => {
+    throw error;
+  },
+});
 const finds = (...results: Awaited<ReturnType<FakeMemory["search"]>>): FakeBehaviour => ({
   search: async () => results,
 });

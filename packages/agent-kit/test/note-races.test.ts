@@ -100,17 +100,18 @@ beforeEach(() => {
   [log, curated] = [path.join(workspaceDir, "memory/2026-11-22.md"), path.join(workspaceDir, "MEMORY.md")];
   moments = {};
   promises.open = open;
-  fs.lstatSync = ((file: string, options?: { bigint?: boolean; throwIfNoEntry?: boolean }) => {
+  const lstatSync = ((file: string, options?: { bigint?: boolean; throwIfNoEntry?: boolean }) => {
     const isLastLook = options?.bigint === true && options.throwIfNoEntry === false;
     if (isLastLook && path.basename(file) === "MEMORY.md") once("beforeLook");
     return real.lstatSync(file, options);
   }) as typeof fs.lstatSync;
-  fs.renameSync = (from, to) => {
+  const rename: typeof fs.renameSync = (from, to) => {
     const isExchange = String(from).endsWith(".tmp") && String(to).endsWith(".md");
     if (isExchange) once("afterLook");
     real.renameSync(from, to);
     if (isExchange) once("afterExchange");
   };
+  Object.assign(fs, { lstatSync, renameSync: rename });
   syncBuiltinESMExports();
 });
 

@@ -34,7 +34,10 @@ describe("the form of chat completions", () => {
     expect(get).toMatchObject({ type: "function", function: { name: "memory_get" } });
   });
 
-  const failing = (error: Error): MemoryTool[] => [toolThat(() => Promise.reject(error))];
+  const throwing = (error: Error) => async (): Promise<never> => {
+    throw error;
+  };
+  const failing = (error: Error): MemoryTool[] => [toolThat(throwing(error))];
 
   test.each<[string, readonly MemoryTool[], string, string, object]>([
     ["with JSON arguments runs", tools, "memory_search", '{"query":"harbour"}', { state: "ok" }],
@@ -70,7 +73,7 @@ test("the schemas are closed, have no other fields, and describe the filters of 
     expect(schema).toMatchObject(expected);
     if (name !== "memory_search") expect(Object.keys(schema.properties)).toEqual(Object.keys(expected.properties));
   }
-  const { description } = tools[0]?.inputSchema.properties["query"] as { description: string };
+  const description = tools[0]?.inputSchema.properties["query"]?.["description"];
   for (const filter of ['"exact phrase"', "-word", "path:", "tag:", "source:", "after:", "before:"])
     expect(description).toContain(filter);
 });

@@ -100,11 +100,9 @@ test("each message is with the host before the next step is taken, and one that 
     steps.push(`${role} is kept`);
   };
   await run({ model: scripted([reply(asks("a", "b")), reply(final)]), tools: [tool], onMessage });
-  const toolSteps = ["tool runs", "tool is kept"];
-  expect(steps).toEqual([
-    ...["model is asked", "assistant is kept", ...toolSteps, ...toolSteps],
-    ...["model is asked", "assistant is kept"],
-  ]);
+  expect(steps.join(", ")).toBe(
+    "model is asked, assistant is kept, tool runs, tool is kept, tool runs, tool is kept, model is asked, assistant is kept",
+  );
   const model = scripted([asks("a"), final]);
   const failing = (): Promise<void> => Promise.reject(new Error("the disk is full"));
   await expect(run({ model, tools: [searchTool()], onMessage: failing })).rejects.toThrow("the disk is full");

@@ -14,7 +14,7 @@ export function heaps(count: number, of: number): Int8Array {
 }
 
 /** Points are laid out beside those that they were near, the same each time. */
-export function checkLayout(count: number): void {
+export function expectNeighbours(count: number): void {
   const values = heaps(count, 5);
   const places = refine({ values, dimensions });
   if (places === undefined) throw new Error("no picture");

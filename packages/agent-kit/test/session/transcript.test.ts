@@ -44,11 +44,9 @@ describe("a transcript", () => {
   test("is written in the format of the field, for its owner alone", async () => {
     const { stateDir, sessions } = await sessionsIn(undefined, clock);
     const session = await sessions.open(key);
-    const ids = ["two", "three"];
-    await session.append(
-      user("hello", "one"),
-      ...round.slice(1, 3).map((each, index) => ({ ...each, id: ids[index] })),
-    );
+    const [, calls, result] = round;
+    if (calls === undefined || result === undefined) throw new Error("no round of tools");
+    await session.append(user("hello", "one"), { ...calls, id: "two" }, { ...result, id: "three" });
     await session.compact({ summary: "greeted", firstKeptId: "one", tokensBefore: 12 });
     const [head, ...entries] = linesOf(session.file);
     expect(head).toMatchObject({ id: session.id, cwd: process.cwd() });
@@ -60,7 +58,7 @@ describe("a transcript", () => {
   });
 
   test("has a message once, however often it is said", async () => {
-    const { stateDir, sessions } = await sessionsIn();
+    const { sessions } = await sessionsIn();
     const session = await sessions.open(key);
     const [first] = await session.append(user("first", "a"));
     expect(await session.append(user("other words", "a"), user("b", "b"), user("b", "b"))).toEqual([
@@ -123,7 +121,7 @@ describe("a transcript", () => {
 
 describe("the context", () => {
   test("begins with the last summary and the first message that was kept", async () => {
-    const { stateDir, sessions } = await sessionsIn();
+    const { sessions } = await sessionsIn();
     const session = await sessions.open(key);
     await session.append(user("1", "1"), assistant("2", "2"), user("3", "3"));
     await session.compact({ summary: "one", firstKeptId: "3", tokensBefore: 9 });

@@ -27,7 +27,7 @@ export function sharedNote(content: string): SharedNote {
 }
 
 /** Three processes edit a note and one appends to it: every line is in the note, once. */
-export async function checkManyWriters(edits: number, appends: number): Promise<void> {
+export async function expectAllLines(edits: number, appends: number): Promise<void> {
   const note = sharedNote("# 2026-11-22\n\n");
   const editing = ["anna", "bruno", "clara"].map((name) => note.edit(name, edits));
   const appending = note.append("dora", appends);
@@ -42,7 +42,7 @@ export async function checkManyWriters(edits: number, appends: number): Promise<
 }
 
 /** Kills a process while it edits, after one more line in each round: the note stays whole, with all finished edits. */
-export async function checkKills(rounds: number): Promise<void> {
+export async function expectSurvivesKills(rounds: number): Promise<void> {
   const note = sharedNote("the end\n");
   const safe: string[] = [];
   for (let round = 0; round < rounds; round++) {

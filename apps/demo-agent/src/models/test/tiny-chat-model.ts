@@ -10,8 +10,10 @@ export interface TinyChatModelOptions {
   without?: readonly string[];
 }
 
-/** A blank, a line end and the end of an answer, as the file spells them. */
-export const [blank, newline, end] = ["\u2581", "<0x0A>", "</s>"] as const;
+/** A blank and a line end, as the file spells them. */
+export const blank = "\u2581";
+export const newline = "<0x0A>";
+const end = "</s>";
 
 /**
  * Writes a chat model of the llama architecture of a few megabytes that knows no language: each token is a direction of

@@ -19,13 +19,35 @@ import { fakeMemory } from "../../support/fake-memory.ts";
 
 const sessionKey = "agent:main:main";
 
-export type FlushHouse = ReturnType<typeof useFlushHouse>;
-
 /** A workspace, a state folder and a session whose record is kept in memory. */
+export interface FlushHouse {
+  readonly workspaceDir: string;
+  readonly stateDir: string;
+  readonly journalDir: string;
+  readonly session: FlushSession & { readonly record: Record<string, unknown> };
+  readonly reports: FlushReport[];
+  agentWith(compaction: Record<string, unknown>): AgentConfig;
+  /** A flush of the session: without a model, unless one is given. */
+  open(options?: Partial<MemoryFlushOptions>): Promise<MemoryFlush>;
+  /** Hands messages over to a new flush and waits for its report. */
+  drop(
+    messages: readonly ConversationMessage[],
+    options?: Partial<MemoryFlushOptions>,
+  ): Promise<{ flush: MemoryFlush; report: FlushReport | undefined }>;
+  /** Works the journal off as the next process does. */
+  workOff(runTurn: FlushTurn, options?: Partial<MemoryFlushOptions>): Promise<FlushReport | undefined>;
+  /** Makes the journal impossible to write. */
+  blockJournal(): void;
+  /** Names in the journal with this ending. */
+  journal(ending?: string): string[];
+  note(day: string): string;
+  notes(): string;
+}
+
 export function useFlushHouse({
   timeZone = "Europe/Amsterdam",
   key = sessionKey,
-}: { timeZone?: string; key?: string } = {}) {
+}: { timeZone?: string; key?: string } = {}): FlushHouse {
   const { workspaceDir, stateDir } = createWorkspace();
   const journalDir = path.join(stateDir, "agents/main/flush");
   mkdirSync(path.join(workspaceDir, "memory"));
@@ -44,7 +66,6 @@ export function useFlushHouse({
       return "";
     }
   };
-  /** A flush of the session: without a model, unless one is given. */
   async function open(options: Partial<MemoryFlushOptions> = {}): Promise<MemoryFlush> {
     const flush = await createMemoryFlush({
       agent,
@@ -62,28 +83,23 @@ export function useFlushHouse({
     workspaceDir,
     stateDir,
     journalDir,
-    agent,
     session,
     reports,
     agentWith,
     open,
-    /** Hands messages over to a new flush and waits for its report. */
-    async drop(messages: readonly ConversationMessage[], options: Partial<MemoryFlushOptions> = {}) {
+    async drop(messages, options) {
       const flush = await open(options);
       await flush.beforeDrop(messages);
       return { flush, report: await flush.settled() };
     },
-    /** Works the journal off as the next process does. */
-    async workOff(runTurn: FlushTurn, options: Partial<MemoryFlushOptions> = {}): Promise<FlushReport | undefined> {
+    async workOff(runTurn, options) {
       return await retry(await open({ runTurn, ...options }));
     },
-    /** Makes the journal impossible to write. */
-    blockJournal(): void {
+    blockJournal() {
       mkdirSync(path.join(stateDir, "agents"), { recursive: true });
       writeFileSync(path.join(stateDir, "agents/main"), "not a folder");
     },
-    /** Names in the journal with this ending. */
-    journal(ending = ".json"): string[] {
+    journal(ending = ".json") {
       try {
         return readdirSync(journalDir).filter(
           (name) => name.endsWith(ending) && (ending !== ".json" || !name.endsWith(".done.json")),
@@ -92,8 +108,8 @@ export function useFlushHouse({
         return [];
       }
     },
-    note: (day: string): string => read(`memory/${day}.md`),
-    notes: (): string =>
+    note: (day) => read(`memory/${day}.md`),
+    notes: () =>
       ["MEMORY.md", ...readdirSync(path.join(workspaceDir, "memory")).map((name) => `memory/${name}`)]
         .map(read)
         .join(""),

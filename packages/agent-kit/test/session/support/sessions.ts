@@ -37,9 +37,10 @@ export function listIn(stateDir: string): Record<string, Record<string, unknown>
   return JSON.parse(text) as Record<string, Record<string, unknown>>;
 }
 
-const said =
-  <Role extends "user" | "assistant">(role: Role) =>
-  (text: string, id?: string): NewMessage & { role: Role } =>
-    ({ role, text, ...(id !== undefined && { id }) }) as NewMessage & { role: Role };
-export const user = said("user");
-export const assistant = said("assistant");
+type Role = "user" | "assistant";
+type SaidBy<R extends Role> = Extract<NewMessage, { role: R }>;
+
+const said = (role: Role, text: string, id?: string): NewMessage => ({ role, text, ...(id !== undefined && { id }) });
+export const user = (text: string, id?: string): SaidBy<"user"> => said("user", text, id) as SaidBy<"user">;
+export const assistant = (text: string, id?: string): SaidBy<"assistant"> =>
+  said("assistant", text, id) as SaidBy<"assistant">;
