@@ -3,7 +3,6 @@ import path from "node:path";
 import { Writable } from "node:stream";
 import { startFakeChatServer } from "@memslot/fakes/chat";
 import { eventually } from "@memslot/test-tools/wait";
-import { openMemory } from "memslot";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { runTour } from "../src/tour/run-tour.ts";
 import { createScriptedModel } from "../src/tour/scripted-model.ts";
@@ -186,28 +185,12 @@ describe("the tour", { timeout: 300_000 }, () => {
       },
     });
   };
-  const emptyingMemory: TourParts["openMemory"] = async (options) => {
-    const memory = await openMemory(options);
-    const sync: typeof memory.sync = async (params) => {
-      const note = path.join(memory.workspaceDir, "memory", "2026-03-03.md");
-      if (existsSync(note)) writeFileSync(note, "");
-      return await memory.sync(params);
-    };
-    return { ...memory, sync };
-  };
-
   test.each<[string, Partial<TourParts>, RegExp, number[]]>([
     [
       "a flush that writes nothing",
       { createModel: silentFlush },
       /FAILED {2}the flush has appended: undefined[^]*^10 steps, 3 failed, in /m,
       [4, 5, 6],
-    ],
-    [
-      "a backend that empties a note while it reads it",
-      { openMemory: emptyingMemory },
-      /FAILED {2}the citation names the lines that were written: '奶奶.*' is not in ''/,
-      [1, 2],
     ],
     [
       "a memory that cannot be opened",

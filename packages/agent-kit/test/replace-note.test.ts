@@ -13,6 +13,7 @@ import {
 import path from "node:path";
 import { type NoteContent, readNote, type ReplacedNote, replaceNote } from "@memslot/agent-kit";
 import { createWorkspace } from "@memslot/test-tools/files";
+import data from "./data/edits.json" with { type: "json" };
 import { beforeEach, describe, expect, test } from "vitest";
 
 let folder: string;
@@ -49,28 +50,16 @@ describe("a note that is replaced", () => {
     expect(readdirSync(at("memory"))).toEqual(["a.md"]);
   });
 
-  test.each([
-    ["CRLF", "a\r\nb\r\nc\r\n", "a\nB\nnew\nc\n", "a\r\nB\r\nnew\r\nc\r\n"],
-    ["no end", "a\nb", "a\nb!", "a\nb!"],
-    ["an end that is new", "a\nb", "a\nb\n", "a\nb\n"],
-    ["an end that goes", "a\r\nb\r\n", "a\nb", "a\r\nb"],
-    ["a mark at the beginning", "\uFEFFa\r\n", "b\n", "\uFEFFb\r\n"],
-    ["mixed ends outside of the change", "a\r\nb\nc\r\nd\n", "a\nb\nX\nY\nd\n", "a\r\nb\nX\nY\nd\n"],
-    ["text that is given with CRLF", "a\nb\n", "a\r\nc\r\n", "a\nc\n"],
-    ["nothing", "a\r\n", "", ""],
-    [
-      "secrets",
-      "key: sk-live-1234567890abcdefghijklmn\nx\n",
-      "key: sk-live-1234567890abcdefghijklmn\ny\n",
-      "key: sk-live-1234567890abcdefghijklmn\ny\n",
-    ],
-  ])("keeps its bytes: %s", async (_, before, text, after) => {
-    writeFileSync(at("MEMORY.md"), before);
-    expect((await read("MEMORY.md")).text).toBe(before.replace("\uFEFF", "").replaceAll("\r\n", "\n"));
-    await replace("MEMORY.md", text);
-    expect(readFileSync(at("MEMORY.md"), "utf8")).toBe(after);
-    expect((await read("MEMORY.md")).text).toBe(text.replaceAll("\r\n", "\n"));
-  });
+  test.each(data.replaced as [string, string, string, string][])(
+    "keeps its bytes: %s",
+    async (_, before, text, after) => {
+      writeFileSync(at("MEMORY.md"), before);
+      expect((await read("MEMORY.md")).text).toBe(before.replace("\uFEFF", "").replaceAll("\r\n", "\n"));
+      await replace("MEMORY.md", text);
+      expect(readFileSync(at("MEMORY.md"), "utf8")).toBe(after);
+      expect((await read("MEMORY.md")).text).toBe(text.replaceAll("\r\n", "\n"));
+    },
+  );
 
   test("is written no more where it says so already", async () => {
     writeFileSync(at("MEMORY.md"), "a\r\n");

@@ -55,7 +55,7 @@ export async function startToyEmbeddings(): Promise<ToyEmbeddings> {
 }
 
 /** A heavy place for each meaning, and a hundred light ones that all other words share. */
-export function toyVector(text: string): number[] {
+function toyVector(text: string): number[] {
   const vector = Array.from({ length: meanings.length + otherWords }, () => 0);
   for (const word of text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [""]) {
     const meaning = meanings.findIndex((row) => row.includes(word) || row.includes(word.replace(/s$/, "")));
