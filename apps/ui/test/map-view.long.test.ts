@@ -223,4 +223,4 @@ describe.skipIf(!hasBrowser)("the map", () => {
   });
 });
 
-test("4,500 points are laid out beside those that they were near", () => expectNeighbours(4_500), 120_000);
+test("4,500 points are laid out beside those that they were near", () => expectNeighbours(4_500), 300_000);
