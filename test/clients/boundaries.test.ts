@@ -30,22 +30,22 @@ async function paths(from: string, sources: readonly string[], scope?: "all"): P
 }
 
 describe("of no project of this machine is", () => {
-  test.each(["C:\\Users\\ann\\secret", ".", "src", "*", "slug:-tmp", "sha256:00", "~", "/gone/elsewhere"])(
-    "what was had in %j",
-    async (cwd) => {
-      const from = lab.project("app");
-      codexSession(lab.home, cwd, "x", [user("The quagga")]);
-      claudeSession(lab.home, cwd, "y", [user("The quagga")]);
-      const before = process.cwd();
-      try {
-        process.chdir(from);
-        expect(await paths(from, ["codex", "claude-code"])).toEqual([]);
-      } finally {
-        process.chdir(before);
-      }
-      expect(await paths(from, ["codex", "claude-code"], "all")).toHaveLength(2);
-    },
-  );
+  test("what was had in a folder that is not a path of this machine", async () => {
+    const from = lab.project("app");
+    const folders = ["C:\\Users\\ann\\secret", ".", "src", "*", "slug:-tmp", "sha256:00", "~", "/gone/elsewhere"];
+    for (const [index, cwd] of folders.entries()) {
+      codexSession(lab.home, cwd, `x${index}`, [user("The quagga")]);
+      claudeSession(lab.home, cwd, `y${index}`, [user("The quagga")]);
+    }
+    const before = process.cwd();
+    try {
+      process.chdir(from);
+      expect(await paths(from, ["codex", "claude-code"])).toEqual([]);
+    } finally {
+      process.chdir(before);
+    }
+    expect(await paths(from, ["codex", "claude-code"], "all")).toHaveLength(2 * folders.length);
+  });
 
   test("a project of Gemini that calls itself by what stands for all", async () => {
     const cwd = lab.project("app");

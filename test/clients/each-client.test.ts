@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import type { Memory } from "memslot";
 import { describe, expect, test } from "vitest";
 import {
   assistant,
@@ -76,7 +77,7 @@ describe.each(Object.keys(histories))("%s", (name) => {
   const { folder, make, answer } = histories[name] as (typeof histories)[string];
   const source = name.split(" ")[0] ?? "";
 
-  test("is found by what was said, in place, and the citation opens the message", async () => {
+  test("is found by what was said alone, in place, and the citation opens the message", async () => {
     const cwd = lab.project("app");
     make(cwd);
     const before = stateOf(path.join(lab.home, folder));
@@ -93,49 +94,36 @@ describe.each(Object.keys(histories))("%s", (name) => {
     const read = await memory.readFile({ relPath: place, from: line, lines: 1 });
     expect(read).toMatchObject({ status: "ok", path: place, from: line, lines: 1 });
     expect(read.text.split("\n")[0]).toBe("Assistant: The quagga service listens on port 5544.");
-    expect(stateOf(path.join(lab.home, folder))).toEqual(before);
-  });
-
-  test("gives nothing of tools, thoughts, helpers and what the program itself has put in", async () => {
-    const cwd = lab.project("app");
-    make(cwd);
-    const memory = await lab.open({ sources: [source], from: cwd });
+    // Nothing of tools, thoughts, helpers and what the program itself has put in.
     for (const word of ["toolnoise", "thoughts", "reminder", "caveat", "helper"])
       expect([word, (await lab.ask(memory, word)).found]).toEqual([word, []]);
+    expect(stateOf(path.join(lab.home, folder))).toEqual(before);
   });
 
   test("is seen from its own project alone, from everywhere by scope all, and never where others read along", async () => {
     const cwd = lab.project("app");
     make(cwd);
     const place = answer[0].replace("SLUG", slugOf(cwd));
-    const paths = async (how: { from: string; scope?: "all" }, key?: string): Promise<string[]> => {
-      const memory = await lab.open({ sources: [source], ...how });
-      return (await lab.ask(memory, "quagga service", key)).found.map((each) => each.path);
-    };
+    const opened = async (from: string, scope?: "all", named = [source]): Promise<Memory> =>
+      await lab.open({ sources: named, from, ...(scope && { scope }) });
+    const paths = async (memory: Memory, key?: string): Promise<string[]> =>
+      (await lab.ask(memory, "quagga service", key)).found.map((each) => each.path);
     const [below, other] = [path.join(cwd, "src/deep"), lab.project("other")];
     mkdirSync(below, { recursive: true });
-    expect(await paths({ from: cwd })).toEqual([place]);
-    expect(await paths({ from: below })).toEqual([place]);
-    expect(await paths({ from: other })).toEqual([]);
-    expect(await paths({ from: lab.home })).toEqual([]);
-    expect(await paths({ from: other, scope: "all" })).toEqual([place]);
-    expect(await paths({ from: cwd }, "agent:main:telegram:group:7")).toEqual([]);
-    expect(await paths({ from: cwd, scope: "all" }, "agent:main:telegram:group:7")).toEqual([]);
-    const [mine, theirs] = await Promise.all([cwd, other].map((from) => lab.open({ sources: [source], from })));
+    const [mine, theirs, all] = [await opened(cwd), await opened(other), await opened(other, "all")];
+    for (const memory of [mine, all, await opened(below)]) expect(await paths(memory)).toEqual([place]);
+    for (const memory of [theirs, await opened(lab.home)]) expect(await paths(memory)).toEqual([]);
+    for (const memory of [mine, all]) expect(await paths(memory, "agent:main:telegram:group:7")).toEqual([]);
+    // Nor where no source names it.
+    const unnamed = await opened(cwd, "all", []);
+    expect(await paths(unnamed)).toEqual([]);
+    await expect(unnamed.readFile({ relPath: place, from: 1 })).rejects.toMatchObject({ code: "PATH_NOT_ALLOWED" });
     const window = { relPath: place, from: answer[1], lines: 1 };
-    expect((await mine?.readFile(window))?.text).toContain("5544");
-    await expect(theirs?.readFile(window)).rejects.toMatchObject({ code: "PATH_NOT_ALLOWED" });
-    await expect(mine?.readFile({ ...window, sessionKey: "agent:main:discord:channel:1" })).rejects.toMatchObject({
+    expect((await mine.readFile(window)).text).toContain("5544");
+    await expect(theirs.readFile(window)).rejects.toMatchObject({ code: "PATH_NOT_ALLOWED" });
+    await expect(mine.readFile({ ...window, sessionKey: "agent:main:discord:channel:1" })).rejects.toMatchObject({
       code: "PATH_NOT_ALLOWED",
     });
-  });
-
-  test("is not looked at where no source names it", async () => {
-    const cwd = lab.project("app");
-    make(cwd);
-    const memory = await lab.open({ sources: [], from: cwd, scope: "all" });
-    expect((await lab.ask(memory, "quagga")).found).toEqual([]);
-    await expect(memory.readFile({ relPath: answer[0], from: 1 })).rejects.toMatchObject({ code: "PATH_NOT_ALLOWED" });
   });
 });
 

@@ -11,6 +11,13 @@ test.each([
   expect(Number(/^# pass (\d+)$/mu.exec(stdout)?.[1])).toBeGreaterThan(checks);
 });
 
+test("memory-in-ten-lines.ts reports why where it finds nothing", async () => {
+  const place = createPlace({ "MEMORY.md": "# Memory\n" });
+  const { stdout, stderr, exitCode } = await place.run("memory-in-ten-lines.ts", [place.notes, "zebra"]);
+  expect({ stdout, exitCode }).toEqual({ stdout: "", exitCode: 0 });
+  expect(stderr).toContain("no memory file holds any word of the query");
+});
+
 test("the library example of README.zh-CN.md finds and reads the line", async () => {
   const output = await runFirstExample("README.zh-CN.md");
   for (const text of ["MEMORY.md#L", "port 5544", "memory_search"]) expect(output).toContain(text);

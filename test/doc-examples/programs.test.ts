@@ -57,13 +57,6 @@ describe("memory-in-ten-lines.ts", () => {
     expect(stdout).toMatch(/^MEMORY\.md#L1-L3 \(0\.\d\d\)\n/u);
     expect(stdout).toContain("port 5544");
   });
-
-  test("says why where it finds nothing", async () => {
-    const place = createPlace(files);
-    const { stdout, stderr, exitCode } = await place.run("memory-in-ten-lines.ts", [place.notes, "zebra"]);
-    expect({ stdout, exitCode }).toEqual({ stdout: "", exitCode: 0 });
-    expect(stderr).toContain("no memory file holds any word of the query");
-  });
 });
 
 describe("custom-embedding-provider", () => {

@@ -24,7 +24,7 @@ describe("a note", () => {
     expect((await ask(memory, "kitten")).paths).toEqual(["memory/full.md"]);
     expect(await memory.readFile({ relPath: "memory/empty.md" })).toMatchObject({ status: "ok", text: "" });
     house.write({ "memory/empty.md": "A puffin came by.\n" });
-    expect((await memory.search("puffin"))[0]).toMatchObject(named("memory/empty.md"));
+    expect((await ask(memory, "puffin")).results[0]).toMatchObject(named("memory/empty.md"));
   });
 
   test("of 300 MB is passed over with a reason, read by nobody, and keeps no other from being indexed", async () => {
@@ -49,10 +49,10 @@ describe("a note", () => {
     afterwards(() => clearInterval(writer));
     for (let round = 0; round < 20; round++) {
       expect(await memory.sync({ force: round % 5 === 0 })).toMatchObject({ failed: [] });
-      expect((await memory.search("kitten"))[0]).toMatchObject(named("memory/other.md"));
+      expect((await ask(memory, "kitten")).results[0]).toMatchObject(named("memory/other.md"));
     }
     clearInterval(writer);
-    expect((await memory.search(`entry${lines}`))[0]?.snippet).toContain(`entry${lines} of the log`);
+    expect((await ask(memory, `entry${lines}`)).results[0]?.snippet).toContain(`entry${lines} of the log`);
     await memory.close();
     const text = contentOf(indexFile(house))
       .chunks.filter((chunk) => chunk.path === "memory/log.md")
@@ -136,8 +136,8 @@ describe("a clock that jumps back", () => {
     // Saved after the clock was set back: older than what the index knows, and of the same size.
     house.write({ "memory/a.md": "The walrus is huge.\n".padEnd("The puffin is small.\n".length) });
     utimesSync(house.at("memory/a.md"), past, past);
-    expect((await memory.search("walrus"))[0]).toMatchObject(named("memory/a.md"));
-    expect(await memory.search("puffin")).toEqual([]);
+    expect((await ask(memory, "walrus")).results[0]).toMatchObject(named("memory/a.md"));
+    expect((await ask(memory, "puffin")).results).toEqual([]);
     expect(await memory.sync()).toMatchObject({ added: 0, changed: 0, removed: 0 });
     expect(await memory.sync()).toMatchObject({ added: 0, changed: 0, removed: 0 });
   });
@@ -188,8 +188,8 @@ describe.skipIf(onWindows)("a folder that cannot be written (permissions of POSI
     if (typeof undo === "string") return context.skip(undo);
     afterwards(undo);
     const memory = await house.open();
-    expect((await memory.search("kitten"))[0]).toMatchObject(named("memory/a.md"));
-    expect((await memory.search("puffin"))[0]).toMatchObject(named("MEMORY.md"));
+    expect((await ask(memory, "kitten")).results[0]).toMatchObject(named("memory/a.md"));
+    expect((await ask(memory, "puffin")).results[0]).toMatchObject(named("MEMORY.md"));
     expect(house.notices).toHaveLength(1);
     await memory.close();
     expect(contentOf(indexFile(house))).toEqual(content);

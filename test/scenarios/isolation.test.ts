@@ -58,7 +58,7 @@ function useHousehold(): Household {
 
 /** The canaries that a search gives, each once. */
 async function canaries(memory: Memory, sessionKey?: string, sources?: string[]): Promise<string[]> {
-  const results = await memory.search(`${text} CANARY`, {
+  const { results } = await ask(memory, `${text} CANARY`, {
     maxResults: 50,
     maxTokens: 4000,
     ...(sessionKey !== undefined && { sessionKey }),

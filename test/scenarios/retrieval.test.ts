@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { randomFrom } from "@memslot/test-tools/random";
 import type { Memory } from "memslot";
-import { describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { placedEmbeddings } from "../support/embedding-house.ts";
 import { ask, type House, useHouse } from "../support/house.ts";
 import { sessionsFolder } from "../support/notes.ts";
@@ -64,7 +64,7 @@ describe("an identifier that one note has, whose vector is far from the question
     const house = useHouse({
       "memory/needle.md": "# Colours\n\nThe paint of the door is QZV91-lime, bought in May.\n",
     });
-    for (let index = 0; index < 60; index++)
+    for (let index = 0; index < 30; index++)
       house.write({
         [`memory/other-${index}.md`]: `# Colours ${index}\n\nThe paint of door ${index} is lime or ochre, QZV${100 + index}.\n`,
       });
@@ -74,7 +74,7 @@ describe("an identifier that one note has, whose vector is far from the question
     });
     await memory.sync();
     for (const query of ["QZV91-lime", "qzv91-lime", "which door is QZV91-lime"])
-      for (const minScore of [undefined, 0, 0.35, 0.9]) {
+      for (const minScore of [undefined, 0.9]) {
         const { results, paths, report } = await ask(memory, query, { minScore, maxResults: 10 });
         const place = paths.indexOf("memory/needle.md");
         expect(place, `${query} with minScore ${minScore}`).toBeGreaterThanOrEqual(0);
@@ -123,25 +123,33 @@ describe("text in every script", () => {
     return memory;
   }
 
-  test.each(["NFC", "NFD"] as const)(
+  const matrices = new Map<string, { house: House; memory: Memory }>();
+  beforeAll(async () => {
+    for (const form of ["NFC", "NFD"] as const) {
+      const house = useHouse();
+      matrices.set(form, { house, memory: await openMatrix(house, form) });
+    }
+  });
+  const matrixIn = (form: string): { house: House; memory: Memory } => matrices.get(form) ?? expect.fail(form);
+
+  test.each(["NFC", "NFD"])(
     "written in %s is found in notes and transcripts, however the query is written",
     async (form) => {
-      const memory = await openMatrix(useHouse(), form);
+      const { memory } = matrixIn(form);
       for (const [script, { text, queries }] of Object.entries(scripts))
         for (const query of queries)
           for (const asked of [query.normalize("NFC"), query.normalize("NFD")]) {
-            const notes = await ask(memory, asked, { sources: ["memory"], maxResults: 3 });
-            expect(notes.paths, `${script}: ${asked}`).toContain(`memory/${script}.md`);
-            const talk = await ask(memory, asked, { sources: ["sessions"], maxResults: 3 });
-            const snippets = talk.results.map((result) => result.snippet.normalize("NFC")).join("\n");
+            const { results, paths } = await ask(memory, asked, { maxResults: 8 });
+            expect(paths, `${script}: ${asked}`).toContain(`memory/${script}.md`);
+            const said = results.filter(({ source }) => source === "sessions");
+            const snippets = said.map((result) => result.snippet.normalize("NFC")).join("\n");
             expect(snippets, `${script} in the transcript: ${asked}`).toContain(text.normalize("NFC"));
           }
     },
   );
 
-  test("is found by the command as by the library, and no query is an error", async () => {
-    const house = useHouse();
-    const memory = await openMatrix(house, "NFC");
+  test("is found by the command as by the library", async () => {
+    const { house, memory } = matrixIn("NFC");
     const store = { path: memory.status().dbPath };
     const defaults = { workspace: house.notes, memorySearch: { provider: "none", ...memorySearch, store } };
     const config = path.join(house.folder, "memslot.json");
@@ -152,13 +160,16 @@ describe("text in every script", () => {
     const places = (of: typeof results): unknown[] => of.map((result) => [result.path, result.startLine]);
     expect(places(answer.results)).toEqual(places(results));
     expect(results.length).toBeGreaterThan(0);
+  });
 
+  test("gives no error, whatever the query is", async () => {
     const random = randomFrom(3);
     const signs = [...`"'-*/:^()\u0000\ud800%_ \n{}+`, "NEAR", "AND", "OR", "NOT"];
     const words = Object.values(scripts).flatMap(({ queries }) => queries);
-    for (let round = 0; round < 200; round++) {
+    for (let round = 0; round < 100; round++) {
       const parts = Array.from({ length: 1 + random.below(8) }, () => random.pick(random.chance(0.6) ? signs : words));
-      expect(await memory.search(parts.join("")), JSON.stringify(parts)).toBeInstanceOf(Array);
+      const results = await matrixIn("NFC").memory.search(parts.join(""));
+      expect(results, JSON.stringify(parts)).toBeInstanceOf(Array);
     }
   });
 });

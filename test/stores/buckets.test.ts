@@ -4,7 +4,7 @@ import { eventually } from "@memslot/test-tools/wait";
 import { deterministicEmbeddings } from "@memslot/testkit";
 import type { Memory } from "memslot";
 import { expect, test } from "vitest";
-import { ask, type Asked, useHouse } from "../support/house.ts";
+import { ask, useHouse } from "../support/house.ts";
 
 function inBucket(storage: ObjectStorage): Record<string, unknown> {
   const config = { dbPath: "s3://notes/team", storageOptions: storage.storageOptions() };
@@ -88,13 +88,6 @@ test(
   },
 );
 
-/** The notes that an answer names which is called fresh. */
-async function found(memory: Memory, query: string): Promise<string[]> {
-  let answer: Asked | undefined;
-  await eventually(async () => (answer = await ask(memory, query)).report.state === "ok", "a fresh answer");
-  return answer?.paths.toSorted() ?? [];
-}
-
 test.runIf(process.platform === "linux")(
   "what another host writes to a shared index is seen by a search though the watcher says that nothing has changed",
   { timeout: 120_000 },
@@ -114,7 +107,7 @@ test.runIf(process.platform === "linux")(
 
     const watched = await open(1, [house.at("more")], true);
     const isByEvents = async (): Promise<boolean> => {
-      expect(await found(watched, "zebra")).toEqual(["memory/b.md", "more/a.md"]);
+      expect((await ask(watched, "zebra")).paths.toSorted()).toEqual(["memory/b.md", "more/a.md"]);
       return watched.status().freshness?.by === "events";
     };
     for (const _ of [1, 2]) await eventually(isByEvents, "the watcher answers for the files");

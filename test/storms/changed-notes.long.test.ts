@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { listChanges, type LoggedChange, undoChange } from "@memslot/agent-kit";
 import { type Child, startChild } from "@memslot/test-tools/child";
 import { expect, test } from "vitest";
-import { ask, useHouse } from "../support/house.ts";
+import { askOnce, useHouse } from "../support/house.ts";
 import { stormSize } from "../support/storm-size.ts";
 
 const storm = stormSize(60);
@@ -45,7 +45,7 @@ test(
       for (let asked = 0; !isOver(); asked++) {
         // What was on disk before the question.
         const word = appended.at(-1 - (asked % 7)) ?? "anna";
-        const { results, report } = await ask(memory, word);
+        const { results, report } = await askOnce(memory, word);
         if (report.state !== "ok") continue;
         searches.ok++;
         if (!results.some(({ snippet }) => snippet.includes(word))) searches.missed.push(word);

@@ -17,7 +17,7 @@ import { eventually } from "@memslot/test-tools/wait";
 import { deterministicEmbeddings } from "@memslot/testkit";
 import type { Memory } from "memslot";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { ask, copyHouse, createHouse, type House, indexFile, useHouse } from "../support/house.ts";
+import { askOnce, copyHouse, createHouse, type House, indexFile, useHouse } from "../support/house.ts";
 import { contentOf } from "../support/index-file.ts";
 import { noteName, twoPartNote, twoPartNotes } from "../support/notes.ts";
 import { expectFoundAfter, saveInACrowd, ways as quietWays } from "../support/saves.ts";
@@ -89,7 +89,7 @@ async function opened(base: string, isLinked: boolean): Promise<Saved> {
 
 /** Whether an answer that is called fresh names a note with the word; undefined where it is not called fresh. */
 async function finds(memory: Memory, word: string): Promise<boolean | undefined> {
-  const { results, report } = await ask(memory, word, { maxResults: 1 });
+  const { results, report } = await askOnce(memory, word, { maxResults: 1 });
   return report.state === "ok" ? results[0]?.snippet.includes(word) === true : undefined;
 }
 

@@ -8,6 +8,7 @@ import { buildFileFaults, faultEnvironment, linesOf } from "../support/file-faul
 import { type House, indexFile, useHouse } from "../support/house.ts";
 import { contentOf, integrityOf, strayFiles } from "../support/index-file.ts";
 import { noteName, twoPartNotes } from "../support/notes.ts";
+import { expectOneBuildAnswers, rebuilds } from "../support/rebuilds.ts";
 import { type CliRun, runCli } from "../support/run-command.ts";
 import { type RemoteMemory, resultOf } from "../support/start-memory.ts";
 import { stormSize } from "../support/storm-size.ts";
@@ -173,3 +174,8 @@ describe("several processes on one index", { timeout: soakSeconds * 1000 + 180_0
     expect(linesOf(log).filter((line) => !line.endsWith("-shm"))).toEqual([]);
   });
 });
+
+test.each(rebuilds)(
+  "while a rebuild for $what is under way every answer is of the build that is whole, and of what was saved since",
+  (rebuild) => expectOneBuildAnswers(rebuild),
+);

@@ -67,7 +67,7 @@ export function useLab(): Lab {
       return house.open({ memorySearch, projectDir: from });
     },
     async ask(memory, query, sessionKey) {
-      const { results, report } = await ask(memory, query, { sessionKey });
+      const { results, report } = await ask(memory, query, { sessionKey, maxResults: 20 });
       const found = results.map(({ path: place, startLine, endLine, snippet, source }) => {
         return { path: place, startLine, endLine, snippet, source };
       });

@@ -6,7 +6,7 @@ import { eventually } from "@memslot/test-tools/wait";
 import { type Random, randomFrom } from "@memslot/test-tools/random";
 import { type DeterministicEmbeddings, deterministicEmbeddings } from "@memslot/testkit";
 import type { Memory } from "memslot";
-import { ask, createHouse, type House, inSlot } from "./house.ts";
+import { askOnce, createHouse, type House, inSlot } from "./house.ts";
 
 /** A house of notes, each with one fact that no other note has, and several indexes of them. */
 export interface FactHouse extends Omit<House, "open"> {
@@ -55,7 +55,7 @@ export type Verdict = "right" | "said" | "wrong";
 
 /** `right`: the answer is there. `said`: it is not, and the report does not say `ok`. `wrong`: it is not, and it says so. */
 export async function askFor(memory: Memory, note: number): Promise<Verdict> {
-  const { results, report } = await ask(memory, `vault code of ${nameOf(note)}`, { minScore: 0 }).catch(() => ({
+  const { results, report } = await askOnce(memory, `vault code of ${nameOf(note)}`, { minScore: 0 }).catch(() => ({
     results: [],
     report: undefined,
   }));

@@ -164,7 +164,8 @@ export interface Asked {
   report: SearchReport;
 }
 
-export async function ask(
+/** Searches once. On a busy machine the answer may be `stale`: it does not wait long for what has just changed. */
+export async function askOnce(
   memory: Memory,
   query: string,
   options: Omit<MemorySearchOptions, "onDebug"> = {},
@@ -174,4 +175,15 @@ export async function ask(
   const [report, ...others] = reports;
   if (report === undefined || others.length > 0) throw new Error(`the search gave ${reports.length} reports`);
   return { results, paths: results.map((result) => result.path), report };
+}
+
+/** Searches until the answer is not stale. */
+export async function ask(...given: Parameters<typeof askOnce>): Promise<Asked> {
+  const [memory] = given;
+  let asked = await askOnce(...given);
+  for (let left = 20; asked.report.state === "stale" && left > 0; left--) {
+    await memory.sync({ reason: "search" });
+    asked = await askOnce(...given);
+  }
+  return asked;
 }
