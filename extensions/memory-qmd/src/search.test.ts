@@ -1,34 +1,12 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { tempFolder, writeFiles } from "@memslot/test-tools/files";
 import { beforeAll, describe, expect, test } from "vitest";
-import { type MemoryLab, memoryLab, type OpenedMemory, qmdStatus } from "./test/memory-lab.ts";
+import { type MemoryLab, memoryLab, type OpenedMemory, qmdStatus, writeSession } from "./test/memory-lab.ts";
 
 const group = "agent:main:telegram:group:-100";
 const key = "sk-proj-Zx8Qm2Lr7Tn4Vb9Kc3Wd6Hf1Jp5Sg0YtAeUi";
 const names = "a b.md|über uns.md|c#.md|r&d.md|c++.md|100%.md|[x].md|{y}.md|笔记.md|what?.md".split("|");
-
-/** A transcript with a message for each text, as hosts write them. Returns its file. */
-function writeSession(lab: MemoryLab, id: string, texts: readonly string[]): string {
-  const folder = join(lab.stateDir, "agents/main/sessions");
-  mkdirSync(folder, { recursive: true });
-  const timestamp = "2026-03-01T09:00:00.000Z";
-  const lines = [
-    { type: "session", version: 3, id, timestamp, cwd: "/" },
-    ...texts.map((text, index) => ({
-      type: "message",
-      id: `m${index}`,
-      parentId: null,
-      timestamp,
-      message: { role: index % 2 === 0 ? "user" : "assistant", content: [{ type: "text", text }] },
-    })),
-  ];
-  const file = join(folder, `${id}.jsonl`);
-  writeFileSync(file, `${lines.map((line) => JSON.stringify(line)).join("\n")}\n`);
-  const yesterday = Date.now() / 1000 - 86_400;
-  utimesSync(file, yesterday, yesterday);
-  return file;
-}
 
 describe("a search", () => {
   let lab: MemoryLab;

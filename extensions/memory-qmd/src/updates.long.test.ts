@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { MemoryError } from "@memslot/core";
 import { tempFolder } from "@memslot/test-tools/files";
@@ -13,6 +13,7 @@ import {
   openIndexed,
   type OpenedMemory,
   qmdStatus,
+  writeSession,
 } from "./test/memory-lab.ts";
 import { models } from "./update/index-yaml.ts";
 
@@ -351,5 +352,38 @@ describe("a search by meaning", () => {
     const { paths, report } = await ask("lynx");
     expect([paths, report.state]).toEqual([["memory/a.md"], "degraded"]);
     expect(report.reason).toMatch(/no vectors/);
+  });
+});
+
+describe("transcripts", () => {
+  const memorySearch = { sources: ["memory", "sessions"] };
+  const sessions = { sources: ["sessions"] };
+
+  test("that grow are found by their new messages, also after the memory was opened again", async () => {
+    const lab = memoryLab();
+    const texts = ["The accordion is with Yusuf."];
+    writeSession(lab, "talk", texts, 2);
+    const { memory, ask } = await lab.open({ memorySearch });
+    await memory.sync();
+    writeSession(lab, "talk", [...texts, "And the trombone with Ada."], 1);
+    await memory.sync();
+    for (const word of ["accordion", "trombone"])
+      expect((await ask(word, sessions)).paths).toEqual(["sessions/talk.jsonl"]);
+    await memory.close();
+    const again = await lab.open({ memorySearch });
+    expect((await again.ask("trombone", sessions)).paths).toEqual(["sessions/talk.jsonl"]);
+  });
+
+  test("older than retentionDays are excluded, and exportDir receives the Markdown", async () => {
+    const lab = memoryLab();
+    writeSession(lab, "old", ["The accordion is with Yusuf."], 40);
+    writeSession(lab, "new", ["The accordion is with Ada."], 1);
+    const exportDir = join(lab.stateDir, "exported");
+    const qmd = { sessions: { enabled: true, retentionDays: 30, exportDir } };
+    const { memory, ask } = await lab.open({ memorySearch, qmd });
+    await memory.sync();
+    expect((await ask("accordion", sessions)).paths).toEqual(["sessions/new.jsonl"]);
+    expect(readdirSync(exportDir)).toHaveLength(1);
+    expect(existsSync(join(lab.folder, "sessions"))).toBe(false);
   });
 });

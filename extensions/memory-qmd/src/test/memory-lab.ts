@@ -1,4 +1,4 @@
-import { rmSync, utimesSync } from "node:fs";
+import { mkdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   type Memory,
@@ -175,4 +175,31 @@ export async function errorOf(work: Promise<unknown>): Promise<Error> {
 /** What the plugin says of qmd in its status. */
 export function qmdStatus({ memory }: Pick<OpenedMemory, "memory">): Record<string, unknown> {
   return (memory.status().custom?.["qmd"] ?? {}) as Record<string, unknown>;
+}
+
+/** Writes a transcript with a message for each text, as hosts write them. Returns its file. */
+export function writeSession(
+  lab: Pick<MemoryLab, "stateDir">,
+  id: string,
+  texts: readonly string[],
+  daysAgo = 1,
+): string {
+  const folder = join(lab.stateDir, "agents/main/sessions");
+  mkdirSync(folder, { recursive: true });
+  const timestamp = "2026-03-01T09:00:00.000Z";
+  const lines = [
+    { type: "session", version: 3, id, timestamp, cwd: "/" },
+    ...texts.map((text, index) => ({
+      type: "message",
+      id: `m${index}`,
+      parentId: null,
+      timestamp,
+      message: { role: index % 2 === 0 ? "user" : "assistant", content: [{ type: "text", text }] },
+    })),
+  ];
+  const file = join(folder, `${id}.jsonl`);
+  writeFileSync(file, `${lines.map((line) => JSON.stringify(line)).join("\n")}\n`);
+  const seconds = Date.now() / 1000 - daysAgo * 86_400;
+  utimesSync(file, seconds, seconds);
+  return file;
 }
