@@ -140,7 +140,8 @@ test("others are answered while a large map is drawn", async () => {
     done = await Promise.race([map.then(() => true), new Promise<boolean>((resolve) => setImmediate(resolve, false))]);
   }
   expect((await map)?.note).toHaveLength(1_500);
-  expect(answers).toBeGreaterThan(0);
+  // One that had to wait for the whole map would be the only one.
+  expect(answers).toBeGreaterThan(1);
 });
 
 test("the syncs of one run are known to the next, and to a look that keeps nothing itself", async () => {

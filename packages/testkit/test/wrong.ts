@@ -1,5 +1,5 @@
 import type { MemoryPlugin, MemoryPluginContext, MemorySearchManager } from "@memslot/core";
-import type { ChunkStore, KeywordAnswer, KeywordQuery } from "@memslot/indexing";
+import type { ChunkStore, FileChunks, KeywordAnswer, KeywordQuery } from "@memslot/indexing";
 import { createReferencePlugin, type InMemoryStore } from "@memslot/testkit";
 
 /** Implementations that keep their contract but for one fault: by the check that has to notice it, then by the fault. */
@@ -36,6 +36,8 @@ export function wrongPlugin(spoil: SpoilManager | OpenWrongly): MemoryPlugin {
   };
 }
 
+type StoredFile = Awaited<ReturnType<ChunkStore["listFiles"]>>[number];
+
 type Deeds<Right> = {
   [Name in keyof Right]?: NonNullable<Right[Name]> extends (...given: infer Given) => unknown
     ? (...given: Given) => unknown
@@ -61,6 +63,22 @@ export function changeAnswer(
   change: (answer: KeywordAnswer, query: KeywordQuery) => KeywordAnswer,
 ): Pick<ChunkStore, "searchKeyword"> {
   return { searchKeyword: async (query) => change(await right.searchKeyword(query), query) };
+}
+
+/** Changes each file that is written. */
+export function eachFile(
+  right: InMemoryStore,
+  change: (file: FileChunks) => FileChunks,
+): Pick<ChunkStore, "replaceFiles"> {
+  return { replaceFiles: (files) => right.replaceFiles(files.map(change)) };
+}
+
+/** Changes each file that is listed. */
+export function eachListed(
+  right: InMemoryStore,
+  change: (file: StoredFile) => StoredFile,
+): Pick<ChunkStore, "listFiles"> {
+  return { listFiles: async () => (await right.listFiles()).map(change) };
 }
 
 export const everySource: readonly string[] = ["memory", "sessions"];

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { tempFolder } from "@memslot/test-tools/files";
 import { getLoadablePath } from "sqlite-vec";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { randomFrom, vectorsOf } from "../../test/support/vectors.ts";
 import { editsKeepCodes, enginesAgree, kernelAgrees, questionsEach } from "../test/agreement.ts";
 import {
@@ -19,6 +19,9 @@ import {
   open,
 } from "../test/stores.ts";
 import { blockRows } from "./codes/code-vector.ts";
+
+// A guard against hanging, not a measure.
+vi.setConfig({ testTimeout: 600_000 });
 
 const dimensions = 256;
 const settings = { leastForBits: 4000 };

@@ -1,6 +1,6 @@
 import type { FileChunks, KeywordQuery, Chunk } from "@memslot/indexing";
 import type { InMemoryStore } from "@memslot/testkit";
-import { everySource, type WrongStores, beforeCalls } from "../wrong.ts";
+import { everySource, type WrongStores, beforeCalls, eachFile, eachListed } from "../wrong.ts";
 
 export const wrongWithFiles: WrongStores = {
   "files: a replaced file leaves nothing of its old chunks": {
@@ -26,20 +26,14 @@ export const wrongWithFiles: WrongStores = {
       }),
   },
   "files: path, source, hash and recipe come back as they were given": {
-    "forgets the recipe": (right) => ({
-      listFiles: async () => (await right.listFiles()).map((file) => ({ ...file, recipe: "1" })),
-    }),
-    "makes a hash of its own": (right) => ({
-      listFiles: async () => (await right.listFiles()).map((file) => ({ ...file, hash: `sha256-${file.hash}` })),
-    }),
+    "forgets the recipe": (right) => eachListed(right, (file) => ({ ...file, recipe: "1" })),
+    "makes a hash of its own": (right) => eachListed(right, (file) => ({ ...file, hash: `sha256-${file.hash}` })),
   },
   "files: paths that are easily taken for each other are files of their own": {
-    "composes the accents of paths": (right) => ({
-      replaceFiles: (files) => right.replaceFiles(files.map((file) => ({ ...file, path: file.path.normalize("NFC") }))),
-    }),
-    "takes capitals of paths for small letters": (right) => ({
-      replaceFiles: (files) => right.replaceFiles(files.map((file) => ({ ...file, path: file.path.toLowerCase() }))),
-    }),
+    "composes the accents of paths": (right) =>
+      eachFile(right, (file) => ({ ...file, path: file.path.normalize("NFC") })),
+    "takes capitals of paths for small letters": (right) =>
+      eachFile(right, (file) => ({ ...file, path: file.path.toLowerCase() })),
     "removes files by a pattern of its engine": (right) => ({
       async removeFiles(files) {
         const listed = await right.listFiles();
@@ -63,15 +57,11 @@ export const wrongWithFiles: WrongStores = {
     }),
   },
   "files: two chunks of one text are both kept": {
-    "keeps a text once": (right) => ({
-      replaceFiles: (files) =>
-        right.replaceFiles(
-          files.map((file) => ({
-            ...file,
-            chunks: [...new Map(file.chunks.map((chunk) => [chunk.hash, chunk])).values()],
-          })),
-        ),
-    }),
+    "keeps a text once": (right) =>
+      eachFile(right, (file) => ({
+        ...file,
+        chunks: [...new Map(file.chunks.map((chunk) => [chunk.hash, chunk])).values()],
+      })),
   },
   "files: the last of two versions in one call stands": {
     "takes the first of two versions": (right) => ({ replaceFiles: (files) => right.replaceFiles(files.toReversed()) }),
@@ -186,9 +176,7 @@ export const wrongWithFiles: WrongStores = {
 
 export const wrongWithTails: WrongStores = {
   "files: with fromLine the chunks that begin before it are kept, the later ones are replaced": {
-    "takes a tail for the whole file": (right) => ({
-      replaceFiles: (files) => right.replaceFiles(files.map((file) => ({ ...file, fromLine: undefined }))),
-    }),
+    "takes a tail for the whole file": (right) => eachFile(right, (file) => ({ ...file, fromLine: undefined })),
     "adds a tail to what is there": (right) => joinTails(right, (chunk) => chunk.startLine > 0),
     "keeps the chunk that begins with the tail": (right) =>
       joinTails(right, (chunk, fromLine) => chunk.startLine <= fromLine),
@@ -200,8 +188,7 @@ export const wrongWithTails: WrongStores = {
             for (const { path, hash } of files) if (!first.has(path)) first.set(path, hash);
           },
         }),
-        listFiles: async () =>
-          (await right.listFiles()).map((file) => ({ ...file, hash: first.get(file.path) ?? file.hash })),
+        ...eachListed(right, (file) => ({ ...file, hash: first.get(file.path) ?? file.hash })),
       };
     },
   },
@@ -347,16 +334,12 @@ export const wrongWithTexts: WrongStores = {
         if (!chunk.text.isWellFormed()) throw new Error("invalid UTF-8");
         return chunk;
       }),
-    "passes over a chunk without a text": (right) => ({
-      replaceFiles: (files) =>
-        right.replaceFiles(files.map((file) => ({ ...file, chunks: file.chunks.filter(({ text }) => text !== "") }))),
-    }),
+    "passes over a chunk without a text": (right) =>
+      eachFile(right, (file) => ({ ...file, chunks: file.chunks.filter(({ text }) => text !== "") })),
   },
   "texts: a chunk without a term is held and counted": {
-    "passes over a chunk without a term": (right) => ({
-      replaceFiles: (files) =>
-        right.replaceFiles(files.map((file) => ({ ...file, chunks: file.chunks.filter(({ terms }) => terms !== "") }))),
-    }),
+    "passes over a chunk without a term": (right) =>
+      eachFile(right, (file) => ({ ...file, chunks: file.chunks.filter(({ terms }) => terms !== "") })),
   },
   "texts: every one of many terms is found, and a long one as a whole": {
     "indexes the first thousand terms": (right) =>

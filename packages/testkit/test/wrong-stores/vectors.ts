@@ -1,6 +1,6 @@
 import type { ChunkStore, ScoredChunk, VectorSpace } from "@memslot/indexing";
 import type { InMemoryStore } from "@memslot/testkit";
-import { everySource, type WrongStores, beforeCalls } from "../wrong.ts";
+import { everySource, type WrongStores, beforeCalls, eachListed } from "../wrong.ts";
 
 /** Gives the rows of a search by vectors, changed. */
 function changeRows(
@@ -285,12 +285,10 @@ export const wrongWithSpaces: WrongStores = {
       const spaces: VectorSpace[] = [];
       return {
         ...beforeCalls(right, { putVectors: (space) => spaces.push(space) }),
-        listFiles: async () => (await right.listFiles()).map((file) => ({ ...file, embedded: spaces })),
+        ...eachListed(right, (file) => ({ ...file, embedded: spaces })),
       };
     },
-    "never says that a file is embedded": (right) => ({
-      listFiles: async () => (await right.listFiles()).map((file) => ({ ...file, embedded: [] })),
-    }),
+    "never says that a file is embedded": (right) => eachListed(right, (file) => ({ ...file, embedded: [] })),
   },
   "embedded: a chunk that comes without a vector takes its file out, and one that goes puts it back": {
     "says that a file is embedded as it was when it had its vectors"(right) {
@@ -300,8 +298,7 @@ export const wrongWithSpaces: WrongStores = {
           await right.putVectors(space, entries);
           for (const { path, embedded = [] } of await right.listFiles()) seen.set(path, embedded);
         },
-        listFiles: async () =>
-          (await right.listFiles()).map((file) => ({ ...file, embedded: seen.get(file.path) ?? file.embedded })),
+        ...eachListed(right, (file) => ({ ...file, embedded: seen.get(file.path) ?? file.embedded })),
       };
     },
   },
@@ -310,8 +307,7 @@ export const wrongWithSpaces: WrongStores = {
       let own = false;
       return {
         ...beforeCalls(right, { putVectors: () => (own = true) }),
-        listFiles: async () =>
-          (await right.listFiles()).map((file) => ({ ...file, embedded: own ? file.embedded : [] })),
+        ...eachListed(right, (file) => ({ ...file, embedded: own ? file.embedded : [] })),
       };
     },
   },

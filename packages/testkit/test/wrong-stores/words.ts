@@ -7,7 +7,7 @@ import {
   isAsked,
 } from "@memslot/indexing";
 import type { InMemoryStore } from "@memslot/testkit";
-import { everySource, type WrongStores, beforeCalls, changeAnswer } from "../wrong.ts";
+import { everySource, type WrongStores, beforeCalls, changeAnswer, eachFile } from "../wrong.ts";
 
 export const wrongWithWords: WrongStores = {
   "keyword: sources are filtered before the limit": {
@@ -39,15 +39,11 @@ export const wrongWithWords: WrongStores = {
     }),
   },
   "keyword: a term is taken as it stands, with its punctuation": {
-    "splits terms at punctuation": (right) => ({
-      replaceFiles: (files) =>
-        right.replaceFiles(
-          files.map((file) => ({
-            ...file,
-            chunks: file.chunks.map((chunk) => ({ ...chunk, terms: chunk.terms.replaceAll(/[-./]/g, " ") })),
-          })),
-        ),
-    }),
+    "splits terms at punctuation": (right) =>
+      eachFile(right, (file) => ({
+        ...file,
+        chunks: file.chunks.map((chunk) => ({ ...chunk, terms: chunk.terms.replaceAll(/[-./]/g, " ") })),
+      })),
     "stems words once more": (right) => ({
       ...eachTerms(right, ({ terms }) => terms.replaceAll(/n?ing\b/g, "")),
       searchKeyword: (query) =>
