@@ -113,17 +113,21 @@ test("when the process is killed in the middle of a batch, the batch is done aga
   expect(children.length).toBe(2);
 });
 
-test("when it is killed twice in a row the call fails as transient, the host lives, and the next call works", async () => {
-  const children = killInBatch(2);
-  const provider = await openModel(tinyModel());
-  expect(await failureOf(provider.embedBatch(texts))).toMatchObject({
-    kind: "transient",
-    message: expect.stringMatching(/ended with SIGKILL/),
-  });
-  expect(children.length).toBe(2);
-  expect((await provider.embedBatch(texts)).length).toBe(texts.length);
-  expect(children.length).toBe(3);
-});
+test(
+  "when it is killed twice in a row the call fails as transient, the host lives, and the next call works",
+  { timeout: 180_000 },
+  async () => {
+    const children = killInBatch(2);
+    const provider = await openModel(tinyModel());
+    expect(await failureOf(provider.embedBatch(texts))).toMatchObject({
+      kind: "transient",
+      message: expect.stringMatching(/ended with SIGKILL/),
+    });
+    expect(children.length).toBe(2);
+    expect((await provider.embedBatch(texts)).length).toBe(texts.length);
+    expect(children.length).toBe(3);
+  },
+);
 
 test("a model on which llama.cpp aborts its process is refused after two tries, with the end of the process", async () => {
   const children = watchChildren();
