@@ -53,7 +53,7 @@ function startPtyDemo(env: Record<string, string> = {}): PtyDemo {
     type: (keys) => terminal.write(keys),
     shown: async (wanted) => {
       const pattern = typeof wanted === "string" ? new RegExp(RegExp.escape(wanted)) : wanted;
-      await eventually(() => over || pattern.test(raw.slice(seen)), `${pattern} was shown`);
+      await eventually(() => over || pattern.test(raw.slice(seen)), `${pattern} was shown`, 200_000);
       const found = pattern.exec(raw.slice(seen));
       if (found === null) throw new Error(`ended without ${pattern}; shown: ${JSON.stringify(raw.slice(seen))}`);
       const from = seen;
@@ -72,7 +72,7 @@ function startPtyDemo(env: Record<string, string> = {}): PtyDemo {
 const historyFile = (): string => path.join(place.homeDir, ".memslot", "demo-history");
 const withModel = (): Record<string, string> => ({ OPENAI_BASE_URL: server?.baseUrl ?? "" });
 
-describe.skipIf(process.platform === "win32")("the chat at a terminal", { timeout: 120_000 }, () => {
+describe.skipIf(process.platform === "win32")("the chat at a terminal", { timeout: 300_000 }, () => {
   test("prompts, answers, completes, remembers what was typed, and leaves by /quit", async () => {
     demo = startPtyDemo();
     await demo.shown("/quit leaves.");

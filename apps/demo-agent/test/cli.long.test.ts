@@ -18,7 +18,7 @@ beforeEach(() => {
 async function heard(stream: NodeJS.ReadableStream, wanted: string): Promise<void> {
   let text = "";
   stream.on("data", (chunk) => (text += String(chunk)));
-  await eventually(() => text.includes(wanted), `"${wanted}" was printed`);
+  await eventually(() => text.includes(wanted), `"${wanted}" was printed`, 200_000);
 }
 
 describe("options", { timeout: 120_000 }, () => {
@@ -92,13 +92,13 @@ describe("options", { timeout: 120_000 }, () => {
   });
 });
 
-describe.skipIf(process.platform === "win32")("the end of a run", { timeout: 120_000 }, () => {
+describe.skipIf(process.platform === "win32")("the end of a run", { timeout: 300_000 }, () => {
   test("Ctrl-C exits with 130 and removes the copy, also before the notes are read", async () => {
     for (const isReady of [true, false]) {
       const child = startDemo(place);
       const result = ended(child);
       if (isReady) await heard(child.stderr, "/quit");
-      else await eventually(() => place.leftovers().length > 0);
+      else await eventually(() => place.leftovers().length > 0, "the copy was created", 200_000);
       child.kill("SIGINT");
       expect(await result).toMatchObject({ exitCode: 130, stdout: "" });
       expect(place.leftovers()).toEqual([]);
@@ -111,7 +111,7 @@ describe.skipIf(process.platform === "win32")("the end of a run", { timeout: 120
     const child = startDemo(place, [], { OPENAI_BASE_URL: endpoint.baseUrl });
     const result = ended(child);
     child.stdin.write("hello\n");
-    await eventually(() => endpoint.requests.length > 0);
+    await eventually(() => endpoint.requests.length > 0, "the model was asked", 200_000);
     child.kill("SIGINT");
     expect(await result).toMatchObject({ exitCode: 130, stdout: "" });
     expect(place.leftovers()).toEqual([]);
