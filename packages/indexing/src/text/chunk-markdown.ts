@@ -183,14 +183,14 @@ export function headingOf(line: string): { level: number; title: string } | unde
 }
 
 /** The level of a heading that is underlined with `===` or `---`. */
-export function setextLevel(line: string, next: string): 1 | 2 | undefined {
+function setextLevel(line: string, next: string): 1 | 2 | undefined {
   if (line.trim() === "" || /^\s*([-*+>|]|\d+[.)])/.test(line) || line.trim().length > 200) return undefined;
   if (/^=+\s*$/.test(next) && next.length > 1) return 1;
   return /^-{3,}\s*$/.test(next) ? 2 : undefined;
 }
 
 /** The marks that begin a code block and that its end has to repeat. */
-export function startsFence(line: string): string | undefined {
+function startsFence(line: string): string | undefined {
   const match = fenceMarks.exec(line);
   // Back-ticks that come again in the same line are code inside a sentence.
   return match?.[1]?.startsWith("`") && line.includes("`", match[0].length) ? undefined : match?.[1];

@@ -16,7 +16,7 @@ import { expect } from "vitest";
 import type { KeywordQuery } from "../../chunk-store.ts";
 import { readTimes } from "../../text/times/read-times.ts";
 
-export const now: Date = new Date(2026, 2, 15);
+const now = new Date(2026, 2, 15);
 
 export const notes: Readonly<Record<string, string>> = {
   "MEMORY.md": "# Facts\n\n- The budget for 2026 is 40,000 euro.\n- Anna leads the platform team.\n",
