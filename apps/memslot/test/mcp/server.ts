@@ -9,7 +9,7 @@ import { runProgram } from "../../src/program.ts";
 import { createOutput } from "../../src/terminal/output.ts";
 import { type Sandbox, command } from "../run-memslot.ts";
 
-const PATIENCE_MS = 40_000;
+const PATIENCE_MS = 300_000;
 
 export interface Frame {
   jsonrpc: string;
