@@ -17,8 +17,15 @@ import { writeTinyGguf } from "@memslot/fakes/gguf";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { manifestAt, publishedPlaces, root } from "./support/repository.ts";
 import { type Asked, loadedFiles } from "./support/loaded-files.ts";
-import { type Registry, startRegistry } from "./support/registry.ts";
-import { type Stranger, createStranger, diskUsage, fetchNode, strangersNotes } from "./support/stranger.ts";
+import {
+  createStranger,
+  diskUsage,
+  fetchNode,
+  type Registry,
+  startRegistry,
+  type Stranger,
+  strangersNotes,
+} from "./support/stranger.ts";
 import {
   isJoined,
   missingImports,
