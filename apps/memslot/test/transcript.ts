@@ -233,11 +233,23 @@ const usualMasks: readonly Mask[] = [
 ];
 
 function masked(text: string, sandbox: Sandbox): string {
-  let shown = text;
-  for (const [place, name] of [...placesOf(sandbox), [repository, "REPOSITORY"] as const])
-    shown = shown.replaceAll(place, name);
+  const places = [...placesOf(sandbox), [repository, "REPOSITORY"] as const];
+  let shown = text
+    .split("\n")
+    .map((line) => withoutPlaces(line, places))
+    .join("\n");
   for (const [pattern, mask] of usualMasks) shown = shown.replaceAll(pattern, mask);
   return shown;
+}
+
+/** A line with the names of its places. Columns behind a place and where a line was cut depend on the length of its path. */
+function withoutPlaces(line: string, places: readonly (readonly [place: string, name: string])[]): string {
+  let shown = line;
+  for (const [place, name] of places) shown = shown.replaceAll(place, name);
+  if (shown === line) return line;
+  const first = Math.min(...places.map(([, name]) => shown.indexOf(name)).filter((at) => at >= 0));
+  const behind = shown.endsWith("…") ? "…" : shown.slice(first).replaceAll(/ {2,}(?=\S)/gu, "  ");
+  return `${shown.slice(0, first)}${behind}`;
 }
 
 /** The words of a command line. Nothing has a meaning between quotes; `\\n` and `\\u{9}` are characters. */
