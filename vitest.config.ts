@@ -15,8 +15,9 @@ const config: ViteUserConfig = defineConfig({
     env: { OPENAI_API_KEY: "", OPENAI_BASE_URL: "", GEMINI_API_KEY: "", HF_TOKEN: "", HF_ENDPOINT: "" },
     // Tests wait for a process or a disk now and then: one worker more than there are cores keeps the cores busy.
     maxWorkers: availableParallelism() + 1,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // Only ends a test that hangs, also on a busy machine.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
     projects: [
       {
         extends: true,
