@@ -7,7 +7,7 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { createMemoryTools, loadConfig, openMemory } from "memslot";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { watchedBackend } from "./mcp/watched-backend.ts";
 import { command, createSandbox } from "./run-memslot.ts";
 import { writePlugin } from "./written-plugin.ts";
@@ -115,6 +115,9 @@ test.skipIf(process.platform === "win32")(
   async () => {
     const sandbox = await createSandbox();
     const env = { HOME: "", USERPROFILE: "", MEMSLOT_HOME: "" };
+    // The command runs in this process, and the system reads its environment.
+    for (const name of ["HOME", "USERPROFILE"]) vi.stubEnv(name, "");
+    onTestFinished(() => void vi.unstubAllEnvs());
     const { stdout, exitCode } = await sandbox.run(["config", "--json"], { env });
     expect(exitCode).toBe(0);
     expect(stdout).toContain(JSON.stringify(path.join(userInfo().homedir, ".memslot")).slice(1, -1));

@@ -233,7 +233,7 @@ const usualMasks: readonly Mask[] = [
 ];
 
 function masked(text: string, sandbox: Sandbox): string {
-  const places = [...placesOf(sandbox), [repository, "REPOSITORY"] as const];
+  const places = [[process.execPath, "NODE"], ...placesOf(sandbox), [repository, "REPOSITORY"]] as const;
   let shown = text
     .split("\n")
     .map((line) => withoutPlaces(line, places))

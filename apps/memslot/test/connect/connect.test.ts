@@ -12,13 +12,10 @@ import existingFiles from "./existing-files.json" with { type: "json" };
 
 const settings = (sandbox: Sandbox): string => path.join(homeOf(sandbox), ".claude/settings.json");
 
-const masks = [[new RegExp(RegExp.escape(process.execPath), "gu"), "NODE"]] as const;
 transcript("connect/refusals", {
-  masks,
   steps: { chmod: (_, mode = "", file = "") => chmodSync(file, Number.parseInt(mode, 8)) },
 });
 transcript("connect/changes", {
-  masks,
   steps: {
     /** Prints the files that were kept because there was no receipt of what was in them before. */
     kept({ stateDir }) {

@@ -8,7 +8,7 @@ import { randomFrom } from "@memslot/test-tools/random";
 const small = "abcdefghijklmnopqrstuvwxyz";
 const letters = small + small.toUpperCase();
 const digits = "0123456789";
-const random = randomFrom(26);
+let random = randomFrom(0);
 
 function of(characters: string, length: number): string {
   return Array.from({ length }, () => random.pick(characters.split(""))).join("");
@@ -24,24 +24,33 @@ const fillers: Readonly<Record<string, (argument: string) => string>> = {
   low: (length) => of(small + digits, Number(length)),
   high: (length) => of(small.toUpperCase() + digits, Number(length)),
   number: (length) => `1${of(digits, Number(length) - 1)}`,
-  uuid: () => fill("‹hex 8›-‹hex 4›-‹hex 4›-‹hex 4›-‹hex 12›"),
-  jwt: () => fill('‹base64url {"alg":"HS256","typ":"JWT"}›.‹base64url {"sub":"‹words 10›","iat":1}›.‹dashed 43›'),
+  uuid: () => filledIn("‹hex 8›-‹hex 4›-‹hex 4›-‹hex 4›-‹hex 12›", {}),
+  jwt: () =>
+    filledIn('‹base64url {"alg":"HS256","typ":"JWT"}›.‹base64url {"sub":"‹words 10›","iat":1}›.‹dashed 43›', {}),
   encoded: (text) => Buffer.from(text).toString("base64"),
   base64url: (text) => Buffer.from(text).toString("base64url"),
-  lines: (count) => fill(`${"‹base64 64›\n".repeat(Number(count))}‹base64 19›7==`),
-  random: () => fill("Kx7‹words 6›!4z"),
+  lines: (count) => filledIn(`${"‹base64 64›\n".repeat(Number(count))}‹base64 19›7==`, {}),
+  random: () => filledIn("Kx7‹words 6›!4z", {}),
   typed: () => "Wx7aB3dE!q2",
   space: () => " ",
   nothing: () => "",
 };
 
-/** Replaces the templates in `text`, the innermost first. `values` come before the fillers of the same name. */
+/**
+ * Replaces the templates in `text`, the innermost first. `values` come before the fillers of the same name. The same text
+ * becomes the same secret, in whatever order the tests run.
+ */
 export function fill(text: string, values: Readonly<Record<string, string>> = {}): string {
+  random = randomFrom([...text].reduce((seed, sign) => (seed * 31 + sign.charCodeAt(0)) | 0, 26));
+  return filledIn(text, values);
+}
+
+function filledIn(text: string, values: Readonly<Record<string, string>>): string {
   const filled = text.replaceAll(/‹([^‹› ]+) ?([^‹›]*)›/gu, (template, name: string, argument: string) => {
     if (name === "indented") return (values[argument] ?? "").replaceAll("\n", "\n  ");
     return values[name] ?? fillers[name]?.(argument) ?? template;
   });
-  return filled === text ? text : fill(filled, values);
+  return filled === text ? text : filledIn(filled, values);
 }
 
 /** A table of the folder `secrets`. */
