@@ -1,6 +1,6 @@
 // Runs the long tests that a change could break: those whose imports reach a changed file, the nearest first, and a tenth
 // of all long tests that the commit's hash chooses. No file begins after MEMSLOT_CI_MINUTES (8) minutes, and the names of
-// those that did not run are printed. The last line is `N passed, N failed`.
+// those that did not run are printed. Storms run a fiftieth of their cases. The last line is `N passed, N failed`.
 //
 // The change is what differs from MEMSLOT_CI_BASE; without it, from the newest commit that is over four hours older than
 // the last one.
@@ -68,6 +68,7 @@ async function runFile(file, report, limitMs) {
     cwd: root,
     stdio: ["ignore", "pipe", "pipe"],
     detached: true,
+    env: { MEMSLOT_TEST_STORMS: "0.02", ...process.env },
   });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (data) => (output += data));
