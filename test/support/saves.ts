@@ -2,9 +2,11 @@ import { execFileSync, spawnSync } from "node:child_process";
 import {
   appendFileSync,
   closeSync,
+  cpSync,
   lstatSync,
   mkdirSync,
   openSync,
+  readFileSync,
   renameSync,
   statSync,
   utimesSync,
@@ -24,7 +26,7 @@ export const twoBirds = {
   "memory/b.md": "The gannet is on the cliff.\n",
 };
 
-/** Changes what stands in `memory/a.md` to what stands in `memory/b.md`, and leaves its size and modification time. */
+/** A way to replace the content of `memory/a.md` by that of `memory/b.md` without a change of its size and modification time. */
 export interface Way {
   name: string;
   /** The programs that it takes. */
@@ -32,79 +34,19 @@ export interface Way {
   change: (at: (name: string) => string) => void;
 }
 
-function run(command: string, args: readonly string[], cwd: string): void {
-  execFileSync(command, args, { cwd, stdio: "ignore", timeout: 30_000 });
-}
-
-/** Puts a copy of `b.md` under the name of `a.md` into a folder, to be packed or copied from there. */
-function prepared(at: (name: string) => string): string {
-  const aside = at("aside/memory");
-  mkdirSync(aside, { recursive: true });
-  run("cp", ["-p", at("memory/b.md"), path.join(aside, "a.md")], at("."));
-  return at("aside");
-}
-
-const mapped = `
-import mmap, os, sys
-before = os.stat(sys.argv[1])
-with open(sys.argv[1], "r+b") as file:
-    with mmap.mmap(file.fileno(), 0) as memory:
-        memory[4:10] = b"gannet"
-        memory.flush()
-os.utime(sys.argv[1], ns=(before.st_atime_ns, before.st_mtime_ns))
-`;
+/** Scripts of the shell, run in the folder of the notes. */
+const scripts = JSON.parse(readFileSync(path.join(import.meta.dirname, "../data/quiet-saves.json"), "utf8")) as {
+  name: string;
+  needs: string[];
+  script: string;
+}[];
 
 export const ways: readonly Way[] = [
-  {
-    name: "two notes that change places by mv",
-    needs: ["mv"],
-    change(at) {
-      run("mv", ["memory/a.md", "aside"], at("."));
-      run("mv", ["memory/b.md", "memory/a.md"], at("."));
-      run("mv", ["aside", "memory/b.md"], at("."));
-    },
-  },
-  { name: "cp -p", needs: ["cp"], change: (at) => run("cp", ["-p", "memory/b.md", "memory/a.md"], at(".")) },
-  {
-    name: "ln -f",
-    needs: ["ln", "rm"],
-    change(at) {
-      run("ln", ["-f", "memory/b.md", "memory/a.md"], at("."));
-      run("rm", ["memory/b.md"], at("."));
-    },
-  },
-  {
-    name: "tar -x",
-    needs: ["tar", "cp"],
-    change(at) {
-      const from = prepared(at);
-      run("tar", ["-cf", at("aside.tar"), "memory/a.md"], from);
-      run("tar", ["-xf", at("aside.tar")], at("."));
-    },
-  },
-  {
-    name: "unzip",
-    needs: ["zip", "unzip", "cp"],
-    change(at) {
-      const from = prepared(at);
-      run("zip", ["-q", at("aside.zip"), "memory/a.md"], from);
-      run("unzip", ["-q", "-o", at("aside.zip")], at("."));
-    },
-  },
-  {
-    name: "rsync -t",
-    needs: ["rsync", "cp"],
-    change: (at) =>
-      run("rsync", ["-t", "--ignore-times", path.join(prepared(at), "memory/a.md"), at("memory/a.md")], at(".")),
-  },
-  {
-    name: "a save and touch -d",
-    needs: ["touch", "cp"],
-    change(at) {
-      run("cp", ["memory/b.md", "memory/a.md"], at("."));
-      run("touch", ["-d", day.toISOString(), "memory/a.md"], at("."));
-    },
-  },
+  ...scripts.map(({ name, needs, script }): Way => {
+    const change: Way["change"] = (at) =>
+      void execFileSync("sh", ["-ec", script], { cwd: at("."), stdio: "ignore", timeout: 30_000 });
+    return { name, needs: ["sh", ...needs], change };
+  }),
   {
     name: "a write in place, with the time set back",
     needs: [],
@@ -116,15 +58,10 @@ export const ways: readonly Way[] = [
     },
   },
   {
-    name: "a write through a mapping, with the time set back",
-    needs: ["python3"],
-    change: (at) => run("python3", ["-c", mapped, at("memory/a.md")], at(".")),
-  },
-  {
-    name: "a folder that another is put in place of",
+    name: "a folder that replaces another",
     needs: [],
     change(at) {
-      prepared(at);
+      cpSync(at("memory/b.md"), at("aside/memory/a.md"), { preserveTimestamps: true });
       renameSync(at("memory"), at("before"));
       renameSync(at("aside/memory"), at("memory"));
     },
