@@ -1,13 +1,11 @@
 import { readFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
+import type { EmbeddingApi } from "@memslot/fakes/embedding-api";
 import { eventually } from "@memslot/test-tools/wait";
-import { deterministicEmbeddings } from "@memslot/testkit";
 import type { Memory, MemorySearchResult, SyncProgress } from "memslot";
 import { describe, expect, test } from "vitest";
 import { type EmbeddingHouse, manyNotes, notesSent, textsSent, useEmbeddingHouse } from "../support/embedding-house.ts";
-import { ask, type House, indexFile, useHouse } from "../support/house.ts";
-import { contentOf } from "../support/index-file.ts";
-import { noteName, twoPartNotes } from "../support/notes.ts";
+import { ask, indexFile } from "../support/house.ts";
 
 const quota = {
   status: 429,
@@ -197,52 +195,24 @@ describe("files that move", () => {
   });
 });
 
-const fileCount = 24;
-
-/** What each model gives for a question and a chunk, from the model itself. */
-async function cosineIn(model: string, query: string, text: string): Promise<number> {
-  const provider = deterministicEmbeddings({ model, dimensions: 32 });
-  const [left, [right]] = [await provider.embedQuery(query), await provider.embedBatch([text])];
-  return cosine([left, right ?? left]);
-}
-
-/** Asks with one model; every score that comes is of that model. Gives how many texts were embedded. */
-async function askWith(house: House, model: string, wanted: "hybrid" | "keyword"): Promise<number> {
-  const embeddings = deterministicEmbeddings({ model, dimensions: 32 });
-  const memory = await house.open({ embeddings, memorySearch: { sync: { watch: false } } });
-  await memory.sync();
-  const query = "which kitten knows word7";
-  const { results, report } = await ask(memory, query);
-  expect(report).toMatchObject({ state: "ok", mode: wanted });
-  expect(results[0]).toMatchObject({ path: noteName(7) });
-  for (const result of results)
-    expect(result.vectorScore).toBeCloseTo(await cosineIn(model, query, textOf(house, result)), 4);
-  expect(memory.status()).toMatchObject({ vector: { embedded: fileCount, index: { state: "complete" } } });
-  await memory.close();
-  return embeddings.calls().texts;
-}
-
-/** The text of a chunk as the model is given it. */
-function textOf(house: House, { path, startLine }: MemorySearchResult): string {
-  const chunk = contentOf(indexFile(house)).chunks.find(
-    (other) => other.path === path && other.startLine === startLine,
-  );
-  if (!chunk) throw new Error(`${path}#L${startLine} is not in the index`);
-  return chunk.context === "" ? chunk.text : `${chunk.context}\n${chunk.text}`;
-}
-
-test("two models with vectors of one length never meet, and going back to the first embeds nothing", async () => {
-  const house = useHouse(twoPartNotes(fileCount));
-  expect(await askWith(house, "model-a", "hybrid")).toBe(fileCount);
-  expect(await askWith(house, "model-b", "hybrid")).toBe(fileCount);
-  expect(await askWith(house, "model-a", "hybrid")).toBe(0);
-  expect(await askWith(house, "model-b", "hybrid")).toBe(0);
-});
-
-/** A server that serves another model under the same name, with vectors of another length. */
 const query = "the kitten of number 2";
 
-/** Every stored vector stands in a space of its length. */
+/** An index with vectors of one length, and a server with another model under the same name: its vectors have another length. */
+async function changeLength(
+  before: number,
+  after: number,
+  notes = 6,
+): Promise<{ given: EmbeddingHouse; other: EmbeddingApi; remote: object }> {
+  const given = await useEmbeddingHouse(manyNotes(notes), { dimensions: before });
+  const memory = await given.open();
+  await memory.sync({ reason: "cli" });
+  if (notes === 6) await expectFound(memory, before);
+  await memory.close();
+  const other = await given.startApi({ dimensions: after });
+  return { given, other, remote: { baseUrl: `${other.url}/v1`, apiKey: "k" } };
+}
+
+/** Counts the stored vectors by their length. Every vector belongs to a space of its length. */
 function lengthsIn(given: EmbeddingHouse): Record<number, number> {
   const db = new DatabaseSync(indexFile(given), { readOnly: true });
   try {
@@ -272,14 +242,7 @@ test.each([
   [64, 32],
   [32, 64],
 ])("vectors of %i, then of %i numbers: index embeds anew, and going back sends no note", async (before, after) => {
-  const given = await useEmbeddingHouse(manyNotes(6), { dimensions: before });
-  const first = await given.open();
-  await first.sync({ reason: "cli" });
-  await expectFound(first, before);
-  await first.close();
-
-  const other = await given.startApi({ dimensions: after });
-  const remote = { baseUrl: `${other.url}/v1`, apiKey: "k" };
+  const { given, other, remote } = await changeLength(before, after);
   const changed = await given.open({ remote });
   const report = await changed.sync({ reason: "cli" });
   expect(report).toMatchObject({ unchanged: 6 });
@@ -300,13 +263,9 @@ test.each([
 });
 
 test("new notes beside the change: nothing of the new length is stored among the old", async () => {
-  const given = await useEmbeddingHouse(manyNotes(5), { dimensions: 64 });
-  const first = await given.open();
-  await first.sync({ reason: "cli" });
-  await first.close();
-  const other = await given.startApi({ dimensions: 32 });
+  const { given, remote } = await changeLength(64, 32, 5);
   given.write({ "memory/note-5.md": "# Note 5\n\n- The piano of number 5 is on my mind.\n" });
-  const changed = await given.open({ remote: { baseUrl: `${other.url}/v1`, apiKey: "k" } });
+  const changed = await given.open({ remote });
   expect((await changed.sync({ reason: "cli" }))?.pendingVectors).toBeUndefined();
   await expectFound(changed, 32);
   await changed.close();
@@ -314,12 +273,8 @@ test("new notes beside the change: nothing of the new length is stored among the
 });
 
 test("a process that only searches finds out by itself, says so, and is whole again", async () => {
-  const given = await useEmbeddingHouse(manyNotes(6), { dimensions: 64 });
-  const first = await given.open();
-  await first.sync({ reason: "cli" });
-  await first.close();
-  const other = await given.startApi({ dimensions: 32 });
-  const running = await given.open({ remote: { baseUrl: `${other.url}/v1`, apiKey: "k" }, sync: { watch: false } });
+  const { given, remote } = await changeLength(64, 32);
+  const running = await given.open({ remote, sync: { watch: false } });
   const { report, results } = await ask(running, query);
   expect(report).toMatchObject({ state: "degraded", mode: "keyword" });
   expect(report.reason).toContain("0 of 6 chunks have their vector");
