@@ -4,33 +4,21 @@ import { makePage, pageFolder, readResults, type BenchResults } from "@memslot/b
 import { rowsOf, scaleMetrics } from "@memslot/bench/scale-rows";
 import { describe, expect, test } from "vitest";
 
-const machine = {
-  day: "2026-01-02",
-  processor: "A processor",
-  cores: 2,
-  gigabytes: 8,
-  system: "Linux 6 x64",
-  load: [0.5, 1] as [number, number],
-  node: "v24.0.0",
-  commit: "0123456789",
+type Scale = "tiny" | "growing" | "never" | "slow" | "apart";
+/** Results of the other parts, times of a search by words and vector with some sizes, and what the page says of them. */
+const { parts, scales, pages } = JSON.parse(
+  readFileSync(path.join(import.meta.dirname, "data/bench-page.json"), "utf8"),
+) as {
+  parts: Required<Pick<BenchResults, "commands" | "in-process">>;
+  scales: Record<Scale, Record<string, [chunks: number, hybridMs: number][]>>;
+  pages: [Scale, string[]][];
 };
-const usage = { cpu: 1, wall: 2, megabytes: 100 };
-const program = { name: "memslot", first: usage, unchanged: usage, search: usage, indexMegabytes: 3 };
-const asked = {
-  firstMs: 9,
-  p50Ms: 2,
-  p95Ms: 3,
-  cpuMs: 1,
-  factFirst: 1,
-  noteFirst: 0.5,
-  noteInSix: 0.75,
-  megabytes: 90,
-};
+const { machine } = parts.commands;
 
-/** What a run over some sizes gives, with these times of a search by words and vector. */
-function scale(times: Readonly<Record<string, readonly [chunks: number, hybridMs: number][]>>): BenchResults {
+/** What a run over some sizes gives. */
+function scale(name: Scale): BenchResults {
   const results: BenchResults = {};
-  for (const [engine, points] of Object.entries(times)) {
+  for (const [engine, points] of Object.entries(scales[name])) {
     for (const [chunks, hybridMs] of points) {
       const measure = { wallMs: [hybridMs], cpuMs: [hybridMs], recall: [1], hybridMs: [hybridMs], rssMegabytes: 100 };
       const rows = rowsOf(chunks, new Map([[engine, measure]]), new Map([[engine, 5]]));
@@ -41,21 +29,7 @@ function scale(times: Readonly<Record<string, readonly [chunks: number, hybridMs
   return results;
 }
 
-const tiny: BenchResults = {
-  commands: {
-    machine,
-    figures: {
-      files: 20,
-      rounds: 1,
-      programs: [program, { ...program, name: "other", first: { ...usage, cpu: 12.5 } }],
-    },
-  },
-  "in-process": {
-    machine,
-    figures: { files: 20, searches: 5, questions: 7, programs: [{ name: "memslot", ...asked }] },
-  },
-  ...scale({ memslot: [[1000, 3]], "memory-lancedb": [[1000, 8]] }),
-};
+const tiny: BenchResults = { ...parts, ...scale("tiny") };
 
 describe("the page of benchmarks", () => {
   test("is what the generator makes of the results beside it, the plots too", () => {
@@ -98,55 +72,10 @@ describe("the page of benchmarks", () => {
     expect(markdown).not.toContain("The part `commands`");
   });
 
-  test("says where an engine ends and from where on memory-lancedb is faster", () => {
-    const growing = scale({
-      "memslot-a": [
-        [1000, 1],
-        [10_000, 90],
-        [100_000, 900],
-      ],
-      "memslot-b": [
-        [1000, 2],
-        [10_000, 20],
-        [100_000, 250],
-      ],
-      "memory-lancedb": [
-        [1000, 9],
-        [10_000, 30],
-        [100_000, 60],
-      ],
-    });
-    const { markdown } = makePage(growing);
-    expect(markdown).toContain("- `memslot-a`: up to 10,000 chunks (90 ms), and no longer with 100,000 (900 ms).");
-    expect(markdown).toContain("- `memory-lancedb`: up to 100,000 chunks, the most that it was measured with (60 ms).");
-    expect(markdown).toContain("From 100,000 chunks on memory-lancedb in a folder is faster");
-    const never = makePage(
-      scale({
-        memslot: [
-          [1000, 1],
-          [10_000, 5],
-        ],
-        "memory-lancedb": [
-          [1000, 9],
-          [10_000, 30],
-        ],
-      }),
-    );
-    expect(never.markdown).toContain("With all sizes up to 10,000 chunks memory-core is faster");
-    const slow = makePage(scale({ A: [[1000, 400]] })).markdown;
-    expect(slow).toContain("- `A`: not with 1,000 chunks (400 ms).");
-    expect(never.markdown).not.toContain("with 1,000 chunks.");
-    const apart = makePage(
-      scale({
-        memslot: [[1000, 1]],
-        A: [
-          [1000, 9],
-          [10_000, 90],
-        ],
-      }),
-    ).markdown;
-    expect(apart).toContain("- `memslot` with 10,000 chunks.");
-    expect(slow).toContain("were not measured with the same number of chunks");
+  test.each(pages)("says where an engine ends and which is faster from where on: %s", (name, sentences) => {
+    const { markdown } = makePage(scale(name));
+    for (const sentence of sentences) expect(markdown).toContain(sentence);
+    expect(markdown.includes("with 1,000 chunks."), name).toBe(false);
   });
 });
 

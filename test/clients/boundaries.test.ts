@@ -161,32 +161,6 @@ describe("what cannot be read", () => {
   });
 });
 
-test("Gemini takes back the message that it names and all behind it, or all, and may begin anew", async () => {
-  const cwd = lab.project("app");
-  const file = geminiChat(lab.home, cwd, "1", [
-    geminiLine("a", "user", "The first aardvark"),
-    geminiLine("b", "gemini", "A second bandicoot"),
-    geminiLine("c", "user", "A third capybara"),
-  ]);
-  const memory = await lab.open({ sources: ["gemini"], from: cwd });
-  const left = async (): Promise<string[]> => {
-    await memory.sync({ reason: "cli" });
-    const animals = ["aardvark", "bandicoot", "capybara", "dingo", "emu"];
-    const found = await Promise.all(animals.map(async (each) => (await lab.ask(memory, each)).found.length));
-    return animals.filter((_, index) => found[index] === 1);
-  };
-  expect(await left()).toEqual(["aardvark", "bandicoot", "capybara"]);
-  appendLine(file, { $rewindTo: "b" });
-  expect(await left()).toEqual(["aardvark"]);
-  appendLine(file, { $set: { messages: [geminiLine("d", "user", "A dingo"), geminiLine("e", "gemini", "An emu")] } });
-  expect(await left()).toEqual(["dingo", "emu"]);
-  const number = readFileSync(file, "utf8").trimEnd().split("\n").length;
-  const { text } = await memory.readFile({ relPath: "gemini:/app/session-1.jsonl", from: number, lines: 1 });
-  expect(text).toBe("User: A dingo Assistant: An emu");
-  appendLine(file, { $rewindTo: "nobody" });
-  expect(await left()).toEqual([]);
-});
-
 test("what a person wrote beside what a program has put in is found, and that is not", async () => {
   const cwd = lab.project("app");
   const file = claudeSession(lab.home, cwd, "s", [user("hello")]);
@@ -250,6 +224,7 @@ describe("a copy", () => {
       `${whole}{"role":"user","text":"The oka`,
       `${whole}\n\n\n`,
       whole.slice(0, -9),
+      whole.slice(0, 200),
       "",
     ].entries()) {
       writeFileSync(copyOf(cwd), damaged);

@@ -17,16 +17,6 @@ function reasonsFor(memory: Memory, file: string): (string | undefined)[] {
 const named = (name: string): { path: string } => ({ path: name });
 
 describe("a note", () => {
-  test("of no bytes is indexed, found by nothing, and found once something stands in it", async () => {
-    const house = useHouse({ "memory/empty.md": "", "memory/full.md": "The kitten sleeps.\n" });
-    const memory = await house.open();
-    expect(await memory.sync()).toMatchObject({ added: 2, failed: [] });
-    expect((await ask(memory, "kitten")).paths).toEqual(["memory/full.md"]);
-    expect(await memory.readFile({ relPath: "memory/empty.md" })).toMatchObject({ status: "ok", text: "" });
-    house.write({ "memory/empty.md": "A puffin came by.\n" });
-    expect((await ask(memory, "puffin")).results[0]).toMatchObject(named("memory/empty.md"));
-  });
-
   test("of 300 MB is passed over with a reason, read by nobody, and keeps no other from being indexed", async () => {
     const house = useHouse({ "memory/huge.md": "puffin\n", "memory/small.md": "The puffin is small.\n" });
     truncateSync(house.at("memory/huge.md"), 300 * 1024 * 1024);

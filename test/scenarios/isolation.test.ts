@@ -134,16 +134,6 @@ describe("a group", () => {
     }
   });
 
-  test("of another agent is refused", async () => {
-    const house = useHousehold();
-    const anna = await house.openAs("anna");
-    await expect(anna.search("safe", { sessionKey: groupOf("bruno") })).rejects.toMatchObject({
-      code: "INVALID_ARGUMENT",
-    });
-    const reading = anna.readFile({ relPath: "MEMORY.md", sessionKey: "agent:bruno:main" });
-    await expect(reading).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
-  });
-
   test("learns nothing more by arguments that a model makes up", async () => {
     const house = useHousehold();
     const memory = await house.openAs("anna");

@@ -1,12 +1,11 @@
 import { execFileSync } from "node:child_process";
-import { linkSync, readdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync } from "node:fs";
+import { linkSync, readdirSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import net from "node:net";
 import path from "node:path";
 import { afterwards, writeFiles } from "@memslot/test-tools/files";
 import { type Memory, MemoryError, type MemoryRootStatus } from "memslot";
 import { describe, expect, test } from "vitest";
 import { ask, type House, useHouse } from "../support/house.ts";
-import { canMount, runOnReadOnlyNotes } from "../support/read-only.ts";
 
 const isWindows = process.platform === "win32";
 /** Stands in every text that nobody may see. */
@@ -49,24 +48,13 @@ describe("paths", () => {
     const outside = outsideOf(house);
     const memory = await house.open();
     await memory.sync();
+    // The check "read: refuses paths outside the memory files" of the kit has the usual ones.
     const asked = [
-      "../outside/secret.md",
-      "memory/../../outside/secret.md",
-      "memory/../README.md",
-      "./src/../README.md",
-      "memory/a.md/../../src/code.md",
-      path.join(outside, "secret.md"),
       house.at("memory/a.md"),
-      "~/outside/secret.md",
       `~${outside}/secret.md`,
-      "..\\outside\\secret.md",
-      "memory/..%2f..%2foutside%2fsecret.md/../../../outside/secret.md",
       "//outside/secret.md",
       "\\\\host\\share\\secret.md",
-      "file://../outside/secret.md",
       "memory/a.md\0../../outside/secret.md",
-      "C:../outside/secret.md",
-      "MEMORY.md/../../outside/secret.md",
       "",
     ];
     for (const relPath of asked)
@@ -205,28 +193,3 @@ describe("paths", () => {
     ]);
   });
 });
-
-test.runIf(canMount())(
-  "a workspace on a read-only mount is indexed, searched and read, and nothing in it is touched",
-  () => {
-    const house = useHouse({ "MEMORY.md": "zebra\n", "memory/a.md": "giraffe\n" });
-    const before = statSync(house.at("memory")).mtimeMs;
-    const answered = runOnReadOnlyNotes(
-      house,
-      `import { openMemory, parseConfig } from "memslot";
-    const [workspace, stateDir] = process.argv.slice(2);
-    const raw = { agents: { defaults: { workspace, memorySearch: { provider: "none" } } } };
-    const config = parseConfig(raw, { stateDir, env: {} });
-    const memory = await openMemory({ config, agentId: "main" });
-    const { added, failed } = await memory.sync();
-    const results = await memory.search("giraffe");
-    const { text } = await memory.readFile({ relPath: "MEMORY.md" });
-    console.log(JSON.stringify({ added, failed, paths: results.map(({ path }) => path), text }));
-    await memory.close();`,
-    );
-    expect(answered).toEqual({ added: 2, failed: [], paths: ["memory/a.md"], text: "zebra" });
-    expect(readdirSync(house.notes).toSorted()).toEqual(["MEMORY.md", "memory"]);
-    expect(statSync(house.at("memory")).mtimeMs).toBe(before);
-    expect(readFileSync(house.at("MEMORY.md"), "utf8")).toBe("zebra\n");
-  },
-);

@@ -1,6 +1,5 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { randomFrom } from "@memslot/test-tools/random";
 import type { Memory } from "memslot";
 import { beforeAll, describe, expect, test } from "vitest";
 import { placedEmbeddings } from "../support/embedding-house.ts";
@@ -86,18 +85,6 @@ describe("an identifier that one note has, whose vector is far from the question
         expect(scores.filter((score) => score === 1).length).toBeLessThanOrEqual(1);
       }
   });
-
-  test("notes that have more of the question come first, with scores that differ", async () => {
-    const words = ["heron", "kestrel", "plover", "dunlin"];
-    const house = useHouse();
-    for (let count = 1; count <= words.length; count++)
-      house.write({
-        [`memory/birds-${count}.md`]: `We saw ${words.slice(0, count).join(" and ")} at the lake today.\n`,
-      });
-    const { results, paths } = await ask(await house.open(), words.join(" "));
-    expect(paths).toEqual([4, 3, 2, 1].map((count) => `memory/birds-${count}.md`));
-    expect(new Set(results.map(({ textScore }) => textScore)).size).toBe(words.length);
-  });
 });
 
 describe("text in every script", () => {
@@ -160,16 +147,5 @@ describe("text in every script", () => {
     const places = (of: typeof results): unknown[] => of.map((result) => [result.path, result.startLine]);
     expect(places(answer.results)).toEqual(places(results));
     expect(results.length).toBeGreaterThan(0);
-  });
-
-  test("gives no error, whatever the query is", async () => {
-    const random = randomFrom(3);
-    const signs = [...`"'-*/:^()\u0000\ud800%_ \n{}+`, "NEAR", "AND", "OR", "NOT"];
-    const words = Object.values(scripts).flatMap(({ queries }) => queries);
-    for (let round = 0; round < 100; round++) {
-      const parts = Array.from({ length: 1 + random.below(8) }, () => random.pick(random.chance(0.6) ? signs : words));
-      const results = await matrixIn("NFC").memory.search(parts.join(""));
-      expect(results, JSON.stringify(parts)).toBeInstanceOf(Array);
-    }
   });
 });

@@ -188,18 +188,3 @@ test(
     }
   },
 );
-
-test("a note that was deleted is gone from the next search, and one that was renamed costs no vector", async () => {
-  const house = useHouse(twoPartNotes(30));
-  const embeddings = deterministicEmbeddings();
-  const memory = await house.open({ embeddings });
-  await memory.sync();
-  const { texts } = embeddings.calls();
-  for (let index = 0; index < 10; index++) house.rename(noteName(index), `memory/elsewhere/note-${index}.md`);
-  house.remove(noteName(20));
-  expect((await memory.search("word7"))[0]?.path).toBe("memory/elsewhere/note-7.md");
-  expect((await memory.search("word20")).map(({ path }) => path)).not.toContain(noteName(20));
-  expect(await memory.sync()).toMatchObject({ added: 0, changed: 0, removed: 0 });
-  expect(memory.status()).toMatchObject({ files: 29, vector: { index: { state: "complete" } } });
-  expect(embeddings.calls().texts).toBe(texts);
-});

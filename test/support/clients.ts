@@ -4,6 +4,7 @@ import path from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import type { Memory, SearchReport } from "memslot";
 import { afterEach, beforeEach } from "vitest";
+import { claudeSession, type Said } from "@memslot/fakes/clients";
 import { ask, createHouse, type House } from "./house.ts";
 
 interface Found {
@@ -31,6 +32,8 @@ export interface Lab {
   /** A folder below the home, with a Git repository in it. */
   project(name: string): string;
   open(how: OpenFrom): Promise<Memory>;
+  /** A session of Claude Code in the project `app`, and a memory that is asked from there. */
+  claude(said: readonly Said[], keep?: boolean): Promise<{ cwd: string; file: string; memory: Memory }>;
   ask(memory: Memory, query: string, sessionKey?: string): Promise<{ found: Found[]; report: SearchReport }>;
 }
 
@@ -65,6 +68,11 @@ export function useLab(): Lab {
     open({ sources, from, ...clients }) {
       const memorySearch = { provider: "none", sources: ["memory", ...sources], clients };
       return house.open({ memorySearch, projectDir: from });
+    },
+    async claude(said, keep) {
+      const cwd = this.project("app");
+      const file = claudeSession(house.folder, cwd, "s", said);
+      return { cwd, file, memory: await this.open({ sources: ["claude-code"], from: cwd, ...(keep && { keep }) }) };
     },
     async ask(memory, query, sessionKey) {
       const { results, report } = await ask(memory, query, { sessionKey, maxResults: 20 });
