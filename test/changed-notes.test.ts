@@ -51,6 +51,16 @@ test("a superseded fact is found by its old words with the present one first, an
   expect(await call("memory_search", { query: "walrus" })).not.toHaveProperty("history");
 });
 
+test("a struck line comes with the line that supersedes it, however far away that is", async () => {
+  const filler = Array.from({ length: 12 }, (_, index) => `- Filler ${index} about nothing in particular.`).join("\n");
+  house.write({
+    "memory/ship.md": `# Ship\n\n- A policy of Zeeland. ^b1\n${filler}\n- ~~Insured with Skagerrak.~~ [[#^b1]]\n`,
+  });
+  const [result] = await memory.search("Skagerrak");
+  expect(result?.snippet).toContain("~~Insured with Skagerrak.~~");
+  expect(result?.snippet).toContain("A policy of Zeeland.");
+});
+
 test("what was forgotten is found no more, its trash is neither searched nor read, and no group learns of it", async () => {
   const { hash } = await call("memory_get", { path: "MEMORY.md" });
   const reason = "The xylophone of it.";

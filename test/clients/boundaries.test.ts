@@ -113,6 +113,20 @@ test("a file that another project's has taken the place of is not read under its
   await expect(memory.readFile({ relPath })).rejects.toMatchObject({ code: "PATH_NOT_ALLOWED" });
 });
 
+test("no figure in the report to a group changes with the conversations of other programs", async () => {
+  const cwd = lab.project("app");
+  const reportToGroup = async (): Promise<object> => {
+    const memory = await lab.open({ sources: ["codex"], from: cwd });
+    await memory.sync({ reason: "cli" });
+    const { report } = await lab.ask(memory, "quagga", "agent:main:telegram:group:7");
+    await memory.close();
+    return { ...report, timingsMs: 0 };
+  };
+  const before = await reportToGroup();
+  codexSession(lab.home, cwd, "x", [user("The quagga")]);
+  expect(await reportToGroup()).toEqual(before);
+});
+
 describe("what cannot be read", () => {
   test("is told with the answer of any project, and to nobody who reads along", async () => {
     const cwd = lab.project("app");
