@@ -243,19 +243,8 @@ test("a database that is damaged, locked or not as it was fails by its name, and
 
 test.skipIf(process.platform === "win32")("a pipe in the place of anything holds nobody up", async () => {
   const cwd = lab.project("app");
-  const places = [
-    `.claude/projects/${slugOf(cwd)}/a.jsonl`,
-    `.claude/projects/${slugOf(cwd)}/memory/MEMORY.md`,
-    ".codex/sessions/rollout-a.jsonl",
-    ".codex/sessions/rollout-b.jsonl.zst",
-    ".gemini/projects.json",
-    ".gemini/GEMINI.md",
-    ".gemini/tmp/app/.project_root",
-    ".gemini/tmp/app/chats/session-1.jsonl",
-    ".local/share/opencode/opencode.db",
-    ".config/Cursor/User/globalStorage/state.vscdb",
-    ".config/Cursor/User/workspaceStorage/abc/workspace.json",
-  ];
+  const text = readFileSync(path.join(import.meta.dirname, "../data/client-pipes.json"), "utf8");
+  const places = JSON.parse(text.replaceAll("SLUG", slugOf(cwd))) as string[];
   for (const place of places) {
     mkdirSync(path.dirname(path.join(lab.home, place)), { recursive: true });
     execFileSync("mkfifo", [path.join(lab.home, place)]);

@@ -1,5 +1,6 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import path from "node:path";
+import { writeFiles } from "@memslot/test-tools/files";
 import type { Memory } from "memslot";
 import { describe, expect, test } from "vitest";
 import {
@@ -23,11 +24,6 @@ const said = [
   assistant("The quagga service listens on port 5544."),
   user("Then write it down."),
 ];
-
-function note(file: string, text: string): void {
-  mkdirSync(path.dirname(file), { recursive: true });
-  writeFileSync(file, text);
-}
 
 /** What each of them keeps, the folder that nothing may change in, and where the answer stands. */
 const histories: Record<string, { folder: string; make(cwd: string): void; answer: [path: string, line: number] }> = {
@@ -129,12 +125,12 @@ describe.each(Object.keys(histories))("%s", (name) => {
 
 test("the notes that a program keeps are notes, by their headings and lines", async () => {
   const cwd = lab.project("app");
-  note(
-    path.join(lab.home, ".claude/projects", slugOf(cwd), "memory/MEMORY.md"),
-    "# Memory\n\n## Deploys\n\nThe okapi job deploys on Fridays.\n",
-  );
-  note(path.join(lab.home, ".codex/memories/MEMORY.md"), "# Notes\n\nThe okapi of Codex is blue.\n");
-  note(path.join(lab.home, ".gemini/GEMINI.md"), "## Gemini Added Memories\n- The okapi of Gemini is green.\n");
+  writeFiles(lab.home, {
+    [`.claude/projects/${slugOf(cwd)}/memory/MEMORY.md`]:
+      "# Memory\n\n## Deploys\n\nThe okapi job deploys on Fridays.\n",
+    ".codex/memories/MEMORY.md": "# Notes\n\nThe okapi of Codex is blue.\n",
+    ".gemini/GEMINI.md": "## Gemini Added Memories\n- The okapi of Gemini is green.\n",
+  });
   const memory = await lab.open({ sources: ["claude-code", "codex", "gemini"], from: cwd });
   const { found } = await lab.ask(memory, "okapi");
   expect(found.map(({ path: place, endLine }) => `${place}:${endLine}`).toSorted()).toEqual([

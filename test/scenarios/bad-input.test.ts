@@ -1,4 +1,4 @@
-import { appendFileSync, mkdirSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, readFileSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterwards } from "@memslot/test-tools/files";
 import type { Memory } from "memslot";
@@ -8,6 +8,10 @@ import { contentOf } from "../support/index-file.ts";
 import { sessionsFolder } from "../support/notes.ts";
 import { makeReadOnly } from "../support/read-only.ts";
 
+const data = JSON.parse(readFileSync(path.join(import.meta.dirname, "../data/bad-input.json"), "utf8")) as Record<
+  "fileNames" | "brokenLines",
+  string[]
+>;
 const onWindows = process.platform === "win32";
 /** Why the status says that a file was passed over. */
 function reasonsFor(memory: Memory, file: string): (string | undefined)[] {
@@ -53,20 +57,7 @@ describe("a note", () => {
 });
 
 describe("a file name", () => {
-  const longest = `${"l".repeat(252)}.md`;
-  const names = [
-    "two words.md",
-    "quo'te\".md",
-    "emoji-🐈‍⬛.md",
-    "日本語のメモ.md",
-    "per%20cent#and?.md",
-    "-rf.md",
-    "semi;colon&|.md",
-    "back\\slash.md",
-    "new\nline.md",
-    "tab\there.md",
-    longest,
-  ].filter((name) => !onWindows || !/["\\|?\n\t]/u.test(name));
+  const names = data.fileNames.filter((name) => !onWindows || !/["\\|?\n\t]/u.test(name));
 
   test("of any characters is indexed, found, read, renamed and forgotten", async () => {
     const words = names.map((_, index) => `puffin${index}x`);
@@ -93,16 +84,7 @@ describe("a file name", () => {
 test("a transcript with broken lines gives what the others hold, with the lines of the file", async () => {
   const house = useHouse();
   const said = (content: string): string => JSON.stringify({ type: "message", message: { role: "user", content } });
-  const lines = [
-    said("The first puffin."),
-    "{ broken",
-    "",
-    "null",
-    "[1,2",
-    '{"type":"message"}',
-    "\u0000\u0001",
-    said("The second puffin."),
-  ];
+  const lines = [said("The first puffin."), ...data.brokenLines, said("The second puffin.")];
   writeFileSync(
     path.join(sessionsFolder(house), "one.jsonl"),
     `${lines.join("\n")}\n${said("not finished").slice(0, 20)}`,

@@ -1,9 +1,17 @@
-import { chmodSync, chownSync, readdirSync, symlinkSync, truncateSync } from "node:fs";
+import { chmodSync, chownSync, readdirSync, readFileSync, symlinkSync, truncateSync } from "node:fs";
 import path from "node:path";
 import type { LeftOutFile, MemoryFileList } from "@memslot/core";
 import type { Memory } from "memslot";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ask, type House, useHouse } from "../support/house.ts";
+
+/** Notes of each kind, files that are excluded, and how both are listed. */
+const data = JSON.parse(readFileSync(path.join(import.meta.dirname, "../data/listed-files.json"), "utf8")) as {
+  notes: Record<string, string>;
+  listed: object[];
+  around: Record<string, string>;
+  excluded: Record<string, string>;
+};
 
 function reasons(list: MemoryFileList | undefined): Record<string, LeftOutFile["reason"]> {
   return Object.fromEntries((list?.leftOut ?? []).map(({ path: file, reason }) => [file, reason]));
@@ -11,28 +19,12 @@ function reasons(list: MemoryFileList | undefined): Record<string, LeftOutFile["
 
 describe("the list of files", () => {
   test("says of each note what is known of it", async () => {
-    const house = useHouse({
-      "MEMORY.md": "# Facts\n\nThe port is 5544. #ops\n",
-      "memory/2026-03-05.md": "- 09:00 a day #diary\n",
-      "memory/2026-W12.md": "a week\n",
-      "memory/trip.md": "---\ntitle: The trip\naliases: [Journey]\ntags: [travel]\ndate: 2026-04-01\n---\nWe went.\n",
-    });
+    const house = useHouse(data.notes);
     const memory = await house.open();
     await memory.sync();
     const list = await memory.listFiles();
     expect(list).toMatchObject({ fileCount: 4, leftOut: [], leftOutCount: 0, more: false });
-    expect(list?.files).toMatchObject([
-      { path: "MEMORY.md", source: "memory", title: "Facts", tags: ["ops"], bytes: 32, lines: 3, passages: 1 },
-      { path: "memory/2026-03-05.md", days: ["2026-03-05", "2026-03-05"], tags: ["diary"] },
-      { path: "memory/2026-W12.md", days: ["2026-03-16", "2026-03-22"] },
-      {
-        path: "memory/trip.md",
-        title: "The trip",
-        aliases: ["Journey"],
-        tags: ["travel"],
-        days: ["2026-04-01", "2026-04-01"],
-      },
-    ]);
+    expect(list?.files).toMatchObject(data.listed);
     expect(Date.parse(list?.files[0]?.modified ?? "")).toBeGreaterThan(0);
     house.write({ "memory/trip.md": "# Another title\n" });
     await memory.sync();
@@ -40,36 +32,16 @@ describe("the list of files", () => {
   });
 
   test("names what is not searched beside an agent's layout, and what could not be taken", async () => {
-    const house = useHouse({
-      "memory/a.md": "a\n",
-      "memory/huge.md": "",
-      "memory/photo.md": Buffer.from(Array.from({ length: 5000 }, (_, index) => (index * 7919) % 256)),
-      "plan.md": "a plan\n",
-      "docs/deep/b.md": "b\n",
-      "docs/picture.png": "x",
-      ".hidden/c.md": "c\n",
-      "node_modules/d/readme.md": "d\n",
-      ".gitignore": "private/\n",
-      "private/e.md": "e\n",
-    });
+    const photo = Buffer.from(Array.from({ length: 5000 }, (_, index) => (index * 7919) % 256));
+    const house = useHouse({ ...data.around, "memory/photo.md": photo });
     truncateSync(house.at("memory/huge.md"), 300 * 1024 * 1024);
     if (process.platform !== "win32") symlinkSync("/etc", house.at("etc"));
     const memory = await house.open();
     await memory.sync();
     const list = await memory.listFiles();
     expect(list?.files.map(({ path: file }) => file)).toEqual(["memory/a.md"]);
-    expect(reasons(list)).toEqual({
-      "memory/huge.md": "failed",
-      "memory/photo.md": "failed",
-      "plan.md": "layout",
-      "docs/deep/b.md": "layout",
-      "docs/picture.png": "other",
-      ".hidden": "hidden",
-      ".gitignore": "hidden",
-      node_modules: "tool",
-      private: "ignored",
-      ...(process.platform !== "win32" && { etc: "link" }),
-    });
+    const links = process.platform === "win32" ? {} : { etc: "link" };
+    expect(reasons(list)).toEqual({ ...data.excluded, ...links });
     expect(list?.leftOut.find(({ path: file }) => file === "memory/huge.md")?.detail).toMatch(/16 MiB/u);
     const short = await memory.listFiles({ limit: 1 });
     expect([short?.files.length, short?.leftOut.length]).toEqual([1, 1]);
