@@ -85,6 +85,18 @@ describe("an identifier that one note has, whose vector is far from the question
         expect(scores.filter((score) => score === 1).length).toBeLessThanOrEqual(1);
       }
   });
+
+  test("notes that have more of the question come first, with scores that differ", async () => {
+    const words = ["heron", "kestrel", "plover", "dunlin"];
+    const house = useHouse();
+    for (let count = 1; count <= words.length; count++)
+      house.write({
+        [`memory/birds-${count}.md`]: `We saw ${words.slice(0, count).join(" and ")} at the lake today.\n`,
+      });
+    const { results, paths } = await ask(await house.open(), words.join(" "));
+    expect(paths).toEqual([4, 3, 2, 1].map((count) => `memory/birds-${count}.md`));
+    expect(new Set(results.map(({ textScore }) => textScore)).size).toBe(words.length);
+  });
 });
 
 describe("text in every script", () => {
