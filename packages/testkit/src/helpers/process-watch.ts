@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate as turn, setTimeout as sleep } from "node:timers/promises";
@@ -45,9 +45,8 @@ export async function withRejections(work: () => Promise<void>): Promise<string[
  * what it has left in them, also after a while: a library may tidy up behind.
  */
 export async function withFolders(base: string, patienceMs: number, work: () => Promise<void>): Promise<string[]> {
-  const folders: Readonly<Record<string, string>> = { home: join(base, "home"), temporary: join(base, "tmp") };
-  for (const folder of Object.values(folders)) await mkdir(folder, { recursive: true });
-  const { home = "", temporary = "" } = folders;
+  const [home, temporary] = [join(base, "home"), join(base, "tmp")];
+  for (const folder of [home, temporary]) await mkdir(folder, { recursive: true });
   const given = { HOME: home, USERPROFILE: home, TMPDIR: temporary, TEMP: temporary, TMP: temporary };
   const before = Object.fromEntries(Object.keys(given).map((name) => [name, process.env[name]]));
   Object.assign(process.env, given);
@@ -75,14 +74,14 @@ async function filesIn(folder: string): Promise<string[]> {
 }
 
 /**
- * The longest time in which `work` kept this thread from doing anything else, in milliseconds. Time in which the system
- * gave the processor to others is not counted: on a busy machine every thread stands still for a while.
+ * The longest time for which `work` blocked this thread, in milliseconds. Time in which the system gave the processor to
+ * other threads is not counted.
  */
 export async function longestBlockMs(work: () => Promise<void>): Promise<number> {
   let longest = 0;
-  let last = performance.now() - waitedForProcessorMs();
+  let last = ownTimeMs();
   const look = (): void => {
-    const now = performance.now() - waitedForProcessorMs();
+    const now = ownTimeMs();
     longest = Math.max(longest, now - last);
     last = now;
   };
@@ -96,12 +95,10 @@ export async function longestBlockMs(work: () => Promise<void>): Promise<number>
   return longest;
 }
 
-/** How long this thread was ready to run and had no processor, since it began; 0 where the system does not say. */
-function waitedForProcessorMs(): number {
-  try {
-    const [, waitedNs] = readFileSync("/proc/thread-self/schedstat", "utf8").split(" ");
-    return Number(waitedNs) / 1e6 || 0;
-  } catch {
-    return 0;
-  }
+const schedule = "/proc/thread-self/schedstat";
+
+/** A clock that stands still while this thread waits for a processor; where the system does not report that, a plain clock. */
+function ownTimeMs(): number {
+  const waitedNs = existsSync(schedule) ? Number(readFileSync(schedule, "utf8").split(" ")[1]) : 0;
+  return performance.now() - (waitedNs || 0) / 1e6;
 }

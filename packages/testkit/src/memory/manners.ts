@@ -29,7 +29,7 @@ async function writeSome(lab: MemoryLab): Promise<void> {
     await lab.write(`memory/${index}.md`, `The heron was here, entry ${index}.\n`);
 }
 
-/** Longer than this nobody keeps the host waiting, in the best of some rounds: a machine that is busy is not the plugin's fault. */
+/** The longest time for which a plugin may block its host, in the best of some rounds: a busy machine is not the plugin's fault. */
 const blockMs = 250;
 const rounds = 5;
 
@@ -58,15 +58,15 @@ export const mannerChecks: readonly MemoryCheck[] = [
     async run(lab) {
       await writeSome(lab);
       await live(lab, { lookOnly: true });
-      assert.deepEqual(await namesBelow(lab.stateDir), [], "in an empty state folder");
+      assert.deepEqual(await namesIn(lab.stateDir), [], "in an empty state folder");
       await live(lab);
-      const before = await namesBelow(lab.stateDir);
+      const before = await namesIn(lab.stateDir);
       await lab.write("memory/new.md", "The heron has a nest.\n");
       const opened = await lab.open({ lookOnly: true });
       await opened.ask("heron");
       opened.memory.status();
       await opened.memory.close();
-      assert.deepEqual(await namesBelow(lab.stateDir), before, "beside an index");
+      assert.deepEqual(await namesIn(lab.stateDir), before, "beside an index");
     },
   },
   {
@@ -74,10 +74,10 @@ export const mannerChecks: readonly MemoryCheck[] = [
     async run(lab) {
       await writeSome(lab);
       const places = [dirname(lab.workspaceDir), lab.workspaceDir, process.cwd()];
-      const before = await Promise.all(places.map(shallowNames));
+      const before = await Promise.all(places.map((place) => namesIn(place, false)));
       const left = await withFolders(lab.outsideDir, lab.patienceMs, async () => live(lab));
       assert.deepEqual(left, [], "in the home folder or the folder for temporary files");
-      for (const [index, place] of places.entries()) assert.deepEqual(await shallowNames(place), before[index], place);
+      for (const [index, at] of places.entries()) assert.deepEqual(await namesIn(at, false), before[index], at);
     },
   },
   {
@@ -135,27 +135,23 @@ export const mannerChecks: readonly MemoryCheck[] = [
         await lab.write(`memory/${index}.md`, `# Day ${index}\n\n${`${words}, entry ${index}.\n\n`.repeat(30)}`);
       const opened = await lab.open();
       await opened.settle();
-      const waits: number[] = [];
-      for (let round = 0; round < rounds && Math.min(...waits) >= blockMs; round++)
-        waits.push(
-          await longestBlockMs(async () => {
-            await opened.settle({ force: true });
-            await opened.ask("heron weather");
-            await opened.memory.readFile({ relPath: "memory/1.md" });
-            opened.memory.status();
-          }),
-        );
-      assert.ok(Math.min(...waits) < blockMs, `the event loop stood still for ${waits.map(Math.round).join(", ")} ms`);
+      const work = async (): Promise<void> => {
+        await opened.settle({ force: true });
+        await opened.ask("heron weather");
+        await opened.memory.readFile({ relPath: "memory/1.md" });
+        opened.memory.status();
+      };
+      const blocks: number[] = [];
+      for (let round = 0; round < rounds && Math.min(...blocks) >= blockMs; round++)
+        blocks.push(await longestBlockMs(work));
+      assert.ok(Math.min(...blocks) < blockMs, `the host was blocked for ${blocks.map(Math.round).join(", ")} ms`);
     },
   },
 ];
 
-async function namesBelow(folder: string): Promise<string[]> {
-  return (await readdir(folder, { recursive: true }).catch(() => [])).toSorted();
-}
-
-async function shallowNames(folder: string): Promise<string[]> {
-  return (await readdir(folder)).toSorted();
+/** The names in a folder and below it, sorted; none if the folder does not exist. */
+async function namesIn(folder: string, recursive = true): Promise<string[]> {
+  return (await readdir(folder, { recursive }).catch(() => [])).toSorted();
 }
 
 /** What keeps this process alive, and the children that it has, each by its kind with how many there are. */
@@ -163,9 +159,8 @@ async function whatRuns(): Promise<Map<string, number>> {
   // Of the runner's own there are now more and now fewer: files and one-time callbacks say nothing of a manager.
   const passing = /^(?:Immediate|FSReq|FileHandleCloseReq|.*Wrap$|.*Req)/;
   const active = process.getActiveResourcesInfo().filter((name) => name === "ProcessWrap" || !passing.test(name));
-  const counts = new Map<string, number>();
-  for (const name of [...active, ...(await children())]) counts.set(name, (counts.get(name) ?? 0) + 1);
-  return counts;
+  const groups = Map.groupBy([...active, ...(await children())], (name) => name);
+  return new Map([...groups].map(([name, { length }]) => [name, length]));
 }
 
 /** The same without what ends within a moment. */
