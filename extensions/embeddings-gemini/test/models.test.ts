@@ -2,30 +2,28 @@ import { startEmbeddingApi } from "@memslot/fakes/embedding-api";
 import { embeddingConformance } from "@memslot/testkit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type GeminiSetup, openAt, openGemini } from "./support/open-gemini.ts";
+import cases from "./data/cases.json" with { type: "json" };
 
 const env = { GEMINI_API_KEY: "k" };
 const open = (memorySearch: GeminiSetup["memorySearch"] = {}, model?: string) =>
   openGemini({ env, memorySearch, ...(model !== undefined && { model }) });
 
 describe("what is known of a model", () => {
-  test.each([
-    [undefined, "gemini-embedding-001", 3072, 2048, 0.15],
-    ["models/gemini-embedding-001", "gemini-embedding-001", 3072, 2048, 0.15],
-    ["google/gemini-embedding-2", "gemini-embedding-2", 3072, 8192, 0.2],
-    ["gemini-embedding-2-preview", "gemini-embedding-2-preview", 3072, 8192, 0.2],
-    ["text-embedding-004", "text-embedding-004", undefined, 2048, undefined],
-  ])("%s", async (model, name, dimensions, maxInputTokens, usd) => {
-    const provider = await open({ model });
-    expect(provider).toMatchObject({
-      id: "gemini",
-      model: name,
-      maxInputTokens,
-      maxBatchItems: 100,
-      maxBatchTokens: 20_000,
-    });
-    expect(provider.dimensions).toBe(dimensions);
-    expect(provider.price?.usdPerMillionTokens).toBe(usd);
-  });
+  test.each(cases.models as [string | null, string, number | null, number, number | null][])(
+    "%s",
+    async (model, name, dimensions, maxInputTokens, usd) => {
+      const provider = await open({ model: model ?? undefined });
+      expect(provider).toMatchObject({
+        id: "gemini",
+        model: name,
+        maxInputTokens,
+        maxBatchItems: 100,
+        maxBatchTokens: 20_000,
+      });
+      expect(provider.dimensions).toBe(dimensions ?? undefined);
+      expect(provider.price?.usdPerMillionTokens).toBe(usd ?? undefined);
+    },
+  );
 
   test("the price is dated, halved for batches, and not said of another host", async () => {
     expect((await open()).price).toEqual({
@@ -49,16 +47,12 @@ describe("what is known of a model", () => {
     });
   });
 
-  test.each([
-    [{ model: "../../other?x" }, /^model is/],
-    [{ outputDimensionality: 64 }, /^outputDimensionality is 64, .* 128 to 3072/],
-    [{ outputDimensionality: 4096 }, /^outputDimensionality is 4096/],
-    [{ inputType: "passage" }, /^inputType is "passage", .*RETRIEVAL_DOCUMENT/],
-    [{ inputType: "CLUSTERING", queryInputType: "query" }, /^queryInputType is "query"/],
-    [{ documentInputType: "RETRIEVAL_DOCUMENTS" }, /^documentInputType is/],
-  ])("%o is refused before a text is", async (settings, words) => {
-    await expect(open(settings)).rejects.toMatchObject({ code: "CONFIG", message: expect.stringMatching(words) });
-  });
+  test.each(cases.refusedSettings as [GeminiSetup["memorySearch"], string][])(
+    "%o is refused before a text is",
+    async (settings, words) => {
+      await expect(open(settings)).rejects.toMatchObject({ code: "CONFIG", message: expect.stringMatching(words) });
+    },
+  );
 });
 
 describe.each([

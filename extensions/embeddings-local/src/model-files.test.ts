@@ -6,6 +6,7 @@ import { findLlama } from "./find-llama.ts";
 import { readGguf } from "./gguf-file.ts";
 import { createLocalPlugin } from "./local-plugin.ts";
 import { contextOf, failureOf, openModel, tempFolder, tinyModel, watchChildren } from "./test/lab.ts";
+import cases from "../test/data/cases.json" with { type: "json" };
 
 const home = "/home/ada";
 
@@ -13,28 +14,24 @@ function found(platform: string, arch: string, stateDir = "/home/ada/.memslot"):
   return findLlama({ stateDir, beside: tempFolder(), machine: { platform, arch, home } });
 }
 
-test.each([
-  ["linux", "x64", "linux-x64"],
-  ["linux", "arm64", "linux-arm64"],
-  ["linux", "arm", "linux-armv7l"],
-  ["linux", "riscv64", "linux-riscv64"],
-  ["darwin", "arm64", "mac-arm64-metal"],
-  ["darwin", "x64", "mac-x64"],
-])("on %s %s the command installs the build for it and nothing for graphics cards", (platform, arch, build) => {
-  expect(found(platform, arch)).toEqual({
-    missing: "node-llama-cpp is not installed",
-    action: `install it with: npm install --prefix ~/.memslot node-llama-cpp@3.22.1 @node-llama-cpp/${build}@3.22.1 --omit=optional --ignore-scripts`,
-    npm: [
-      "install",
-      "--prefix",
-      "/home/ada/.memslot",
-      "node-llama-cpp@3.22.1",
-      `@node-llama-cpp/${build}@3.22.1`,
-      "--omit=optional",
-      "--ignore-scripts",
-    ],
-  });
-});
+test.each(cases.builds as [string, string, string][])(
+  "on %s %s the command installs the build for it and nothing for graphics cards",
+  (platform, arch, build) => {
+    expect(found(platform, arch)).toEqual({
+      missing: "node-llama-cpp is not installed",
+      action: `install it with: npm install --prefix ~/.memslot node-llama-cpp@3.22.1 @node-llama-cpp/${build}@3.22.1 --omit=optional --ignore-scripts`,
+      npm: [
+        "install",
+        "--prefix",
+        "/home/ada/.memslot",
+        "node-llama-cpp@3.22.1",
+        `@node-llama-cpp/${build}@3.22.1`,
+        "--omit=optional",
+        "--ignore-scripts",
+      ],
+    });
+  },
+);
 
 test.each([
   ["win32", "x64", "C:\\Users\\Ada\\.memslot", "--prefix C:\\Users\\Ada\\.memslot ", "win-x64"],

@@ -2,6 +2,7 @@ import { type EmbeddingApi, startEmbeddingApi } from "@memslot/fakes/embedding-a
 import { embeddingConformance } from "@memslot/testkit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Setup, open, openOnApi } from "./support/open.ts";
+import cases from "./data/cases.json" with { type: "json" };
 
 const bodyOf = (request: { body: string } | undefined): Record<string, unknown> => JSON.parse(request?.body ?? "{}");
 
@@ -178,21 +179,16 @@ describe("what is known of a model", () => {
     expect(await open(at(far, "m"))).toMatchObject(limits);
   });
 
-  test.each<[name: string, model: string, memorySearch: Record<string, unknown>, key: string | undefined]>([
-    ["nothing is done to notes", "some-model", {}, undefined],
-    ["notes get a prefix", "nomic-embed-text", {}, "prefix=nomic"],
-    ["only queries get one", "bge-small-en-v1.5", {}, undefined],
-    ["an input type", "some-model", { inputType: "passage" }, "input_type=passage"],
-    ["an input type in place of a prefix", "nomic-embed-text", { documentInputType: "doc" }, "input_type=doc"],
-    ["an input type of queries takes the prefix away", "nomic-embed-text", { queryInputType: "query" }, undefined],
-    ["the key and the length change nothing", "some-model", { outputDimensionality: 64 }, undefined],
-  ])("stored vectors are told apart by what is done to notes: %s", async (_, model, memorySearch, key) => {
-    const setup = (baseUrl: string, apiKey: string): Setup => ({
-      memorySearch: { ...memorySearch, model, remote: { baseUrl, apiKey } },
-    });
-    expect((await open(setup(local, "sk-1"))).cacheKey).toBe(key);
-    expect((await open(setup(far, "sk-2"))).cacheKey).toBe(key);
-  });
+  test.each(cases.cacheKeys as [string, string, Record<string, unknown>, string | null][])(
+    "stored vectors are told apart by what is done to notes: %s",
+    async (_, model, memorySearch, key) => {
+      const setup = (baseUrl: string, apiKey: string): Setup => ({
+        memorySearch: { ...memorySearch, model, remote: { baseUrl, apiKey } },
+      });
+      expect((await open(setup(local, "sk-1"))).cacheKey).toBe(key ?? undefined);
+      expect((await open(setup(far, "sk-2"))).cacheKey).toBe(key ?? undefined);
+    },
+  );
 
   test("OpenAI's own models get no prefix, whatever they are called", async () => {
     const provider = await open({ ...openAi, memorySearch: { model: "nomic-embed-text" } });

@@ -7,19 +7,9 @@ import { join } from "node:path";
 import { tempFolder } from "@memslot/test-tools/files";
 import { expect, onTestFinished, test } from "vitest";
 import { ask, fileOf, find, indexFolder, open } from "./support/stores.ts";
+import cases from "./data/cases.json" with { type: "json" };
 
-const texts = [
-  "患者昨天去医院看病，医生开了感冒药。",
-  "我们在上海的办公室讨论了新的搜索引擎。",
-  "The ticket QX-7919 was closed by memory_search in node.js.",
-  "parseHttpHeader() throws for c++ and C# callers",
-  "東京タワーへ行きました。とても楽しかったです。",
-  "서울에서 부산까지 기차로 갔다",
-  "Änderungen an der Größe der Bücher",
-  "The password of the guest network is in the drawer.",
-  "node.js, node.ts and nodes of a tree",
-  "INC4711 and INC-4711 are two tickets",
-];
+const texts = cases.texts;
 
 const questions =
   "看病 医院 搜索引擎 QX-7919 memory_search node.js parseHttpHeader c++ 東京 부산 Größe drawer INC-4711 INC4711 药 tick".split(

@@ -8,6 +8,7 @@ import type { FakeBehaviour } from "@memslot/fakes/qmd";
 import { errorOf, type MemoryLab, memoryLab, openIndexed, type OpenedMemory, qmdStatus } from "./test/memory-lab.ts";
 import { eventually } from "@memslot/test-tools/wait";
 import { fakeQmd } from "./process/test/qmd-lab.ts";
+import cases from "../test/data/cases.json" with { type: "json" };
 
 const note = "The lynx was seen near the old mill.\n";
 
@@ -54,33 +55,12 @@ describe("opening", () => {
 });
 
 describe("a search is UNAVAILABLE with the reason where qmd", () => {
-  const cases: [string, FakeBehaviour, RegExp][] = [
-    [
-      "crashes, as under a Node that it was not built for",
-      { all: { crash: "SIGSEGV" } },
-      /crash.*the Node that runs it/,
-    ],
-    ["was taken away in part", { all: { notBuilt: true }, mcp: { crash: "SIGKILL" } }, /not_built.*npm install/],
-    ["says what nobody understands", { mcp: { toolError: "what?" }, query: { stdout: "what?" } }, /invalid_output/],
-    ["fails in words of its own", { mcp: { toolError: "no" }, query: { failure: "Error: no" } }, /qmd_error/],
-    [
-      "has no room on the disk",
-      { all: { failure: "SqliteError: database or disk is full SQLITE_FULL" }, mcp: { crash: "SIGKILL" } },
-      /no_space.*make room/,
-    ],
-    ["answers never", { mcp: { hang: true }, query: { hang: true } }, /timeout/],
-    [
-      "says that none of its collections is known, again and again",
-      { all: { unknownCollection: true }, mcp: { crash: "SIGKILL" } },
-      /unknown_collection/,
-    ],
-  ];
-  test.each(cases)("%s", async (_name, behaviour, words) => {
+  test.each(cases.failures as [string, FakeBehaviour, string][])("%s", async (_name, behaviour, words) => {
     // One that hangs is waited for, twice; all others have time to fail on a machine that is busy.
     const timeoutMs = behaviour.query?.hang === true ? 1500 : 15_000;
     const lab = await openIndexed({ "memory/a.md": note }, { qmd: { limits: { timeoutMs } } });
     lab.fake.set(behaviour);
-    await expectUnavailable(lab, words);
+    await expectUnavailable(lab, new RegExp(words, "u"));
     expect(qmdStatus(lab)["lastError"]).toBeDefined();
     // And it is back with the first call that works.
     lab.fake.set({});
@@ -102,17 +82,7 @@ describe("a search is UNAVAILABLE with the reason where qmd", () => {
 });
 
 describe("a search answers all the same where qmd", () => {
-  const cases: [string, FakeBehaviour][] = [
-    ["has a server that crashes", { mcp: { crash: "SIGKILL" } }],
-    ["has a server that hangs", { mcp: { hang: true } }],
-    [
-      "writes noise around its answers",
-      { all: { noiseBefore: "[node-llama-cpp] CUDA\nnpm warn\n", noiseAfter: "\nbye\n" } },
-    ],
-    ["writes on stderr", { all: { stderr: "Warning: 51 documents need embeddings\n" } }],
-    ["has a server that says something else", { mcp: { toolError: "no" } }],
-  ];
-  test.each(cases)("%s", async (_name, behaviour) => {
+  test.each(cases.harmless as [string, FakeBehaviour][])("%s", async (_name, behaviour) => {
     const lab = await openIndexed(
       { "memory/a.md": note },
       { limits: { restartMs: [60_000] }, qmd: { limits: { timeoutMs: 8000 } } },

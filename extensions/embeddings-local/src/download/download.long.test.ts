@@ -10,20 +10,18 @@ import { eventually } from "@memslot/test-tools/wait";
 import { expect, test } from "vitest";
 import { failureOf, modelBytes, targetOf, urlOf } from "../test/lab.ts";
 import { realDisk } from "./part-file.ts";
+import cases from "../../test/data/cases.json" with { type: "json" };
 
-test.each([
-  [404, "auth", /has no model\.gguf at \/user\/model\/resolve\/main\/model\.gguf \(404\)/],
-  [401, "auth", /does not give out .*\(401\).*HF_TOKEN/],
-  [403, "auth", /does not give out .*\(403\).*HF_TOKEN/],
-  [429, "rate", /answered 429/],
-  [503, "transient", /answered 503/],
-])("an answer of %d is an error of kind %s that says what to do", async (status, kind, message) => {
-  const hub = await startHub(modelBytes(), { status });
-  const target = targetOf();
-  expect(await failureOf(target.fetch(hub))).toMatchObject({ kind, message: expect.stringMatching(message) });
-  expect(hub.log.length).toBe(1);
-  expect(readdirSync(dirname(target.path))).toEqual([]);
-});
+test.each(cases.refusedByHub as [number, string, string][])(
+  "an answer of %d is an error of kind %s that says what to do",
+  async (status, kind, message) => {
+    const hub = await startHub(modelBytes(), { status });
+    const target = targetOf();
+    expect(await failureOf(target.fetch(hub))).toMatchObject({ kind, message: expect.stringMatching(message) });
+    expect(hub.log.length).toBe(1);
+    expect(readdirSync(dirname(target.path))).toEqual([]);
+  },
+);
 
 test("a wrong token is refused and stands in no message", async () => {
   const hub = await startHub(modelBytes(), { token: "right" });

@@ -7,6 +7,7 @@ import { expect, test } from "vitest";
 import { modelBytes, targetOf, tempFolder, urlOf } from "../test/lab.ts";
 import { takeLock } from "./download-lock.ts";
 import { defaultModel, parseModelAddress } from "./model-address.ts";
+import cases from "../../test/data/cases.json" with { type: "json" };
 
 test("a file is fetched over the hub and its store, with progress in megabytes, and nothing else is left", async () => {
   const content = modelBytes();
@@ -178,19 +179,7 @@ test("a path is known by the name of its file", () => {
   });
 });
 
-test.each([
-  "hf:user/model",
-  "hf:user/file.gguf",
-  "hf:user/model/readme.md",
-  "hf:user/../../file.gguf",
-  "hf:user/model/../../../file.gguf",
-  "hf:user/model/a\\b.gguf",
-  "hf:user/model/file.gguf#../../x",
-  "hf:user/model/file.gguf#a#b",
-  "https://example.org/",
-  "ollama:model",
-  "relative/file.gguf",
-])('"%s" is no address of a model', (written) => {
+test.each(cases.notAddresses)('"%s" is no address of a model', (written) => {
   expect(() => parseModelAddress(written, places)).toThrow(
     expect.objectContaining({ code: "CONFIG", message: expect.stringContaining("local.modelPath") }),
   );

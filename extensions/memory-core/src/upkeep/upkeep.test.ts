@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import type { IndexFinding } from "@memslot/core";
 import { indexTerms, type ChunkIndex, type IndexedFile } from "@memslot/indexing";
-import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { edit, spoilTable, embedAll, fileOf, find, near, open, spaceOf, tempPath } from "../test/stores.ts";
+import { harm, spoilTable, embedAll, fileOf, find, near, open, spaceOf, tempPath } from "../test/stores.ts";
+import cases from "../../test/data/cases.json" with { type: "json" };
 
 const space = spaceOf("m");
 const names = ["database", "words", "files", "leftovers", "vector cache", "vectors", "space"];
@@ -38,14 +38,6 @@ function bad(findings: readonly IndexFinding[]): string[] {
   return findings.filter(({ ok }) => !ok).map(({ name, message }) => `${name}: ${message}`);
 }
 
-/** SQL that a sound program would not run. */
-function harm(path: string, sql: string): void {
-  edit(path, (db: Database.Database) => {
-    db.unsafeMode(true);
-    db.exec(sql);
-  });
-}
-
 test("a sound index is found sound, with figures, and a check writes nothing", async () => {
   const path = await tempPath();
   await (await filled(path)).close();
@@ -63,79 +55,30 @@ test("a sound index is found sound, with figures, and a check writes nothing", a
   expect(readFileSync(path).equals(before)).toBe(true);
 });
 
-test.each([
-  [
-    "rows of words are missing",
-    "words",
-    "DELETE FROM chunks_fts_1 WHERE rowid < 30",
-    /29 of 120 chunks lack their words/u,
-  ],
-  [
-    "rows of words are too many",
-    "words",
-    "INSERT INTO chunks_fts_1 (rowid, terms) VALUES (9999, 'x')",
-    /1 are of no chunk/u,
-  ],
-  ["the words are spoilt", "words", "UPDATE chunks_fts_1_data SET block = x'00' WHERE id > 10", /missing or damaged/u],
-  ["the words are gone", "words", "UPDATE chunks_fts_1_data SET block = x'00'", /missing or damaged/u],
-  [
-    "some words are gone",
-    "words",
-    "DELETE FROM chunks_fts_1_data WHERE id = (SELECT max(id) FROM chunks_fts_1_data)",
-    /missing or damaged/u,
-  ],
-  [
-    "a chunk without a file",
-    "leftovers",
-    "INSERT INTO chunks VALUES (9999, 777, 1, 1, '', 'lost', x'00')",
-    /1 chunks without a file/u,
-  ],
-  [
-    "a file of no generation",
-    "leftovers",
-    "UPDATE files SET generation = 77 WHERE path = '3.md'",
-    /1 files of no generation/u,
-  ],
-  [
-    "a row without its vector",
-    "vector cache",
-    "DELETE FROM vectors WHERE id = (SELECT max(id) FROM vectors)",
-    /1 have no numbers/u,
-  ],
-  ["a vector without its row", "vector cache", "INSERT INTO vectors VALUES (9999, x'00')", /1 belong to nothing/u],
-  [
-    "a vector of the wrong length",
-    "vector cache",
-    "UPDATE vectors SET embedding = x'0000803f' WHERE id = 5",
-    /1 the wrong ones/u,
-  ],
-  [
-    "rows of the layout are missing",
-    "vectors",
-    "DELETE FROM chunks_codes_1_places WHERE id < 20",
-    /19 of 120 vectors are missing/u,
-  ],
-  ["the layout is gone", "vectors", "DROP TABLE chunks_codes_1", /chunks_codes_1 is missing/u],
-])("%s: it is found, and mended without a provider", async (_, name, sql, message) => {
-  const path = await tempPath();
-  await (await filled(path)).close();
-  harm(path, sql);
-  const store = await open(path);
-  const findings = await upkeepOf(store).check();
-  expect(bad(findings).join("\n")).toMatch(message);
-  expect(findings.find((finding) => finding.name === name)?.ok).toBe(false);
-  const mended = await upkeepOf(store).repair();
-  expect(bad(mended)).toEqual([]);
-  expect(mended.find((finding) => finding.name === name)?.fixed).toMatch(message);
-  expect(bad(await upkeepOf(store).check())).toEqual([]);
-  expect((await upkeepOf(store).repair()).filter(({ fixed }) => fixed !== undefined)).toEqual([]);
-  await store.replaceFiles(notes.filter(({ path: file }) => file === "3.md"));
-  expect(await find(store, "number7")).toHaveLength(3);
-  expect(await find(store, "number39")).toHaveLength(3);
-  await store.useSpace(space);
-  expect(await store.pendingVectors(space, 10)).toHaveLength(/numbers|wrong/u.test(String(message)) ? 1 : 0);
-  expect(await near(store, space, "apple number3", 1)).toEqual(["apple number3"]);
-});
+test.each(cases.damages as [string, string, string, string][])(
+  "%s: it is found, and mended without a provider",
+  async (_, name, sql, pattern) => {
+    const message = new RegExp(pattern, "u");
+    const path = await tempPath();
+    await (await filled(path)).close();
+    harm(path, sql);
+    const store = await open(path);
+    const findings = await upkeepOf(store).check();
+    expect(bad(findings).join("\n")).toMatch(message);
+    expect(findings.find((finding) => finding.name === name)?.ok).toBe(false);
+    const mended = await upkeepOf(store).repair();
+    expect(bad(mended)).toEqual([]);
+    expect(mended.find((finding) => finding.name === name)?.fixed).toMatch(message);
+    expect(bad(await upkeepOf(store).check())).toEqual([]);
+    expect((await upkeepOf(store).repair()).filter(({ fixed }) => fixed !== undefined)).toEqual([]);
+    await store.replaceFiles(notes.filter(({ path: file }) => file === "3.md"));
+    expect(await find(store, "number7")).toHaveLength(3);
+    expect(await find(store, "number39")).toHaveLength(3);
+    await store.useSpace(space);
+    expect(await store.pendingVectors(space, 10)).toHaveLength(/numbers|wrong/u.test(pattern) ? 1 : 0);
+    expect(await near(store, space, "apple number3", 1)).toEqual(["apple number3"]);
+  },
+);
 
 test("a file that has lost chunks is forgotten, so that the next sync reads it again", async () => {
   const path = await tempPath();

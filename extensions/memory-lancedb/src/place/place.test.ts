@@ -13,6 +13,7 @@ import { closeNative } from "./close-native.ts";
 import { libraryMessage } from "./open-place.ts";
 import { createWithin, faultOf, remoteErrors } from "./place-errors.ts";
 import { createRedact, storageOptionsOf } from "./shared/storage-options.ts";
+import cases from "../../test/data/cases.json" with { type: "json" };
 
 const key = "plugins.entries.memory-lancedb.config";
 
@@ -44,24 +45,15 @@ describe("an address", () => {
     expect(addressOf({ lance: { dbPath: "/data" }, ...given })).toEqual({ kind: "folder", folder: other });
   });
 
-  test.each([
-    ["notes/index", /is a relative path; write an absolute one/],
-    ["s3://", /names no bucket; write s3:\/\/bucket/],
-    ["s3:///prefix", /names no bucket/],
-    ["s3+ddb://notes/a?ddbTableName=t", /must end before/],
-    ["s3+ddb://notes/a", /must not begin with s3\+ddb:\/\/.*write s3:\/\/ in its place/],
-    ["ftp://host/a", /begins with ftp:\/\/.*s3:\/\/, gs:\/\/, az:\/\/ or db:\/\//],
-    ["s3://key:secret@notes/a", /must hold no name and no password/],
-    ["s3://notes/a?region=x", /must end before/],
-    ["s3://notes/../other", /must have no "\." and no "\.\."/],
-    ["db://", /names no LanceDB Cloud project/],
-    ["db://team/main", /must have nothing after the name of the project/],
-  ])("%s is refused, with the key and what to write", async (dbPath, message) => {
-    const error = await errorOf((async () => read(dbPath))());
-    expect(error).toMatchObject({ code: "CONFIG", message: expect.stringMatching(message) });
-    expect(error.message).toContain(`${key}.dbPath`);
-    expect(error.message).not.toContain("secret");
-  });
+  test.each(cases.refusedPaths as [string, string][])(
+    "%s is refused, with the key and what to write",
+    async (dbPath, message) => {
+      const error = await errorOf((async () => read(dbPath))());
+      expect(error).toMatchObject({ code: "CONFIG", message: expect.stringMatching(message) });
+      expect(error.message).toContain(`${key}.dbPath`);
+      expect(error.message).not.toContain("secret");
+    },
+  );
 
   test("has a safe name of its own for each agent", () => {
     for (const id of ["main", "work-2", "a.b_c", "x".repeat(64)]) expect(agentFolder(id)).toBe(id);
@@ -224,25 +216,8 @@ describe("a bucket", () => {
 });
 
 describe("an error of LanceDB", () => {
-  test.each([
-    ["Generic S3 error: Server returned non-2xx status code: 403 Forbidden: <Code>AccessDenied</Code>", "keys"],
-    ["Generic MicrosoftAzure error: <Code>AuthenticationFailed</Code>", "keys"],
-    ["Failed to get AWS credentials: no providers in chain provided credentials", "keys"],
-    ["Generic S3 error: <Code>NoSuchBucket</Code> status 404", "bucket"],
-    ["Generic MicrosoftAzure error: status 404: <Code>ContainerNotFound</Code>", "bucket"],
-    [
-      "Generic S3 error: Received redirect without LOCATION, this normally indicates an incorrectly configured region",
-      "region",
-    ],
-    ["Error performing GET in 3s, after 2 retries, retry_timeout: 10s - HTTP error: error sending request", "reach"],
-    ["Generic S3 error: status 503: <Code>SlowDown</Code>", "reach"],
-    ["Table 'rows' was not found", undefined],
-    ["Table 'rows' was not found  Caused by: Http error: (request_id=1) no", undefined],
-    ["Object at location a/b.lance not found: Error performing GET http://h/b in 3ms - status code: 404", undefined],
-    ["Commit conflict for version 403", undefined],
-    ["Too many concurrent writers at version 503", undefined],
-  ] as const)("%s is one of the kind %s", (message, fault) => {
-    expect(faultOf(message)).toBe(fault);
+  test.each(cases.errors as [string, string | null][])("%s is one of the kind %s", (message, fault) => {
+    expect(faultOf(message)).toBe(fault ?? undefined);
   });
 
   test("that is not about the place stays as it is, without keys", async () => {

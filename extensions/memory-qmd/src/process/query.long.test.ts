@@ -5,6 +5,7 @@ import { isRunning } from "@memslot/test-tools/child";
 import { eventually } from "@memslot/test-tools/wait";
 import { describe, expect, test } from "vitest";
 import { failureOf, fakeQmd, noSignal, openLab, type QmdLab, type QmdLabOptions } from "./test/qmd-lab.ts";
+import cases from "../../test/data/cases.json" with { type: "json" };
 
 describe("a question", () => {
   const files = {
@@ -50,35 +51,24 @@ describe("a question", () => {
   });
 
   describe("the command line answers once where the long-lived child", () => {
-    test.each<[string, FakeFault, string, Partial<QmdLabOptions>]>([
-      ["dies at a question", { crash: "SIGSEGV" }, "crash", {}],
-      ["says no hello", { hangAtStart: true }, "timeout", { limits: { initializeMs: 4000 } }],
-      ["never answers", { hang: true }, "timeout", {}],
-      ["never answers and ignores SIGTERM", { hang: true, ignoreTerm: true }, "timeout", {}],
-      ["answers something else", { stdout: "not json\n" }, "timeout", {}],
-      ["answers without results", { stdout: '{"jsonrpc":"2.0","id":2,"result":{}}\n' }, "invalid_output", {}],
-      [
-        "refuses the request",
-        { stdout: '{"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"no"}}\n' },
-        "qmd_error",
-        {},
-      ],
-      ["answers with an error", { toolError: "Error: boom" }, "qmd_error", {}],
-    ])("%s", async (_name, fault, reason, options) => {
-      const { process, ask, fake } = await labWithNotes(options);
-      fake.set({ mcp: fault });
-      const { rows, by } = await ask("staging", reason === "timeout" ? { deadlineMs: 800 } : {});
-      expect({ by, paths: rows.map(({ path }) => path) }).toEqual({ by: "cli", paths: ["a.md"] });
-      expect(fake.starts("query").length).toBe(1);
-      expect(process.state().lastError).toMatchObject({ reason, at: expect.stringMatching(/^\d{4}-/) });
-      // Of a child that is of no use nothing is left.
-      if (reason === "timeout") {
-        const pid = fake.starts("mcp")[0]?.pid ?? 0;
-        await eventually(() => !isRunning(pid));
-      }
-      fake.set({});
-      expect((await ask("staging")).by).toBe("mcp");
-    });
+    test.each(cases.mcpFaults as [string, FakeFault, string, Partial<QmdLabOptions>][])(
+      "%s",
+      async (_name, fault, reason, options) => {
+        const { process, ask, fake } = await labWithNotes(options);
+        fake.set({ mcp: fault });
+        const { rows, by } = await ask("staging", reason === "timeout" ? { deadlineMs: 800 } : {});
+        expect({ by, paths: rows.map(({ path }) => path) }).toEqual({ by: "cli", paths: ["a.md"] });
+        expect(fake.starts("query").length).toBe(1);
+        expect(process.state().lastError).toMatchObject({ reason, at: expect.stringMatching(/^\d{4}-/) });
+        // Of a child that is of no use nothing is left.
+        if (reason === "timeout") {
+          const pid = fake.starts("mcp")[0]?.pid ?? 0;
+          await eventually(() => !isRunning(pid));
+        }
+        fake.set({});
+        expect((await ask("staging")).by).toBe("mcp");
+      },
+    );
   });
 
   test("lines that are no answer are passed over, told with the answer, and told once", async () => {

@@ -3,6 +3,7 @@ import { buildQuery, meaningQuery } from "../ask/build-query.ts";
 import { classifyEnd, classifyWords } from "./classify-failure.ts";
 import { parseOutput, parseToolRows } from "./parse-output.ts";
 import { QmdFailure } from "../qmd-contract.ts";
+import cases from "../../test/data/cases.json" with { type: "json" };
 
 const lists = (question: string): string[][] => buildQuery(question).map((call) => call.map(({ query }) => query));
 
@@ -206,14 +207,7 @@ describe("the output of qmd", () => {
     expect(reasonOf(`["${"x".repeat(200_000)}`)).toBe("invalid_output");
   });
 
-  test.each([
-    ["qmd://notes/a.md", "notes", "a.md"],
-    ["notes/a.md", "notes", "a.md"],
-    ["qmd://notes/a.md?index=other", "notes", "a.md"],
-    ["notes/sub/b ü #&+%20.md", "notes", "sub/b ü #&+%20.md"],
-    ["qmd://notes/what?.md", "notes", "what?.md"],
-    ["a.md", "", "a.md"],
-  ])("the file %s is %s and %s", (file, collection, path) => {
+  test.each(cases.files as [string, string, string][])("the file %s is %s and %s", (file, collection, path) => {
     expect(parseOutput(JSON.stringify([{ file }])).rows).toEqual([{ collection, path, score: 0 }]);
     expect(parseToolRows({ structuredContent: { results: [{ file }] } })).toEqual([{ collection, path, score: 0 }]);
   });

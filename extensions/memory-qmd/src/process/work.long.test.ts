@@ -9,6 +9,7 @@ import { tempFolder, writeFiles } from "@memslot/test-tools/files";
 import { eventually } from "@memslot/test-tools/wait";
 import { describe, expect, test } from "vitest";
 import { failureOf, fakeQmd, noSignal, openLab, type QmdLab, startHost, writeConfig } from "./test/qmd-lab.ts";
+import cases from "../../test/data/cases.json" with { type: "json" };
 
 describe("work on the index", () => {
   const files = { "a.md": "# Alpha\n\nstaging\n" };
@@ -303,16 +304,7 @@ describe("a host that is killed", () => {
   }
 
   describe("kill -9 of the host leaves nothing behind of", () => {
-    test.each<[string, string, FakeBehaviour]>([
-      ["an idle MCP server", "mcp", {}],
-      ["one that hangs and does not see the end of its input", "hung", { mcp: { hang: true } }],
-      ["one that is deaf to both", "hung", { mcp: { hang: true, ignoreTerm: true } }],
-      ["one that is blocked and runs no handler", "hung", { mcp: { blockMs: 120_000 } }],
-      ["one whose own process holds its output", "mcp", { mcp: { grandchild: true, ignoreEof: true } }],
-      ["an update", "update", { update: { slowMs: 120_000 } }],
-      ["an update that ignores SIGTERM, after its grace", "update", { update: { hang: true, ignoreTerm: true } }],
-      ["an update whose own process holds its output", "update", { update: { hang: true, grandchild: true } }],
-    ])("%s", async (_name, what, behaviour) => {
+    test.each(cases.killedHosts as [string, string, FakeBehaviour][])("%s", async (_name, what, behaviour) => {
       const { fake, host } = await stage(what, behaviour);
       const [start] = fake.starts(what === "update" ? "update" : "mcp");
       expect([start?.pid, start?.keeper].map((pid) => isRunning(pid ?? 0))).toEqual([true, true]);

@@ -8,19 +8,10 @@ import { errorOf, memoryLab } from "../test/memory-lab.ts";
 import { type Collection, collectionsOf, everyNote } from "../update/collections.ts";
 import { processLimits, readDuration, readOptions } from "./options.ts";
 import { maySearch, type ScopeSettings } from "./scope-rules.ts";
+import cases from "../../test/data/cases.json" with { type: "json" };
 
 describe("durations", () => {
-  test.each<[string | number, number]>([
-    ["5m", 300_000],
-    ["90s", 90_000],
-    ["1h30m", 5_400_000],
-    ["500ms", 500],
-    [" 2H ", 7_200_000],
-    ["0", 0],
-    ["off", 0],
-    [5, 300_000],
-    ["100d", 2 ** 31 - 1],
-  ])("%j are %i ms", (written, milliseconds) => {
+  test.each(cases.durations as [string | number, number][])("%j are %i ms", (written, milliseconds) => {
     expect(readDuration(written)).toBe(milliseconds);
   });
 
@@ -39,26 +30,7 @@ describe("memory.qmd", () => {
   });
 
   test("accepts all keys, and a wrong one is named", async () => {
-    const keys = {
-      searchMode: "search",
-      includeDefaultMemory: true,
-      paths: [{ path: "docs", name: "docs", pattern: "**/*.md" }],
-      sessions: { enabled: false, retentionDays: 30 },
-      update: {
-        interval: "5m",
-        debounceMs: 15000,
-        onBoot: true,
-        waitForBootSync: true,
-        embedInterval: "60m",
-        commandTimeoutMs: 30000,
-        updateTimeoutMs: 120000,
-        embedTimeoutMs: 120000,
-      },
-      limits: { maxResults: 4, maxSnippetChars: 450, maxInjectedChars: 2200, timeoutMs: 4000 },
-      mcporter: { enabled: false, serverName: "qmd", startDaemon: true },
-      scope: { default: "deny", rules: [{ action: "allow", match: { chatType: "direct" } }] },
-    };
-    expect((await memoryLab().open({ qmd: keys })).memory.status().backend).toBe("memory-qmd");
+    expect((await memoryLab().open({ qmd: cases.allSettings })).memory.status().backend).toBe("memory-qmd");
     const { workspaceDir, stateDir } = createWorkspace();
     const qmd = { searchmode: "search", fallback: "none" };
     const written = { memory: { backend: "qmd", qmd }, agents: { defaults: { workspace: workspaceDir } } };

@@ -14,6 +14,7 @@ import {
   tempPath,
   vectorOf,
 } from "../../test/stores.ts";
+import cases from "../../../test/data/cases.json" with { type: "json" };
 
 const space = spaceOf("m", 16);
 const both = ["memory", "sessions"];
@@ -36,17 +37,7 @@ function ask(store: StoreHere, text: string, limit = 5): unknown {
   return store.searchVector({ space, vector: vectorOf(text, 16), sources: both, limit }).rows;
 }
 
-test.each([
-  ["codes of zeros", "UPDATE chunks_codes_1 SET codes = zeroblob(length(codes)) WHERE block = 1"],
-  ["codes of another block", "UPDATE chunks_codes_1 SET codes = (SELECT codes FROM chunks_codes_1 WHERE block = 2)"],
-  ["codes cut short", "UPDATE chunks_codes_1 SET codes = substr(codes, 1, 500)"],
-  ["no codes", "DELETE FROM chunks_codes_1 WHERE block = 2"],
-  ["slots cut short", "UPDATE chunks_codes_1_slots SET ids = substr(ids, 1, 100)"],
-  ["chunks that are gone from it", "DELETE FROM chunks_codes_1_places WHERE id < 20"],
-  ["tables that are gone", "DROP TABLE chunks_codes_1_slots"],
-  ["the codes of another space", "UPDATE meta SET value = '7' WHERE key = 'vector_space:1'"],
-  ["many more slots than chunks", "UPDATE chunks_codes_1_slots SET ids = zeroblob(1024) WHERE block = 2"],
-])(
+test.each(cases.spoiltLayouts as [string, string][])(
   "a layout with %s is noticed, the answer is the exact one, and codes are made anew from the vectors",
   async (_, sql) => {
     const path = await filled();
