@@ -1,5 +1,5 @@
 import type { MemoryPlugin, MemoryPluginContext, MemorySearchManager } from "@memslot/core";
-import type { ChunkStore, FileChunks, KeywordAnswer, KeywordQuery } from "@memslot/indexing";
+import type { Chunk, ChunkStore, FileChunks, ScoredChunk, StoreBuild, VectorQuery } from "@memslot/indexing";
 import { createReferencePlugin, type InMemoryStore } from "@memslot/testkit";
 
 /** Implementations that keep their contract but for one fault: by the check that has to notice it, then by the fault. */
@@ -57,12 +57,48 @@ export function beforeCalls<Right extends object>(right: Right, deeds: Deeds<Rig
   return Object.fromEntries(changed) as Partial<Right>;
 }
 
-/** Changes what a search for words has found. */
-export function changeAnswer(
+type Changes<Right> = {
+  [Name in keyof Right]?: NonNullable<Right[Name]> extends (...given: infer Given) => infer Answer
+    ? (answer: Awaited<Answer>, ...given: Given) => Awaited<Answer> | Promise<Awaited<Answer>>
+    : never;
+};
+
+/** Changes the answers of some methods. */
+export function changeAnswers<Right extends object>(right: Right, changes: Changes<Right>): Partial<Right> {
+  const calls = right as Record<string, (...given: unknown[]) => unknown>;
+  const changed = Object.entries(changes as typeof calls).map(([name, change]) => [
+    name,
+    async (...given: unknown[]) => await change(await calls[name]?.(...given), ...given),
+  ]);
+  return Object.fromEntries(changed) as Partial<Right>;
+}
+
+/** Changes the rows that a search by vectors returns. */
+export function changeRows(
   right: InMemoryStore,
-  change: (answer: KeywordAnswer, query: KeywordQuery) => KeywordAnswer,
-): Pick<ChunkStore, "searchKeyword"> {
-  return { searchKeyword: async (query) => change(await right.searchKeyword(query), query) };
+  change: (rows: readonly ScoredChunk[], query: VectorQuery) => readonly ScoredChunk[],
+): Partial<InMemoryStore> {
+  return changeAnswers(right, { searchVector: ({ rows }, query) => ({ rows: change(rows, query) }) });
+}
+
+/** Changes some methods of each build that is started. */
+export function changeBuild(
+  right: InMemoryStore,
+  spoil: (build: StoreBuild) => Partial<StoreBuild>,
+): Partial<InMemoryStore> {
+  return changeAnswers(right, { build: (build) => ({ ...build, ...spoil(build) }) });
+}
+
+export function addAll<Item>(kept: Set<Item>, items: Iterable<Item>): void {
+  for (const item of items) kept.add(item);
+}
+
+export function pathsOf(files: readonly { path: string }[]): string[] {
+  return files.map(({ path }) => path);
+}
+
+export function hashesOf(files: readonly FileChunks[]): string[] {
+  return files.flatMap(({ chunks }) => chunks.map(({ hash }) => hash));
 }
 
 /** Changes each file that is written. */
@@ -73,12 +109,14 @@ export function eachFile(
   return { replaceFiles: (files) => right.replaceFiles(files.map(change)) };
 }
 
+/** Changes each chunk that is written. */
+export function eachChunk(right: InMemoryStore, change: (chunk: Chunk) => Chunk): Pick<ChunkStore, "replaceFiles"> {
+  return eachFile(right, (file) => ({ ...file, chunks: file.chunks.map(change) }));
+}
+
 /** Changes each file that is listed. */
-export function eachListed(
-  right: InMemoryStore,
-  change: (file: StoredFile) => StoredFile,
-): Pick<ChunkStore, "listFiles"> {
-  return { listFiles: async () => (await right.listFiles()).map(change) };
+export function eachListed(right: InMemoryStore, change: (file: StoredFile) => StoredFile): Partial<InMemoryStore> {
+  return changeAnswers(right, { listFiles: (files) => files.map(change) });
 }
 
 export const everySource: readonly string[] = ["memory", "sessions"];

@@ -5,9 +5,10 @@ import {
   type MemorySearchResult,
   type MemoryReadResult,
   type ManagerReadParams,
+  type ManagerSearchOptions,
   MemoryError,
 } from "@memslot/core";
-import { neverAborted, type WrongManagers, beforeCalls } from "../wrong.ts";
+import { type WrongManagers, beforeCalls, changeAnswers, neverAborted } from "../wrong.ts";
 
 export const searching: WrongManagers = {
   "search: line numbers are 1-based and cover the line": {
@@ -27,49 +28,34 @@ export const searching: WrongManagers = {
       ),
   },
   "search: filters by source inside": {
-    "ignores the sources": (right) => ({
-      search: (query, options) => right.search(query, { ...options, sources: ["memory"] }),
-    }),
+    "ignores the sources": (right) => askWith(right, { sources: ["memory"] }),
   },
   "search: results are sorted and cut to maxResults": {
-    "ignores maxResults and gives one": (right) => ({
-      search: (query, options) => right.search(query, { ...options, maxResults: 1 }),
-    }),
+    "ignores maxResults and gives one": (right) => askWith(right, { maxResults: 1 }),
   },
   "search: a snippet holds the match and has at most 700 characters": {
-    "shows the head of the chunk in place of the match": (right, { workspaceDir }) => ({
-      async search(query, options) {
-        const results = await right.search(query, options);
-        return Promise.all(
-          results.map(async (result) => {
-            const lines = (await readFile(join(workspaceDir, result.path), "utf8")).split("\n");
-            return {
-              ...result,
-              snippet: lines
-                .slice(result.startLine - 1, result.endLine)
-                .join("\n")
-                .slice(0, 700),
-            };
-          }),
-        );
-      },
-    }),
+    "shows the head of the chunk in place of the match": (right, { workspaceDir }) =>
+      eachResult(right, async (result) => {
+        const lines = (await readFile(join(workspaceDir, result.path), "utf8")).split("\n");
+        const chunk = lines.slice(result.startLine - 1, result.endLine).join("\n");
+        return { ...result, snippet: chunk.slice(0, 700) };
+      }),
     "gives snippets of any length": (right) =>
       eachResult(right, (result) => ({ ...result, snippet: `${result.snippet}${" …".repeat(400)}` })),
     "cuts a snippet inside a character": (right) =>
       eachResult(right, (result) => ({ ...result, snippet: `${result.snippet.slice(0, 690)}\ud83d` })),
   },
   "search: an identifier as written is found whatever minScore is": {
-    "drops keyword results under minScore": (right) => ({
-      search: async (query, options) =>
-        (await right.search(query, options)).filter((result) => result.score >= options.minScore),
-    }),
+    "drops keyword results under minScore": (right) =>
+      changeAnswers(right, {
+        search: (results, _query, { minScore }) => results.filter(({ score }) => score >= minScore),
+      }),
   },
   "search: words alone are enough under the default minScore": {
-    "weighs keyword results so that none reaches the default minScore": (right) => ({
-      search: async (query, options) =>
-        (await right.search(query, options)).filter((result) => result.score * 0.3 >= options.minScore),
-    }),
+    "weighs keyword results so that none reaches the default minScore": (right) =>
+      changeAnswers(right, {
+        search: (results, _query, { minScore }) => results.filter(({ score }) => score * 0.3 >= minScore),
+      }),
   },
   "search: scores are from 0 to 1 and tell a better result from a worse one": {
     "scores everything 1": (right) => eachResult(right, (result) => ({ ...result, score: 1 })),
@@ -93,21 +79,18 @@ export const searching: WrongManagers = {
     }),
   },
   "search: each search gives one report, and an empty list says why": {
-    "gives no search report": (right) => ({
-      search: (query, options) => right.search(query, { ...options, onDebug: () => undefined }),
-    }),
+    "gives no search report": (right) => askWith(right, { onDebug: () => undefined }),
   },
   "search: an unknown word gives an empty list and a report that says so": {
     "never says why nothing was found": (right) => ({
       search: (query, options) =>
         right.search(query, { ...options, onDebug: ({ reason: _reason, ...report }) => options.onDebug(report) }),
     }),
-    "gives something for every query": (right) => ({
-      async search(query, options) {
-        const results = await right.search(query, options);
-        return results.length > 0 ? results : right.search("lighthouse", { ...options, onDebug: () => undefined });
-      },
-    }),
+    "gives something for every query": (right) =>
+      changeAnswers(right, {
+        search: (results, _query, options) =>
+          results.length > 0 ? results : right.search("lighthouse", { ...options, onDebug: () => undefined }),
+      }),
   },
   "search: a snippet is made of the lines that the result names": {
     "shows the text of another file": (right) => ({
@@ -141,17 +124,29 @@ export const searching: WrongManagers = {
 /** Changes each result of a search. */
 function eachResult(
   right: MemorySearchManager,
-  change: (result: MemorySearchResult, index: number) => MemorySearchResult,
+  change: (result: MemorySearchResult) => MemorySearchResult | Promise<MemorySearchResult>,
 ): Partial<MemorySearchManager> {
-  return { search: async (query, options) => (await right.search(query, options)).map(change) };
+  return changeAnswers(right, { search: (results) => Promise.all(results.map(change)) });
+}
+
+/** Searches with other options than those of the caller. */
+function askWith(right: MemorySearchManager, changed: Partial<ManagerSearchOptions>): Partial<MemorySearchManager> {
+  return { search: (query, options) => right.search(query, { ...options, ...changed }) };
+}
+
+/** Answers as at the first of all calls with one key. */
+function keepFirst<Answer>(known: Map<string, Answer>, key: string, answer: Answer): Answer {
+  if (!known.has(key)) known.set(key, answer);
+  return known.get(key) as Answer;
 }
 
 /** Managers whose answers are nearly right. */
 export const inexact: WrongManagers = {
   "search: the lines of a result are no more than what it shows": {
-    "names one line too many behind": (right) => each(right, (result) => ({ ...result, endLine: result.endLine + 1 })),
+    "names one line too many behind": (right) =>
+      eachResult(right, (result) => ({ ...result, endLine: result.endLine + 1 })),
     "names one line too many before": (right) =>
-      each(right, (result) => ({ ...result, startLine: Math.max(1, result.startLine - 1) })),
+      eachResult(right, (result) => ({ ...result, startLine: Math.max(1, result.startLine - 1) })),
     "names the whole file and shows a line": (right, { workspaceDir }) => ({
       search: async (query, options) =>
         Promise.all(
@@ -164,27 +159,19 @@ export const inexact: WrongManagers = {
     }),
   },
   "search: every result names the source that it is from": {
-    "calls every source memory": (right) => each(right, (result) => ({ ...result, source: "memory" })),
-    "calls a result by the first source that was asked for": (right) => ({
-      search: async (query, options) =>
-        (await right.search(query, options)).map((result) => ({ ...result, source: options.sources[0] ?? "memory" })),
-    }),
+    "calls every source memory": (right) => eachResult(right, (result) => ({ ...result, source: "memory" })),
+    "calls a result by the first source that was asked for": (right) =>
+      changeAnswers(right, {
+        search: (results, _query, { sources: [source = "memory"] }) => results.map((result) => ({ ...result, source })),
+      }),
   },
   "search: minScore that a caller names cuts what holds only some of the words": {
-    "takes no notice of minScore": (right) => ({
-      search: (query, options) => right.search(query, { ...options, minScore: 0 }),
-    }),
-    "takes every minScore for that of the configuration": (right) => ({
-      search: (query, options) => right.search(query, { ...options, strict: false }),
-    }),
-    "takes every minScore for that of the caller": (right) => ({
-      search: (query, options) => right.search(query, { ...options, strict: true }),
-    }),
+    "takes no notice of minScore": (right) => askWith(right, { minScore: 0 }),
+    "takes every minScore for that of the configuration": (right) => askWith(right, { strict: false }),
+    "takes every minScore for that of the caller": (right) => askWith(right, { strict: true }),
   },
   "search: as many results as are asked for, when so many match": {
-    "has 50 candidates and no more": (right) => ({
-      search: async (query, options) => (await right.search(query, options)).slice(0, 50),
-    }),
+    "has 50 candidates and no more": (right) => changeAnswers(right, { search: (results) => results.slice(0, 50) }),
   },
   "search: the end of a long note, of a long line and of a list of many words is found": {
     "gives a file of 8 kB and no more": (right, { workspaceDir }) => ({
@@ -214,53 +201,28 @@ export const inexact: WrongManagers = {
     },
     "gives everybody the same results to keep"(right) {
       const known = new Map<string, MemorySearchResult[]>();
-      return {
-        async search(query, options) {
-          const results = await right.search(query, options);
-          const key = JSON.stringify(results);
-          const kept = known.get(key) ?? results;
-          known.set(key, kept);
-          return kept;
-        },
-      };
+      return changeAnswers(right, { search: (results) => keepFirst(known, JSON.stringify(results), results) });
     },
   },
   "read: gives the file as it is, whatever its size and time say": {
     "reads a file once"(right) {
       const known = new Map<string, MemoryReadResult>();
-      return {
-        async readFile(params) {
-          const key = JSON.stringify([params.relPath, params.from, params.lines]);
-          const result = known.get(key) ?? (await right.readFile(params));
-          known.set(key, result);
-          return result;
-        },
-      };
+      return changeAnswers(right, {
+        readFile: (result, { relPath, from, lines }) =>
+          keepFirst(known, JSON.stringify([relPath, from, lines]), result),
+      });
     },
     "reads a file anew when its size or its time has changed"(right, { workspaceDir }) {
       const known = new Map<string, MemoryReadResult>();
-      return {
-        async readFile(params) {
-          const { size, mtimeMs } = await stat(join(workspaceDir, params.relPath)).catch(() => ({
-            size: 0,
-            mtimeMs: 0,
-          }));
-          const key = JSON.stringify([params.relPath, params.from, params.lines, size, mtimeMs]);
-          const result = known.get(key) ?? (await right.readFile(params));
-          known.set(key, result);
-          return result;
+      return changeAnswers(right, {
+        async readFile(result, { relPath, from, lines }) {
+          const { size = 0, mtimeMs = 0 } = (await stat(join(workspaceDir, relPath)).catch(() => undefined)) ?? {};
+          return keepFirst(known, JSON.stringify([relPath, from, lines, size, mtimeMs]), result);
         },
-      };
+      });
     },
   },
 };
-
-function each(
-  right: MemorySearchManager,
-  change: (result: MemorySearchResult) => MemorySearchResult,
-): Partial<MemorySearchManager> {
-  return { search: async (query, options) => (await right.search(query, options)).map(change) };
-}
 
 export const reading: WrongManagers = {
   "read: refuses paths outside the memory files": {
@@ -275,29 +237,26 @@ export const reading: WrongManagers = {
     }),
   },
   "read: a missing file is not_found": {
-    "throws for a missing file": (right) => ({
-      async readFile(params) {
-        const result = await right.readFile(params);
-        if (result.status === "not_found") throw new MemoryError("WORKSPACE", "no such file");
-        return result;
-      },
-    }),
+    "throws for a missing file": (right) =>
+      changeAnswers(right, {
+        readFile(result) {
+          if (result.status === "not_found") throw new MemoryError("WORKSPACE", "no such file");
+          return result;
+        },
+      }),
   },
   "read: following nextFrom gives every line once": {
-    "goes on one line too late": (right) => ({
-      async readFile(params) {
-        const result = await right.readFile(params);
-        return result.nextFrom === undefined ? result : { ...result, nextFrom: result.nextFrom + 1 };
-      },
-    }),
+    "goes on one line too late": (right) =>
+      changeAnswers(right, {
+        readFile: ({ nextFrom, ...result }) => ({
+          ...result,
+          ...(nextFrom !== undefined && { nextFrom: nextFrom + 1 }),
+        }),
+      }),
   },
   "read: a window gives its lines and where to go on": {
-    "never says that more remains": (right) => ({
-      async readFile(params) {
-        const { nextFrom: _nextFrom, ...result } = await right.readFile(params);
-        return result;
-      },
-    }),
+    "never says that more remains": (right) =>
+      changeAnswers(right, { readFile: ({ nextFrom: _nextFrom, ...result }) => result }),
   },
 };
 

@@ -5,8 +5,9 @@ import {
   type MemorySearchResult,
   MemoryError,
   type MemoryPluginContext,
+  type SyncReport,
 } from "@memslot/core";
-import { type SpoilManager, type WrongManagers, beforeCalls } from "../wrong.ts";
+import { type SpoilManager, type WrongManagers, beforeCalls, changeAnswers } from "../wrong.ts";
 
 export const syncing: WrongManagers = {
   "sync: removes a deleted file": {
@@ -26,28 +27,22 @@ export const syncing: WrongManagers = {
       }),
   },
   "sync: report counts what was added, changed, removed and left alone": {
-    "counts unchanged files as changed": (right) => ({
-      async sync(params) {
-        const report = await right.sync?.(params);
-        return report && { ...report, changed: report.changed + report.unchanged, unchanged: 0 };
-      },
-    }),
+    "counts unchanged files as changed": (right) =>
+      eachReport(right, ({ changed, unchanged, ...report }) => ({
+        ...report,
+        changed: changed + unchanged,
+        unchanged: 0,
+      })),
   },
   "sync: a file that cannot be read is reported and the rest is indexed": {
-    "ends the sync at the first bad file": (right) => ({
-      async sync(params) {
-        const report = await right.sync?.(params);
-        const bad = right.status().roots?.some(({ path }) => path === "memory/m.md") ?? false;
-        if (report !== undefined && (report.failed.length > 0 || bad))
-          throw new MemoryError("WORKSPACE", "a file cannot be read");
+    "ends the sync at the first bad file": (right) =>
+      eachReport(right, (report) => {
+        const isBad = right.status().roots?.some(({ path }) => path === "memory/m.md") ?? false;
+        if (report.failed.length > 0 || isBad) throw new MemoryError("WORKSPACE", "a file cannot be read");
         return report;
-      },
-    }),
+      }),
     "passes over a bad file in silence": (right) => ({
-      async sync(params) {
-        const report = await right.sync?.(params);
-        return report && { ...report, failed: [] };
-      },
+      ...eachReport(right, (report) => ({ ...report, failed: [] })),
       status: () => ({ ...right.status(), roots: [] }),
     }),
   },
@@ -61,12 +56,10 @@ export const syncing: WrongManagers = {
     }),
   },
   "sync: a file that was only touched is unchanged": {
-    "takes a time stamp for the content": (right) => ({
-      async sync(params) {
-        const report = await right.sync?.(params);
-        return report && report.added === 0 ? { ...report, changed: 1, unchanged: report.unchanged - 1 } : report;
-      },
-    }),
+    "takes a time stamp for the content": (right) =>
+      eachReport(right, (report) =>
+        report.added === 0 ? { ...report, changed: 1, unchanged: report.unchanged - 1 } : report,
+      ),
   },
   "faults: a workspace that vanishes gives errors with a code, and nothing is forgotten when it comes back": {
     "forgets everything when the workspace is away for a moment": (right) => ({
@@ -93,12 +86,20 @@ export const syncing: WrongManagers = {
 /** Adds whatever was found before to what is found now. */
 function rememberResults(right: MemorySearchManager): Partial<MemorySearchManager> {
   const seen = new Map<string, MemorySearchResult>();
-  return {
-    async search(query, options) {
-      for (const result of await right.search(query, options)) seen.set(result.path, result);
+  return changeAnswers(right, {
+    search(results) {
+      for (const result of results) seen.set(result.path, result);
       return [...seen.values()];
     },
-  };
+  });
+}
+
+/** Changes the report of each sync. */
+function eachReport(
+  right: MemorySearchManager,
+  change: (report: SyncReport) => SyncReport,
+): Partial<MemorySearchManager> {
+  return changeAnswers(right, { sync: (report) => report && change(report) });
 }
 
 export const upkeeping: WrongManagers = {
@@ -118,21 +119,14 @@ export const upkeeping: WrongManagers = {
     "loses the index while it mends it"(right) {
       let lost = false;
       return {
-        async check(params) {
-          lost = params.fix;
-          return (await right.check?.(params)) ?? { ok: true, findings: [] };
-        },
-        search: async (query, options) => (await right.search(query, options)).slice(lost ? 1 : 0),
+        ...beforeCalls(right, { check: (params) => (lost = params.fix) }),
+        ...changeAnswers(right, { search: (results) => results.slice(lost ? 1 : 0) }),
       };
     },
   },
   "check: sends nothing to the embedding provider": {
-    "asks the provider while it checks": (right) => ({
-      async check(params) {
-        await right.probeEmbeddingAvailability(params.signal);
-        return (await right.check?.(params)) ?? { ok: true, findings: [] };
-      },
-    }),
+    "asks the provider while it checks": (right) =>
+      beforeCalls(right, { check: ({ signal }) => right.probeEmbeddingAvailability(signal) }),
   },
   "compact: says what it brought, and the answers stay as they were": {
     "grows when space is to be given back": () => ({ compact: async () => ({ beforeBytes: 10, afterBytes: 20 }) }),
@@ -180,10 +174,10 @@ export const upkeeping: WrongManagers = {
     "does not look for new notes": (right) => onlyKnown(right),
   },
   "freshness: a deleted note is not found by the next search": {
-    "does not notice that a note is gone": (right) => keepAll(right),
+    "does not notice that a note is gone": (right) => rememberResults(right),
   },
   "freshness: a renamed note is found under its new name only": {
-    "has a renamed note twice": (right) => keepAll(right),
+    "has a renamed note twice": (right) => rememberResults(right),
   },
   "freshness: a changed note is found by its new words only": {
     "shows the words of a note as they were": (right, context) => firstVersions(right, context),
@@ -196,14 +190,8 @@ function loseAfterCompact(
 ): Partial<MemorySearchManager> {
   let compacted = false;
   return {
-    async compact(params) {
-      compacted = true;
-      return (await right.compact?.(params)) ?? { beforeBytes: 0, afterBytes: 0 };
-    },
-    async search(query, options) {
-      const results = await right.search(query, options);
-      return compacted ? lose(results) : results;
-    },
+    ...beforeCalls(right, { compact: () => (compacted = true) }),
+    ...changeAnswers(right, { search: (results) => (compacted ? lose(results) : results) }),
   };
 }
 
@@ -220,17 +208,6 @@ function onlyKnown(right: MemorySearchManager): Partial<MemorySearchManager> {
       return report;
     },
     search: async (query, options) => (await right.search(query, options)).filter(({ path }) => known.has(path)),
-  };
-}
-
-/** Adds whatever was found before to what is found now. */
-function keepAll(right: MemorySearchManager): Partial<MemorySearchManager> {
-  const seen = new Map<string, MemorySearchResult>();
-  return {
-    async search(query, options) {
-      for (const result of await right.search(query, options)) seen.set(result.path, result);
-      return [...seen.values()];
-    },
   };
 }
 

@@ -3,7 +3,7 @@ import { closeSync, openSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
-import { type MemorySearchResult, MemoryError, type MemorySearchManager } from "@memslot/core";
+import { type MemorySearchResult, MemoryError } from "@memslot/core";
 import { neverAborted, type WrongManagers, beforeCalls } from "../wrong.ts";
 
 const leaked: number[] = [];
@@ -123,6 +123,10 @@ export const living: WrongManagers = {
 const timers: NodeJS.Timeout[] = [];
 const processes: ChildProcess[] = [];
 
+function startWaiting(detached = false): ChildProcess {
+  return spawn(process.execPath, ["-e", "setTimeout(() => {}, 60000)"], { stdio: "ignore", detached });
+}
+
 /** Ends what these managers left running. */
 export function endLeft(): void {
   for (const timer of timers.splice(0)) clearInterval(timer);
@@ -133,42 +137,37 @@ export function endLeft(): void {
 export const mannerless: WrongManagers = {
   "manners: prints nothing": {
     "prints a line with each search": (right) =>
-      before(right, "search", () => void process.stdout.write("searching\n")),
+      beforeCalls(right, { search: () => void process.stdout.write("searching\n") }),
     // oxlint-disable-next-line no-console -- that is the fault
-    "warns on the console of its host": (right) => before(right, "sync", () => console.warn("syncing")),
+    "warns on the console of its host": (right) => beforeCalls(right, { sync: () => console.warn("syncing") }),
   },
   "manners: leaves no promise to be rejected unseen": {
     "leaves a rejected promise with each search": (right) =>
-      before(right, "search", () => void Promise.reject(new Error("nobody waits for this"))),
+      beforeCalls(right, { search: () => void Promise.reject(new Error("nobody waits for this")) }),
   },
   "manners: after close no timer, thread or process of it is left": {
-    "leaves a timer": (right) => before(right, "sync", () => void timers.push(setInterval(() => undefined, 60_000))),
-    "leaves a process": (right) =>
-      before(
-        right,
-        "sync",
-        () => void processes.push(spawn(process.execPath, ["-e", "setTimeout(() => {}, 60000)"], { stdio: "ignore" })),
-      ),
+    "leaves a timer": (right) =>
+      beforeCalls(right, { sync: () => void timers.push(setInterval(() => undefined, 60_000)) }),
+    "leaves a process": (right) => beforeCalls(right, { sync: () => processes.push(startWaiting()) }),
     "leaves a process that it does not wait for": (right) =>
-      before(right, "sync", () => {
-        const child = spawn(process.execPath, ["-e", "setTimeout(() => {}, 60000)"], {
-          stdio: "ignore",
-          detached: true,
-        });
-        child.unref();
-        processes.push(child);
+      beforeCalls(right, {
+        sync() {
+          const child = startWaiting(true);
+          child.unref();
+          processes.push(child);
+        },
       }),
   },
   "manners: writes below the state folder and nowhere else": {
     "writes into the home folder": (right) =>
-      before(right, "sync", () => writeFile(join(homedir(), ".cache-of-mine"), "")),
-    "leaves temporary files": (right) => before(right, "search", () => writeFile(join(tmpdir(), "a-draft"), "")),
+      beforeCalls(right, { sync: () => writeFile(join(homedir(), ".cache-of-mine"), "") }),
+    "leaves temporary files": (right) => beforeCalls(right, { search: () => writeFile(join(tmpdir(), "a-draft"), "") }),
     "keeps its index in the workspace": (right, { workspaceDir }) =>
-      before(right, "sync", () => writeFile(join(workspaceDir, "index.json"), "{}")),
+      beforeCalls(right, { sync: () => writeFile(join(workspaceDir, "index.json"), "{}") }),
   },
   "manners: the host goes on while it works": {
     "waits without letting anybody else work": (right) =>
-      before(right, "sync", () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300)),
+      beforeCalls(right, { sync: () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300) }),
   },
 };
 
@@ -200,28 +199,9 @@ export const opening: WrongManagers = {
         const right = await reference.open(context);
         return {
           ...right,
-          ...before(right, "search", () => writeFile(join(context.stateDir, `asked-${Date.now()}`), "")),
+          ...beforeCalls(right, { search: () => writeFile(join(context.stateDir, `asked-${Date.now()}`), "") }),
         };
       },
     },
   },
 };
-
-/** Does something before each call of a method. */
-function before(
-  right: MemorySearchManager,
-  method: "search" | "sync",
-  deed: () => unknown,
-): Partial<MemorySearchManager> {
-  if (method === "search")
-    return beforeCalls(right, {
-      async search() {
-        await deed();
-      },
-    });
-  return beforeCalls(right, {
-    async sync() {
-      await deed();
-    },
-  });
-}

@@ -1,6 +1,6 @@
-import type { ChunkStore, FileChunks, StoreBuild } from "@memslot/indexing";
+import type { FileChunks, StoreBuild } from "@memslot/indexing";
 import type { InMemoryStore } from "@memslot/testkit";
-import { type WrongStores, beforeCalls } from "../wrong.ts";
+import { type WrongStores, beforeCalls, changeAnswers, changeBuild } from "../wrong.ts";
 
 export const wrongWithBuilds: WrongStores = {
   "builds: nothing of the next build is found, listed or counted until it is finished": {
@@ -17,16 +17,8 @@ export const wrongWithBuilds: WrongStores = {
     "counts the next build in its stats"(right) {
       let more = 0;
       return {
-        ...changeBuild(right, (build) => ({
-          async replaceFiles(files) {
-            more += files.length;
-            await build.replaceFiles(files);
-          },
-        })),
-        async stats() {
-          const stats = await right.stats();
-          return { ...stats, chunks: stats.chunks + more };
-        },
+        ...changeBuild(right, (build) => beforeCalls(build, { replaceFiles: (files) => (more += files.length) })),
+        ...changeAnswers(right, { stats: (stats) => ({ ...stats, chunks: stats.chunks + more }) }),
       };
     },
     "empties the index while it builds": (right) =>
@@ -58,13 +50,7 @@ export const wrongWithBuilds: WrongStores = {
       };
     },
     "removes a file from both builds": (right) =>
-      changeBuild(right, (build) =>
-        beforeCalls(right, {
-          async removeFiles(files) {
-            await build.removeFiles(files);
-          },
-        }),
-      ),
+      changeBuild(right, (build) => beforeCalls(right, { removeFiles: (files) => build.removeFiles(files) })),
   },
   "builds: one replaces, removes and takes tails as the store does": {
     "takes tails for whole files in the next build": (right) =>
@@ -97,13 +83,7 @@ export const wrongWithBuilds: WrongStores = {
         async build(name) {
           const build = await right.build(name);
           await build.replaceFiles(done);
-          return {
-            ...build,
-            async replaceFiles(files) {
-              done.push(...files);
-              await build.replaceFiles(files);
-            },
-          };
+          return { ...build, ...beforeCalls(build, { replaceFiles: (files) => done.push(...files) }) };
         },
       };
     },
@@ -119,26 +99,11 @@ export const wrongWithBuilds: WrongStores = {
   },
 };
 
-function changeBuild(
-  right: InMemoryStore,
-  spoil: (build: StoreBuild) => Partial<StoreBuild>,
-): Pick<ChunkStore, "build"> {
-  return {
-    async build(name) {
-      const build = await right.build(name);
-      return { ...build, ...spoil(build) };
-    },
-  };
-}
-
 /** In place of taking over, the files of the next build are written into the one that answers. */
-function copyOver(right: InMemoryStore, before: () => Promise<void>): Pick<ChunkStore, "build"> {
+function copyOver(right: InMemoryStore, before: () => Promise<void>): Partial<InMemoryStore> {
   const written: FileChunks[] = [];
   return changeBuild(right, (build) => ({
-    async replaceFiles(files) {
-      written.push(...files);
-      await build.replaceFiles(files);
-    },
+    ...beforeCalls(build, { replaceFiles: (files) => written.push(...files) }),
     async finish() {
       await build.abandon();
       await before();

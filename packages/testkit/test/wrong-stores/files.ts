@@ -1,6 +1,17 @@
 import type { FileChunks, KeywordQuery, Chunk } from "@memslot/indexing";
 import type { InMemoryStore } from "@memslot/testkit";
-import { everySource, type WrongStores, beforeCalls, eachFile, eachListed } from "../wrong.ts";
+import {
+  type WrongStores,
+  addAll,
+  beforeCalls,
+  changeAnswers,
+  changeRows,
+  eachChunk,
+  eachFile,
+  eachListed,
+  everySource,
+  pathsOf,
+} from "../wrong.ts";
 
 export const wrongWithFiles: WrongStores = {
   "files: a replaced file leaves nothing of its old chunks": {
@@ -57,11 +68,7 @@ export const wrongWithFiles: WrongStores = {
     }),
   },
   "files: two chunks of one text are both kept": {
-    "keeps a text once": (right) =>
-      eachFile(right, (file) => ({
-        ...file,
-        chunks: [...new Map(file.chunks.map((chunk) => [chunk.hash, chunk])).values()],
-      })),
+    "keeps a text once": (right) => byName(right, ({ hash }) => hash),
   },
   "files: the last of two versions in one call stands": {
     "takes the first of two versions": (right) => ({ replaceFiles: (files) => right.replaceFiles(files.toReversed()) }),
@@ -89,11 +96,7 @@ export const wrongWithFiles: WrongStores = {
     "never takes a file again that was removed"(right) {
       const gone = new Set<string>();
       return {
-        ...beforeCalls(right, {
-          removeFiles(files) {
-            for (const { path } of files) gone.add(path);
-          },
-        }),
+        ...beforeCalls(right, { removeFiles: (files) => addAll(gone, pathsOf(files)) }),
         replaceFiles: (files) => right.replaceFiles(files.filter(({ path }) => !gone.has(path))),
       };
     },
@@ -145,12 +148,8 @@ export const wrongWithFiles: WrongStores = {
     "forgets the files that it was given before a reopen"(right) {
       const own = new Set<string>();
       return {
-        ...beforeCalls(right, {
-          replaceFiles(files) {
-            for (const { path } of files) own.add(path);
-          },
-        }),
-        listFiles: async () => (await right.listFiles()).filter(({ path }) => own.has(path)),
+        ...beforeCalls(right, { replaceFiles: (files) => addAll(own, pathsOf(files)) }),
+        ...changeAnswers(right, { listFiles: (files) => files.filter(({ path }) => own.has(path)) }),
       };
     },
   },
@@ -226,13 +225,9 @@ export const wrongWithTails: WrongStores = {
       const grown = new Set<string>();
       return {
         ...beforeCalls(right, {
-          replaceFiles(files) {
-            for (const { path, fromLine } of files) if (fromLine !== undefined) grown.add(path);
-          },
+          replaceFiles: (files) => addAll(grown, pathsOf(files.filter(({ fromLine }) => fromLine !== undefined))),
         }),
-        searchVector: async (query) => ({
-          rows: (await right.searchVector(query)).rows.filter(({ path }) => !grown.has(path)),
-        }),
+        ...changeRows(right, (rows) => rows.filter(({ path }) => !grown.has(path))),
       };
     },
   },
@@ -258,15 +253,10 @@ function joinTails(
 
 /** Keeps of several chunks the last one that has this name. */
 function byName(right: InMemoryStore, nameOf: (chunk: Chunk) => string): Pick<InMemoryStore, "replaceFiles"> {
-  return {
-    replaceFiles: (files) =>
-      right.replaceFiles(
-        files.map((file) => ({
-          ...file,
-          chunks: [...new Map(file.chunks.map((chunk) => [nameOf(chunk), chunk])).values()],
-        })),
-      ),
-  };
+  return eachFile(right, (file) => ({
+    ...file,
+    chunks: [...new Map(file.chunks.map((chunk) => [nameOf(chunk), chunk])).values()],
+  }));
 }
 
 export const wrongWithPieces: WrongStores = {
@@ -281,12 +271,12 @@ export const wrongWithPieces: WrongStores = {
               for (const { startLine, hash } of chunks.toReversed()) first.set(`${path}:${startLine}`, hash);
           },
         }),
-        async searchKeyword(query) {
-          const answer = await right.searchKeyword(query);
-          const hashOf = ({ path, startLine }: { path: string; startLine: number }): string =>
-            first.get(`${path}:${startLine}`) ?? "";
-          return { ...answer, rows: answer.rows.map((row) => ({ ...row, hash: hashOf(row) })) };
-        },
+        ...changeAnswers(right, {
+          searchKeyword: (answer) => ({
+            ...answer,
+            rows: answer.rows.map((row) => ({ ...row, hash: first.get(`${row.path}:${row.startLine}`) ?? "" })),
+          }),
+        }),
       };
     },
   },
@@ -367,37 +357,29 @@ export const wrongWithTexts: WrongStores = {
   },
 };
 
-function eachChunk(right: InMemoryStore, change: (chunk: Chunk) => Chunk): Pick<InMemoryStore, "replaceFiles"> {
-  const changed = (file: FileChunks): FileChunks => ({ ...file, chunks: file.chunks.map(change) });
-  return { replaceFiles: (files) => right.replaceFiles(files.map(changed)) };
-}
-
 function within(chunk: Chunk, limit: number): Chunk {
   if (chunk.text.length > limit) throw new Error(`a value of ${chunk.text.length} characters`);
   return chunk;
 }
 
+function changeStats(right: InMemoryStore, change: () => Promise<object>): Partial<InMemoryStore> {
+  return changeAnswers(right, { stats: async (stats) => ({ ...stats, ...(await change()) }) });
+}
+
 export const wrongWithStats: WrongStores = {
   "stats: they are plain data, count the chunks, and say where the store is without a key": {
-    "tells its key with its address": (right) => ({
-      stats: async () => ({ ...(await right.stats()), location: "https://someone:hunter2@db.example.com/notes" }),
-    }),
-    "does not say where it is": (right) => ({ stats: async () => ({ ...(await right.stats()), location: "" }) }),
-    "counts files in place of chunks": (right) => ({
-      stats: async () => ({ ...(await right.stats()), chunks: (await right.listFiles()).length }),
-    }),
-    "gives its database away": (right) => ({
-      stats: async () => Object.assign(await right.stats(), { database: new Map() }),
-    }),
+    "tells its key with its address": (right) =>
+      changeStats(right, async () => ({ location: "https://someone:hunter2@db.example.com/notes" })),
+    "does not say where it is": (right) => changeStats(right, async () => ({ location: "" })),
+    "counts files in place of chunks": (right) =>
+      changeStats(right, async () => ({ chunks: (await right.listFiles()).length })),
+    "gives its database away": (right) => changeStats(right, async () => ({ database: new Map() })),
   },
   "files: removing one takes its chunks along, leaves the others, and passes over what is not there": {
     "counts chunks that have gone"(right) {
       let most = 0;
       return {
-        async stats() {
-          const stats = await right.stats();
-          return { ...stats, chunks: Math.max(most, stats.chunks) };
-        },
+        ...changeAnswers(right, { stats: (stats) => ({ ...stats, chunks: Math.max(most, stats.chunks) }) }),
         async replaceFiles(files) {
           await right.replaceFiles(files);
           most = (await right.stats()).chunks;

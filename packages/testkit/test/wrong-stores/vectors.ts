@@ -1,14 +1,15 @@
 import type { ChunkStore, ScoredChunk, VectorSpace } from "@memslot/indexing";
-import type { InMemoryStore } from "@memslot/testkit";
-import { everySource, type WrongStores, beforeCalls, eachListed } from "../wrong.ts";
-
-/** Gives the rows of a search by vectors, changed. */
-function changeRows(
-  right: InMemoryStore,
-  change: (rows: readonly ScoredChunk[]) => readonly ScoredChunk[],
-): Pick<ChunkStore, "searchVector"> {
-  return { searchVector: async (query) => ({ rows: change((await right.searchVector(query)).rows) }) };
-}
+import {
+  type WrongStores,
+  addAll,
+  beforeCalls,
+  changeBuild,
+  changeRows,
+  eachListed,
+  everySource,
+  hashesOf,
+  pathsOf,
+} from "../wrong.ts";
 
 export const wrongWithVectors: WrongStores = {
   "vector: the ranking and the scores are those of the exact cosine": {
@@ -133,15 +134,13 @@ export const wrongWithVectors: WrongStores = {
       return {
         ...beforeCalls(right, {
           replaceFiles(files) {
-            for (const { path, chunks } of files)
-              hashes.set(
-                path,
-                chunks.map(({ hash }) => hash),
-              );
+            for (const file of files) hashes.set(file.path, hashesOf([file]));
           },
-          removeFiles(files) {
-            for (const { path } of files) for (const hash of hashes.get(path) ?? []) gone.add(hash);
-          },
+          removeFiles: (files) =>
+            addAll(
+              gone,
+              files.flatMap(({ path }) => hashes.get(path) ?? []),
+            ),
         }),
 
         ...changeRows(right, (rows) => rows.filter(({ hash }) => !gone.has(hash))),
@@ -155,9 +154,7 @@ export const wrongWithVectors: WrongStores = {
       return {
         ...beforeCalls(right, {
           putVectors: () => (given = true),
-          replaceFiles(files) {
-            if (given) for (const { path } of files) late.add(path);
-          },
+          replaceFiles: (files) => given && addAll(late, pathsOf(files)),
         }),
 
         ...changeRows(right, (rows) => rows.filter(({ path }) => !late.has(path))),
@@ -169,9 +166,7 @@ export const wrongWithVectors: WrongStores = {
       "refuses vectors of hashes that no chunk has"(right) {
         const known = new Set<string>();
         return beforeCalls(right, {
-          replaceFiles(files) {
-            for (const { chunks } of files) for (const { hash } of chunks) known.add(hash);
-          },
+          replaceFiles: (files) => addAll(known, hashesOf(files)),
           putVectors(_space, entries) {
             if (entries.some(({ hash }) => !known.has(hash))) throw new Error("FOREIGN KEY constraint failed");
           },
@@ -233,10 +228,7 @@ export const wrongWithSpaces: WrongStores = {
             for (const { hash } of entries) owners.set(hash, space.model);
           },
         }),
-        async searchVector(query) {
-          const { rows } = await right.searchVector(query);
-          return { rows: rows.filter(({ hash }) => owners.get(hash) === query.space.model) };
-        },
+        ...changeRows(right, (rows, query) => rows.filter(({ hash }) => owners.get(hash) === query.space.model)),
       };
     },
   },
@@ -318,16 +310,12 @@ export const wrongWithBuildVectors: WrongStores = {
     "names vectors by the build"(right) {
       let built = false;
       return {
-        async build(name) {
-          const build = await right.build(name);
-          return {
-            ...build,
-            async finish() {
-              await build.finish();
-              built = true;
-            },
-          };
-        },
+        ...changeBuild(right, (build) => ({
+          async finish() {
+            await build.finish();
+            built = true;
+          },
+        })),
         ...beforeCalls(right, { putVectors: () => (built = false) }),
         searchVector: async (query) => (built ? { rows: [] } : right.searchVector(query)),
       };
@@ -337,33 +325,24 @@ export const wrongWithBuildVectors: WrongStores = {
     "lets the texts of the next build be found before it answers"(right) {
       const early = new Map<string, string>();
       return {
-        async build(name) {
-          const build = await right.build(name);
-          return {
-            ...build,
-            async replaceFiles(files) {
+        ...changeBuild(right, (build) =>
+          beforeCalls(build, {
+            replaceFiles(files) {
               for (const { path, chunks } of files) for (const { hash } of chunks) early.set(hash, path);
-              await build.replaceFiles(files);
             },
-          };
-        },
-        async searchVector(query) {
-          const { rows } = await right.searchVector(query);
-          const [first] = rows;
+          }),
+        ),
+        ...changeRows(right, (rows) => {
           const known = new Set(rows.map(({ hash }) => hash));
-          const more = [...early].filter(([hash]) => first !== undefined && !known.has(hash));
-          return { rows: [...rows, ...more.flatMap(([hash, path]) => (first ? [{ ...first, hash, path }] : []))] };
-        },
+          const more = [...early].filter(([hash]) => !known.has(hash));
+          return [...rows, ...rows.slice(0, 1).flatMap((row) => more.map(([hash, path]) => ({ ...row, hash, path })))];
+        }),
       };
     },
     "gives vectors to the texts of the build that answers only"(right) {
       const answering = new Set<string>();
       return {
-        ...beforeCalls(right, {
-          replaceFiles(files) {
-            for (const { chunks } of files) for (const { hash } of chunks) answering.add(hash);
-          },
-        }),
+        ...beforeCalls(right, { replaceFiles: (files) => addAll(answering, hashesOf(files)) }),
         putVectors: (space, entries) =>
           right.putVectors(
             space,
@@ -383,10 +362,7 @@ export const wrongWithBuildVectors: WrongStores = {
             if (building) for (const { hash } of entries) late.add(hash);
           },
         }),
-
-        searchVector: async (query) => ({
-          rows: (await right.searchVector(query)).rows.filter(({ hash, path }) => path !== "a.md" || !late.has(hash)),
-        }),
+        ...changeRows(right, (rows) => rows.filter(({ hash, path }) => path !== "a.md" || !late.has(hash))),
       };
     },
   },
@@ -406,23 +382,13 @@ export const wrongWithBuildVectors: WrongStores = {
       const built = new Set<string>();
       const gone = new Set<string>();
       return {
-        async build(name) {
-          const build = await right.build(name);
-          return {
-            ...build,
-            async replaceFiles(files) {
-              for (const { chunks } of files) for (const { hash } of chunks) built.add(hash);
-              await build.replaceFiles(files);
-            },
-            async abandon() {
-              for (const hash of built) gone.add(hash);
-              await build.abandon();
-            },
-          };
-        },
-        searchVector: async (query) => ({
-          rows: (await right.searchVector(query)).rows.filter(({ hash }) => !gone.has(hash)),
-        }),
+        ...changeBuild(right, (build) =>
+          beforeCalls(build, {
+            replaceFiles: (files) => addAll(built, hashesOf(files)),
+            abandon: () => addAll(gone, built),
+          }),
+        ),
+        ...changeRows(right, (rows) => rows.filter(({ hash }) => !gone.has(hash))),
       };
     },
   },

@@ -3,11 +3,12 @@ import {
   type FileKey,
   type KeywordQuery,
   type PathScope,
+  type QueryTerm,
   type ScoredChunk,
   isAsked,
 } from "@memslot/indexing";
 import type { InMemoryStore } from "@memslot/testkit";
-import { everySource, type WrongStores, beforeCalls, changeAnswer, eachFile } from "../wrong.ts";
+import { type WrongStores, beforeCalls, changeAnswers, eachChunk, everySource } from "../wrong.ts";
 
 export const wrongWithWords: WrongStores = {
   "keyword: sources are filtered before the limit": {
@@ -20,7 +21,7 @@ export const wrongWithWords: WrongStores = {
   },
   "keyword: rows come best first and every score is positive": {
     "hands on the negative scores of its engine": (right) =>
-      changeAnswer(right, (answer) => ({ ...answer, rows: answer.rows.map((row) => ({ ...row, score: -row.score })) })),
+      changeWordRows(right, (rows) => rows.map((row) => ({ ...row, score: -row.score }))),
   },
   "keyword: a chunk matches when it holds one of the terms": {
     "wants all of the terms": (right) => ({
@@ -33,24 +34,13 @@ export const wrongWithWords: WrongStores = {
     }),
   },
   "keyword: a prefix finds every word that begins with it, a whole term only itself": {
-    "ignores the prefix mark": (right) => ({
-      searchKeyword: (query) =>
-        right.searchKeyword({ ...query, terms: query.terms.map(({ term }) => ({ term, prefix: false })) }),
-    }),
+    "ignores the prefix mark": (right) => askTerms(right, ({ term }) => ({ term, prefix: false })),
   },
   "keyword: a term is taken as it stands, with its punctuation": {
-    "splits terms at punctuation": (right) =>
-      eachFile(right, (file) => ({
-        ...file,
-        chunks: file.chunks.map((chunk) => ({ ...chunk, terms: chunk.terms.replaceAll(/[-./]/g, " ") })),
-      })),
+    "splits terms at punctuation": (right) => eachTerms(right, ({ terms }) => terms.replaceAll(/[-./]/g, " ")),
     "stems words once more": (right) => ({
       ...eachTerms(right, ({ terms }) => terms.replaceAll(/n?ing\b/g, "")),
-      searchKeyword: (query) =>
-        right.searchKeyword({
-          ...query,
-          terms: query.terms.map((term) => ({ ...term, term: term.term.replace(/n?ing$|s$/, "") })),
-        }),
+      ...askTerms(right, ({ term, prefix }) => ({ term: term.replace(/n?ing$|s$/, ""), prefix })),
     }),
     "leaves out stop words": (right) => eachTerms(right, ({ terms }) => terms.replaceAll(/\bthe\b/g, "")),
   },
@@ -64,17 +54,18 @@ export const wrongWithWords: WrongStores = {
   },
   "keyword: counts say how many chunks there are and how many hold each term": {
     "counts document frequencies over the rows it gives": (right) =>
-      changeAnswer(right, (answer) => ({
-        ...answer,
-        documentFrequencies: answer.documentFrequencies.map((count) => Math.min(count, answer.rows.length)),
-      })),
+      changeAnswers(right, {
+        searchKeyword: ({ documentFrequencies, ...answer }) => ({
+          ...answer,
+          documentFrequencies: documentFrequencies.map((count) => Math.min(count, answer.rows.length)),
+        }),
+      }),
     "counts the chunks of the asked sources alone, without a scope": (right) => ({
       searchKeyword: (query) => right.searchKeyword({ scope: { within: [""], without: [] }, ...query }),
     }),
   },
   "keyword: a row names its chunk and has a score, and no more is needed of it": {
-    "gives rows without a hash": (right) =>
-      changeAnswer(right, (answer) => ({ ...answer, rows: answer.rows.map((row) => ({ ...row, hash: "" })) })),
+    "gives rows without a hash": (right) => changeWordRows(right, (rows) => rows.map((row) => ({ ...row, hash: "" }))),
   },
   "keyword: only the terms are searched, not the text and not the headings": {
     "looks for words in the texts and the headings, too": (right) =>
@@ -83,18 +74,15 @@ export const wrongWithWords: WrongStores = {
   "keyword: terms that look alike are different ones": {
     "folds accents": (right) => ({
       ...eachTerms(right, ({ terms }) => folded(terms)),
-      searchKeyword: (query) =>
-        right.searchKeyword({ ...query, terms: query.terms.map((term) => ({ ...term, term: folded(term.term) })) }),
+      ...askTerms(right, ({ term, prefix }) => ({ term: folded(term), prefix })),
     }),
   },
   "keyword: a term in every chunk still finds them, with positive scores": {
-    "finds nothing by a word that is everywhere": (right) => ({
-      async searchKeyword(query) {
-        const answer = await right.searchKeyword(query);
-        const isCommon = answer.documentFrequencies.every((count) => count === answer.chunkCount);
-        return isCommon ? { ...answer, rows: [] } : answer;
-      },
-    }),
+    "finds nothing by a word that is everywhere": (right) =>
+      changeAnswers(right, {
+        searchKeyword: (answer) =>
+          answer.documentFrequencies.every((count) => count === answer.chunkCount) ? { ...answer, rows: [] } : answer,
+      }),
   },
   "keyword: limit cuts the worst": {
     "ignores the limit": (right) => ({ searchKeyword: (query) => right.searchKeyword({ ...query, limit: 1000 }) }),
@@ -102,15 +90,20 @@ export const wrongWithWords: WrongStores = {
 };
 
 function eachTerms(right: InMemoryStore, termsOf: (chunk: Chunk) => string): Pick<InMemoryStore, "replaceFiles"> {
-  return {
-    replaceFiles: (files) =>
-      right.replaceFiles(
-        files.map((file) => ({
-          ...file,
-          chunks: file.chunks.map((chunk) => ({ ...chunk, terms: termsOf(chunk) })),
-        })),
-      ),
-  };
+  return eachChunk(right, (chunk) => ({ ...chunk, terms: termsOf(chunk) }));
+}
+
+/** Changes the rows that a search for words returns. */
+function changeWordRows(
+  right: InMemoryStore,
+  change: (rows: readonly ScoredChunk[]) => ScoredChunk[],
+): Partial<InMemoryStore> {
+  return changeAnswers(right, { searchKeyword: (answer) => ({ ...answer, rows: change(answer.rows) }) });
+}
+
+/** Searches for other words than those of the question. */
+function askTerms(right: InMemoryStore, change: (term: QueryTerm) => QueryTerm): Pick<InMemoryStore, "searchKeyword"> {
+  return { searchKeyword: (query) => right.searchKeyword({ ...query, terms: query.terms.map(change) }) };
 }
 
 function folded(text: string): string {
