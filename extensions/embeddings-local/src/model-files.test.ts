@@ -33,15 +33,13 @@ test.each(cases.builds as [string, string, string][])(
   },
 );
 
-test.each([
-  ["win32", "x64", "C:\\Users\\Ada\\.memslot", "--prefix C:\\Users\\Ada\\.memslot ", "win-x64"],
-  ["win32", "arm64", "C:\\Users\\Ada L\\.memslot", '--prefix "C:\\Users\\Ada L\\.memslot" ', "win-arm64"],
-  ["linux", "x64", "/srv/memslot", "--prefix /srv/memslot ", "linux-x64"],
-  ["linux", "x64", "/home/ada/my state", '--prefix "/home/ada/my state" ', "linux-x64"],
-])("the state folder is written as the shell of %s %s takes it", (platform, arch, stateDir, prefix, build) => {
-  expect(found(platform, arch, stateDir)).toMatchObject({ action: expect.stringContaining(prefix) });
-  expect(found(platform, arch, stateDir)).toMatchObject({ action: expect.stringContaining(build) });
-});
+test.each(cases.stateFolders as [string, string, string, string, string][])(
+  "the state folder is written as the shell of %s %s takes it",
+  (platform, arch, stateDir, prefix, build) => {
+    expect(found(platform, arch, stateDir)).toMatchObject({ action: expect.stringContaining(prefix) });
+    expect(found(platform, arch, stateDir)).toMatchObject({ action: expect.stringContaining(build) });
+  },
+);
 
 test("for a machine without a build it says so", () => {
   expect(found("freebsd", "x64")).toEqual({

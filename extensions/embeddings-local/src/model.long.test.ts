@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { startHub } from "@memslot/fakes/model-hub";
-import { isRunning, startChild } from "@memslot/test-tools/child";
+import { type Child, isRunning, startChild } from "@memslot/test-tools/child";
 import { eventually } from "@memslot/test-tools/wait";
 import { describe, expect, test } from "vitest";
 import plugin from "./index.ts";
@@ -203,6 +203,15 @@ test("a host that ends without closing anything is not held", async () => {
   await eventually(() => !isRunning(pid));
 });
 
+/** Kills a host, once its model process is where it should be, and waits until that process has ended too. */
+async function expectEndsWith(host: Child, isReady = () => true): Promise<void> {
+  const pid = Number(await host.rest("model process "));
+  await eventually(isReady);
+  host.process.kill("SIGKILL");
+  await host.ended;
+  await eventually(() => !isRunning(pid));
+}
+
 describe("kill -9 of the host ends the process that runs its model", () => {
   test.each(["stay", "busy"])("when the model is loaded (%s)", async (what) => {
     const host = startChild(
@@ -210,11 +219,7 @@ describe("kill -9 of the host ends the process that runs its model", () => {
       [tinyModel({ layers: 6, dimensions: 128 }), what],
       { detached: true },
     );
-    const pid = Number(await host.rest("model process "));
-    host.process.kill("SIGKILL");
-    await host.ended;
-    await eventually(() => !isRunning(pid));
-    expect(isRunning(pid)).toBe(false);
+    await expectEndsWith(host);
   });
 
   test.each([
@@ -230,12 +235,7 @@ describe("kill -9 of the host ends the process that runs its model", () => {
     const host = startChild(new URL("./test/hold-model.ts", import.meta.url), [pathToFileURL(module).href], {
       detached: true,
     });
-    const pid = Number(await host.rest("model process "));
-    await eventually(() => existsSync(begun));
-    host.process.kill("SIGKILL");
-    await host.ended;
-    await eventually(() => !isRunning(pid));
-    expect(isRunning(pid)).toBe(false);
+    await expectEndsWith(host, () => existsSync(begun));
   });
 });
 

@@ -1,6 +1,6 @@
 import { existsSync, statSync } from "node:fs";
 import { expect, test } from "vitest";
-import { edit, fileOf, find, open, tempPath, runChild, expectIntegrity } from "./test/stores.ts";
+import { fileOf, find, open, tempPath, runChild, expectIntegrity } from "./test/stores.ts";
 
 test("processes that write at the same time wait for each other, from the making of the file on", async () => {
   const path = await tempPath();
@@ -17,33 +17,6 @@ test("processes that write at the same time wait for each other, from the making
   expect(await find(store, "batch3")).toEqual([]);
   await store.close();
   expectIntegrity(path);
-});
-
-test("a process that is killed while it writes leaves whole files", async () => {
-  const path = await tempPath();
-  for (const waitMs of [0, 30, 90, 170]) {
-    const child = runChild(["write-files", path, "p", "0"]);
-    await child.line("wrote");
-    await new Promise((resolve) => setTimeout(resolve, waitMs));
-    child.process.kill("SIGKILL");
-    expect(await child.ended).toBe("SIGKILL");
-
-    const store = await open(path);
-    expect(store.health()).toMatchObject({ location: path, notices: [] });
-    const files = await store.listFiles();
-    expect(files).toHaveLength(20);
-    expect(new Set(files.map((file) => file.hash)).size, "one call is one transaction").toBe(1);
-    const batch = files[0]?.hash.replace("hash", "batch") ?? "";
-    const { rows } = await store.searchKeyword({
-      terms: [{ term: batch, prefix: false }],
-      sources: ["memory"],
-      limit: 500,
-    });
-    expect(rows).toHaveLength(200);
-    expect((await store.stats()).chunks).toBe(200);
-    await store.close();
-    expectIntegrity(path);
-  }
 });
 
 test("what one process writes the other finds at once", async () => {
@@ -71,16 +44,6 @@ test("two stores on one file in one process do not loosen each other's locks", a
   const after = runChild(["open-and-print", path]);
   expect(await after.ended, after.output()).toBe(0);
   expect(JSON.parse(after.output())).toMatchObject({ files: ["a.md", "b.md"], notices: [] });
-});
-
-test("two stores that find the same damage repair it once", async () => {
-  const path = await tempPath();
-  await (await open(path)).close();
-  edit(path, (db) => db.exec("DROP TABLE files"));
-  const [first, second] = await Promise.all([open(path), open(path)]);
-  expect([...first.health().notices, ...second.health().notices]).toHaveLength(1);
-  await first.replaceFiles([fileOf("a.md", ["word"])]);
-  expect(await find(second, "word")).toEqual(["word"]);
 });
 
 test("the log does not stay large after a large write", async () => {

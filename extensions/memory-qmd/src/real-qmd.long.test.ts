@@ -13,6 +13,7 @@ import { memoryLab, qmdStatus } from "./test/memory-lab.ts";
 import { emptyIndex } from "./update/index-state.ts";
 import { writeIndexYaml } from "./update/index-yaml.ts";
 import { openLedger } from "./update/ledger.ts";
+import cases from "../test/data/cases.json" with { type: "json" };
 
 const files = {
   "a.md": "# Alpha\n\nThe staging server listens on port 5544.\n",
@@ -50,30 +51,8 @@ describe.skipIf(command === undefined)("the real qmd 2.8.3", () => {
     await real.update(files);
     await scripted.update();
     const lex = (...lines: string[]): QmdSearch[] => lines.map((query) => ({ type: "lex", query }));
-    const questions = [
-      lex("staging"),
-      lex("staging port", "staging", "port"),
-      lex("stag"),
-      lex("taging"),
-      lex("which server listens on the port"),
-      lex("zx-1007"),
-      lex("zx-1008"),
-      lex("v1.2.3"),
-      lex("v1.2"),
-      lex("医生"),
-      lex("一万步"),
-      lex("marathon"),
-      lex("cafe"),
-      lex("foo_bar"),
-      lex("real-time"),
-      lex("server -staging"),
-      lex("server", "hamburg"),
-      lex('"production server"'),
-      lex('"server production"'),
-      lex("...", "!!!"),
-    ];
     const both = [real, scripted];
-    for (const searches of questions) {
+    for (const searches of cases.questions.map((lines) => lex(...lines))) {
       const answers = await Promise.all(both.map((each) => each.ask("", { searches })));
       const [ours, theirs] = answers.map(({ rows }) => rows.map(({ path, score }) => ({ path, score })));
       expect(theirs, JSON.stringify(searches)).toEqual(ours);
@@ -137,18 +116,7 @@ describe.skipIf(command === undefined)("the real qmd 2.8.3", () => {
 describe.skipIf(command === undefined)("with the real qmd", () => {
   test("notes with any name are found by qmd itself, and what is passed over is not read by it", async () => {
     const lab = memoryLab();
-    const names = [
-      "a b.md",
-      "über uns.md",
-      "c#.md",
-      "r&d.md",
-      "c++.md",
-      "100%.md",
-      "[x].md",
-      "{y}.md",
-      "(z).md",
-      "笔记.md",
-    ];
+    const names = cases.names;
     for (const name of names) lab.write(`memory/${name}`, `The walrus is in ${name}.\n`);
     const big = "memory/too large, {really} [very] (1).md";
     lab.write(big, `${"x".repeat(17 * 1024 * 1024)}\n`);

@@ -131,6 +131,8 @@ describe("a sync", () => {
     const error = await errorOf(memory.sync());
     expect(MemoryError.is(error, "UNAVAILABLE")).toBe(true);
     expect(error.message).toMatch(/no_space/);
+    // Only a busy index is tried again.
+    expect(lab.fake.starts("update")).toHaveLength(1);
     expect(memory.status().lastSyncError).toMatch(/disk is full/);
     // A qmd that cannot make an index is none that can be asked.
     expect(MemoryError.is(await errorOf(ask("lynx")), "UNAVAILABLE")).toBe(true);

@@ -4,6 +4,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { findBounded } from "./bounded-find.ts";
 import { type CountedTerm } from "./word-counts.ts";
 import { fileOf, openHere, type StoreHere, tempPath, words } from "../test/stores.ts";
+import cases from "../../test/data/cases.json" with { type: "json" };
 
 const chunks = 20_000;
 const common = ["alpha", "beta", "gamma", "delta"];
@@ -122,35 +123,85 @@ test("of a question with 64 common words half a million places are counted, and 
   expect(ask().documentFrequencies.filter((_, index) => index === 0 || index === 65)).toEqual([chunks + 1, 2]);
 });
 
-/** Asks of a store that gives these rows for each match. */
-function asking(terms: readonly [string, number][], given: Record<string, number[]>, limit = 100) {
-  const asked: { match: string; newest: number | undefined }[] = [];
+/** Searches a store that returns these rows for each match. A term that ends in `*` is a prefix, of these words. */
+function asking(
+  terms: readonly [string, number][],
+  given: Record<string, number[]>,
+  { limit = 100, words = 0, chunks = 1 }: { limit?: number; words?: number; chunks?: number } = {},
+) {
+  const asked: [match: string, newest: number | undefined][] = [];
   const counted = terms.map(([term, postings]): CountedTerm => {
-    return { term: { term, prefix: false }, chunks: postings, postings };
+    return { term: { term: term.replace("*", ""), prefix: term.endsWith("*") }, chunks: postings, postings };
   });
   const rows = findBounded(counted, limit, {
     ask: (match, newest) => {
-      asked.push({ match, newest });
+      asked.push([match, newest]);
       return (given[match] ?? []).map((id) => ({ id, score: 1 }));
     },
-    wordsWith: () => [],
+    wordsWith: () => Array.from({ length: words }, (_, index) => ({ word: `w${index}`, chunks })),
   });
   return { asked, ids: rows.map(({ id }) => id) };
 }
 
-test("of more, chunks with the three rarest words come first, then those with the rarest ones", () => {
-  const terms: [string, number][] = [
-    ["d", 90_000],
-    ["a", 20_000],
-    ["c", 40_000],
-    ["b", 30_000],
-  ];
-  const { asked, ids } = asking(terms, { '"a" AND "b" AND "c"': [7, 3], '"a" OR "b"': [1, 3, 2] });
-  expect(asked).toEqual([
-    { match: '"a" AND "b" AND "c"', newest: 8000 },
-    { match: '"a" OR "b"', newest: undefined },
-  ]);
-  expect(ids).toEqual([7, 3, 1, 2]);
-  const enough = asking(terms, { '"a" AND "b" AND "c"': Array.from({ length: 100 }, (_, id) => id) });
-  expect(enough.asked).toHaveLength(1);
+/** Of words that begin alike, the first ones. */
+const first = (count: number): string => `(${Array.from({ length: count }, (_, index) => `"w${index}"`).join(" OR ")})`;
+
+test.each<[string, Parameters<typeof asking>, ReturnType<typeof asking>]>([
+  [
+    "chunks with the three rarest words come first, then those with the rarest ones",
+    [cases.commonTerms as [string, number][], { '"a" AND "b" AND "c"': [7, 3], '"a" OR "b"': [1, 3, 2] }],
+    {
+      asked: [
+        ['"a" AND "b" AND "c"', 8000],
+        ['"a" OR "b"', undefined],
+      ],
+      ids: [7, 3, 1, 2],
+    },
+  ],
+  [
+    "words that are too common are searched three at a time until one is found",
+    [cases.tooCommonTerms as [string, number][], { '"d"': [4] }],
+    {
+      asked: [
+        ['"a" AND "b" AND "c"', 8000],
+        ['"a" OR "b" OR "c"', 8000],
+        ['"d"', 8000],
+      ],
+      ids: [4],
+    },
+  ],
+  [
+    "a short list weighs a fifth",
+    [[["a", 40_000]], { '"a"': [5] }, { limit: 20 }],
+    { asked: [['"a"', 1600]], ids: [5] },
+  ],
+  [
+    "of a common beginning 64 words are searched",
+    [[["w*", 90_000]], {}, { words: 99 }],
+    {
+      asked: [
+        [first(64), 8000],
+        [first(64), 8000],
+      ],
+      ids: [],
+    },
+  ],
+  [
+    "of a common beginning as many words are searched as may be weighed",
+    [[["w*", 90_000]], {}, { words: 99, chunks: 10_000 }],
+    {
+      asked: [
+        [first(2), 8000],
+        [first(2), 8000],
+      ],
+      ids: [],
+    },
+  ],
+])("%s", (_name, given, expected) => {
+  expect(asking(...given)).toEqual(expected);
+});
+
+test("when enough chunks have the three rarest words, nothing else is searched", () => {
+  const enough = Array.from({ length: 100 }, (_, id) => id);
+  expect(asking(cases.commonTerms as [string, number][], { '"a" AND "b" AND "c"': enough }).asked).toHaveLength(1);
 });

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { ChunkIndex } from "@memslot/indexing";
 import { expect, test } from "vitest";
-import { edit, fileOf, find, open, sha256, tempPath, words, spaceOf, vectorOf } from "../test/stores.ts";
+import { edit, fileOf, find, open, sha256, tempPath, words } from "../test/stores.ts";
 
 /** Words that a tokenizer might cut or fold, and pieces that might mean something to a query language. */
 const odd = JSON.parse(readFileSync(new URL("../test/odd-words.json", import.meta.url), "utf8")) as {
@@ -59,22 +59,6 @@ test("a thousand random strings, full of operators and broken characters, raise 
   expect(await find(store, "plain")).toEqual(["plain words only"]);
 });
 
-test("a prefix finds words by their beginning, also with punctuation and in other scripts", async () => {
-  const store = await open(await tempPath());
-  await store.replaceFiles([
-    fileOf("a.md", ["qx-7919 one", "qx-80 two", "qy three", "看病 four", 'a"b five', "c++ six"]),
-  ]);
-  for (const [term, found] of [
-    ["qx-", ["one", "two"]],
-    ["看", ["four"]],
-    ['a"', ["five"]],
-    ["c+", ["six"]],
-  ] as const) {
-    const { rows } = await store.searchKeyword({ terms: [{ term, prefix: true }], sources: ["memory"], limit: 10 });
-    expect(rows.map((row) => row.text.split(" ")[1]).toSorted(), term).toEqual(found);
-  }
-});
-
 test("random strings as words of a chunk are kept, and found wherever they hold no space", async () => {
   const store = await open(await tempPath());
   const strings = [...new Set(randomStrings(2000))].filter(
@@ -92,23 +76,6 @@ test("a query of thousands of words is answered", async () => {
   const answer = await store.searchKeyword({ terms: words(...many, ...many, "absent"), sources: ["memory"], limit: 5 });
   expect(answer.rows.map(({ startLine }) => startLine)).toEqual([1]);
   expect(answer.documentFrequencies).toEqual([...many, ...many].map(() => 1).concat(0));
-});
-
-test("how often a word stands in the index is counted exactly, also after files were replaced and removed", async () => {
-  const store = await open(await tempPath());
-  const counts = async (): Promise<number[]> => {
-    const terms = [...words("shared", "rare", "gone"), { term: "sha", prefix: true }];
-    return (await store.searchKeyword({ terms, sources: ["memory"], limit: 1 })).documentFrequencies;
-  };
-  await store.replaceFiles(
-    Array.from({ length: 50 }, (_, index) =>
-      fileOf(`${index}.md`, [`shared ${index % 10 === 0 ? "rare" : "gone"} x${index}`]),
-    ),
-  );
-  expect(await counts()).toEqual([50, 5, 45, 50]);
-  await store.replaceFiles(Array.from({ length: 20 }, (_, index) => fileOf(`${index}.md`, [`shared new${index}`])));
-  await store.removeFiles(Array.from({ length: 10 }, (_, index) => ({ path: `${index + 20}.md`, source: "memory" })));
-  expect(await counts()).toEqual([40, 2, 18, 40]);
 });
 
 test("scores after many changes are those of an index made at once", async () => {
@@ -209,33 +176,3 @@ function randomStrings(count: number): string[] {
     Array.from({ length: next(12) }, () => odd.pieces[next(odd.pieces.length)] ?? "").join(""),
   );
 }
-
-test("what is shared is found although thousands of private chunks are nearer and fit the words better", async () => {
-  const space = spaceOf("m", 16);
-  const sources = ["memory", "sessions"];
-  const store = await open(await tempPath());
-  const many = Array.from({ length: 2000 }, (_, index) => `word word ${index}`);
-  await store.replaceFiles([
-    fileOf("memory/private.md", many),
-    fileOf("shared/team.md", ["a word among many others that are in no way what the question is about"]),
-  ]);
-  await store.useSpace(space);
-  const pending = await store.pendingVectors(space, 10_000);
-  const far = vectorOf("far", 16);
-  const query = far.map((value) => -value);
-  await store.putVectors(
-    space,
-    pending.map(({ hash, text }) => ({ hash, vector: text.startsWith("word word") ? query : far })),
-  );
-  const scope = { within: ["shared/"], without: ["memory/", "MEMORY.md"] };
-  for (const limit of [1, 6]) {
-    const near = await store.searchVector({ space, vector: query, sources, scope, limit });
-    expect(near.rows.map(({ path, score }) => [path, Math.round(score * 1e5) / 1e5])).toEqual([["shared/team.md", -1]]);
-    const found = await store.searchKeyword({ terms: words("word"), sources, scope, limit });
-    expect(found.rows.map(({ path }) => path)).toEqual(["shared/team.md"]);
-    // What stands outside is not counted.
-    expect([found.chunkCount, found.documentFrequencies]).toEqual([1, [1]]);
-  }
-  const all = await store.searchVector({ space, vector: query, sources, limit: 1 });
-  expect(all.rows[0]?.path).toBe("memory/private.md");
-});

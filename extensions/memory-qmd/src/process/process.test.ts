@@ -5,18 +5,9 @@ import { eventually } from "@memslot/test-tools/wait";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { qmdEnvironment } from "./child/child-environment.ts";
 import { failureOf, fakeQmd, noSignal, openLab } from "./test/qmd-lab.ts";
+import cases from "../../test/data/cases.json" with { type: "json" };
 
-const host = {
-  OPENAI_API_KEY: "sk-secret",
-  NODE_OPTIONS: "--no-warnings",
-  QMD_TRUST_LOCAL_CONFIG: "1",
-  QMD_TRUST_UPDATE_HOOKS: "1",
-  QMD_EMBED_MODEL: "hf:x/y/z.gguf",
-  INDEX_PATH: "/elsewhere/index.sqlite",
-  XDG_CONFIG_HOME: "/elsewhere",
-  CI: "true",
-  LD_PRELOAD: "",
-};
+const host = cases.hostEnvironment;
 const passed = {
   PATH: process.env["PATH"] ?? "",
   HOME: "/home/person",

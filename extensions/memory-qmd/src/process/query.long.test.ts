@@ -1,4 +1,3 @@
-import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { FakeFault } from "@memslot/fakes/qmd";
 import { isRunning } from "@memslot/test-tools/child";
@@ -18,37 +17,6 @@ describe("a question", () => {
     await lab.update(files);
     return lab;
   }
-
-  test("a question is answered by the long-lived child, best first, and the next ones by the same child", async () => {
-    const { process, ask, fake } = await labWithNotes();
-    const { rows, by, noise } = await ask("staging port");
-    expect({ by, noise }).toEqual({ by: "mcp", noise: undefined });
-    expect(rows).toEqual([{ collection: "notes", path: "a.md", score: 1, line: 3 }]);
-    const answers = await Promise.all(Array.from({ length: 20 }, () => ask("server")));
-    for (const answer of answers) expect(answer.rows.map(({ path }) => path).sort()).toEqual(["a.md", "sub/b.md"]);
-    expect(fake.starts("mcp").length).toBe(1);
-    const [start] = fake.starts("mcp");
-    expect(process.state()).toEqual({
-      transport: "mcp",
-      pid: start?.pid,
-      restarts: 0,
-      activity: undefined,
-      lastError: undefined,
-    });
-    expect(fake.calls("query")[0]?.arguments).toEqual({
-      searches: [{ type: "lex", query: "staging port" }],
-      limit: 5,
-      collections: ["notes"],
-      rerank: false,
-    });
-  });
-
-  test("what an update has read is found by a child that was there before", async () => {
-    const { ask, update } = await labWithNotes();
-    expect((await ask("walrus")).rows).toEqual([]);
-    await update({ "c.md": "# Gamma\n\nA walrus.\n" });
-    expect((await ask("walrus")).rows.map(({ path }) => path)).toEqual(["c.md"]);
-  });
 
   describe("the command line answers once where the long-lived child", () => {
     test.each(cases.mcpFaults as [string, FakeFault, string, Partial<QmdLabOptions>][])(
@@ -104,14 +72,6 @@ describe("a question", () => {
     expect(fake.starts("mcp").length).toBe(1);
     await process.restart();
     expect((await ask("staging")).by).toBe("mcp");
-  });
-
-  test("a collection that qmd does not know is a failure by either way, and not an empty answer", async () => {
-    const { ask, fake } = await labWithNotes();
-    expect((await ask("nothing")).rows).toEqual([]);
-    expect(await failureOf(ask("staging", { collections: ["other"] }))).toMatchObject({ reason: "unknown_collection" });
-    fake.set({ mcp: { crash: "SIGKILL" } });
-    expect(await failureOf(ask("staging", { collections: ["other"] }))).toMatchObject({ reason: "unknown_collection" });
   });
 
   test("an abort is an AbortError at once, is no failure, and the child answers the next question", async () => {
@@ -176,16 +136,6 @@ describe("a question", () => {
     expect(process.state()).toMatchObject({ transport: "mcp", lastError: undefined });
     await eventually(() => !isRunning(fake.starts("mcp")[0]?.pid ?? 0));
   });
-
-  test("status tells what qmd has", async () => {
-    const { process } = await labWithNotes();
-    expect(await process.status(noSignal)).toEqual({
-      documents: 2,
-      needsEmbedding: 2,
-      hasVectorIndex: false,
-      collections: [{ name: "notes", documents: 2 }],
-    });
-  });
 });
 
 describe("the command line", () => {
@@ -248,26 +198,16 @@ describe("the command line", () => {
       expect(await failureOf(ask("staging"))).toMatchObject({ reason, message: expect.stringContaining(words) });
     });
 
-    test.each<[string, FakeFault]>([
-      ["hangs", { hang: true }],
-      ["hangs and ignores SIGTERM", { hang: true, ignoreTerm: true }],
-      ["is blocked", { blockMs: 120_000 }],
-      ["hangs with a process of its own that holds its output", { hang: true, grandchild: true, ignoreTerm: true }],
-    ])("timeout when it %s, and nothing is left of it", async (_name, fault) => {
-      const { ask, set, fake } = await labByCommandLine(1500);
-      set(fault);
-      expect(await failureOf(ask("staging"))).toMatchObject({ reason: "timeout" });
-      const pids = [...fake.starts("query").map(({ pid }) => pid), ...fake.grandchildren()];
-      await eventually(() => !pids.some(isRunning));
-    });
-
-    test("config_broken and index_damaged where they are", async () => {
-      const { ask, folder } = await labByCommandLine();
-      writeFileSync(join(folder, "index.sqlite"), "garbage");
-      expect(await failureOf(ask("staging"))).toMatchObject({ reason: "index_damaged" });
-      writeFileSync(join(folder, "index.yml"), "collections: [broken");
-      expect(await failureOf(ask("staging"))).toMatchObject({ reason: "config_broken" });
-    });
+    test.each(cases.hangingCommands as [string, FakeFault][])(
+      "timeout when it %s, and nothing is left of it",
+      async (_name, fault) => {
+        const { ask, set, fake } = await labByCommandLine(1500);
+        set(fault);
+        expect(await failureOf(ask("staging"))).toMatchObject({ reason: "timeout" });
+        const pids = [...fake.starts("query").map(({ pid }) => pid), ...fake.grandchildren()];
+        await eventually(() => !pids.some(isRunning));
+      },
+    );
 
     test("no_space where its folder has gone, and not_installed where its command has", async () => {
       const fake = fakeQmd();

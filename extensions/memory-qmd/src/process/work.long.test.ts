@@ -39,28 +39,6 @@ describe("work on the index", () => {
     });
   });
 
-  test.each([
-    ["no_space", { diskFull: true }],
-    ["unknown_collection", { desync: true }],
-    ["crash", { crash: "SIGSEGV" }],
-    ["config_broken", { failure: "Error: Failed to parse /s/qmd/index.yml: bad" }],
-  ] as const)("an update fails as %s", async (reason, fault) => {
-    const { fake, update } = openLab();
-    fake.set({ update: fault });
-    expect(await failureOf(update(files))).toMatchObject({ reason });
-    expect(fake.starts("update").length).toBe(1);
-  });
-
-  test("an embed that finds another one at it has not embedded", async () => {
-    const { fake, process, update } = openLab();
-    await update(files);
-    fake.set({ embed: { embedLocked: true } });
-    expect(await process.embed({ minutes: 1, signal: noSignal })).toBe(false);
-    fake.set({});
-    expect(await process.embed({ minutes: 1, signal: noSignal })).toBe(true);
-    expect(await process.status(noSignal)).toMatchObject({ hasVectorIndex: true, needsEmbedding: 0 });
-  });
-
   test("updates, embeds and clean-ups go one after the other, and it is told what runs", async () => {
     const { fake, process } = openLab();
     fake.set({ all: { slowMs: 200 } });
@@ -187,20 +165,19 @@ describe("the end", () => {
   }
 
   describe("close", () => {
-    test.each<[string, FakeBehaviour]>([
-      ["that is idle", {}],
-      ["that does not see the end of its input", { mcp: { ignoreEof: true } }],
-      ["that ignores everything", { mcp: { ignoreEof: true, ignoreTerm: true } }],
-    ])("ends a server %s, and nothing is left when it is done", async (_name, behaviour) => {
-      const { process, ask, fake } = await labWithNotes();
-      await ask("staging");
-      fake.set(behaviour);
-      const pid = process.state().pid ?? 0;
-      expect(isRunning(pid)).toBe(true);
-      await process.close();
-      expect(isRunning(pid)).toBe(false);
-      expect(process.state().pid).toBeUndefined();
-    });
+    test.each(cases.closedServers as [string, FakeBehaviour][])(
+      "ends a server %s, and nothing is left when it is done",
+      async (_name, behaviour) => {
+        const { process, ask, fake } = await labWithNotes();
+        await ask("staging");
+        fake.set(behaviour);
+        const pid = process.state().pid ?? 0;
+        expect(isRunning(pid)).toBe(true);
+        await process.close();
+        expect(isRunning(pid)).toBe(false);
+        expect(process.state().pid).toBeUndefined();
+      },
+    );
 
     test("fails what is under way as closed, also where that hangs, and what comes later", async () => {
       const { process, ask, fake, update } = await labWithNotes();

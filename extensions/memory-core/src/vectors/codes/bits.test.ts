@@ -12,6 +12,7 @@ import {
   tempPath,
   valueIn,
 } from "../../test/stores.ts";
+import cases from "../../../test/data/cases.json" with { type: "json" };
 
 const dimensions = 512;
 const count = 4608;
@@ -207,13 +208,7 @@ describe("stored bits", () => {
     const right = storedIn(path);
     const versions = (): unknown => edit(path, (db) => db.prepare("SELECT version FROM chunks_codes_1_slots").all());
     const before = versions();
-    const wrong = [
-      "UPDATE chunks_codes_1_bits SET codes_sum = codes_sum + 1, bits = zeroblob(length(bits))",
-      "UPDATE chunks_codes_1_bits SET thresholds_sum = thresholds_sum + 1, bits = zeroblob(length(bits))",
-      "DELETE FROM chunks_codes_1_bits WHERE block % 2 = 0",
-      "UPDATE chunks_codes_1_bits SET block = block + 1000 WHERE block > 5",
-      "DROP TABLE chunks_codes_1_bits",
-    ];
+    const wrong = cases.wrongBits;
     for (const sql of wrong) {
       edit(path, (db) => db.exec(sql));
       const [store, exact] = [opened(path), opened(path, { engine: "exact" })];
