@@ -8,7 +8,7 @@ import {
   type TestRunner,
 } from "@memslot/testkit";
 import { collectChecks, runByName } from "./collect-checks.ts";
-import { rowsOf, type Wrong } from "./wrong.ts";
+import { changeAnswers, rowsOf, type Wrong } from "./wrong.ts";
 
 type Spoil<Right> = (right: Right) => Partial<Right>;
 
@@ -83,34 +83,28 @@ const wrongRerankers: Wrong<Spoil<Reranker>> = {
     "states a limit that makes no sense": () => ({ maxInputTokens: 0 }),
   },
   "scores: one finite number for each text": {
-    "leaves out what it thinks little of": (right) => ({
-      rerank: async (query, texts, options) =>
-        (await right.rerank(query, texts, options)).filter((score) => score > 0.9),
-    }),
+    "leaves out what it thinks little of": (right) =>
+      changeAnswers(right, { rerank: (scores) => scores.filter((score) => score > 0.9) }),
     "gives numbers that are none": () => ({ rerank: async (_, texts) => texts.map(() => Number.NaN) }),
     "gives objects in place of numbers": () => ({
       rerank: async (_, texts) => texts.map((_, index) => ({ index, score: 1 })) as unknown as number[],
     }),
   },
   "order: the score of a text stands at its place, wherever that is": {
-    "gives the scores best first": (right) => ({
-      rerank: async (query, texts, options) =>
-        [...(await right.rerank(query, texts, options))].toSorted((a, b) => b - a),
-    }),
+    "gives the scores best first": (right) =>
+      changeAnswers(right, { rerank: (scores) => scores.toSorted((a, b) => b - a) }),
   },
   "order: the text that answers a question has the highest score": {
-    "gives scores where lower is better": (right) => ({
-      rerank: async (query, texts, options) => (await right.rerank(query, texts, options)).map((score) => -score),
-    }),
+    "gives scores where lower is better": (right) =>
+      changeAnswers(right, { rerank: (scores) => scores.map((score) => -score) }),
     "thinks the same of every text": () => ({ rerank: async (_, texts) => texts.map(() => 0.5) }),
   },
   "order: a text that stands twice gets its score twice": {
-    "scores a text once that stands twice": (right) => ({
-      async rerank(query, texts, options) {
-        const scores = await right.rerank(query, texts, options);
-        return texts.map((text, index) => (texts.indexOf(text) === index ? (scores[index] ?? 0) : 0));
-      },
-    }),
+    "scores a text once that stands twice": (right) =>
+      changeAnswers(right, {
+        rerank: (scores, _query, texts) =>
+          scores.map((score, index) => (texts.indexOf(texts[index] ?? "") === index ? score : 0)),
+      }),
   },
   "scores: no text has no score": {
     "fails where there is no text": (right) => ({
@@ -142,13 +136,13 @@ const wrongRerankers: Wrong<Spoil<Reranker>> = {
     },
   },
   "input: the texts are not changed": {
-    "sorts the texts that it is given": (right) => ({
-      async rerank(query, texts, options) {
-        const scores = await right.rerank(query, texts, options);
-        (texts as string[]).sort();
-        return scores;
-      },
-    }),
+    "sorts the texts that it is given": (right) =>
+      changeAnswers(right, {
+        rerank(scores, _query, texts) {
+          (texts as string[]).sort();
+          return scores;
+        },
+      }),
   },
   "abort: a call that was aborted before it began is refused with AbortError": {
     "ignores the signal": (right) => ({

@@ -1,4 +1,4 @@
-import type { MemoryPlugin, MemoryPluginContext, MemorySearchManager } from "@memslot/core";
+import type { ManagerSearchOptions, MemoryPlugin, MemoryPluginContext, MemorySearchManager } from "@memslot/core";
 import type { Chunk, ChunkStore, FileChunks, ScoredChunk, StoreBuild, VectorQuery } from "@memslot/indexing";
 import { createReferencePlugin, type InMemoryStore } from "@memslot/testkit";
 
@@ -117,6 +117,14 @@ export function eachChunk(right: InMemoryStore, change: (chunk: Chunk) => Chunk)
 /** Changes each file that is listed. */
 export function eachListed(right: InMemoryStore, change: (file: StoredFile) => StoredFile): Partial<InMemoryStore> {
   return changeAnswers(right, { listFiles: (files) => files.map(change) });
+}
+
+/** Searches with other options than those of the caller. */
+export function askWith(
+  right: MemorySearchManager,
+  changed: Partial<ManagerSearchOptions>,
+): Partial<MemorySearchManager> {
+  return { search: (query, options) => right.search(query, { ...options, ...changed }) };
 }
 
 export const everySource: readonly string[] = ["memory", "sessions"];

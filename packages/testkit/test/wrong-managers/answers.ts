@@ -5,10 +5,9 @@ import {
   type MemorySearchResult,
   type MemoryReadResult,
   type ManagerReadParams,
-  type ManagerSearchOptions,
   MemoryError,
 } from "@memslot/core";
-import { type WrongManagers, beforeCalls, changeAnswers, neverAborted } from "../wrong.ts";
+import { type WrongManagers, askWith, beforeCalls, changeAnswers, neverAborted } from "../wrong.ts";
 
 export const searching: WrongManagers = {
   "search: line numbers are 1-based and cover the line": {
@@ -127,11 +126,6 @@ function eachResult(
   change: (result: MemorySearchResult) => MemorySearchResult | Promise<MemorySearchResult>,
 ): Partial<MemorySearchManager> {
   return changeAnswers(right, { search: (results) => Promise.all(results.map(change)) });
-}
-
-/** Searches with other options than those of the caller. */
-function askWith(right: MemorySearchManager, changed: Partial<ManagerSearchOptions>): Partial<MemorySearchManager> {
-  return { search: (query, options) => right.search(query, { ...options, ...changed }) };
 }
 
 /** Answers as at the first of all calls with one key. */

@@ -5,13 +5,11 @@ import {
   type MemorySearchManager,
   type SearchReport,
 } from "@memslot/core";
-import { type SpoilManager, type WrongManagers, beforeCalls } from "../wrong.ts";
+import { type SpoilManager, type WrongManagers, askWith, beforeCalls } from "../wrong.ts";
 
 export const readingAlong: WrongManagers = {
   "audience: a shared session finds what extraPaths adds and none of the private notes": {
-    "tells a group everything": (right) => ({
-      search: (query, options) => right.search(query, { ...options, audience: "private" }),
-    }),
+    "tells a group everything": (right) => askWith(right, { audience: "private" }),
     "tells a group nothing": (right) => ({
       search: async (query, options) => (options.audience === "shared" ? [] : right.search(query, options)),
     }),
@@ -60,7 +58,6 @@ export const readingAlong: WrongManagers = {
         right.search(query, { ...options, audience: options.sessionKey === undefined ? "private" : "shared" }),
     }),
     "reads to nobody but at a terminal": (right) => ({
-      search: (query, options) => right.search(query, options),
       readFile: (params) => right.readFile({ ...params, audience: "shared" }),
     }),
   },

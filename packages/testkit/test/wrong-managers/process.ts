@@ -4,7 +4,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { type MemorySearchResult, MemoryError } from "@memslot/core";
-import { neverAborted, type WrongManagers, beforeCalls } from "../wrong.ts";
+import { type WrongManagers, askWith, beforeCalls, changeAnswers, neverAborted } from "../wrong.ts";
 
 const leaked: number[] = [];
 const shared: MemorySearchResult[] = [];
@@ -16,9 +16,7 @@ export function closeLeaked(): void {
 
 export const living: WrongManagers = {
   "embeddings: an abort reaches the provider": {
-    "keeps the abort from the embedding provider": (right) => ({
-      search: (query, options) => right.search(query, { ...options, signal: neverAborted() }),
-    }),
+    "keeps the abort from the embedding provider": (right) => askWith(right, { signal: neverAborted() }),
   },
   "status: never throws and is JSON, from open to close": {
     "throws from status during a sync"(right) {
@@ -49,7 +47,7 @@ export const living: WrongManagers = {
     "starts from nothing at each open"(right) {
       let synced = false;
       return {
-        search: async (query, options) => (await right.search(query, options)).filter(() => synced),
+        ...changeAnswers(right, { search: (results) => results.filter(() => synced) }),
         async sync(params) {
           synced = true;
           return right.sync?.({ ...params, force: true });
@@ -58,10 +56,8 @@ export const living: WrongManagers = {
     },
   },
   "vector: a paraphrase finds its file, with its similarity": {
-    "makes no use of the vectors": (right) => ({
-      search: async (query, options) =>
-        (await right.search(query, options)).filter((result) => (result.textScore ?? 0) > 0),
-    }),
+    "makes no use of the vectors": (right) =>
+      changeAnswers(right, { search: (results) => results.filter(({ textScore = 0 }) => textScore > 0) }),
   },
   "embeddings: a provider that is down leaves words findable, is named, and is caught up with later": {
     "hides that the embedding provider is down": (right) => ({
@@ -85,24 +81,24 @@ export const living: WrongManagers = {
       beforeCalls(right, { sync: () => leaked.push(openSync(join(workspaceDir, "MEMORY.md"), "r")) }),
   },
   "lifecycle: two agents with one state folder do not see each other's notes": {
-    "shares one index between agents"(right) {
-      return {
-        async search(query, options) {
-          const results = await right.search(query, options);
+    "shares one index between agents": (right) =>
+      changeAnswers(right, {
+        search(results) {
           shared.push(...results);
-          return [...new Map([...shared, ...results].map((result) => [result.path, result])).values()];
+          return [...new Map(shared.map((result) => [result.path, result])).values()];
         },
-      };
-    },
+      }),
   },
   "quality: every query is answered without an error": {
     "fails where it finds nothing by words": (right) => ({
       capabilities: { ...right.capabilities, vector: false },
-      async search(query, options) {
-        const results = (await right.search(query, options)).filter((result) => result.textScore !== undefined);
-        if (results.length === 0) throw new MemoryError("UNAVAILABLE", "nothing was found");
-        return results;
-      },
+      ...changeAnswers(right, {
+        search(results) {
+          const found = results.filter(({ textScore }) => textScore !== undefined);
+          if (found.length === 0) throw new MemoryError("UNAVAILABLE", "nothing was found");
+          return found;
+        },
+      }),
     }),
   },
   "status: an index that was never synced is dirty": {
@@ -111,12 +107,7 @@ export const living: WrongManagers = {
     }),
   },
   "lifecycle: closing twice is closing once": {
-    "cannot be closed": (right) => ({
-      async close() {
-        await right.close?.();
-        throw new Error("still in use");
-      },
-    }),
+    "cannot be closed": (right) => changeAnswers(right, { close: () => Promise.reject(new Error("still in use")) }),
   },
 };
 
