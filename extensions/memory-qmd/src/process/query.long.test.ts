@@ -136,6 +136,16 @@ describe("a question", () => {
     expect(process.state()).toMatchObject({ transport: "mcp", lastError: undefined });
     await eventually(() => !isRunning(fake.starts("mcp")[0]?.pid ?? 0));
   });
+
+  test("status tells what qmd has", async () => {
+    const { process } = await labWithNotes();
+    expect(await process.status(noSignal)).toEqual({
+      documents: 2,
+      needsEmbedding: 2,
+      hasVectorIndex: false,
+      collections: [{ name: "notes", documents: 2 }],
+    });
+  });
 });
 
 describe("the command line", () => {

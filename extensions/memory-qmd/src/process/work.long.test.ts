@@ -39,6 +39,16 @@ describe("work on the index", () => {
     });
   });
 
+  test("an embed that finds another one at it has not embedded", async () => {
+    const { fake, process, update } = openLab();
+    await update(files);
+    fake.set({ embed: { embedLocked: true } });
+    expect(await process.embed({ minutes: 1, signal: noSignal })).toBe(false);
+    fake.set({});
+    expect(await process.embed({ minutes: 1, signal: noSignal })).toBe(true);
+    expect(await process.status(noSignal)).toMatchObject({ hasVectorIndex: true, needsEmbedding: 0 });
+  });
+
   test("updates, embeds and clean-ups go one after the other, and it is told what runs", async () => {
     const { fake, process } = openLab();
     fake.set({ all: { slowMs: 200 } });
