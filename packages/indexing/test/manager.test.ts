@@ -38,6 +38,15 @@ describe("a search", () => {
     });
   });
 
+  test("finds a word of 100,000 letters, in English and in German notes, and answers one that no note has", async () => {
+    const word = "ay".repeat(50_000);
+    const german = "Wir haben gestern mit der Bahn die Stadt verlassen und sind erst nach dem Abend wieder gekommen.";
+    const { manager } = await openMemory(folderWith({ "memory/a.md": word, "memory/b.md": `${german}\n${word}\n` }));
+    const found = await search(manager, word);
+    expect(new Set(found.paths)).toEqual(new Set(["memory/a.md", "memory/b.md"]));
+    expect((await search(manager, `zq${"lo".repeat(50_000)}`)).results).toEqual([]);
+  });
+
   test("answers from what is there while a sync takes long, and says that it is stale", async () => {
     const workspace = folderWith({ "memory/a.md": "zebra one" });
     const { manager, store } = await openMemory(workspace);

@@ -8,7 +8,7 @@ import { surrogateSafe } from "./token-weight.ts";
 import { addToHash, WordCache } from "./word-cache.ts";
 
 /** Part of every recipe: raise it when the same text gives other terms, so that indexes are brought up to date. */
-export const wordsVersion = 2;
+export const wordsVersion = 3;
 
 /** Receives each term of a text, with the range of the text that it stands for (UTF-16 units, end exclusive). */
 export type TermSink = (term: string, start: number, end: number, kind: TermKind) => void;

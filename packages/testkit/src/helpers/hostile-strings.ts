@@ -134,5 +134,5 @@ export function hostileStrings(count: number, seed: number): string[] {
   const made = Array.from({ length: Math.max(0, count - fixed.length) }, () =>
     Array.from({ length: 1 + Math.floor(random() * 12) }, pick).join(""),
   );
-  return [...fixed, ...made, '"'.repeat(3000), "(".repeat(3000), "OR ".repeat(2000), `zq${"x".repeat(3000)}`];
+  return [...fixed, ...made, '"'.repeat(3000), "(".repeat(3000), "OR ".repeat(2000), `zq${"x".repeat(20_000)}`];
 }

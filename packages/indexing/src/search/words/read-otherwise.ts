@@ -12,6 +12,8 @@ import { type OtherReading, writtenOtherwise } from "./written-otherwise.ts";
 /** Of a long question, so many words are read otherwise: each costs the look-up of others. */
 const maxWords = 8;
 const maxMistyped = 4;
+/** A longer word is not corrected: it has a candidate for each place where it may be cut, each as long as the word. */
+const maxLetters = 64;
 /** Words with one letter changed that are looked up for one question in a large index. A word of eight letters has 450. */
 const maxSpellings = 1000;
 /** Places where a compound may be cut, and typing errors, that are looked at in the notes. */
@@ -49,8 +51,12 @@ export async function readOtherwise(
   return readings;
 }
 
-function mayBeReadOtherwise({ kind, prefix, term }: SearchTerm): boolean {
-  return !prefix && (kind === "word" || kind === "pair" || (kind === "whole" && term.startsWith("^")));
+function mayBeReadOtherwise({ kind, prefix, term, written = term }: SearchTerm): boolean {
+  return (
+    !prefix &&
+    written.length <= maxLetters &&
+    (kind === "word" || kind === "pair" || (kind === "whole" && term.startsWith("^")))
+  );
 }
 
 /** What one look-up answers: words that are written otherwise, with their neighbours or alone. */
@@ -62,7 +68,7 @@ async function readWritten(
 ): Promise<Map<SearchTerm, OtherReading>> {
   const hasPairs = unknown.some(({ kind }) => kind === "pair");
   const variants = hasPairs ? await loadCharacterVariants() : () => [];
-  const words = terms.filter(({ kind }) => kind === "word");
+  const words = terms.filter(({ kind, term, written = term }) => kind === "word" && written.length <= maxLetters);
   const groups = unknown.flatMap((term) =>
     writtenOtherwise(term, words, { languages, variants }).map((group) => ({ term, group })),
   );

@@ -61,6 +61,9 @@ export function scannerFor(lines: readonly string[], { stemmers, held }: HeldLan
       sink(term, start, end, kind);
       if (kind !== "word") return;
       const word = text.slice(start, end);
-      for (const code of codes) sink(stemTerm(stemmers[code](word)), start, end, "stem");
+      for (const code of codes) {
+        const stem = stemmers[code](word);
+        if (stem !== "") sink(stemTerm(stem), start, end, "stem");
+      }
     });
 }

@@ -1,11 +1,13 @@
 import { foldWord } from "../words.ts";
 import type { LanguageCode } from "./function-words.ts";
 
-/** Gives the stem of a word, folded as terms are. */
+/** Returns the stem of a word, folded as terms are, or an empty text if the word has none. */
 type Stemmer = (word: string) => string;
 export type Stemmers = Readonly<Record<LanguageCode, Stemmer>>;
 
 const maxStemsKept = 50_000;
+/** Words of more letters have no stem: the time of a stemmer grows with the square of a word's length. */
+const maxLetters = 64;
 
 /**
  * The Snowball stemmers (Porter 2001). Loaded when there is something to index, or when the index holds a text that is not
@@ -49,6 +51,7 @@ async function load(): Promise<Stemmers> {
 function keeping(stem: Stemmer): Stemmer {
   const stems = new Map<string, string>();
   return (word) => {
+    if (word.length > maxLetters) return "";
     const known = stems.get(word);
     if (known !== undefined) return known;
     const found = foldWord(stem(word.normalize("NFC").toLowerCase()));
