@@ -127,7 +127,7 @@ describe("an estimate", () => {
     await sync(store, folder);
     const before = await estimate(store, folder);
     const [first] = await store.pendingVectors(space, 1);
-    store.refused.set(first?.hash ?? "", "too long");
+    await store.quarantine(space, [{ hash: first?.hash ?? "", reason: "too long" }]);
     const after = await estimate(store, folder);
     expect(before.pendingTexts - after.pendingTexts).toBe(1);
     expect(before.tokens).toBeGreaterThan(after.tokens);

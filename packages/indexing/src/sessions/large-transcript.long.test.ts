@@ -3,10 +3,9 @@ import { appendFileSync, mkdirSync } from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { useTempFolders } from "../../test/support/temp-folder.ts";
+import { tempFolder } from "@memslot/test-tools/files";
 import { said, toolResult } from "./test/transcripts.ts";
 
-const folderWith = useTempFolders();
 const script = path.join(import.meta.dirname, "test/read-large.ts");
 const megabyte = 1024 * 1024;
 const timeoutMs = 300_000;
@@ -22,7 +21,7 @@ interface Cost {
 
 /** Reads a transcript in a process of its own. `part` is written until the file has that many bytes. */
 async function costOf(bytes: number, part: string): Promise<Cost> {
-  const stateDir = folderWith();
+  const stateDir = tempFolder();
   const folder = path.join(stateDir, "agents/main/sessions");
   mkdirSync(folder, { recursive: true });
   for (let written = 0; written < bytes; written += part.length) appendFileSync(path.join(folder, "one.jsonl"), part);

@@ -1,20 +1,21 @@
 import type { IndexFinding, WriterStatus } from "@memslot/core";
-import type {
-  Chunk,
-  ChunkIndex,
-  FileTable,
-  LeaseName,
-  IndexBuilds,
-  IndexHealth,
-  IndexLeases,
-  IndexStats,
-  IndexUpkeep,
-  RevisionStep,
-  VectorSpace,
+import {
+  type Chunk,
+  type ChunkIndex,
+  type ChunkRow,
+  type FileTable,
+  type IndexBuilds,
+  type IndexedFile,
+  type IndexHealth,
+  type IndexLeases,
+  type IndexUpkeep,
+  isAsked,
+  type KeywordQuery,
+  type LeaseName,
+  type VectorSpace,
 } from "@memslot/indexing";
-import { type FakeBuild, createFakeBuild, isAsked, rowOf, tableOf } from "./fake-build.ts";
-import { createFakeLeases } from "./fake-leases.ts";
-import { createFakeVectors, type FakeVectors } from "./fake-vectors.ts";
+import { openDatabaseStore } from "../../src/ledger/database/database-store.ts";
+import { buildCalls, keptCalls } from "../../src/ledger/thread/thread-calls.ts";
 
 type FakeMethod =
   | Exclude<keyof ChunkIndex, "health" | "builds" | "leases" | "upkeep">
@@ -29,232 +30,238 @@ export interface FakeStore extends ChunkIndex {
   readonly leases: IndexLeases;
   readonly upkeep: IndexUpkeep;
   /**
-   * Every call so far, by method, with its argument; the two of a call about a space are `{ space, of }`. A call of the
-   * table of the next build is `next.replaceFiles`, one of the parts `builds.finish` or `leases.acquire`.
+   * Every call so far, by method, with its argument; several arguments are a list. A call of the table of the next build
+   * is `next.replaceFiles`, one of the parts `builds.finish` or `leases.acquire`.
    */
   readonly calls: { method: FakeMethod; argument: unknown }[];
-  /** From now on the method throws what `make` gives; `undefined` mends it. */
+  /** From now on the method throws the error that `make` returns; `undefined` ends this. */
   fail(method: FakeMethod, make: ((argument: unknown) => Error | undefined) | undefined): void;
   /** Runs before the method answers. */
   before(method: FakeMethod, action: () => void | Promise<void>): void;
   setHealth(change: Partial<IndexHealth>): void;
-  /** What `stats` answers in place of what was counted. */
-  setStats(change: Partial<IndexStats>): void;
-  /** What `upkeep.check` finds. `upkeep.repair` mends it all. */
+  /** The findings of `upkeep.check`. `upkeep.repair` repairs all. */
   setFindings(findings: readonly IndexFinding[]): void;
-  /** From now on another process has this lease; `undefined`: it has let go of it. */
+  /** From now on another process has this lease; `undefined`: it has released it. */
   leaseHeldByOther(name: LeaseName, writer: Partial<WriterStatus> | undefined): void;
   /** The leases that this store has. */
   heldLeases(): LeaseName[];
   /** Of the build that answers. */
-  chunksOf(path: string, source?: string): Chunk[];
+  chunksOf(path: string, source?: string): (ChunkRow & Pick<Chunk, "hash">)[];
   paths(): string[];
-  /** The files of the build that is being made, and its name; undefined where there is none. */
+  /** The files of the build that is being made, and its name; undefined if there is none. */
   readonly next: { name: string; paths: string[] } | undefined;
-  readonly kept: FakeVectors["kept"];
-  /** The one that `useSpace` named last. */
-  readonly space: VectorSpace | undefined;
+  /** The vectors of a space, by the hash of their texts. */
+  vectorsIn(space: VectorSpace): Map<string, Float32Array>;
+  /** Why the provider of a space refuses a text, by its hash. */
+  refusedIn(space: VectorSpace): Map<string, string>;
 }
 
-/** A chunk store in memory that can be told to fail. What it holds is there again after `close`, all but the leases. */
+type Row = ChunkRow & Pick<Chunk, "hash"> & { length: number };
+
+/**
+ * A real ledger in memory, on the thread of the test, with a search that reads all chunks. Its calls are recorded and can
+ * fail. Its content is available again after `close`, except for the leases.
+ */
 export function createFakeStore(): FakeStore {
   const calls: FakeStore["calls"] = [];
-  const failures = new Map<FakeMethod, (argument: unknown) => Error | undefined>();
-  const actions = new Map<FakeMethod, () => void | Promise<void>>();
+  const failures = new Map<string, (argument: unknown) => Error | undefined>();
+  const actions = new Map<string, () => void | Promise<void>>();
+  const [ownLeases, otherLeases] = [new Map<LeaseName, WriterStatus>(), new Map<LeaseName, WriterStatus>()];
+  const options = { path: "/nowhere/none.sqlite", store: "fake", mayCreate: false, cacheMaxEntries: 50_000 };
+  const ledger = openDatabaseStore({ ...options, busyTimeoutMs: 1000 });
+  const client = {
+    call: async (method: string, args: readonly unknown[]): Promise<unknown> => {
+      const answer = (ledger as unknown as Record<string, (...given: unknown[]) => unknown>)[method]?.(...args);
+      return answer instanceof Object && "next" in answer ? await lastOf(answer as AsyncIterator<unknown>) : answer;
+    },
+  };
+  const thread = { client, health: () => ledger.health() } as unknown as Parameters<typeof keptCalls>[0];
   let health: IndexHealth = {
     location: "fake",
     fts: { enabled: true, available: true },
     vector: { enabled: true, available: true },
     notices: [],
   };
-  let statsChange: Partial<IndexStats> = {};
   let findings: readonly IndexFinding[] = [{ name: "fake", ok: true, message: "nothing to compare" }];
-  let space: VectorSpace | undefined;
-  let lastChunk = 0;
-  let lastBuild = 1;
-  let revision = 0;
-  const newBuild = (): FakeBuild => createFakeBuild(() => ++lastChunk);
-  let answering: { id: number; build: FakeBuild; builtAt?: number } = { id: lastBuild, build: newBuild() };
-  let next: { id: number; name: string; startedAt: number; build: FakeBuild } | undefined;
+  const terms = new Map<string, string>();
+  const hashes = new Set<string>();
+  /** The chunks as they were read last, and for each word how often each chunk has it. */
+  let read = { revision: "", rows: [] as Row[], words: new Map<string, Map<Row, number>>() };
 
-  async function enter(method: FakeMethod, argument?: unknown): Promise<void> {
-    calls.push({ method, argument });
-    await actions.get(method)?.();
-    const failure = failures.get(method)?.(argument);
-    if (failure) throw failure;
+  /** Records each call of these under its name, with what a test wants to happen before it. */
+  function recorded<Calls extends object>(prefix: string, made: Calls): Calls {
+    const entries = Object.entries(made).map(([name, call]: [string, (...args: unknown[]) => unknown]) => {
+      const method = `${prefix}${name}`;
+      const record = async (...args: unknown[]): Promise<unknown> => {
+        const argument = args.length > 1 ? args : args[0];
+        calls.push({ method: method as FakeMethod, argument });
+        await actions.get(method)?.();
+        const failure = failures.get(method)?.(argument);
+        if (failure) throw failure;
+        return await call(...args);
+      };
+      return [name, record];
+    });
+    return Object.fromEntries(entries) as Calls;
   }
 
-  const leases = createFakeLeases(enter);
-  const { kept, all, forgetRefused, ...vectorCalls } = createFakeVectors(
-    () => answering.build,
-    () => next?.build,
-    enter,
-  );
-  const table = tableOf(() => answering.build, enter, changed);
-
-  function changed(): RevisionStep {
-    const from = String(revision);
-    revision += 1;
-    forgetRefused();
-    return { from, to: String(revision) };
-  }
-  function nextChanged(): undefined {
-    forgetRefused();
-  }
-
-  function statsOf(): IndexStats {
-    const files = answering.build.list();
-    const chunks = answering.build.chunks();
+  /** Keeps the terms of chunks, which a ledger leaves to the store. */
+  function withTerms(table: FileTable): FileTable {
     return {
-      files: files.length,
-      chunks: chunks.length,
-      sources: [...new Set(files.map(({ source }) => source))].toSorted().map((source) => {
-        const ofSource = chunks.filter((chunk) => chunk.source === source);
-        return {
-          source,
-          files: files.filter((file) => file.source === source).length,
-          chunks: ofSource.length,
-          bytes: files.reduce((sum, file) => sum + (file.source === source ? file.size : 0), 0),
-          chunkBytes: ofSource.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0),
-        };
-      }),
-      cachedVectors: all().length,
-      cachedVectorBytes: all().reduce((sum, vector) => sum + vector.byteLength, 0),
-      databaseBytes: 0,
-      walBytes: 0,
-      reusableBytes: 0,
-      generation: {
-        id: answering.id,
-        ...(answering.builtAt === undefined ? {} : { builtAt: answering.builtAt }),
-        ...(next === undefined
-          ? {}
-          : {
-              next: {
-                id: next.id,
-                name: next.name,
-                startedAt: next.startedAt,
-                files: next.build.list().length,
-                chunks: next.build.chunks().length,
-              },
-            }),
+      ...table,
+      async replaceFiles(files: readonly IndexedFile[]) {
+        for (const { path, chunks } of files)
+          for (const { hash, startLine, terms: of } of chunks) terms.set(`${path} ${startLine} ${hash}`, of);
+        return await table.replaceFiles(files);
       },
-      ...statsChange,
     };
   }
 
+  function content(): typeof read {
+    const revision = ledger.revision();
+    if (read.revision === revision) return read;
+    read = { revision, rows: [], words: new Map() };
+    for (const chunk of ledger.sample(1e9).toSorted((a, b) => Number(a.id) - Number(b.id))) {
+      const of = terms.get(`${chunk.path} ${chunk.startLine} ${chunk.hash}`) ?? "";
+      const words = of.split(" ").filter((term) => term !== "");
+      const row = { ...chunk, length: words.length };
+      read.rows.push(row);
+      for (const word of words) {
+        const counts = read.words.get(word) ?? new Map<Row, number>();
+        read.words.set(word, counts.set(row, (counts.get(row) ?? 0) + 1));
+      }
+    }
+    return read;
+  }
+
+  /** How often each chunk has the term. */
+  function countsOf({ term, prefix }: KeywordQuery["terms"][number]): Map<Row, number> {
+    const { words } = content();
+    if (!prefix) return words.get(term) ?? new Map<Row, number>();
+    const counts = new Map<Row, number>();
+    for (const [word, own] of words)
+      if (word.startsWith(term)) for (const [row, count] of own) counts.set(row, (counts.get(row) ?? 0) + count);
+    return counts;
+  }
+
+  /** BM25 as SQLite has it, positive. */
+  function searchKeyword({
+    terms: asked,
+    limit,
+    ...filter
+  }: KeywordQuery): Awaited<ReturnType<ChunkIndex["searchKeyword"]>> {
+    const { rows } = content();
+    const average = rows.reduce((sum, { length }) => sum + length, 0) / Math.max(1, rows.length);
+    const scores = new Map<Row, number>();
+    const documentFrequencies = asked.map((term) => {
+      const counts = countsOf(term);
+      const weight = Math.max(1e-6, Math.log((rows.length - counts.size + 0.5) / (counts.size + 0.5)));
+      for (const [row, count] of counts) {
+        const part = (weight * count * 2.2) / (count + 1.2 * (0.25 + (0.75 * row.length) / average));
+        scores.set(row, (scores.get(row) ?? 0) + part);
+      }
+      return counts.size;
+    });
+    return { rows: best(scores, filter, limit), chunkCount: rows.length, documentFrequencies };
+  }
+
+  const { spaceFacts: _facts, health: _health, leases: _leases, upkeep, ...kept } = keptCalls(thread, false);
   return {
     calls,
     fail: (method, make) => void (make ? failures.set(method, make) : failures.delete(method)),
     before: (method, action) => void actions.set(method, action),
     setHealth: (change) => void (health = { ...health, ...change }),
-    setStats: (change) => void (statsChange = { ...statsChange, ...change }),
     setFindings: (given) => void (findings = given),
-    leaseHeldByOther: (name, writer) => leases.heldByOther(name, writer),
-    heldLeases: () => leases.held(),
-    chunksOf: (path, source = "memory") => answering.build.chunksOf({ path, source }),
-    paths: () => pathsOf(answering.build),
+    leaseHeldByOther(name, writer) {
+      if (writer === undefined) otherLeases.delete(name);
+      else otherLeases.set(name, { pid: 4242, reason: "index", since: "2026-01-02T03:04:05.000Z", ...writer });
+    },
+    heldLeases: () => [...ownLeases.keys()],
+    chunksOf: (path, source = "memory") => content().rows.filter((row) => row.path === path && row.source === source),
+    paths: () => pathsOf(ledger.listFiles()),
     get next() {
-      return next && { name: next.name, paths: pathsOf(next.build) };
+      const current = ledger.buildCurrent();
+      return current && { name: current.name, paths: pathsOf(ledger.nextListFiles(current.build)) };
     },
-    get space() {
-      return space;
+    vectorsIn(space) {
+      const known = ledger.knownVectors(space, [...hashes]);
+      return new Map(known.map((hash) => [hash, ledger.vectorOf(space, hash) as Float32Array]));
     },
-    kept,
-    ...table,
-    ...vectorCalls,
-    leases,
-    async revision() {
-      await enter("revision");
-      return String(revision);
-    },
-    builds: {
-      async start(name) {
-        await enter("builds.start", name);
-        if (next?.name !== name) {
-          next = { id: ++lastBuild, name, startedAt: Date.now(), build: newBuild() };
-          forgetRefused();
+    refusedIn: (space) => new Map(ledger.quarantined(space, 1e9).map(({ hash, reason }) => [hash, reason])),
+    ...recorded("", {
+      ...kept,
+      ...withTerms(kept),
+      async putVectors(space, entries) {
+        for (const { hash } of entries) hashes.add(hash);
+        await kept.putVectors(space, entries);
+      },
+      searchKeyword: async (query) => searchKeyword(query),
+      async searchVector({ space, vector, limit, ...filter }) {
+        const scores = new Map<Row, number>();
+        for (const row of content().rows) {
+          const own = ledger.vectorOf(space, row.hash);
+          if (own)
+            scores.set(
+              row,
+              own.reduce((sum, value, at) => sum + value * (vector[at] ?? 0), 0),
+            );
         }
-        const { id } = next;
-        const ofThis = (): FakeBuild => {
-          if (next?.id !== id) throw new Error(`build "${name}" is over: it was finished, abandoned or dropped`);
-          return next.build;
-        };
-        return tableOf(ofThis, (method, argument) => enter(`next.${method}`, argument), nextChanged);
+        return { rows: best(scores, filter, limit) };
       },
-      async finish() {
-        await enter("builds.finish");
-        if (next === undefined) throw new Error("no build was started");
-        answering = { id: next.id, build: next.build, builtAt: Date.now() };
-        next = undefined;
-        changed();
+      probeVector: async () => true,
+      close: async () => ownLeases.clear(),
+    } satisfies Omit<ChunkIndex, "health">),
+    revision: recorded("", { revision: kept.revision }).revision,
+    builds: recorded("builds.", {
+      start: async (name) => recorded("next.", withTerms(buildCalls(thread, ledger.buildStart(name)))),
+      finish: async () => ledger.buildFinish(),
+      abandon: async () => ledger.buildAbandon(),
+    } satisfies IndexBuilds),
+    leases: recorded("leases.", {
+      async acquire(name, reason) {
+        if (otherLeases.has(name)) return false;
+        ownLeases.set(name, { pid: process.pid, reason, since: new Date().toISOString() });
+        return true;
       },
-      async abandon() {
-        await enter("builds.abandon");
-        next = undefined;
-        forgetRefused();
+      release: async (name) => void ownLeases.delete(name),
+      async report(progress) {
+        const writer = ownLeases.get("build");
+        if (writer) ownLeases.set("build", { ...writer, ...progress });
       },
-    },
-    upkeep: {
-      async check() {
-        await enter("upkeep.check");
-        return findings.map((finding) => ({ ...finding }));
-      },
+      holder: async (name) => structuredClone(otherLeases.get(name) ?? ownLeases.get(name)),
+    } satisfies IndexLeases),
+    upkeep: recorded("upkeep.", {
+      ...upkeep,
+      check: async () => structuredClone([...findings]),
       async repair() {
-        await enter("upkeep.repair");
-        const done = findings.map((finding) => (finding.ok ? finding : { ...finding, ok: true, fixed: "made anew" }));
+        const done = findings.map((finding) => (finding.ok ? finding : { ...finding, ok: true, fixed: "rebuilt" }));
         findings = findings.map((finding) => ({ ...finding, ok: true }));
-        return done.map((finding) => ({ ...finding }));
+        return done;
       },
-      async compact() {
-        await enter("upkeep.compact");
-        return { beforeBytes: 0, afterBytes: 0 };
-      },
-      async tables() {
-        await enter("upkeep.tables");
-        return [{ name: "chunks", bytes: answering.build.chunks().length * 100 }];
-      },
-      async sample(count) {
-        await enter("upkeep.sample", count);
-        const chunks = answering.build.chunks().slice(0, count);
-        return chunks.map((chunk) => ({ ...rowOf(chunk), hash: chunk.hash }));
-      },
-      async vectorOf(wanted, hash) {
-        await enter("upkeep.vectorOf", { space: wanted, of: hash });
-        return kept(wanted).vectors.get(hash);
-      },
-    },
-    async searchKeyword(query) {
-      await enter("searchKeyword", query);
-      return answering.build.search(query);
-    },
-    async listChunks(asked) {
-      await enter("listChunks", asked);
-      const own = answering.build.chunks().filter((chunk) => isAsked(chunk, asked));
-      return own.map((chunk) => (asked.withText ? rowOf(chunk) : { ...rowOf(chunk), text: "" }));
-    },
-    async useSpace(wanted) {
-      await enter("useSpace", wanted);
-      space = wanted;
-    },
-    async probeVector() {
-      await enter("probeVector");
-      return true;
-    },
-    async stats() {
-      await enter("stats");
-      return statsOf();
-    },
+    } satisfies IndexUpkeep),
     health: () => health,
-    async close() {
-      await enter("close");
-      leases.releaseAll();
-    },
   };
 }
 
-function pathsOf(build: FakeBuild): string[] {
-  return build
-    .list()
-    .map(({ path }) => path)
-    .toSorted();
+function best(
+  scores: ReadonlyMap<Row, number>,
+  filter: Pick<KeywordQuery, "sources" | "scope">,
+  limit: number,
+): (ChunkRow & { score: number })[] {
+  return [...scores]
+    .filter(([row]) => isAsked(row, filter))
+    .map(([{ length: _length, hash: _hash, ...row }, score]) => ({ ...row, score }))
+    .toSorted((a, b) => b.score - a.score || Number(a.id) - Number(b.id))
+    .slice(0, limit);
+}
+
+async function lastOf(pieces: AsyncIterator<unknown>): Promise<unknown> {
+  for (;;) {
+    const { done, value } = await pieces.next();
+    if (done === true) return value;
+  }
+}
+
+function pathsOf(files: readonly { path: string }[]): string[] {
+  return files.map(({ path }) => path).toSorted();
 }

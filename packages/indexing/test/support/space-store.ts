@@ -19,10 +19,18 @@ export function hashOf(text: string, context = ""): string {
 export async function createSpaceStore(texts: readonly string[] = []): Promise<SpaceStore> {
   const fake = createFakeStore();
   let files = 0;
-  const { vectors, refused } = fake.kept(space);
-  const store = Object.assign(fake, {
-    vectors,
-    refused,
+  Object.defineProperties(fake, {
+    vectors: { get: () => fake.vectorsIn(space) },
+    refused: { get: () => fake.refusedIn(space) },
+  });
+  const order = new Map<string, number>();
+  const { pendingVectors } = fake;
+  const store = Object.assign(fake as SpaceStore, {
+    /** In the order in which the texts were added. */
+    async pendingVectors(wanted: VectorSpace, limit: number) {
+      const all = await pendingVectors(wanted, 1e6);
+      return all.toSorted((a, b) => (order.get(a.hash) ?? 0) - (order.get(b.hash) ?? 0)).slice(0, limit);
+    },
     async add(added: readonly string[], context = "") {
       const chunks = added.map((text, index) => ({
         startLine: index + 1,
@@ -32,6 +40,7 @@ export async function createSpaceStore(texts: readonly string[] = []): Promise<S
         terms: text,
         hash: hashOf(text, context),
       }));
+      for (const { hash } of chunks) if (!order.has(hash)) order.set(hash, order.size);
       const path = `memory/${files++}.md`;
       await fake.replaceFiles([{ path, source: "memory", hash: path, mtimeMs: 1, size: 1, recipe: "r", chunks }]);
     },

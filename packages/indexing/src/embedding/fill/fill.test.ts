@@ -59,7 +59,7 @@ describe("missing vectors", () => {
 
   test("are not paid for again when the store forgets them", async () => {
     const store = await createSpaceStore(texts(200));
-    store.before("pendingVectors", () => store.vectors.clear());
+    store.putVectors = async () => undefined;
     const requests = scriptedRequests();
     await fillWith(store, requests, { concurrency: 1 });
     expect(requests.sent.flat().toSorted()).toEqual(texts(200).toSorted());
@@ -217,9 +217,10 @@ describe("refusals", () => {
       const sent = requests.sent.flat().find((text) => text.startsWith("log "));
       expect(longLine.startsWith(sent ?? "?")).toBe(true);
       expect(sent?.length).toBeGreaterThan(1500);
-      expect(store.vectors.get(hashOf(longLine))).toEqual(vectorOf(sent ?? ""));
-      store.vectors.delete(hashOf(longLine));
-      expectFilled(store, notes);
+      const { vectors } = store;
+      expect(vectors.get(hashOf(longLine))).toEqual(vectorOf(sent ?? ""));
+      vectors.delete(hashOf(longLine));
+      expectFilled({ vectors }, notes);
     });
 
     test("that does not say so: it alone is quarantined, with what was answered, and stays out of later runs", async () => {

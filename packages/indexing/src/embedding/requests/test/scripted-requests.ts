@@ -125,7 +125,7 @@ export function budgetOf(left: () => number): Budget {
 }
 
 /** The store holds the vectors of these texts, each its own, and no others. */
-export function expectFilled(store: SpaceStore, expected: readonly string[]): void {
-  expect([...store.vectors.keys()].toSorted()).toEqual(expected.map((text) => hashOf(text)).toSorted());
-  for (const text of expected) expect(store.vectors.get(hashOf(text))).toEqual(vectorOf(text));
+export function expectFilled({ vectors }: Pick<SpaceStore, "vectors">, expected: readonly string[]): void {
+  expect([...vectors.keys()].toSorted()).toEqual(expected.map((text) => hashOf(text)).toSorted());
+  for (const text of expected) expect(vectors.get(hashOf(text))).toEqual(vectorOf(text));
 }
