@@ -8,6 +8,7 @@ import { openMemory, search } from "./support/memory.ts";
 import { createFakeStore } from "./support/fake-store.ts";
 import { tempFolder as folderWith, writeFiles } from "@memslot/test-tools/files";
 import { eventually } from "@memslot/test-tools/wait";
+import tables from "../src/files/test/paths.json" with { type: "json" };
 
 const both = ["memory", "sessions"];
 
@@ -189,21 +190,17 @@ describe("a folder of notes and its watcher", () => {
       "team/other.md": "Nothing of that.",
     };
 
-    test.each<[string, Parameters<typeof settingsWith>[0], string[]]>([
-      ["no shared place", {}, []],
-      ["a folder", { extraPaths: ["team"] }, ["team/plan.md"]],
-      ["a file", { extraPaths: ["team/plan.md"] }, ["team/plan.md"]],
-      ["a pattern", { extraPaths: [{ path: ".", pattern: "team/*.md" }] }, ["team/plan.md"]],
-      ["a pattern that fits nothing", { extraPaths: [{ path: ".", pattern: "nothing/*.md" }] }, []],
-      ["a folder that is not there", { extraPaths: ["absent"] }, []],
-    ])("with %s find nothing but what stands in it", async (_, settings, wanted) => {
-      const workspace = folderWith({ "Zebra.md": "zebra secret", "USER.md": "zebra secret", ...secrets, ...shared });
-      const { manager } = await open(workspace, settings);
-      await manager.sync?.(syncParams());
-      expect((await found(manager, "zebra", group)).paths).toEqual(wanted);
-      const own = (await found(manager, "zebra", { maxResults: 100 })).paths;
-      expect(own).toHaveLength(33);
-    });
+    test.each(tables.sharedPlaces as [string, Parameters<typeof settingsWith>[0], string[]][])(
+      "with %s find nothing but what stands in it",
+      async (_, settings, wanted) => {
+        const workspace = folderWith({ "Zebra.md": "zebra secret", "USER.md": "zebra secret", ...secrets, ...shared });
+        const { manager } = await open(workspace, settings);
+        await manager.sync?.(syncParams());
+        expect((await found(manager, "zebra", group)).paths).toEqual(wanted);
+        const own = (await found(manager, "zebra", { maxResults: 100 })).paths;
+        expect(own).toHaveLength(33);
+      },
+    );
 
     test("read nothing but what stands in a shared place", async () => {
       const { manager } = await open(folderWith({ "Zebra.md": "zebra", ...shared }), { extraPaths: ["team"] });

@@ -20,6 +20,7 @@ import { maxFileBytes, scanMemory, type ScanOptions, type ScanResult } from "./s
 import { createSessionSource } from "../sessions/session-source.ts";
 import { never, settingsWith } from "../../test/support/context.ts";
 import { oddNames } from "../../test/support/odd-names.ts";
+import tables from "./test/paths.json" with { type: "json" };
 
 const isRoot = process.getuid?.() === 0;
 const isWindows = process.platform === "win32";
@@ -338,21 +339,7 @@ describe("the transcripts of an agent", () => {
     await createSessionSource({ stateDir, agentId, settings: settingsWith() }).scan(never, async () => new Map());
 
   test("are the .jsonl files of its own folder, without what hosts keep beside them", async () => {
-    const beside = [
-      "sessions.json",
-      "a.jsonl.lock",
-      "a.jsonl.bak",
-      "a.jsonl.deleted.2026-03-05T10-00-00.000Z",
-      "a.jsonl.reset.2026-03-05",
-      "a.deleted.jsonl",
-      "a.bak.2026.jsonl",
-      "a.checkpoint.3f2a.jsonl",
-      "a.trajectory.jsonl",
-      ".a.jsonl",
-      "._a.jsonl",
-      "notes.md",
-      "below/d.jsonl",
-    ];
+    const beside = tables.besideTranscripts;
     const names = ["b.jsonl", "a.JSONL", "id-topic-7.jsonl", ...beside];
     const stateDir = folderWith({ "agents/other/sessions/c.jsonl": "{}\n" });
     writeFiles(path.join(stateDir, sessions), Object.fromEntries(names.map((name) => [name, "{}\n"])));

@@ -197,28 +197,25 @@ describe("by both legs", () => {
     expect(report).toMatchObject({ mode: "keyword", legs: { vector: undefined } });
   });
 
-  test.each([
-    { vectorWeight: 0.7, textWeight: 0.3 },
-    { vectorWeight: 1, textWeight: 0 },
-    { vectorWeight: 0, textWeight: 1 },
-    { vectorWeight: 0, textWeight: 0 },
-    { vectorWeight: 30, textWeight: 1 },
-  ])("with the weights %o the only note that holds a code is found with every minScore", async (hybrid) => {
-    const store = await storeWith(notes);
-    for (const minScore of [0, 0.35, 0.9, 1]) {
-      for (const strict of [false, true]) {
-        const found = await search(store, "the kitten and QX-7919", {
-          provider: fakeEmbeddings(),
-          hybrid,
-          minScore,
-          strict,
-        });
-        const own = found.results.find(({ path }) => path === "memory/2026-03-05.md");
-        expect(own?.score, `${minScore} ${strict}`).toBeGreaterThan(0);
-        for (const { score } of found.results) expect(score).toBeLessThanOrEqual(1);
+  test.each(tables.weights)(
+    "with the weights %o the only note that holds a code is found with every minScore",
+    async (hybrid) => {
+      const store = await storeWith(notes);
+      for (const minScore of [0, 0.35, 0.9, 1]) {
+        for (const strict of [false, true]) {
+          const found = await search(store, "the kitten and QX-7919", {
+            provider: fakeEmbeddings(),
+            hybrid,
+            minScore,
+            strict,
+          });
+          const own = found.results.find(({ path }) => path === "memory/2026-03-05.md");
+          expect(own?.score, `${minScore} ${strict}`).toBeGreaterThan(0);
+          for (const { score } of found.results) expect(score).toBeLessThanOrEqual(1);
+        }
       }
-    }
-  });
+    },
+  );
 });
 
 describe("minScore", () => {

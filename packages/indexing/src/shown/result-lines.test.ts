@@ -14,17 +14,7 @@ import { createMatcher, marked as markedBy } from "./matched-words.ts";
 import tables from "./test/numbers.json" with { type: "json" };
 
 const never = new AbortController().signal;
-const note = [
-  "ferry in another passage",
-  "one",
-  "two",
-  "The ferry leaves.",
-  "four",
-  "five",
-  "six",
-  "seven",
-  "a ferry below",
-];
+const note = tables.note;
 
 /** Gives out at most two lines at a time, with the notice that a memory puts behind them. */
 function memoryOf(lines: readonly string[]): {
@@ -243,13 +233,7 @@ describe("words that matched", () => {
   const marked = (text: string, query: string): string =>
     markedBy(text, createMatcher(query)(text), (words) => `[${words}]`);
 
-  test.each([
-    ["in other forms", "decide backup", "We [decided] to move the [Backups]."],
-    ["as a whole identifier, and its parts alone", "QX-7919", "Ticket [QX-7919] is done, [QX] is not."],
-    ["as one stretch of Chinese", "备份服务器", "我们把[备份服务器]搬到了柏林。"],
-    ["as a single character", "猫", "用[猫]粮喂[猫]"],
-    ["but no stop words", "what is the plan", "the quick brown fox"],
-  ])("are marked %s", (_, query, expected) => {
+  test.each(tables.marked as [string, string, string][])("are marked %s", (_, query, expected) => {
     expect(marked(expected.replaceAll(/[[\]]/gu, ""), query)).toBe(expected);
   });
 

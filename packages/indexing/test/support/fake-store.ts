@@ -231,7 +231,7 @@ export function createFakeStore(): FakeStore {
       holder: async (name) => structuredClone(otherLeases.get(name) ?? ownLeases.get(name)),
     } satisfies IndexLeases),
     upkeep: recorded("upkeep.", {
-      ...upkeep,
+      ...(upkeep as IndexUpkeep),
       check: async () => structuredClone([...findings]),
       async repair() {
         const done = findings.map((finding) => (finding.ok ? finding : { ...finding, ok: true, fixed: "rebuilt" }));

@@ -3,6 +3,7 @@ import { countFitting, countRequests, embeddingText, packText, requestLimits, sh
 import { estimateTokens } from "../../text/token-weight.ts";
 import { EmbeddingError } from "@memslot/core";
 import { unitVector, unitVectors } from "../unit-vector.ts";
+import tables from "./test/vectors.json" with { type: "json" };
 
 const chunk = (text: string, context = ""): { hash: string; context: string; text: string } => ({
   hash: "h",
@@ -101,15 +102,7 @@ describe("unit vectors", () => {
   }
 
   describe("a vector", () => {
-    test.each([
-      ["plain", [3, 4]],
-      ["unit already", [0.6, 0.8]],
-      ["negative", [-3, -4]],
-      ["huge, whose squares are beyond a number", [3e300, 4e300]],
-      ["tiny, whose squares are nothing", [3e-300, 4e-300]],
-      ["smallest there is", [5e-324, 0]],
-      ["huge beside tiny", [1e300, 1e-300]],
-    ])("is scaled to length 1: %s", (_, numbers) => {
+    test.each(tables.vectors as [string, number[]][])("is scaled to length 1: %s", (_, numbers) => {
       const unit = unitVector(numbers, free);
       expect(unit).toBeInstanceOf(Float32Array);
       expect(length(unit)).toBeCloseTo(1, 6);

@@ -11,6 +11,7 @@ import { holdsNotes } from "./holds-notes.ts";
 import { readMemoryFile } from "../read-file.ts";
 import { scanMemory, type ScanResult } from "../scan.ts";
 import { createUnsearchedCounter } from "../unsearched.ts";
+import tables from "../test/paths.json" with { type: "json" };
 
 const never = new AbortController().signal;
 
@@ -51,16 +52,7 @@ function filesBelow(folder: string): string[] {
     .map((entry) => path.relative(folder, path.join(entry.parentPath, entry.name)).replaceAll(path.sep, "/"));
 }
 
-const vault = {
-  "Heat pump.md": "a",
-  "work/plan.MARKDOWN": "b",
-  "work/deep/er/page.mdx": "c",
-  "work/table.csv": "d",
-  "USER.md": "u",
-  ".obsidian/workspace.md": "e",
-  ".hidden.md": "f",
-  "node_modules/x/README.md": "g",
-};
+const vault = tables.vault;
 const ofVault = ["Heat pump.md", "USER.md", "work/deep/er/page.mdx", "work/plan.MARKDOWN"];
 
 describe("the layout", () => {
@@ -109,17 +101,7 @@ describe("a folder of notes", () => {
   });
 
   // What git says of the very same files.
-  const lists: Record<string, string>[] = [
-    { ".gitignore": "private/\n*.draft.md\n" },
-    { ".gitignore": "*.md\n!keep.md\n" },
-    { ".gitignore": "/top.md\n/a/*\n!/a/keep.md\n" },
-    { ".gitignore": "*.md\n", "a/.gitignore": "!top.md\n", "a/b/.gitignore": "top.md\n" },
-    { "a/.gitignore": "/top.md\nb/\n", "private/.gitignore": "*\n" },
-    { ".gitignore": "a/**/top.md\n# top.md\n\\#odd.md\nwith space.md  \n[k-m]*.md" },
-    { ".gitignore": "private\nkeep.md\n!private/\n", "private/.gitignore": "!top.md\n" },
-    { ".gitignore": "\uFEFFtop.md\r\nkeep.md\r\n" },
-    { ".gitignore": "**/b\n!a/b/keep.md\n" },
-  ];
+  const lists: Record<string, string>[] = tables.ignoreFiles;
   test.each(lists.map((list) => [JSON.stringify(list), list] as const))(
     "leaves out what git does by %s",
     async (_, list) => {
@@ -255,14 +237,7 @@ describe("what is not searched", () => {
 });
 
 describe("a folder holds notes", () => {
-  test.each<[Record<string, string>, boolean]>([
-    [{}, false],
-    [{ "AGENTS.md": "a", "SOUL.md": "s", "USER.md": "u" }, false],
-    [{ "AGENTS.md": "a", "Heat pump.md": "s" }, true],
-    [{ "deep/er/AGENTS.md": "a" }, true],
-    [{ ".obsidian/a.md": "a", "node_modules/b.md": "b", "x.txt": "x" }, false],
-    [{ "private/a.md": "a", ".gitignore": "private" }, false],
-  ])("%j: %s", (files, holds) => {
+  test.each(tables.holdsNotes as [Record<string, string>, boolean][])("%j: %s", (files, holds) => {
     expect(holdsNotes(folderWith(files))).toBe(holds);
   });
 });

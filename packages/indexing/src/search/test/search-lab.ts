@@ -15,17 +15,11 @@ import { randomFrom, randomText } from "@memslot/test-tools/random";
 import { expect } from "vitest";
 import type { KeywordQuery } from "../../chunk-store.ts";
 import { readTimes } from "../../text/times/read-times.ts";
+import tables from "./golden-notes.json" with { type: "json" };
 
 const now = new Date(2026, 2, 15);
 
-export const notes: Readonly<Record<string, string>> = {
-  "MEMORY.md": "# Facts\n\n- The budget for 2026 is 40,000 euro.\n- Anna leads the platform team.\n",
-  "memory/2026-03-05.md":
-    "# 2026-03-05\n\n- Ticket QX-7919: the importer drops rows.\n- Bought a new server for the lab.\n",
-  "memory/2026-03-06.md": "# 2026-03-06\n\n- The kitten slept all day.\n- Deployed the importer with node.js 24.\n",
-  "memory/2025-01-10.md": "# 2025-01-10\n\n- 决定把数据库迁移到新服务器。\n- 预算已经批准。\n",
-  "memory/travel.md": "# Travel\n\nThe journey to Kraków took nine hours. Żółć is a word with only Polish letters.\n",
-};
+export const notes: Readonly<Record<string, string>> = tables.usualNotes;
 
 const usual = { tokens: 400, overlap: 80 };
 
@@ -106,23 +100,7 @@ export function isCounted({ method, argument }: FakeStore["calls"][number]): boo
   return method === "searchKeyword" && (argument as KeywordQuery).limit === 1;
 }
 
-const operators = [
-  '"',
-  "*",
-  "NEAR(",
-  "AND",
-  "OR NOT",
-  "-",
-  "^",
-  "col:",
-  "(",
-  ")",
-  "'; --",
-  "\0",
-  "%",
-  "budget",
-  "数据库",
-];
+const operators = tables.operators;
 
 export async function expectAnyQueryIsAnswered({ seed, queries }: { seed: number; queries: number }): Promise<void> {
   const store = await storeWith(notes);
