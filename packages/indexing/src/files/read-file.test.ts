@@ -40,56 +40,13 @@ async function refusal(
 
 const notice = /\n?\[More content available\. Use from=(\d+) to continue\.\]$/;
 
-describe("the window", () => {
-  test("holds the lines that were asked for", async () => {
-    const workspace = folderWith({ "memory/a.md": "one\ntwo\nthree\nfour\n" });
-    expect(await read(workspace, "memory/a.md", { from: 2, lines: 2 })).toEqual({
-      status: "ok",
-      path: "memory/a.md",
-      text: "two\nthree\n[More content available. Use from=4 to continue.]",
-      truncated: false,
-      from: 2,
-      lines: 2,
-      nextFrom: 4,
-    });
-  });
-
-  test("that reaches the end has no notice and no nextFrom", async () => {
-    const workspace = folderWith({ "memory/a.md": "one\ntwo\nthree\n" });
-    expect(await read(workspace, "memory/a.md")).toEqual({
-      status: "ok",
-      path: "memory/a.md",
-      text: "one\ntwo\nthree",
-      from: 1,
-      lines: 3,
-    });
-    expect(await read(workspace, "memory/a.md", { from: 2, lines: 2 })).toEqual({
-      status: "ok",
-      path: "memory/a.md",
-      text: "two\nthree",
-      from: 2,
-      lines: 2,
-    });
-  });
-
-  test("beyond the end, or of an empty file, is empty", async () => {
-    const workspace = folderWith({ "memory/a.md": "one\n", "memory/empty.md": "" });
-    expect(await read(workspace, "memory/a.md", { from: 2 })).toEqual({
-      status: "ok",
-      path: "memory/a.md",
-      text: "",
-      from: 2,
-      lines: 0,
-    });
-    expect(await read(workspace, "memory/a.md", { from: 1_000_000 })).toMatchObject({ text: "", lines: 0 });
-    expect(await read(workspace, "memory/empty.md")).toMatchObject({ status: "ok", text: "", lines: 0 });
-  });
-
-  test("of a file with CRLF and a byte order mark has neither", async () => {
-    const workspace = folderWith({ "memory/a.md": "\ufeffone\r\ntwo\r\n" });
-    expect(await read(workspace, "memory/a.md")).toMatchObject({ text: "one\ntwo", lines: 2 });
-  });
-});
+test.each(tables.windows as [string, string, { from?: number; lines?: number }, object][])(
+  "the window %s",
+  async (_, content, window, expected) => {
+    const result = await read(folderWith({ "memory/a.md": content }), "memory/a.md", window);
+    expect(result).toEqual({ status: "ok", path: "memory/a.md", ...expected });
+  },
+);
 
 describe("the budget", () => {
   test("cuts at whole lines, notice included, and says where to go on", async () => {

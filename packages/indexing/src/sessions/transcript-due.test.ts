@@ -166,32 +166,12 @@ describe("the transcript of a session key", () => {
     return await sessionTranscriptOf({ stateDir, agentId: "main", sessionKey });
   }
 
-  const group = "agent:main:telegram:group:42";
-  const twins = { "agent:main:a": { sessionId: "one" }, "agent:main:A": { sessionId: "two" } };
-
-  test.each([
-    ["names its transcript by its id", { [group]: { sessionId: "one" } }, group, "sessions/one.jsonl"],
-    [
-      "is compared without case",
-      { [group]: { sessionId: "one" } },
-      "Agent:Main:Telegram:Group:42",
-      "sessions/one.jsonl",
-    ],
-    ["is compared to its end", { [group]: { sessionId: "one" } }, "agent:main:telegram:group:4", undefined],
-    ["is compared as a whole", { [group]: { sessionId: "one" } }, `${group}:thread:1`, undefined],
-    ["that is there in two cases is meant exactly", twins, "agent:main:A", "sessions/two.jsonl"],
-    ["that is there in two cases, and in neither of them, names nothing", twins, "AGENT:main:a", undefined],
-    [
-      "may be the name of a part of every object",
-      '{"__proto__":{"sessionId":"one"}}',
-      "__proto__",
-      "sessions/one.jsonl",
-    ],
-    ["that is only a part of every object names nothing", {}, "constructor", undefined],
-    ["has no id from the prototype", '{"k":{"__proto__":{"sessionId":"one"}}}', "k", undefined],
-  ])("a key %s", async (_, sessions, key, transcript) => {
-    expect(await lookUp(sessions, key)).toBe(transcript);
-  });
+  test.each(lists.keys as [string, unknown, string, string?][])(
+    "a key %s",
+    async (...[, sessions, key, transcript]) => {
+      expect(await lookUp(sessions, key)).toBe(transcript);
+    },
+  );
 
   test("a named file counts where it is one of this folder", async () => {
     const stateDir = tempFolder({ [list]: "" });

@@ -8,6 +8,7 @@ import { contextFor, searchOptions, syncParams } from "../../../test/support/con
 import { fakeEmbeddings } from "../../../test/support/fake-embeddings.ts";
 import { createFakeStore } from "../../../test/support/fake-store.ts";
 import { randomFrom } from "@memslot/test-tools/random";
+import tables from "../test/golden-notes.json" with { type: "json" };
 
 /** Likes a text the more the longer it is. */
 const byLength: Reranker = {
@@ -114,55 +115,10 @@ describe("why something is not found", () => {
     sentence?: string;
     act?: string;
   }
-  const zebra = { "MEMORY.md": "zebra" };
-  const filtered = { "MEMORY.md": "zebra and lion", "memory/2026-01-01.md": "zebra" };
   const long = Array.from({ length: 60 }, (_, index) => `The walrus number ${index} sleeps on a stone.`).join("\n\n");
 
   test.each<Case>([
-    {
-      what: "there is no such file",
-      files: zebra,
-      target: { path: "memory/none.md" },
-      step: "file",
-      sentence: "there is no file memory/none.md",
-    },
-    {
-      what: "the file is of none of the places that are searched",
-      files: { ...zebra, "projects/x.md": "zebra" },
-      target: { path: "projects/x.md" },
-      step: "file",
-      act: "extraPaths",
-    },
-    {
-      what: "the file is no Markdown",
-      files: { ...zebra, "memory/x.pdf": "zebra" },
-      target: { path: "memory/x.pdf" },
-      step: "file",
-      sentence: "only Markdown",
-    },
-    {
-      what: "the file is not indexed",
-      files: { ...zebra, "memory/empty.md": "" },
-      target: { path: "memory/empty.md" },
-      step: "indexed",
-    },
-    { what: "no passage holds the line", files: zebra, target: { path: "MEMORY.md", line: 99 }, step: "passage" },
-    ...(
-      [
-        ["zebra path:memory/", {}],
-        ["zebra tag:animals", {}],
-        ["zebra -lion", {}],
-        ["zebra", { sources: ["sessions"] }],
-        ["zebra", { since: "2020-01-01" }],
-      ] as const
-    ).map(([query, options]): Case => ({
-      what: `a filter leaves it out: ${query} ${JSON.stringify(options)}`,
-      files: filtered,
-      query,
-      target: { path: "MEMORY.md", line: 1 },
-      options: { ...options } as NonNullable<Case["options"]>,
-      step: "filters",
-    })),
+    ...(tables.whyNot as Case[]),
     {
       what: "it is cut by the budget",
       files: { "MEMORY.md": long },
