@@ -61,9 +61,7 @@ export function scannerFor(lines: readonly string[], { stemmers, held }: HeldLan
       sink(term, start, end, kind);
       if (kind !== "word") return;
       const word = text.slice(start, end);
-      for (const code of codes) {
-        const stem = stemmers[code](word);
-        if (stem !== "") sink(stemTerm(stem), start, end, "stem");
-      }
+      const stems = codes.map((code) => stemmers[code](word)).filter((stem) => stem !== "");
+      for (const stem of stems) sink(stemTerm(stem), start, end, "stem");
     });
 }
