@@ -31,10 +31,12 @@ const loopback = ["127.0.0.1", "::1"];
 /** `memslot mcp`: serves the memory of one agent to MCP clients until the client goes or a signal comes. */
 export async function mcp(context: CommandContext, options: McpCommandOptions): Promise<number> {
   checkOptions(options);
+  const { stdin, output } = context;
+  const { stdout, stderr } = output;
   const config = await readConfig(context, { lookAround: "unlessUsual" });
   const agent = chooseAgent(config, options.agent);
   context.onAgent(agent.id);
-  const notice = (line: string): void => context.output.notice(line);
+  const notice = (line: string): void => output.notice(line);
   const token = options.http === true ? await tokenOf(context, config, options) : undefined;
 
   // A client starts it where it works: private notes do not get into a project that happens to hold Markdown.
@@ -84,15 +86,7 @@ export async function mcp(context: CommandContext, options: McpCommandOptions): 
   });
   memory.start();
   try {
-    if (token === undefined)
-      await serveOverStdio({
-        factory,
-        stdin: context.stdin,
-        stdout: context.output.stdout,
-        stderr: context.output.stderr,
-        notice,
-        signal,
-      });
+    if (token === undefined) await serveOverStdio({ factory, stdin, stdout, stderr, notice, signal });
     else
       // Only here: most clients talk over stdin and stdout, and wait for the start.
       await (
