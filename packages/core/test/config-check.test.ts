@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { type MemslotConfig, parseConfig } from "@memslot/core";
 import { failure, withKey } from "./support/config-home.ts";
 /** Calls, values and keys of a configuration that are refused, each with what must be said. */
+import data from "./data/ranges.json" with { type: "json" };
 import wrong from "./data/wrong.json" with { type: "json" };
 
 const defaults = "agents.defaults.memorySearch";
@@ -38,28 +39,18 @@ describe("a value of the wrong kind is an error that names the key, what was fou
 });
 
 describe("ranges", () => {
-  test.each([
-    ["query.maxResults", 1, 200, 0, 201],
-    ["query.minScore", 0, 1, -0.1, 1.1],
-    ["query.hybrid.candidateMultiplier", 1, 20, 0.5, 21],
-    ["query.hybrid.vectorWeight", 0, 100, -1, 101],
-    ["chunking.tokens", 50, 8000, 49, 8001],
-    ["sync.watchDebounceMs", 0, 600_000, -1, 600_001],
-    ["sync.watchMaxFiles", 1, 10_000_000, 0, 10_000_001],
-    ["sync.intervalMinutes", 0, 10_080, -1, 10_081],
-    ["sync.sessions.deltaBytes", 0, 1_000_000_000, -1, 1_000_000_001],
-    ["sync.sessions.deltaMessages", 0, 1_000_000, -1, 1_000_001],
-    ["outputDimensionality", 1, 16_384, 0, 16_385],
-    ["remote.batch.concurrency", 1, 64, 0, 65],
-  ])("%s goes from %d to %d", async (name, lowest, highest, tooLow, tooHigh) => {
-    const key = `${defaults}.${name}`;
-    for (const value of [lowest, highest]) {
-      const entries = parse(withKey(key, value)).describe();
-      expect(entries.find((found) => found.key === key)?.value).toBe(value);
-    }
-    for (const value of [tooLow, tooHigh])
-      expect(await refusal(withKey(key, value))).toMatch(`from ${lowest} to ${highest}, but is the number ${value}`);
-  });
+  test.each(data.ranges as [string, number, number, number, number][])(
+    "%s goes from %d to %d",
+    async (name, lowest, highest, tooLow, tooHigh) => {
+      const key = `${defaults}.${name}`;
+      for (const value of [lowest, highest]) {
+        const entries = parse(withKey(key, value)).describe();
+        expect(entries.find((found) => found.key === key)?.value).toBe(value);
+      }
+      for (const value of [tooLow, tooHigh])
+        expect(await refusal(withKey(key, value))).toMatch(`from ${lowest} to ${highest}, but is the number ${value}`);
+    },
+  );
 
   test("the overlap has to be less than the chunk, also where an agent changes only one, and fits it by default", async () => {
     const chunking = (tokens: number, overlap?: number): MemslotConfig["agents"][0]["memorySearch"]["chunking"] =>

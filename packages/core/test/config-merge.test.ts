@@ -4,6 +4,8 @@ import { configKeys } from "../src/config/keys/keys.ts";
 import { failure, withKey } from "./support/config-home.ts";
 /** What a configuration says of an agent, and the sources that this comes to. */
 import sources from "./data/sources.json" with { type: "json" };
+/** Configurations in several spellings, and what they come to. */
+import settings from "./data/settings.json" with { type: "json" };
 
 function parse(config: unknown): MemslotConfig {
   return parseConfig(config, { baseDir: "/base", stateDir: "/state", env: { HOME: "/home/u" } });
@@ -87,148 +89,25 @@ describe("defaults", () => {
   });
 });
 
-describe("an agent's own settings", () => {
-  const config = parse({
-    agents: {
-      defaults: {
-        workspace: "notes",
-        memorySearch: {
-          provider: "openai",
-          sources: ["memory", "sessions"],
-          extraPaths: ["a", "b"],
-          remote: { headers: { "X-One": "1", "X-Two": "2", "x-four": "4" } },
-          query: { maxResults: 9, hybrid: { textWeight: 0.5 } },
-        },
-        compaction: { memoryFlush: { softThresholdTokens: 1 } },
-      },
-      list: [
-        { id: "plain", name: "Plain" },
-        {
-          id: "work",
-          default: true,
-          workspace: "work",
-          memorySearch: {
-            sources: ["memory"],
-            extraPaths: [],
-            remote: { headers: { "x-two": "two", "X-Three": "3", "X-Four": "four" } },
-            query: { minScore: 0.1, hybrid: { vectorWeight: 0.5 } },
-          },
-          compaction: { reserveTokensFloor: 5 },
-        },
-      ],
-    },
-  });
+const { merged } = settings;
+const own = merged[0]?.[1];
 
-  test("the default agent comes first", () => {
-    expect(config.agents.map(({ id }) => id)).toEqual(["work", "plain"]);
-    expect(config.agent("work")).toBe(config.agents[0]);
-  });
-
-  test("are laid over the defaults field by field, lists as a whole, headers by name", () => {
-    const work = config.agent("work");
-    expect(work).toMatchObject({
-      workspaceDir: "/base/work",
-      memorySearch: {
-        provider: "openai",
-        sources: ["memory", "journal"],
-        query: {
-          maxResults: 9,
-          maxTokens: 1000,
-          minScore: 0.1,
-          hybrid: { enabled: true, vectorWeight: 0.5, textWeight: 0.5, candidateMultiplier: 4 },
-        },
-      },
-      compaction: { reserveTokensFloor: 5, memoryFlush: { softThresholdTokens: 1 } },
-    });
-    expect(work.memorySearch.extraPaths).toEqual([]);
-    const headers = { "X-One": "1", "x-two": "two", "X-Three": "3", "X-Four": "four" };
-    expect(work.memorySearch.remote.headers).toEqual(headers);
-  });
-
-  test("leave the other agents and unlisted ones alone", () => {
-    for (const id of ["plain", "unlisted"]) {
-      const { memorySearch, workspaceDir } = config.agent(id);
-      expect(workspaceDir).toBe("/base/notes");
-      expect(memorySearch.extraPaths).toEqual(["/base/a", "/base/b"]);
-      expect(memorySearch.query.minScore).toBe(0.35);
-      expect(memorySearch.store.path).toBe(`/state/memory/${id}.sqlite`);
-    }
-  });
-
-  test("an empty list of agents means main", () => {
-    expect(parse(withKey("agents.list", [])).agents.map(({ id }) => id)).toEqual(["main"]);
-  });
+test.each(merged as [string, unknown, object][])("%s", (_name, given, wanted) => {
+  expect(parse(given)).toMatchObject(wanted);
 });
 
-describe("other spellings", () => {
-  test("memory.search stands for agents.defaults.memorySearch, and agents.entries for agents.list", () => {
-    const work = {
-      default: true,
-      name: "Work",
-      workspace: "work",
-      memory: { search: { query: { maxResults: 4 } } },
-      compaction: { reserveTokensFloor: 7 },
-    };
-    const config = parse({
-      memory: { search: { provider: "none", query: { maxResults: 3 } } },
-      agents: { entries: { main: {}, work } },
-    });
-    expect(config.notices).toEqual([]);
-    expect(config.agents.map(({ id }) => id)).toEqual(["work", "main"]);
-    expect(config.agents).toMatchObject([
-      {
-        workspaceDir: "/base/work",
-        memorySearch: { provider: "none", query: { maxResults: 4 } },
-        compaction: { reserveTokensFloor: 7 },
-      },
-      { memorySearch: { provider: "none", query: { maxResults: 3 } } },
-    ]);
-  });
+test("the headers of an agent are laid over the defaults by name; other agents and unlisted ones are left alone", () => {
+  const config = parse(own);
+  expect(config.agent("work")).toBe(config.agents[0]);
+  const headers = { "X-One": "1", "x-two": "two", "X-Three": "3", "X-Four": "four" };
+  expect(config.agent("work").memorySearch.remote.headers).toEqual(headers);
+  const { workspaceDir, memorySearch } = config.agent("unlisted");
+  const { extraPaths, query, store } = memorySearch;
+  expect([workspaceDir, extraPaths, query.minScore]).toEqual(["/base/notes", ["/base/a", "/base/b"], 0.35]);
+  expect(store.path).toBe("/state/memory/unlisted.sqlite");
+});
 
-  test.each([["target first"], ["other spelling first"]])("the target wins with a notice, %s", (order) => {
-    const target = { agents: { defaults: { memorySearch: { query: { maxResults: 3 } } } } };
-    const other = { memory: { search: { query: { maxResults: 4, minScore: 0.2 } } } };
-    const config = parse(order === "target first" ? { ...target, ...other } : { ...other, ...target });
-    expect(config.notices).toEqual([
-      "the given configuration: memory.search.query.maxResults is ignored, because agents.defaults.memorySearch.query.maxResults is given too",
-    ]);
-    expect(config.agent("main").memorySearch.query.maxResults).toBe(3);
-    expect(config.agent("main").memorySearch.query.minScore).toBe(0.2);
-  });
-
-  test("a listed agent wins over its entry, field by field", () => {
-    const config = parse({
-      agents: {
-        entries: { work: { workspace: "entry", memory: { search: { query: { maxResults: 4, minScore: 0.2 } } } } },
-        list: [{ id: "work", workspace: "listed", memorySearch: { query: { maxResults: 3 } } }],
-      },
-    });
-    expect(config.notices).toEqual([
-      "the given configuration: agents.entries.work.workspace is ignored, because agents.list[work].workspace is given too",
-      "the given configuration: agents.entries.work.memory.search.query.maxResults is ignored, because agents.list[work].memorySearch.query.maxResults is given too",
-    ]);
-    expect(config.agent("work")).toMatchObject({
-      workspaceDir: "/base/listed",
-      memorySearch: { query: { maxResults: 3, minScore: 0.2 } },
-    });
-  });
-
-  test("memory.backend chooses the plugin only where the slot does not", () => {
-    const lancedb = { slots: { memory: "memory-lancedb" } };
-    for (const [config, slot, notices] of [
-      [withKey("memory.backend", "qmd"), "memory-qmd", []],
-      [withKey("memory.backend", "builtin"), "memory-core", []],
-      [
-        { memory: { backend: "qmd" }, plugins: lancedb },
-        "memory-lancedb",
-        ["the given configuration: memory.backend is ignored, because plugins.slots.memory is given too"],
-      ],
-    ] as const) {
-      const parsed = parse(config);
-      expect([parsed.plugins.slots.memory, parsed.notices]).toEqual([slot, notices]);
-    }
-  });
-
+describe("plugins and providers", () => {
   test("memory.qmd reaches memory-qmd, with its own entry laid over it", () => {
     const config = parse({
       memory: { qmd: { command: "/opt/qmd", searchMode: "search" } },
@@ -239,9 +118,6 @@ describe("other spellings", () => {
       config: { command: "/opt/qmd", searchMode: "query" },
     });
   });
-});
-
-describe("plugins and providers", () => {
   test("are handed on by name, and only those that are given", () => {
     const config = parse({
       plugins: {

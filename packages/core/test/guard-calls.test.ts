@@ -25,6 +25,7 @@ import {
   settle,
   stopClock,
 } from "./support/fakes.ts";
+import data from "./data/calls.json" with { type: "json" };
 import wrong from "./data/wrong.json" with { type: "json" };
 
 type Call = (memory: Memory, signal?: AbortSignal) => Promise<unknown>;
@@ -100,20 +101,14 @@ describe("what the manager is given", () => {
     await expect(memory.search("q", { sources: ["web"] })).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
   });
 
-  test.each<[MemorySearchOptions, number]>([
-    [{}, 900],
-    [{ maxResults: 3 }, 900],
-    [{ maxResults: 6 }, 900],
-    [{ maxResults: 10 }, 1500],
-    [{ maxResults: 200 }, 4000],
-    [{ maxResults: 10, maxTokens: 500 }, 500],
-    [{ maxResults: 10, defaultMaxResults: 12 }, 900],
-    [{ defaultMaxResults: 12 }, 900],
-  ])("a token budget that grows with the results that the caller asks for: %j %i", async (options, maxTokens) => {
-    const { search, asked } = searchOf();
-    await guarded({ search }, { settings: settings({ query: { maxTokens: 900 } }) }).search("q", options);
-    expect(asked[0]?.maxTokens).toBe(maxTokens);
-  });
+  test.each(data.budgets as [MemorySearchOptions, number][])(
+    "a token budget that grows with the results that the caller asks for: %j %i",
+    async (options, maxTokens) => {
+      const { search, asked } = searchOf();
+      await guarded({ search }, { settings: settings({ query: { maxTokens: 900 } }) }).search("q", options);
+      expect(asked[0]?.maxTokens).toBe(maxTokens);
+    },
+  );
 
   test.each(["", " ", "\n\t", "\u3000"])("nothing for the blank query %j, which is answered", async (query) => {
     const { search, asked } = searchOf();
@@ -155,42 +150,22 @@ describe("what the manager is given", () => {
 });
 
 describe("an answer that breaks the contract", () => {
-  const read = { status: "ok", text: "", path: "a.md" };
-  const counted = "must be a whole number, 0 or more, not";
-  test.each<[keyof Memory, unknown, string]>([
-    ["readFile", { ...read, status: "fine" }, '"status"'],
-    ["readFile", { ...read, text: undefined }, '"text"'],
-    ["readFile", { ...read, path: "" }, '"path"'],
-    ["readFile", { ...read, from: 0 }, '"from"'],
-    ["readFile", { ...read, lines: -1 }, '"lines"'],
-    ["readFile", { ...read, nextFrom: 0.5 }, '"nextFrom"'],
-    ["sync", { added: -1, changed: 0, removed: 0, unchanged: 0, failed: [] }, '"added"'],
-    ["check", null, "gave null where an object is wanted"],
-    ["check", { findings: [] }, '"ok" must be true or false'],
-    ["check", { ok: true }, '"findings" must be a list'],
-    ["compact", 5, "gave 5 where an object is wanted"],
-    ["compact", { beforeBytes: -1, afterBytes: 0 }, `"beforeBytes" ${counted} -1`],
-    ["compact", { beforeBytes: 1 }, `"afterBytes" ${counted} undefined`],
-    ["details", 5, "gave 5 where an object is wanted"],
-    ["details", { syncs: {}, spaces: [] }, '"syncs" must be a list'],
-    ["details", { syncs: [] }, '"spaces" must be a list'],
-    ["releaseQuarantine", {}, `"chunks" ${counted} undefined`],
-  ])("is refused by the name of the field: %s %j", async (name, given, words) => {
-    const call = calls.find(([known]) => known === name)?.[2] as Call;
-    const error = await rejected(call(guarded({ [name]: async () => given })));
-    expect(error).toMatchObject({ code: "PLUGIN", message: expect.stringContaining(words) });
-  });
+  test.each(data.broken as [keyof Memory, unknown, string][])(
+    "is refused by the name of the field: %s %j",
+    async (name, given, words) => {
+      const call = calls.find(([known]) => known === name)?.[2] as Call;
+      const error = await rejected(call(guarded({ [name]: async () => given })));
+      expect(error).toMatchObject({ code: "PLUGIN", message: expect.stringContaining(words) });
+    },
+  );
 
-  test.each<[keyof Memory, unknown]>([
-    ["readFile", { ...read, truncated: true, from: 3, lines: 0, nextFrom: 3 }],
-    ["check", { ok: true, findings: [{ name: "files", ok: true, message: "3 files" }] }],
-    ["compact", { beforeBytes: 9, afterBytes: 4 }],
-    ["details", { syncs: [{ reason: "cli", finishedAt: "2026-03-05T09:00:00Z", durationMs: 3 }], spaces: [] }],
-    ["releaseQuarantine", { chunks: 2 }],
-  ])("is not this one of %s, which is passed on: %j", async (name, given) => {
-    const call = calls.find(([known]) => known === name)?.[2] as Call;
-    await expect(call(guarded({ [name]: async () => given }))).resolves.toEqual(given);
-  });
+  test.each(data.right as [keyof Memory, unknown][])(
+    "is not this one of %s, which is passed on: %j",
+    async (name, given) => {
+      const call = calls.find(([known]) => known === name)?.[2] as Call;
+      await expect(call(guarded({ [name]: async () => given }))).resolves.toEqual(given);
+    },
+  );
 
   test.each(["sync", "check", "compact", "details", "releaseQuarantine"])(
     "is not undefined of %s, nor is the call of a manager that lacks it",

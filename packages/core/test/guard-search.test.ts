@@ -23,11 +23,16 @@ import {
   settings,
 } from "./support/fakes.ts";
 /** Paths of results: inside the notes, with the way that they are given, and outside of them. */
-import data from "./data/places.json" with { type: "json" };
+import places from "./data/places.json" with { type: "json" };
+import data from "./data/results.json" with { type: "json" };
 
 /** What the guard answers with when the manager finds this. */
 const answer = (found: MemorySearchResult[], options?: MemorySearchOptions): Promise<Answer> =>
   ask(guarded(searchOf(found)), options);
+
+/** Results with these fields; a textScore of null is none. */
+const resultsOf = (found: Partial<Record<keyof MemorySearchResult, unknown>>[]): MemorySearchResult[] =>
+  found.map((own) => ({ ...result(own), ...(own.textScore === null && { textScore: undefined }) }));
 
 describe("results", () => {
   test("come by score, then by path, then by line, unless the manager reports an order of its own", async () => {
@@ -67,58 +72,20 @@ describe("results", () => {
     expect(told.dropped.tokens).toBe(count === 9 ? undefined : 9 - count);
   });
 
-  const vectorOnly = (score: number): MemorySearchResult =>
-    result({ path: `${score}.md`, score, textScore: undefined, vectorScore: score });
-  test.each<[string, MemorySearchResult[], MemorySearchOptions, string[], object]>([
-    [
-      "beyond maxResults",
-      [0.3, 0.9, 0.5].map((score) => result({ score, path: `${score}.md` })),
-      { maxResults: 2 },
-      ["0.9.md", "0.5.md"],
-      { limit: 1 },
-    ],
-    [
-      "of other sources",
-      [result({ source: "sessions" }), result()],
-      { sources: ["memory"] },
-      ["MEMORY.md"],
-      { source: 1 },
-    ],
-    [
-      "under minScore that only vector search found",
-      [
-        result({ path: "words.md", score: 0.1, textScore: 0.3, vectorScore: 0.1 }),
-        vectorOnly(0.2),
-        result({ path: "zero.md", score: 0.2, textScore: 0, vectorScore: 0.2 }),
-        vectorOnly(0.35),
-      ],
-      {},
-      ["0.35.md", "words.md"],
-      { minScore: 2 },
-    ],
-    [
-      "of the same lines, but for the best",
-      [
-        result({ score: 0.4 }),
-        result({ score: 0.6, path: "./MEMORY.md" }),
-        result({ score: 0.5, endLine: 3 }),
-        result({ score: 0.3, source: "sessions" }),
-      ],
-      {},
-      ["MEMORY.md", "MEMORY.md"],
-      { duplicate: 1, source: 1 },
-    ],
-  ])("%s are dropped and counted", async (_name, found, options, paths, dropped) => {
-    const given = await answer(found, options);
-    expect(given.paths).toEqual(paths);
-    expect(given.results.map(({ score }) => score)).toEqual(
-      given.results
-        .map(({ score }) => score)
-        .toSorted()
-        .toReversed(),
-    );
-    expect(given.report.dropped).toEqual({ minScore: 0, source: 0, limit: 0, ...dropped });
-  });
+  test.each(data.dropped as [string, object[], MemorySearchOptions, string[], object][])(
+    "%s are dropped and counted",
+    async (_name, found, options, paths, dropped) => {
+      const given = await answer(resultsOf(found), options);
+      expect(given.paths).toEqual(paths);
+      expect(given.results.map(({ score }) => score)).toEqual(
+        given.results
+          .map(({ score }) => score)
+          .toSorted()
+          .toReversed(),
+      );
+      expect(given.report.dropped).toEqual({ minScore: 0, source: 0, limit: 0, ...dropped });
+    },
+  );
 
   test("with a score alone are kept for a manager without vector search", async () => {
     const capabilities = { keyword: true, vector: false, ownsIndex: true };
@@ -130,37 +97,14 @@ describe("results", () => {
     expect((await answer([result({ score: 1.000_000_1 })])).results[0]?.score).toBe(1.000_000_1);
   });
 
-  /** A result with these lines, written as JSON. */
-  const lines = (given: string): unknown => ({
-    ...result({ startLine: 3, endLine: 9 }),
-    lines: JSON.parse(given) as unknown,
-  });
   test.each<[unknown, string]>([
     [result({ score: Number.NaN }), '"score" must be a number from 0 to 1, not NaN'],
     [result({ score: Number.POSITIVE_INFINITY }), '"score" must be'],
-    [result({ score: 1.5 }), '"score" must be'],
-    [result({ score: -0.5 }), '"score" must be'],
-    [{ ...result(), score: "1" }, '"score" must be'],
-    [result({ startLine: 0 }), '"startLine" must be'],
-    [result({ startLine: 1.5 }), '"startLine" must be'],
-    [result({ startLine: 4, endLine: 3 }), '"endLine" must be'],
-    [result({ path: "" }), '"path" must be'],
-    [result({ path: "memory/a\0.md" }), "without NUL characters"],
-    [{ ...result(), snippet: undefined }, '"snippet" must be'],
-    [result({ source: "" }), '"source" must be'],
     [result({ textScore: Number.NaN }), '"textScore" must be'],
-    [result({ vectorScore: 2 }), '"vectorScore" must be'],
-    [{ ...result(), citation: 1 }, '"citation" must be'],
-    [null, '"result" must be an object'],
-    [lines('"3-4"'), '"lines" must be pairs of lines'],
-    [lines("[]"), '"lines" must be pairs of lines'],
-    [lines("[3]"), '"lines" must be pairs of lines'],
-    [lines("[[2, 3]]"), '"lines" must be pairs of lines'],
-    [lines("[[3, 10]]"), '"lines" must be pairs of lines'],
-    [lines("[[5, 4]]"), '"lines" must be pairs of lines'],
-    [lines("[[6, 7], [3, 4]]"), '"lines" must be pairs of lines'],
-    [lines("[[3, 5], [5, 6]]"), '"lines" must be pairs of lines'],
-    [lines("[[3, 4.5]]"), '"lines" must be pairs of lines'],
+    [{ ...result(), snippet: undefined }, '"snippet" must be'],
+    ...(data.broken as [object | null, string][]).map(
+      ([own, words]) => [own && result(own), words] as [unknown, string],
+    ),
   ])("like %j are refused with the plugin, the number of the result and the field", async (broken, words) => {
     const error = await rejected(answer([result(), broken as MemorySearchResult]));
     expect(error).toMatchObject({ code: "PLUGIN", message: expect.stringContaining(words) });
@@ -169,7 +113,13 @@ describe("results", () => {
   });
 
   test("keep the lines that matched, and are refused where they are no list", async () => {
-    const right = lines("[[3, 3], [5, 9]]") as MemorySearchResult;
+    const right: MemorySearchResult = {
+      ...result({ endLine: 9 }),
+      lines: [
+        [1, 3],
+        [5, 9],
+      ],
+    };
     expect((await answer([right])).results).toEqual([right]);
     const none = (async () => undefined) as unknown as MemorySearchManager["search"];
     expect(await rejected(guarded({ search: none }).search("q"))).toMatchObject({ code: "PLUGIN" });
@@ -198,13 +148,13 @@ describe.each([false, true])("the place of a result (behind a fallback backend: 
     return ask(memory, { minScore: 0, maxResults: 50, sessionKey });
   }
 
-  test.each(data.inside as [string, string][])("%s is given as %s", async (given, wanted) => {
+  test.each(places.inside as [string, string][])("%s is given as %s", async (given, wanted) => {
     const { paths, report: told } = await placed([result({ path: given.replace("<root>", root) })]);
     expect(paths).toEqual([wanted]);
     expect(told.dropped).toEqual({ minScore: 0, source: 0, limit: 0 });
   });
 
-  test.each(data.outside)("%s is outside the notes, so the result is dropped and counted", async (given) => {
+  test.each(places.outside)("%s is outside the notes, so the result is dropped and counted", async (given) => {
     const bad = result({ path: given.replace("<root>", root), score: 0.9 });
     const both = await placed([bad, result()]);
     expect([both.paths, both.report.dropped.outside]).toEqual([["MEMORY.md"], 1]);
@@ -341,43 +291,23 @@ describe("the report that the guard makes for a manager without one", () => {
     expect((await ask(guarded({ search }))).report).toMatchObject({ backend: "fake", state: "ok" });
   });
 
-  const away = { from: "a", to: "b", reason: "a is away" };
-  test.each<[Partial<MemoryProviderStatus>, object, Partial<SearchReport>, string]>([
-    [{ provider: "none" }, {}, { mode: "keyword" }, ""],
-    [{ provider: "openai" }, {}, { mode: "hybrid" }, ""],
-    [{ provider: "openai" }, { vector: false }, { mode: "keyword" }, ""],
-    [{ provider: "openai" }, { keyword: false }, { mode: "vector" }, ""],
-    [{ provider: "openai", custom: { searchMode: "keyword" } }, {}, { mode: "keyword" }, ""],
-    [{ fallback: away }, {}, { state: "degraded", fallback: away }, "a is away"],
-    [{ dirty: true }, {}, { state: "stale" }, "files have changed"],
-    [{ lastSyncError: "disk full" }, {}, { state: "stale" }, "disk full"],
-    [{ lastSyncError: "full", fallback: away }, {}, { state: "degraded" }, "a is away; the last sync failed: full"],
-  ])("follows from the status %j and the capabilities %j: %j %s", async (status, capabilities, wanted, words) => {
-    const given = await made(status, capabilities);
-    expect(given).toMatchObject(wanted);
-    expect(given.reason ?? "").toContain(words);
-  });
+  test.each(data.modes as [Partial<MemoryProviderStatus>, object, Partial<SearchReport>, string][])(
+    "follows from the status %j and the capabilities %j: %j %s",
+    async (status, capabilities, wanted, words) => {
+      const given = await made(status, capabilities);
+      expect(given).toMatchObject(wanted);
+      expect(given.reason ?? "").toContain(words);
+    },
+  );
 
-  test.each<[string, MemorySearchResult[], MemorySearchOptions, string]>([
-    ["nothing matched", [], {}, "nothing in memory matches the query"],
-    [
-      "all were under minScore",
-      [result({ score: 0.1, textScore: undefined })],
-      {},
-      "1 found, all with a score under 0.35",
-    ],
-    [
-      "all were of another source",
-      [result({ source: "sessions" })],
-      { sources: ["memory"] },
-      "1 found, none in memory",
-    ],
-    ["a source is not indexed", [], { sources: ["sessions"] }, '"sessions" is not among memorySearch.sources'],
-  ])("explains an empty answer: %s", async (_name, found, options, words) => {
-    const given = await answer(found, options);
-    expect(given.results).toEqual([]);
-    expect(given.report.reason).toContain(words);
-  });
+  test.each(data.empty as [string, object[], MemorySearchOptions, string][])(
+    "explains an empty answer: %s",
+    async (_name, found, options, words) => {
+      const given = await answer(resultsOf(found), options);
+      expect(given.results).toEqual([]);
+      expect(given.report.reason).toContain(words);
+    },
+  );
 
   test("names no source as missing that the settings or the manager have", async () => {
     const status = () => ({ backend: "fake", provider: "none", sources: ["sessions"] });

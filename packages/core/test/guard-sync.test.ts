@@ -8,6 +8,7 @@ import {
   isAbort,
 } from "@memslot/core";
 import { gate, guarded, pass, rejected, settings, settle, stopClock } from "./support/fakes.ts";
+import data from "./data/syncs.json" with { type: "json" };
 
 const minuteMs = 60_000;
 const done: SyncReport = { added: 1, changed: 0, removed: 0, unchanged: 2, failed: [] };
@@ -91,42 +92,19 @@ describe("sync", () => {
     runs[1]?.end();
   });
 
-  const [one, two] = [[{ sessionId: "s1" }], [{ sessionId: "s2" }]];
   type Started = Partial<ManagerSyncParams>[];
-  test.each<[string, MemorySyncParams[], Started]>([
-    ["callers of one moment share a sync", [{}, {}], [{}]],
-    ["of callers of one moment one wants it forced", [{}, { force: true }], [{ force: true }]],
-    ["of callers of one moment the first wants it forced", [{ force: true }, {}], [{ force: true }]],
-    ["of callers of one moment one wants to wait for other processes", [{ wait: false }, {}], [{ wait: true }]],
-  ])("runs once: %s", async (_name, calls, started) => {
+  test.each(data.once as [string, MemorySyncParams[], Started][])("runs once: %s", async (_name, calls, started) => {
     expect(await startedBy(calls, false)).toMatchObject(started);
   });
 
-  test.each<[string, MemorySyncParams[], Started]>([
-    [
-      "callers share the next sync, which may be past what was saved since",
-      [{}, {}, { wait: false }],
-      [{ wait: true }],
-    ],
-    ["forced syncs share the next one", [{ force: true }, { force: true }], [{ force: true }]],
-    ["a sync of some sessions is one of its own", [{}, { sessions: one }], [{}, { sessions: one }]],
-    ["a forced one takes every transcript", [{ force: true }, { sessions: one }], [{ force: true }]],
-    [
-      "one takes the same sessions and more",
-      [{ sessions: [...one, ...two] }, { sessions: two }, { sessions: one }],
-      [{ sessions: [...one, ...two] }],
-    ],
-    ["a caller for everything does not join some", [{ sessions: one }, {}, { sessions: one }], [{ sessions: one }, {}]],
-    [
-      "sessions are put together, while syncs of everything keep their place",
-      [{ sessions: one }, { sessions: two }, { force: true }, { sessions: one }],
-      [{ force: false, sessions: [...one, ...two] }, { force: true }],
-    ],
-  ])("runs once more after the one that has begun: %s", async (_name, calls, started) => {
-    const given = await startedBy(calls);
-    expect(given).toMatchObject(started);
-    expect(given.map(({ sessions }) => sessions)).toEqual(started.map(({ sessions }) => sessions));
-  });
+  test.each(data.again as [string, MemorySyncParams[], Started][])(
+    "runs once more after the one that has begun: %s",
+    async (_name, calls, started) => {
+      const given = await startedBy(calls);
+      expect(given).toMatchObject(started);
+      expect(given.map(({ sessions }) => sessions)).toEqual(started.map(({ sessions }) => sessions));
+    },
+  );
 
   test("that does not wait for other processes is not joined by a caller that wants to wait", async () => {
     const { start, runs } = byHand();

@@ -13,6 +13,7 @@ import {
 import { type Files, tempFolder } from "@memslot/test-tools/files";
 import { config, fakeManager } from "./support/fakes.ts";
 import { embeddingFiles, pluginFiles } from "./support/plugin-folders.ts";
+import data from "./data/plugins.json" with { type: "json" };
 
 const ids = ({ known }: FoundPlugins): string[] => known.map(({ id }) => id);
 const messages = ({ broken }: FoundPlugins): string[] => broken.map(({ error }) => error.message);
@@ -165,17 +166,7 @@ describe("plugins named by package", () => {
     expect(found.known.find(({ id }) => id === "near")?.place).toBe(join(home, "node_modules/@acme/near"));
   });
 
-  test.each([
-    "../plugin",
-    "./plugin",
-    "/plugin",
-    "node_modules/../plugin",
-    "file:///plugin",
-    ".hidden",
-    "",
-    "fs",
-    "a b",
-  ])("are not looked for when the name is %j, which is not a package", async (name) => {
+  test.each(data.notPackages)("are not looked for when the name is %j, which is not a package", async (name) => {
     const folder = tempFolder({
       ...pluginFiles("x", {}, "plugin"),
       ...pluginFiles("y", {}, "home/plugin"),

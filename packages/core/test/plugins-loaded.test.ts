@@ -66,44 +66,24 @@ describe("the entry of a plugin", () => {
     return { error: error as MemoryError, folder };
   }
 
-  test.each([
-    ["./gone.js", "cannot be found"],
-    [{ require: "./index.js" }, "has no main entry that can be imported"],
-    [{ ".": null }, "has no main entry that can be imported"],
-    ["./../index.js", "leads out of the package"],
-    ["index.js", "leads out of the package"],
-  ])("is refused where exports is %j, naming the plugin and the folder: %s", async (exports, words) => {
-    const { error, folder } = await loadError({ packageJson: { name: "pkg-one", exports } });
-    expect(error.message).toContain(words);
-    expect(error.message).toContain(folder);
-  });
+  test.each(data.exports as [unknown, string][])(
+    "is refused where exports is %j, naming the plugin and the folder: %s",
+    async (exports, words) => {
+      const { error, folder } = await loadError({ packageJson: { name: "pkg-one", exports } });
+      expect(error.message).toContain(words);
+      expect(error.message).toContain(folder);
+    },
+  );
 
-  const exported = (fields: string): string => `export default { ${fields} };`;
-  test.each([
-    ["throws", 'throw new Error("no licence");', "no licence"],
-    ["has a syntax error", "export default {", "cannot be loaded"],
-    ["imports what is not installed", 'import "a-package-nobody-has"; export default {};', "a-package-nobody-has"],
-    ["has no default export", "export const plugin = {};", "has no default export"],
-    ["exports a number", "export default 5;", "it must be an object, not 5"],
-    ["has another id than the manifest", memoryEntry("two"), '"id" is "two", and the manifest says "one"'],
-    ["has another kind", embeddingEntry("one"), '"kind" is "embedding", and the manifest says "memory"'],
-    ["has no kind", exported('id: "one", contract: 1, open() {}'), '"kind" must be'],
-    ["has no id", exported('kind: "memory", contract: 1, open() {}'), '"id" must be'],
-    ["has no contract", exported('kind: "memory", id: "one", open() {}'), '"contract" is undefined'],
-    ["has a newer contract", exported('kind: "memory", id: "one", contract: 2, open() {}'), "update memslot"],
-    ["has an older contract", exported('kind: "memory", id: "one", contract: 0, open() {}'), "that is made for it"],
-    ["has a wrong open", exported('kind: "memory", id: "one", contract: 1, open: true'), '"open" must be a function'],
-    [
-      "has tools",
-      memoryEntry("one", "tools: { memory_get: {} },"),
-      '"tools" must not be there: a plugin brings no tools in this contract, and "memory_get" is a tool of the host',
-    ],
-  ])("that %s is refused with the file and the cause", async (name, entry, words) => {
-    const { error, folder } = await loadError({ entry });
-    expect(error.message).toContain(words);
-    expect(error.message).toContain(join(folder, "index.js"));
-    expect(error.cause instanceof Error).toBe(/throws|syntax|imports/.test(name));
-  });
+  test.each(data.entries as [string, string, string][])(
+    "that %s is refused with the file and the cause",
+    async (name, entry, words) => {
+      const { error, folder } = await loadError({ entry });
+      expect(error.message).toContain(words);
+      expect(error.message).toContain(join(folder, "index.js"));
+      expect(error.cause instanceof Error).toBe(/throws|syntax|imports/.test(name));
+    },
+  );
 });
 
 test("under plain Node a dependency is loaded from its sources, as the module that its application imports, and late", async () => {
@@ -136,18 +116,7 @@ test("under plain Node a dependency is loaded from its sources, as the module th
 });
 
 describe("the options of a plugin", () => {
-  const schema = {
-    type: "object",
-    properties: {
-      table: { type: "string", default: "notes" },
-      limits: { type: "object", properties: { "a/b": { type: "integer", minimum: 1 } }, required: ["a/b"] },
-      mode: { enum: ["fast", "exact"] },
-      list: { type: "array", items: { type: "string" } },
-      every: { type: "string", pattern: "^\\d+m$", examples: ["5m", "90m"] },
-      odd: { type: "string", pattern: "^\\d+m$" },
-    },
-    additionalProperties: false,
-  };
+  const schema = data.schema;
 
   async function options(entry?: object, configSchema: object | undefined = schema): ReturnType<typeof pluginOptions> {
     const { plugins } = config(entry === undefined ? {} : { plugins: { entries: { one: { config: entry } } } });
@@ -199,26 +168,15 @@ describe("the options of a plugin", () => {
     await expect(options({ table: "x" }, { ...schema, $schema })).resolves.toMatchObject({ table: "x" });
   });
 
-  const pair = { type: "array", prefixItems: [{ type: "string" }] };
-  test.each<[string, object | undefined, object, string, string]>([
-    [
-      "by the rules of 2020-12",
-      { pair: [1] },
-      { $schema: draft2020, type: "object", properties: { pair } },
-      "CONFIG",
-      "pair",
-    ],
-    [
-      "as required",
-      undefined,
-      { type: "object", required: ["key"] },
-      "CONFIG",
-      "plugins.entries.one.config.key is missing",
-    ],
-    ["by no unusable schema", { a: 1 }, { type: "nonsense" }, "PLUGIN", 'plugin "one" (/plugins/one): "configSchema"'],
-  ])("are checked %s", async (_name, entry, own, code, words) => {
-    await expect(options(entry, own)).rejects.toMatchObject({ code, message: expect.stringContaining(words) });
-  });
+  test.each(data.schemas as [string, object | null, object, string, string][])(
+    "are checked %s",
+    async (_name, entry, own, code, words) => {
+      await expect(options(entry ?? undefined, own)).rejects.toMatchObject({
+        code,
+        message: expect.stringContaining(words),
+      });
+    },
+  );
 
   test("of a schema with formats and words of its own are checked by the rest", async () => {
     const own = { type: "object", uiHints: {}, properties: { at: { type: "string", format: "hour" } } };

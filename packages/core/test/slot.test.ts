@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { memoryState, resolveMemorySlot } from "@memslot/core";
 import { storePlaceOf } from "../src/open/store-place.ts";
 import { config } from "./support/fakes.ts";
+import data from "./data/slots.json" with { type: "json" };
 
 const known = [
   { id: "memory-core", kind: "memory", packageName: "@memslot/memory-core" },
@@ -18,68 +19,21 @@ function decide(plugins: Record<string, unknown>): ReturnType<typeof resolveMemo
   return resolveMemorySlot(config({ plugins }), known, missing);
 }
 
-const slot = (memory: string): Record<string, unknown> => ({ slots: { memory } });
-
 describe("resolveMemorySlot", () => {
-  const off = (reason: string): object => ({
-    state: "off",
-    reason,
-    disabled: ["memory-core", "memory-other"].map((id) => ({ id, reason })),
-  });
-  const selected = (id: string, ...disabled: object[]): object => ({ state: "selected", plugin: { id }, disabled });
-  const other = (reason: string): object => ({ id: "memory-other", reason });
-  const notInSlot = expect.stringContaining("memory slot set to");
-
-  test.each<[Record<string, unknown>, object]>([
-    [{}, selected("memory-core", other(notInSlot))],
-    [slot(""), selected("memory-core", other(notInSlot))],
-    [slot("  "), selected("memory-core", other(notInSlot))],
-    [{ entries: { "memory-core": { config: { size: 1 } } } }, selected("memory-core", other(notInSlot))],
-    [{ entries: { "memory-core": { enabled: true } } }, selected("memory-core", other(notInSlot))],
-    [slot("@memslot/memory-core"), selected("memory-core", other('memory slot set to "memory-core"'))],
-    [
-      slot(" memory-other "),
-      selected("memory-other", { id: "memory-core", reason: 'memory slot set to "memory-other"' }),
-    ],
-    [{ deny: ["memory-other"] }, selected("memory-core", other('plugins.deny lists "memory-other"'))],
-    [
-      { entries: { "memory-other": { enabled: false } } },
-      selected("memory-core", other("plugins.entries.memory-other.enabled is false")),
-    ],
-    ...["none", "None", "NONE", " none "].map((name): [Record<string, unknown>, object] => [
-      slot(name),
-      off("memory slot disabled"),
-    ]),
-    [{ enabled: false }, { state: "off", reason: "plugins.enabled is false" }],
-  ])("decides for %j", (plugins, decision) => {
+  test.each(data.decided as [Record<string, unknown>, object][])("decides for %j", (plugins, decision) => {
     expect(decide(plugins)).toMatchObject(decision);
   });
 
-  const denied = { ...slot("memory-other"), deny: ["memory-other"] };
-  const disabled = { ...slot("memory-other"), entries: { "memory-other": { enabled: false } } };
-  const both = '"memory-core", "memory-other"';
-  const add = (id: string): string[] => [`run \`memslot plugins add ${id}\``, `npm install @memslot/${id}`, both];
-  test.each<[Record<string, unknown>, string[]]>([
-    [slot("memroy-other"), ['plugins.slots.memory is "memroy-other"', 'Did you mean "memory-other"?', both]],
-    [slot("memory-lancedb"), ['"memory-lancedb", which is not installed', ...add("memory-lancedb")]],
-    [slot("@memslot/memory-lancedb"), ['lancedb", which is not installed', ...add("memory-lancedb")]],
-    [slot("memory-qmd"), ['plugins.slots.memory is "memory-qmd", which is not installed', ...add("memory-qmd")]],
-    [slot("memory-lancdb"), ['Did you mean "memory-lancedb"?']],
-    [slot("vectors"), ["embedding plugin", both]],
-    [disabled, ['plugins.slots.memory is "memory-other"', "plugins.entries.memory-other.enabled is false"]],
-    [
-      denied,
-      ['plugins.slots.memory is "memory-other"', 'plugins.deny lists "memory-other"', 'plugins: "memory-core";'],
-    ],
-    [{ deny: ["memory-core"] }, ['plugins.slots.memory is not set, which means "memory-core"', "plugins.deny"]],
-    [{ ...slot("@memslot/memory-core"), deny: ["memory-core"] }, ["plugins.deny"]],
-  ])("refuses %j by name, with the known plugins", (plugins, words) => {
-    for (const part of words) {
-      const message = expect.stringContaining(part);
-      expect(() => decide(plugins)).toThrow(expect.objectContaining({ code: "CONFIG", message }));
-    }
-    if (!words.includes("embedding plugin")) expect(() => decide(plugins)).not.toThrow('"vectors"');
-  });
+  test.each(data.refused as [Record<string, unknown>, string[]][])(
+    "refuses %j by name, with the known plugins",
+    (plugins, words) => {
+      for (const part of words) {
+        const message = expect.stringContaining(part);
+        expect(() => decide(plugins)).toThrow(expect.objectContaining({ code: "CONFIG", message }));
+      }
+      if (!words.includes("embedding plugin")) expect(() => decide(plugins)).not.toThrow('"vectors"');
+    },
+  );
 
   test("names the older key that has chosen a plugin which is not installed", () => {
     const older = config({ memory: { backend: "qmd" } });
@@ -94,19 +48,13 @@ describe("resolveMemorySlot", () => {
   });
 });
 
-test.each<[Record<string, unknown>, string | undefined]>([
-  [{}, undefined],
-  [{ plugins: slot("None") }, 'plugins.slots.memory is "none"'],
-  [{ plugins: { enabled: false } }, "plugins.enabled is false"],
-  [
-    { agents: { list: [{ id: "main", memorySearch: { enabled: false } }] } },
-    'memorySearch.enabled is false for agent "main"',
-  ],
-  [{ agents: { list: [{ id: "main" }, { id: "quiet", memorySearch: { enabled: false } }] } }, undefined],
-])("memory of an agent with the configuration %j is off because: %s", (content, reason) => {
-  const { enabled, reason: told } = { reason: undefined, ...memoryState(config(content), "main") };
-  expect([enabled, told]).toEqual([reason === undefined, reason]);
-});
+test.each(data.off as [Record<string, unknown>, string | null][])(
+  "memory of an agent with the configuration %j is off because: %s",
+  (content, reason) => {
+    const { enabled, reason: told } = { reason: null, ...memoryState(config(content), "main") };
+    expect([enabled, told]).toEqual([reason === null, reason]);
+  },
+);
 
 const stateDir = join("/", "state");
 const usual = { stateDir, pluginId: "memory-lines", agentId: "main", workspaceDir: "/home/anna/notes" };
