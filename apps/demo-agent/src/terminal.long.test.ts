@@ -25,6 +25,8 @@ afterEach(async () => {
 /** The chat as a user at a terminal sees it. */
 interface PtyDemo {
   type(keys: string): void;
+  /** Types the first text of each step and waits for the others, in this order. */
+  play(...steps: [keys: string, ...shown: (string | RegExp)[]][]): Promise<void>;
   /** Waits until `wanted` was shown since the last call that found something. Returns what was shown up to it. */
   shown(wanted: string | RegExp): Promise<string>;
   /** The whole output, with the control sequences of the terminal. */
@@ -49,16 +51,24 @@ function startPtyDemo(env: Record<string, string> = {}): PtyDemo {
     over = true;
     resolve(exitCode);
   });
+  const type = (keys: string): void => terminal.write(keys);
+  const shown: PtyDemo["shown"] = async (wanted) => {
+    const pattern = typeof wanted === "string" ? new RegExp(RegExp.escape(wanted)) : wanted;
+    await eventually(() => over || pattern.test(raw.slice(seen)), `${pattern} was shown`, 200_000);
+    const found = pattern.exec(raw.slice(seen));
+    if (found === null) throw new Error(`ended without ${pattern}; shown: ${JSON.stringify(raw.slice(seen))}`);
+    const from = seen;
+    seen += found.index + found[0].length;
+    return raw.slice(from, seen);
+  };
   return {
-    type: (keys) => terminal.write(keys),
-    shown: async (wanted) => {
-      const pattern = typeof wanted === "string" ? new RegExp(RegExp.escape(wanted)) : wanted;
-      await eventually(() => over || pattern.test(raw.slice(seen)), `${pattern} was shown`, 200_000);
-      const found = pattern.exec(raw.slice(seen));
-      if (found === null) throw new Error(`ended without ${pattern}; shown: ${JSON.stringify(raw.slice(seen))}`);
-      const from = seen;
-      seen += found.index + found[0].length;
-      return raw.slice(from, seen);
+    type,
+    shown,
+    play: async (...steps) => {
+      for (const [keys, ...texts] of steps) {
+        type(keys);
+        for (const text of texts) await shown(text);
+      }
     },
     get raw() {
       return raw;
@@ -75,37 +85,21 @@ const withModel = (): Record<string, string> => ({ OPENAI_BASE_URL: server?.base
 describe.skipIf(process.platform === "win32")("the chat at a terminal", { timeout: 300_000 }, () => {
   test("prompts, answers, completes, remembers what was typed, and leaves by /quit", async () => {
     demo = startPtyDemo();
-    await demo.shown("/quit leaves.");
-    await demo.shown(prompt);
-    demo.type("gate code of the harbour?\r");
-    await demo.shown("The gate code of the harbour is HX-19.");
+    await demo.play(["", "/quit leaves.", prompt]);
+    await demo.play(["gate code of the harbour?\r", "The gate code of the harbour is HX-19."]);
     expect(await demo.shown(prompt)).toContain("\u001B[2mMemory: memory/boats.md#L3-L3\u001B[22m");
-
-    demo.type(`/he${tab}`);
-    await demo.shown("/help");
-    demo.type("\r");
-    await demo.shown("/backend [ID]");
-    await demo.shown(prompt);
-    demo.type("/search harbour\r");
-    await demo.shown(/\d\.\d{3} memory\/boats\.md#L1-L3/);
-    await demo.shown("HX-19");
-    await demo.shown(prompt);
-    demo.type("/sources\r");
-    await demo.shown("memory/boats.md#L3-L3");
-    await demo.shown(prompt);
-    demo.type("/memory\r");
-    await demo.shown("0 daily logs");
-    await demo.shown(prompt);
-    demo.type("/serch x\r");
-    await demo.shown("Did you mean /search?");
-    await demo.shown(prompt);
-    // Not kept: it begins with a space.
-    demo.type(" the secret word\r");
-    await demo.shown("Memory:");
-    await demo.shown(prompt);
-    demo.type(arrowUp);
-    await demo.shown("/serch x");
-    demo.type("\u0015/quit\r");
+    await demo.play(
+      [`/he${tab}`, "/help"],
+      ["\r", "/backend [ID]", prompt],
+      ["/search harbour\r", /\d\.\d{3} memory\/boats\.md#L1-L3/, "HX-19", prompt],
+      ["/sources\r", "memory/boats.md#L3-L3", prompt],
+      ["/memory\r", "0 daily logs", prompt],
+      ["/serch x\r", "Did you mean /search?", prompt],
+      // Not kept: it begins with a space.
+      [" the secret word\r", "Memory:", prompt],
+      [arrowUp, "/serch x"],
+      ["\u0015/quit\r"],
+    );
     expect(await demo.ended).toBe(0);
     const kept = readFileSync(historyFile(), "utf8");
     expect(kept.trimEnd().split("\n").at(0)).toBe("gate code of the harbour?");
@@ -113,10 +107,7 @@ describe.skipIf(process.platform === "win32")("the chat at a terminal", { timeou
     expect(statSync(historyFile()).mode & 0o777).toBe(0o600);
 
     demo = startPtyDemo();
-    await demo.shown(prompt);
-    demo.type(`${arrowUp}${arrowUp}${arrowUp}`);
-    await demo.shown("/memory");
-    demo.type(`\u0015${ctrlD}`);
+    await demo.play(["", prompt], [arrowUp.repeat(3), "/memory"], [`\u0015${ctrlD}`]);
     expect(await demo.ended).toBe(0);
   });
 
@@ -125,19 +116,12 @@ describe.skipIf(process.platform === "win32")("the chat at a terminal", { timeou
       index === 0 ? { pieces: [frame({ content: "It begins" })], end: "open" } : says("And here it is."),
     );
     demo = startPtyDemo(withModel());
-    await demo.shown(prompt);
-    demo.type("tell me\r");
-    await demo.shown("It begins");
+    await demo.play(["", prompt], ["tell me\r", "It begins"]);
     demo.resize(40, 12);
-    demo.type(`typed ahead${ctrlC}`);
-    await demo.shown("(stopped)");
-    // What was typed meanwhile waits at the prompt.
-    await demo.shown(`${prompt}`);
-    await demo.shown("typed ahead");
+    // The text that was typed meanwhile waits at the prompt.
+    await demo.play([`typed ahead${ctrlC}`, "(stopped)", prompt, "typed ahead"]);
     demo.resize(100, 30);
-    demo.type("\u0015tell me\r");
-    await demo.shown("And here it is.");
-    await demo.shown(prompt);
+    await demo.play(["\u0015tell me\r", "And here it is.", prompt]);
     const asked = server.requests.at(-1)?.body.messages.map(({ role, content }) => [role, content]);
     expect(asked?.slice(1)).toEqual([["user", "tell me"]]);
     demo.type("/quit\r");
@@ -147,16 +131,11 @@ describe.skipIf(process.platform === "win32")("the chat at a terminal", { timeou
   test("Ctrl-C twice leaves with 130, at the prompt and while an answer hangs", async () => {
     server = await startFakeChatServer(() => "hang");
     demo = startPtyDemo(withModel());
-    await demo.shown(prompt);
-    demo.type(`half a line${ctrlC}`);
-    await demo.shown("(Ctrl-C again leaves)");
-    await demo.shown(prompt);
-    demo.type(ctrlC);
+    await demo.play(["", prompt], [`half a line${ctrlC}`, "(Ctrl-C again leaves)", prompt], [ctrlC]);
     expect(await demo.ended).toBe(130);
 
     demo = startPtyDemo(withModel());
-    await demo.shown(prompt);
-    demo.type("hello\r");
+    await demo.play(["", prompt], ["hello\r"]);
     await eventually(() => server?.requests.length === 1);
     demo.type(`${ctrlC}${ctrlC}`);
     expect(await demo.ended).toBe(130);
@@ -167,20 +146,14 @@ describe.skipIf(process.platform === "win32")("the chat at a terminal", { timeou
       index === 0 ? { pieces: [frame({ content: "It begins" })], end: "open" } : says("Now I can."),
     );
     demo = startPtyDemo(withModel());
-    await demo.shown(prompt);
-    demo.type("tell me\r");
-    await demo.shown("It begins");
+    await demo.play(["", prompt], ["tell me\r", "It begins"]);
     demo.kill();
     await demo.ended;
 
     demo = startPtyDemo(withModel());
-    await demo.shown("Not answered yet: tell me");
-    await demo.shown(prompt);
+    await demo.play(["", "Not answered yet: tell me", prompt]);
     expect(server.requests).toHaveLength(1);
-    demo.type("\r");
-    await demo.shown("Now I can.");
-    await demo.shown(prompt);
-    demo.type("\r/quit\r");
+    await demo.play(["\r", "Now I can.", prompt], ["\r/quit\r"]);
     expect(await demo.ended).toBe(0);
     expect(server.requests).toHaveLength(2);
     const said = await transcriptOf(path.join(place.homeDir, ".memslot"));
@@ -195,23 +168,15 @@ describe.skipIf(process.platform === "win32")("the chat at a terminal", { timeou
 
   test("/backend changes the memory in mid-conversation, and a wrong one leaves it as it is", async () => {
     demo = startPtyDemo({ NO_COLOR: "1" });
-    await demo.shown(prompt);
-    demo.type("/backend memory-cloud\r");
-    await demo.shown(/error: .*"memory-cloud"/);
-    await demo.shown(prompt);
-    demo.type("gate code of the harbour?\r");
-    await demo.shown("HX-19");
-    await demo.shown(prompt);
-    demo.type("/backend memory-lancedb\r");
-    await demo.shown("in memory-lancedb");
-    await demo.shown(prompt);
-    demo.type("gate code of the harbour?\r");
-    await demo.shown("HX-19");
-    await demo.shown("Memory: memory/boats.md#L3-L3");
-    await demo.shown(prompt);
-    demo.type("/status\r");
-    await demo.shown(/Memory: .*memory-lancedb[^]*4 messages/);
-    demo.type("/quit\r");
+    await demo.play(
+      ["", prompt],
+      ["/backend memory-cloud\r", /error: .*"memory-cloud"/, prompt],
+      ["gate code of the harbour?\r", "HX-19", prompt],
+      ["/backend memory-lancedb\r", "in memory-lancedb", prompt],
+      ["gate code of the harbour?\r", "HX-19", "Memory: memory/boats.md#L3-L3", prompt],
+      ["/status\r", /Memory: .*memory-lancedb[^]*4 messages/],
+      ["/quit\r"],
+    );
     expect(await demo.ended).toBe(0);
     // oxlint-disable-next-line no-control-regex -- colours are what is looked for
     expect(demo.raw).not.toMatch(/\u001B\[\d*m/);

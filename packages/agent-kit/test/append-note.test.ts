@@ -47,17 +47,7 @@ describe("a note", () => {
     expect(read(daily)).toBe("# 2026-11-22\n\n- 13:05 The harbour code is HX-19. #boats #harbour\n");
   });
 
-  test.each<[string, string, string, string]>([
-    ["follows the text, which stays", "# A day\n\nby hand  \n\n", "one", "# A day\n\nby hand  \n\n- 13:05 one\n"],
-    ["begins a new line where the last one has no end", "no end", "one", "no end\n- 13:05 one\n"],
-    [
-      "keeps CRLF and a byte order mark",
-      "\uFEFF# A\r\n\r\nb",
-      "one\ntwo",
-      "\uFEFF# A\r\n\r\nb\r\n- 13:05 one\r\n  two\r\n",
-    ],
-    ["is written in one form of each letter", "x\n", "Cafe\u0301", "x\n- 13:05 Caf\u00e9\n"],
-  ])("%s", async (_, before, text, after) => {
+  test.each(data.after as [string, string, string, string][])("%s", async (_, before, text, after) => {
     write({ [daily]: before });
     const noted = await append({ text });
     expect(read(daily)).toBe(after);
@@ -106,12 +96,7 @@ describe("a note", () => {
 });
 
 describe("a note that the file contains already", () => {
-  test.each([
-    ["the same words", "The café closes at 9.", ["food"]],
-    ["another form of the same letters", "  The cafe\u0301 closes at 9.\n", ["food"]],
-    ["the tag twice", "The café closes at 9.", ["food", "#food"]],
-    ["the tag in the text", "The café closes at 9. #food", []],
-  ])("is not written again: %s", async (_, text, tags) => {
+  test.each(data.same as [string, string, string[]][])("is not written again: %s", async (_, text, tags) => {
     const first = await append({ text: "The café closes at 9.", tags: ["food"] });
     await append({ text: "something between" });
     const before = read(daily);
@@ -120,13 +105,7 @@ describe("a note that the file contains already", () => {
     expect(read(daily)).toBe(before);
   });
 
-  test.each([
-    ["other letters", "the café closes at 9.", ["food"]],
-    ["another tag", "The café closes at 9.", ["place"]],
-    ["no tag", "The café closes at 9.", []],
-    ["a part of it", "The café closes", ["food"]],
-    ["more lines", "The café closes at 9.\nOn Mondays at 8.", ["food"]],
-  ])("is told from one with %s", async (_, text, tags) => {
+  test.each(data.others as [string, string, string[]][])("is told from one with %s", async (_, text, tags) => {
     await append({ text: "The café closes at 9.", tags: ["food"] });
     expect(await append({ text, tags })).toMatchObject({ state: "appended" });
   });

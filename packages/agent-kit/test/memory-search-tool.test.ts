@@ -1,8 +1,9 @@
 import { MemoryError } from "@memslot/core";
 import { describe, expect, test } from "vitest";
 import { type MemoryTool, type MemoryToolsOptions, createMemoryTools } from "@memslot/agent-kit";
+import data from "./data/answers.json" with { type: "json" };
 import input from "./data/tool-input.json" with { type: "json" };
-import { type FakeBehaviour, type FakeMemory, fakeMemory, harbour } from "./support/fake-memory.ts";
+import { type FakeBehaviour, type FakeMemory, fakeMemory, harbour, withPatterns } from "./support/fake-memory.ts";
 
 interface SearchTool {
   memory: FakeMemory;
@@ -91,17 +92,13 @@ describe("a search that works", () => {
     },
   );
 
-  test.each([
-    [{ passages: 9, notes: 4, more: false }, { more: 8 }],
-    [
-      { passages: 200, notes: 150, more: true },
-      { more: 199, atLeast: true },
-    ],
-    [{ passages: 1, notes: 1, more: false }, {}],
-  ])("of %j it reports %j", async (found, expected) => {
-    const { more, atLeast } = await over({ report: { found } }).ask();
-    expect(JSON.parse(JSON.stringify({ more, atLeast }))).toEqual(expected);
-  });
+  test.each(data.counts as [Required<SearchReport>["found"], object][])(
+    "of %j it reports %j",
+    async (found, expected) => {
+      const { more, atLeast } = await over({ report: { found } }).ask();
+      expect(JSON.parse(JSON.stringify({ more, atLeast }))).toEqual(expected);
+    },
+  );
 
   test("passes query, numbers as text, days, order and the sources of the corpus on", async () => {
     const { memory, ask } = over();
@@ -120,21 +117,14 @@ describe("a search that works", () => {
     ]);
   });
 
-  test.each([
-    [
-      ["memory", "codex", "cursor"],
-      ["codex", "cursor"],
-    ],
-    [
-      ["memory", "sessions", "codex"],
-      ["sessions", "codex"],
-    ],
-    [["memory", "journal"], ["sessions"]],
-  ])("past conversations are those of other programs too: of %j it asks %j", async (sources, asked) => {
-    const { memory, ask } = over({ status: { sources } });
-    await ask({ query: "a", corpus: "sessions" });
-    expect(memory.searches.map(({ options }) => options.sources)).toEqual([asked]);
-  });
+  test.each(data.conversations)(
+    "past conversations are those of other programs too: of %j it asks %j",
+    async (sources, asked) => {
+      const { memory, ask } = over({ status: { sources } });
+      await ask({ query: "a", corpus: "sessions" });
+      expect(memory.searches.map(({ options }) => options.sources)).toEqual([asked]);
+    },
+  );
 
   test.each([
     ["auto", "direct", true],
@@ -168,92 +158,16 @@ describe("a search that works", () => {
   });
 });
 
-const fallback = { from: "memory-qmd", to: "memory-core", reason: "no binary" };
-const retry = { since: "2026-01-01T12:00:00.000Z", retryAt: "2026-01-01T12:00:30.000Z" };
-const filters = { words: "soup", tags: ["recipe"], since: "2024-01-01", order: "newest" } as const;
-const readings = [
-  { word: "postgress", as: "Postgres" },
-  { word: "ice cream", as: "icecream" },
-];
-const conditions = [
-  { state: "degraded", reason: "the provider is down" },
-  { state: "stale", reason: "4000 files have changed", count: 4000 },
-] as const;
+/** A fake memory that finds these notes or fails with this error. */
+type Behaviour = Pick<FakeBehaviour, "report"> & { found?: (typeof harbour)[]; error?: string };
 
-test.each<[string, FakeBehaviour, object, object?]>([
-  [
-    "corrections of words",
-    { report: { readings } },
-    { notes: '"postgress" was read as Postgres, "ice cream" was read as icecream' },
-  ],
-  ["filters", { report: { filters } }, { filters }],
-  ["a fallback", { report: { fallback } }, { fallback: { from: "memory-qmd", to: "memory-core" } }],
-  ["a fallback in detail", { report: { fallback } }, { debug: { fallback } }, { query: "x", debug: true }],
-  [
-    "a fallback with the next try",
-    { report: { state: "degraded", reason: "no binary", fallback: { ...fallback, ...retry } } },
-    {
-      warning:
-        'The answer may be incomplete, memory is degraded: no binary. "memory-qmd" is tried again by the first search after 2026-01-01T12:00:30.000Z.',
-    },
-  ],
-  [
-    "why nothing was found",
-    { ...finds(), report: { reason: "no chunk holds these words", action: "try fewer words" } },
-    { results: [], state: "ok", reason: "no chunk holds these words", action: "try fewer words" },
-  ],
-  [
-    "why nothing was found if the backend does not say",
-    finds(),
-    { reason: expect.stringMatching(/nothing/), action: expect.any(String) },
-  ],
-  [
-    "that past conversations are not in the index",
-    finds(),
-    { results: [], reason: expect.stringMatching(/conversations are not part/) },
-    { query: "x", corpus: "sessions" },
-  ],
-  [
-    "every condition, not the worst alone",
-    {
-      ...finds(),
-      report: { state: "degraded", reason: conditions.map(({ reason }) => reason).join("; "), conditions },
-    },
-    {
-      state: "degraded",
-      stale: true,
-      warning: expect.stringContaining("the provider is down; 4000 files have changed"),
-    },
-  ],
-  ["every condition in detail", { report: { conditions } }, { debug: { conditions } }, { query: "x", debug: true }],
-  [
-    "a stale index with its reason and what to do",
-    { report: { state: "stale", reason: "3 files changed", action: "run memslot memory index" } },
-    {
-      state: "stale",
-      stale: true,
-      warning: expect.stringContaining("3 files changed"),
-      action: "run memslot memory index",
-    },
-  ],
-  [
-    "a weak best result",
-    { report: { confidence: 0.1 } },
-    { confidence: "weak", warning: expect.stringMatching(/weak/i) },
-  ],
-  [
-    "an unavailable backend, not an empty answer",
-    { ...finds(), report: { state: "unavailable", reason: "store is gone", action: "mend it" } },
-    { results: [], disabled: true, unavailable: true, error: "store is gone", action: "mend it" },
-  ],
-  [
-    "a quota error with the provider",
-    rejects(new Error("429 insufficient_quota")),
-    { unavailable: true, action: expect.stringContaining("quota") },
-  ],
-])("an answer reports %s", async (_, behaviour, expected, given) => {
-  expect(await over(behaviour).ask(given)).toMatchObject(expected);
-});
+test.each(data.reports as [string, Behaviour, object, object?][])(
+  "an answer reports %s",
+  async (_, { found, error, ...behaviour }, expected, given) => {
+    const search = { ...(found && finds(...found)), ...(error && rejects(new Error(error))) };
+    expect(await over({ ...behaviour, ...search }).ask(given)).toMatchObject(withPatterns(expected));
+  },
+);
 
 test("a memory that could not be opened is reported with its reason once; without memory there are no tools", async () => {
   const unavailable = { error: new MemoryError("CONFIG", "unknown slot id") };

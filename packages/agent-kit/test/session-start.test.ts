@@ -5,6 +5,7 @@ import { MemoryError } from "@memslot/core";
 import { createWorkspace, type Files, tempFolder } from "@memslot/test-tools/files";
 import { beforeEach, describe, expect, test } from "vitest";
 import { type SessionStartOptions, type StartingSession, sessionStartContext, startSession } from "@memslot/agent-kit";
+import data from "./data/session-start.json" with { type: "json" };
 import { type FakeMemory, fakeMemory } from "./support/fake-memory.ts";
 
 let workspaceDir: string;
@@ -45,27 +46,19 @@ describe("which files", () => {
     "memory/2026-11-19.md": "log of before\n",
   };
 
-  test.each<[StartingSession, string[], string[]]>([
-    [
-      { kind: "main", private: true },
-      ["whole", "whole", "whole"],
-      ["curated fact", "log of yesterday", "log of today"],
-    ],
-    [{ kind: "other", private: true }, ["skipped", "whole", "whole"], ["log of yesterday", "log of today"]],
-    [{ kind: "main", private: false }, ["skipped", "skipped", "skipped"], []],
-    [{ kind: "group", private: false }, ["skipped", "skipped", "skipped"], []],
-    [{ kind: "group", private: true }, ["skipped", "skipped", "skipped"], []],
-    [{ kind: "other", private: false }, ["skipped", "skipped", "skipped"], []],
-  ])("a session %j: MEMORY.md, yesterday and today are %j", async (session, states, shown) => {
-    write(notes);
-    const { text, files } = await start({ session });
-    expect(files.map(({ path: name }) => name)).toEqual(["MEMORY.md", yesterday, today]);
-    expect(files.map(({ state }) => state)).toEqual(states);
-    expect(text.match(/curated fact|log of \w+/g) ?? []).toEqual(shown);
-    expect(text === "").toBe(shown.length === 0);
-    if (states[0] === "skipped") expect(files[0]?.reason).toMatch(/private main session/);
-    if (states[1] === "skipped") expect(files[1]?.reason).toMatch(/private sessions only/);
-  });
+  test.each(data.kinds as [StartingSession, string[], string[]][])(
+    "a session %j: MEMORY.md, yesterday and today are %j",
+    async (session, states, shown) => {
+      write(notes);
+      const { text, files } = await start({ session });
+      expect(files.map(({ path: name }) => name)).toEqual(["MEMORY.md", yesterday, today]);
+      expect(files.map(({ state }) => state)).toEqual(states);
+      expect(text.match(/curated fact|log of \w+/g) ?? []).toEqual(shown);
+      expect(text === "").toBe(shown.length === 0);
+      if (states[0] === "skipped") expect(files[0]?.reason).toMatch(/private main session/);
+      if (states[1] === "skipped") expect(files[1]?.reason).toMatch(/private sessions only/);
+    },
+  );
 
   test("memory.md is used if there is no MEMORY.md; an empty workspace gives no text", async () => {
     const { text, files } = await start();
@@ -88,18 +81,14 @@ describe("which files", () => {
     });
   });
 
-  test.each([
-    ["2026-11-21T20:30:00Z", "Asia/Shanghai", "2026-11-21", "2026-11-22"],
-    ["2026-11-21T20:30:00Z", "America/New_York", "2026-11-20", "2026-11-21"],
-    ["2026-01-01T04:00:00Z", "America/New_York", "2025-12-30", "2025-12-31"],
-    ["2026-03-01T00:00:00Z", "Pacific/Kiritimati", "2026-02-28", "2026-03-01"],
-    // 24 hours before 00:30 on 30 March is 23:30 on the 28th, and before 23:30 on 25 October is still the 25th, 00:30.
-    ["2026-03-29T22:30:00Z", "Europe/Amsterdam", "2026-03-29", "2026-03-30"],
-    ["2026-10-25T22:30:00Z", "Europe/Amsterdam", "2026-10-24", "2026-10-25"],
-  ])("at %s in %s the logs are those of %s and %s", async (now, timeZone, before, then) => {
-    const { files } = await start({ now: new Date(now), timeZone });
-    expect(files.slice(1).map(({ path: name }) => name)).toEqual([`memory/${before}.md`, `memory/${then}.md`]);
-  });
+  // Twice the clocks change: 24 hours before 00:30 on 30 March is 23:30 on the 28th.
+  test.each(data.days as [string, string, string, string][])(
+    "at %s in %s the logs are those of %s and %s",
+    async (now, timeZone, before, then) => {
+      const { files } = await start({ now: new Date(now), timeZone });
+      expect(files.slice(1).map(({ path: name }) => name)).toEqual([`memory/${before}.md`, `memory/${then}.md`]);
+    },
+  );
 });
 
 describe("the budget", () => {
@@ -236,20 +225,14 @@ describe("a session that starts", () => {
   const memoryWith = (sync?: () => Promise<undefined>): FakeMemory =>
     fakeMemory({ workspaceDir, ...(sync && { sync }) });
 
-  test.each([
-    [undefined, true, true],
-    ["agent:main:main", true, true],
-    ["agent:main:telegram:direct:7", true, true],
-    ["agent:main:telegram:direct:8", false, false],
-    ["agent:main:cron:job-1", false, true],
-    ["agent:main:subagent:5b1", false, true],
-    ["agent:main:telegram:group:-100", false, false],
-    ["agent:main:slack:channel:c1:thread:9", false, false],
-    ["agent:main:some plug-in's own", false, false],
-  ])("with the key %s gets the curated file: %s, the logs: %s", async (sessionKey, curated, logs) => {
-    const { text } = await startSession({ memory: memoryWith(), sessionKey, ...day });
-    expect([text.includes("curated fact"), text.includes("log of today")]).toEqual([curated, logs]);
-  });
+  test.each(data.keys as [string | null, boolean, boolean][])(
+    "with the key %s gets the curated file: %s, the logs: %s",
+    async (key, curated, logs) => {
+      const sessionKey = key ?? undefined;
+      const { text } = await startSession({ memory: memoryWith(), sessionKey, ...day });
+      expect([text.includes("curated fact"), text.includes("log of today")]).toEqual([curated, logs]);
+    },
+  );
 
   test("gets no notes of another agent", async () => {
     const memory = memoryWith();

@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tempFolder, writeFiles } from "@memslot/test-tools/files";
 import { describe, expect, test } from "vitest";
 import type { Session } from "@memslot/agent-kit";
+import transcripts from "../data/transcripts.json" with { type: "json" };
 import { runProgram } from "../support/run-program.ts";
 import { assistant, folderIn, key, openSession, sessionsIn, user } from "./support/sessions.ts";
 
@@ -93,23 +94,8 @@ describe("a transcript of another program", () => {
   });
 
   test("is read without a session line and without ids", async () => {
-    const lines = [
-      { role: "system", content: "be kind" },
-      { role: "user", content: "hello" },
-      {
-        role: "assistant",
-        content: [
-          { type: "output_text", text: "hi" },
-          { type: "thinking", thinking: "hm" },
-        ],
-        timestamp: 1_772_000_000,
-      },
-      { type: "custom", id: "x" },
-      { role: "assistant", content: [{ type: "tool_use", id: "c", name: "search", input: { query: "q" } }] },
-      { role: "tool", tool_call_id: "c", content: "found" },
-    ];
     const stateDir = tempFolder();
-    const session = await openWith(lines.map((line) => JSON.stringify(line)).join("\n"), stateDir);
+    const session = await openWith(transcripts.foreign.map((line) => JSON.stringify(line)).join("\n"), stateDir);
     expect(session.recorded).toMatchObject([
       { role: "user", text: "hello", id: "line-2" },
       { role: "assistant", text: "hi", at: new Date(1_772_000_000_000).toISOString() },

@@ -12,6 +12,7 @@ import {
 } from "@memslot/agent-kit";
 import { type Files, tempFolder, writeFiles } from "@memslot/test-tools/files";
 import { describe, expect, onTestFinished, test } from "vitest";
+import data from "../data/transcripts.json" with { type: "json" };
 import { noteTaker, useFlushHouse } from "../flush/support/flush-house.ts";
 import { folderIn } from "./support/sessions.ts";
 
@@ -312,30 +313,7 @@ describe("what a transcript comes to", () => {
   });
 
   test("tells what was asked of the memory and what came", async () => {
-    const entry = (id: string, message: object): object => ({ type: "message", id, message });
-    const ask = (id: string, name: string, given: object): object =>
-      entry(`ask-${id}`, {
-        role: "assistant",
-        content: [{ type: "toolCall", id, name, arguments: JSON.stringify(given) }],
-      });
-    const give = (id: string, answer: object): object =>
-      entry(`give-${id}`, {
-        role: "toolResult",
-        toolCallId: id,
-        toolName: "x",
-        content: [{ type: "text", text: JSON.stringify(answer) }],
-      });
-    const lines = [
-      head,
-      ask("1", "memory_search", { query: "ferry" }),
-      give("1", { results: [{ path: "memory/a.md", startLine: 3 }, { path: "MEMORY.md" }] }),
-      ask("2", "mcp__memslot__memory_get", { path: "memory/a.md" }),
-      give("2", { path: "memory/a.md", from: 1, text: "…" }),
-      ask("3", "memory_search", { query: "pump" }),
-      give("3", { error: "the index is away" }),
-      ask("4", "memory_search", { query: "open" }),
-      ask("5", "write_file", { query: "no recall" }),
-    ];
+    const lines = [head, ...data.recalls];
     const facts = await describeTranscript(place({ "sessions/a.jsonl": lines }), "sessions/a.jsonl");
     expect(facts?.recalls).toMatchObject([
       { tool: "memory_search", question: "ferry", results: ["memory/a.md:3", "MEMORY.md"], resultCount: 2 },

@@ -1,3 +1,4 @@
+import { expect } from "vitest";
 import type {
   Memory,
   MemoryProviderStatus,
@@ -84,4 +85,12 @@ export function fakeMemory(behaviour: FakeBehaviour = {}): FakeMemory {
     },
   };
   return memory as FakeMemory;
+}
+
+/** What a data file expects: a text `/words/i` there is a pattern. */
+export function withPatterns(expected: object): object {
+  return JSON.parse(JSON.stringify(expected), (_key, value: unknown) => {
+    const [, words, flags] = (typeof value === "string" && /^\/(.+)\/(\w*)$/s.exec(value)) || [];
+    return words === undefined ? value : (expect.stringMatching(new RegExp(words, flags)) as unknown);
+  }) as object;
 }
