@@ -92,7 +92,7 @@ describe("a search that works", () => {
     },
   );
 
-  test.each(data.counts as [Required<SearchReport>["found"], object][])(
+  test.each(data.counts as [NonNullable<FakeBehaviour["report"]>["found"], object][])(
     "of %j it reports %j",
     async (found, expected) => {
       const { more, atLeast } = await over({ report: { found } }).ask();

@@ -2,7 +2,7 @@ import { MemoryError } from "@memslot/core";
 import { describe, expect, test } from "vitest";
 import { type MemoryToolsOptions, createMemoryTools } from "@memslot/agent-kit";
 import data from "./data/answers.json" with { type: "json" };
-import { type FakeBehaviour, type FakeMemory, fakeMemory, harbour, withPatterns } from "./support/fake-memory.ts";
+import { type FakeBehaviour, type FakeMemory, fakeMemory, withPatterns } from "./support/fake-memory.ts";
 
 const group = "agent:main:telegram:group:-100123";
 const own = "agent:main:telegram:direct:7";

@@ -31,8 +31,11 @@ const answer = (found: MemorySearchResult[], options?: MemorySearchOptions): Pro
   ask(guarded(searchOf(found)), options);
 
 /** Results with these fields; a textScore of null is none. */
-const resultsOf = (found: Partial<Record<keyof MemorySearchResult, unknown>>[]): MemorySearchResult[] =>
-  found.map((own) => ({ ...result(own), ...(own.textScore === null && { textScore: undefined }) }));
+const resultsOf = (found: object[]): MemorySearchResult[] =>
+  found.map(
+    (own) =>
+      ({ ...result(own), ...("textScore" in own && { textScore: own.textScore ?? undefined }) }) as MemorySearchResult,
+  );
 
 describe("results", () => {
   test("come by score, then by path, then by line, unless the manager reports an order of its own", async () => {

@@ -7,7 +7,7 @@ import { startChild } from "@memslot/test-tools/child";
 import { tempFolder } from "@memslot/test-tools/files";
 import { pluginOptions } from "../src/plugins/plugin-options.ts";
 import { config, rejected } from "./support/fakes.ts";
-import { type PluginFiles, embeddingEntry, memoryEntry, pluginFiles } from "./support/plugin-folders.ts";
+import { type PluginFiles, pluginFiles } from "./support/plugin-folders.ts";
 /** Manifests and options that are refused, with what must be said, and packages with an entry. */
 import data from "./data/plugins.json" with { type: "json" };
 
