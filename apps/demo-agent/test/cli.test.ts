@@ -29,13 +29,19 @@ test("a model answers with the tools and what a session starts with, a refused q
     if (index === 0) return calls({ name: "memory_search", arguments: '{"query":"printer address"}' });
     return index === 1 ? says("It is 192.168.40.77.") : { status: 401, body: { error: { message: "no" } } };
   });
-  const env = { OPENAI_API_KEY: "sk-secret-4711", OPENAI_BASE_URL: endpoint.baseUrl };
+  const reportSdk = `import { registerHooks } from "node:module"; registerHooks({ load(url, context, next) {
+    if (/node_modules.(openai|@google).(?!.*node_modules)/.test(url)) console.error("SDK " + url); return next(url, context); } });`;
+  const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(reportSdk)}`;
+  const env = { OPENAI_API_KEY: "sk-secret-4711", OPENAI_BASE_URL: endpoint.baseUrl, NODE_OPTIONS };
   const script = "Where is the printer?\nAnd now?\n";
   const { exitCode, stdout, stderr } = await runDemo(createPlace(), script, ["--model", "test-model"], env);
   expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "It is 192.168.40.77.\n" });
   expect(stderr).toMatch(/^Answers: test-model, which reads the notes through tools$/m);
   expect(stderr).toMatch(/^error: .* refused the key \(401\): check OPENAI_API_KEY$/m);
   expect(stderr).not.toContain("sk-secret-4711");
+  // No SDK is loaded before the first request, and never one of another provider.
+  expect(stderr).toMatch(/^(?![^]*SDK [^]*quit leaves)[^]*quit leaves[^]*^SDK .*openai/m);
+  expect(stderr).not.toMatch(/SDK .*node_modules.@google/);
   const system = endpoint.requests[0]?.body.messages[0]?.content;
   expect(system).toContain("## Memory Recall");
   expect(system).toContain(">>> MEMORY.md ");

@@ -216,6 +216,15 @@ describe("a call that somebody listens to", () => {
     expect(JSON.stringify(seen)).not.toContain("SECRET");
   });
 
+  test("that throws before it returns a promise is reported and rejected like any other failure", async () => {
+    const seen = listenToSyncs();
+    const run = (): never => {
+      throw new MemoryError("BUSY", "at once");
+    };
+    await expect(traceCall("sync", asked, run)).rejects.toMatchObject({ code: "BUSY" });
+    expect(seen.map(({ event }) => event)).toEqual(["start", "end", "error", "asyncStart", "asyncEnd"]);
+  });
+
   test("does not mind a listener that freezes the message, nor facts that cannot be told", async () => {
     heard("tracing:memslot:sync:start", Object.freeze);
     const broken = (): never => {

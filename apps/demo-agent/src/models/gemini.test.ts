@@ -1,6 +1,7 @@
 import { type ChatReply, type FakeChatServer, event, startFakeChatServer } from "@memslot/fakes/chat";
 import { afterEach, expect, test } from "vitest";
 import type { ChatModel } from "./chat-model.ts";
+import { chooseModel } from "./choose-model.ts";
 import { createGeminiModel } from "./gemini.ts";
 import { runToolLoop } from "./tool-loop.ts";
 import { never, request, searchTool, testKey, thrownBy } from "./test/model-lab.ts";
@@ -91,6 +92,13 @@ test.each([
     { role: "model", parts: [{ ...functionCall("a"), ...signature }, functionCall("b")] },
     expect.objectContaining({ parts: [expect.anything(), expect.anything()] }),
   ]);
+});
+
+test("a key for Gemini alone sends the request to Gemini", async () => {
+  server = await startFakeChatServer(() => says("ok"));
+  const model = chooseModel({}, { GEMINI_API_KEY: testKey, GEMINI_BASE_URL: server.baseUrl });
+  expect((await model?.complete(request()))?.text).toBe("ok");
+  expect(server.requests[0]?.path).toContain("/models/gemini-2.5-flash:streamGenerateContent");
 });
 
 const began = part([{ text: "a" }]);
