@@ -9,7 +9,8 @@ import {
   toOpenAiTools,
 } from "@memslot/agent-kit";
 import schemas from "./data/tool-schemas.json" with { type: "json" };
-import { fakeMemory } from "./support/fake-memory.ts";
+import data from "./data/answers.json" with { type: "json" };
+import { fakeMemory, withPatterns } from "./support/fake-memory.ts";
 
 const tools = createMemoryTools({ memory: fakeMemory(), citations: "auto" });
 const inputSchema = { type: "object", properties: {}, required: [], additionalProperties: false } as const;
@@ -40,22 +41,15 @@ describe("the form of chat completions", () => {
   const failing = (error: Error): MemoryTool[] => [toolThat(throwing(error))];
 
   test.each<[string, readonly MemoryTool[], string, string, object]>([
-    ["with JSON arguments runs", tools, "memory_search", '{"query":"harbour"}', { state: "ok" }],
-    [
-      "with arguments that are not JSON is an error",
-      tools,
-      "memory_search",
-      '{"query": "har',
-      { status: "error", field: "arguments", error: expect.stringContaining("not valid JSON") },
-    ],
-    ["without arguments names what is missing", tools, "memory_get", "", { field: "path" }],
-    [
-      "of an unknown tool lists the known ones",
-      tools,
-      "memory_write",
-      "{}",
-      { status: "error", error: expect.stringMatching(/memory_write.*memory_search, memory_get/) },
-    ],
+    ...(data.calls as [string, string, string, object][]).map(
+      ([what, name, given, expected]): [string, readonly MemoryTool[], string, string, object] => [
+        what,
+        tools,
+        name,
+        given,
+        withPatterns(expected),
+      ],
+    ),
     ["whose tool throws is an error", failing(new Error("broken")), "t", "{}", { status: "error", error: "broken" }],
   ])("a call %s", async (_, offered, name, given, expected) => {
     expect(await runToolCall(offered, { name, arguments: given })).toMatchObject(expected);

@@ -25,6 +25,7 @@ import {
   settle,
   stopClock,
 } from "./support/fakes.ts";
+import data from "./data/refused.json" with { type: "json" };
 
 interface Made {
   plugin: EmbeddingPlugin;
@@ -297,35 +298,16 @@ describe("a provider by id", () => {
   const wrong = { ...vectors(), plugin: { ...vectors().plugin, contract: 9 } };
   const half = async (): Promise<EmbeddingProvider> => ({ ...fakeProvider(), embedBatch: undefined as never });
   test.each<[string, object, Made[], More, string, string[]]>([
-    [
-      "is unknown",
-      { provider: "vektors" },
-      [vectors()],
-      {},
-      "CONFIG",
-      [
-        'agents.defaults.memorySearch.provider is "vektors"',
-        'Did you mean "vectors"?',
-        ...["openai", "gemini", "local", "auto", "none"].map((id) => `"${id}"`),
+    ...(data.providers as [string, object, More, string[]][]).map(
+      ([name, search, more, parts]): [string, object, Made[], More, string, string[]] => [
+        name,
+        search,
+        [vectors()],
+        more,
+        "CONFIG",
+        parts,
       ],
-    ],
-    ["is a memory plugin", { provider: "memory-core" }, [], {}, "CONFIG", ["memory-core"]],
-    [
-      "is denied",
-      { provider },
-      [vectors()],
-      { plugins: { deny: ["vectors"] } },
-      "CONFIG",
-      ["plugins.deny", "memorySearch.provider"],
-    ],
-    [
-      "is switched off",
-      { provider },
-      [vectors()],
-      { plugins: { entries: { vectors: { enabled: false } } } },
-      "CONFIG",
-      ["plugins.entries.vectors.enabled", "memorySearch.provider"],
-    ],
+    ),
     [
       "has wrong options",
       { provider },

@@ -13,6 +13,7 @@ import {
 } from "@memslot/core";
 import type { Files } from "@memslot/test-tools/files";
 import { ask, fakeManager, fakeProvider, gate, hang, pass, rejected, settle, stopClock } from "./support/fakes.ts";
+import data from "./data/refused.json" with { type: "json" };
 import { type MemoryHome, counted, createMemoryHome } from "./support/open.ts";
 import { embeddingFiles, pluginFiles } from "./support/plugin-folders.ts";
 
@@ -133,30 +134,23 @@ describe("openMemory", () => {
 });
 
 describe("openMemory refuses", () => {
-  test.each<[object | undefined, string]>([
-    [{ agentId: undefined }, "agentId must be the id of an agent"],
-    [{ agentId: "  " }, "agentId must be the id of an agent"],
-    [{ workspaceDir: "" }, "workspaceDir must be"],
-    [{ plugins: {} }, "plugins must be a list"],
-    [{ host: "app" }, "host must be import.meta.url"],
-    [{ notify: true }, "notify must be a function"],
-    [{ config: "memslot.json5" }, "config must be an object"],
-    [{ signal: {} }, "signal must be an AbortSignal"],
-    [undefined, "options must be"],
-  ])("the options %j: %s", async (options, words) => {
-    const opening = options === undefined ? openMemory(undefined as never) : home.open(options);
+  test.each(data.options as [object | null, string][])("the options %j: %s", async (options, words) => {
+    const opening = options === null ? openMemory(undefined as never) : home.open(options);
     const error = { code: "INVALID_ARGUMENT", message: expect.stringContaining(words) };
     expect(await rejected(opening)).toMatchObject(error);
   });
 
   const mine = (own: object): Files => pluginFiles("mine", own, "plugins/mine");
-  const slot = (memory: string) => (): Record<string, unknown> => ({ plugins: { slots: { memory } } });
-  const off = { agents: { list: [{ id: "main", memorySearch: { enabled: false } }] } };
   test.each<[string, Files, () => Record<string, unknown>, string, string]>([
-    ["memory that the slot disables", {}, slot("none"), "CONFIG", 'memory is disabled: plugins.slots.memory is "none"'],
-    ["plugins that are off", {}, () => ({ plugins: { enabled: false } }), "CONFIG", "plugins.enabled is false"],
-    ["memory that is off for the agent", {}, () => off, "CONFIG", "memory is disabled: memorySearch.enabled is false"],
-    ["an unknown slot", {}, slot("memory-cor"), "CONFIG", 'Did you mean "memory-core"?'],
+    ...(data.configurations as [string, Record<string, unknown>, string][]).map(
+      ([name, content, words]): [string, Files, () => Record<string, unknown>, string, string] => [
+        name,
+        {},
+        () => content,
+        "CONFIG",
+        words,
+      ],
+    ),
     [
       "an unknown slot, with the plugins that could not be read",
       { "plugins/mine/memslot.plugin.json": "{", "plugins/mine/package.json": "{}" },
@@ -177,13 +171,6 @@ describe("openMemory refuses", () => {
       () => withPlugins(),
       "PLUGIN",
       'two plugins have the id "memory-core"',
-    ],
-    [
-      "wrong options of the selected plugin",
-      {},
-      () => ({ plugins: { entries: { "memory-core": { config: { size: "big" } } } } }),
-      "CONFIG",
-      "plugins.entries.memory-core.config.size must be integer",
     ],
   ])("%s", async (_name, files, content, code, words) => {
     home.write(files);

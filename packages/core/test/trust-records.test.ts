@@ -5,6 +5,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { type TrustRecord, listTrusted, revokeTrust, trustConfig } from "@memslot/core";
 import { startChild } from "@memslot/test-tools/child";
 import { type ConfigHome, createConfigHome, failure, withKey } from "./support/config-home.ts";
+import data from "./data/refused.json" with { type: "json" };
 
 let computer: ConfigHome;
 let file: string;
@@ -88,26 +89,21 @@ describe("trusting a configuration file", () => {
     expect(statSync(computer.stateDir).mode & 0o777).toBe(0o700);
   });
 
-  test.each([
-    ["is cut off", '{"file": "/x"'],
-    ["is empty", ""],
-    ["holds something else", '{"files": {"a": 1}}'],
-    ["holds a list", "[1, 2]"],
-    ["has parts missing", '{"file": "/x"}'],
-    ["has parts of another kind", '{"file": 1, "sha256": 2, "trustedAt": 3, "code": 4}'],
-    ["has code of another kind", '{"file": "/x", "sha256": "2", "trustedAt": "3", "code": [4]}'],
-  ])("a file is not trusted while its record %s, and trusting writes it anew", async (_name, damaged) => {
-    const other = computer.write(join(computer.home, "other", "memslot.json5"), "{}");
-    await trustConfig(file, computer);
-    const [name = ""] = readdirSync(recordsDir());
-    const sound = await trustConfig(other, computer);
-    computer.write(join(recordsDir(), name), damaged);
-    expect(await isTrustedNow()).toBe(false);
-    expect(await listTrusted(computer)).toEqual([sound]);
-    expect(await revokeTrust(file, computer)).toBe(false);
-    await trustConfig(file, computer);
-    expect(await isTrustedNow()).toBe(true);
-  });
+  test.each(data.records)(
+    "a file is not trusted while its record %s, and trusting writes it anew",
+    async (_name, damaged) => {
+      const other = computer.write(join(computer.home, "other", "memslot.json5"), "{}");
+      await trustConfig(file, computer);
+      const [name = ""] = readdirSync(recordsDir());
+      const sound = await trustConfig(other, computer);
+      computer.write(join(recordsDir(), name), damaged);
+      expect(await isTrustedNow()).toBe(false);
+      expect(await listTrusted(computer)).toEqual([sound]);
+      expect(await revokeTrust(file, computer)).toBe(false);
+      await trustConfig(file, computer);
+      expect(await isTrustedNow()).toBe(true);
+    },
+  );
 
   test("a record that stands under another file's name trusts neither", async () => {
     const other = computer.write(join(computer.home, "other", "memslot.json5"), readFileSync(file, "utf8"));
