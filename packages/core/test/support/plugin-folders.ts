@@ -47,7 +47,7 @@ export default {
 };`;
 }
 
-export function embeddingEntry(
+function embeddingEntry(
   id: string,
   open = `return { id: ${JSON.stringify(id)}, model: "m", async embedQuery() { return [1]; }, async embedBatch(texts) { return texts.map(() => [1]); } };`,
 ): string {
