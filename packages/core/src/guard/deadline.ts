@@ -75,5 +75,5 @@ function deadlineError(what: string, deadlineMs: number, action: string | undefi
 export function abortErrorOf(signal: AbortSignal): Error {
   const reason: unknown = signal.reason;
   if (reason instanceof Error && (isAbort(reason) || MemoryError.is(reason, "CLOSED"))) return reason;
-  return new DOMException("This operation was aborted", { name: "AbortError", cause: reason });
+  return Object.assign(new DOMException("This operation was aborted", "AbortError"), { cause: reason });
 }
