@@ -17,8 +17,7 @@ import { journalFolder, journalOfTranscript } from "./journal/journal-folder.ts"
 import { createCheckedSearch, searchAhead } from "./search/checked-search.ts";
 import { placesOf, type SearchInput, type SearchOutcome } from "./search/search-outcome.ts";
 import { type AskedQuery, askedQuery, isFiltered } from "./search/query/asked-query.ts";
-import { findFiltered } from "./search/query/found-elsewhere.ts";
-import { searchFiltered } from "./search/query/filtered-search.ts";
+import { findFiltered, searchFiltered } from "./search/query/filtered-search.ts";
 import { searchChunks } from "./search/search.ts";
 import { LanguageMemory } from "./search/words/language-memory.ts";
 import { sessionScope, type SourceScope } from "./search/session-scope.ts";

@@ -2,7 +2,7 @@ import path from "node:path";
 import { readJson } from "../sessions/transcript-record.ts";
 import type { Client } from "./client.ts";
 import { clientRecord } from "./line-record.ts";
-import { claudeMessage } from "./lines/claude-line.ts";
+import { claudeMessage } from "./lines/message-lines.ts";
 
 /** `projects/<slug>/<session>.jsonl`, and beside them `memory/*.md`. What subagents did lies in folders of their own. */
 export const claudeCode: Client = {

@@ -5,7 +5,7 @@ import type { Client } from "./client.ts";
 import type { ClientFinding } from "./client-finding.ts";
 import { recordsOfZstd } from "./compressed.ts";
 import { clientRecord } from "./line-record.ts";
-import { codexMessage } from "./lines/codex-line.ts";
+import { codexMessage } from "./lines/message-lines.ts";
 import { isObject, objectAt, textAt } from "./lines/line-parts.ts";
 import { everywhere } from "./project.ts";
 

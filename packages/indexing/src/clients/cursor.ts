@@ -5,7 +5,7 @@ import { readJson, saidRecord, timeOf, type TranscriptRecord } from "../sessions
 import { type Client, type ClientFile, type NumberedRecords, unknownSize } from "./client.ts";
 import type { ClientFinding } from "./client-finding.ts";
 import { clientRecord } from "./line-record.ts";
-import { cursorMessage } from "./lines/cursor-line.ts";
+import { cursorMessage } from "./lines/message-lines.ts";
 import { isObject, ownText, textAt } from "./lines/line-parts.ts";
 import { findInDatabase, jsonOf, withDatabase } from "./read-database.ts";
 import { readSmall } from "./read-small.ts";

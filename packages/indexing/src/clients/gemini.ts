@@ -6,7 +6,7 @@ import { readJson, type TranscriptRecord } from "../sessions/transcript-record.t
 import type { Client, NumberedRecords } from "./client.ts";
 import type { ClientFinding } from "./client-finding.ts";
 import { absoluteFolder, clientRecord } from "./line-record.ts";
-import { geminiMessage } from "./lines/gemini-line.ts";
+import { geminiMessage } from "./lines/message-lines.ts";
 import { isObject, textAt } from "./lines/line-parts.ts";
 import { everywhere } from "./project.ts";
 import { readSmall } from "./read-small.ts";

@@ -1,8 +1,5 @@
 import type { ClientSource } from "@memslot/core";
-import { claudeMessage } from "./claude-line.ts";
-import { codexMessage } from "./codex-line.ts";
-import { cursorMessage } from "./cursor-line.ts";
-import { geminiMessage } from "./gemini-line.ts";
+import { claudeMessage, codexMessage, cursorMessage, geminiMessage } from "./message-lines.ts";
 
 /** What a line of a program's transcript says. */
 export interface SaidLine {

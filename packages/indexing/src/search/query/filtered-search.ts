@@ -80,3 +80,16 @@ async function whyNothing(input: FilteredInput): Promise<string | undefined> {
   const says = parts.length === 1 && only !== undefined ? only.says : "no note fits all that was asked for";
   return [says, ...found].join("; ");
 }
+
+/**
+ * The same for a backend that finds in a way of its own: it is asked for the words alone, in the sources and in the order
+ * that are asked for, and leaves out itself what does not fit (`fittingPart`).
+ */
+export async function findFiltered(
+  input: SearchInput & { asked: AskedQuery },
+  find: (input: SearchInput) => Promise<SearchOutcome>,
+): Promise<SearchOutcome> {
+  const { asked, options } = input;
+  const outcome = await find({ ...input, query: asked.words, options: { ...options, sources: asked.sources } });
+  return { ...outcome, report: withFilters(outcome.report, asked, outcome.undated ?? 0) };
+}

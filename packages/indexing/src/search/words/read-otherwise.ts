@@ -52,11 +52,8 @@ export async function readOtherwise(
 }
 
 function mayBeReadOtherwise({ kind, prefix, term, written = term }: SearchTerm): boolean {
-  return (
-    !prefix &&
-    written.length <= maxLetters &&
-    (kind === "word" || kind === "pair" || (kind === "whole" && term.startsWith("^")))
-  );
+  const isWord = kind === "word" || kind === "pair" || (kind === "whole" && term.startsWith("^"));
+  return isWord && !prefix && written.length <= maxLetters;
 }
 
 /** What one look-up answers: words that are written otherwise, with their neighbours or alone. */

@@ -1,0 +1,40 @@
+import { objectAt, ownText, textAt, textOf } from "./line-parts.ts";
+import type { SaidLine } from "./said-line.ts";
+
+/** `{type, uuid, timestamp, isSidechain, message: {role, content}}` of Claude Code. */
+export function claudeMessage(line: Record<string, unknown>): SaidLine | undefined {
+  const { type } = line;
+  if (type !== "user" && type !== "assistant") return undefined;
+  // Of a subagent, of the client itself, or the summary that stands for what was compacted.
+  if (line["isSidechain"] === true || line["isMeta"] === true || line["isCompactSummary"] === true) return undefined;
+  const text = ownText(type, textOf(objectAt(line, "message")?.["content"]));
+  return { role: type, text, id: textAt(line, "uuid"), at: textAt(line, "timestamp") };
+}
+
+/** `{id, timestamp, type: "user" | "gemini", content}` of Gemini; the same id once more is the same message. */
+export function geminiMessage(line: Record<string, unknown>): SaidLine | undefined {
+  const { type } = line;
+  if (type !== "user" && type !== "gemini") return undefined;
+  const role = type === "user" ? "user" : "assistant";
+  const text = ownText(role, textOf(line["content"]));
+  return { role, text, id: textAt(line, "id"), at: textAt(line, "timestamp") };
+}
+
+/** `{timestamp, type: "response_item", payload: {type: "message", role, content}}` of Codex. Its `event_msg` say it twice. */
+export function codexMessage(line: Record<string, unknown>): SaidLine | undefined {
+  const payload = objectAt(line, "payload");
+  if (line["type"] !== "response_item" || payload?.["type"] !== "message") return undefined;
+  const { role } = payload;
+  if (role !== "user" && role !== "assistant") return undefined;
+  const text = ownText(role, textOf(payload["content"], ["input_text", "output_text", "text"]));
+  if (role === "user" && text.startsWith("# AGENTS.md instructions")) return undefined;
+  return { role, text, id: textAt(payload, "id"), at: textAt(line, "timestamp") };
+}
+
+/** `{role, message: {content: […]}}` of Cursor, without ids and times. */
+export function cursorMessage(line: Record<string, unknown>): SaidLine | undefined {
+  const { role } = line;
+  if (role !== "user" && role !== "assistant") return undefined;
+  const text = textOf(objectAt(line, "message")?.["content"]).replaceAll(/<\/?user_query>/gu, "");
+  return { role, text: ownText(role, text) };
+}
