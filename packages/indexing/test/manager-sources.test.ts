@@ -214,12 +214,7 @@ describe("a folder of notes and its watcher", () => {
   });
 
   test("the watcher sees a note that is saved anywhere, not what is left out, and an edit of .gitignore", async () => {
-    const workspace = folderWith({
-      "a.md": "alpha",
-      "private/b.md": "beta",
-      ".gitignore": "private\n",
-      ".git/c.md": "c",
-    });
+    const workspace = folderWith(tables.linkedVault);
     const { manager, store } = await open(workspace, { sync: { watch: true, watchDebounceMs: 20 } });
     await manager.sync?.(syncParams());
     await eventually(() => manager.status().watch?.mode !== "off", "the folders are watched");

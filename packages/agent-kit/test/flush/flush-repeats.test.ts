@@ -146,12 +146,7 @@ test.each([
 });
 
 test("a digest leaves out messages that the notes say already, and no others", async () => {
-  const said = [
-    "Oh, and my sister Anna's birthday is on 14 May!",
-    "装修预算是 18500 元",
-    "My sister Anna's birthday is on 15 May.",
-    "My brother Peter's birthday is on 14 May.",
-  ];
+  const said = facts.retold;
   const noted = ["The user's sister Anna has her birthday on 14 May.", "用户的预算是 18500 元。"];
   const flush = await house.open({ runTurn: inTurn(writing(noted, down), down) });
   await flush.beforeDrop(said.map((text, index) => user(`u${index}`, text)));

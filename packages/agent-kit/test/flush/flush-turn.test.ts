@@ -82,13 +82,7 @@ describe("in a flush turn", () => {
 
   test("the sentinel says that there is nothing to keep", async () => {
     const { report } = await house.drop(talk, { runTurn: async () => "```\nno_reply\n```" });
-    expect(report).toEqual({
-      state: "nothing",
-      entries: [],
-      messages: 2,
-      tries: 1,
-      days: ["2026-03-05"],
-    });
+    expect(report).toEqual(flushes.reportOfNothing);
     expect([house.journal(), house.notes()]).toEqual([[], ""]);
   });
 
@@ -207,12 +201,7 @@ describe("the messages of a turn", () => {
       gave("t9", "c9", "nine"),
       asked("a3", ["c4"], undefined, "And?"),
     ]);
-    expect(turn?.given).toMatchObject([
-      { role: "assistant", id: "a1", toolCalls: [{ id: "c2" }] },
-      { role: "tool", id: "t2" },
-      { role: "assistant", id: "t9", text: "(memory_search gave: nine)" },
-      { role: "assistant", id: "a3" },
-    ]);
+    expect(turn?.given).toMatchObject(flushes.givenRound);
     expect(turn?.given[3]).not.toHaveProperty("toolCalls");
   });
 
@@ -268,16 +257,7 @@ describe("the prompts of a flush turn", () => {
   test("say when the messages are from, what may be done, and how to be silent", () => {
     const { prompt, systemPrompt } = promptsWith({});
     expect(prompt).toMatch(/^Pre-compaction memory flush\b/);
-    for (const word of [
-      "2026-03-05",
-      "23:59",
-      "Asia/Shanghai",
-      "memory_append",
-      "memory_search",
-      "NO_REPLY",
-      "secrets",
-    ])
-      expect(prompt).toContain(word);
+    for (const word of flushes.wordsOfPrompts) expect(prompt).toContain(word);
     for (const word of ["NO_REPLY", "memory_append"]) expect(systemPrompt).toContain(word);
   });
 

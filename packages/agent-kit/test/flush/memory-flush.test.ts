@@ -14,13 +14,7 @@ describe("a flush after a turn", () => {
     const flush = await house.open({ runTurn });
     expect(flush.afterTurn(full, talk)).toMatchObject({ flush: true });
     const report = await flush.settled();
-    expect(report).toEqual({
-      state: "done",
-      entries: ["memory/2026-03-05.md#L3-L3"],
-      messages: 2,
-      tries: 1,
-      days: ["2026-03-05"],
-    });
+    expect(report).toEqual(flushes.reportOfDone);
     expect(house.note("2026-03-05")).toBe("# 2026-03-05\n\n- 11:00 The boat is called Heron.\n");
     expect(runTurn.given[0]?.messages).toEqual(talk);
     expect(runTurn.given[0]?.prompt).toMatch(/^Pre-compaction memory flush/);
@@ -178,12 +172,7 @@ describe("a flush that is off", () => {
     house = useFlushHouse({ key });
     const flush = await house.open({ runTurn: noteTaker });
     expect(flush.afterTurn(full, talk)).toMatchObject({ flush: false, reason: expect.stringContaining("group") });
-    expect(await flush.beforeDrop(talk)).toEqual({
-      state: "skipped",
-      reason:
-        "skipped: the conversation of a group, or with somebody who is not the owner, is not written to private notes",
-      messages: 0,
-    });
+    expect(await flush.beforeDrop(talk)).toEqual(flushes.reportOfShared);
     expect(await retry(flush)).toBeUndefined();
     expect(house.notes()).toBe("");
     expect(house.journal("")).toEqual([]);

@@ -7,6 +7,7 @@ import { scanMemory, type ScanOptions, type ScanResult } from "./scan.ts";
 import { never } from "../../test/support/context.ts";
 import { stubBuiltin } from "../../test/support/stub-builtin.ts";
 import { tempFolder as folderWith } from "@memslot/test-tools/files";
+import tables from "./test/paths.json" with { type: "json" };
 
 /** How a disk of the test differs from the one that it is played on. */
 interface Disk {
@@ -89,16 +90,8 @@ describe.each([
     const workspace = folderWith({ "Memory.md": "m", "user.md": "u", "Memory/Deep/Note.md": "n" });
     playDisk({ folds: true, hidesNumbers });
     const result = await scan(workspace);
-    expect(await readAll(workspace, result)).toEqual({
-      "MEMORY.md": "m",
-      "USER.md": "u",
-      "memory/Deep/Note.md": "n",
-    });
-    expect(result.roots).toEqual([
-      { path: "MEMORY.md", state: "indexed", files: 1 },
-      { path: "USER.md", state: "indexed", files: 1 },
-      { path: "memory", state: "indexed", files: 1 },
-    ]);
+    expect(await readAll(workspace, result)).toEqual(tables.usualTexts);
+    expect(result.roots).toEqual(tables.usualRoots);
     expect(await textOf(workspace, "memory.md")).toBe("m");
     expect(await textOf(workspace, "memory/deep/NOTE.md")).toBe("n");
   });
@@ -118,12 +111,7 @@ describe.each([
       path.join(workspace, "MemorY"),
     ];
     const result = await scan(workspace, extraPaths);
-    expect(await readAll(workspace, result, extraPaths)).toEqual({
-      "MEMORY.md": "m",
-      "memory/Note.md": "n",
-      "Caf\u00e9/a.md": "a",
-      "Cafe\u0301s/b.md": "b",
-    });
+    expect(await readAll(workspace, result, extraPaths)).toEqual(tables.foldedTexts);
     expect(result.roots.filter(({ state }) => state === "skipped")).toEqual([
       { path: "USER.md", state: "skipped", reason: "does not exist" },
     ]);
@@ -133,12 +121,7 @@ describe.each([
 
 describe("a disk that makes a difference between spellings", () => {
   test("has as many files as there are spellings", async () => {
-    const files = {
-      "memory/note.md": "1",
-      "memory/Note.md": "2",
-      "memory/caf\u00e9.md": "3",
-      "memory/cafe\u0301.md": "4",
-    };
+    const files = tables.spelledFiles;
     const workspace = folderWith(files);
     for (const hidesNumbers of [false, true]) {
       playDisk({ hidesNumbers });
@@ -147,11 +130,7 @@ describe("a disk that makes a difference between spellings", () => {
   });
 
   test("a note is read under another way to write its accents, where it is the only one", async () => {
-    const workspace = folderWith({
-      "memory/cafe\u0301/u\u0308ber.md": "decomposed",
-      "memory/caf\u00e9s/\u00fcber.md": "composed",
-      "extr\u00e0/a.md": "extra",
-    });
+    const workspace = folderWith(tables.accentedFiles);
     const extraPaths = ["extr\u00e0"];
     const read = async (relPath: string): Promise<string> => await textOf(workspace, relPath, extraPaths);
     for (const form of ["NFC", "NFD"]) {

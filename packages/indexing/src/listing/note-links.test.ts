@@ -1,25 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { linksIn } from "./note-links.ts";
 import { createLinkResolver } from "./resolve-link.ts";
+import tables from "./test/links.json" with { type: "json" };
 
 const targets = (text: string): string[] => linksIn(text.split("\n")).map(({ target }) => target);
 
 describe("links of a note", () => {
   test("are those to notes, with their lines", () => {
-    const text = [
-      "See [[Heat pump#Noise|the pump]] and ![[Plan]].",
-      "A [report](../work/report%202.md#end), a [page](https://example.com), a [mail](mailto:a@b.c).",
-      "| [[Table\\|cell]] |",
-      '[in brackets](<my file.md>) [with title](a.md "A title")',
-    ];
-    expect(linksIn(text).map(({ line, kind, target }) => [line, kind, target])).toEqual([
-      [1, "wiki", "Heat pump#Noise"],
-      [1, "wiki", "Plan"],
-      [2, "markdown", "../work/report%202.md#end"],
-      [3, "wiki", "Table"],
-      [4, "markdown", "my file.md"],
-      [4, "markdown", "a.md"],
-    ]);
+    const text = tables.text;
+    expect(linksIn(text).map(({ line, kind, target }) => [line, kind, target])).toEqual(tables.links);
   });
 
   test("are not what stands in code", () => {
@@ -32,13 +21,7 @@ describe("links of a note", () => {
 });
 
 describe("a link leads to", () => {
-  const resolve = createLinkResolver([
-    { path: "MEMORY.md", title: "Facts" },
-    { path: "memory/home/pump.md", title: "The heat pump", aliases: ["Wärmepumpe"] },
-    { path: "memory/work/pump.md" },
-    { path: "memory/work/report 2.md" },
-    { path: "memory/a.b.md" },
-  ]);
+  const resolve = createLinkResolver(tables.notes);
   const wiki = (from: string, target: string): unknown => resolve(from, { kind: "wiki", target }).path;
   const plain = (from: string, target: string): unknown => resolve(from, { kind: "markdown", target }).path;
 

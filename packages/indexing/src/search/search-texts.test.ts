@@ -18,11 +18,7 @@ function foundIn(files: Readonly<Record<string, string>>, chunking?: Parameters<
   );
 }
 
-const files = {
-  "a.md": "The lynx was seen near the old mill.\n",
-  "b.md": "A mill grinds corn. The mill is closed.\n",
-  "c.md": "Groceries, a walk, supper.\n",
-};
+const files = golden.millNotes;
 
 function ask(query: string, limit = 100): ReturnType<typeof matchTexts> {
   return matchTexts({ chunks: foundIn(files), query, chunkCount: 3, limit });

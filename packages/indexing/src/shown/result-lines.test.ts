@@ -83,12 +83,7 @@ describe("the lines of a result", () => {
       signal: never,
     });
     expect(memory.reads).toEqual([]);
-    expect(await shown(found(2, 6, "…\nThe ferry leaves.\n…\nfive\n\n"))).toEqual([
-      "…",
-      "4 The ferry leaves.",
-      "…",
-      "6 five",
-    ]);
+    expect(await shown(found(2, 6, "…\nThe ferry leaves.\n…\nfive\n\n"))).toEqual(tables.ofSnippet);
   });
 
   test("stand under the heading that the result names", async () => {
@@ -100,30 +95,9 @@ describe("the lines of a result", () => {
 
   test("with a context are those that match within the result, and what stands around them also outside of it", async () => {
     expect(await shown(found(3, 5, "two\nThe ferry leaves.\nfour"), 0)).toEqual(["4 The ferry leaves."]);
-    expect(await shown(found(4, 4, "The ferry leaves."), 2)).toEqual([
-      "2 one",
-      "3 two",
-      "4 The ferry leaves.",
-      "5 four",
-      "6 five",
-    ]);
-    expect(await shown(found(3, 7, note.slice(2, 7).join("\n")), 2)).toEqual([
-      "2 one",
-      "3 two",
-      "4 The ferry leaves.",
-      "5 four",
-      "6 five",
-    ]);
-    expect(await shown(found(1, 9, "…"), 1)).toEqual([
-      "1 ferry in another passage",
-      "2 one",
-      "3 two",
-      "4 The ferry leaves.",
-      "5 four",
-      "…",
-      "8 seven",
-      "9 a ferry below",
-    ]);
+    expect(await shown(found(4, 4, "The ferry leaves."), 2)).toEqual(tables.around);
+    expect(await shown(found(3, 7, note.slice(2, 7).join("\n")), 2)).toEqual(tables.around);
+    expect(await shown(found(1, 9, "…"), 1)).toEqual(tables.everywhere);
   });
 
   test("with a context are those of the snippet where no word matches: it was found by meaning", async () => {

@@ -54,15 +54,7 @@ describe("front matter", () => {
 });
 
 test("tags of the text are words behind a hash, not headings, numbers, links, colours or code", () => {
-  const lines = [
-    "# Title",
-    "#garden and (#water) #garden",
-    "#12 a#b &#x1F600; https://x.y/#part `#code`",
-    "```",
-    "#no",
-    "```",
-    "[a](#b) 颜色#红 #日记",
-  ];
+  const lines = tables.taggedLines;
   expect(readNoteHead(lines, parse).tags).toEqual(["garden", "日记"]);
 });
 
@@ -78,16 +70,7 @@ test.each(tables.names as [string, string?][])("the name of %s is %s", (path, na
 });
 
 test("a context is read as it was made", () => {
-  const lines = [
-    "---",
-    "title: Heat pump",
-    "aliases: [HP, Pump]",
-    "tags: [home]",
-    "---",
-    "# Costs",
-    "",
-    "much #energy",
-  ];
+  const lines = tables.titledLines;
   const file = contextOfNote("2026-03-05", lines, parse);
   const [chunk] = chunkMarkdown(
     [...lines, "## More", ...Array.from({ length: 90 }, () => "word ".repeat(20))],

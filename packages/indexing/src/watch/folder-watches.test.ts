@@ -8,6 +8,7 @@ import { createMountCheck, whyNotInOrder } from "./mounts.ts";
 import { createBurst } from "./triggers.ts";
 import { createQuestions } from "./questions.ts";
 import { createWatchScope } from "./watch-scope.ts";
+import tables from "./test/watched.json" with { type: "json" };
 
 const mounted: string[] = [];
 afterEach(() => {
@@ -157,13 +158,7 @@ test("what is mounted elsewhere makes no difference", () => {
   let table = [line("/"), line("/home")].join("\n");
   const hasMounted = createMountCheck(["/home/me/my notes"], () => table);
   expect(hasMounted()).toBe(false);
-  const steps: [string, boolean][] = [
-    ["/mnt/disk", false],
-    ["/home/me/my", false],
-    ["/home/me/my\\040notes/deep", true],
-    ["/home/me/my\\040notes", true],
-    ["/home/me", true],
-  ];
+  const steps: [string, boolean][] = tables.mountSteps as [string, boolean][];
   for (const [place, matters] of steps) {
     table += `\n${line(place)}`;
     expect([place, hasMounted()]).toEqual([place, matters]);
@@ -263,16 +258,7 @@ describe("questions to the thread", () => {
 
 describe("the scope of watching", () => {
   test("what a folder of notes leaves out is not watched, unless another root lies in it", () => {
-    const folder = folderWith({
-      ".gitignore": "build/\nprivate/\n",
-      "build/a.md": "a",
-      "notes/deep/b.md": "b",
-      ".hidden/c.md": "c",
-      "node_modules/d.md": "d",
-      "private/shared/e.md": "e",
-      "private/own/f.md": "f",
-      "state/g.md": "g",
-    });
+    const folder = folderWith(tables.ignoringFolder);
     const at = (name: string): string => path.join(folder, name);
     const scope = createWatchScope([
       { path: folder, kind: "folder", notesBut: at("state") },
@@ -282,12 +268,9 @@ describe("the scope of watching", () => {
     expect(["notes", "notes/deep", "private", "private/shared"].map(looked)).toEqual(Array(4).fill("watched"));
     expect(["build", ".hidden", "node_modules", "state"].map(looked)).toEqual(Array(4).fill("elsewhere"));
     expect(looked("notes/deep/b.md")).toBe("told of");
-    expect(["a.mdx", "b.MARKDOWN", ".gitignore", "c.png"].map((name) => scope.concerns(folder, name))).toEqual([
-      true,
-      true,
-      false,
-      false,
-    ]);
+    expect(["a.mdx", "b.MARKDOWN", ".gitignore", "c.png"].map((name) => scope.concerns(folder, name))).toEqual(
+      tables.watchedNames,
+    );
     expect(["notes/.gitignore", "a.md"].map((name) => scope.changesRules(folder, name))).toEqual([true, false]);
   });
 });

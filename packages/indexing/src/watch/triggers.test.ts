@@ -7,6 +7,7 @@ import { createTriggers, type TriggerInput, type Triggers } from "./triggers.ts"
 import type { WatchRoot } from "./watch-scope.ts";
 import { tempFolder as folderWith, writeFiles } from "@memslot/test-tools/files";
 import { eventually } from "@memslot/test-tools/wait";
+import tables from "./test/watched.json" with { type: "json" };
 
 const open: Triggers[] = [];
 const watchMaxFiles = 30_000;
@@ -159,25 +160,12 @@ describe("a run follows", () => {
 
 describe("no run follows", () => {
   test("what is no note, and what lies in folders of tools", async () => {
-    const workspace = folderWith({
-      "memory/a.md": "a",
-      "memory/.git/x.md": "x",
-      "memory/node_modules/y.md": "y",
-      "README.md": "r",
-    });
+    const workspace = folderWith(tables.quietFolder);
     const watch = await watching(workspace);
     const before = watch.changes();
     let isTold = false;
     const own = watchFolder(workspace, (_, name) => (isTold ||= name === "last"));
-    writeFiles(workspace, {
-      "memory/picture.png": "p",
-      "memory/.a.md.swp": "s",
-      "memory/.git/x.md": "changed",
-      "memory/node_modules/y.md": "changed",
-      "memory/node_modules/deep/z.md": "z",
-      "README.md": "changed",
-      "src/other.md": "o",
-    });
+    writeFiles(workspace, tables.quietWrites);
     rmSync(path.join(workspace, "memory/.a.md.swp"));
     renameSync(path.join(workspace, "memory/.git"), path.join(workspace, "memory/.hg"));
     // The system tells in the order in which things happen: after this, all else has been told.

@@ -6,6 +6,7 @@ import type { ScriptedBatches } from "./test/batch-bench.ts";
 import { expectFilled } from "../requests/test/scripted-requests.ts";
 import { vectorOf } from "../requests/test/scripted-requests.ts";
 import { hashOf, texts } from "../../../test/support/space-store.ts";
+import tables from "./test/jobs.json" with { type: "json" };
 
 const minute = 60_000;
 const nothing = (): undefined => undefined;
@@ -201,13 +202,7 @@ describe("submitting", () => {
 
   test("is not done where the provider is to be left alone", async () => {
     const { batches, requests, run } = await batchBench(texts(10));
-    requests.open = {
-      kind: "quota",
-      reason: "nothing left",
-      since: "",
-      nextProbeAt: "2026-03-05T11:00:00Z",
-      failures: 1,
-    };
+    requests.open = { ...tables.noQuota, kind: "quota" };
     expect(await run()).toMatchObject({
       chunks: 10,
       reason: /nothing left.*2026-03-05T11:00/,

@@ -9,6 +9,7 @@ import { batchBench } from "./test/batch-bench.ts";
 import { expectFilled, fillWith } from "../requests/test/scripted-requests.ts";
 import { scriptedBatches } from "./test/batch-bench.ts";
 import { hashOf, space, texts } from "../../../test/support/space-store.ts";
+import tables from "./test/jobs.json" with { type: "json" };
 
 describe("batch jobs", () => {
   test("make every vector, in jobs as large as allowed, so many at one time as allowed, with no direct call", async () => {
@@ -168,14 +169,7 @@ describe("jobs of an earlier run", () => {
       notify: (line) => void first.lines.push(line),
     });
     expect(await fillWith(first.store, first.requests, { batch })).toBeUndefined();
-    expect(forgetful.calls).toEqual([
-      "state job-1",
-      "submit job-1",
-      "state job-1",
-      "state job-1",
-      "collect job-1",
-      "discard job-1",
-    ]);
+    expect(forgetful.calls).toEqual(tables.callsOfForgetful);
     expect([first.files(), first.lines, first.requests.sent]).toEqual([[], [], []]);
     expectFilled(first.store, texts(10));
   });

@@ -17,6 +17,7 @@ import {
 } from "./test/scripted-provider.ts";
 import { listen } from "../../test/listen.ts";
 import { createBudget } from "./budget.ts";
+import tables from "./test/vectors.json" with { type: "json" };
 
 const texts = ["first text", "second"];
 const how = { signal: never, reason: "watch", asked: false };
@@ -111,8 +112,7 @@ describe("a transient failure", () => {
   });
 
   test.each([
-    ["too few", [[1, 2]], "scripted gave 1 vector for 2 texts"],
-    ["of two sizes", [[1, 2], [1]], "scripted gave a vector of 1 number where 2 were expected"],
+    ...(tables.badVectors as [string, number[][], string][]),
     [
       "not finite",
       [
@@ -120,14 +120,6 @@ describe("a transient failure", () => {
         [1, Number.NaN],
       ],
       "scripted gave a vector with a number that is not finite: NaN",
-    ],
-    [
-      "all zero",
-      [
-        [0, 0],
-        [1, 2],
-      ],
-      "scripted gave a vector that is all zero",
     ],
   ])("is an answer with vectors that are %s, and what was wrong is said", async (_, answer, words) => {
     const once = scriptedProvider({ steps: [() => answer] });

@@ -153,11 +153,7 @@ describe("days", () => {
     expect(lineOf("second")).toEqual(["2024-12-24"]);
     const within = (year: string): ReturnType<typeof linesWithin> =>
       linesWithin(chunk, ({ from }) => isoDate(from).startsWith(year));
-    expect(within("2023")).toMatchObject({
-      startLine: 13,
-      endLine: 19,
-      text: "## 2023-05-01\n\nfirst\n\n### Details\n\nmore",
-    });
+    expect(within("2023")).toMatchObject(tables.linesOf2023);
     expect(within("2024")).toMatchObject({ startLine: 21, endLine: 23, text: "## 2024-12-24\n\nsecond" });
     expect(within("2025")).toBeUndefined();
     const whole = row("all of it", { path: "2024-12-24.md" });

@@ -34,16 +34,15 @@ describe("the language of a text", () => {
     expect(languageOfText(`${names} ${names}`)).toBeUndefined();
   });
 
-  test.each([
-    ["letters of two units", "𐐀𐐨"],
-    ["letters with marks", "e\u0301e\u0301"],
-    ["Chinese", "文字"],
-  ])("words are counted as what is between other signs: %s", (_, word) => {
-    // Two function words tell among 16 words, and not among 17.
-    const among = (others: number): string => `nicht, wird ${Array(others).fill(word).join("1")}`;
-    expect(languageOfText(among(14))).toBe("de");
-    expect(languageOfText(among(15))).toBeUndefined();
-  });
+  test.each(tables.splitLetters as [string, string][])(
+    "words are counted as what is between other signs: %s",
+    (_, word) => {
+      // Two function words tell among 16 words, and not among 17.
+      const among = (others: number): string => `nicht, wird ${Array(others).fill(word).join("1")}`;
+      expect(languageOfText(among(14))).toBe("de");
+      expect(languageOfText(among(15))).toBeUndefined();
+    },
+  );
 
   test("half a letter of two units is none, and large letters are small ones", () => {
     expect(languageOfText("NICHT\ud801Wird\udc00")).toBe("de");
