@@ -257,14 +257,11 @@ describe.each<[string, () => Promise<unknown>]>([
     expect(readdirSync(workspaceDir)).toHaveLength(3);
   });
 
-  test.each<[string, Files]>(data.emptied as [string, Files][])(
-    "makes no mark in a workspace that %s",
-    async (_name, files) => {
-      write(files);
-      await writeNote();
-      expect([readdirSync(workspaceDir).includes(mark), layout()]).toEqual([false, "agent"]);
-    },
-  );
+  test.each(data.emptied as [string, Files][])("makes no mark in a workspace that %s", async (_name, files) => {
+    write(files);
+    await writeNote();
+    expect([readdirSync(workspaceDir).includes(mark), layout()]).toEqual([false, "agent"]);
+  });
 
   test("leaves an existing mark as it is, and follows no link in its place", async () => {
     write({ "Heat pump.md": "note\n", [mark]: "mine" });

@@ -35,10 +35,7 @@ describe("the session of a set of tools", () => {
     expect([memory.searches[0]?.options.sessionKey, memory.reads[0]?.sessionKey]).toEqual([sessionKey, sessionKey]);
   });
 
-  test.each([
-    ["memory_search", { query: "harbour" }],
-    ["memory_get", { path: "MEMORY.md" }],
-  ])("cannot be named by the model in %s", async (tool, input) => {
+  test.each(data.recallCalls as [string, object][])("cannot be named by the model in %s", async (tool, input) => {
     const { memory, run } = session({ sessionKey: group });
     expect(await run(tool, { ...input, sessionKey: own })).toMatchObject({
       code: "INVALID_ARGUMENT",

@@ -185,10 +185,7 @@ describe("a folder of notes and its watcher", () => {
     const secrets = Object.fromEntries(
       Array.from({ length: 30 }, (_, index) => [`private/${index}.md`, "zebra zebra lion: the secret of the owner"]),
     );
-    const shared = {
-      "team/plan.md": "In the plan of the team a zebra is named somewhere, among quite different things.",
-      "team/other.md": "Nothing of that.",
-    };
+    const shared = tables.sharedNotes;
 
     test.each(tables.sharedPlaces as [string, Parameters<typeof settingsWith>[0], string[]][])(
       "with %s find nothing but what stands in it",

@@ -16,6 +16,7 @@ import {
   watching,
   retry,
 } from "./support/flush-house.ts";
+import flushes from "../data/flushes.json" with { type: "json" };
 
 let house: FlushHouse;
 beforeEach(() => void (house = useFlushHouse()));
@@ -45,19 +46,18 @@ describe("the journal", () => {
     });
   });
 
-  test.each([
-    ["cut off", '{"version":1,"sessionKey":"agent:main:m'],
-    ["of another shape", '{"version":1,"messages":[{"role":"king"}]}'],
-    ["empty", ""],
-  ])("sets a file aside that is %s, and says so", async (_, content) => {
-    writeFiles(house.journalDir, { "5f3c-0123456789abcdef.json": content });
-    const flush = await house.open({ runTurn: noteTaker });
-    expect(flush.status).toMatchObject({ pending: 0, notices: [expect.stringMatching(/damaged.*set aside/)] });
-    const [aside = ""] = house.journal(".broken");
-    expect(readFileSync(inJournal(aside), "utf8")).toBe(content);
-    await flush.beforeDrop(talk);
-    expect(await flush.settled()).toMatchObject({ state: "done" });
-  });
+  test.each(flushes.damagedRecords as [string, string][])(
+    "sets a file aside that is %s, and says so",
+    async (_, content) => {
+      writeFiles(house.journalDir, { "5f3c-0123456789abcdef.json": content });
+      const flush = await house.open({ runTurn: noteTaker });
+      expect(flush.status).toMatchObject({ pending: 0, notices: [expect.stringMatching(/damaged.*set aside/)] });
+      const [aside = ""] = house.journal(".broken");
+      expect(readFileSync(inJournal(aside), "utf8")).toBe(content);
+      await flush.beforeDrop(talk);
+      expect(await flush.settled()).toMatchObject({ state: "done" });
+    },
+  );
 
   test("of another session of the agent is worked off by the next one", async () => {
     await leaveMessages();

@@ -165,10 +165,7 @@ describe("a flush that is off", () => {
     expect(house.journal("")).toEqual([]);
   });
 
-  test.each([
-    ["a group", "agent:main:telegram:group:-100"],
-    ["a chat with somebody who is not the owner", "agent:main:telegram:direct:8"],
-  ])("in %s keeps nothing of it anywhere", async (_name, key) => {
+  test.each(flushes.othersTalk as [string, string][])("in %s keeps nothing of it anywhere", async (_name, key) => {
     house = useFlushHouse({ key });
     const flush = await house.open({ runTurn: noteTaker });
     expect(flush.afterTurn(full, talk)).toMatchObject({ flush: false, reason: expect.stringContaining("group") });

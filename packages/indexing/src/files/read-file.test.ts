@@ -152,13 +152,7 @@ describe("what can be read", () => {
 
   test("a file that is not there is not_found, not an error", async () => {
     const workspace = folderWith({ "memory/a.md": "a" });
-    for (const file of [
-      "memory/missing.md",
-      "memory/no/such/folder.md",
-      "USER.md",
-      "memory/a.md/below.md",
-      `memory/${"x".repeat(300)}.md`,
-    ])
+    for (const file of [...tables.missingPaths, `memory/${"x".repeat(300)}.md`])
       expect(await read(workspace, file)).toMatchObject({ status: "not_found", text: "", path: file });
   });
 

@@ -10,6 +10,7 @@ import { row, weightedTerms } from "./test/ranked.ts";
 import { queryTerms } from "../text/words.ts";
 import { readTimes } from "../text/times/read-times.ts";
 import { timeTerms } from "./time-terms.ts";
+import tables from "./test/names.json" with { type: "json" };
 
 describe("matches", () => {
   test("name the line, the term and how often it stands there", () => {
@@ -110,23 +111,12 @@ describe("words and their stems", () => {
   });
 });
 
-describe("words that are asked for", () => {
-  function asked(holders: Readonly<Record<string, number>>, chunkCount: number): string[] {
-    return worthAsking(Object.keys(holders), (word) => holders[word] ?? 0, chunkCount);
-  }
-
-  test("among many chunks a word that stands in more than a fifth of them is left out, one in exactly a fifth is not", () => {
-    expect(asked({ rare: 3, fifth: 2000, common: 2001 }, 10_000)).toEqual(["rare", "fifth"]);
-  });
-
-  test("is asked for all the same where nothing rarer is there to find", () => {
-    expect(asked({ common: 2001, nowhere: 0 }, 10_000)).toEqual(["common"]);
-  });
-
-  test("among few chunks every word that stands anywhere is asked for", () => {
-    expect(asked({ rare: 3, common: 5000, nowhere: 0 }, 5000)).toEqual(["rare", "common"]);
-  });
-});
+test.each(tables.worthAsking as [string, Record<string, number>, number, string[]][])(
+  "words that are asked for: %s",
+  (_, holders, chunkCount, expected) => {
+    expect(worthAsking(Object.keys(holders), (word) => holders[word] ?? 0, chunkCount)).toEqual(expected);
+  },
+);
 
 describe("a name", () => {
   const idf: Readonly<Record<string, number>> = { petra: 4, heat: 3, pump: 3, cost: 2, allergi: 5 };

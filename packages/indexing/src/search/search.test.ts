@@ -339,10 +339,7 @@ describe("limits", () => {
 });
 
 describe("an empty answer says why", () => {
-  test.each([
-    ["!!! 🙂 ---", "the query holds no word to search for"],
-    ["xylophone zeppelin", "no memory file holds any word of the query"],
-  ])("%s: %s", async (query, reason) => {
+  test.each(tables.noWords as [string, string][])("%s: %s", async (query, reason) => {
     const { results, report } = await search(await storeWith(notes), query);
     expect(results).toEqual([]);
     expect(report).toMatchObject({ state: "ok", reason });

@@ -24,41 +24,14 @@ function linesOf(count: number, tokens: number): string[] {
 }
 
 describe("line ranges", () => {
-  test("a short file is one chunk", () => {
-    expect(cut(["# Title", "", "one", "two"])).toMatchObject([
-      { startLine: 1, endLine: 4, text: "# Title\n\none\ntwo", context: "" },
-    ]);
-  });
-
-  test("blank lines at the ends of a chunk are left out, those inside are kept", () => {
-    expect(cut(["", "", "one", "", "two", "", ""])).toMatchObject([{ startLine: 3, endLine: 5, text: "one\n\ntwo" }]);
+  test.each(tables.cut as [string, string[], object[]][])("%s", (_, lines, expected) => {
+    expect(cut(lines)).toMatchObject(expected);
   });
 
   test("nothing comes of an empty file, blank lines or rulers", () => {
     expect(cut([])).toEqual([]);
     expect(cut(["", "  ", "\t"])).toEqual([]);
     expect(cut(["---", "", "***"])).toEqual([]);
-  });
-
-  test("front matter that names a note is no text of it, and its lines count", () => {
-    const lines = ["---", "title: Trip", "# no heading", "tags: [a]", "---", "# Trip", "", "we went"];
-    expect(cut(lines)).toMatchObject([{ startLine: 6, endLine: 8, text: "# Trip\n\nwe went", context: "" }]);
-  });
-
-  test("front matter that says something stands by itself", () => {
-    const lines = ["---", "title: Petra", "phone: 0171 555", "---", "# Petra", "", "a friend"];
-    expect(cut(lines)).toMatchObject([
-      { startLine: 1, endLine: 4, text: "---\ntitle: Petra\nphone: 0171 555\n---", context: "" },
-      { startLine: 5, endLine: 7 },
-    ]);
-  });
-
-  test("of a note that is nothing but front matter the front matter is the text", () => {
-    expect(cut(["---", "tags: [a]", "---", ""])).toMatchObject([{ startLine: 1, endLine: 3 }]);
-  });
-
-  test("a chunk of lines with nothing but symbols is kept", () => {
-    expect(cut(["👍👍"])).toMatchObject([{ startLine: 1, endLine: 1 }]);
   });
 
   test("the hash names context and text", () => {

@@ -77,11 +77,7 @@ test("a context is read as it was made", () => {
     { tokens: 400, overlap: 80 },
     file,
   );
-  expect(namesIn(chunk?.context ?? "")).toEqual({
-    titles: ["2026-03-05", "Heat pump"],
-    aliases: ["HP", "Pump"],
-    tags: ["home", "energy"],
-  });
+  expect(namesIn(chunk?.context ?? "")).toEqual(tables.namesInContext);
   expect(namesIn("")).toEqual({ titles: [], aliases: [], tags: [] });
   // A note that has no title is not titled with its tags.
   const bare = contextOfNote(undefined, ["---", "aliases: HP", "tags: [home, a/b]", "---", "text"], parse);

@@ -82,12 +82,12 @@ describe("what is asked beside a time", () => {
 });
 
 describe("how days in figures are read", () => {
-  test("the day first, unless it is told otherwise or there is no such day", () => {
-    expect(periodsOf("3/5/2026")).toEqual(["day 2026-05-03"]);
-    expect(periodsOf("3/5/2026", { dayFirst: false })).toEqual(["day 2026-03-05"]);
-    expect(periodsOf("3/16/2026")).toEqual(["day 2026-03-16"]);
-    expect(periodsOf("16/3/2026", { dayFirst: false })).toEqual(["day 2026-03-16"]);
-  });
+  test.each(tables.inFigures as [string, boolean | null, string][])(
+    "%s, with the day first: %s, is %s",
+    (query, dayFirst, expected) => {
+      expect(periodsOf(query, dayFirst === null ? {} : { dayFirst })).toEqual([expected]);
+    },
+  );
 });
 
 describe("any text", () => {
@@ -140,32 +140,17 @@ describe("a year that is not named", () => {
   test("is each of those in which the workspace has a note of that day, the latest first", () => {
     const read = readTimes("12 March", { now, days: days("2019-03-12", "2021-03-12", "2022-03-13", "2023-06-01") });
     expect(read.periods.map(({ rank }) => rank)).toEqual([0, 1]);
-    expect(periodsOf("12 March", { days: days("2019-03-12", "2021-03-12", "2022-03-13", "2023-06-01") })).toEqual([
-      "day 2021-03-12",
-      "day 2019-03-12",
-    ]);
   });
 
-  test("or, where it has none of that day, of about then, or else of that month", () => {
-    expect(periodsOf("12 March", { days: days("2020-03-02", "2021-03-15", "2022-03-28") })).toEqual(["day 2021-03-12"]);
-    expect(periodsOf("12 March", { days: days("2020-03-02", "2022-03-28", "2023-07-01") })).toEqual([
-      "day 2022-03-12",
-      "day 2020-03-12",
-    ]);
-    expect(periodsOf("12 March", { days: days("2021-03-09", "2022-03-28") })).toEqual(["day 2021-03-12"]);
-    expect(periodsOf("12 March", { days: days("2023-07-01") })).toEqual(["day 2026-03-12"]);
-  });
-
-  test("is none after now", () => {
-    expect(periodsOf("12 May", { days: days("2025-05-12", "2026-05-12") })).toEqual(["day 2025-05-12"]);
-  });
+  test.each(tables.yearsOfNotes as [string, string, string[], string[]][])(
+    "%s: %s is, with notes of %j, %j",
+    (_, query, notes, expected) => {
+      expect(periodsOf(query, { days: days(...notes) })).toEqual(expected);
+    },
+  );
 
   test.each(tables.unnamedYears as [string, string[]][])("of %s", (query, expected) => {
     expect(periodsOf(query, { days: days("2021-06-24", "2023-06-05", "2024-01-01") })).toEqual(expected);
-  });
-
-  test("is not asked for where it is named", () => {
-    expect(periodsOf("12 March 2018", { days: days("2021-03-12") })).toEqual(["day 2018-03-12"]);
   });
 });
 
