@@ -135,42 +135,26 @@ function numbered(lines: readonly (NumberedLine | Gap)[] | undefined): string[] 
 
 const place = (snippet: string, startLine: number, endLine: number): SnippetPlace => ({ snippet, startLine, endLine });
 
-test.each<[string, SnippetPlace, string[] | undefined]>([
-  ["count on where it is all of its range", place("a\n\nb", 7, 9), ["7 a", "8 ", "9 b"]],
-  [
-    "are those that the result names",
-    {
-      ...place("a\n…\nb\nc\n…", 2, 9),
-      lines: [
-        [2, 2],
-        [5, 6],
-      ],
-    },
-    ["2 a", "…", "5 b", "6 c", "…"],
-  ],
-  ["are not those of a result that names more lines", { ...place("a\n…\nb", 2, 9), lines: [[2, 9]] }, undefined],
-  ["of pieces of one long line are that of the line", place("…one\n…\ntwo…", 4, 4), ["4 …one", "…", "4 two…"]],
-  ["are not guessed where lines may be left out", place("a\nb", 1, 3), undefined],
-  ["are not guessed where a gap makes up for them", place("…\na\nb", 1, 3), undefined],
-])("the numbers of a snippet, without its file, %s", (_, snippet, expected) => {
-  expect(numbered(numberByPlace(snippet))).toEqual(expected);
-});
+test.each(tables.byPlace as [string, SnippetPlace, string[]?][])(
+  "the numbers of a snippet, without its file, %s",
+  (_, snippet, expected) => {
+    expect(numbered(numberByPlace(snippet))).toEqual(expected);
+  },
+);
 
 describe("the numbers of a snippet, by its file", () => {
-  const file = ["# Title", "", "a", "", "b", "x", "a", "c", "the end of it"];
+  const { file } = tables;
 
   test.each(tables.inFile as [string, string, string[]][])("%s", (_, snippet, expected) => {
     expect(numbered(findInFile(place(snippet, 10, 18), file))).toEqual(expected);
   });
 
-  test.each([
-    ["it is a conversation", place("user: a\nassistant: b", 10, 18), file, ["? user: a", "? assistant: b"]],
-    ["the file has changed", place("b\na\nb", 10, 18), file, ["? b", "? a", "? b"]],
-    ["the file is empty", place("a", 1, 9), [], ["? a"]],
-    ["no secret was redacted", place("pw: hunter3", 1, 2), ["first", "pw: hunter2"], ["? pw: hunter3"]],
-  ])("are unknown where %s", (_, snippet, lines, expected) => {
-    expect(numbered(findInFile(snippet, lines))).toEqual(expected);
-  });
+  test.each(tables.unknown as [string, SnippetPlace, string[], string[]][])(
+    "are unknown where %s",
+    (_, snippet, lines, expected) => {
+      expect(numbered(findInFile(snippet, lines))).toEqual(expected);
+    },
+  );
 
   test("are found for a line that has lost a secret", () => {
     const kept = "login: anna, password: [redacted], host: alder";
