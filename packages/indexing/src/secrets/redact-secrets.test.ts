@@ -25,19 +25,7 @@ describe("a secret that is known by its shape", () => {
 
   test.each(secretExamples)("is replaced by its kind, whatever is around it: $name", ({ name, secret }) => {
     const redacted = `[redacted: ${name}]`;
-    for (const around of [
-      "|",
-      "Use | for the bot.",
-      "- `|`",
-      '"|",',
-      "**|**",
-      "¦ production ¦ | ¦",
-      "export VALUE=|",
-      "(|)",
-      "这是|，别告诉别人",
-      String.raw`"first\n|\nlast"`,
-      "https://example.com/?next=%2F%3D|&a=b",
-    ]) {
+    for (const around of secretTable<string[]>("surroundings")) {
       const [before = "", after = ""] = around.split("|").map((part) => part.replaceAll("¦", "|"));
       expect(redactSecrets(before + secret + after)).toBe(before + redacted + after);
     }
