@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { askFor, copyState, type FactHouse, makeFacts } from "../support/damage-storm.ts";
 import { ask, indexFile, useHouse } from "../support/house.ts";
 import { sessionsFolder } from "../support/notes.ts";
+import data from "../data/index-edits.json" with { type: "json" };
 
 let house: FactHouse;
 let states = 0;
@@ -38,17 +39,7 @@ function editUnseen(file: string, statement: string): void {
   rmSync(`${file}-sum`, { force: true });
 }
 
-const edits = {
-  "its chunks deleted": "DELETE FROM chunks",
-  "some chunks deleted": "DELETE FROM chunks WHERE id % 3 = 0",
-  "its files deleted": "DELETE FROM files",
-  "its words deleted": "DELETE FROM chunks_fts_1",
-  "some words deleted": "DELETE FROM chunks_fts_1 WHERE rowid % 3 = 0",
-  "other texts in its chunks": "UPDATE chunks SET text = replace(text, 'K', 'X')",
-  "other lines in its chunks": "UPDATE chunks SET start_line = start_line + 1, end_line = end_line + 1",
-  "other names for its files": "UPDATE files SET path = 'memory/other' || id || '.md'",
-  "no build that answers": "DELETE FROM generations",
-};
+const edits = data.edits;
 
 describe.each(Object.entries(edits))("an index with %s", (_, statement) => {
   test("that was edited while it was open answers correctly, or reports that it does not", async () => {

@@ -7,6 +7,7 @@ import { createMemoryTools, type Memory, openMemory } from "memslot";
 import { describe, expect, test } from "vitest";
 import { ask, type House, useHouse } from "../support/house.ts";
 import { sessionsFolder } from "../support/notes.ts";
+import data from "../data/scenarios.json" with { type: "json" };
 
 const groupOf = (agent: string): string => `agent:${agent}:telegram:group:42`;
 const text = "The password of the safe is";
@@ -138,13 +139,7 @@ describe("a group", () => {
     const house = useHousehold();
     const memory = await house.openAs("anna");
     const [search, get] = createMemoryTools({ memory, citations: "on", sessionKey: groupOf("anna") });
-    for (const forged of [
-      {},
-      { sessionKey: "agent:anna:main" },
-      { agentId: "bruno" },
-      { audience: "private" },
-      { corpus: "all" },
-    ]) {
+    for (const forged of data.forged) {
       const answer = JSON.stringify(await search?.execute({ query: `${text} CANARY`, maxResults: 50, ...forged }));
       const words = new Set(answer.match(/CANARY[a-z]+/gu));
       for (const word of words) expect(["CANARYshared", "CANARYannagroup"]).toContain(word);

@@ -11,6 +11,7 @@ import {
 import path from "node:path";
 import type { House } from "./house.ts";
 import type { Random } from "@memslot/test-tools/random";
+import data from "../data/vocabulary.json" with { type: "json" };
 
 /** Texts that take a chunk of the usual size, or two of 50 tokens. Each has a word of its own, in its first part. */
 export function twoPartNote(index: number, word = `word${index}`): string {
@@ -31,17 +32,7 @@ export function noteName(index: number): string {
 /** Words of which few are common to many notes. */
 export const vocabulary: readonly string[] = Array.from({ length: 60 }, (_, index) => `wort${index * 37}`);
 
-const names: readonly string[] = [
-  "plain.md",
-  "zwei worte.md",
-  "quo'te\"s.md",
-  "emoji-🐈.md",
-  "日本語.md",
-  "2026-03-05.md",
-  "UPPER.md",
-  "upper.md",
-  "dots.in.name.md",
-];
+const names: readonly string[] = data.noteNames;
 const folders: readonly string[] = ["memory", "memory/a", "memory/a/b", "memory/c c", "memory/日記"];
 const sessions: readonly string[] = ["one.jsonl", "two.jsonl"];
 

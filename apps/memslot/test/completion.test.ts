@@ -4,6 +4,7 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { type Sandbox, createSandbox } from "./run-memslot.ts";
+import data from "./data/commands.json" with { type: "json" };
 
 const execFileAsync = promisify(execFile);
 
@@ -204,19 +205,7 @@ describe.each([bash, zsh, fish])("completion in $name", (shell) => {
 
     test("is not led astray by values, = and what stands before", async () => {
       const { script } = await prepare(shell);
-      const tabs: [before: string[], word: string, expected: string[]][] = [
-        [["memslot", "memory", "search", "x"], "--so", ["--sort", "--source"]],
-        [["memslot", "--workspace", "memory", "memory", "search"], "--so", ["--sort", "--source"]],
-        [["memslot", "--workspace=plugins", "memory", "search"], "--so", ["--sort", "--source"]],
-        [["memslot", "memory", "--config", "plugins", "get"], "--fr", ["--from"]],
-        [["memslot", "memory", "search", "-n", "3"], "--nu", ["--null"]],
-        [["memslot", "memory", "search"], "--sort=ne", ["newest"]],
-        [["memslot", "memory", "search", "--sort", "newest"], "--so", ["--sort", "--source"]],
-        [["memslot", "memory", "search", "plugins"], "", []],
-        [["memslot", "completion"], "", ["bash", "fish", "zsh"]],
-        [["memslot", "memory", "get"], "no", ["note.md"]],
-        [["memslot", "help"], "do", ["doctor"]],
-      ];
+      const tabs = data.tabs as [before: string[], word: string, expected: string[]][];
       const answers = await complete(
         shell,
         script,

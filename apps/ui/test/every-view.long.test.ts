@@ -4,36 +4,13 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { hasBrowser, openAt, useBrowser } from "./support/browser.ts";
 import { buildPage } from "./support/build-page.ts";
 import { startUi } from "./support/ui-server.ts";
+import data from "./data/views.json" with { type: "json" };
 
 buildPage();
 useBrowser();
 
 describe.skipIf(!hasBrowser)("every view", () => {
-  const notes = {
-    "MEMORY.md": "# Facts\n\nThe staging database listens on port 5544. See [[pump]].\n",
-    "memory/2026-03-05.md": "# Ferry\n\nThe ferry to Oslo leaves at nine.\n",
-    "memory/house/pump.md":
-      "---\ntags: [house]\n---\n# Heat pump\n\n- [ ] listen\n\n| a | b |\n| - | -: |\n| 1 | 2 |\n",
-    "elsewhere.md": "The ferry of nobody.\n",
-  };
-
-  const places = [
-    "/search",
-    "/search?q=ferry",
-    "/search?q=ferry&tab=why&target=elsewhere.md",
-    "/search?q=ferry&tab=compare",
-    "/search?q=ferry&tab=agent",
-    "/notes",
-    "/notes/memory/house/pump.md",
-    "/notes/memory/house/pump.md?as=text",
-    "/time?day=2026-03-05",
-    "/map?q=ferry",
-    "/map?by=age",
-    "/sessions",
-    "/sessions?file=sessions/a.jsonl",
-    "/health",
-    "/nowhere",
-  ];
+  const { notes, addresses: places } = data;
 
   test.each([
     ["light", "en-GB", 1200],

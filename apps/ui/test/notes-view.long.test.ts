@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { hasBrowser, openAt, useBrowser } from "./support/browser.ts";
 import { buildPage } from "./support/build-page.ts";
 import { startUi } from "./support/ui-server.ts";
+import data from "./data/views.json" with { type: "json" };
 
 const pump = "memory/house/pump.md";
 const notes: Record<string, string> = {
@@ -91,20 +92,7 @@ describe.skipIf(!hasBrowser)("the notes", () => {
   });
 
   test("run nothing and fetch nothing, whatever stands in them", async () => {
-    const hostile = [
-      "<script>window.hit=1</script>",
-      '<img src="http://127.0.0.1:9/a.png" onerror="window.hit=1">',
-      "<svg onload=window.hit=1><a xlink:href=javascript:window.hit=1>x</a></svg>",
-      '<iframe src="javascript:window.hit=1"></iframe>',
-      '<style>@import "http://127.0.0.1:9/b.css"; body { display: none }</style>',
-      '<meta http-equiv="refresh" content="0;url=http://127.0.0.1:9/">',
-      "<!-- --!><script>window.hit=1</script>",
-      "![remote](http://127.0.0.1:9/c.png) ![[http://127.0.0.1:9/d.png]]",
-      "[link](javascript:window.hit=1) [data](data:text/html,<script>window.hit=1</script>) <javascript:window.hit=1>",
-      "[vb](vbscript:x) [file](file:///etc/passwd) [tab](java\tscript:window.hit=1)",
-      "<form action=http://127.0.0.1:9/><input name=q autofocus onfocus=window.hit=1></form>",
-      '<a href="#" id="app" name="body">clobber</a>',
-    ];
+    const hostile = data.hostile;
     const ui = await startUi({ notes: { ...notes, "memory/bad.md": `${hostile.join("\n\n")}\n\nthe end\n` } });
     const { page, complaints, requests } = await openAt(ui, "/notes/memory/bad.md");
     await page.getByText("the end").waitFor();

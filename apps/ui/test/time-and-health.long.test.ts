@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { hasBrowser, openAt, useBrowser } from "./support/browser.ts";
 import { buildPage } from "./support/build-page.ts";
 import { startUi } from "./support/ui-server.ts";
+import data from "./data/views.json" with { type: "json" };
 
 const notes = {
   "MEMORY.md": "# Facts\n\nThe port is 5544.\n",
@@ -150,20 +151,7 @@ describe("provider keys", () => {
       origin: ui.origin,
       "content-type": "application/json",
     };
-    const places = [
-      "facts",
-      "health",
-      "notes",
-      "notes/file?path=MEMORY.md",
-      "time",
-      "time/day?day=2026-03-05",
-      "sessions",
-      "map?q=port",
-      "map/near?path=MEMORY.md&line=1",
-      "search?q=port",
-      "search/agent?q=port",
-      "search/why?q=port&target=MEMORY.md",
-    ];
+    const places = data.requests;
     for (const place of places) {
       const answer = await fetch(`${ui.origin}/api/${place}`, { headers });
       expect([place, answer.status, (await answer.text()).includes(key)]).toEqual([place, 200, false]);

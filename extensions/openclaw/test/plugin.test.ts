@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { type Registered, registerInHost } from "./support/fake-host.ts";
+import data from "./data/host.json" with { type: "json" };
 
 let host: Registered | undefined;
 afterEach(async () => {
@@ -73,27 +74,7 @@ describe("the manager", () => {
 });
 
 describe("the configuration of the host", () => {
-  test.each([
-    ["memory.search", { memory: { search: { provider: "none", query: { maxResults: 1 } } } }],
-    [
-      "agents.defaults.memorySearch",
-      { memory: {}, agents: { defaults: { memorySearch: { provider: "none", query: { maxResults: 1 } } } } },
-    ],
-    [
-      "agents.list",
-      {
-        memory: {},
-        agents: { list: [{ id: "main", memorySearch: { provider: "none", query: { maxResults: 1 } } }] },
-      },
-    ],
-    [
-      "agents.entries",
-      {
-        memory: { search: { query: { maxResults: 5 } } },
-        agents: { entries: { main: { memory: { search: { provider: "none", query: { maxResults: 1 } } } } } },
-      },
-    ],
-  ])("%s is understood", async (_where, config) => {
+  test.each(data.configurations as [string, object][])("%s is understood", async (_where, config) => {
     const shown = registered(withHandbook(config));
     expect(await (await managerOf(shown)).search("door code")).toHaveLength(1);
   });

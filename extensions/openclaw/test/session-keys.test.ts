@@ -1,55 +1,26 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { registerInHost } from "./support/fake-host.ts";
+import data from "./data/host.json" with { type: "json" };
 
 // The keys as OpenClaw writes them, and who reads what is answered in such a session.
-const own = [
-  "agent:main:main",
-  "agent:main:main:heartbeat",
-  "agent:main:main:thread:17",
-  "agent:main:explicit:5b1c",
-  "agent:main:cron:nightly",
-  "agent:main:cron:nightly:run:5b1c",
-  "agent:main:subagent:5b1c",
-  "agent:main:hook:5b1c",
-  "agent:main:acp:5b1c",
-  "agent:main:dashboard:5b1c",
-  "agent:main:direct:4917012345",
-  "agent:main:telegram:direct:4917012345",
-  "agent:main:telegram:default:direct:4917012345",
-];
-
-const shared = [
-  "agent:main:telegram:group:-100",
-  "agent:main:telegram:group:-100:topic:3",
-  "agent:main:discord:channel:42",
-  "agent:main:discord:channel:42:thread:7",
-  "agent:main:whatsapp:group:120363@g.us",
-  "agent:main:matrix:room:abc",
-  "agent:main:explicit:group:5b1c",
-  "agent:main:subagent:telegram:group:5",
-  "agent:main:telegram:direct:somebody-else",
-  "agent:main:direct:somebody-else",
-  "agent:main:unknown",
-  "agent:main:global",
-  "global",
-  "something new",
-];
-
 describe("a session with the key", () => {
   const host = registerInHost({ commands: { ownerAllowFrom: [4_917_012_345, "*"] } });
   afterAll(() => host.end());
 
-  test.each(own)("%s is the owner's, and finds private notes", async (sessionKey) => {
+  test.each(data.ownKeys)("%s is the owner's, and finds private notes", async (sessionKey) => {
     const { results } = await search(sessionKey);
     expect(results?.map(({ path }) => path).toSorted()).toEqual(["MEMORY.md", "handbook/office.md"]);
     expect((await read(sessionKey)).text).toContain("7781");
   });
 
-  test.each([...shared, undefined])("%s is shared, and finds only what extraPaths names", async (sessionKey) => {
-    const { results } = await search(sessionKey);
-    expect(results?.map(({ path }) => path)).toEqual(["handbook/office.md"]);
-    expect(await read(sessionKey)).toMatchObject({ text: "", code: "PATH_NOT_ALLOWED" });
-  });
+  test.each([...data.sharedKeys, undefined])(
+    "%s is shared, and finds only what extraPaths names",
+    async (sessionKey) => {
+      const { results } = await search(sessionKey);
+      expect(results?.map(({ path }) => path)).toEqual(["handbook/office.md"]);
+      expect(await read(sessionKey)).toMatchObject({ text: "", code: "PATH_NOT_ALLOWED" });
+    },
+  );
 
   async function search(sessionKey: string | undefined): ReturnType<typeof call> {
     return call("memory_search", sessionKey, { query: "door code" });

@@ -211,15 +211,7 @@ const read = (memory: Memory, relPath: string, sessionKey: string | undefined = 
   );
 
 describe("reading a file from a shared session", () => {
-  test.each([
-    "MEMORY.md",
-    "memory/2026-11-21.md",
-    "docs/../MEMORY.md",
-    "../notes/MEMORY.md",
-    "../NOTES/memory/a.md",
-    "/notes/MEMORY.md",
-    "Memory\\a.md",
-  ])("refuses %s with a plain reason, without asking the manager", async (relPath) => {
+  test.each(data.refusedPaths)("refuses %s with a plain reason, without asking the manager", async (relPath) => {
     const { memory, asked } = reader();
     expect(await read(memory, relPath)).toMatchObject({
       ...notAllowed,

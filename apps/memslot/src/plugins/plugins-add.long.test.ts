@@ -9,6 +9,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { packed, sandboxOffline } from "../../test/npm.ts";
 import { command, createSandbox } from "../../test/run-memslot.ts";
 import { writePlugin } from "../../test/written-plugin.ts";
+import data from "../../test/data/packages.json" with { type: "json" };
 
 describe("memslot plugins add", () => {
   test("installs a folder as a link, so that it can be worked on", async () => {
@@ -23,43 +24,22 @@ describe("memslot plugins add", () => {
     expect(again).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("memory-mine 3.2.1 is installed") });
   });
 
-  test.each([
-    [
-      "is no plugin",
-      { "package.json": '{ "name": "just-a-package", "version": "1.0.0" }' },
-      "memslot.plugin.json is missing",
-    ],
-    [
-      "cannot be loaded",
-      {
-        "package.json": '{ "name": "just-a-package", "version": "1.0.0", "type": "module", "exports": "./index.js" }',
-        "memslot.plugin.json": '{ "id": "ill", "kind": "memory", "configSchema": { "type": "object" } }',
-        "index.js": 'throw new Error("the entry is ill");',
-      },
-      "the entry is ill",
-    ],
-    [
-      "has an id that is taken",
-      {
-        "package.json": '{ "name": "just-a-package", "version": "1.0.0", "type": "module", "exports": "./index.js" }',
-        "memslot.plugin.json": '{ "id": "memory-core", "kind": "memory", "configSchema": { "type": "object" } }',
-        "index.js": "",
-      },
-      'id "memory-core"',
-    ],
-  ])("takes a package away again that %s", async (_what, files, words) => {
-    const { cwd, stateDir, run } = await sandboxOffline();
-    const folder = path.join(cwd, "package");
-    await mkdir(folder);
-    for (const [name, text] of Object.entries(files)) await writeFile(path.join(folder, name), text);
-    const refused = await run(["plugins", "add", await packed(folder)]);
-    expect(refused).toMatchObject({ exitCode: 1, stdout: "" });
-    expect(refused.stderr).toContain("is removed again");
-    expect(refused.stderr).toContain(words);
-    const { dependencies = {} } = JSON.parse(await readFile(path.join(stateDir, "plugins/package.json"), "utf8"));
-    expect(dependencies).toEqual({});
-    expect(existsSync(path.join(stateDir, "plugins/node_modules/just-a-package"))).toBe(false);
-  });
+  test.each(data.refused as [string, Record<string, string>, string][])(
+    "takes a package away again that %s",
+    async (_what, files, words) => {
+      const { cwd, stateDir, run } = await sandboxOffline();
+      const folder = path.join(cwd, "package");
+      await mkdir(folder);
+      for (const [name, text] of Object.entries(files)) await writeFile(path.join(folder, name), text);
+      const refused = await run(["plugins", "add", await packed(folder)]);
+      expect(refused).toMatchObject({ exitCode: 1, stdout: "" });
+      expect(refused.stderr).toContain("is removed again");
+      expect(refused.stderr).toContain(words);
+      const { dependencies = {} } = JSON.parse(await readFile(path.join(stateDir, "plugins/package.json"), "utf8"));
+      expect(dependencies).toEqual({});
+      expect(existsSync(path.join(stateDir, "plugins/node_modules/just-a-package"))).toBe(false);
+    },
+  );
 
   test("runs no install script, and says that there is one", async () => {
     const { cwd, run } = await sandboxOffline();

@@ -9,6 +9,7 @@ import { isOwnHook, isOwnServer } from "../../src/connect/own-handler.ts";
 import { type Sandbox, createSandbox } from "../run-memslot.ts";
 import { transcript } from "../transcript.ts";
 import existingFiles from "./existing-files.json" with { type: "json" };
+import data from "./handlers.json" with { type: "json" };
 
 const settings = (sandbox: Sandbox): string => path.join(homeOf(sandbox), ".claude/settings.json");
 
@@ -187,18 +188,7 @@ test.each([
 });
 
 describe("a handler", () => {
-  test.each([
-    ["/usr/bin/node /opt/memslot/bin/memslot.js hook codex --workspace /n", true],
-    ['"C:\\Program Files\\node.exe" "C:\\x y\\memslot.js" hook cursor', true],
-    ["/usr/local/bin/memslot hook gemini", true],
-    ["/usr/bin/node --conditions=@memslot/source /c/apps/memslot/src/cli.ts hook zed", true],
-    ["/usr/bin/nodejs /opt/memslot/bin/memslot.js hook codex", true],
-    ["logger -t memslot hook ran", false],
-    ["logger /opt/bin/memslot hook codex", false],
-    ["/usr/bin/node /opt/memslot/bin/memslot.js hook mine", false],
-    ["say x; /usr/local/bin/memslot hook gemini", false],
-    ["/usr/bin/node /opt/notmemslot.js hook codex", false],
-  ])("%s: ours is %s", (line, isOurs) => {
+  test.each(data.handlers as [string, boolean][])("%s: ours is %s", (line, isOurs) => {
     expect(isOwnHook({ type: "command", command: line })).toBe(isOurs);
     if (!isOurs || line.includes('"')) return;
     const words = line.split(" ").map((each) => (each === "hook" ? "mcp" : each));
