@@ -9,17 +9,12 @@ import { MemoryError, type MemoryPlugin, openMemory, parseConfig } from "@memslo
 import memoryCore from "@memslot/memory-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { examplesOf, root } from "./support/repository.ts";
+import data from "./data/tutorial.json" with { type: "json" };
 
 const page = "docs/writing-a-memory-plugin.md";
 const fiveMinutes = 300_000;
 /** Where the packages that a stranger would install are in this repository. */
-const installed: Readonly<Record<string, string>> = {
-  "@memslot/core": "packages/core",
-  "@memslot/indexing": "packages/indexing",
-  "@memslot/testkit": "packages/testkit",
-  "@types/node": "node_modules/@types/node",
-  typescript: "node_modules/typescript",
-};
+const installed: Readonly<Record<string, string>> = data.installed;
 
 function link(folder: string, name: string): void {
   const file = path.join(folder, "node_modules", name);
@@ -113,15 +108,7 @@ describe("docs/writing-a-memory-plugin.md", () => {
       ["--conditions=@memslot/source", path.join(root, "apps/memslot/src/cli.ts"), ...args],
       { encoding: "utf8", env, stdio: ["ignore", "pipe", "pipe"] },
     );
-    expect(JSON.parse(output)).toMatchObject({
-      id: "memory-remote",
-      state: "active",
-      options: [{ key: "url", type: "string", required: true, description: "Where the server is asked." }],
-      configured: [
-        { key: "plugins.entries.memory-remote.config", value: { url: "http://127.0.0.1:7700/search" } },
-        { key: "plugins.entries.memory-remote.fallback", value: "builtin" },
-      ],
-    });
+    expect(JSON.parse(output)).toMatchObject(data.search);
   });
 
   describe("the manager of its own", () => {
@@ -142,13 +129,7 @@ describe("docs/writing-a-memory-plugin.md", () => {
         for await (const part of request) body += String(part);
         asked.push(JSON.parse(body));
         const { query } = JSON.parse(body) as { query: string };
-        const found = {
-          path: "MEMORY.md",
-          startLine: 3,
-          endLine: 3,
-          text: "We did move the backups in May.",
-          score: 0.8,
-        };
+        const found = data.found;
         response.end(JSON.stringify(query.includes("backups") ? [found] : []));
       });
       server.listen(0, "127.0.0.1");

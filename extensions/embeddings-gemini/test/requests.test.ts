@@ -1,6 +1,7 @@
 import { type EmbeddingApi, startEmbeddingApi } from "@memslot/fakes/embedding-api";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { openAt } from "./support/open-gemini.ts";
+import data from "./data/requests.json" with { type: "json" };
 
 interface SentRequest {
   model: string;
@@ -43,14 +44,7 @@ describe("what is sent", () => {
     expect(provider.dimensions).toBe(768);
     expect(await provider.embedQuery("where?")).toHaveLength(768);
     const { requests } = sent();
-    expect(requests).toEqual([
-      {
-        model: "models/gemini-embedding-001",
-        content: { parts: [{ text: "where?" }] },
-        taskType: "RETRIEVAL_QUERY",
-        outputDimensionality: 768,
-      },
-    ]);
+    expect(requests).toEqual(data.sent);
   });
 
   test.each([
@@ -67,20 +61,18 @@ describe("what is sent", () => {
     expect(sent().requests[0]?.taskType).toBe(forNotes);
   });
 
-  test.each([
-    [{}, "task: search result | query: ?", "title: none | text: !"],
-    [{ inputType: "CODE_RETRIEVAL_QUERY" }, "task: code retrieval | query: ?", "title: none | text: !"],
-    [{ inputType: "CLUSTERING" }, "task: clustering | query: ?", "task: clustering | query: !"],
-    [{ inputType: "TASK_TYPE_UNSPECIFIED" }, "?", "!"],
-  ])("a model that reads prefixes gets them in place of task types: %o", async (settings, query, note) => {
-    const provider = await openAt(api.url, { model: "gemini-embedding-2", ...settings });
-    await provider.embedQuery("?");
-    expect(sent().requests).toEqual([{ model: "models/gemini-embedding-2", content: { parts: [{ text: query }] } }]);
-    api.reset();
-    await provider.embedBatch(["!", "!!"]);
-    expect(textsSent(sent().requests)).toEqual([[note], [`${note}!`]]);
-    for (const request of sent().requests) expect(request).not.toHaveProperty("taskType");
-  });
+  test.each(data.prefixes as [object, string, string][])(
+    "a model that reads prefixes gets them in place of task types: %o",
+    async (settings, query, note) => {
+      const provider = await openAt(api.url, { model: "gemini-embedding-2", ...settings });
+      await provider.embedQuery("?");
+      expect(sent().requests).toEqual([{ model: "models/gemini-embedding-2", content: { parts: [{ text: query }] } }]);
+      api.reset();
+      await provider.embedBatch(["!", "!!"]);
+      expect(textsSent(sent().requests)).toEqual([[note], [`${note}!`]]);
+      for (const request of sent().requests) expect(request).not.toHaveProperty("taskType");
+    },
+  );
 
   test("vectors of notes are kept apart by what they were made for, not by where or for which questions", async () => {
     const keyOf = async (settings: Record<string, unknown>, url = api.url) => (await openAt(url, settings)).cacheKey;
@@ -116,15 +108,14 @@ describe("what is sent", () => {
     expect(sent().headers["x-goog-api-key"]).toBe("test-key");
   });
 
-  test.each([
-    ["/v1", "/v1/models/"],
-    ["/v1beta/", "/v1beta/models/"],
-    ["/v1beta/openai", "/v1beta/models/"],
-  ])("a base URL that ends in %s is asked below it once", async (end, start) => {
-    const provider = await openAt(`${api.url}${end}`);
-    expect(await provider.embedQuery("where?")).toHaveLength(64);
-    expect(sent().path.startsWith(start)).toBe(true);
-  });
+  test.each(data.addresses as [string, string][])(
+    "a base URL that ends in %s is asked below it once",
+    async (end, start) => {
+      const provider = await openAt(`${api.url}${end}`);
+      expect(await provider.embedQuery("where?")).toHaveLength(64);
+      expect(sent().path.startsWith(start)).toBe(true);
+    },
+  );
 
   test("variables that the SDK knows lead neither notes nor key elsewhere", async () => {
     for (const name of ["GOOGLE_API_KEY", "GEMINI_API_KEY"]) vi.stubEnv(name, "key-of-the-process");

@@ -7,6 +7,7 @@ import { lineOf, printCalls } from "../src/debug/print-calls.ts";
 import { traceCall } from "../src/debug/trace-call.ts";
 import { unseenCharacter } from "../src/text/visible-text.ts";
 import { gate, guarded, hang, pass, rejected, report, result, stopClock } from "./support/fakes.ts";
+import data from "./data/debug.json" with { type: "json" };
 
 type SyncMessage = CallMessages["sync"];
 
@@ -291,16 +292,7 @@ describe("MEMSLOT_DEBUG", () => {
 
 describe("a line", () => {
   test("holds outcome, time and what is known, in one order", () => {
-    const line = lineOf("search", {
-      results: 4,
-      queryLength: 23,
-      agentId: "main",
-      backend: "memory-core",
-      sources: ["memory", "sessions"],
-      state: "ok",
-      outcome: "ok",
-      tookMs: 12.345,
-    });
+    const line = lineOf("search", data.search as never);
     expect(line).toBe(
       "memslot:search ok 12.3 ms agentId=main backend=memory-core queryLength=23 sources=memory,sessions results=4 state=ok",
     );
@@ -310,13 +302,7 @@ describe("a line", () => {
   });
 
   test("shows nothing that a terminal obeys, nothing like a key, and nothing that a listener has added", () => {
-    const line = lineOf("sync", {
-      agentId: "main",
-      backend: "b\u202E\nmemslot:search ok",
-      reason: 'after "x" with sk-abcdefghij123456',
-      outcome: "ok",
-      span: "of a tracer",
-    } as never);
+    const line = lineOf("sync", data.hostile as never);
     expect(line).toBe(
       String.raw`memslot:sync ok 0.0 ms agentId=main backend="b\u{202E}\u{A}memslot:search ok" reason="after \"x\" with (set)"`,
     );

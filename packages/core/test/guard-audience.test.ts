@@ -106,12 +106,7 @@ describe("a search", () => {
   });
 
   test("reports what was excluded as a count, and no other figure that depends on private notes", async () => {
-    const given = {
-      legs: { keyword: { candidates: 40, kept: 4 }, vector: { candidates: 30, kept: 4 } },
-      dropped: { minScore: 3, source: 2, limit: 9 },
-      confidence: 0.9,
-      reason: "the best 9 of 40 are shown",
-    };
+    const given = data.given;
     const told = (await ask(guarded(searchOf(mixed.slice(0, 4), given)), { sessionKey: group })).report;
     expect(told.dropped).toEqual({ minScore: 0, source: 0, limit: 0, audience: 4 });
     expect([told.legs, told.confidence]).toEqual([{}, undefined]);
@@ -184,13 +179,7 @@ describe("what went wrong, reported to a shared session", () => {
   });
 
   test("is still reported as a condition", async () => {
-    expect(await reported("q", searchOf().search, group)).toMatchObject({
-      state: "degraded",
-      conditions: [
-        { state: "degraded", reason: '"qmd" is unavailable' },
-        { state: "stale", reason: "what was saved last may be missing" },
-      ],
-    });
+    expect(await reported("q", searchOf().search, group)).toMatchObject(data.condition);
   });
 });
 
@@ -245,15 +234,7 @@ describe("a folder of notes, shown to others", () => {
   const places = settings({ notes: "all", extraPaths: ["/notes/team"] });
   const mine = [result({ path: "Zebra.md" }), result({ path: "own/a.md" }), result({ path: "teams/b.md" })];
   const ofTeam = [result({ path: "team/a.md" }), result({ path: "sessions/s.jsonl", source: "sessions" })];
-  const status = (): MemoryProviderStatus => ({
-    backend: "fake",
-    provider: "none",
-    roots: [
-      { path: ".", state: "indexed" },
-      { path: "own", state: "skipped" },
-      { path: "tool", state: "indexed" },
-    ],
-  });
+  const status = (): MemoryProviderStatus => data.status as MemoryProviderStatus;
 
   test("is what extraPaths and a plugin's own folders name, whatever the manager gives", async () => {
     const found: MemorySearchResult[] = [...mine, ...ofTeam, result({ path: "tool/c.md" })];

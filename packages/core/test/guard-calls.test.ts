@@ -194,24 +194,9 @@ describe("status", () => {
   });
 
   test("is the manager's own, with the plugin, the workspace and the settings where it leaves them out", () => {
-    const own = {
-      backend: "fake",
-      provider: "none",
-      requestedProvider: "local",
-      files: 3,
-      workspaceDir: "/other",
-      sources: ["mail"],
-      fallback: { from: "a", reason: "b" },
-    };
+    const own = data.ownStatus;
     expect(guarded({ status: () => own }).status()).toEqual(own);
-    expect(guarded({ status: () => ({ files: 1 }) as never }).status()).toEqual({
-      files: 1,
-      backend: "fake",
-      provider: "unknown",
-      requestedProvider: "auto",
-      workspaceDir: "/notes",
-      sources: ["memory", "journal"],
-    });
+    expect(guarded({ status: () => ({ files: 1 }) as never }).status()).toEqual(data.filledStatus);
   });
 });
 

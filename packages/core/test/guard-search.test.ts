@@ -58,22 +58,19 @@ describe("results", () => {
     }
   });
 
-  test.each([
-    [100, 1],
-    [350, 1],
-    [400, 2],
-    [1000, 5],
-    [4000, 9],
-  ])("that exceed a token budget of %i are left out whole: %i are kept", async (maxTokens, count) => {
-    // 8 for the place, 172 for the text, 4 for the heading: 184 each.
-    const text = { snippet: "go to ".repeat(100), heading: "heading heading".padEnd(20) };
-    const found = Array.from({ length: 9 }, (_, index) =>
-      result({ score: 1 - index / 10, path: `${index}.md`, ...text }),
-    );
-    const { results, report: told } = await answer(found, { maxResults: 9, maxTokens });
-    expect(results).toEqual(found.slice(0, count));
-    expect(told.dropped.tokens).toBe(count === 9 ? undefined : 9 - count);
-  });
+  test.each(data.tokenBudgets as [number, number][])(
+    "that exceed a token budget of %i are left out whole: %i are kept",
+    async (maxTokens, count) => {
+      // 8 for the place, 172 for the text, 4 for the heading: 184 each.
+      const text = { snippet: "go to ".repeat(100), heading: "heading heading".padEnd(20) };
+      const found = Array.from({ length: 9 }, (_, index) =>
+        result({ score: 1 - index / 10, path: `${index}.md`, ...text }),
+      );
+      const { results, report: told } = await answer(found, { maxResults: 9, maxTokens });
+      expect(results).toEqual(found.slice(0, count));
+      expect(told.dropped.tokens).toBe(count === 9 ? undefined : 9 - count);
+    },
+  );
 
   test.each(data.dropped as [string, object[], MemorySearchOptions, string[], object][])(
     "%s are dropped and counted",

@@ -28,6 +28,7 @@ import {
 } from "./support/fakes.ts";
 import { counted, createMemoryHome } from "./support/open.ts";
 import { pluginFiles } from "./support/plugin-folders.ts";
+import data from "./data/rerank.json" with { type: "json" };
 
 const reranker: Reranker = {
   id: "mine",
@@ -156,14 +157,7 @@ describe("the report of a search", () => {
 
 test("the status names the reranker, its host and where its key is from, or why there is none", () => {
   const statusOf = (rerank: RerankChoice): unknown => guarded({}, { rerank }).status().rerank;
-  expect(statusOf(chosen)).toEqual({
-    requested: "mine",
-    reason: "asked for",
-    id: "mine",
-    model: "m",
-    host: "rerank.example.org",
-    keySource: "query.rerank.apiKey",
-  });
+  expect(statusOf(chosen)).toEqual(data.status);
   expect(statusOf(none)).toEqual({ requested: "mine", reason: "no key" });
   expect(statusOf({ ...none, requested: "none" })).toBeUndefined();
 });
@@ -205,15 +199,7 @@ describe("a rerank plugin", () => {
 
 test("a file that nobody has trusted cannot choose a reranker, its address or its key", async () => {
   const computer = createConfigHome();
-  const rerank = {
-    provider: "rerank-http",
-    baseUrl: "https://evil.example.org",
-    apiKey: "k",
-    modelPath: "./m.gguf",
-    candidates: 5,
-    timeoutMs: 9000,
-    model: "m",
-  };
+  const rerank = data.settings;
   const usual = (await computer.load()).agent("main").memorySearch.query.rerank;
   const content = { agents: { defaults: { memorySearch: { query: { rerank } } } } };
   computer.write(join(computer.project, "memslot.json5"), content);

@@ -4,6 +4,7 @@ import { type MemslotConfig, trustConfig } from "@memslot/core";
 import type { ConfigKey } from "../src/config/keys/config-key.ts";
 import { configKeys } from "../src/config/keys/keys.ts";
 import { type ConfigHome, createConfigHome, failure, withKey } from "./support/config-home.ts";
+import data from "./data/untrusted.json" with { type: "json" };
 
 const search = "agents.defaults.memorySearch";
 
@@ -142,21 +143,9 @@ describe("keys of a file that nobody has trusted", () => {
   });
 
   test("many keys make one notice, also those of an agent and under other spellings", async () => {
-    const config = await untrusted({
-      agents: {
-        list: [{ id: "work", workspace: "/etc", memorySearch: { remote: { apiKey: "x" } } }, { id: "bare" }],
-        entries: { play: { memory: { search: { remote: { baseUrl: "https://evil.example" } } } } },
-      },
-      memory: { search: { remote: { headers: { a: "b" } } } },
-    });
+    const config = await untrusted(data.configuration);
     expect(config.notices).toHaveLength(1);
-    for (const key of [
-      "agents.list[work].workspace",
-      "agents.list[work].memorySearch.remote.apiKey",
-      "agents.list[bare]",
-      "agents.entries.play.memory.search.remote.baseUrl",
-      "memory.search.remote.headers",
-    ]) {
+    for (const key of data.keys) {
       expect(config.notices[0]).toContain(key);
     }
     expect(config.agents.map(({ id }) => id)).toEqual(["main"]);

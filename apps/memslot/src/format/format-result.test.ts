@@ -4,6 +4,7 @@ import type { Gap, NumberedLine } from "@memslot/indexing";
 import type { Output } from "../terminal/output.ts";
 import { createMatcher } from "@memslot/indexing";
 import { formatResult } from "./format-result.ts";
+import data from "../../test/data/shown-results.json" with { type: "json" };
 
 const bare: Pick<Output, "style" | "link"> = {
   style: (_: unknown, text: string) => text,
@@ -44,32 +45,10 @@ describe("a result for people", () => {
     expect(format([], "mail")).toEqual(["0.457 memory/a.md:3"]);
   });
 
-  test("has its lines with their numbers below each other, and : before those that match", () => {
-    expect(format([line(8, "# Mail"), line(9, ""), gap, line(10, "text"), line(100, "a mail")], "mail")).toEqual([
-      "0.457 memory/a.md:8",
-      "  8: # Mail",
-      "  9-",
-      "…",
-      " 10- text",
-      "100: a mail",
-    ]);
-  });
-
-  test("of a conversation has no numbers, and the line that the result names", () => {
-    expect(format([line(undefined, "user: the mail"), line(undefined, "assistant: yes")], "mail")).toEqual([
-      "0.457 memory/a.md:3",
-      "user: the mail",
-      "assistant: yes",
-    ]);
-  });
-
-  test("begins with the line that matches also where a heading above it holds more of the query", () => {
-    expect(format([line(undefined, "# Mail server"), line(12, "x"), line(13, "the mail")], "mail server")).toEqual([
-      "0.457 memory/a.md:13",
-      "  : # Mail server",
-      "12- x",
-      "13: the mail",
-    ]);
+  type Shape = [name: string, lines: ("gap" | [number | null, string])[], query: string, expected: string[]];
+  test.each(data.shapes as Shape[])("%s", (_name, lines, query, expected) => {
+    const given = lines.map((each) => (each === "gap" ? gap : line(each[0] ?? undefined, each[1])));
+    expect(format(given, query)).toEqual(expected);
   });
 
   test("keeps the column of numbers where some are not known", () => {
@@ -77,11 +56,8 @@ describe("a result for people", () => {
   });
 
   test("has its matches, its place and its numbers styled, and its place leads to the line", () => {
-    expect(format([line(4, "the mails, the mail"), line(5, "x")], "mail", { output: tagged })).toEqual([
-      "<green>0.457</> [<cyan>memory/a.md:4</>](/notes/memory/a.md, 4)",
-      "<dim>4:</> the <bold>mails</>, the <bold>mail</>",
-      "<dim>5-</> x",
-    ]);
+    const lines = [line(4, "the mails, the mail"), line(5, "x")];
+    expect(format(lines, "mail", { output: tagged })).toEqual(data.styled);
   });
 
   test("marks Chinese by its characters, and cuts nothing off by counting them as narrow", () => {
@@ -98,14 +74,7 @@ describe("a result for people", () => {
     );
   });
 
-  test.each([
-    "\u001B[31mred\u001B[0m mail",
-    "\u001B]8;;http://x\u0007mail\u001B]8;;\u0007",
-    "mail\r\u009B2J",
-    "mail\u202Eliam",
-    "ma\u200Bil mail",
-    "mail\u0000\u0007",
-  ])("holds nothing that a terminal obeys: %j", (text) => {
+  test.each(data.hostile)("holds nothing that a terminal obeys: %j", (text) => {
     const shown = format([line(1, text)], "mail", { name: `memory/${text}.md` });
     expect(shown).toHaveLength(2);
     expect(unseenCharacter(shown.join("\n"))).toBeUndefined();

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { ExitCode, worseExitCode } from "./exit-code.ts";
 import { nearestCommand } from "./nearest-command.ts";
 import { printable } from "./printable.ts";
+import data from "../../test/data/terminal.json" with { type: "json" };
 
 test("of two outcomes the worse one counts: done, files failed, busy, wrong usage, error", () => {
   const order = [ExitCode.ok, ExitCode.partial, ExitCode.busy, ExitCode.usage, ExitCode.error];
@@ -19,17 +20,7 @@ test("an escape sequence in a name does not reach the terminal", () => {
   );
 });
 
-const known = [
-  "init",
-  "memory",
-  "memory search",
-  "memory status",
-  "memory index",
-  "memory get",
-  "config",
-  "trust",
-  "doctor",
-];
+const known = data.known;
 
 describe("the nearest command", () => {
   test("is found through a slip of the finger", () => {

@@ -7,15 +7,23 @@ import { runInNewContext } from "node:vm";
 import { deadUrl, startHub } from "@memslot/fakes/model-hub";
 import { startChild } from "@memslot/test-tools/child";
 import { eventually } from "@memslot/test-tools/wait";
-import { expect, test } from "vitest";
-import { failureOf, modelBytes, targetOf, urlOf } from "../test/lab.ts";
+import { beforeEach, expect, test } from "vitest";
+import { type Target, failureOf, modelBytes, targetOf, urlOf } from "../test/lab.ts";
 import { realDisk } from "./part-file.ts";
 import cases from "../../test/data/cases.json" with { type: "json" };
+
+/** What a hub has, and where a test downloads it to. */
+let content: Buffer;
+let target: Target;
+beforeEach(() => {
+  content = modelBytes();
+  target = targetOf();
+});
 
 test.each(cases.refusedByHub as [number, string, string][])(
   "an answer of %d is an error of kind %s that says what to do",
   async (status, kind, message) => {
-    const hub = await startHub(modelBytes(), { status });
+    const hub = await startHub(content, { status });
     const target = targetOf();
     expect(await failureOf(target.fetch(hub))).toMatchObject({ kind, message: expect.stringMatching(message) });
     expect(hub.log.length).toBe(1);
@@ -24,7 +32,7 @@ test.each(cases.refusedByHub as [number, string, string][])(
 );
 
 test("a wrong token is refused and stands in no message", async () => {
-  const hub = await startHub(modelBytes(), { token: "right" });
+  const hub = await startHub(content, { token: "right" });
   const failure = await failureOf(targetOf().fetch(hub, { token: "wrong-token" }));
   expect(failure).toMatchObject({ kind: "auth" });
   expect(failure.message).not.toContain("wrong-token");
@@ -36,7 +44,7 @@ test("where nothing listens the error comes at once", async () => {
 });
 
 test("a server that takes the request and does not answer is given up", async () => {
-  const hub = await startHub(modelBytes(), { isSilent: true });
+  const hub = await startHub(content, { isSilent: true });
   const failure = await failureOf(targetOf().fetch(hub, { limits: { connectMs: 50 } }));
   expect(failure).toMatchObject({ kind: "transient", message: expect.stringMatching(/no answer within 0\.05 s/) });
 });
@@ -46,9 +54,7 @@ test.each([
   // Where this machine is slow, what was sent before the break is lost with the connection.
   ["break", /came to a stop \(UND_ERR_SOCKET\)|only \d+ of/],
 ] as const)("a download that comes to a stop (%s) ends with an error and keeps what is there", async (how, message) => {
-  const content = modelBytes();
   const hub = await startHub(content, { stopAfter: { bytes: 1_200_000, how } });
-  const target = targetOf();
   const failure = await failureOf(target.fetch(hub, { limits: { stallMs: 2000 } }));
   expect(failure).toMatchObject({ kind: "transient", message: expect.stringMatching(message) });
   const kept = target.partSize();
@@ -62,8 +68,7 @@ test.each([
 });
 
 test("a download that is slow is not one that has come to a stop", async () => {
-  const hub = await startHub(modelBytes(), { pauseMs: 100 });
-  const target = targetOf();
+  const hub = await startHub(content, { pauseMs: 100 });
   const since = Date.now();
   await target.fetch(hub, { limits: { stallMs: 3000 } });
   expect(Date.now() - since).toBeGreaterThan(3000);
@@ -71,8 +76,7 @@ test("a download that is slow is not one that has come to a stop", async () => {
 });
 
 test("a download that is aborted ends at once and lets the next one go on", async () => {
-  const hub = await startHub(modelBytes(), { pauseMs: 50 });
-  const target = targetOf();
+  const hub = await startHub(content, { pauseMs: 50 });
   const fetching = target.fetch(hub);
   await eventually(() => target.partSize() > 0);
   target.controller.abort();
@@ -82,8 +86,7 @@ test("a download that is aborted ends at once and lets the next one go on", asyn
 });
 
 test("what has another checksum is deleted", async () => {
-  const hub = await startHub(modelBytes(), { sha256: "0".repeat(64) });
-  const target = targetOf();
+  const hub = await startHub(content, { sha256: "0".repeat(64) });
   expect(await failureOf(target.fetch(hub))).toMatchObject({
     kind: "auth",
     message: expect.stringMatching(/is not model\.gguf: its checksum .* It was deleted/),
@@ -93,13 +96,12 @@ test("what has another checksum is deleted", async () => {
 
 test("a page in place of a model is not taken for one", async () => {
   const hub = await startHub(Buffer.from("<html>Please sign in</html>"), { sha256: "none" });
-  const target = targetOf();
   expect(await failureOf(target.fetch(hub))).toMatchObject({ message: expect.stringMatching(/it is no GGUF file/) });
   expect(readdirSync(dirname(target.path))).toEqual([]);
 });
 
 test.each(["file:///etc/hosts", "javascript:alert(1)"])("a hub that leads to %s is not followed", async (location) => {
-  const hub = await startHub(modelBytes(), { location });
+  const hub = await startHub(content, { location });
   expect(await failureOf(targetOf().fetch(hub))).toMatchObject({
     kind: "auth",
     message: expect.stringMatching(/not safe to follow/),
@@ -107,14 +109,13 @@ test.each(["file:///etc/hosts", "javascript:alert(1)"])("a hub that leads to %s 
 });
 
 test("a hub that leads in a circle is given up", async () => {
-  const hub = await startHub(modelBytes(), { location: "/again" });
+  const hub = await startHub(content, { location: "/again" });
   expect(await failureOf(targetOf().fetch(hub))).toMatchObject({ message: expect.stringMatching(/on and on/) });
   expect(hub.log.length).toBe(6);
 });
 
 test("a disk without room is told before anything is written", async () => {
-  const hub = await startHub(modelBytes());
-  const target = targetOf();
+  const hub = await startHub(content);
   const disk = { ...realDisk, freeBytes: async () => 1_000_000 };
   const failure = await failureOf(target.fetch(hub, { disk }));
   expect(failure).toMatchObject({ kind: "auth" });
@@ -124,9 +125,7 @@ test("a disk without room is told before anything is written", async () => {
 });
 
 test("an answer is not lost when its response is garbage-collected before the first byte is read", async () => {
-  const content = modelBytes();
   const hub = await startHub(content);
-  const target = targetOf();
   setFlagsFromString("--expose-gc");
   const collectGarbage = runInNewContext("gc") as () => void;
   const disk: typeof realDisk = {
@@ -144,9 +143,7 @@ test("an answer is not lost when its response is garbage-collected before the fi
 });
 
 test("a disk that becomes full on the way is told, and what was written is gone on from later", async () => {
-  const content = modelBytes();
   const hub = await startHub(content);
-  const target = targetOf();
   const disk: typeof realDisk = {
     ...realDisk,
     async write(file, bytes, position) {
@@ -167,7 +164,6 @@ test("a disk that becomes full on the way is told, and what was written is gone 
 });
 
 test("more than the file should have is not written, nor what never ends of one whose size is not said", async () => {
-  const content = modelBytes();
   const limits = { connectMs: 5000, stallMs: 5000, pollMs: 10 };
   const longer = targetOf();
   const hub = await startHub(content);
@@ -184,10 +180,8 @@ test("more than the file should have is not written, nor what never ends of one 
 });
 
 test("after a kill the next process goes on from where the first one was", async () => {
-  const content = modelBytes();
   // It cannot be done before it is killed, however slow this machine is.
   const hub = await startHub(content, { stopAfter: { bytes: 250_000, how: "hang" } });
-  const target = targetOf();
   const first = startChild(new URL("../test/download-file.ts", import.meta.url), [urlOf(hub), target.path], {
     detached: true,
   });
@@ -203,9 +197,7 @@ test("after a kill the next process goes on from where the first one was", async
 });
 
 test("the one that waits goes on with the part when the other one is killed", async () => {
-  const content = modelBytes();
   const hub = await startHub(content, { pauseMs: 20 });
-  const target = targetOf();
   const other = startChild(new URL("../test/download-file.ts", import.meta.url), [urlOf(hub), target.path], {
     detached: true,
   });
@@ -220,8 +212,7 @@ test("the one that waits goes on with the part when the other one is killed", as
 });
 
 test("a lock of a process that lives and does not get on is taken over", async () => {
-  const hub = await startHub(modelBytes());
-  const target = targetOf();
+  const hub = await startHub(content);
   await target.fetch(hub);
   rmSync(target.path);
   // Another process that has got the number of one that died looks like this.
@@ -231,9 +222,7 @@ test("a lock of a process that lives and does not get on is taken over", async (
 });
 
 test("two that write the same part at the same time do each other no harm", async () => {
-  const content = modelBytes();
   const hub = await startHub(content, { pauseMs: 60 });
-  const target = targetOf();
   const first = target.fetch(hub);
   await eventually(() => target.partSize() > 60_000);
   rmSync(`${target.path}.part.lock`);

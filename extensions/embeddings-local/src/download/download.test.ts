@@ -3,16 +3,22 @@ import { dirname, join } from "node:path";
 import { startHub } from "@memslot/fakes/model-hub";
 import { startChild } from "@memslot/test-tools/child";
 import { eventually } from "@memslot/test-tools/wait";
-import { expect, test } from "vitest";
-import { modelBytes, targetOf, tempFolder, urlOf } from "../test/lab.ts";
+import { beforeEach, expect, test } from "vitest";
+import { type Target, modelBytes, targetOf, tempFolder, urlOf } from "../test/lab.ts";
 import { takeLock } from "./download-lock.ts";
 import { defaultModel, parseModelAddress } from "./model-address.ts";
 import cases from "../../test/data/cases.json" with { type: "json" };
 
+/** What a hub has, and where a test downloads it to. */
+let content: Buffer;
+let target: Target;
+beforeEach(() => {
+  content = modelBytes();
+  target = targetOf();
+});
+
 test("a file is fetched over the hub and its store, with progress in megabytes, and nothing else is left", async () => {
-  const content = modelBytes();
   const hub = await startHub(content);
-  const target = targetOf();
   await target.fetch(hub);
   expect(readFileSync(target.path).equals(content)).toBe(true);
   expect(readdirSync(dirname(target.path))).toEqual(["model.gguf"]);
@@ -26,7 +32,7 @@ test("a file is fetched over the hub and its store, with progress in megabytes, 
 });
 
 test("the token goes to the hub and not to where it leads", async () => {
-  const hub = await startHub(modelBytes(), { token: "hf_secret" });
+  const hub = await startHub(content, { token: "hf_secret" });
   await targetOf().fetch(hub, { token: "hf_secret" });
   expect(hub.log.map(({ place, authorization }) => [place, authorization])).toEqual([
     ["hub", "Bearer hf_secret"],
@@ -35,9 +41,7 @@ test("the token goes to the hub and not to where it leads", async () => {
 });
 
 test("what was whole before the kill is not fetched again", async () => {
-  const content = modelBytes();
   const hub = await startHub(content, { stopAfter: { bytes: 400_000, how: "break" } });
-  const target = targetOf();
   await target.fetch(hub).catch(() => undefined);
   writeFileSync(`${target.path}.part`, content);
   hub.log.length = 0;
@@ -47,9 +51,7 @@ test("what was whole before the kill is not fetched again", async () => {
 });
 
 test("where the server begins at the first byte all the same, so does the file", async () => {
-  const content = modelBytes();
   const hub = await startHub(content, { stopAfter: { bytes: 400_000, how: "break" } });
-  const target = targetOf();
   await target.fetch(hub).catch(() => undefined);
   expect(target.partSize()).toBeGreaterThan(0);
   hub.behave({ ranges: false });
@@ -59,13 +61,11 @@ test("where the server begins at the first byte all the same, so does the file",
 });
 
 test("a part of another content is dropped", async () => {
-  const old = await startHub(Buffer.concat([modelBytes(), Buffer.alloc(100)]), {
+  const old = await startHub(Buffer.concat([content, Buffer.alloc(100)]), {
     stopAfter: { bytes: 400_000, how: "break" },
   });
-  const target = targetOf();
   await target.fetch(old).catch(() => undefined);
   expect(target.partSize()).toBeGreaterThan(0);
-  const content = modelBytes();
   const hub = await startHub(content);
   // The same address with another content, as after a new release of the model.
   const notes = JSON.parse(readFileSync(`${target.path}.part.json`, "utf8")) as Record<string, unknown>;
@@ -76,7 +76,6 @@ test("a part of another content is dropped", async () => {
 });
 
 test("without a checksum the part goes on only while the tag of the content is the same", async () => {
-  const content = modelBytes();
   const plain = { sha256: "none", stopAfter: { bytes: 400_000, how: "break" } } as const;
   const hub = await startHub(content, plain);
   const same = targetOf();
@@ -96,17 +95,13 @@ test("without a checksum the part goes on only while the tag of the content is t
 });
 
 test("a file whose length is not said is fetched too", async () => {
-  const content = modelBytes();
   const hub = await startHub(content, { sha256: "none", etag: "none", length: false });
-  const target = targetOf();
   await target.fetch({ url: hub.storeUrl });
   expect(readFileSync(target.path).equals(content)).toBe(true);
 });
 
 test("processes that want the same file fetch it once, and those that wait are told how far it is", async () => {
-  const content = modelBytes();
   const hub = await startHub(content, { pauseMs: 20 });
-  const target = targetOf();
   const other = startChild(new URL("../test/download-file.ts", import.meta.url), [urlOf(hub), target.path], {
     detached: true,
   });
