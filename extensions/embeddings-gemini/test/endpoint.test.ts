@@ -48,21 +48,9 @@ describe("where requests go and with which key", () => {
   });
 });
 
-const noKey = "no Gemini key: GEMINI_API_KEY and models.providers.google.apiKey are not set";
-
 describe("whether auto can use it", () => {
   test.each<[name: string, setup: GeminiSetup, ok: boolean, reason: string | RegExp]>([
-    ["nothing is set", {}, false, noKey],
-    ["a variable", { env: { GEMINI_API_KEY: "k" } }, true, "GEMINI_API_KEY is set"],
-    [
-      "a key in the configuration",
-      { providers: { google: { apiKey: "k" } } },
-      true,
-      "models.providers.google.apiKey is set",
-    ],
-    ["under the other name", { providers: { gemini: { apiKey: "k" } } }, true, "models.providers.gemini.apiKey is set"],
-    ["a key that was written for OpenAI", { memorySearch: { remote: { apiKey: "sk-1" } } }, false, noKey],
-    ["a key that may be for maps", { env: { GOOGLE_API_KEY: "g" } }, false, noKey],
+    ...(data.available as [string, GeminiSetup, boolean, string][]),
     [
       "a key that cannot be right",
       { env: { GEMINI_API_KEY: "a b" } },
