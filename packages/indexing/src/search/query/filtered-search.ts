@@ -56,7 +56,7 @@ async function searchOnce(input: FilteredInput): Promise<SearchOutcome> {
   return { ...outcome, report: withFilters(outcome.report, asked, undated) };
 }
 
-export function withFilters(report: SearchReport, asked: AskedQuery, undated: number): SearchReport {
+function withFilters(report: SearchReport, asked: AskedQuery, undated: number): SearchReport {
   return { ...report, filters: { ...filtersOf(asked), ...(undated > 0 && { undated }) } };
 }
 
