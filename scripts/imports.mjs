@@ -10,7 +10,8 @@ export const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "
 /** Paths known to git below `folder`, relative to the repository, that exist. */
 export function listFiles(folder = ".") {
   const args = ["ls-files", "--cached", "--others", "--exclude-standard", "-z", folder];
-  const { stdout } = spawnSync("git", args, { cwd: root, encoding: "utf8", maxBuffer: 2 ** 26 });
+  const { status, stdout, stderr, error } = spawnSync("git", args, { cwd: root, encoding: "utf8", maxBuffer: 2 ** 26 });
+  if (status !== 0) throw new Error(`cannot list the files with git: ${error?.message ?? stderr}`);
   return stdout.split("\0").filter((file) => file !== "" && existsSync(path.join(root, file)));
 }
 
@@ -26,9 +27,18 @@ export function importGraph(files = listFiles()) {
       const text = readFileSync(path.join(root, file), "utf8");
       const specifiers = [...text.matchAll(/(?:\bfrom|\bimport\(?|\bURL\(|\bresolve\()\s*["']([^"'\n]+)["']/gu)];
       const targets = specifiers.map(([, specifier]) => resolve(file, specifier, packages));
+      if (isTest(file)) targets.push(...namedModules(file, text, packages));
       return [file, new Set(targets.filter((target) => known.has(target) && target !== file))];
     }),
   );
+}
+
+/** Modules that a test names in a text, to run them as programs: relative to itself, its package or the package's tests. */
+function namedModules(file, text, packages) {
+  const owner = packages.findLast(({ folder }) => file.startsWith(`${folder}/`))?.folder ?? ".";
+  const folders = [path.posix.dirname(file), owner, `${owner}/test`, "."];
+  const names = [...text.matchAll(/["'`]([\w./-]+\.(?:ts|mjs))["'`]/gu)].map(([, name]) => name);
+  return names.flatMap((name) => folders.map((folder) => path.posix.join(folder, name)));
 }
 
 /** Folder, name and source entries of a package. */

@@ -5,16 +5,21 @@
 // The change is what differs from MEMSLOT_CI_BASE; without it, from the newest commit that is over four hours older than
 // the last one.
 import { spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { importGraph, listFiles, root } from "./imports.mjs";
 
 const graceMs = 120_000;
 const againMs = 300_000;
-const endsAt = performance.now() + Number(process.env.MEMSLOT_CI_MINUTES ?? 8) * 60_000;
-const base = process.env.MEMSLOT_CI_BASE || commitBefore(4);
-const changed = git("diff", "--name-only", base).split("\n");
+const minutes = Number(process.env.MEMSLOT_CI_MINUTES || 8);
+if (!(minutes > 0)) throw new Error("MEMSLOT_CI_MINUTES is not a number over 0");
+const endsAt = performance.now() + minutes * 60_000;
+const base = findBase();
+const changed = [
+  ...names("diff", "--name-only", "-z", base),
+  ...names("ls-files", "--others", "--exclude-standard", "-z"),
+];
 const graph = importGraph();
 const long = listFiles().filter((file) => file.endsWith(".long.test.ts"));
 
@@ -36,18 +41,27 @@ for (let rest = [...tenth], next = [...affected]; rest.length + next.length > 0;
   queue.push(...next.splice(0, 3), ...rest.splice(0, 1));
 
 const folder = mkdtempSync(path.join(os.tmpdir(), "memslot-long-"));
+chmodSync(folder, 0o1777); // Some tests run processes of another user.
+const running = new Set();
+for (const signal of ["SIGINT", "SIGTERM"])
+  process.once(signal, () => {
+    for (const child of running) end(child);
+    rmSync(folder, { recursive: true, force: true });
+    process.exit(130);
+  });
 let passedTests = 0;
 const notRun = [];
 const failed = [];
 await Promise.all(Array.from({ length: Math.max(2, os.availableParallelism()) }, work));
-// Tests that ran side by side may have disturbed each other: what failed runs once more alone, and counts if it fails again.
-for (const file of failed.splice(0)) {
+// Tests that ran side by side may have disturbed each other: up to two failed files run once more alone.
+for (const file of failed.splice(0, 2)) {
   const isPassed = await runFile(file, path.join(folder, "again.json"), againMs);
   if (isPassed) console.log(`UNSTABLE: ${file} failed beside another file and passed alone`);
   else failed.push(file);
 }
 rmSync(folder, { recursive: true, force: true });
 for (const file of notRun) console.log(`not run: ${file}`);
+// Passed tests and failed files.
 console.log(`${passedTests} passed, ${failed.length} failed`);
 process.exitCode = failed.length > 0 ? 1 : 0;
 
@@ -67,16 +81,22 @@ async function runFile(file, report, limitMs) {
   const child = spawn(process.execPath, [program, ...args, `--outputFile.json=${report}`, file], {
     cwd: root,
     stdio: ["ignore", "pipe", "pipe"],
-    detached: true,
-    env: { MEMSLOT_TEST_STORMS: "0.02", ...process.env },
+    // A group of its own, which ends with all its processes.
+    detached: process.platform !== "win32",
+    env: { MEMSLOT_TEST_STORMS: "0.02", ...process.env, TMPDIR: folder },
   });
+  running.add(child);
   let output = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (data) => (output += data));
   const started = performance.now();
   let isLate = false;
-  const late = setTimeout(() => (isLate = process.kill(-child.pid, "SIGKILL")), limitMs);
+  const late = setTimeout(() => {
+    isLate = true;
+    end(child);
+  }, limitMs);
   const code = await new Promise((resolve) => child.once("exit", (status) => resolve(status)));
   clearTimeout(late);
+  running.delete(child);
   const seconds = `${((performance.now() - started) / 1000).toFixed(0)} s`;
   if (isLate) {
     console.log(`ended after ${seconds}, the time is over: ${file}`);
@@ -92,6 +112,11 @@ async function runFile(file, report, limitMs) {
   return true;
 }
 
+function end(child) {
+  if (process.platform === "win32") child.kill("SIGKILL");
+  else process.kill(-child.pid, "SIGKILL");
+}
+
 /** Sum over the changed files that a file imports, directly or not: 1 for itself, half for each import on the way. */
 function reach(start, wanted) {
   const distance = new Map([[start, 0]]);
@@ -103,14 +128,30 @@ function reach(start, wanted) {
   return sum;
 }
 
-function commitBefore(hours) {
+/** The commit to compare with. A forced push or a new branch may name one that is not in the history. */
+function findBase() {
+  const named = process.env.MEMSLOT_CI_BASE;
+  if (named && runGit("rev-parse", "--verify", "--quiet", `${named}^{commit}`).status === 0) return named;
+  if (named) console.log(`MEMSLOT_CI_BASE is not in the history: ${named}`);
   const last = Number(git("log", "-1", "--format=%ct"));
-  const older = git("rev-list", "-1", `--before=${last - hours * 3600}`, "HEAD");
+  const older = git("rev-list", "-1", `--before=${last - 4 * 3600}`, "HEAD");
+  if (older === "" && git("rev-parse", "--is-shallow-repository") === "true")
+    throw new Error("the clone is shallow: run `git fetch --unshallow` or set MEMSLOT_CI_BASE");
   return older || git("rev-list", "--max-parents=0", "HEAD").split("\n").at(-1);
 }
 
+function names(...args) {
+  return git(...args)
+    .split("\0")
+    .filter((name) => name !== "");
+}
+
 function git(...args) {
-  const { stdout, status, stderr } = spawnSync("git", args, { cwd: root, encoding: "utf8" });
+  const { stdout, status, stderr } = runGit(...args);
   if (status !== 0) throw new Error(`git ${args.join(" ")}: ${stderr}`);
   return stdout.trim();
+}
+
+function runGit(...args) {
+  return spawnSync("git", args, { cwd: root, encoding: "utf8", maxBuffer: 2 ** 26 });
 }

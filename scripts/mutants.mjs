@@ -54,8 +54,11 @@ function testsFail(tests) {
     cwd: copy,
     encoding: "utf8",
     env: { ...process.env, CI: "true" },
-    timeout: 600_000,
+    timeout: 1_200_000,
+    maxBuffer: 2 ** 28,
   });
+  if (run.error && run.error.code !== "ETIMEDOUT") throw run.error;
+  if (/No test files found/.test(run.stdout + run.stderr)) throw new Error(`no test files: ${tests.join(", ")}`);
   return run.status !== 0;
 }
 

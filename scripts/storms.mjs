@@ -6,6 +6,7 @@ import { importGraph, root } from "./imports.mjs";
 
 const graph = importGraph();
 const families = [...graph.keys()].filter((file) => file.endsWith(".long.test.ts") && reaches(file));
+if (families.length === 0) throw new Error("no long test imports test/support/storm-size.ts");
 const test = path.join(root, "scripts/test.mjs");
 const { status } = spawnSync(process.execPath, [test, "--config=vitest.long.config.ts", ...families], {
   cwd: root,

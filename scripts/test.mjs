@@ -1,6 +1,7 @@
 // Runs every test and ends with one plain line, `N passed, N failed`, read from vitest's JSON report.
 import { spawn, spawnSync } from "node:child_process";
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from "node:fs";
+import { once } from "node:events";
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -12,14 +13,14 @@ rmSync(report, { force: true });
 const vitest = path.join(root, "node_modules", "vitest", "vitest.mjs");
 // Temporary folders in memory where there is room: tests that write take a quarter less time.
 const memory = "/dev/shm";
-const inMemory = existsSync(memory) && statfsSync(memory).bavail * statfsSync(memory).bsize > 2 ** 31;
-const temporary = mkdtempSync(path.join(inMemory ? memory : os.tmpdir(), "memslot-tests-"));
+const temporary = mkdtempSync(path.join(isUsable(memory) ? memory : os.tmpdir(), "memslot-tests-"));
 chmodSync(temporary, 0o1777); // Some tests run processes of another user.
 // MEMSLOT_TEST_LOAD=1: two busy loops for each core. A test that fails then goes by the pace of the machine.
+const untilParentEnds = "const parent = process.ppid; while (process.ppid === parent) for (let i = 0; i < 1e7; i++);";
 const loops = Array.from({ length: process.env.MEMSLOT_TEST_LOAD === "1" ? 2 * os.availableParallelism() : 0 }, () =>
-  spawn(process.execPath, ["--eval", "for (;;);"], { stdio: "ignore" }),
+  spawn(process.execPath, ["--eval", untilParentEnds], { stdio: "ignore" }),
 );
-const run = spawnSync(
+const child = spawn(
   process.execPath,
   [vitest, "run", "--reporter=default", "--reporter=json", `--outputFile.json=${report}`, ...process.argv.slice(2)],
   {
@@ -30,9 +31,12 @@ const run = spawnSync(
       NODE_COMPILE_CACHE: path.join(root, "node_modules", ".cache", "compile"),
       ...process.env,
       TMPDIR: temporary,
+      ...(process.platform === "win32" && { TEMP: temporary, TMP: temporary }),
     },
   },
 );
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => child.kill(signal));
+const [code] = await once(child, "exit");
 for (const loop of loops) loop.kill();
 rmSync(temporary, { recursive: true, force: true, maxRetries: 3 });
 let summary;
@@ -40,11 +44,12 @@ try {
   summary = JSON.parse(readFileSync(report, "utf8"));
 } catch (error) {
   console.error(`no test report was written: ${error.message}`);
-  process.exit(run.status || 1);
+  process.exit(code || 1);
 }
-// A file that fails to load holds no counted test; it is a failure all the same.
+// A file that cannot be loaded or set up has no failed test; it is a failure all the same.
 const brokenFiles = summary.testResults.filter(
-  (file) => file.status === "failed" && file.assertionResults.length === 0,
+  ({ status, assertionResults }) =>
+    status === "failed" && !assertionResults.some((result) => result.status === "failed"),
 ).length;
 // Where the time goes. Several files run at once, so that these add up to more than the whole took.
 const slowest = summary.testResults.map(({ name, startTime, endTime }) => ({
@@ -53,13 +58,24 @@ const slowest = summary.testResults.map(({ name, startTime, endTime }) => ({
 }));
 for (const { name, seconds } of slowest.toSorted((left, right) => right.seconds - left.seconds).slice(0, listedSlowest))
   console.log(`${seconds.toFixed(0).padStart(5)} s  ${path.relative(root, name)}`);
-// What failed stands at the end, where whoever sees the last lines alone finds it.
+// Failures come last, so that the end of the output shows them.
 for (const { name, status, assertionResults } of summary.testResults)
   if (status === "failed") {
     const failures = assertionResults.filter((result) => result.status === "failed");
     console.log(`FAILED: ${path.relative(root, name)}${failures.map(({ fullName }) => `\n  ${fullName}`).join("")}`);
   }
 const skipped = summary.numPendingTests + summary.numTodoTests;
-const failed = summary.numFailedTests + brokenFiles;
+const failed = Math.max(summary.numFailedTests + brokenFiles, code === 0 ? 0 : 1);
 console.log(`${summary.numPassedTests} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`);
-process.exit(run.status || (failed > 0 ? 1 : 0));
+process.exit(code === 0 && failed > 0 ? 1 : (code ?? 1));
+
+/** Whether a folder in memory has 4 GiB for tests, and runs the programs that they write there. */
+function isUsable(folder) {
+  if (!existsSync(folder) || statfsSync(folder).bavail * statfsSync(folder).bsize < 2 ** 32) return false;
+  const probe = mkdtempSync(path.join(folder, "memslot-probe-"));
+  const program = path.join(probe, "program");
+  writeFileSync(program, "#!/bin/sh\nexit 0\n", { mode: 0o755 });
+  const { status } = spawnSync(program);
+  rmSync(probe, { recursive: true });
+  return status === 0;
+}

@@ -3,16 +3,16 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 
-/** A program in a process of its own, which tells things line by line. */
+/** A child process whose output is read line by line. */
 export interface Child {
   process: ChildProcess;
-  /** Waits until it has printed a line that begins so, and gives the line. */
+  /** Waits for a line with this prefix and returns it. */
   line(beginning: string): Promise<string>;
-  /** The same, and gives what follows in the line. */
+  /** The same, and returns the rest of the line. */
   rest(beginning: string): Promise<string>;
   /** Its exit code or signal. */
   ended: Promise<number | string>;
-  /** All that it has printed, errors too. */
+  /** Everything printed to stdout and stderr. */
   output(): string;
 }
 
