@@ -25,8 +25,11 @@ const events = ["message", "messageerror", "error", "exit"] as const;
 function KeptWorker(entry: string | URL, options?: WorkerOptions): Worker | LentThread {
   if (options?.name !== "memslot-ledger") return new FreshWorker(entry, options);
   // A thread that has ended in the pool has no number any more.
-  const isAlive = ({ threadId }: Worker): boolean => threadId > 0;
-  const thread = idle.get(String(entry))?.splice(-1).find(isAlive) ?? new FreshWorker(entry, options);
+  const thread =
+    idle
+      .get(String(entry))
+      ?.splice(-1)
+      .find(({ threadId }) => threadId > 0) ?? new FreshWorker(entry, options);
   return new LentThread(thread, String(entry));
 }
 
