@@ -14,22 +14,18 @@ interface Kept {
 }
 
 // This file is evaluated again for each test file of a process: the threads outlive it.
-const kept = ((globalThis as { memslotKeptThreads?: Kept }).memslotKeptThreads ??= {
+const { FreshWorker, idle } = ((globalThis as { memslotKeptThreads?: Kept }).memslotKeptThreads ??= {
   FreshWorker: threads.Worker,
   idle: new Map(),
 });
-const { FreshWorker, idle } = kept;
 const events = ["message", "messageerror", "error", "exit"] as const;
 
 /** Called with `new` in place of `Worker`. Threads other than a ledger's start as usual. */
 function KeptWorker(entry: string | URL, options?: WorkerOptions): Worker | LentThread {
   if (options?.name !== "memslot-ledger") return new FreshWorker(entry, options);
   // A thread that has ended in the pool has no number any more.
-  const thread =
-    idle
-      .get(String(entry))
-      ?.splice(-1)
-      .find(({ threadId }) => threadId > 0) ?? new FreshWorker(entry, options);
+  const [last] = idle.get(String(entry))?.splice(-1) ?? [];
+  const thread = last !== undefined && last.threadId > 0 ? last : new FreshWorker(entry, options);
   return new LentThread(thread, String(entry));
 }
 
