@@ -12,9 +12,8 @@ interface Mutant {
 }
 
 const lists = path.join(root, "scripts/mutants");
-const mutants = readdirSync(lists).flatMap((name) => {
-  return JSON.parse(readFileSync(path.join(lists, name), "utf8")) as Mutant[];
-});
+const read = (name: string): Mutant[] => JSON.parse(readFileSync(path.join(lists, name), "utf8")) as Mutant[];
+const mutants = readdirSync(lists).flatMap(read);
 
 test("every break of `pnpm mutants` says what it breaks, and still has its place, once, and its tests", () => {
   const gone = mutants.filter(({ breaks, file, was, tests }) => {
