@@ -62,6 +62,7 @@ export { createGlob, globProblem } from "./text/glob.ts";
 export { lazily } from "./text/lazily.ts";
 export { answerTokens, estimateTokens, isDense, mostResults, placeTokens, resultTokens } from "./text/result-tokens.ts";
 export { hasOtherNames, isPrivateNote } from "./guard/private-notes.ts";
+export { SerialQueue } from "./guard/serial-queue.ts";
 export { type SessionKind, audienceOf, sessionKindOf } from "./guard/session-audience.ts";
 export type {
   EmbeddingBatches,

@@ -82,6 +82,8 @@ describe("a lock", () => {
     ["of a process that is gone", (pid) => ({ pid }), 0, true],
     ["of a process that had the number of this one", () => ({ pid: process.pid, processStart: "another:1" }), 0, true],
     ["of this process", () => ({ pid: process.pid }), 0, false],
+    ["of the same number in another pid namespace", (pid) => ({ pid, scope: "another" }), -30_000, false],
+    ["of another pid namespace, silent for minutes", (pid) => ({ pid, scope: "another" }), 120_000, true],
     ["of the first process of all", () => ({ pid: 1 }), 0, false],
     ["that is just being written", () => "", -30_000, false],
     ["that was never written", () => "", 10_000, true],
@@ -96,6 +98,30 @@ describe("a lock", () => {
     if (free) await (await taken).release();
     else await expect(taken).rejects.toMatchObject({ code: "BUSY" });
     expect(existsSync(file) ? readFileSync(file, "utf8") : undefined).toBe(free ? undefined : before);
+  });
+
+  test("of a live process is kept by processes of another pid namespace with the same host name", async (task) => {
+    const file = join(tempFolder(), "lock");
+    const source = `
+      const { acquireLock } = await import(process.argv[1]);
+      await acquireLock(process.argv[2], { waitMs: 0, busy: () => "held" }).then(() => console.log("taken"), (error) => console.log(error.message));`;
+    const lockModule = new URL("../src/files/process-lock.ts", import.meta.url).href;
+    const node = [
+      process.execPath,
+      "--conditions=@memslot/source",
+      "--input-type=module",
+      "-e",
+      source,
+      lockModule,
+      file,
+    ];
+    const lock = await acquireLock(file, atOnce);
+    const { stdout, stderr, status } = spawnSync("unshare", ["-pf", ...node], { encoding: "utf8" });
+    if (status !== 0) task.skip(`no pid namespace can be made here: ${stderr}`);
+    expect(stdout).toBe("held\n");
+    await lock.release();
+    expect(spawnSync("unshare", ["-pf", ...node], { encoding: "utf8" }).stdout).toBe("taken\n");
+    await expect(acquireLock(file, atOnce)).rejects.toMatchObject({ code: "BUSY" });
   });
 
   test("is not waited for any longer once the caller gives up", async () => {

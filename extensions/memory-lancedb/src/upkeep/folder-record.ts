@@ -3,6 +3,7 @@ import { statSync } from "node:fs";
 import { mkdir, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { basename, join, sep } from "node:path";
 import { crc32 } from "node:zlib";
+import { isRunning, processMark } from "@memslot/core/files";
 import { layoutOf } from "../tables/tables.ts";
 
 const blockBytes = 1024 * 1024;
@@ -73,8 +74,12 @@ export function createFolderRecord(folder: string): FolderRecord {
     for (const name of await readdir(folder)) {
       const pid = markName.exec(name)?.[1];
       if (pid === undefined) continue;
-      if (isAlive(Number(pid))) return true;
-      await rm(join(folder, name), { force: true });
+      const mark = join(folder, name);
+      const text = await readFile(mark, "utf8").catch(() => "");
+      // A process of another container cannot be seen.
+      const isYoung = Date.now() - (statSync(mark, { throwIfNoEntry: false })?.mtimeMs ?? 0) < unseenMs;
+      if (isRunning(text || pid) ?? isYoung) return true;
+      await rm(mark, { force: true });
     }
     return false;
   }
@@ -108,7 +113,7 @@ export function createFolderRecord(folder: string): FolderRecord {
       const mark = join(folder, `writing-${process.pid}-${randomUUID()}`);
       // Where no mark can be made nothing can be written either, and the write says why.
       await mkdir(folder, { recursive: true, mode: 0o700 }).catch(() => undefined);
-      await writeFile(mark, "", { mode: 0o600 }).catch(() => undefined);
+      await writeFile(mark, processMark(), { mode: 0o600 }).catch(() => undefined);
       try {
         await forget().catch(() => undefined);
         return await work();
@@ -134,14 +139,8 @@ export function createFolderRecord(folder: string): FolderRecord {
 
 const markName = /^writing-(\d+)-/;
 
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    // It is there, and another user's.
-    return error instanceof Error && "code" in error && error.code === "EPERM";
-  }
-}
+/** How long a process that cannot be seen counts as writing. */
+const unseenMs = 600_000;
 
 /** Puts the tables of a damaged index where nothing looks for them. Only the last damaged one is kept. Gives the place. */
 export async function setTablesAside(folder: string): Promise<string> {

@@ -1,10 +1,11 @@
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { SerialQueue } from "@memslot/core";
+import { isRunning } from "@memslot/core/files";
 import { QmdFailure, type QmdLimits, type QmdProcessState } from "../qmd-contract.ts";
 import type { CommandLine, Work } from "./command-line.ts";
 import type { RunResult } from "./child/run-once.ts";
-import { createTurns } from "./turns.ts";
 
 export interface IndexWorkOptions {
   commandLine: CommandLine;
@@ -33,19 +34,19 @@ const embedExtraMs = 60_000;
 export function createIndexWork({ commandLine, folder, limits, onNoise }: IndexWorkOptions): IndexWork {
   const lock = join(folder, "work.lock");
   const marker = join(folder, "update.unfinished");
-  const turns = createTurns();
+  const turns = new SerialQueue();
   let activity: QmdProcessState["activity"];
   let isTorn = wasLeft(marker);
 
   function take(name: NonNullable<typeof activity>, work: Omit<Work, "what">): Promise<RunResult> {
-    return turns.take(work.signal, async () => {
+    return turns.run(async () => {
       activity = name;
       try {
         return await withRetries({ ...work, what: `qmd ${name}` });
       } finally {
         activity = undefined;
       }
-    });
+    }, work.signal);
   }
 
   async function withRetries(work: Work): Promise<RunResult> {
@@ -95,18 +96,12 @@ export function createIndexWork({ commandLine, folder, limits, onNoise }: IndexW
       isTorn = false;
       rmSync(marker, { force: true });
     },
-    idle: () => turns.idle(),
+    idle: () => turns.settled(),
   };
 }
 
 /** Whether an update was begun and the one who kept it is gone. It writes its process id into the marker. */
 function wasLeft(marker: string): boolean {
   if (!existsSync(marker)) return false;
-  const keeper = Number(readFileSync(marker, "utf8"));
-  try {
-    process.kill(keeper, 0);
-    return false;
-  } catch (error) {
-    return !(error instanceof Error && "code" in error && error.code === "EPERM");
-  }
+  return isRunning(readFileSync(marker, "utf8").trim()) !== true;
 }

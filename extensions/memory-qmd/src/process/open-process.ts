@@ -7,14 +7,13 @@ import {
   type QmdProcessState,
   type QmdQuery,
 } from "../qmd-contract.ts";
-import { isAbort, messageOf } from "@memslot/core";
+import { isAbort, messageOf, SerialQueue } from "@memslot/core";
 import { qmdEnvironment } from "./child/child-environment.ts";
 import { type CommandLine, createCommandLine } from "./command-line.ts";
 import { createIndexWork } from "./index-work.ts";
 import type { KeptProcess } from "./child/kept-process.ts";
 import { defaultLimits } from "./child/limits.ts";
 import { McpTransport } from "./mcp-transport.ts";
-import { type Turns, createTurns } from "./turns.ts";
 
 /** Lines of noise that one answer can be told with. */
 const noiseKept = 20;
@@ -68,7 +67,7 @@ export function openQmdProcess(options: QmdProcessOptions): QmdProcess {
   const running = new Set<KeptProcess>();
   const closing = new AbortController();
   /** Those that only ask: a pause waits for them. */
-  const questions = createTurns();
+  const questions = new SerialQueue();
   let mode = options.mode;
   let isPaused = false;
 
@@ -109,7 +108,7 @@ export function openQmdProcess(options: QmdProcessOptions): QmdProcess {
   }
 
   return {
-    probe: (signal) => run(signal, (either) => questions.take(either, () => commandLine.probe(either))),
+    probe: (signal) => run(signal, (either) => questions.run(() => commandLine.probe(either), either)),
     query: (query) => run(query.signal, (signal) => ask({ ...query, signal }, asker)),
     status: (signal) => run(signal, (either) => mcp.status({ deadlineMs: limits.cliQueryMs, signal: either })),
     update: ({ files, signal }) => run(signal, (either) => index.update(files, either)),
@@ -123,7 +122,7 @@ export function openQmdProcess(options: QmdProcessOptions): QmdProcess {
 
     async pause() {
       isPaused = true;
-      const endQuestions = mcp.stop().then(() => questions.idle());
+      const endQuestions = mcp.stop().then(() => questions.settled());
       await Promise.all([endQuestions, index.idle()]);
       await Promise.all([...running].map(({ ended }) => ended));
     },
@@ -163,7 +162,7 @@ export function openQmdProcess(options: QmdProcessOptions): QmdProcess {
 interface Asker {
   mcp: McpTransport;
   commandLine: CommandLine;
-  questions: Turns;
+  questions: SerialQueue;
   complaints: Complaints;
   limits: QmdLimits;
   isPaused: () => boolean;
@@ -199,7 +198,7 @@ async function byCommandLine(
   const late = AbortSignal.timeout(limits.cliQueryMs);
   const signal = AbortSignal.any([query.signal, late]);
   try {
-    const answer = await questions.take(signal, () => commandLine.query({ ...query, signal }));
+    const answer = await questions.run(() => commandLine.query({ ...query, signal }), signal);
     if (answer.noise !== undefined) complaints.tell(`qmd: ${answer.noise}`);
     return { ...answer, by: "cli" };
   } catch (error) {

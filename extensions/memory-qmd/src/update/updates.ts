@@ -1,5 +1,4 @@
-import pLimit from "p-limit";
-import { createRest, isAbort, messageOf, withDeadline } from "@memslot/core";
+import { createRest, isAbort, messageOf, SerialQueue, withDeadline } from "@memslot/core";
 import type { Collection } from "./collections.ts";
 import type { Ledger } from "./ledger.ts";
 import type { QmdOptions } from "../settings/options.ts";
@@ -35,7 +34,7 @@ export class Updates {
   readonly index: UpdatedIndex;
   readonly #input: UpdatesInput;
   readonly #closing = new AbortController();
-  readonly #inTurn = pLimit(1);
+  readonly #inTurn = new SerialQueue();
   readonly #rest = createRest<unknown>();
   #failures = 0;
   #lastError: UpdateFacts["lastError"];
@@ -63,19 +62,21 @@ export class Updates {
     this.#timer = undefined;
     if (this.#isQueued) return;
     this.#isQueued = true;
-    this.#inTurn(async () => {
-      this.#isQueued = false;
-      await this.#run(false, this.#closing.signal);
-    }).catch((error: unknown) => {
-      // What failed is in the facts, and is tried again.
-      if (!this.#closing.signal.aborted && !isAbort(error)) this.request("soon");
-    });
+    this.#inTurn
+      .run(async () => {
+        this.#isQueued = false;
+        await this.#run(false, this.#closing.signal);
+      })
+      .catch((error: unknown) => {
+        // What failed is in the facts, and is tried again.
+        if (!this.#closing.signal.aborted && !isAbort(error)) this.request("soon");
+      });
   }
 
   /** Brings the index up to date with the ledger as it is now. `force`: it is made anew from nothing. */
   async now({ force, signal }: { force: boolean; signal: AbortSignal }): Promise<void> {
     if (this.#input.readOnly) return;
-    const run = (inner: AbortSignal): Promise<void> => this.#inTurn(() => this.#run(force, inner));
+    const run = (inner: AbortSignal): Promise<void> => this.#inTurn.run(() => this.#run(force, inner));
     // Whoever gives up waiting for its turn is told at once.
     await withDeadline({ what: "an update of qmd", signals: [signal] }, run);
   }
@@ -119,6 +120,6 @@ export class Updates {
   async close(): Promise<void> {
     clearTimeout(this.#timer?.handle);
     this.#closing.abort();
-    await this.#inTurn(async () => undefined);
+    await this.#inTurn.settled();
   }
 }

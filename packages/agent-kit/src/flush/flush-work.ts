@@ -1,5 +1,4 @@
-import { type AgentConfig, messageOf, withDeadline } from "@memslot/core";
-import pLimit from "p-limit";
+import { type AgentConfig, messageOf, SerialQueue, withDeadline } from "@memslot/core";
 import type { ConversationMessage } from "../conversation.ts";
 import type { FlushJournal } from "./journal/flush-journal.ts";
 import type { MessageSaver } from "./journal/message-saver.ts";
@@ -30,8 +29,8 @@ export class FlushWork {
   currentReport: FlushReport | undefined;
   readonly #parts: FlushParts;
   readonly #closing = new AbortController();
-  readonly #queue = pLimit(1);
-  #lastAdding: Promise<unknown> = Promise.resolve();
+  readonly #queue = new SerialQueue();
+  readonly #additions = new SerialQueue();
 
   constructor(parts: FlushParts) {
     this.#parts = parts;
@@ -103,11 +102,7 @@ export class FlushWork {
     };
     const what = `the journal of the memory flush in ${journal.folder}`;
     const limits = { what, deadlineMs: journalDeadlineMs, signals: [signal, this.closing] };
-    return await withDeadline(limits, async () => {
-      const inTurn = this.#lastAdding.then(add, add);
-      this.#lastAdding = inTurn.catch(() => undefined); // Whoever awaits `inTurn` has the error.
-      return await inTurn;
-    });
+    return await withDeadline(limits, () => this.#additions.run(add));
   }
 
   /** Goes through what waits in the journal, of this session or of all. */
@@ -131,18 +126,14 @@ export class FlushWork {
     }
   }
 
-  #isIdle(): boolean {
-    return this.#queue.activeCount + this.#queue.pendingCount === 0;
-  }
-
   /** A call that finds nothing running asks for a report of its own. */
   renew(): void {
-    if (this.#isIdle()) this.currentReport = undefined;
+    if (this.#queue.isIdle) this.currentReport = undefined;
   }
 
   start(run: () => Promise<void>): void {
     this.renew();
-    void this.#queue(async () => {
+    void this.#queue.run(async () => {
       try {
         if (!this.closing.aborted) await run();
       } catch (error) {
@@ -151,14 +142,14 @@ export class FlushWork {
     });
   }
 
-  /** Waits until nothing is left, also of what is started meanwhile. */
-  async settled(): Promise<void> {
-    while (!this.#isIdle()) await this.#queue(() => undefined);
+  /** Waits until no work is left, including work that is started meanwhile. */
+  settled(): Promise<void> {
+    return this.#queue.settled();
   }
 
   async close(): Promise<void> {
     this.#closing.abort();
     await this.settled();
-    await this.#lastAdding;
+    await this.#additions.settled();
   }
 }

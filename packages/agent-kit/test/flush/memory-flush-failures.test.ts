@@ -14,6 +14,7 @@ import {
   watching,
   retry,
 } from "./support/flush-house.ts";
+import { runProgram } from "../support/run-program.ts";
 import flushes from "../data/flushes.json" with { type: "json" };
 
 let house: FlushHouse;
@@ -276,3 +277,19 @@ describe("a journal that cannot be written", () => {
     expect(await flush.settled()).toMatchObject({ state: "failed", reason: expect.stringContaining("agents/main") });
   });
 });
+
+// A wait that keeps the microtasks of its process busy stops all timers there, so each pair has a process of its own.
+test.each([
+  ["settled", "settled", "refuses"],
+  ["settled", "close", "hangs"],
+  ["close", "settled", "refuses"],
+  ["close", "close", "hangs"],
+])(
+  "%s() and %s() at once return, also if the endpoint of the model %s",
+  async (first, second, death) => {
+    const { workspaceDir, stateDir } = useFlushHouse();
+    const args = [workspaceDir, stateDir, 3, 2, death, first, second];
+    expect(await runProgram("flush/support/flush-waits.ts", args).ended).toMatchObject({ code: 0, lines: ["ended"] });
+  },
+  60_000,
+);

@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { link, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { link, readFile, readlink, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import os from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { MemoryError } from "../contract/errors.ts";
 import { codeOf } from "./error-code.ts";
+import { isRunning, processScope } from "./process-mark.ts";
 
 /** A lock that does not say whose it is belongs to a process which is just writing it, unless it is older than this. */
 const writingMs = 3_000;
@@ -19,6 +20,8 @@ export interface LockHolder {
   readonly processStart?: string | undefined;
   /** The computer or container. */
   readonly host: string;
+  /** The scope of `pid`. Absent in a lock of an earlier version: that of the host. */
+  readonly scope?: string | undefined;
   /** When the lock was taken, as ISO text. */
   readonly since: string;
   readonly token: string;
@@ -165,7 +168,7 @@ function holderOf(text: string): LockHolder | undefined {
 async function isAbandoned({ holder, mtimeMs }: SeenLock): Promise<boolean> {
   const ageMs = Date.now() - mtimeMs;
   if (!holder) return ageMs > writingMs;
-  if (holder.host !== os.hostname()) return ageMs > silentMs;
+  if (holder.host !== os.hostname() || (holder.scope ?? processScope) !== processScope) return ageMs > silentMs;
   const start = await processStart(holder.pid);
   if (start === "gone") return true;
   if (start !== undefined && holder.processStart !== undefined) return start !== holder.processStart;
@@ -180,20 +183,18 @@ async function ownHolder(): Promise<LockHolder> {
     pid: process.pid,
     processStart: start === "gone" ? undefined : start,
     host: os.hostname(),
+    scope: processScope,
     since: new Date().toISOString(),
     token: randomUUID(),
   };
 }
 
-/** When a process began: its number alone may be another's by now. Linux says it; elsewhere only whether it lives. */
+/** When a process began, since its number may be another's by now. Undefined where the system does not report it. */
 async function processStart(pid: number): Promise<string | "gone" | undefined> {
+  if (isRunning(String(pid)) === false) return "gone";
   try {
-    process.kill(pid, 0);
-  } catch (error) {
-    if (codeOf(error) === "ESRCH") return "gone";
-  }
-  if (process.platform !== "linux") return undefined;
-  try {
+    // A namespace of processes may still have the /proc of the one around it, with other numbers.
+    if (Number(await readlink("/proc/self")) !== process.pid) return undefined;
     const stat = await readFile(`/proc/${pid}/stat`, "utf8");
     // Behind the name, which may hold anything, stand the state and, as the 22nd field of all, the start.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { isRunning, processMark } from "@memslot/core/files";
 import { type Meta, metaKeys } from "../file/meta.ts";
 
 /**
@@ -13,7 +14,7 @@ export interface WriterMark {
 export function createWriterMark(meta: Meta): WriterMark {
   const key = `${metaKeys.writer}${randomUUID()}`;
   return {
-    set: () => meta.set(key, String(process.pid)),
+    set: () => meta.set(key, processMark()),
     clear: () => meta.delete(key),
   };
 }
@@ -22,16 +23,6 @@ export function createWriterMark(meta: Meta): WriterMark {
 export function deadWriters(meta: Meta): string[] {
   return meta
     .startingWith(metaKeys.writer)
-    .filter(({ value }) => !isRunning(Number(value)))
+    .filter(({ value }) => isRunning(value) !== true)
     .map(({ key }) => key);
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // It is there and belongs to somebody else.
-    return error instanceof Error && "code" in error && error.code === "EPERM";
-  }
 }
