@@ -1,4 +1,4 @@
-import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { randomFrom } from "@memslot/test-tools/random";
 import { tempFolder } from "@memslot/test-tools/files";
@@ -135,6 +135,23 @@ describe.skipIf(library === "")(`the index${unless}`, { timeout: 120_000 }, () =
         }
       },
     );
+  });
+
+  test("that does not fit on its disk at the first sync is kept in memory, and leaves nothing behind", async () => {
+    const house = useCopy({ fresh: true });
+    const settings = { ...before, memorySearch: { provider: "none" } };
+    const faulty = start(
+      house,
+      { what: "", settings, force: false },
+      { on: needsSpace, how: "ENOSPC", at: 20, times: Number.POSITIVE_INFINITY },
+    );
+    resultOf(await faulty.memory.open());
+    writeFileSync(faulty.bad, "");
+    expect(resultOf(await faulty.memory.sync())).toMatchObject({ failed: [] });
+    expect(faulty.memory.notices).toEqual([expect.stringMatching(/main\.sqlite does not fit on its disk/u)]);
+    expect(resultOf(await faulty.memory.search("anew7")).results[0]).toMatchObject({ path: noteName(7) });
+    resultOf(await faulty.memory.close());
+    expect(readdirSync(house.indexFolder)).toEqual([]);
   });
 
   test("on a disk that cannot be read: answers from one in memory, says so, and is used again when it can be read", async () => {

@@ -86,7 +86,11 @@ export async function manageIndex(input: {
   const searchParts = { ...shared, rerank, find: input.search };
   const search = createManagerSearch(searchParts);
   const triggers = context.lookOnly === true ? undefined : startTriggers(context, index);
-  for (const notice of store.health().notices) notify(notice);
+  const notified = new Set<string>();
+  const notifyNew = (): void => {
+    for (const notice of store.health().notices) if (notified.size < notified.add(notice).size) notify(notice);
+  };
+  notifyNew();
   // A person asks for it, who looks at the notes: nothing of it is loaded for a search.
   const listed = lazily(() => createListedMemory(store, context));
   const mapped = lazily(async () => {
@@ -114,6 +118,7 @@ export async function manageIndex(input: {
     async sync(params) {
       const report = await index.sync(params);
       triggers?.refresh();
+      notifyNew();
       return report;
     },
 

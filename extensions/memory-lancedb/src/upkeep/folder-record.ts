@@ -3,7 +3,7 @@ import { statSync } from "node:fs";
 import { mkdir, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { basename, join, sep } from "node:path";
 import { crc32 } from "node:zlib";
-import { isRunning, processMark } from "@memslot/core/files";
+import { isRunning, processMark } from "@memslot/core/process-mark";
 import { layoutOf } from "../tables/tables.ts";
 
 const blockBytes = 1024 * 1024;

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { SerialQueue } from "@memslot/core";
-import { isRunning } from "@memslot/core/files";
+import { isRunning } from "@memslot/core/process-mark";
 import { QmdFailure, type QmdLimits, type QmdProcessState } from "../qmd-contract.ts";
 import type { CommandLine, Work } from "./command-line.ts";
 import type { RunResult } from "./child/run-once.ts";

@@ -9,5 +9,4 @@ export {
 } from "./in-place.ts";
 export { type ChosenLayout, type NotesLayout, isTooWide, notesLayout, notesMark } from "./notes-layout.ts";
 export { type LockHolder, type LockOptions, type ProcessLock, acquireLock } from "./process-lock.ts";
-export { isRunning, processMark, processScope } from "./process-mark.ts";
 export { replaceFile, replaceFileSync, syncFolder } from "./replace-file.ts";

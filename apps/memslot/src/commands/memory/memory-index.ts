@@ -91,13 +91,16 @@ async function indexAgent(
     output.print(`${prefix}The backend ${status.backend} keeps no index of its own: nothing to do.`);
     return ExitCode.ok;
   }
-  output.print(`${prefix}${describe(report, status)} in ${seconds.toFixed(1)} s`);
+  const isKept = status.dbPath !== ":memory:";
+  if (isKept) output.print(`${prefix}${describe(report, status)} in ${seconds.toFixed(1)} s`);
+  else output.notice(`${prefix}nothing was kept: the index ended with this command`);
   if (options.verbose === true || isFirst(report)) reportLayout(output, status, agent);
   const vectorsCode = reportPendingVectors(output, report);
   reportFailedFiles(output, report.failed);
   reportLeftOut(output, scanSummary(status).issues, report.failed);
   const unsearched = survey && describeUnsearched(survey.unsearched);
   if (unsearched !== undefined) output.notice(`not searched: ${printable(unsearched)}`);
+  if (!isKept) return ExitCode.error;
   return worseExitCode(vectorsCode, report.failed.length > 0 ? ExitCode.partial : ExitCode.ok);
 }
 

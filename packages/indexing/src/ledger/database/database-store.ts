@@ -27,6 +27,8 @@ export type OpenedStore = DatabaseStore & {
   /** The file that is open, as `fileIdentity` names it; undefined where the index is in memory. */
   identity: string | undefined;
   rows: LeaseRows;
+  /** Whether a table has rows. */
+  holds(table: "files" | "embedding_cache"): boolean;
   /** Makes what is due before the first call. Never throws. */
   settle(): Promise<void>;
 };
@@ -52,6 +54,7 @@ export function openDatabaseStore(options: OpenOptions, tables: CompanionTables 
     ...guard.all(companion.calls as object),
     identity,
     rows: rowsOf(meta, transactions),
+    holds: (table) => db.prepare(`SELECT 1 FROM ${table} LIMIT 1`).get() !== undefined,
     async settle() {
       try {
         await companion.settle();

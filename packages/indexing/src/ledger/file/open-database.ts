@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import type { CompanionTables } from "../database/companion.ts";
 import { forgetOlderAside } from "./aside-files.ts";
 import { Damage, Foreign } from "./file-faults.ts";
@@ -7,7 +7,7 @@ import { openFile, type OpenFile, openInMemory } from "./open-file.ts";
 import { prepareFile } from "./prepare-file.ts";
 import type { OpenOptions } from "../thread/protocol.ts";
 import { salvageVectors } from "../cache/salvage-vectors.ts";
-import { fileIdentity, setAside } from "./set-aside.ts";
+import { fileIdentity, findSidecars, removeSidecars, setAside } from "./set-aside.ts";
 import { isBusy, isCorrupt, isSqliteError } from "./store-errors.ts";
 import { reasonOf } from "../thread/store-failure.ts";
 
@@ -32,6 +32,7 @@ export function openDatabase(options: OpenOptions, tables: CompanionTables): Ope
   const { path } = options;
   if (options.mayCreate === false && !existsSync(path))
     return { ...openInMemory(options.store, tables), location: ":memory:", isOnDisk: false, notices: [] };
+  if (options.isFull === true) return openWithoutSpace(options, tables);
   const notices: string[] = [];
   let aside: string | undefined;
   for (let attempt = 1; ; attempt++) {
@@ -58,6 +59,16 @@ export function openDatabase(options: OpenOptions, tables: CompanionTables): Ope
       return { ...openInMemory(options.store, tables), location: ":memory:", isOnDisk: false, notices };
     }
   }
+}
+
+function openWithoutSpace({ path, store }: OpenOptions, tables: CompanionTables): OpenDatabase {
+  const sidecars = findSidecars(path);
+  rmSync(path, { force: true });
+  removeSidecars(path, sidecars);
+  forgetSum(path);
+  const state = "does not fit on its disk; what was written of it is deleted";
+  const notices = [memoryNotice(path, state, "free some space")];
+  return { ...openInMemory(store, tables), location: ":memory:", isOnDisk: false, notices };
 }
 
 /** Throws `Damage` where the file is known to be another than the one that was written. */
@@ -93,26 +104,34 @@ function repairFile(
       notice: `the index ${path} was damaged (${reason}) and is made anew from the notes; ${kept}`,
     };
   } catch (error) {
-    const state = `is damaged (${reason}) and cannot be renamed (${reasonOf(error)})`;
+    const state = `is damaged (${reason}) and cannot be renamed (${reasonOf(error)})${leftAsItIs}`;
     return { again: false, notice: memoryNotice(path, state, "delete it") };
   }
 }
 
 function describeFault(path: string, error: unknown): string {
-  if (error instanceof Foreign) return memoryNotice(path, `is not used: ${error.message}`, error.remedy);
-  if (isBusy(error)) return memoryNotice(path, "is locked by another process", "end that process");
-  if (isDamage(error)) return memoryNotice(path, `is damaged again and again (${reasonOf(error)})`, "check the disk");
+  if (error instanceof Foreign) return memoryNotice(path, `is not used: ${error.message}${leftAsItIs}`, error.remedy);
+  if (isBusy(error)) return memoryNotice(path, `is locked by another process${leftAsItIs}`, "end that process");
+  if (isDamage(error))
+    return memoryNotice(path, `is damaged again and again (${reasonOf(error)})${leftAsItIs}`, "check the disk");
   if (isSqliteError(error) || isFileSystemError(error)) {
-    const remedy = isSqliteError(error, "SQLITE_IOERR") ? "check the disk" : "make it writable";
-    return memoryNotice(path, `cannot be used (${reasonOf(error)})`, remedy);
+    const isFull = isSqliteError(error, "SQLITE_FULL");
+    const remedy = isSqliteError(error, "SQLITE_IOERR")
+      ? "check the disk"
+      : isFull
+        ? "free some space"
+        : "make it writable";
+    return memoryNotice(path, `cannot be used (${reasonOf(error)})${leftAsItIs}`, remedy);
   }
   throw error;
 }
 
+const leftAsItIs = "; it is left as it is";
+
 function memoryNotice(path: string, state: string, remedy?: string): string {
   const otherFile = "set store.path to another file";
   const advice = remedy === undefined ? otherFile : `${remedy}, or ${otherFile}`;
-  return `the index ${path} ${state}; it is left as it is, and the index is kept in memory until this process ends, which reads all notes again at every start: ${advice}`;
+  return `the index ${path} ${state}, and the index is kept in memory until this process ends, which reads all notes again at every start: ${advice}`;
 }
 
 function isDamage(error: unknown): boolean {

@@ -65,6 +65,8 @@ export async function openLastingStore(
   const { path } = options;
   let store: OpenedStore = openOnce(options, tables);
   await store.settle();
+  /** A first index, which a full disk may take away: the notes are found without it, and no vector was paid for. */
+  let isFirst = !store.holds("files") && !store.holds("embedding_cache");
   /** Goes up with each opening: the revision of another file may have the same number. */
   let openings = 1;
   let repairs = 0;
@@ -77,10 +79,11 @@ export async function openLastingStore(
     rows: { get: (key) => store.rows.get(key), set: (key, value) => store.rows.set(key, value) },
   });
 
-  async function reopen(notice: string | undefined, damaged?: OpenOptions["damaged"]): Promise<void> {
+  async function reopen(notice?: string, found?: Pick<OpenOptions, "damaged" | "isFull">): Promise<void> {
     earlierNotices = [...noticesOf(), ...(notice === undefined ? [] : [notice])];
     store.close();
-    store = openOnce({ ...options, damaged }, tables);
+    store = openOnce({ ...options, ...found }, tables);
+    isFirst = false;
     openings++;
     await store.settle();
     if (wantedSpace) store.useSpace(wantedSpace);
@@ -107,11 +110,13 @@ export async function openLastingStore(
     if (isCorrupt(cause) || cause instanceof Damage) {
       if (++repairs > maxRepairs) return false;
       const isInWords = isAboutWordsOnly(cause);
-      await reopen(undefined, isInWords ? undefined : { identity: store.identity, reason: reasonOf(cause) });
+      const damaged = isInWords ? undefined : { identity: store.identity, reason: reasonOf(cause) };
+      await reopen(undefined, { damaged });
       return true;
     }
-    if (!isSqliteError(cause, "SQLITE_READONLY")) return false;
-    await reopen(undefined);
+    const isFull = isSqliteError(cause, "SQLITE_FULL") && isFirst && !store.holds("embedding_cache");
+    if (!isFull && !isSqliteError(cause, "SQLITE_READONLY")) return false;
+    await reopen(undefined, { isFull });
     return true;
   }
 

@@ -116,6 +116,8 @@ export interface OpenOptions {
   busyTimeoutMs: number;
   /** The file that was found damaged while it was open, as `fileIdentity` names it, and how. */
   damaged?: { identity: string; reason: string } | undefined;
+  /** The disk had no space for a first index: what was written of it is deleted, and the index is kept in memory. */
+  isFull?: boolean | undefined;
 }
 
 /** `open` with `OpenOptions`, `close`, or a call of the ledger or of its companion. */

@@ -18,6 +18,7 @@ describe("a store that is opened again", () => {
   function failing(
     error: Error,
     failures: number,
+    { isEmpty = false } = {},
   ): { options: OpenOptions; openOnce: typeof openDatabaseStore; opened(): number } {
     let opened = 0;
     let left = failures;
@@ -30,6 +31,7 @@ describe("a store that is opened again", () => {
     const store = {
       identity: "1:1",
       settle: async () => undefined,
+      holds: () => !isEmpty,
       health: () => ({ location: options.path, fts: {}, vector: {}, notices: [] }),
       spaces() {
         if (left-- > 0) throw new StoreFailure("UNAVAILABLE", "it failed", { cause: error });
@@ -64,6 +66,11 @@ describe("a store that is opened again", () => {
     const other = await openLastingStore(full.options, noCompanion, full.openOnce);
     await expect(other.call("spaces", [])).rejects.toThrow("it failed");
     expect(full.opened()).toBe(1);
+    const first = failing(sqliteError("SQLITE_FULL"), 1, { isEmpty: true });
+    expect(await (await openLastingStore(first.options, noCompanion, first.openOnce)).call("spaces", [])).toBe(
+      "answer",
+    );
+    expect(first.opened()).toBe(2);
   });
 });
 

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { isRunning, processMark } from "@memslot/core/files";
+import { isRunning, processMark } from "@memslot/core/process-mark";
 import { type Meta, metaKeys } from "../file/meta.ts";
 
 /**
