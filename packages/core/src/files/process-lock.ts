@@ -168,7 +168,7 @@ function holderOf(text: string): LockHolder | undefined {
 async function isAbandoned({ holder, mtimeMs }: SeenLock): Promise<boolean> {
   const ageMs = Date.now() - mtimeMs;
   if (!holder) return ageMs > writingMs;
-  if (holder.host !== os.hostname() || (holder.scope ?? processScope) !== processScope) return ageMs > silentMs;
+  if (holder.host !== os.hostname() || (holder.scope ?? processScope()) !== processScope()) return ageMs > silentMs;
   const start = await processStart(holder.pid);
   if (start === "gone") return true;
   if (start !== undefined && holder.processStart !== undefined) return start !== holder.processStart;
@@ -183,7 +183,7 @@ async function ownHolder(): Promise<LockHolder> {
     pid: process.pid,
     processStart: start === "gone" ? undefined : start,
     host: os.hostname(),
-    scope: processScope,
+    scope: processScope(),
     since: new Date().toISOString(),
     token: randomUUID(),
   };

@@ -6,7 +6,11 @@ import { codeOf } from "./error-code.ts";
  * Where the numbers of processes mean the same: the host, and on Linux its boot and pid namespace too, since containers
  * can share a host name. A process sees only those of its own scope.
  */
-export const processScope: string = [os.hostname(), ...linuxScope()].join(" ");
+export function processScope(): string {
+  return (scope ??= [os.hostname(), ...linuxScope()].join(" "));
+}
+
+let scope: string | undefined;
 
 function linuxScope(): string[] {
   try {
@@ -19,13 +23,13 @@ function linuxScope(): string[] {
 
 /** A name of this process for files that other processes read. */
 export function processMark(): string {
-  return `${process.pid} ${processScope}`;
+  return `${process.pid} ${processScope()}`;
 }
 
 /** Whether the process of a mark, or of a number of this scope, runs. Undefined for a process of another scope. */
 export function isRunning(mark: string): boolean | undefined {
-  const [pid = "", ...scope] = mark.split(" ");
-  if (scope.length > 0 && scope.join(" ") !== processScope) return undefined;
+  const [pid = "", ...theirs] = mark.split(" ");
+  if (theirs.length > 0 && theirs.join(" ") !== processScope()) return undefined;
   try {
     return process.kill(Number(pid), 0);
   } catch (error) {
