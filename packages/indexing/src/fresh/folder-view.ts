@@ -6,6 +6,7 @@ import { stampOf } from "../files/file-stamp.ts";
 import { isMarkdown } from "../files/folder/markdown-name.ts";
 import { identityOf } from "../watch/folder-identity.ts";
 import type { FolderNote } from "../watch/folder-watches.ts";
+import { mountedFiles } from "../watch/mounts.ts";
 import { lastingStamp } from "./lasting-stamp.ts";
 
 /** How a look at the files asks the file system. */
@@ -39,8 +40,10 @@ export class FolderView implements FolderLook {
   readonly #unwatched = new Set<string>();
   /** Folders that are not to be watched any more. */
   readonly #dropped = new Set<string>();
-  /** Files with more than one name, with their state: a change under a name elsewhere is told nobody. */
+  /** Files with another name or mount elsewhere, with their state: a change there is not reported here. */
   readonly #linked = new Map<string, string>();
+  /** Files that are mount points, as `device:inode`. */
+  #mounted: ReadonlySet<string> = new Set();
   #isNew = true;
 
   /** Whether every folder of the last look was watched before it was listed. */
@@ -53,6 +56,7 @@ export class FolderView implements FolderLook {
     this.#isNew = false;
     this.#unwatched.clear();
     this.#linked.clear();
+    this.#mounted = mountedFiles(isNoteName);
   }
 
   list(folder: string): Dirent[] {
@@ -73,7 +77,7 @@ export class FolderView implements FolderLook {
     if (known !== undefined) return known;
     const stats = statOf(file);
     if (stats instanceof Error || !stats.isFile()) return stats;
-    if (stats.nlink > 1n) this.#linked.set(file, lastingStamp(stats));
+    if (stats.nlink > 1n || this.#mounted.has(`${stats.dev}:${stats.ino}`)) this.#linked.set(file, lastingStamp(stats));
     else seen.stats.set(name, stats);
     return stats;
   }
@@ -160,9 +164,13 @@ export class FolderView implements FolderLook {
   }
 }
 
+function isNoteName(name: string): boolean {
+  return isMarkdown(name) || name.toLowerCase().endsWith(".jsonl");
+}
+
 /** Whether a name may be one of memory, or a folder that holds some, or a link that is told of. */
 function mayBeMemory(file: string, name: string): boolean {
-  if (isMarkdown(name) || name.toLowerCase().endsWith(".jsonl") || name === ".gitignore") return true;
+  if (isNoteName(name) || name === ".gitignore") return true;
   const stats = statOf(file);
   return !(stats instanceof Error) && !stats.isFile();
 }

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import fs, { linkSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
@@ -110,6 +111,27 @@ describe.runIf(isLinux)("where the files are watched", () => {
       writeFileSync(path.join(elsewhere, "other.md"), text);
       expect(await askedAbout(fresh.freshen)).toContain("linked.md");
       expect((await fresh.held())["memory/linked.md"]).toBe(text);
+    }
+  });
+
+  test("a note that is a mounted file is asked about each time, as a change on its other path is not reported", async (task) => {
+    const elsewhere = folderWith({ "other.md": "one" });
+    const workspace = folderWith({ "memory/a.md": "a", "memory/mounted.md": "" });
+    const [from, to] = [path.join(elsewhere, "other.md"), path.join(workspace, "memory/mounted.md")];
+    const { status, stderr } = spawnSync("mount", ["--bind", from, to], { encoding: "utf8" });
+    if (status !== 0) task.skip(`no file can be mounted here: ${stderr}`);
+    try {
+      const fresh = await openFreshIndex({ workspace, stateDir: folderWith() });
+      open.push(fresh);
+      for (const text of ["two", "six", "ten"]) {
+        for (let search = 0; search < 3; search++) await fresh.freshen();
+        writeFileSync(from, text);
+        await fresh.freshen();
+        expect((await fresh.held())["memory/mounted.md"]).toBe(text);
+      }
+      expect(fresh.catchUp.whySwept()).toBeUndefined();
+    } finally {
+      spawnSync("umount", [to]);
     }
   });
 

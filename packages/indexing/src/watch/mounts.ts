@@ -1,4 +1,5 @@
-import { readFileSync, statfsSync } from "node:fs";
+import { readFileSync, statfsSync, statSync } from "node:fs";
+import { basename } from "node:path";
 
 /**
  * Local file systems, by the number that Linux gives them: all that changes them goes through this kernel, which tells of
@@ -31,6 +32,22 @@ export function whyNotInOrder(folder: string): string | undefined {
   return `${folder} is on ${names.get(type) ?? `an unknown (0x${type.toString(16)})`} file system`;
 }
 
+/**
+ * Files that are mount points, such as notes mounted into a container one by one, as `device:inode`. A change under the
+ * other path of such a file reports nothing to a watch of the folder.
+ */
+export function mountedFiles(mayBeOne: (name: string) => boolean): Set<string> {
+  const files = new Set<string>();
+  if (process.platform !== "linux") return files;
+  for (const place of readMounts().split("\n").map(placeOf)) {
+    // Others are not asked about: a file system that hangs would be among them.
+    if (!mayBeOne(basename(place))) continue;
+    const stats = statSync(place, { bigint: true, throwIfNoEntry: false });
+    if (stats?.isFile() === true) files.add(`${stats.dev}:${stats.ino}`);
+  }
+  return files;
+}
+
 /** Tells at each call whether something was mounted on the way to the folders, or below them, since the one before. */
 export function createMountCheck(folders: readonly string[], readTable: () => string = readMounts): () => boolean {
   let table = readTable();
@@ -53,7 +70,7 @@ function mountsOf(folders: readonly string[], table: string): string {
   return table
     .split("\n")
     .filter((line) => {
-      const place = unescaped(line.split(" ", 5)[4] ?? "");
+      const place = placeOf(line);
       return folders.some((folder) => isIn(folder, place) || isIn(place, folder));
     })
     .join("\n");
@@ -63,7 +80,8 @@ function isIn(place: string, folder: string): boolean {
   return place === folder || place.startsWith(folder === "/" ? folder : `${folder}/`);
 }
 
-/** The table writes blanks and the like as three octal digits. */
-function unescaped(written: string): string {
+/** The mount point of a line. The table writes blanks and the like as three octal digits. */
+function placeOf(line: string): string {
+  const written = line.split(" ", 5)[4] ?? "";
   return written.replaceAll(/\\([0-7]{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)));
 }
