@@ -79,6 +79,7 @@ export async function manageIndex(input: {
     vectors,
     lookOnly: context.lookOnly === true,
     names: { agentId, backend },
+    notify,
   });
   const reranker = context.rerank?.reranker;
   const rerank = reranker && createRerankStage({ reranker, settings: settings.query.rerank });

@@ -26,7 +26,7 @@ async function sync(store: SpaceStore, workspaceDir: string, own: MemorySearchSe
     table: store,
     listing: createStoredListing(store),
     sources: [createNotesSource({ workspaceDir, settings: own })],
-    recipeCounts: true,
+    otherRecipe: () => "reread",
     params: syncParams(),
     withRight: (write) => write(),
   });

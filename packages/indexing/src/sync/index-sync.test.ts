@@ -90,6 +90,43 @@ describe("a rebuild", () => {
     expect(work(store)).toEqual([]);
   });
 
+  test("happens once for each of two recipes that share an index, however often notes change", async () => {
+    const noted = new Map<string, string | undefined>();
+    const { store, source: one } = await lab();
+    store.spaceFacts = {
+      ...store.spaceFacts,
+      note: async (name, value) => void noted.set(name, value),
+      noted: async (name) => noted.get(name),
+    } as FakeStore["spaceFacts"];
+    const other = createFakeSource({ "a.md": "alpha", "b.md": "beta", "c.md": "gamma" });
+    other.recipe = "r2";
+    const notices: string[] = [];
+    const open = async (source: FakeSource): Promise<IndexSync> =>
+      await createIndexSync({
+        store,
+        sources: [source],
+        onSearch: true,
+        vectors: undefined,
+        names,
+        notify: (line) => void notices.push(line),
+      });
+    one.write("c.md", "gamma");
+    const both = [await open(one), await open(other)];
+    for (let edit = 0; edit < 12; edit++) {
+      for (const source of [one, other]) source.write("c.md", `gamma${edit}`);
+      for (const index of both.toSorted(() => (edit % 2) - 0.5)) {
+        await index.freshen(never);
+        await eventually(() => index.facts().writer === undefined, "nothing is done behind the search");
+      }
+      expect(await found(store, `gamma${edit}`)).toEqual(["c.md"]);
+    }
+    expect(work(store).filter((name) => name === "builds.finish").length).toBeLessThanOrEqual(2);
+    expect(notices).toEqual([expect.stringContaining("another version of memslot")]);
+    const asked = both[notices.length === 1 ? 1 : 0];
+    await asked?.sync(syncParams());
+    expect(new Set((await store.listFiles()).map(({ recipe }) => recipe)).size).toBe(1);
+  });
+
   test("for a search goes on behind it, and the old build answers", async () => {
     const { store, source } = await lab();
     await (await lab({ store, source })).index.sync(syncParams());

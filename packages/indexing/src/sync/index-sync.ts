@@ -5,6 +5,7 @@ import {
   type SyncMessage,
   type SyncRecord,
   type SyncReport,
+  lazily,
   traceCall,
 } from "@memslot/core";
 import type { ChunkIndex } from "../chunk-index.ts";
@@ -16,6 +17,8 @@ import { createNoteDays } from "./note-days.ts";
 import type { SearchedSource } from "../search/search-outcome.ts";
 import { Freshness, othersMayTakeMs } from "./freshness.ts";
 import { behindTheScenes, createIndexFacts, type IndexFacts, type IndexRecord } from "./index-facts.ts";
+import { createRecipeOwner, type RecipeOwner } from "./recipe-owner.ts";
+import { buildName } from "./rebuild.ts";
 import { LongWork, type SyncParams } from "./long-work.ts";
 import { createStoredListing, type StoredFiles, type StoredListing } from "./stored-files.ts";
 import { type SyncOutcome, syncFiles } from "./sync.ts";
@@ -25,6 +28,9 @@ import { busyError, HeldElsewhere, withWriteRight } from "./write-right.ts";
 const graceMs = 1500;
 /** The same where hosts share the index: what takes a moment here takes seconds there, and one that died keeps its right for 60. */
 const sharedGraceMs = 90_000;
+
+const keptNotice =
+  "another process with another version of memslot, or other settings for chunks, rebuilt this index within the last day; its index answers. Use one version and one configuration, give each a store.path of its own, or run memslot memory index";
 
 /** Keeps an index up to date: who may write when, and how long a search waits for it. */
 export interface IndexSync {
@@ -62,6 +68,7 @@ interface FileParts {
   sources: readonly IndexedSource[];
   vectors: Embedder | undefined;
   record: IndexRecord;
+  owner: RecipeOwner;
   catchUp: CatchUp | undefined;
 }
 
@@ -74,6 +81,8 @@ export async function createIndexSync(input: {
   lookOnly?: boolean | undefined;
   /** Whose index it is, for whoever looks inside. */
   names: { agentId: string; backend: string };
+  /** Takes what a person should know. */
+  notify?: ((line: string) => void) | undefined;
   /** Learns what has changed without a look at all files; absent: each look asks the file system for everything. */
   catchUp?: CatchUp | undefined;
 }): Promise<IndexSync> {
@@ -84,10 +93,15 @@ export async function createIndexSync(input: {
     keepsHistory: input.lookOnly !== true,
   });
   const listing = createStoredListing(store);
-  const fileParts: FileParts = { store, listing, sources, vectors, record, catchUp };
+  const owner = createRecipeOwner(
+    store.spaceFacts,
+    buildName(sources),
+    lazily(() => input.notify?.(keptNotice)),
+  );
+  const fileParts: FileParts = { store, listing, sources, vectors, record, owner, catchUp };
   const daysOf = createNoteDays();
   const files = pLimit(1);
-  const longWork = new LongWork({ index: store, sources, vectors, record, closing: closing.signal });
+  const longWork = new LongWork({ index: store, sources, vectors, record, owner, closing: closing.signal });
   const freshness = new Freshness({
     index: store,
     listing,
@@ -185,12 +199,13 @@ export async function createIndexSync(input: {
 
 /** Brings the words that answer up to date. */
 async function indexFiles(
-  { store, listing, sources, vectors, record, catchUp }: FileParts,
+  { store, listing, sources, vectors, record, owner, catchUp }: FileParts,
   params: SyncParams,
   waitMs: () => number,
   onPlanned?: (changed: number) => void,
 ): Promise<SyncOutcome> {
   const { reason, signal } = params;
+  const isAsked = !behindTheScenes.has(reason);
   // With single transcripts named, the others are not looked at.
   const news = params.sessions === undefined ? catchUp : undefined;
   const foundAll = news?.begin();
@@ -200,9 +215,13 @@ async function indexFiles(
       listing,
       sources,
       look: news?.view,
-      isAsked: !behindTheScenes.has(reason),
+      isAsked,
       // With builds, files of another recipe answer until the new build takes over.
-      recipeCounts: store.builds === undefined,
+      async otherRecipe() {
+        if (store.builds === undefined) return "reread";
+        const decided = await owner.decide();
+        return isAsked && decided === "keep" ? "rebuild" : decided;
+      },
       params: {
         ...params,
         force: params.force && store.builds === undefined,

@@ -11,6 +11,7 @@ import type { ChunkIndex } from "../chunk-index.ts";
 import type { Embedder } from "../embedding/embedder.ts";
 import type { IndexedSource } from "../indexed-source.ts";
 import { behindTheScenes, type IndexRecord } from "./index-facts.ts";
+import type { RecipeOwner } from "./recipe-owner.ts";
 import { buildName, rebuildIndex } from "./rebuild.ts";
 import type { SyncOutcome } from "./sync.ts";
 import { createProgressTeller } from "./tell-progress.ts";
@@ -32,6 +33,7 @@ export class LongWork {
   readonly #sources: readonly IndexedSource[];
   readonly #vectors: Embedder | undefined;
   readonly #record: IndexRecord;
+  readonly #owner: RecipeOwner;
   readonly #closing: AbortSignal;
   readonly #turns = pLimit(1);
   /** Whoever wants to see how far it is. */
@@ -48,12 +50,14 @@ export class LongWork {
     sources: readonly IndexedSource[];
     vectors: Embedder | undefined;
     record: IndexRecord;
+    owner: RecipeOwner;
     closing: AbortSignal;
   }) {
     this.#index = input.index;
     this.#sources = input.sources;
     this.#vectors = input.vectors;
     this.#record = input.record;
+    this.#owner = input.owner;
     this.#closing = input.closing;
   }
 
@@ -89,6 +93,7 @@ export class LongWork {
     });
     facts.waitingFor = rebuilt.waitingFor;
     facts.outdated = rebuilt.waitingFor !== undefined;
+    if (!facts.outdated) await this.#owner.rebuilt();
     await this.#vectors?.count();
     const { added, changed, unchanged, failed } = rebuilt.files.report;
     return {

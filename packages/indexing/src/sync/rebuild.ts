@@ -36,7 +36,7 @@ export async function rebuildIndex(input: {
       table,
       listing: listingOf(table),
       sources,
-      recipeCounts: true,
+      otherRecipe: () => "reread",
       batch: smallBatch,
       params: { ...input.params, progress, force: false, reason: "rebuild", sessions: undefined },
       withRight: (write) => write(),

@@ -31,7 +31,7 @@ async function filled(withVectors = false): Promise<{ store: FakeStore; vectors:
     table: store,
     listing: createStoredListing(store),
     sources: [createNotesSource({ workspaceDir, settings })],
-    recipeCounts: true,
+    otherRecipe: () => "reread",
     params: syncParams(),
     withRight: (write) => write(),
   });

@@ -36,7 +36,7 @@ async function sync(
     table: store,
     listing: createStoredListing(store),
     sources: [createNotesSource({ workspaceDir, settings: settingsWith(settings) })],
-    recipeCounts: true,
+    otherRecipe: () => "reread",
     params: syncParams(params),
     withRight: (write) => write(),
   });

@@ -21,6 +21,7 @@ import { outOfDescriptors } from "../files/file-kind.ts";
 import type { FolderLook } from "../fresh/folder-view.ts";
 import type { IndexedSource } from "../indexed-source.ts";
 import type { ScannedFile, ScanResult } from "../files/scan.ts";
+import type { OtherRecipe } from "./recipe-owner.ts";
 import type { StoredFiles, StoredListing } from "./stored-files.ts";
 import { codeOf } from "@memslot/core/files";
 import { isUsualGap } from "../files/usual-gap.ts";
@@ -55,8 +56,8 @@ export interface SyncInput {
   sources: readonly IndexedSource[];
   /** How the file system is asked; each time, where it is absent. */
   look?: FolderLook | undefined;
-  /** A file that was made by another recipe counts as changed. */
-  recipeCounts: boolean;
+  /** Called where a file was indexed by another recipe. */
+  otherRecipe: () => OtherRecipe | Promise<OtherRecipe>;
   params: Omit<ManagerSyncParams, "wait">;
   /** False: for a search, or behind the scenes. */
   isAsked?: boolean | undefined;
@@ -167,10 +168,11 @@ async function readToCompare(
 }
 
 async function planSync(
-  { sources, recipeCounts, params }: SyncInput,
+  { sources, params, ...input }: SyncInput,
   scans: readonly { source: IndexedSource; scan: ScanResult }[],
   stored: StoredFiles,
 ): Promise<Plan> {
+  let otherRecipe: OtherRecipe | undefined;
   const plan: Plan = { work: [], gone: [], unchanged: 0, outdated: false, waiting: new Map() };
   for (const { source, scan } of scans) {
     const own = stored.get(source.source) ?? new Map<string, FileRecord>();
@@ -179,12 +181,13 @@ async function planSync(
     for (const file of scan.files) {
       const before = own.get(file.path);
       if (before) known++;
-      if (before && before.recipe !== source.recipe) plan.outdated = true;
+      const isOther = before !== undefined && before.recipe !== source.recipe;
+      if (isOther) otherRecipe ??= await input.otherRecipe();
       const same =
         !params.force &&
         before !== undefined &&
         (compared.has(file) || isAsStored(file, before, source)) &&
-        (!recipeCounts || before.recipe === source.recipe);
+        !(isOther && otherRecipe === "reread");
       const waits = !same && (await source.isDue?.(file, before, params)) === false;
       if (waits) plan.waiting.set(source, (plan.waiting.get(source) ?? 0) + 1);
       if (same || waits) {
@@ -202,6 +205,7 @@ async function planSync(
         plan.gone.push({ path: file.path, source: source.source });
     }
   }
+  plan.outdated = otherRecipe === "rebuild";
   if (params.sessions) return plan;
   // A kind of memory that is no longer wanted leaves nothing behind.
   const wanted = new Set(sources.map(({ source }) => source));
