@@ -1,10 +1,9 @@
 import type { CompanionModule, CompanionTables } from "@memslot/indexing/ledger-tables";
-import { hasTable, metaKeys } from "@memslot/indexing/ledger-tables";
 import type Database from "better-sqlite3";
 import type { VectorSettings } from "./vectors/engines/vector-settings.ts";
 import { createVectorSearch } from "./vectors/vector-search.ts";
 import { noFts, settleWords, wordsNotice } from "./words/settle-words.ts";
-import { createWordIndex, hasFts, wordTable } from "./words/word-tables.ts";
+import { createWordIndex, hasFts } from "./words/word-tables.ts";
 import { createWords } from "./words/words.ts";
 
 /** What the thread of an index is told about words and vectors. */
@@ -23,12 +22,6 @@ function companionOf({ vector, disableFts }: CompanionSettings): CompanionTables
   return {
     begin(db, generation) {
       if (canIndex(db)) db.exec(createWordIndex(generation));
-    },
-    takeOver(db, meta, generation) {
-      if (!hasTable(db, "chunks_fts")) return;
-      if (canIndex(db)) db.exec(`ALTER TABLE chunks_fts RENAME TO ${wordTable(generation)}`);
-      // They are made anew by one that can.
-      else meta.set(metaKeys.wordsStale, "1");
     },
     settle({ path, ...input }) {
       const withWords = canIndex(input.db);

@@ -84,8 +84,6 @@ export interface Companion {
 export interface CompanionTables {
   /** Makes them for a new generation, inside the transaction that makes it. */
   begin: BeginTables;
-  /** Takes those of a schema without generations over, inside the transaction of the upgrade. */
-  takeOver(db: Database.Database, meta: Meta, generation: number): void;
   /** Makes them fit the chunks, once the tables of the ledger are there. */
   settle(input: {
     db: Database.Database;
@@ -107,7 +105,6 @@ export interface CompanionModule {
 /** A ledger alone: no words, no layout. */
 export const noCompanion: CompanionTables = {
   begin: () => undefined,
-  takeOver: () => undefined,
   settle: () => ({
     open: ({ meta }) => ({
       ...nothing,

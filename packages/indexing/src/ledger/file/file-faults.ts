@@ -11,3 +11,6 @@ export class Foreign extends Error {
 
 /** The file is ours and cannot be relied on: it is set aside and made anew. */
 export class Damage extends Error {}
+
+/** Why a file with tables of an earlier release is set aside. Its vectors are kept. */
+export const earlierRelease = "it was written by an earlier release";

@@ -1,7 +1,7 @@
 import { existsSync, rmSync } from "node:fs";
 import type { CompanionTables } from "../database/companion.ts";
 import { forgetOlderAside } from "./aside-files.ts";
-import { Damage, Foreign } from "./file-faults.ts";
+import { Damage, earlierRelease, Foreign } from "./file-faults.ts";
 import { compareWithSum, forgetSum } from "./file-sum.ts";
 import { openFile, type OpenFile, openInMemory } from "./open-file.ts";
 import { prepareFile } from "./prepare-file.ts";
@@ -97,11 +97,13 @@ function repairFile(
     if (aside === undefined) return { again: true };
     forgetSum(path);
     forgetOlderAside(path, aside);
-    const kept = `the damaged file is kept as ${aside} and can be deleted`;
+    const isOld = reason === earlierRelease;
+    const state = isOld ? "is of an earlier release" : `was damaged (${reason})`;
+    const kept = `the ${isOld ? "old" : "damaged"} file is kept as ${aside} and can be deleted`;
     return {
       again: true,
       aside,
-      notice: `the index ${path} was damaged (${reason}) and is made anew from the notes; ${kept}`,
+      notice: `the index ${path} ${state} and is made anew from the notes; ${kept}`,
     };
   } catch (error) {
     const state = `is damaged (${reason}) and cannot be renamed (${reasonOf(error)})${leftAsItIs}`;

@@ -1,5 +1,5 @@
 import Database from "better-sqlite3";
-import { Damage, Foreign } from "./file-faults.ts";
+import { Damage, earlierRelease, Foreign } from "./file-faults.ts";
 import { forgetSum } from "./file-sum.ts";
 import { isAboutWords, quickCheck } from "../upkeep/index-parts.ts";
 import { laterVersion } from "./inspect-file.ts";
@@ -11,7 +11,6 @@ import { addGeneration, applicationId, createTables, schemaVersion, setPragmas }
 import { isBusy, isCorrupt, isSqliteError } from "./store-errors.ts";
 import { reasonOf } from "../thread/store-failure.ts";
 import { beginWrite } from "../database/transactions.ts";
-import { upgradeFromFirst, upgradeFromSecond, upgradeFromThird } from "./upgrade.ts";
 import { deadWriters } from "../writers/writers.ts";
 
 /** A connection to a database with all tables in it. */
@@ -96,15 +95,9 @@ function makeTables(db: Database.Database, store: string, tables: CompanionTable
     // Another process may have made them while this one waited for the lock.
     const version = numberOf(db, "user_version");
     if (version >= schemaVersion) return;
-    if (version > 0) {
-      if (version === 1) upgradeFromFirst(db);
-      if (version < 3) tables.takeOver(db, openMeta(db), upgradeFromSecond(db));
-      upgradeFromThird(db);
-      db.pragma(`user_version = ${schemaVersion}`);
-    } else {
-      dropTables(db);
-      createTables(db, store, tables.begin);
-    }
+    if (version > 0) throw new Damage(earlierRelease);
+    dropTables(db);
+    createTables(db, store, tables.begin);
   }
   write(db, make, begin);
 }

@@ -17,7 +17,7 @@ const walPages = 500;
 /**
  * Of each store `active` answers, at most one is `next`, and what is `dropped` waits to be deleted. No number comes twice.
  */
-export const createGenerationTable: string = `
+const createGenerationTable: string = `
   CREATE TABLE generations (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     store TEXT NOT NULL,
@@ -29,7 +29,7 @@ export const createGenerationTable: string = `
 `;
 
 /** A file stands once in each generation. `chunks` and `chunk_bytes` (UTF-8) count what would be long to count. */
-export const createFileTable: string = `
+const createFileTable: string = `
   CREATE TABLE files (
     id INTEGER PRIMARY KEY,
     generation INTEGER NOT NULL,
@@ -60,13 +60,13 @@ const createChunkTable = `
 `;
 
 /** With the lines, so that the end of a long file is found without reading its beginning. */
-export const createFileIndex = "CREATE INDEX chunks_by_file ON chunks (file_id, start_line);";
+const createFileIndex = "CREATE INDEX chunks_by_file ON chunks (file_id, start_line);";
 
 /**
  * A vector has two rows: who it belongs to and when it was used last, which is small and often changed or counted, and
  * the numbers, which are large and hardly ever touched.
  */
-export const createVectorTables: string = `
+const createVectorTables: string = `
   CREATE TABLE spaces (
     id INTEGER PRIMARY KEY,
     provider TEXT NOT NULL,
@@ -96,7 +96,7 @@ export const createVectorTables: string = `
  * What the ledger knows of the vectors of a store that keeps its own. `owed_vectors`: it is still to get them.
  * `adopted_vectors`: it has them from another host, and their numbers are not known here.
  */
-export const createStoreVectorTables: string = `
+const createStoreVectorTables: string = `
   CREATE TABLE owed_vectors (
     store TEXT NOT NULL,
     space_id INTEGER NOT NULL,
