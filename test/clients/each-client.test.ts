@@ -129,14 +129,18 @@ test("the notes that a program keeps are notes, by their headings and lines", as
     [`.claude/projects/${slugOf(cwd)}/memory/MEMORY.md`]:
       "# Memory\n\n## Deploys\n\nThe okapi job deploys on Fridays.\n",
     ".codex/memories/MEMORY.md": "# Notes\n\nThe okapi of Codex is blue.\n",
-    ".gemini/GEMINI.md": "## Gemini Added Memories\n- The okapi of Gemini is green.\n",
+    // What memslot connect has written there is an instruction.
+    ".gemini/GEMINI.md":
+      "<!-- memslot connect: begin -->\nSearch the okapi notes.\n<!-- memslot connect: end -->\n## Gemini Added Memories\n- The okapi of Gemini is green.\n",
+    ".codex/memories/AGENTS.md":
+      "<!-- memslot connect: begin -->\r\nSearch the okapi notes.\r\n<!-- memslot connect: end -->\r\n",
   });
   const memory = await lab.open({ sources: ["claude-code", "codex", "gemini"], from: cwd });
   const { found } = await lab.ask(memory, "okapi");
   expect(found.map(({ path: place, endLine }) => `${place}:${endLine}`).toSorted()).toEqual([
     `claude-code:/${slugOf(cwd)}/memory/MEMORY.md:5`,
     "codex:/memories/MEMORY.md:3",
-    "gemini:/GEMINI.md:2",
+    "gemini:/GEMINI.md:5",
   ]);
   const read = await memory.readFile({ relPath: `claude-code:/${slugOf(cwd)}/memory/MEMORY.md`, from: 3 });
   expect(read.text).toBe("## Deploys\n\nThe okapi job deploys on Fridays.");

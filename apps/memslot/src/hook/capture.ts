@@ -3,8 +3,7 @@ import { type ConversationJournal, type ConversationMessage, openConversationJou
 import type { AgentConfig, MemslotConfig } from "@memslot/core";
 import type { HookEvent } from "./hook-event.ts";
 import { hashOf, type HookStates, type SessionState } from "./session-state.ts";
-import { readNewPart } from "./transcripts/new-part.ts";
-import { readsTranscripts } from "./transcripts/transcript-line.ts";
+import { readNewPart, readsTranscripts } from "./new-part.ts";
 
 export interface HookPlace {
   readonly config: MemslotConfig;

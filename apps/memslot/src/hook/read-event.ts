@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import path from "node:path";
 import type { ConversationMessage } from "@memslot/agent-kit";
+import { stripInjected } from "@memslot/indexing/host";
 import type { ClientId } from "../connect/client.ts";
 import type { HookEvent, HookMoment } from "./hook-event.ts";
 
@@ -11,7 +12,8 @@ const moments: Readonly<Record<string, HookMoment>> = {
   beforeagent: "prompt",
   prompt: "prompt",
   precompact: "compact",
-  precompress: "compact",
+  // Gemini sends it before each request to its model.
+  precompress: "turn-end",
   compact: "compact",
   stop: "turn-end",
   afteragent: "turn-end",
@@ -42,7 +44,7 @@ export function readEvent(text: string, given: ClientId, at: Date): HookEvent | 
     turnId,
     cwd: textIn(input, "cwd") ?? firstText(input["workspace_roots"]),
     source: textIn(input, "source"),
-    prompt: moment === "prompt" ? textIn(input, "prompt") : undefined,
+    prompt: moment === "prompt" ? saidIn(input, "prompt", "user") : undefined,
     transcript: transcriptIn(input),
     messages: messagesIn(input, { sessionId, turnId, moment, at }),
   };
@@ -66,22 +68,24 @@ function messagesIn(
 ): ConversationMessage[] {
   if (Array.isArray(input["messages"]))
     return input["messages"].slice(-maxMessages).flatMap((each) => messageOf(each, at));
-  const said = (role: "user" | "assistant", text: string | undefined): ConversationMessage[] => {
+  const said = (role: "user" | "assistant", ...names: string[]): ConversationMessage[] => {
+    const text = names.map((name) => saidIn(input, name, role)).find((each) => each !== undefined);
     if (text === undefined) return [];
     const id = createHash("sha256")
       .update(JSON.stringify([sessionId, turnId, role, text]))
       .digest("hex");
     return [{ role, id: id.slice(0, 32), at: at.toISOString(), text }];
   };
-  const answer = textIn(input, "last_assistant_message") ?? textIn(input, "prompt_response");
-  return [...said("user", textIn(input, "prompt")), ...(moment === "turn-end" ? said("assistant", answer) : [])];
+  const answer = moment === "turn-end" ? said("assistant", "last_assistant_message", "prompt_response") : [];
+  return [...said("user", "prompt"), ...answer];
 }
 
 function messageOf(value: unknown, now: Date): ConversationMessage[] {
   if (typeof value !== "object" || value === null) return [];
-  const { id, role, text, at } = value as Record<string, unknown>;
-  if (typeof id !== "string" || id === "" || typeof text !== "string" || text.trim() === "") return [];
-  if (role !== "user" && role !== "assistant") return [];
+  const { id, role, at, ...rest } = value as Record<string, unknown>;
+  if (typeof id !== "string" || id === "" || (role !== "user" && role !== "assistant")) return [];
+  const text = saidIn(rest, "text", role);
+  if (text === undefined) return [];
   const when = typeof at === "string" && !Number.isNaN(Date.parse(at)) ? at : now.toISOString();
   return [{ id: id.slice(0, 200), role, text, at: when }];
 }
@@ -100,6 +104,11 @@ function objectOf(text: string): Record<string, unknown> | undefined {
 function textIn(input: Record<string, unknown> | undefined, name: string): string | undefined {
   const value = input?.[name];
   return typeof value === "string" && value.trim() !== "" ? value : undefined;
+}
+
+/** What was said in a text of an event; undefined where memslot or the client has put in all of it. */
+function saidIn(input: Record<string, unknown>, name: string, role: "user" | "assistant"): string | undefined {
+  return stripInjected(textIn(input, name) ?? "", role) || undefined;
 }
 
 function firstText(value: unknown): string | undefined {

@@ -4,7 +4,7 @@ import path from "node:path";
 import { acquireLock, replaceFile } from "@memslot/core/files";
 import type { ClientId } from "../connect/client.ts";
 import type { HookEvent } from "./hook-event.ts";
-import type { TranscriptPlace } from "./transcripts/new-part.ts";
+import type { TranscriptPlace } from "./new-part.ts";
 
 /** What hooks know of one session, from event to event. */
 export interface SessionState {

@@ -1,5 +1,6 @@
 import { sessionStartContext } from "@memslot/agent-kit";
 import { type AgentConfig, visibleName } from "@memslot/core";
+import { ownTexts } from "@memslot/indexing/host";
 import type { SessionState } from "./session-state.ts";
 import { tokensAtMost } from "./tokens-at-most.ts";
 
@@ -17,7 +18,7 @@ export async function startText(input: {
   dropped: SessionState["dropped"];
 }): Promise<string> {
   const { agent, now, readOnly } = input;
-  const head = [...droppedLines(input.dropped), ...(readOnly ? [] : [noting])].join("\n");
+  const head = [...droppedLines(input.dropped), ...(readOnly ? [] : [ownTexts.appendAdvice])].join("\n");
   let budgetChars = mostTokens * 4;
   for (let tries = 0; tries < mostTries; tries++) {
     const { text } = await sessionStartContext({
@@ -37,15 +38,12 @@ export async function startText(input: {
   return head;
 }
 
-const noting =
-  "What will matter in later sessions (a decision and why, a preference, how a thing is set up) write down with memory_append as soon as it is settled.";
-
 function droppedLines(dropped: SessionState["dropped"]): string[] {
   if (dropped === undefined || dropped.messages === 0) return [];
   const { messages, citations } = dropped;
   const where =
     citations.length === 0 ? "" : ` Their digest stands at ${citations.map((each) => visibleName(each)).join(", ")};`;
   return [
-    `The compaction before this dropped ${messages} ${messages === 1 ? "message" : "messages"} from your context.${where} memory_search finds what was said in them. If something lasting is missing from the notes, write it down now.`,
+    `${ownTexts.dropped} ${messages} ${messages === 1 ? "message" : "messages"} from your context.${where} memory_search finds what was said in them. If something lasting is missing from the notes, write it down now.`,
   ];
 }

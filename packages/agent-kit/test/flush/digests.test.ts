@@ -66,7 +66,8 @@ describe("a digest", () => {
   });
 
   test("is not written where nothing was said", async () => {
-    const silent = [...round, assistant("a1", ""), assistant("a2", "NO_REPLY")];
+    const given = user("u9", "<hook_context>&gt;&gt;&gt; MEMORY.md 0123456789ab\nOld fact.</hook_context>");
+    const silent = [...round, given, assistant("a1", ""), assistant("a2", "NO_REPLY")];
     expect(await digestLines(silent)).toEqual([]);
   });
 

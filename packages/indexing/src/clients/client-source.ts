@@ -23,7 +23,7 @@ import { createProjectMatch } from "./project.ts";
 import { conversationCursor, readConversation, saidInConversation } from "./read-conversation.ts";
 
 /** Part of the recipe: raise it when the same conversation gives other chunks. */
-const clientVersion = 1;
+const clientVersion = 2;
 /** For so long a search does not look again at what other programs keep. */
 const restMs = 30_000;
 

@@ -6,7 +6,7 @@ import { type Client, type ClientFile, type NumberedRecords, unknownSize } from 
 import type { ClientFinding } from "./client-finding.ts";
 import { clientRecord } from "./line-record.ts";
 import { cursorMessage } from "./lines/message-lines.ts";
-import { isObject, ownText, textAt } from "./lines/line-parts.ts";
+import { isObject, textAt } from "./lines/line-parts.ts";
 import { findInDatabase, jsonOf, withDatabase } from "./read-database.ts";
 import { readSmall } from "./read-small.ts";
 
@@ -126,5 +126,5 @@ function bubbleRecord(bubble: Record<string, unknown>, startedMs: number | undef
   const timeMs = timeOf(bubble["createdAt"]) ?? startedMs;
   const role = bubble["type"] === 1 ? "user" : bubble["type"] === 2 ? "assistant" : undefined;
   if (role === undefined) return { kind: "other", timeMs };
-  return saidRecord({ role, text: ownText(role, textAt(bubble, "text") ?? ""), timeMs });
+  return saidRecord({ role, text: textAt(bubble, "text") ?? "", timeMs });
 }

@@ -3,7 +3,7 @@ import { messageOf } from "@memslot/core";
 import { readJson, saidRecord, timeOf, type TranscriptRecord } from "../sessions/transcript-record.ts";
 import { type Client, type ClientFile, type NumberedRecords, unknownSize } from "./client.ts";
 import { absoluteFolder } from "./line-record.ts";
-import { objectAt, ownText, textAt } from "./lines/line-parts.ts";
+import { objectAt, textAt } from "./lines/line-parts.ts";
 import { findInDatabase, jsonOf, withDatabase } from "./read-database.ts";
 
 interface SessionRow {
@@ -74,7 +74,7 @@ function recordOf(message: unknown, text: string): TranscriptRecord {
   const role = textAt(message, "role");
   const timeMs = timeOf(objectAt(message, "time")?.["created"]);
   if (role !== "user" && role !== "assistant") return { kind: "other", timeMs };
-  return saidRecord({ role, text: ownText(role, text), timeMs });
+  return saidRecord({ role, text, timeMs });
 }
 
 /** What was said: no thoughts, no tools, nothing that the program itself has put in. */

@@ -13,7 +13,7 @@ import { journalFolder } from "./journal-folder.ts";
 import { createTranscriptCover } from "./transcript-cover.ts";
 
 /** Part of the recipe: raise it when the same file gives other chunks. */
-const journalVersion = 1;
+const journalVersion = 2;
 
 /**
  * What the flush has kept of dropped messages, as a source of the index: `agents/<agentId>/journal/*.jsonl` below the

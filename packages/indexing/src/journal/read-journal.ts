@@ -3,7 +3,6 @@ import { type ManagerReadParams, MemoryError, type MemoryReadResult, messageOf }
 import { openForReading } from "../files/file-kind.ts";
 import { fitWindow } from "../files/read-file.ts";
 import { asOneLine, renderMessage, wholeLineTokens } from "../sessions/render-message.ts";
-import { stripInjected } from "../sessions/strip-injected.ts";
 import { readRecord } from "../sessions/transcript-record.ts";
 import { journalFile } from "./journal-folder.ts";
 import { codeOf } from "@memslot/core/files";
@@ -53,5 +52,5 @@ async function textOf(file: string, shown: string, signal: AbortSignal): Promise
 function shownLine(line: string): string {
   const record = readRecord(Buffer.from(line));
   if (record.kind !== "message") return "";
-  return asOneLine(renderMessage(record.role, stripInjected(record.text, record.role), wholeLineTokens));
+  return asOneLine(renderMessage(record.role, record.text, wholeLineTokens));
 }

@@ -5,7 +5,6 @@ import type { FileRecord } from "../chunk-index.ts";
 import { openForReading } from "../files/file-kind.ts";
 import { stampOf } from "../files/file-stamp.ts";
 import type { ScannedFile } from "../files/scan.ts";
-import { stripInjected } from "../sessions/strip-injected.ts";
 import { continues, parseCursor } from "../sessions/transcript-cursor.ts";
 import { readLines } from "../sessions/transcript-lines.ts";
 import { readRecord } from "../sessions/transcript-record.ts";
@@ -102,7 +101,7 @@ async function readKept(file: ScannedFile): Promise<Kept> {
 function saidIn(line: Buffer): string | undefined {
   const record = readRecord(line);
   if (record.kind !== "message" || ofTool.test(record.text)) return undefined;
-  const text = stripInjected(record.text, record.role).replaceAll(/\s+/g, " ");
+  const text = record.text.replaceAll(/\s+/g, " ");
   return text === "" ? undefined : createHash("sha256").update(text).digest("hex");
 }
 

@@ -11,7 +11,6 @@ import { loadStemmers } from "../text/languages/stemmers.ts";
 import { createMessageChunker, type MessageChunker, type RenderedMessage } from "./chunk-messages.ts";
 import { readAssistantText, readUserText, type Turn } from "./generated-text.ts";
 import { renderMessage } from "./render-message.ts";
-import { stripInjected } from "./strip-injected.ts";
 import { continues, marksOf, type Origin, parseCursor, type TranscriptCursor } from "./transcript-cursor.ts";
 import { readLines, type TranscriptLine } from "./transcript-lines.ts";
 import { readRecord, type RecordReader, type SaidRecord, type TranscriptRecord } from "./transcript-record.ts";
@@ -214,9 +213,8 @@ export function renderSaid(
   turn: Turn,
   tokens: number,
 ): { turn: Turn; rendered: string[] } {
-  const own = stripInjected(text, role);
-  if (role === "assistant") return { turn, rendered: renderMessage(role, readAssistantText(own, turn), tokens) };
-  const read = readUserText(own);
+  if (role === "assistant") return { turn, rendered: renderMessage(role, readAssistantText(text, turn), tokens) };
+  const read = readUserText(text);
   return { turn: read.turn, rendered: renderMessage(role, read.text, tokens) };
 }
 

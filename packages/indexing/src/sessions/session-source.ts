@@ -11,7 +11,7 @@ import { createTranscriptHolds } from "./transcript-holds.ts";
 import { createTranscriptDue } from "./transcript-due.ts";
 
 /** Part of the recipe: raise it when the same transcript gives other chunks. */
-const transcriptVersion = 1;
+const transcriptVersion = 2;
 
 /**
  * The transcripts of an agent as a source of the index: `agents/<agentId>/sessions/*.jsonl` below the state folder.

@@ -1,4 +1,5 @@
 import { isUtf8 } from "node:buffer";
+import { stripInjected } from "./strip-injected.ts";
 import { surrogateSafe } from "../text/token-weight.ts";
 
 /** What one message says beyond this is left out: it is a pasted file, and nothing else is done while it is read. */
@@ -68,10 +69,10 @@ export function readJson(line: Buffer, read: (record: JsonObject) => TranscriptR
   return isObject(record) ? read(record) : { kind: "broken" };
 }
 
-/** A message with no more text than is taken of one. */
+/** What was said in a message, with no more text than is taken of one. Every transcript's messages come by here. */
 export function saidRecord(said: Omit<SaidRecord, "kind" | "cut">): SaidRecord {
   const cut = said.text.length > maxTextLength;
-  return { ...said, kind: "message", text: cut ? beginningOf(said.text) : said.text, cut };
+  return { ...said, kind: "message", text: stripInjected(cut ? beginningOf(said.text) : said.text, said.role), cut };
 }
 
 /** Ends at a space where one is near, so that no half of a secret is left. */

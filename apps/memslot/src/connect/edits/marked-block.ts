@@ -1,3 +1,4 @@
+import { connectMarkers } from "@memslot/indexing/host";
 import { formOf, inForm } from "./text-form.ts";
 import type { TextEdit } from "./text-edit.ts";
 import { UnusableFile, lineAt } from "./unusable-file.ts";
@@ -9,10 +10,7 @@ export interface Markers {
 }
 
 /** Of Markdown files: nobody sees them in what is shown. */
-export const markdownMarkers: Markers = {
-  begin: "<!-- memslot connect: begin -->",
-  end: "<!-- memslot connect: end -->",
-};
+export const markdownMarkers: Markers = connectMarkers;
 /** Of TOML files. */
 export const tomlMarkers: Markers = { begin: "# memslot connect: begin", end: "# memslot connect: end" };
 

@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import path from "node:path";
 import { checkAgentPlace, messageOf } from "@memslot/core";
-import { journalFolder, sessionsFolder } from "@memslot/indexing/host";
+import { journalFolder, sessionsFolder, stripInjected } from "@memslot/indexing/host";
 import type { ConversationMessage } from "../../conversation.ts";
 import { syncFolder, unlessMissing } from "@memslot/core/files";
 import { keepMessages, keptFile } from "./kept-messages.ts";
@@ -146,12 +146,19 @@ export class FlushJournal {
     return this.#done.get(sessionId)?.has(messageId) === true;
   }
 
-  /** Each message once, without those that were handed over or wait here for it. */
+  /**
+   * Each message once, without what memslot or a program has put into it, and without those that were handed over or wait
+   * here for it.
+   */
   unknownOf(sessionId: string, messages: readonly ConversationMessage[]): ConversationMessage[] {
     const waiting = [...this.#entries.values()].filter((entry) => entry.sessionId === sessionId);
     const isKnown = (id: string): boolean => this.isDone(sessionId, id) || waiting.some(({ ids }) => ids.has(id));
     const seen = new Set<string>();
-    return messages.filter(({ id }) => !isKnown(id) && !seen.has(id) && seen.add(id));
+    return messages
+      .filter(({ id }) => !isKnown(id) && !seen.has(id) && seen.add(id))
+      .map((message) =>
+        message.role === "tool" ? message : { ...message, text: stripInjected(message.text, message.role) },
+      );
   }
 
   /** Adds messages. They are on disk when it resolves. */

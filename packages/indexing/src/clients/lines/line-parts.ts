@@ -21,39 +21,6 @@ export function textOf(content: unknown, types: readonly string[] = ["text"]): s
     .join("\n");
 }
 
-const injectedTags =
-  "system-reminder|command-(?:name|message|args)|local-command-\\w+|environment_context|user_instructions|permissions|turn_aborted|INSTRUCTIONS|session_context|ide_opened_file|ide_selection|bash-(?:input|stdout|stderr)|task-notification|user-prompt-submit-hook";
-const injectedStart = new RegExp(`^\\s*<(?:${injectedTags})\\b`, "iu");
-const injectedTag = new RegExp(`<(${injectedTags})\\b[^<>\\n]{0,200}>`, "giu");
-
-/**
- * What was said, without what clients put into the user's mouth before it, behind it and in between: reminders, command output,
- * the environment. Empty where nothing else is there.
- */
-export function ownText(role: "user" | "assistant", text: string): string {
-  if (role === "assistant" || !text.includes("<")) return text;
-  const own = withoutBlocks(text);
-  return injectedStart.test(own) ? "" : own;
-}
-
-/** A tag that nothing ends is somebody's word: it is looked for once. */
-function withoutBlocks(text: string): string {
-  const unended = new Set<string>();
-  let own = "";
-  let done = 0;
-  for (const { 0: tag, 1: name = "", index } of text.matchAll(injectedTag)) {
-    const close = `</${name}>`;
-    if (index < done || unended.has(close)) continue;
-    const end = text.indexOf(close, index + tag.length);
-    if (end < 0) unended.add(close);
-    else {
-      own += text.slice(done, index);
-      done = end + close.length;
-    }
-  }
-  return (own + text.slice(done)).trim();
-}
-
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,4 @@
-import { objectAt, ownText, textAt, textOf } from "./line-parts.ts";
+import { objectAt, textAt, textOf } from "./line-parts.ts";
 import type { SaidLine } from "./said-line.ts";
 
 /** `{type, uuid, timestamp, isSidechain, message: {role, content}}` of Claude Code. */
@@ -7,8 +7,12 @@ export function claudeMessage(line: Record<string, unknown>): SaidLine | undefin
   if (type !== "user" && type !== "assistant") return undefined;
   // Of a subagent, of the client itself, or the summary that stands for what was compacted.
   if (line["isSidechain"] === true || line["isMeta"] === true || line["isCompactSummary"] === true) return undefined;
-  const text = ownText(type, textOf(objectAt(line, "message")?.["content"]));
-  return { role: type, text, id: textAt(line, "uuid"), at: textAt(line, "timestamp") };
+  return {
+    role: type,
+    text: textOf(objectAt(line, "message")?.["content"]),
+    id: textAt(line, "uuid"),
+    at: textAt(line, "timestamp"),
+  };
 }
 
 /** `{id, timestamp, type: "user" | "gemini", content}` of Gemini; the same id once more is the same message. */
@@ -16,8 +20,7 @@ export function geminiMessage(line: Record<string, unknown>): SaidLine | undefin
   const { type } = line;
   if (type !== "user" && type !== "gemini") return undefined;
   const role = type === "user" ? "user" : "assistant";
-  const text = ownText(role, textOf(line["content"]));
-  return { role, text, id: textAt(line, "id"), at: textAt(line, "timestamp") };
+  return { role, text: textOf(line["content"]), id: textAt(line, "id"), at: textAt(line, "timestamp") };
 }
 
 /** `{timestamp, type: "response_item", payload: {type: "message", role, content}}` of Codex. Its `event_msg` say it twice. */
@@ -26,8 +29,7 @@ export function codexMessage(line: Record<string, unknown>): SaidLine | undefine
   if (line["type"] !== "response_item" || payload?.["type"] !== "message") return undefined;
   const { role } = payload;
   if (role !== "user" && role !== "assistant") return undefined;
-  const text = ownText(role, textOf(payload["content"], ["input_text", "output_text", "text"]));
-  if (role === "user" && text.startsWith("# AGENTS.md instructions")) return undefined;
+  const text = textOf(payload["content"], ["input_text", "output_text", "text"]);
   return { role, text, id: textAt(payload, "id"), at: textAt(line, "timestamp") };
 }
 
@@ -35,6 +37,5 @@ export function codexMessage(line: Record<string, unknown>): SaidLine | undefine
 export function cursorMessage(line: Record<string, unknown>): SaidLine | undefined {
   const { role } = line;
   if (role !== "user" && role !== "assistant") return undefined;
-  const text = textOf(objectAt(line, "message")?.["content"]).replaceAll(/<\/?user_query>/gu, "");
-  return { role, text: ownText(role, text) };
+  return { role, text: textOf(objectAt(line, "message")?.["content"]).replaceAll(/<\/?user_query>/gu, "") };
 }

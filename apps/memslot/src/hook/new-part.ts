@@ -2,9 +2,10 @@ import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import type { ConversationMessage } from "@memslot/agent-kit";
+import { isClientSource } from "@memslot/core";
 import { noSurprises } from "@memslot/core/files";
-import type { ClientId } from "../../connect/client.ts";
-import { readLine } from "./transcript-line.ts";
+import { lineReaders, type SaidLine, stripInjected } from "@memslot/indexing/host";
+import type { ClientId } from "../connect/client.ts";
 
 /** How far a transcript was read. */
 export interface TranscriptPlace {
@@ -67,6 +68,25 @@ function messagesOf(
     start = end + 1;
   }
   return [...messages.values()];
+}
+
+/** Whether the transcripts of a client can be read. */
+export function readsTranscripts(client: ClientId): boolean {
+  return isClientSource(client) && lineReaders[client] !== undefined;
+}
+
+/** What was said in one line of a client's transcript; undefined for all else that stands there, and for garbage. */
+function readLine(client: ClientId, line: string): SaidLine | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    if (!isClientSource(client) || typeof value !== "object" || value === null || Array.isArray(value))
+      return undefined;
+    const said = lineReaders[client]?.(value as Record<string, unknown>);
+    const text = said === undefined ? "" : stripInjected(said.text, said.role);
+    return said === undefined || text.trim() === "" ? undefined : { ...said, text };
+  } catch {
+    return undefined;
+  }
 }
 
 /** Of a message without one: by its place and text, so that reading it again gives the same. */
