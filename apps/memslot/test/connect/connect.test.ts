@@ -10,6 +10,7 @@ import { type Sandbox, createSandbox } from "../run-memslot.ts";
 import { transcript } from "../transcript.ts";
 import existingFiles from "./existing-files.json" with { type: "json" };
 import data from "./handlers.json" with { type: "json" };
+import shapes from "./shapes.json" with { type: "json" };
 
 const settings = (sandbox: Sandbox): string => path.join(homeOf(sandbox), ".claude/settings.json");
 
@@ -73,13 +74,12 @@ function others(file: string, text: string): unknown {
     Record<string, unknown>
   >;
   for (const group of ["mcpServers", "mcp_servers", "servers", "context_servers", "mcp"]) {
-    if (value[group] === undefined) continue;
-    delete value[group]["memslot"];
-    if (Object.keys(value[group]).length === 0) delete value[group];
+    delete value[group]?.["memslot"];
+    if (Object.keys(value[group] ?? {}).length === 0) delete value[group];
   }
   const hooks = value["hooks"] ?? {};
   for (const [event, items] of Object.entries(hooks)) {
-    const left = (items as unknown[]).filter((item) => !isOwnHook(item));
+    const left = Array.isArray(items) ? items.filter((item) => !isOwnHook(item)) : [];
     if (left.length === 0) delete hooks[event];
     else hooks[event] = left;
   }
@@ -146,6 +146,47 @@ test.each(existingFiles as ExistingFile[])(
     expect(left).not.toContain("memslot");
     expect(left).toMatch(/added|Added/u);
     expect(others(file, left)).toEqual(others(file, added));
+  },
+);
+
+/** Where the two agents keep these: one shape is tried as both files of the first. */
+const shaped = [
+  ...shapes.json.map(([name, text]) => ({
+    client: "claude-code",
+    files: [".claude.json", ".claude/settings.json"],
+    name,
+    text,
+  })),
+  ...shapes.toml.map(([name, text]) => ({ client: "codex", files: [".codex/config.toml"], name, text })),
+] as { client: ClientId; files: string[]; name: string; text: string }[];
+test.each(shaped)(
+  "$client, $name: the entry goes in, and --remove gives the bytes back",
+  async ({ client, files, text }) => {
+    const sandbox = await createSandbox();
+    const places = files.map((name) => path.join(homeOf(sandbox), name));
+    for (const file of places) await put(file, text);
+    expect(await connect(sandbox, client)).toMatchObject({ state: "written", refused: [] });
+    for (const file of places) {
+      const after = await readFile(file, "utf8");
+      expect(after).toContain("--workspace");
+      expect(others(file, after)).toEqual(others(file, text));
+      for (const comment of commentsOf(text)) expect(after).toContain(comment.trimEnd());
+    }
+    expect(await connect(sandbox, client)).toMatchObject({ state: "unchanged" });
+    // Where the record is gone, too, nothing of it stays, and all else does.
+    const edited = Object.fromEntries(
+      await Promise.all(places.map(async (file) => [file, await readFile(file, "utf8")])),
+    );
+    expect(await connect(sandbox, client, "--remove")).toMatchObject({ state: "written" });
+    for (const file of places) expect(await readFile(file, "utf8")).toBe(text);
+    for (const file of places) await put(file, edited[file] as string);
+    await connect(sandbox, client, "--remove");
+    for (const file of places) {
+      const left = await readFile(file, "utf8");
+      expect(left).not.toContain("--workspace");
+      expect(others(file, left)).toEqual(others(file, text));
+      for (const comment of commentsOf(text)) expect(left).toContain(comment.trimEnd());
+    }
   },
 );
 

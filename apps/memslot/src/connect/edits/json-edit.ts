@@ -62,17 +62,15 @@ export function jsonEdit(puts: readonly JsonPut[]): TextEdit {
         if (there === undefined || put.isOwn?.(there) !== false) dropPath(rest, put.path);
       } else {
         const list = at(rest, put.list);
-        if (Array.isArray(list)) {
-          const others = list
-            .filter((item) => !put.isOwn(item))
-            .map((item: unknown) => {
-              const handlers = handlersOf(item);
-              const left = handlers.filter((handler) => !put.isOwn(handler));
-              return left.length === handlers.length ? item : { ...(item as object), hooks: left };
-            });
-          if (others.length > 0) list.splice(0, list.length, ...others);
-          else dropPath(rest, put.list);
-        }
+        const others = (Array.isArray(list) ? list : [])
+          .filter((item) => !put.isOwn(item))
+          .map((item: unknown) => {
+            const handlers = handlersOf(item);
+            const left = handlers.filter((handler) => !put.isOwn(handler));
+            return left.length === handlers.length ? item : { ...(item as object), hooks: left };
+          });
+        if (others.length > 0) (list as unknown[]).splice(0, Infinity, ...others);
+        else if (Array.isArray(list) || isNothing(list)) dropPath(rest, put.list);
       }
     }
     return rest;
@@ -96,7 +94,8 @@ function rootOf(body: string): Node | undefined {
   return root;
 }
 
-function putOne(body: string, put: JsonPut, lineEnd: string): string {
+function putOne(given: string, put: JsonPut, lineEnd: string): string {
+  const body = withContainers(given, put);
   if ("path" in put) return setValue(body, put, lineEnd);
   const items = itemsOf(body, put.list);
   const [first, ...more] = ownPlaces(items, put);
@@ -107,6 +106,20 @@ function putOne(body: string, put: JsonPut, lineEnd: string): string {
   const wanted = isInGroup ? handlersOf(put.item)[0] : put.item;
   const now = first.reduce<unknown>((inner, step) => (inner as Record<string | number, unknown>)[step], items);
   return isDeepStrictEqual(now, wanted) ? text : replaceAt(text, [...put.list, ...first], wanted, lineEnd);
+}
+
+/** Where something else that says nothing stands in place of an object or a list on the way, it becomes one. */
+function withContainers(body: string, put: JsonPut): string {
+  const path = "path" in put ? put.path.slice(0, -1) : put.list;
+  for (const end of path.keys()) {
+    const { node } = placeOf(body, path.slice(0, end + 1));
+    const type = "list" in put && end === path.length - 1 ? "array" : "object";
+    if (node === undefined || node.type === type || !isNothing(getNodeValue(node))) continue;
+    const inner = node.type === "null" ? "" : body.slice(node.offset + 1, node.offset + node.length - 1);
+    const text = type === "array" ? `[${inner}]` : `{${inner}}`;
+    return withContainers(spliced(body, [{ offset: node.offset, length: node.length, text }]), put);
+  }
+  return body;
 }
 
 function removeOne(body: string, put: JsonPut): string {
@@ -163,6 +176,7 @@ function find(body: string, path: readonly string[]): Found {
   let node = rootOf(body);
   for (const [depth, name] of path.entries()) {
     if (node === undefined) return { node: undefined, parent: undefined, depth };
+    if (node.type !== "object" && isNothing(getNodeValue(node))) return { node: undefined, parent: undefined, depth };
     if (node.type !== "object")
       throw new UnusableFile(`${path.slice(0, depth).join(".")} is no object`, lineAt(body, node.offset));
     const members: Node[] = (node.children ?? []).filter((member) => member.children?.[0]?.value === name);
@@ -194,7 +208,7 @@ function insert(
 
 function itemsOf(body: string, path: readonly string[]): unknown[] {
   const { node } = find(body, path);
-  if (node === undefined) return [];
+  if (node === undefined || isNothing(getNodeValue(node))) return [];
   if (node.type !== "array") throw new UnusableFile(`${path.join(".")} is no list`, lineAt(body, node.offset));
   return plain(getNodeValue(node)) as unknown[];
 }
@@ -258,14 +272,17 @@ function at(value: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>((inner, name) => (isObject(inner) ? inner[name] : undefined), value);
 }
 
+/** Whether a value says nothing, so that one of ours may take its place: people leave `{}`, `[]` and `null` behind. */
+function isNothing(value: unknown): boolean {
+  return value === undefined || value === null || (typeof value === "object" && Object.keys(value).length === 0);
+}
+
 /** With the objects around it that hold nothing else. */
 function dropPath(value: unknown, path: readonly string[]): void {
   for (let end = path.length; end > 0; end--) {
     const parent = at(value, path.slice(0, end - 1));
     const name = path[end - 1] ?? "";
-    if (!isObject(parent)) continue;
-    const inner = parent[name];
-    if (end === path.length || (isObject(inner) && Object.keys(inner).length === 0)) delete parent[name];
+    if (isObject(parent) && (end === path.length || isNothing(parent[name]))) delete parent[name];
   }
 }
 

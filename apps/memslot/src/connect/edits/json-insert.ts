@@ -55,7 +55,7 @@ export function insertion(
     return [{ offset: container.offset + 1, length: inner.length, text: `${content}${look.lineEnd}${outer}` }];
   }
   const lastEnd = last.offset + last.length;
-  if (!text.slice(container.offset, closing).includes("\n")) {
+  if (!/[\r\n]/u.test(text.slice(container.offset, closing))) {
     const comma = commaBehind(text, lastEnd, closing) === undefined ? "," : "";
     const at = comma === "" ? text.slice(0, closing).trimEnd().length : lastEnd;
     return [{ offset: at, length: 0, text: `${comma} ${label}${JSON.stringify(member.value)}` }];

@@ -24,16 +24,18 @@ export function markedBlock(lines: readonly string[], { begin, end }: Markers): 
       const wanted = inForm(block, form);
       if (there !== undefined) return form.mark + body.slice(0, there.start) + wanted + body.slice(there.end);
       const gap = body === "" ? "" : body.endsWith("\n") ? form.lineEnd : form.lineEnd.repeat(2);
-      return `${form.mark}${body}${gap}${wanted}${form.lineEnd}`;
+      // Without a line end at its end, the file had none before.
+      return `${form.mark}${body}${gap}${wanted}${body === "" || body.endsWith("\n") ? form.lineEnd : ""}`;
     },
     remove(text) {
       const { form, body } = formOf(text);
       const there = placeOf(body, { begin, end });
       if (there === undefined) return text;
-      const after = body.slice(there.end).replace(/^\r?\n/u, "");
+      const after = body.slice(there.end);
       const before = body.slice(0, there.start);
-      // The empty line that was put before it.
-      return form.mark + before.replace(/(\r?\n)\r?\n$/u, "$1") + after;
+      // With the empty line that was put before it.
+      if (after === "") return form.mark + before.replace(/(?:\r?\n){1,2}$/u, "");
+      return form.mark + before.replace(/(\r?\n)\r?\n$/u, "$1") + after.replace(/^\r?\n/u, "");
     },
     isEmpty: (text) => formOf(text).body.trim() === "",
   };

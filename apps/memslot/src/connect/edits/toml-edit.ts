@@ -1,14 +1,20 @@
 import { isDeepStrictEqual } from "node:util";
 import { TomlError, parse, stringify } from "smol-toml";
 import { markedBlock, tomlMarkers } from "./marked-block.ts";
+import { isOwnServer } from "../own-handler.ts";
 import { plain } from "./plain.ts";
 import { formOf } from "./text-form.ts";
 import type { TextEdit } from "./text-edit.ts";
 import { UnusableFile } from "./unusable-file.ts";
 
+/** A table of one line, as `inlineOf` writes it. */
+const flat = String.raw`[^{}"\n]|"(?:[^"\\\n]|\\.)*"`;
+const ownInline = new RegExp(String.raw`(?<=\{[^\n]*)memslot = \{(?:${flat}|\{(?:${flat})*\})*\}(?:, )?`, "u");
+
 /**
- * A table of a TOML file, in a block of its own at the end: no library writes TOML back with its comments. A table of this
- * name that stands elsewhere is somebody's own, and the file is left alone.
+ * A table of a TOML file, in a block of its own at the end: no library writes TOML back with its comments. Where the tables
+ * around it are written between braces, it goes in there, as TOML allows no other place. A table of this name that stands
+ * elsewhere is the user's own, and the file is left alone.
  */
 export function tomlEdit(table: readonly [string, string], value: object): TextEdit {
   const [group, name] = table;
@@ -16,26 +22,65 @@ export function tomlEdit(table: readonly [string, string], value: object): TextE
     .trim()
     .split("\n");
   const block = markedBlock(lines, tomlMarkers);
+  const remove = (text: string): string => withoutInline(block.remove(text));
   return {
     put(text) {
-      const bare = block.remove(text);
+      const bare = remove(text);
       const before = tomlOf(bare);
       if (tableAt(before, table) !== undefined)
         throw new UnusableFile(`[${table.join(".")}] is there already: take it out, or leave it as it is`);
+      const isDone = (after: string): boolean => {
+        const now = tomlOf(after, "with the new table");
+        return isDeepStrictEqual(tableAt(now, table), value) && isDeepStrictEqual(others(now), others(before));
+      };
+      const inline = inlinePuts(bare).find((after) => holds(() => isDone(after)));
+      if (inline !== undefined) return inline;
       const after = block.put(text);
-      const now = tomlOf(after, "with the new table");
-      if (!isDeepStrictEqual(tableAt(now, table), value) || !isDeepStrictEqual(others(now), others(before)))
-        throw new UnusableFile("it cannot be changed without changing something else in it");
+      if (!isDone(after)) throw new UnusableFile("it cannot be changed without changing something else in it");
       return after;
     },
-    remove: (text) => block.remove(text),
+    remove,
     isEmpty: (text) => block.isEmpty(text),
   };
+
+  /** The text with the table inside each pair of braces that may be those of its group. */
+  function inlinePuts(text: string): string[] {
+    const open = new RegExp(`^[\\t ]*["']?${group}["']?[\\t ]*=[\\t ]*\\{[\\t ]*`, "gmu");
+    return [...text.matchAll(open)].flatMap(({ 0: found, index }) => {
+      const end = index + found.length;
+      return [", ", ""].map((comma) => `${text.slice(0, end)}${name} = ${inlineOf(value)}${comma}${text.slice(end)}`);
+    });
+  }
+
+  function withoutInline(text: string): string {
+    const found = ownInline.exec(text);
+    if (found === null) return text;
+    const left = text.slice(0, found.index) + text.slice(found.index + found[0].length);
+    const isOurs = holds(() => isOwnServer(tableAt(tomlOf(text), table)) && tableAt(tomlOf(left), table) === undefined);
+    return isOurs ? left : text;
+  }
 
   function others(value: Record<string, unknown>): unknown {
     const { [group]: servers, ...rest } = value;
     const { [name]: _, ...left } = (servers ?? {}) as Record<string, unknown>;
     return { ...rest, [group]: left };
+  }
+}
+
+function inlineOf(value: unknown): string {
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(inlineOf).join(", ")}]`;
+  const members = Object.entries(value).map(([name, each]) => `${JSON.stringify(name)} = ${inlineOf(each)}`);
+  return `{ ${members.join(", ")} }`;
+}
+
+/** False also where the text is no TOML. */
+function holds(check: () => boolean): boolean {
+  try {
+    return check();
+  } catch (error) {
+    if (error instanceof UnusableFile) return false;
+    throw error;
   }
 }
 
