@@ -29,5 +29,6 @@ async function run(): Promise<number> {
     stdin: process.stdin,
     signal: interrupt.signal,
     needsToEnd: interrupt.setPatience,
+    runningMs: () => performance.now(),
   });
 }

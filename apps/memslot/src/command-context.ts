@@ -11,6 +11,8 @@ export interface CommandContext {
   readonly signal: AbortSignal;
   /** Asks for more time to end after a signal than other commands have. */
   readonly needsToEnd?: (milliseconds: number) => void;
+  /** How long this process has run, in milliseconds; absent where the command does not run in a process of its own. */
+  readonly runningMs?: (() => number) | undefined;
   /** `--config FILE`, as written. */
   readonly configPath: string | undefined;
   /** `--workspace DIR`, as written. */

@@ -45,6 +45,8 @@ interface RunOptions {
   cwd?: string;
   /** Its stdin, where it runs in this process. */
   stdin?: string | NodeJS.ReadableStream;
+  /** How long its process is to have run, where it runs in this process. */
+  runningMs?: number;
   /** In a process of its own: for what a process keeps, as the code of plugins. */
   apart?: boolean;
   /** The program, where it is not that of this package. Always in a process of its own. */
@@ -72,9 +74,10 @@ export async function createSandbox(folder: string = tempFolder()): Promise<Sand
   };
   const run: Sandbox["run"] = (args, options = {}) => {
     const where = { cwd: options.cwd ?? cwd, env: { ...env, ...options.env }, stdin: options.stdin };
+    const runningMs = (): number => options.runningMs ?? 0;
     return options.apart === true || options.cli !== undefined
       ? runCommand(args, { ...where, cli: options.cli ?? cli })
-      : runInside(args, where);
+      : runInside(args, { ...where, runningMs });
   };
   return {
     folder,
@@ -114,16 +117,17 @@ interface World {
   env: NodeJS.ProcessEnv;
   stdin: string | NodeJS.ReadableStream | undefined;
   signal?: AbortSignal | undefined;
+  runningMs?: () => number;
 }
 
 async function runInside(
   args: readonly string[],
-  { cwd, env, stdin: given, signal = new AbortController().signal }: World,
+  { cwd, env, stdin: given, runningMs, signal = new AbortController().signal }: World,
 ): Promise<Finished> {
   const [stdout, stderr] = [createPipe(), createPipe()];
   const output = createOutput(stdout.stream, stderr.stream, env);
   const stdin = typeof given === "object" ? given : Readable.from(given === undefined ? [] : [given]);
-  const exitCode = await runProgram(args, { cwd, env, output, stdin, signal });
+  const exitCode = await runProgram(args, { cwd, env, output, stdin, signal, runningMs });
   await output.flush();
   return { exitCode, stdout: stdout.text(), stderr: stderr.text() };
 }

@@ -174,9 +174,9 @@ async function connectOne(task: Task, client: Client): Promise<Outcome> {
       return;
     }
     await makeWorkspace(agent.workspaceDir);
-    const { server, hook } = connection;
+    const { server, keys, hook } = connection;
     const at = new Date().toISOString();
-    await carryOut(changes, { ...which, at, server, ...(hook !== undefined && { hook }) }, receipts);
+    await carryOut(changes, { ...which, at, server, keys, ...(hook !== undefined && { hook }) }, receipts);
   });
   const done = finish(isChanged ? "written" : "unchanged");
   if (options.json !== true) {

@@ -6,13 +6,14 @@ import { ownProgram } from "../own-program.ts";
 import type { RecallMode } from "../connect/recall-mode.ts";
 import type { HookPlace } from "../hook/capture.ts";
 import { noteFault } from "../hook/fault.ts";
-import type { HookEvent } from "../hook/hook-event.ts";
+import type { HookEvent, HookMoment } from "../hook/hook-event.ts";
 import { readEvent } from "../hook/read-event.ts";
 import { readInput } from "../hook/read-input.ts";
 import { finishSessions, runHook } from "../hook/run-hook.ts";
 import { openHookStates } from "../hook/session-state.ts";
 import { chooseAgent } from "../open/agents.ts";
 import { disabledReason } from "../open/disabled-memory.ts";
+import { isAuto } from "../open/agent-keys.ts";
 import { readConfig } from "../open/read-config.ts";
 import { resolvePath } from "../open/resolve-path.ts";
 import { withMemory } from "../open/with-memory.ts";
@@ -27,8 +28,14 @@ export interface HookCommandOptions {
   finish?: string;
 }
 
-/** With what a process takes to start, an answer is there within a second or not at all. */
-const usualDeadlineMs = 850;
+/** From the start of the process, which takes seconds on a busy machine. The end of a session is waited for least. */
+const deadlineMs: Record<HookMoment, number> = {
+  start: 5000,
+  prompt: 2500,
+  compact: 5000,
+  "turn-end": 5000,
+  end: 2500,
+};
 /** Nobody waits for it. */
 const finishMs = 20_000;
 
@@ -38,21 +45,26 @@ const finishMs = 20_000;
  */
 export async function hook(given: CommandContext, options: HookCommandOptions, client = ""): Promise<number> {
   const context = quiet(given, options);
-  const limits = { what: `the hook of ${client}`, signals: [context.signal] };
+  const what = `the hook of ${client}`;
+  const within = async <T>(moment: HookMoment, run: (signal: AbortSignal) => Promise<T>): Promise<T> => {
+    const limitMs = deadlineOf(context, moment);
+    const leftMs = limitMs - (context.runningMs?.() ?? 0);
+    if (leftMs <= 0) throw new Error(`${what} had no time left: its process took ${limitMs} ms to get to the event`);
+    return await withDeadline({ what, deadlineMs: leftMs, signals: [context.signal] }, run);
+  };
   try {
     if (options.finish !== undefined) {
       const { finish } = options;
-      await withDeadline({ ...limits, deadlineMs: finishMs }, async (signal) => {
+      await withDeadline({ what, deadlineMs: finishMs, signals: [context.signal] }, async (signal) => {
         const place = await placeOf(context, options, signal);
         if (place !== undefined) await finishSessions(place, finish);
       });
       return ExitCode.ok;
     }
-    const answer = await withDeadline({ ...limits, deadlineMs: deadlineOf(context) }, async (signal) => {
-      // commander lets no other client through.
-      const event = readEvent(await readInput(context.stdin, signal), client as ClientId, new Date());
-      return event === undefined ? undefined : await answerTo(event, context, options, signal);
-    });
+    const text = await within("start", (signal) => readInput(context.stdin, signal));
+    // commander lets no other client through.
+    const event = readEvent(text, client as ClientId, new Date());
+    const answer = event && (await within(event.moment, (signal) => answerTo(event, context, options, signal)));
     if (answer !== undefined) context.output.write(`${answer}\n`);
   } catch (error) {
     noteFault(context, { client, message: messageOf(error) });
@@ -78,9 +90,9 @@ async function answerTo(
 }
 
 /** `MEMSLOT_HOOK_DEADLINE_MS`, for a machine that is slow. */
-function deadlineOf({ env }: CommandContext): number {
+function deadlineOf({ env }: CommandContext, moment: HookMoment): number {
   const named = Number(env["MEMSLOT_HOOK_DEADLINE_MS"]);
-  return Number.isSafeInteger(named) && named > 0 ? named : usualDeadlineMs;
+  return Number.isSafeInteger(named) && named > 0 ? named : deadlineMs[moment];
 }
 
 /** Undefined where memory is off for the agent. */
@@ -95,13 +107,17 @@ async function placeOf(
   return { config, agent, states: openHookStates(config.stateDir), now: () => new Date(), signal };
 }
 
-/** Asks the index as it is: the MCP server beside it keeps it fresh, and to look at every note would take too long. */
+/**
+ * Asks the index as it is: the MCP server beside it keeps it fresh, and to look at every note would take too long. With
+ * `provider: "auto"` only by words: the user has named no service to wait for.
+ */
 async function withIndex(
   context: CommandContext,
   { config, agent, signal }: HookPlace,
   use: (memory: Memory) => Promise<string>,
 ): Promise<string> {
-  return await withMemory({ ...context, signal }, config, agent, use, { lookOnly: true });
+  const how = { lookOnly: true, ...(isAuto(agent) && { provider: "none" }) };
+  return await withMemory({ ...context, signal }, config, agent, use, how);
 }
 
 /** In a process of its own, which outlives this one. */

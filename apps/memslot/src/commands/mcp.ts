@@ -1,5 +1,6 @@
 import { editOptions, memoryPromptSection } from "@memslot/agent-kit";
 import type { AgentConfig, MemslotConfig } from "@memslot/core";
+import { withoutAgentKeys } from "../open/agent-keys.ts";
 import { chooseAgent } from "../open/agents.ts";
 import type { CommandContext } from "../command-context.ts";
 import { disabledReason } from "../open/disabled-memory.ts";
@@ -33,10 +34,12 @@ export async function mcp(context: CommandContext, options: McpCommandOptions): 
   checkOptions(options);
   const { stdin, output } = context;
   const { stdout, stderr } = output;
-  const config = await readConfig(context, { lookAround: "unlessUsual" });
-  const agent = chooseAgent(config, options.agent);
-  context.onAgent(agent.id);
   const notice = (line: string): void => output.notice(line);
+  const given = await readConfig(context, { lookAround: "unlessUsual" });
+  const agent = chooseAgent(given, options.agent);
+  context.onAgent(agent.id);
+  // Over HTTP it is the user who starts it.
+  const config = options.http === true ? given : withoutAgentKeys(given, agent, notice);
   const token = options.http === true ? await tokenOf(context, config, options) : undefined;
 
   // A client starts it where it works: private notes do not get into a project that happens to hold Markdown.

@@ -33,6 +33,8 @@ export interface ClientPlace {
 export interface Connection {
   /** Starts the MCP server: a program and its arguments, all absolute. */
   readonly server: { readonly command: string; readonly args: readonly string[]; readonly env: Record<string, string> };
+  /** Variables of the environment with keys that the configuration asks for: no other login of the agent is handed on. */
+  readonly keys: readonly string[];
   /** The line for a shell that runs the hook of a client; undefined with `--no-hooks`. */
   readonly hook: string | undefined;
   /** At most 6 lines. */

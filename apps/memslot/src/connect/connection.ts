@@ -41,9 +41,16 @@ export function connectionFor(client: ClientId, options: ConnectionOptions): Con
       args: [...program, "mcp", ...shared, ...(readOnly ? ["--read-only"] : [])],
       env: stateDir === undefined ? {} : { MEMSLOT_HOME: stateDir },
     },
+    keys: keyVariables(agent),
     hook: options.hooks ? hook.map(quoted).join(" ") : undefined,
     instructions: instructionsFor(readOnly),
   };
+}
+
+/** Where the keys of the embedding providers stand that the configuration of an agent names. `auto` names none. */
+export function keyVariables({ memorySearch: { provider, fallback } }: AgentConfig): string[] {
+  const known: Record<string, string[]> = { openai: ["OPENAI_API_KEY"], gemini: ["GEMINI_API_KEY", "GOOGLE_API_KEY"] };
+  return [provider, fallback].flatMap((id) => known[id.trim().toLowerCase()] ?? []);
 }
 
 function instructionsFor(readOnly: boolean): string[] {

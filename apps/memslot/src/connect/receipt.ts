@@ -30,6 +30,7 @@ export interface Receipt {
   /** ISO 8601. */
   readonly at: string;
   readonly server: Connection["server"];
+  readonly keys?: Connection["keys"] | undefined;
   readonly hook?: string | undefined;
   readonly files: readonly ReceiptFile[];
 }

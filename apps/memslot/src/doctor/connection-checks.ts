@@ -4,6 +4,9 @@ import type { CommandContext } from "../command-context.ts";
 import type { ClientFile, ClientPlace } from "../connect/client.ts";
 import { clientOf } from "../connect/clients/all-clients.ts";
 import { markdownMarkers } from "../connect/edits/marked-block.ts";
+import { keyVariables } from "../connect/connection.ts";
+import { chooseAgent } from "../open/agents.ts";
+import { readConfig } from "../open/read-config.ts";
 import { UnusableFile } from "../connect/edits/unusable-file.ts";
 import { type Receipt, openReceipts } from "../connect/receipt.ts";
 import { lastFault } from "../hook/fault.ts";
@@ -17,14 +20,25 @@ const faultDays = 7;
 export async function* checkConnections(context: CommandContext): AsyncGenerator<DoctorCheck> {
   const home = homeDir(context.env);
   const stateDir = resolveStateDir(context);
+  const keys = await keysFor(context);
   for (const receipt of openReceipts(stateDir).all()) {
     yield await checkConnection(context, receipt, home);
-    for (const { message, next } of silentSkips(receipt, { home, env: context.env, read: textOf }))
+    for (const { message, next } of silentSkips(receipt, { home, keys, read: textOf }))
       yield warned("connect", `${receipt.client}: ${message}`, next);
   }
   const fault = lastFault(stateDir);
   if (fault !== undefined && Date.now() - Date.parse(fault.at) < faultDays * 86_400_000)
     yield warned("hook", `${fault.client}: at ${fault.at} a hook gave no answer: ${fault.message}`);
+}
+
+/** The variables that the configuration asks for and that are set. */
+async function keysFor(context: CommandContext): Promise<string[]> {
+  try {
+    const names = keyVariables(chooseAgent(await readConfig(context), undefined));
+    return names.filter((name) => context.env[name]?.trim());
+  } catch {
+    return []; // The chain before this one says what is wrong with it.
+  }
 }
 
 async function checkConnection(context: CommandContext, receipt: Receipt, home: string): Promise<DoctorCheck> {
@@ -50,7 +64,7 @@ async function checkConnection(context: CommandContext, receipt: Receipt, home: 
 
 /** What is no longer in the files of a client; undefined where all of it is. */
 function missingPart(context: CommandContext, receipt: Receipt, home: string): string | undefined {
-  const { client, scope, projectDir, server, hook } = receipt;
+  const { client, scope, projectDir, server, keys = [], hook } = receipt;
   const place: ClientPlace = {
     home,
     env: context.env,
@@ -59,7 +73,7 @@ function missingPart(context: CommandContext, receipt: Receipt, home: string): s
     projectDir: projectDir ?? context.cwd,
     exists: existsSync,
   };
-  const connection = { server, hook, instructions: [] };
+  const connection = { server, keys, hook, instructions: [] };
   for (const file of clientOf(client).files(place, connection)) {
     const text = textOf(file.path);
     if (text === undefined) return `${file.path} is gone`;

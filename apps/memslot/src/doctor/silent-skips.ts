@@ -1,5 +1,4 @@
 import path from "node:path";
-import { strippedVariables } from "../connect/clients/gemini.ts";
 import { valueOf } from "../connect/edits/json-edit.ts";
 import { tomlOf } from "../connect/edits/toml-edit.ts";
 import { formOf } from "../connect/edits/text-form.ts";
@@ -14,7 +13,8 @@ export interface SilentSkip {
 
 export interface SkipSurroundings {
   readonly home: string;
-  readonly env: NodeJS.ProcessEnv;
+  /** Variables that the configuration asks for and that are set. */
+  readonly keys: readonly string[];
   /** The text of a file; undefined where there is none. */
   readonly read: (file: string) => string | undefined;
 }
@@ -96,13 +96,12 @@ function cursorSkips(receipt: Receipt, { read }: SkipSurroundings): SilentSkip[]
   ];
 }
 
-function geminiSkips(receipt: Receipt, { env, home, read }: SkipSurroundings): SilentSkip[] {
+function geminiSkips(receipt: Receipt, { home, keys, read }: SkipSurroundings): SilentSkip[] {
   const skips: SilentSkip[] = [];
-  const missing = strippedVariables.filter((name) => env[name]?.trim());
   const file = fileOf(receipt, /settings\.json$/u);
   const entry = objectAt(objectAt(jsonOf(file, read), "mcpServers"), "memslot");
   const named = objectAt(entry, "env");
-  const left = missing.filter((name) => named[name] === undefined);
+  const left = keys.filter((name) => named[name] === undefined);
   if (left.length > 0)
     skips.push({
       message: `Gemini does not hand ${left.join(", ")} on to the server`,

@@ -14,10 +14,10 @@ export async function withMemory<T>(
   config: MemslotConfig,
   agent: AgentConfig,
   use: (memory: Memory) => Promise<T>,
-  how: Pick<OpenMemoryOptions, "lookOnly" | "oneShot" | "warm"> = {},
+  { provider, ...how }: Pick<OpenMemoryOptions, "lookOnly" | "oneShot" | "warm"> & { provider?: string } = {},
 ): Promise<T> {
   const memory = await openMemory({
-    config: syncedByCommand(config),
+    config: syncedByCommand(config, provider),
     agentId: agent.id,
     workspaceDir: agent.workspaceDir,
     projectDir: context.cwd,
@@ -33,13 +33,14 @@ export async function withMemory<T>(
 }
 
 /** A command that wants a fresh index brings it up to date itself and shows how far it is; a search looks no second time. */
-function syncedByCommand(config: MemslotConfig): MemslotConfig {
+function syncedByCommand(config: MemslotConfig, provider: string | undefined): MemslotConfig {
   return {
     ...config,
     agent(agentId) {
       const agent = config.agent(agentId);
       const { memorySearch } = agent;
-      const synced = { ...memorySearch, sync: { ...memorySearch.sync, onSearch: false, watch: false } };
+      const sync = { ...memorySearch.sync, onSearch: false, watch: false };
+      const synced = { ...memorySearch, ...(provider !== undefined && { provider }), sync };
       // The agent stands behind it, as copying its fields would ask for the machine's time zone, which is slow.
       return Object.create(agent, { memorySearch: { value: synced, enumerable: true } }) as typeof agent;
     },

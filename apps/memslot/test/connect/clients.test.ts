@@ -80,7 +80,7 @@ test("the plugin for Claude Code registers what memslot connect does", async () 
   const folder = path.join(integrations, "claude-code");
   expect(await json(folder, "hooks/hooks.json")).toEqual({ hooks });
   expect(await json(folder, ".mcp.json")).toEqual({
-    mcpServers: { memslot: { type: "stdio", command: "memslot", args: ["mcp"] } },
+    mcpServers: { memslot: { type: "stdio", command: "memslot", args: ["mcp"], alwaysLoad: true } },
   });
   expect(await json(folder, ".claude-plugin/plugin.json")).toMatchObject({
     name: "memslot",
@@ -146,7 +146,9 @@ test("the plugin that is written for OpenCode shows notes, keeps what is said, a
   const { memslot } = (await import(pathToFileURL(module).href)) as { memslot: Plugin };
 
   const messages: object[] = [];
-  const client = { session: { messages: async () => ({ data: messages }) } };
+  const parents: Record<string, string> = { ses_2: "ses_1" };
+  const get = async ({ path: { id } }: { path: { id: string } }) => ({ data: { id, parentID: parents[id] } });
+  const client = { session: { get, messages: async () => ({ data: messages }) } };
   const hooks = (await memslot({ client, directory: sandbox.cwd })) as Hooks;
   expect(await memslot({ client, directory: sandbox.cwd })).toEqual({});
 
@@ -166,6 +168,29 @@ test("the plugin that is written for OpenCode shows notes, keeps what is said, a
   const system = ["You are OpenCode."];
   await hooks["experimental.chat.system.transform"]({ sessionID: "ses_1" }, { system });
   expect(system).toEqual(["You are OpenCode.", expect.stringContaining("port 5544")]);
+  for (const prompt of [
+    "You are a title generator. You output ONLY a thread title. Nothing else.",
+    "You are a helpful AI assistant tasked with summarizing conversations.",
+    "Summarize what was done in this conversation. Write like a pull request description.",
+  ]) {
+    const other = [prompt];
+    await hooks["experimental.chat.system.transform"]({ sessionID: "ses_1" }, { system: other });
+    expect(other).toEqual([prompt]);
+  }
+  // A helper asks in the user's place.
+  const ofHelper = [{ ...part, sessionID: "ses_2" }];
+  await hooks["chat.message"]({ sessionID: "ses_2" }, { message: { id: "msg_9" }, parts: ofHelper });
+  const none: string[] = [];
+  await hooks["experimental.chat.system.transform"]({ sessionID: "ses_2" }, { system: none });
+  expect([ofHelper.length, none]).toEqual([1, []]);
+  messages.push({
+    info: { id: "msg_8", role: "user", time: { created: 1 } },
+    parts: [{ ...part, text: "Helper, sail." }],
+  });
+  await hooks.event({ event: { type: "session.idle", properties: { sessionID: "ses_2" } } });
+  await hooks["experimental.session.compacting"]({ sessionID: "ses_2" }, { context: [] });
+  expect(`${await journalOf(sandbox)}${await logsOf(sandbox)}`).toBe("");
+  messages.length = 0;
 
   messages.push(
     {

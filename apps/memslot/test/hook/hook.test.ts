@@ -130,6 +130,30 @@ describe("with a workspace for each test", () => {
     });
   });
 
+  test.each([
+    ["start", start, 5000],
+    ["prompt", prompt(question), 2500],
+  ] as const)("the %s of a session has its time from the start of the process", async (_, event, limitMs) => {
+    const late = { env: { MEMSLOT_HOOK_DEADLINE_MS: "" }, runningMs: limitMs, stdin: JSON.stringify(event) };
+    expect((await sandbox.runHere(["hook", "claude-code"], late)).stdout).toBe("");
+    const fault = await readFile(path.join(sandbox.stateDir, "hooks", "last-fault.json"), "utf8");
+    expect(fault).toContain(`${limitMs} ms`);
+    // The variable gives it more.
+    const more = { ...late, env: { MEMSLOT_HOOK_DEADLINE_MS: "90000" } };
+    expect(contextOf(await sandbox.runHere(["hook", "claude-code"], more))).toContain("5544");
+  });
+
+  test("a key of the agent is no consent: with provider auto a prompt waits for no network", async () => {
+    const api = await startEmbeddingApi({ dimensions: 64 });
+    onTestFinished(() => api.close());
+    Object.assign(sandbox.env, { OPENAI_API_KEY: "sk-agent", OPENAI_BASE_URL: `${api.url}/v1` });
+    await sandbox.runHere(["memory", "index"]);
+    const indexed = api.log.length;
+    expect(indexed).toBeGreaterThan(0);
+    expect(contextOf(await claude(prompt(question)))).toContain("5544");
+    expect(api.log.length).toBe(indexed);
+  });
+
   test("an embedding provider that stopped answering holds no prompt up", async () => {
     const api = await startEmbeddingApi({ dimensions: 64 });
     onTestFinished(() => api.close());

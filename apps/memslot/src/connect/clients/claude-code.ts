@@ -21,6 +21,8 @@ export const claudeCode: Client = {
   programs: ["claude"],
   signs: (place) => [configDir(place), stateFile(place)],
   files(place, { server, hook, instructions }) {
+    // Else it keeps the tools from the model until that one searches for them.
+    const entry = { type: "stdio", ...server, alwaysLoad: true };
     const inProject = place.scope === "project";
     const settings = inProject
       ? path.join(place.projectDir, ".claude", "settings.local.json")
@@ -30,7 +32,7 @@ export const claudeCode: Client = {
       {
         path: inProject ? path.join(place.projectDir, ".mcp.json") : stateFile(place),
         what: "server",
-        edit: jsonEdit([{ path: ["mcpServers", "memslot"], value: { type: "stdio", ...server }, isOwn: isOwnServer }]),
+        edit: jsonEdit([{ path: ["mcpServers", "memslot"], value: entry, isOwn: isOwnServer }]),
       },
       ...(hook === undefined
         ? []

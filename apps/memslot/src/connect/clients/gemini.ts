@@ -11,20 +11,16 @@ const events = ["SessionStart", "BeforeAgent", "PreCompress", "AfterAgent", "Ses
   timeout: 10_000,
 }));
 
-/** Gemini hands on no variable whose name speaks of a key, unless the entry names it. */
-export const strippedVariables = ["OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"] as const;
-
 export const gemini: Client = {
   id: "gemini",
   name: "Gemini CLI",
   scopes: ["user", "project"],
   programs: ["gemini"],
   signs: ({ home }) => [path.join(home, ".gemini", "settings.json")],
-  files(place, { server, hook, instructions }) {
-    const { env, home, projectDir, scope } = place;
+  files(place, { server, keys, hook, instructions }) {
+    const { home, projectDir, scope } = place;
     const folder = path.join(scope === "project" ? projectDir : home, ".gemini");
-    const keys = strippedVariables.filter((name) => env[name]?.trim());
-    // By name: Gemini puts the value in when it starts the server.
+    // Gemini hands on no variable whose name speaks of a key, unless the entry names it. It puts the value in itself.
     const named = Object.fromEntries(keys.map((name) => [name, `$${name}`]));
     return [
       {

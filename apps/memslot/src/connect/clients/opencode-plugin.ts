@@ -11,7 +11,7 @@ import { spawn } from "node:child_process";
 
 const hook = ${JSON.stringify(hook)};
 // Longer than the hook takes by itself.
-const deadlineMs = 1000 + (Number(process.env.MEMSLOT_HOOK_DEADLINE_MS) || 1000);
+const deadlineMs = 1000 + (Number(process.env.MEMSLOT_HOOK_DEADLINE_MS) || 5000);
 
 function ask(event) {
   return new Promise((resolve) => {
@@ -40,6 +40,8 @@ function ask(event) {
   });
 }
 
+const serving =
+  /^\\s*(?:You are an? (?:title generator|(?:helpful|anchored) [^.\\n]{0,60}summari)|Summari[sz]e what was done in this)/imu;
 const initialised = Symbol.for("memslot.opencode");
 
 export const memslot = async ({ client, directory }) => {
@@ -50,6 +52,20 @@ export const memslot = async ({ client, directory }) => {
 
   const starts = new Map();
   const told = new Map();
+  const helpers = new Map();
+
+  // A session with a parent is a helper: another model speaks there in the user's place.
+  async function isHelper(sessionID) {
+    try {
+      if (!helpers.has(sessionID)) {
+        const { data } = await client.session.get({ path: { id: sessionID } });
+        helpers.set(sessionID, Boolean(data.parentID));
+      }
+    } catch {
+      // It is asked again the next time.
+    }
+    return helpers.get(sessionID) === true;
+  }
 
   async function said(sessionID) {
     const { data = [] } = (await client.session.messages({ path: { id: sessionID } })) ?? {};
@@ -68,6 +84,7 @@ export const memslot = async ({ client, directory }) => {
 
   async function report(name, sessionID) {
     try {
+      if (await isHelper(sessionID)) return;
       const messages = await said(sessionID);
       if (messages.length === 0 && name === "stop") return;
       const { taken } = await ask({ hook_event_name: name, session_id: sessionID, cwd: directory, messages });
@@ -90,13 +107,13 @@ export const memslot = async ({ client, directory }) => {
     event: async ({ event }) => {
       const sessionID = event.properties?.sessionID;
       if (event.type === "session.idle" && sessionID) await report("stop", sessionID);
-      if (event.type === "session.compacted" && sessionID) await started(sessionID, "compact");
-      if (event.type === "session.deleted") {
-        starts.delete(event.properties?.info?.id);
-        told.delete(event.properties?.info?.id);
-      }
+      if (event.type === "session.compacted" && sessionID && !(await isHelper(sessionID)))
+        await started(sessionID, "compact");
+      if (event.type === "session.deleted")
+        for (const known of [starts, told, helpers]) known.delete(event.properties?.info?.id);
     },
     "chat.message": async ({ sessionID }, { message, parts }) => {
+      if (await isHelper(sessionID)) return;
       // First, so that a prompt does not bring what the start shows.
       if (!starts.has(sessionID)) await started(sessionID, "startup");
       const first = parts.find((part) => part.type === "text" && !part.synthetic);
@@ -111,6 +128,8 @@ export const memslot = async ({ client, directory }) => {
       if (text !== "") parts.push({ ...first, id: \`\${first.id}m\`, text, synthetic: true });
     },
     "experimental.chat.system.transform": async ({ sessionID }, output) => {
+      // Models that give the session its title or shorten it, which may be those of another provider.
+      if (serving.test(output.system.join("\\n"))) return;
       const text = sessionID === undefined ? "" : await starts.get(sessionID);
       if (text) output.system.push(text);
     },

@@ -1,0 +1,26 @@
+import type { AgentConfig, MemslotConfig } from "@memslot/core";
+
+const ofProviders = /^(?:OPENAI|GEMINI|GOOGLE)_/u;
+
+/** Whether the configuration of an agent names no embedding provider. */
+export function isAuto({ memorySearch: { provider } }: AgentConfig): boolean {
+  return ["", "auto"].includes(provider.trim().toLowerCase());
+}
+
+/**
+ * The configuration of a process that an agent has started: the keys in its environment are logins of that agent. They are
+ * used only where the configuration names a provider. `notice` reports a key that is not used.
+ */
+export function withoutAgentKeys(
+  config: MemslotConfig,
+  agent: AgentConfig,
+  notice: (line: string) => void,
+): MemslotConfig {
+  if (!isAuto(agent)) return config;
+  const unused = ["OPENAI_API_KEY", "GEMINI_API_KEY"].filter((name) => config.environment(name) !== undefined);
+  if (unused.length > 0)
+    notice(
+      `${unused.join(" and ")} of the agent that started this is not used: name memorySearch.provider to search by meaning`,
+    );
+  return { ...config, environment: (name) => (ofProviders.test(name) ? undefined : config.environment(name)) };
+}
