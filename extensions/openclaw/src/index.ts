@@ -22,9 +22,11 @@ const plugin: HostPlugin = {
   description: "Searches MEMORY.md and memory/ by words and meaning, also without a key",
   register(api) {
     const memories = createMemories(api);
+    let hasWarned = false;
     api.registerMemoryCapability({
       deterministicRecallToolName: "memory_search",
       promptBuilder: ({ availableTools }: { availableTools: Set<string> }) => {
+        warnBesideMemoryCore();
         // The host's own tools write the notes; what memslot says of `memory_append` has no place here.
         const known = new Set(toolNames.filter((name) => availableTools.has(name)));
         return memoryPromptSection({ availableTools: known, citations: citationsOf(configOf(api)) });
@@ -55,8 +57,13 @@ const plugin: HostPlugin = {
     for (const name of toolNames)
       api.registerTool((context) => hostTool(api, memories, name, context), { names: [name] });
     registerCommands(api, memories);
-    // Where its tools come second the host does not even ask for them: this is the last moment to say so.
-    if (isBesideMemoryCore(api)) api.logger.warn(`memslot: ${besideMemoryCoreNotice}`);
+
+    /** Not while it is registered: the host may only be listing commands then, and has no runtime. */
+    function warnBesideMemoryCore(): void {
+      if (hasWarned) return;
+      hasWarned = true;
+      if (isBesideMemoryCore(api)) api.logger.warn(`memslot: ${besideMemoryCoreNotice}`);
+    }
 
     async function forCommand(config: HostConfig, agentId: string): Promise<HostManager> {
       const memory = await memories.openOnce(config, agentId, (line) => api.logger.warn(`memslot: ${line}`));

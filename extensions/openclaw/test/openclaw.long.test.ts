@@ -60,7 +60,8 @@ describe.each(versions)("openclaw@$version", async ({ version, installFlags, dre
       const turn = ["agent", "--local", "--session-id", "early", "--message", "Which port does staging use?"];
       const { stdout: said, stderr } = worked(await host.run(...turn));
       expect(said + stderr).toContain("memory-core is loaded beside memslot");
-      const { stdout } = worked(await host.run("memslot", "status"));
+      const { stdout, stderr: nothing } = worked(await host.run("memslot", "status"));
+      expect(nothing).toBe("");
       expect(stdout).toContain("Memory (main), by memslot");
       expect(stdout).toContain("plugins.entries.memslot.config.dreaming.enabled false");
       worked(await host.run("config", "set", "plugins.entries.memslot.config.dreaming.enabled", "false"));
@@ -68,7 +69,8 @@ describe.each(versions)("openclaw@$version", async ({ version, installFlags, dre
     });
 
     test("openclaw memory search finds the right note", async () => {
-      const { stdout } = worked(await host.run("memory", "search", "on which port is staging", "--json"));
+      const { stdout, stderr } = worked(await host.run("memory", "search", "on which port is staging", "--json"));
+      expect(stderr).toBe("");
       const { results } = JSON.parse(stdout) as { results: object[] };
       expect(results[0]).toMatchObject({
         path: "MEMORY.md",
@@ -79,8 +81,10 @@ describe.each(versions)("openclaw@$version", async ({ version, installFlags, dre
     });
 
     test("openclaw memory status and index tell what is indexed", async () => {
-      expect(worked(await host.run("memory", "index")).stdout).toContain("main: ");
-      const { stdout } = worked(await host.run("memory", "status", "--json"));
+      const indexed = worked(await host.run("memory", "index"));
+      expect(indexed).toMatchObject({ stderr: "", stdout: expect.stringContaining("main: ") as string });
+      const { stdout, stderr } = worked(await host.run("memory", "status", "--json"));
+      expect(stderr).toBe("");
       expect(JSON.parse(stdout)).toEqual([
         {
           agentId: "main",

@@ -55,19 +55,26 @@ export function registerInHost(config: object = {}): Registered {
   const tools = new Map<string, (context: object) => unknown>();
   const commands: string[] = [];
   const warnings: string[] = [];
+  let isRegistering = true;
   plugin.register({
     config: whole,
     pluginConfig: { stateDir: path.join(folder, "state") },
     logger: { info: () => undefined, warn: (line) => warnings.push(line) },
-    runtime: {
-      version: "2026.9.6",
-      agent: { resolveAgentWorkspaceDir: () => workspace },
-      state: { resolveStateDir: () => path.join(folder, "host") },
+    get runtime() {
+      // As 2026.9.6 does where it only lists the commands of its plugins.
+      if (isRegistering)
+        throw new Error('memslot runtime is intentionally unavailable during "cli-metadata" registration.');
+      return {
+        version: "2026.9.6",
+        agent: { resolveAgentWorkspaceDir: () => workspace },
+        state: { resolveStateDir: () => path.join(folder, "host") },
+      };
     },
     registerMemoryCapability: (given) => (capability = given),
     registerTool: (create, { names }) => tools.set(names[0] ?? "", create as (context: object) => unknown),
     registerCli: (_register, { descriptors }) => commands.push(...descriptors.map(({ name }) => name)),
   });
+  isRegistering = false;
   const given = capability as Registered["capability"];
   return {
     workspace,
