@@ -2,7 +2,7 @@
  * What an agent host needs of this package. It stands apart so that a host does not load what makes an index before there
  * is one to make.
  */
-export { lineReaders, type SaidLine } from "./clients/lines/said-line.ts";
+export { lineReaders, type SaidLine } from "./clients/lines.ts";
 export { holdsNotes } from "./files/folder/holds-notes.ts";
 export { isMarkdown } from "./files/folder/markdown-name.ts";
 export { type NotesSurvey, surveyNotes } from "./files/folder/survey-notes.ts";

@@ -1,14 +1,13 @@
 import path from "node:path";
 import { readJson } from "../sessions/transcript-record.ts";
 import type { Client } from "./client.ts";
-import { clientRecord } from "./line-record.ts";
-import { claudeMessage } from "./lines/message-lines.ts";
+import { clientRecord } from "./lines.ts";
 
 /** `projects/<slug>/<session>.jsonl`, and beside them `memory/*.md`. What subagents did lies in folders of their own. */
 export const claudeCode: Client = {
   source: "claude-code",
   name: "Claude Code",
-  recordOf: (line) => readJson(line, (record) => clientRecord(record, claudeMessage, ({ cwd }) => cwd)),
+  recordOf: (line) => readJson(line, (record) => clientRecord(record, "claude-code", record["cwd"])),
   async find(finding, folders) {
     for (const folder of folders) {
       const projects = path.join(folder, "projects");

@@ -1,12 +1,10 @@
 import type { Dirent } from "node:fs";
 import path from "node:path";
-import { readJson, type TranscriptRecord } from "../sessions/transcript-record.ts";
+import { isObject, readJson, type TranscriptRecord } from "../sessions/transcript-record.ts";
 import type { Client } from "./client.ts";
 import type { ClientFinding } from "./client-finding.ts";
 import { recordsOfZstd } from "./compressed.ts";
-import { clientRecord } from "./line-record.ts";
-import { codexMessage } from "./lines/message-lines.ts";
-import { isObject, objectAt, textAt } from "./lines/line-parts.ts";
+import { clientRecord, objectAt, textAt } from "./lines.ts";
 import { everywhere } from "./project.ts";
 
 const deepest = 3;
@@ -31,7 +29,7 @@ export const codex: Client = {
 };
 
 function recordOf(line: Buffer): TranscriptRecord {
-  return readJson(line, (record) => clientRecord(record, codexMessage, folderIn));
+  return readJson(line, (record) => clientRecord(record, "codex", folderIn(record)));
 }
 
 function folderIn(line: Record<string, unknown>): string | undefined {

@@ -1,13 +1,11 @@
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { messageOf } from "@memslot/core";
-import { readJson, saidRecord, timeOf, type TranscriptRecord } from "../sessions/transcript-record.ts";
+import { isObject, readJson, saidRecord, timeOf, type TranscriptRecord } from "../sessions/transcript-record.ts";
 import { type Client, type ClientFile, type NumberedRecords, unknownSize } from "./client.ts";
 import type { ClientFinding } from "./client-finding.ts";
-import { clientRecord } from "./line-record.ts";
-import { cursorMessage } from "./lines/message-lines.ts";
-import { isObject, textAt } from "./lines/line-parts.ts";
-import { findInDatabase, jsonOf, withDatabase } from "./read-database.ts";
+import { clientRecord, jsonOf, textAt } from "./lines.ts";
+import { findInDatabase, withDatabase } from "./read-database.ts";
 import { readSmall } from "./read-small.ts";
 
 interface ComposerRow {
@@ -51,7 +49,7 @@ export const cursor: Client = {
 };
 
 function recordOf(line: Buffer): TranscriptRecord {
-  return readJson(line, (record) => clientRecord(record, cursorMessage));
+  return readJson(line, (record) => clientRecord(record, "cursor"));
 }
 
 async function findTranscripts(finding: ClientFinding, projects: string): Promise<void> {

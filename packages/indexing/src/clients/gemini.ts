@@ -2,12 +2,10 @@ import { open } from "node:fs/promises";
 import path from "node:path";
 import { openForReading } from "../files/file-kind.ts";
 import { readLines } from "../sessions/transcript-lines.ts";
-import { readJson, type TranscriptRecord } from "../sessions/transcript-record.ts";
+import { isObject, readJson, type TranscriptRecord } from "../sessions/transcript-record.ts";
 import type { Client, NumberedRecords } from "./client.ts";
 import type { ClientFinding } from "./client-finding.ts";
-import { absoluteFolder, clientRecord } from "./line-record.ts";
-import { geminiMessage } from "./lines/message-lines.ts";
-import { isObject, textAt } from "./lines/line-parts.ts";
+import { absoluteFolder, clientRecord, jsonOf, textAt } from "./lines.ts";
 import { everywhere } from "./project.ts";
 import { readSmall } from "./read-small.ts";
 
@@ -33,7 +31,7 @@ export const gemini: Client = {
 };
 
 function recordOf(line: Buffer): TranscriptRecord {
-  return readJson(line, (record) => clientRecord(record, geminiMessage));
+  return readJson(line, (record) => clientRecord(record, "gemini"));
 }
 
 async function findProject(finding: ClientFinding, place: string, named: ReadonlyMap<string, string>): Promise<void> {
@@ -86,7 +84,7 @@ async function* recordsOfLines(file: string, signal: AbortSignal): NumberedRecor
         const record: TranscriptRecord = bytes === undefined ? { kind: "broken" } : recordOf(bytes);
         // Being written.
         if (!ended && record.kind === "broken") continue;
-        const line = bytes === undefined ? undefined : objectOf(bytes);
+        const line = bytes === undefined ? undefined : jsonOf(bytes);
         const back = textAt(line, "$rewindTo");
         if (back !== undefined) {
           // With the one that is named; what names none takes back all.
@@ -98,7 +96,7 @@ async function* recordsOfLines(file: string, signal: AbortSignal): NumberedRecor
         if (Array.isArray(anew) && anew.length > 0) {
           kept.length = 0;
           byId.clear();
-          for (const each of anew.filter(isObject)) put(textAt(each, "id"), clientRecord(each, geminiMessage));
+          for (const each of anew.filter(isObject)) put(textAt(each, "id"), clientRecord(each, "gemini"));
           continue;
         }
         put(textAt(line, "id"), record);
@@ -122,13 +120,5 @@ async function* recordsOfObject(file: string, signal: AbortSignal): NumberedReco
   }
   const { messages } = JSON.parse(text) as { messages?: unknown };
   for (const [index, message] of (Array.isArray(messages) ? messages : []).entries())
-    yield [index + 1, isObject(message) ? clientRecord(message, geminiMessage) : { kind: "broken" }];
-}
-
-function objectOf(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString("utf8"));
-  } catch {
-    return undefined;
-  }
+    yield [index + 1, isObject(message) ? clientRecord(message, "gemini") : { kind: "broken" }];
 }

@@ -6,7 +6,7 @@ import { asOneLine, labelOf, wholeLineTokens } from "../sessions/render-message.
 import { renderSaid } from "../sessions/read-transcript.ts";
 import { readJson, saidRecord, timeOf, type TranscriptRecord } from "../sessions/transcript-record.ts";
 import type { ClientFinding } from "./client-finding.ts";
-import { textAt } from "./lines/line-parts.ts";
+import { textAt } from "./lines.ts";
 
 /** What is kept of a conversation of another program: what was said, without secrets, each on the line that it has there. */
 export interface KeptCopy {

@@ -2,9 +2,8 @@ import path from "node:path";
 import { messageOf } from "@memslot/core";
 import { readJson, saidRecord, timeOf, type TranscriptRecord } from "../sessions/transcript-record.ts";
 import { type Client, type ClientFile, type NumberedRecords, unknownSize } from "./client.ts";
-import { absoluteFolder } from "./line-record.ts";
-import { objectAt, textAt } from "./lines/line-parts.ts";
-import { findInDatabase, jsonOf, withDatabase } from "./read-database.ts";
+import { absoluteFolder, jsonOf, objectAt, textAt } from "./lines.ts";
+import { findInDatabase, withDatabase } from "./read-database.ts";
 
 interface SessionRow {
   id: string;

@@ -80,16 +80,6 @@ function stateOfDatabase(file: string): string | undefined {
   return states[0] === undefined ? undefined : states.join(" ");
 }
 
-/** A column of text that holds JSON; undefined for what is none. */
-export function jsonOf(value: unknown): unknown {
-  const text = typeof value === "string" ? value : value instanceof Uint8Array ? Buffer.from(value).toString() : "";
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 /** Whether opening it would make files beside it: it has a log (the format says 2) that no program has open. */
 function leavesTraces(file: string): boolean {
   // What is no file might keep whoever opens it waiting for ever.

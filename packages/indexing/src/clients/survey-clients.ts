@@ -3,8 +3,7 @@ import { type ClientFolders, type ClientSource, clientSources, type SyncFailure 
 import { createTimeSlices } from "../files/time-slices.ts";
 import { clients } from "./all-clients.ts";
 import type { ClientFile } from "./client.ts";
-import { findFiles } from "./find-files.ts";
-import { folderIn } from "./folder-in.ts";
+import { findFiles, folderIn } from "./find-files.ts";
 import { createProjectMatch, everywhere } from "./project.ts";
 
 /** What one program keeps on this machine. */

@@ -2,12 +2,13 @@ import { createHash } from "node:crypto";
 import { open, readFile } from "node:fs/promises";
 import path from "node:path";
 import type { FileRecord } from "../chunk-index.ts";
+import { jsonOf, textAt } from "../clients/lines.ts";
 import { openForReading } from "../files/file-kind.ts";
 import { stampOf } from "../files/file-stamp.ts";
 import type { ScannedFile } from "../files/scan.ts";
 import { continues, parseCursor } from "../sessions/transcript-cursor.ts";
 import { readLines } from "../sessions/transcript-lines.ts";
-import { readRecord } from "../sessions/transcript-record.ts";
+import { isObject, readRecord } from "../sessions/transcript-record.ts";
 
 /** What is known of one file of the journal. */
 export interface Cover {
@@ -87,8 +88,8 @@ async function readKept(file: ScannedFile): Promise<Kept> {
   let header: Record<string, unknown> = {};
   for (const line of (await readFile(file.absolutePath, "utf8")).split("\n")) {
     if (line.trim() === "") continue;
-    const record = objectOf(line);
-    if (record === undefined) throw new Error("a line of it is damaged");
+    const record = jsonOf(line);
+    if (!isObject(record)) throw new Error("a line of it is damaged");
     if (record["type"] === "session") header = record;
     else messages.set(String(record["id"]), saidIn(Buffer.from(line)));
   }
@@ -106,15 +107,5 @@ function saidIn(line: Buffer): string | undefined {
 }
 
 function idOf(line: Buffer): string | undefined {
-  const id = objectOf(line.toString("utf8"))?.["id"];
-  return typeof id === "string" && id !== "" ? id : undefined;
-}
-
-function objectOf(line: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(line);
-    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
+  return textAt(jsonOf(line), "id") || undefined;
 }

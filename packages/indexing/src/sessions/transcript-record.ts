@@ -81,12 +81,16 @@ function beginningOf(text: string): string {
   return text.slice(0, near > 0 ? near : surrogateSafe(text, maxTextLength));
 }
 
-function textOf(content: unknown): string {
+/** The text of a content that is a text, or a list of parts of which some are texts; those without a type too with `bare`. */
+export function textOf(content: unknown, bare = false): string {
   if (typeof content === "string") return content;
-  if (!Array.isArray(content)) return "";
-  return content
-    .filter((part: unknown) => isObject(part) && textTypes.has(part["type"]) && typeof part["text"] === "string")
-    .map((part: JsonObject) => part["text"])
+  const parts = Array.isArray(content) ? (content as unknown[]) : [];
+  return parts
+    .map((part) => (bare && typeof part === "string" ? { text: part } : part))
+    .filter(isObject)
+    .flatMap(({ type = bare ? "text" : undefined, text }) =>
+      textTypes.has(type) && typeof text === "string" ? text : [],
+    )
     .join("\n");
 }
 
@@ -98,6 +102,6 @@ export function timeOf(value: unknown): number | undefined {
   return timeMs <= latestMs ? timeMs : undefined;
 }
 
-function isObject(value: unknown): value is JsonObject {
+export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
