@@ -54,13 +54,13 @@ describe("a provider that comes back", () => {
       const end = farEnd();
       const manager = await open(end);
       const syncing = manager.sync?.(syncParams());
-      // The pauses between the attempts.
-      while (end.sent.length < 4) await vi.advanceTimersByTimeAsync(500).then(() => until(() => true));
+      // The pauses between the attempts: four of the texts, two of the plain word that would show them guilty.
+      while (end.sent.length < 6) await vi.advanceTimersByTimeAsync(500).then(() => until(() => true));
       expect((await syncing)?.pendingVectors).toMatchObject({ chunks: 2, failure: "transient" });
       end.how = "answers";
       await vi.advanceTimersByTimeAsync(15_000);
       await until(() => manager.status().vector?.embedded === 2);
-      expect(end.sent.slice(4), "one word first").toEqual([["memory"], expect.any(Array)]);
+      expect(end.sent.slice(6), "one word first").toEqual([["memory"], expect.any(Array)]);
     });
 
     test("after it hung, too, however long that was; it is asked with one word as long as it hangs", async () => {
@@ -87,6 +87,15 @@ describe("a provider that comes back", () => {
       await until(() => manager.status().vector?.embedded === 2);
     });
   });
+});
+
+test("an index that is asked for again with nothing changed sends no request", async () => {
+  const provider = fakeEmbeddings();
+  const { manager } = await openMemory(folderWith({ "memory/a.md": "budget", "memory/b.md": "a cat" }), { provider });
+  await manager.sync?.(syncParams({ reason: "cli" }));
+  const sent = provider.sent.length;
+  await manager.sync?.(syncParams({ reason: "cli" }));
+  expect([sent > 0, provider.sent.length, provider.queries.length]).toEqual([true, sent, 0]);
 });
 
 describe("details of an index", () => {

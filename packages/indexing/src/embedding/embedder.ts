@@ -67,6 +67,7 @@ export class Embedder {
   #batchFailures: EmbedderFacts["batchFailures"];
   #quarantined: QuarantinedChunk[] = [];
   #dimensions: number | undefined;
+  #isCounted = false;
   #meaning: EmbeddingStatus["meaning"];
   #noted: Pick<EmbeddingStatus, "circuit" | "budget" | "jobs"> = {};
 
@@ -136,6 +137,7 @@ export class Embedder {
   async count(): Promise<void> {
     await this.#primary.count();
     await this.#questions.spare?.count();
+    this.#isCounted = true;
     const space = await this.#primary.knownSpace();
     this.#dimensions = space?.dimensions;
     this.#meaning = space && (await this.#scales.measured(space));
@@ -169,8 +171,9 @@ export class Embedder {
     return `${missing} of its chunks have no vector yet${why}`;
   }
 
-  /** True when `embedMissing` has something to do, as far as is known. */
+  /** True when `embedMissing` has something to do. What was never counted is unknown, not behind. */
   isBehind(): boolean {
+    if (!this.#isCounted) return false;
     const isRefused = this.#input.choice.spare && refusalOf(this.#primary);
     const lanes = isRefused ? [this.#primary, this.#questions.spare] : [this.#primary];
     return lanes.some((lane) => lane?.stats()?.pending !== 0 || (lane.stats()?.nextPending ?? 0) > 0);

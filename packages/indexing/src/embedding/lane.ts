@@ -21,6 +21,8 @@ export interface LaneContext {
 export interface Lane {
   readonly provider: EmbeddingProvider;
   readonly requests: EmbeddingRequests;
+  /** Names address, key and model. */
+  readonly fingerprint: string;
   /** The provider gave no vectors the last time that some were missing. */
   isDown: boolean;
   /** Its space is known from elsewhere, whatever the provider shows. */
@@ -87,6 +89,7 @@ export function createLane(
   return {
     provider,
     requests,
+    fingerprint,
     isDown: false,
     get isFixed() {
       return fixedSpace !== undefined || provider.dimensions !== undefined;

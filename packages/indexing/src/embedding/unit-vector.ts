@@ -1,4 +1,4 @@
-import { EmbeddingError, type EmbeddingProvider } from "@memslot/core";
+import { EmbeddingError, type EmbeddingProvider, messageOf } from "@memslot/core";
 
 /** What has to be known of a provider to check what it gave. */
 export type VectorMaker = Pick<EmbeddingProvider, "id" | "dimensions">;
@@ -34,7 +34,21 @@ export function unitVector(vector: ArrayLike<number>, provider: VectorMaker): Fl
   return unit;
 }
 
-/** The vectors of an answer, in its order: one for each text, all of one size. Throws as `unitVector` does. */
+/** An answer with unusable vectors: `kind` is `input` if others of the same answer are usable, else `transient`. */
+export class BadVectors extends EmbeddingError {
+  /** The usable vectors, at the places of their texts. */
+  readonly vectors: readonly (Float32Array | undefined)[];
+
+  constructor(message: string, vectors: readonly (Float32Array | undefined)[]) {
+    super(vectors.some((vector) => vector) ? "input" : "transient", message, { hasCost: true });
+    this.vectors = vectors;
+  }
+}
+
+/**
+ * The vectors of an answer, in its order: one for each text, all of one size. Throws `BadVectors` if some are unusable, and
+ * an `EmbeddingError` of kind `transient` if it is not clear which text each vector belongs to.
+ */
 export function unitVectors(
   answer: readonly ArrayLike<number>[],
   texts: number,
@@ -42,11 +56,22 @@ export function unitVectors(
 ): Float32Array[] {
   if (answer.length !== texts)
     throw bad(provider, `gave ${count(answer.length, "vector")} for ${count(texts, "text")}`);
-  const dimensions = provider.dimensions ?? answer[0]?.length;
+  // The length of most of them, if the provider states none.
+  const dimensions = provider.dimensions ?? answer.map(({ length }) => length).toSorted((a, b) => a - b)[texts >> 1];
   const [first] = answer;
   if (first && first.length !== dimensions && answer.every(({ length }) => length === first.length))
     throw otherModel(provider, first.length, dimensions ?? 0);
-  return answer.map((vector) => unitVector(vector, { id: provider.id, dimensions }));
+  const faults: string[] = [];
+  const vectors = answer.map((vector) => {
+    try {
+      return unitVector(vector, { id: provider.id, dimensions });
+    } catch (error) {
+      faults.push(messageOf(error));
+      return undefined;
+    }
+  });
+  if (faults[0] !== undefined) throw new BadVectors(faults[0], vectors);
+  return vectors as Float32Array[];
 }
 
 /** Not by chance: it is the same with every text. */
@@ -60,7 +85,7 @@ function otherSize(provider: VectorMaker, length: number, expected: number): Emb
 }
 
 function bad(provider: VectorMaker, what: string): EmbeddingError {
-  return new EmbeddingError("transient", `${provider.id} ${what}`);
+  return new EmbeddingError("transient", `${provider.id} ${what}`, { hasCost: true });
 }
 
 function count(number: number, what: string): string {

@@ -136,7 +136,7 @@ export async function createIndexSync(input: {
       ({ report }) => countsOf(report),
     );
     const { added, changed, removed } = done.report;
-    if (added + changed + removed > 0) await vectors?.count();
+    if (added + changed + removed > 0 || vectors?.facts().missing === undefined) await vectors?.count();
     if (longWork.isDue()) longWork.runBehind(params, done);
   }
 

@@ -7,7 +7,8 @@ import { type FillStop, otherLength, stopOf } from "./fill-stop.ts";
 import { type PackedText, type RequestLimits, requestLimits, shortenText, tokensOf } from "../requests/pack.ts";
 import { createPendingQueue, type PendingQueue } from "./pending-queue.ts";
 import type { EmbeddingRequests } from "../requests/requests.ts";
-import { isTimeLimit } from "../requests/retry.ts";
+import { isNetworkFault, isTimeLimit } from "../requests/retry.ts";
+import { BadVectors } from "../unit-vector.ts";
 
 export interface RequestFill {
   store: Pick<ChunkIndex, "pendingVectors" | "putVectors" | "quarantine">;
@@ -31,9 +32,9 @@ const plainText = "memory";
 const plainMs = 15_000;
 
 /**
- * Makes missing vectors with direct calls, several at one time, and stores each answer as it comes. Where a request is
- * refused it is sent again in halves, down to the text that is to blame, which is quarantined. Gives why it ended before
- * all were made.
+ * Makes missing vectors with direct calls, several at one time, and stores each answer as it comes. A request that is
+ * refused is sent again in halves, down to the text that is to blame, which is quarantined. So is one that the server
+ * fails at, if it answers a plain word. Returns why it ended before all were made.
  */
 export async function fillByRequests(fill: RequestFill): Promise<FillStop | undefined> {
   return await new RequestFilling(fill).run();
@@ -46,8 +47,6 @@ class RequestFilling {
   /** Gets smaller when requests turn out to be too large, and never grows again. */
   readonly #limits: RequestLimits;
   readonly #refused: { hash: string; reason: string }[] = [];
-  /** Texts that a request may have to be answered in time, as far as is known. */
-  #mostInTime = Number.POSITIVE_INFINITY;
   #hasSucceeded = false;
   /** Estimated tokens of the requests that are on their way. */
   #tokensAway = 0;
@@ -96,7 +95,7 @@ class RequestFilling {
   }
 
   /** One request. Undefined where it was not made, or where its vectors cannot be used: then there is a stop. */
-  async #send(texts: readonly PackedText[]): Promise<Float32Array[] | undefined> {
+  async #send(texts: readonly PackedText[], attempts?: number): Promise<Float32Array[] | undefined> {
     const { requests, space, budget, signal, reason, asked, progress } = this.#fill;
     const tokens = tokensOf(texts);
     if (budget && tokens > this.#tokensFree()) this.#stop ??= budget.stop();
@@ -105,7 +104,7 @@ class RequestFilling {
     try {
       const vectors = await requests.embed(
         texts.map(({ text }) => text),
-        { signal, reason, asked, budget, onRetry: progress.waiting },
+        { signal, reason, asked, budget, attempts, onRetry: progress.waiting },
       );
       const other = otherLength(vectors, space, this.#provider);
       if (!other) return vectors;
@@ -121,29 +120,27 @@ class RequestFilling {
     }
   }
 
-  /** Makes and stores vectors of texts, in as many requests as it takes. True when it took one. */
-  async #embed(texts: readonly PackedText[]): Promise<boolean> {
-    const { store, space, signal } = this.#fill;
+  /**
+   * Makes and stores vectors of texts, in as many requests as it takes. True when it took one. `part`: of texts that failed
+   * together; `again`: each of them got an unusable vector before.
+   */
+  async #embed(texts: readonly PackedText[], known?: "part" | "again"): Promise<boolean> {
+    if (texts.length > this.#limits.items) return await this.#embedHalves(texts, known);
     let vectors: Float32Array[] | undefined;
-    if (texts.length > this.#mostInTime) return await this.#embedHalves(texts);
     try {
-      vectors = await this.#send(texts);
+      vectors = await this.#send(texts, known && (texts.length > 1 ? 1 : 2));
     } catch (error) {
-      signal.throwIfAborted();
+      this.#fill.signal.throwIfAborted();
       if (!EmbeddingError.is(error)) throw error;
-      const isRefused = error.kind === "input";
-      const [only] = texts;
-      if (isRefused && only && texts.length === 1) return await this.#refuse(only, error);
-      const isLarge = !isRefused && texts.length > 1 && isTimeLimit(error) && (await this.#answersAtAll(error));
-      // None of its size is sent again: each would take as long.
-      if (isLarge) {
-        this.#mostInTime = Math.min(this.#mostInTime, Math.ceil(texts.length / 2));
-        this.#limits.items = Math.min(this.#limits.items, this.#mostInTime);
-      }
-      if (isRefused || isLarge) return await this.#embedHalves(texts);
-      this.#stop ??= stopOf(error);
+      return await this.#findGuilty(texts, error, known);
     }
     if (!vectors) return false;
+    await this.#keep(texts, vectors);
+    return true;
+  }
+
+  async #keep(texts: readonly PackedText[], vectors: readonly Float32Array[]): Promise<void> {
+    const { store, space } = this.#fill;
     await store.putVectors(
       space,
       texts.map(({ hash }, index) => ({ hash, vector: vectors[index] as Float32Array })),
@@ -151,17 +148,51 @@ class RequestFilling {
     this.#settle(texts);
     this.#hasSucceeded = true;
     if (this.#refused.length > 0) await this.#quarantineRefused();
-    return true;
   }
 
-  /** After a request that got no answer in time: whether it was too large, or the provider answers nothing. */
-  async #answersAtAll(late: EmbeddingError): Promise<boolean> {
+  /**
+   * After a request that failed: keeps the usable vectors, and goes on with the texts that may be to blame, down to each
+   * of them. A provider that fails with a plain word, a connection, a limit or a key stops the fill.
+   */
+  async #findGuilty(texts: readonly PackedText[], error: EmbeddingError, known?: "part" | "again"): Promise<boolean> {
+    const { kind } = error;
+    const [only] = texts;
+    if (error instanceof BadVectors && kind === "input") {
+      const { vectors } = error;
+      await this.#keep(
+        texts.filter((_, index) => vectors[index] !== undefined),
+        vectors.filter((vector) => vector !== undefined),
+      );
+      const bad = texts.filter((_, index) => vectors[index] === undefined);
+      return await this.#embed(bad, "again");
+    }
+    if (kind === "input" && only && texts.length === 1) return await this.#refuse(only, error);
+    if (kind !== "input") {
+      const isFault = kind === "transient" && !isNetworkFault(error);
+      // Parts of texts that failed together are not worth a word, but each text before it is set aside.
+      const isProven = known === "part" && texts.length > 1;
+      if (!isFault || (!isProven && !(await this.#answersAtAll(error)))) this.#stop ??= stopOf(error);
+      if (this.#isOver()) return false;
+      // None of its size is sent again: each would take as long.
+      if (isTimeLimit(error))
+        this.#limits.items = Math.min(this.#limits.items, Math.max(1, Math.ceil(texts.length / 2)));
+      if (texts.length === 1 || (known === "again" && error instanceof BadVectors)) {
+        for (const text of texts) await this.#refuse(text, error);
+        return false;
+      }
+    }
+    return await this.#embedHalves(texts, "part");
+  }
+
+  /** After a failure: whether the provider answers anything, so that the texts may be to blame. */
+  async #answersAtAll(failure: EmbeddingError): Promise<boolean> {
     if (this.#isOver()) return false;
     const { requests, budget, signal, reason, asked, progress } = this.#fill;
-    progress.waiting(`${late.message}; it is asked with a single word, for ${plainMs / 1000} s at most`);
+    progress.waiting(`${failure.message}; it is asked with a single word, for ${plainMs / 1000} s at most`);
     try {
       const limits = { what: `the embedding provider ${this.#provider.id}`, deadlineMs: plainMs, signals: [signal] };
-      await withDeadline(limits, (inner) => requests.embed([plainText], { signal: inner, reason, asked, budget }));
+      const how = { reason, asked, budget, attempts: 2 };
+      await withDeadline(limits, (inner) => requests.embed([plainText], { signal: inner, ...how }));
       return true;
     } catch {
       signal.throwIfAborted();
@@ -170,11 +201,11 @@ class RequestFilling {
   }
 
   /** Where the whole does not pass and both halves do, it was too large. */
-  async #embedHalves(texts: readonly PackedText[]): Promise<false> {
+  async #embedHalves(texts: readonly PackedText[], known?: "part" | "again"): Promise<false> {
     const middle = Math.ceil(texts.length / 2);
     const halves = [texts.slice(0, middle), texts.slice(middle)];
     let passed = 0;
-    for (const half of halves) if (await this.#embed(half)) passed++;
+    for (const half of halves) if (await this.#embed(half, known)) passed++;
     if (passed === halves.length) {
       this.#limits.items = Math.min(this.#limits.items, middle);
       this.#limits.tokens = Math.min(this.#limits.tokens, Math.max(...halves.map(tokensOf)));
@@ -184,10 +215,11 @@ class RequestFilling {
 
   async #refuse(packed: PackedText, error: EmbeddingError): Promise<boolean> {
     const shorter = shortenText(packed, this.#provider);
-    if (shorter) return await this.#embed([shorter]);
+    if (shorter) return await this.#embed([shorter], "part");
     this.#refused.push({ hash: packed.hash, reason: error.message });
     if (this.#hasSucceeded) await this.#quarantineRefused();
-    else if (this.#refused.length >= mostRefused) this.#stop ??= wrongSetting(this.#provider, error.message);
+    else if (this.#refused.length >= mostRefused)
+      this.#stop ??= error.kind === "input" ? wrongSetting(this.#provider, error.message) : stopOf(error);
     return false;
   }
 

@@ -6,7 +6,7 @@ import {
   withDeadline,
 } from "@memslot/core";
 import type { ChunkIndex } from "../../chunk-index.ts";
-import type { VectorSpace } from "../../chunk-store.ts";
+import { spaceName, type VectorSpace } from "../../chunk-store.ts";
 import { type Budget, OverBudget } from "../requests/budget.ts";
 import { createBatchRun } from "../jobs/batch-jobs.ts";
 import { type FillOutcome, fillSpace } from "./fill.ts";
@@ -33,8 +33,8 @@ const knockMs = 10_000;
 const looksMs = 8000;
 
 /**
- * Makes the vectors that the space of a lane misses. Where none is missing and nobody asked for it, the provider is asked
- * for nothing. A provider that serves another model under the same name, with vectors of another length, gets a space of
+ * Makes the vectors that the space of a lane misses. If none is missing, no request is made, unless a person asks after
+ * another address was configured. A provider that serves another model under the same name, with vectors of another length, gets a space of
  * its own, which is filled.
  */
 export async function fillLane(
@@ -78,6 +78,7 @@ export async function fillLane(
     await lane.prepare({ signal, progress, retry: true });
     tellChange(before, space, context.notify);
     const outcome = await fill(space);
+    if (outcome === undefined) await store.spaceFacts?.note(shownBy(space), lane.fingerprint);
     if (outcome?.length === undefined || provider.dimensions !== undefined) return outcome;
     // A single answer may be wrong.
     const shown = await lane.measureSpace(asking);
@@ -138,9 +139,17 @@ async function spaceToFill(
   const space = known ?? (await measure(lane, request));
   if (force) await store.releaseQuarantine(space);
   if (await isMissing(space, store)) return space;
-  if (!request.asked || isStated || known === undefined) return undefined;
+  const facts = store.spaceFacts;
+  if (!request.asked || isStated || !known || !facts || (await facts.noted(shownBy(space))) === lane.fingerprint)
+    return undefined;
   const shown = await look(lane, request);
+  if (shown?.dimensions === space.dimensions) await facts.note(shownBy(space), lane.fingerprint);
   return shown && (await isMissing(shown, store)) ? shown : undefined;
+}
+
+/** Names the note that says which address, key and model made the vectors of a space last. */
+function shownBy(space: VectorSpace): string {
+  return `space:shown-by:${spaceName(space)}`;
 }
 
 /** One that was down is not waited for by those who did not ask for it. */
@@ -155,7 +164,7 @@ async function isMissing(space: VectorSpace, store: ChunkIndex): Promise<boolean
   return pending + nextPending > 0;
 }
 
-/** With nothing missing nobody would find out that the provider makes other vectors now. Undefined where it does not answer. */
+/** Finds out whether another address, under the same name, makes other vectors. Undefined if it does not answer. */
 async function look(lane: Lane, request: Asking): Promise<VectorSpace | undefined> {
   const signal = AbortSignal.any([request.signal, AbortSignal.timeout(looksMs)]);
   try {

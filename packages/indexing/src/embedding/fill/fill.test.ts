@@ -10,6 +10,7 @@ import {
   vectorOf,
   wait,
 } from "../requests/test/scripted-requests.ts";
+import { BadVectors } from "../unit-vector.ts";
 import { createSpaceStore, hashOf, texts } from "../../../test/support/space-store.ts";
 
 describe("missing vectors", () => {
@@ -104,7 +105,8 @@ describe("a provider that fails", () => {
     "with %s ends the run: what is on its way is stored, nothing else is sent",
     async (kind) => {
       const store = await createSpaceStore(texts(640));
-      const error = new EmbeddingError(kind, "scripted answered: no");
+      const cause = Object.assign(new Error("read"), { code: "ECONNRESET" });
+      const error = new EmbeddingError(kind, "scripted answered: no", { cause });
       const requests = scriptedRequests({
         answer: async (_, call, signal) => {
           if (call === 3) throw error;
@@ -260,9 +262,8 @@ describe("refusals", () => {
       });
       expect(await fillWith(store, requests, { concurrency: 1 })).toBeUndefined();
       expectFilled(store, all);
-      // 64 and twice 32 were refused; all others hold 16.
-      expect(requests.sent.slice(0, 7).map(({ length }) => length)).toEqual([64, 32, 16, 16, 32, 16, 16]);
-      expect(requests.sent.slice(7).map(({ length }) => length)).toEqual([...Array<number>(58).fill(16), 8]);
+      // 64 and 32 were refused; all others hold 16.
+      expect(requests.sent.map(({ length }) => length)).toEqual([64, 32, ...Array<number>(62).fill(16), 8]);
     });
 
     test("by their tokens lead to fewer tokens", async () => {
@@ -273,8 +274,8 @@ describe("refusals", () => {
         },
       });
       expect(await fillWith(store, requests, { concurrency: 1 })).toBeUndefined();
-      // 64 and twice 32 were refused. Sixteen of them have 1600 tokens, and two long ones 2000.
-      expect(requests.sent.length - requests.passed.length).toBe(3);
+      // 64 and 32 were refused. Sixteen of them have 1600 tokens, and two long ones 2000.
+      expect(requests.sent.length - requests.passed.length).toBe(2);
       expect(requests.sent.slice(-5).map(({ length }) => length)).toEqual([16, 1, 1, 1, 1]);
     });
 
@@ -289,6 +290,82 @@ describe("refusals", () => {
       expect([...store.refused.keys()]).toEqual([hashOf("bad")]);
       expect(requests.sent.at(-2)).toHaveLength(64);
       expect(requests.sent.filter((sent) => sent.includes("bad"))).toHaveLength(7);
+    });
+  });
+
+  describe("texts that the server fails at", () => {
+    const failsAt = (isBad: (text: string) => boolean, error: () => Error) => (sent: readonly string[]) => {
+      if (sent.some(isBad)) throw error();
+    };
+    const fault = (): Error => new EmbeddingError("transient", "scripted answered 500: NaN");
+    /** As `requests.embed` does it: the usable vectors of the answer come with the error. */
+    const unusable = (isBad: (text: string) => boolean) => (sent: readonly string[]) => {
+      if (!sent.some(isBad)) return;
+      throw new BadVectors(
+        "a vector that is all zero",
+        sent.map((text) => (isBad(text) ? undefined : vectorOf(text))),
+      );
+    };
+
+    // The bounds: a plain word at the first failure and one before each text is set aside, two requests a level.
+    test.each([
+      ["one of 400, with an error", 1, failsAt, 2 + 2 * 6 + 2 + 6],
+      ["three of 400, with an error", 3, failsAt, 3 * (2 + 2 * 6 + 2) + 4],
+      ["one of 400, with an unusable vector", 1, unusable, 7 + 2],
+      ["five of 400, with an unusable vector", 5, unusable, 7 + 5 * 2],
+    ])(
+      "%s: they alone are quarantined, in few requests, and no text is paid for twice",
+      async (_, count, how, most) => {
+        const all = texts(400);
+        const bad = all.filter((__, index) => index % 97 === 5).slice(0, count);
+        const store = await createSpaceStore(all);
+        const requests = scriptedRequests({ answer: how((text) => bad.includes(text), fault) });
+        expect(await fillWith(store, requests)).toBeUndefined();
+        expect([...store.refused.keys()].toSorted()).toEqual(bad.map((text) => hashOf(text)).toSorted());
+        expectFilled(
+          store,
+          all.filter((text) => !bad.includes(text)),
+        );
+        expect(requests.sent.length).toBeLessThanOrEqual(most);
+        const paid = requests.passed.flat().filter((text) => text !== "memory");
+        expect(new Set(paid).size).toBe(paid.length);
+      },
+    );
+
+    test("are not blamed while the server fails at a plain word or the connection breaks", async () => {
+      const broken = new EmbeddingError("transient", "reset", { cause: new TypeError("fetch failed") });
+      for (const [error, isAlone] of [
+        [fault(), false],
+        [broken, true],
+      ] as const) {
+        const store = await createSpaceStore(texts(200));
+        const requests = scriptedRequests({
+          answer: (sent) => {
+            if (!isAlone || sent.includes("t7 xxxxxxx")) throw error;
+          },
+        });
+        expect(await fillWith(store, requests, { concurrency: 1 })).toMatchObject({ chunks: 200, error });
+        expect([store.refused.size, requests.sent.length]).toEqual([0, isAlone ? 1 : 2]);
+      }
+    });
+
+    test("of a server that goes down while they are searched for are not blamed", async () => {
+      const store = await createSpaceStore(texts(64));
+      const requests = scriptedRequests({
+        answer: (sent, call) => {
+          if (call > 2 || sent.length > 1) throw fault();
+        },
+      });
+      expect(await fillWith(store, requests, { concurrency: 1 })).toMatchObject({ chunks: 64 });
+      expect(store.refused.size).toBe(0);
+      expect(requests.sent.length).toBeLessThan(12);
+    });
+
+    test("that are all it is given are a fault of the server after eight", async () => {
+      const store = await createSpaceStore(texts(300));
+      const requests = scriptedRequests({ answer: failsAt((text) => text !== "memory", fault) });
+      expect(await fillWith(store, requests, { concurrency: 1 })).toMatchObject({ chunks: 300 });
+      expect([store.refused.size, requests.sent.length < 40]).toEqual([0, true]);
     });
   });
 

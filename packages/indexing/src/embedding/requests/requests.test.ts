@@ -111,25 +111,19 @@ describe("a transient failure", () => {
     expect([behind.tookMs, provider.sent.length], "nobody waits for it").toEqual([20_000, 2]);
   });
 
-  test.each([
-    ...(tables.badVectors as [string, number[][], string][]),
-    [
-      "not finite",
-      [
-        [1, 2],
-        [1, Number.NaN],
-      ],
-      "scripted gave a vector with a number that is not finite: NaN",
-    ],
-  ])("is an answer with vectors that are %s, and what was wrong is said", async (_, answer, words) => {
-    const once = scriptedProvider({ steps: [() => answer] });
-    expect((await run(deskIn(folder(), once).requests.embed(texts, how))).value).toHaveLength(2);
-    const always = scriptedProvider({ always: () => answer });
-    const { error } = await run(deskIn(folder(), always).requests.embed(texts, how));
-    expect(EmbeddingError.is(error, "transient")).toBe(true);
-    expect((error as Error).message).toBe(words);
-    expect(always.sent).toHaveLength(4);
-  });
+  test.each(tables.badVectors as [string, (number | null)[][], string, string, number][])(
+    "is an answer with vectors that are %s, and what was wrong is said; usable ones are not paid for again",
+    async (_, answer, words, kind, requests) => {
+      const read = answer.map((vector) => vector.map((value) => value ?? Number.NaN));
+      const provider = scriptedProvider({ always: () => read });
+      const { error } = await run(deskIn(folder(), provider).requests.embed(texts, how));
+      expect(error).toMatchObject({ message: words, kind, hasCost: true });
+      expect(provider.sent).toHaveLength(requests);
+      const once = scriptedProvider({ steps: [() => read] });
+      const { value } = await run(deskIn(folder(), once).requests.embed(texts, how));
+      expect(value?.length).toBe(requests === 1 ? undefined : 2);
+    },
+  );
 });
 
 describe("a rate limit", () => {
@@ -198,7 +192,7 @@ describe("usage", () => {
   test("counts what was paid for an answer that is of no use, and nothing for no answer", async () => {
     const bad = deskIn(folder(), scriptedProvider({ always: () => [], says: 9 }));
     await run(bad.requests.embed(texts, how));
-    expect(bad.usage.tokensToday()).toBe(36);
+    expect(bad.usage.tokensToday()).toBe(18);
     const refused = deskIn(folder(), scriptedProvider({ always: failures.quota }));
     await run(refused.requests.embed(texts, how));
     expect(refused.usage.tokensToday()).toBe(0);

@@ -17,6 +17,8 @@ export interface EmbedOptions {
   budget?: Budget | undefined;
   /** Told what is waited for when an attempt has failed, in words to be shown beside what is being done. */
   onRetry?: ((words: string) => void) | undefined;
+  /** How often it is sent at most if failures are transient; four times if left out. */
+  attempts?: number | undefined;
 }
 
 /** The requests to one provider: limited, tried again, counted and checked, with its circuit kept. */
@@ -25,7 +27,8 @@ export interface EmbeddingRequests {
   readonly circuit: Circuit;
   /**
    * The vectors of some texts, made in one request: of unit length, in their order. A transient failure is tried again up
-   * to four times in all; one that got no answer in time once, and that of several texts not at all: fewer may pass. A rate limit is waited for, up to two minutes. Throws an `EmbeddingError` when it is given up,
+   * to four times in all. One that got no answer in time is tried again once, and not at all if it has several texts: fewer
+   * may pass. One of several texts that got an unusable answer is tried again once. A rate limit is waited for, up to two minutes. Throws an `EmbeddingError` when it is given up,
    * at once where the circuit is open, `OverBudget` where the budget does not reach, and the signal's reason when aborted.
    */
   embed(texts: readonly string[], options: EmbedOptions): Promise<Float32Array[]>;
@@ -58,7 +61,7 @@ const localQueryMs = 5 * minute;
 const queryPatienceMs = 8 * second;
 /** What one call may wait between its attempts, in all. */
 const waitInAllMs = 2 * minute;
-const attempts = 4;
+const usualAttempts = 4;
 const queryAttempts = 3;
 
 export function createEmbeddingRequests(options: {
@@ -107,7 +110,7 @@ export function createEmbeddingRequests(options: {
     provider,
     circuit,
 
-    async embed(texts, { signal, reason, asked, budget, onRetry }) {
+    async embed(texts, { signal, reason, asked, budget, onRetry, attempts = usualAttempts }) {
       signal.throwIfAborted();
       if (texts.length === 0) return [];
       const embedBatch = (): Promise<Float32Array[]> =>

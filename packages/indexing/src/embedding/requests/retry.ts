@@ -37,7 +37,7 @@ interface Call<Answer, Result> {
 /** Makes a call. Throws an `EmbeddingError` when it is given up, `OverBudget`, or the signal's reason. */
 export type Caller = <Answer, Result>(call: Call<Answer, Result>) => Promise<Result>;
 
-const attemptsInTime = 2;
+const fewAttempts = 2;
 const firstPauseMs = 500;
 /** Of the pause, up or down. */
 const jitter = 0.2;
@@ -137,13 +137,17 @@ export function createCaller(options: {
   };
 }
 
-/** One that got no answer in time has taken long already. Of several texts fewer may be quick enough: the caller halves them. */
+/**
+ * A request without an answer in time has taken long already, and one with an unusable answer is paid for. If it has
+ * several texts, the caller halves it.
+ */
 function attemptsFor(
   { texts, attempts }: { texts: readonly string[]; attempts: number },
   failure: EmbeddingError,
 ): number {
-  if (!isTimeLimit(failure)) return attempts;
-  return texts.length > 1 ? 1 : Math.min(attempts, attemptsInTime);
+  if (isTimeLimit(failure)) return texts.length > 1 ? 1 : Math.min(attempts, fewAttempts);
+  const isPaid = failure.hasCost && texts.length > 1 && !isNetworkFault(failure);
+  return isPaid ? Math.min(attempts, fewAttempts) : attempts;
 }
 
 function tokensOf(texts: readonly string[]): number {
@@ -152,8 +156,20 @@ function tokensOf(texts: readonly string[]): number {
 
 /** Whether a request failed because it took too long: half of it may be quick enough. */
 export function isTimeLimit(error: unknown): boolean {
-  for (let cause = error, depth = 0; cause instanceof Error && depth < 8; cause = cause.cause, depth++) {
-    if (cause.name === "TimeoutError" || MemoryError.is(cause, "UNAVAILABLE")) return true;
-  }
-  return false;
+  return chainOf(error).some((cause) => cause.name === "TimeoutError" || MemoryError.is(cause, "UNAVAILABLE"));
+}
+
+/** Whether the connection failed: then no text is to blame. */
+export function isNetworkFault(error: unknown): boolean {
+  return chainOf(error).some(
+    (cause) =>
+      /^(?:fetch failed|terminated)$/.test(cause.message) ||
+      ("code" in cause && /^E(?!RR_)|^UND_ERR|CERT|SSL|TLS/.test(String(cause.code))),
+  );
+}
+
+function chainOf(error: unknown): Error[] {
+  const chain: Error[] = [];
+  for (let cause = error; cause instanceof Error && chain.length < 8; cause = cause.cause) chain.push(cause);
+  return chain;
 }
