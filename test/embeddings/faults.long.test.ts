@@ -1,22 +1,30 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync, truncateSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { quirks } from "@memslot/fakes/embedding-api";
 import { writeTinyGguf } from "@memslot/fakes/gguf";
 import { readUsage } from "@memslot/indexing";
+import { randomFrom } from "@memslot/test-tools/random";
 import { eventually } from "@memslot/test-tools/wait";
 import type { Memory } from "memslot";
 import { describe, expect, test } from "vitest";
 import {
   type EmbeddingHouse,
+  expectQuirkHandled,
   manyNotes,
   textsSent,
   useEmbeddingHouse,
   usualProvider,
 } from "../support/embedding-house.ts";
 import { ask } from "../support/house.ts";
+import { seeded, stormSeed, stormSize } from "../support/storm-size.ts";
 import { type CliRun, runCli } from "../support/run-command.ts";
 
 const forEver = 1_000_000;
+
+const firstQuirk = randomFrom(stormSeed()).below(quirks.length);
+const chosen = [...quirks, ...quirks].slice(firstQuirk, firstQuirk + stormSize(quirks.length));
+test.each(chosen)(`a provider with the quirk $name is right, or refused by name (${seeded})`, expectQuirkHandled);
 
 /** What a host does all day: questions, and syncs that nobody asked for. */
 async function aBusyDay(memory: Memory, given: EmbeddingHouse): Promise<string[]> {

@@ -1,10 +1,17 @@
 import { readFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import type { EmbeddingApi } from "@memslot/fakes/embedding-api";
+import { type EmbeddingApi, quirks } from "@memslot/fakes/embedding-api";
 import { eventually } from "@memslot/test-tools/wait";
 import type { Memory, MemorySearchResult, SyncProgress } from "memslot";
 import { describe, expect, test } from "vitest";
-import { type EmbeddingHouse, manyNotes, notesSent, textsSent, useEmbeddingHouse } from "../support/embedding-house.ts";
+import {
+  type EmbeddingHouse,
+  expectQuirkHandled,
+  manyNotes,
+  notesSent,
+  textsSent,
+  useEmbeddingHouse,
+} from "../support/embedding-house.ts";
 import { ask, indexFile } from "../support/house.ts";
 
 const quota = {
@@ -195,7 +202,51 @@ describe("files that move", () => {
   });
 });
 
+// The others are a storm in faults.long.test.ts.
+test.each(quirks.filter(({ name }) => /^(?:nannull|zero|nested|dimdrift|efreject.*|b64\w+|403cf)$/.test(name)))(
+  "a provider with the quirk $name is right, or refused by name",
+  expectQuirkHandled,
+);
+
 const query = "the kitten of number 2";
+
+test("an index that is asked for again with nothing changed sends no request, in another process either", async () => {
+  const given = await useEmbeddingHouse(manyNotes(6), { dimensions: 64 });
+  const memory = await given.open();
+  await memory.sync({ reason: "cli" });
+  given.api.reset();
+  await memory.sync({ reason: "cli" });
+  await memory.close();
+  await (await given.open()).sync({ reason: "cli" });
+  expect(given.api.stats().embeddingRequests).toBe(0);
+});
+
+test("a provider that gives every text the same vector is named, lists no note, and is repaired by a forced index", async () => {
+  const given = await useEmbeddingHouse(manyNotes(6), { dimensions: 3 });
+  const allSame = quirks.find(({ name }) => name === "allsame")?.faults ?? [];
+  for (const fault of allSame) given.api.fail({ times: 1000, ...fault });
+  const memory = await given.open();
+  const report = await memory.sync({ reason: "cli" });
+  expect(report?.pendingVectors).toMatchObject({
+    chunks: 6,
+    reason: expect.stringContaining("openai/model-a gives every text the same vector") as string,
+  });
+  const unknown = await ask(memory, "zebra");
+  expect([unknown.results, unknown.report.state, unknown.report.mode]).toEqual([[], "degraded", "keyword"]);
+  expect(unknown.report.reason).toContain("the same vector");
+  expect((await ask(memory, query)).results[0]?.path).toBe("memory/note-2.md");
+  const { embedding, vector } = memory.status();
+  expect([vector?.semanticAvailable, embedding?.sameVectors?.includes("index --force")]).toEqual([false, true]);
+  expect(await memory.probeEmbeddingAvailability()).toMatchObject({ ok: false, error: embedding?.sameVectors });
+  expect((await memory.check())?.findings.filter(({ ok }) => !ok)).toMatchObject([{ name: "sample by vectors" }]);
+  await memory.close();
+  const looking = await given.open();
+  expect(looking.status().embedding?.sameVectors).toBe(embedding?.sameVectors);
+  given.api.reset();
+  expect((await looking.sync({ reason: "cli", force: true }))?.pendingVectors).toBeUndefined();
+  expect((await ask(looking, query)).report).toMatchObject({ state: "ok", mode: "hybrid" });
+  expect(looking.status().embedding?.sameVectors).toBeUndefined();
+});
 
 /** An index with vectors of one length, and a server with another model under the same name: its vectors have another length. */
 async function changeLength(

@@ -2,11 +2,13 @@ import {
   type ApiRequest,
   type EmbeddingApi,
   type EmbeddingApiOptions,
+  type Quirk,
   startEmbeddingApi,
 } from "@memslot/fakes/embedding-api";
 import { afterwards } from "@memslot/test-tools/files";
 import type { EmbeddingProvider, Memory } from "memslot";
-import { type House, useHouse } from "./house.ts";
+import { expect } from "vitest";
+import { ask, type House, useHouse } from "./house.ts";
 
 /** A house with a server that plays the far end of every provider. */
 export interface EmbeddingHouse extends Omit<House, "open"> {
@@ -102,4 +104,31 @@ export function placedEmbeddings(
       return Promise.resolve(batch.map((text, index) => vectorOf(near(text), index + text.length)));
     },
   };
+}
+
+/**
+ * Indexes eight notes with a server that has the quirk: all are embedded but those to blame, and searched by meaning, or
+ * none is and the reason says what the server answered. Requests are few either way.
+ */
+export async function expectQuirkHandled({ faults, missing, refused = "" }: Quirk): Promise<void> {
+  const given = await useEmbeddingHouse({
+    ...manyNotes(6),
+    "memory/bad.md": "# Bad\n\n- Here is the poisonword.\n",
+    "memory/long.md": `# Long\n\n${"the granary ledger lists sacks of barley. ".repeat(33)}\n`,
+  });
+  for (const fault of faults) given.api.fail({ times: 1_000_000, ...fault });
+  const memory = await given.open();
+  const report = await memory.sync({ reason: "cli" });
+  expect(given.api.log.length).toBeLessThan(32);
+  const answer = await ask(memory, "the kitten of number 2");
+  expect(answer.results[0]?.path).toBe("memory/note-2.md");
+  const { embedding, vector } = memory.status();
+  if (missing === undefined) {
+    expect(report?.pendingVectors?.reason).toMatch(new RegExp(refused, "u"));
+    expect(answer.report).toMatchObject({ state: "degraded", mode: "keyword" });
+    return;
+  }
+  expect(report?.pendingVectors).toBeUndefined();
+  expect([vector?.embedded, embedding?.quarantined?.length]).toEqual([8 - missing, missing]);
+  expect(answer.report).toMatchObject({ state: "ok", mode: "hybrid" });
 }

@@ -1,5 +1,5 @@
 import type { GoogleGenAI } from "@google/genai/web";
-import { limitAnswer, smallAnswerBytes } from "@memslot/core/providers";
+import { limitAnswer, request, smallAnswerBytes } from "@memslot/core/providers";
 import type { Endpoint } from "./endpoint.ts";
 import { answerFailure, redirectFailure, unexpectedFailure } from "./failure.ts";
 
@@ -81,7 +81,8 @@ function guardedFetch(
       if (value === "") headers.delete(name);
       else headers.set(name, value);
     }
-    const response = await fetch(input, { ...init, headers, redirect: "manual", ...(signal && { signal }) });
+    const url = input instanceof Request ? input.url : input;
+    const response = await request(url, { ...init, headers, ...(signal && { signal }) });
     if (response.status >= 300 && response.status < 400) {
       await response.body?.cancel();
       throw redirectFailure(response, endpoint);

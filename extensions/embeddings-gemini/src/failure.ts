@@ -1,4 +1,5 @@
 import { EmbeddingError, type EmbeddingFailure, httpEmbeddingError, messageOf } from "@memslot/core";
+import { networkFailure } from "@memslot/core/providers";
 import type { Endpoint } from "./endpoint.ts";
 
 const provider = "gemini";
@@ -46,15 +47,16 @@ export function redirectFailure(response: Response, { base }: Endpoint): Embeddi
 /** Anything that went wrong on the way or in reading an answer. */
 export function unexpectedFailure(error: unknown, { base, secrets }: Endpoint): EmbeddingError {
   if (EmbeddingError.is(error)) return error;
-  const said = withoutSecrets(error instanceof Error ? error.message : String(error), secrets);
+  const hide = (said: string): string => withoutSecrets(said, secrets);
   if (error instanceof SyntaxError)
     return transient(`${base.host} answered with something that is no JSON`, error, true);
-  const code = networkCode(error);
-  if (code === undefined && !isNetworkError(error)) {
-    const what = error instanceof TypeError ? "something that cannot be read" : `something unexpected (${said})`;
+  if (!isNetworkError(error)) {
+    const what =
+      error instanceof TypeError ? "something that cannot be read" : `something unexpected (${hide(messageOf(error))})`;
     return transient(`${base.host} answered with ${what}`, error, true);
   }
-  return transient(`${base.host} ${networkWords(code, said)}`, error, said === "terminated");
+  const hasCost = messageOf(error) === "terminated";
+  return transient(networkFailure(error, { url: base.address, hide }).message, error, hasCost);
 }
 
 /** A success whose content is not what was asked for. */
@@ -117,43 +119,10 @@ function retryDelay({ message = "", details }: GoogleStatus): number | undefined
   return seconds === undefined ? undefined : Math.ceil(Number(seconds) * 1000);
 }
 
-function networkCode(error: unknown): string | undefined {
-  const cause = error instanceof Error ? record(error.cause) : undefined;
-  return text(cause?.["code"]);
-}
-
 /** `fetch` says that no answer came, or that it ended too early, in these words and no others. */
 function isNetworkError(error: unknown): boolean {
-  return error instanceof TypeError && /^(?:fetch failed|terminated)$/.test(error.message);
-}
-
-function networkWords(code: string | undefined, said: string): string {
-  switch (code) {
-    case "ECONNREFUSED":
-      return "takes no connections; is the address right, and does the server run?";
-    case "ENOTFOUND":
-    case "EAI_AGAIN":
-      return "cannot be found; is there a network, and is the address right?";
-    case "ENETUNREACH":
-    case "EHOSTUNREACH":
-      return "cannot be reached; is there a network?";
-    case "ETIMEDOUT":
-    case "UND_ERR_CONNECT_TIMEOUT":
-    case "UND_ERR_HEADERS_TIMEOUT":
-    case "UND_ERR_BODY_TIMEOUT":
-      return "did not answer in time";
-    case "ECONNRESET":
-    case "EPIPE":
-    case "UND_ERR_SOCKET":
-      return "broke off the connection";
-    default:
-      break;
-  }
-  if (said === "terminated") return "broke off the connection";
-  if (code !== undefined && /CERT|SIGNATURE|ISSUER/.test(code))
-    return `has a certificate that is not trusted (${code})`;
-  if (code !== undefined && /SSL|TLS|EPROTO/.test(code)) return `does not speak https (${code})`;
-  return `cannot be reached (${code ?? said})`;
+  const hasCode = error instanceof Error && text(record(error.cause)?.["code"]) !== undefined;
+  return hasCode || (error instanceof TypeError && /^(?:fetch failed|terminated)$/.test(error.message));
 }
 
 function withoutSecrets(message: string, secrets: readonly string[]): string {

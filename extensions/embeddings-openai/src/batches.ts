@@ -4,7 +4,7 @@ import type { Connection } from "./connection.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { nameOf, noBatchesAdvice, httpFailure, noVectorsFailure, withoutSecrets } from "./http-failures.ts";
 import { isRecord, readVectors } from "./read-vectors.ts";
-import type { TextRules } from "./texts.ts";
+import type { EncodingFormat, TextRules } from "./texts.ts";
 
 type Client = ReturnType<Connection["client"]>;
 type Batch = Awaited<ReturnType<Client["batches"]["retrieve"]>>;
@@ -21,10 +21,11 @@ const deleteMs = 10_000;
 export function createBatches(options: {
   connect: () => Promise<Connection>;
   rules: TextRules;
+  format: () => EncodingFormat;
   endpoint: Endpoint;
   dimensions: number | undefined;
 }): EmbeddingBatches {
-  const { connect, rules, endpoint, dimensions } = options;
+  const { connect, rules, format, endpoint, dimensions } = options;
   const model = rules.model;
 
   /** Asks for a job. Undefined for one that is gone, or whatever else is fine. */
@@ -54,7 +55,7 @@ export function createBatches(options: {
       const { client: clientFor, failure } = await connect();
       const client = clientFor();
       const lines = texts.map((text, index) => {
-        const body = rules.body("document", [text]);
+        const body = rules.body("document", [text], format());
         return `${JSON.stringify({ custom_id: String(index), method: "POST", url: "/v1/embeddings", body })}\n`;
       });
       const file = new File(lines, "memslot.jsonl", { type: "application/jsonl" });

@@ -35,7 +35,7 @@ export function httpFailure(answer: HttpAnswer, asked: Asked): EmbeddingError {
   const provider = nameOf(asked.endpoint);
   if (status >= 300 && status < 400) return redirectFailure(answer, asked);
   const said = saidOf(answer, asked.endpoint);
-  const message = said.isPage ? "a page for people" : said.words;
+  const message = said.isPage ? pageFor(status, asked.endpoint) : said.words;
   const plain = httpEmbeddingError({ provider, status, message, code: said.code, headers });
   const kind = betterKind(status, said) ?? plain.kind;
   const advice = adviceFor(status, kind, said, asked);
@@ -50,8 +50,21 @@ export function noVectorsFailure(body: unknown, asked: Asked): EmbeddingError {
   const status = isRecord(error) ? Number(error["code"] ?? error["status"]) : Number.NaN;
   if (status >= 400 && status < 600) return httpFailure({ status, body }, asked);
   const { words, isPage } = saidOf({ status: 200, body }, asked.endpoint);
-  const what = isPage ? "a page for people" : error === undefined ? "something else" : `this: ${words.slice(0, 200)}`;
-  const text = `${nameOf(asked.endpoint)} answered ${asked.path} with ${what} in place of vectors; ${baseUrlAdvice(asked.endpoint.base)}`;
+  const address = baseUrlAdvice(asked.endpoint.base);
+  const [what, advice] = isPage
+    ? [
+        "a page for people",
+        `open ${asked.endpoint.base.origin} in a browser: it may be the login to a network; or ${address}`,
+      ]
+    : error !== undefined
+      ? [
+          `this: ${words.slice(0, 200)}`,
+          /endpoint|method|path|route|url/i.test(words) ? address : "its log may say more",
+        ]
+      : isRecord(body) && Array.isArray(body["data"])
+        ? ["something else", "a list of vectors for each text comes from a server that does not pool: --pooling mean"]
+        : [body === "" || body == null ? "nothing" : "something else", address];
+  const text = `${nameOf(asked.endpoint)} answered ${asked.path} with ${what} in place of vectors; ${advice}`;
   return new EmbeddingError("transient", text, { hasCost: true });
 }
 
@@ -84,7 +97,8 @@ function saidOf({ body, headers }: Pick<HttpAnswer, "status" | "body" | "headers
   const error = isRecord(body) ? (body["error"] ?? body) : body;
   const fields = isRecord(error) ? error : {};
   const words = wordsOf(error);
-  const isPage = /^\s*<(?:!doctype|html|\?xml)/i.test(words) || /\bhtml\b/i.test(headers?.get("content-type") ?? "");
+  const isPage =
+    /^\s*<(?:!doctype|html|head|title|\?xml)/i.test(words) || /\bhtml\b/i.test(headers?.get("content-type") ?? "");
   const code = [fields["code"], fields["type"]].find((value) => typeof value === "string" && value !== "");
   return {
     words: withoutSecrets(words, endpoint),
@@ -92,6 +106,13 @@ function saidOf({ body, headers }: Pick<HttpAnswer, "status" | "body" | "headers
     field: typeof fields["param"] === "string" ? fields["param"] : undefined,
     isPage,
   };
+}
+
+/** An answer that is a web page, and where it comes from. */
+function pageFor(status: number, { base }: Endpoint): string {
+  if (status === 404 || status === 405) return "a page for people";
+  if (status >= 500) return "a page for people, as of a gateway; is the server behind it running?";
+  return `a page for people, as of a firewall, a proxy or a login to the network; open ${base.origin} in a browser`;
 }
 
 /** `{ message }`, `{ detail: [{ msg }] }`, a text: servers differ. */
@@ -103,7 +124,8 @@ function wordsOf(error: unknown): string {
   return inner === undefined ? JSON.stringify(error) : wordsOf(inner);
 }
 
-const tooLong =
+/** What servers say of a text, or of texts together, that have no room. */
+export const tooLong: RegExp =
   /too (?:large|long|many tokens)|maximum (?:context|input|sequence) length|exceeds? the (?:available )?context/i;
 const unknownModel =
   /model[^.]{0,120}\b(?:not found|does not exist|not exist|not supported|not a valid)|(?:invalid|unknown|unsupported|not a valid) model\b|no models? loaded/i;
@@ -128,9 +150,9 @@ function adviceFor(status: number, kind: EmbeddingFailure, said: Said, asked: As
   const isModel = !said.isPage && (/model/i.test(`${said.code} ${said.field}`) || unknownModel.test(said.words));
   if (isModel && (status === 404 || kind === "auth")) return modelAdvice(asked, said.words);
   if (path !== "/embeddings" && (status === 404 || status === 405 || status === 501)) return noBatchesAdvice;
-  if (status === 404 || status === 405 || (said.isPage && status < 500))
+  if (status === 404 || status === 405)
     return `The address ${endpoint.base.shown}${path} does not exist there; ${baseUrlAdvice(endpoint.base)}`;
-  if (status !== 401 && status !== 403) return undefined;
+  if (said.isPage || (status !== 401 && status !== 403)) return undefined;
   if (endpoint.keySource !== undefined) return `The key is the one from ${endpoint.keySource}`;
   const why =
     endpoint.isPrivate || !endpoint.base.isEncrypted

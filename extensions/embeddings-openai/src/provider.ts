@@ -7,11 +7,12 @@ import {
 import { vectorAnswerBytes } from "@memslot/core/providers";
 import { createBatches } from "./batches.ts";
 import type { Connection } from "./connection.ts";
+import { Encoding } from "./encoding.ts";
 import { fingerprintOf, providerId, resolveEndpoint } from "./endpoint.ts";
 import { nameOf, noVectorsFailure } from "./http-failures.ts";
 import { defaultModel, limitsOf, priceOf } from "./models.ts";
 import { readVectors } from "./read-vectors.ts";
-import { createTextRules } from "./texts.ts";
+import { createTextRules, type EncodingFormat } from "./texts.ts";
 
 /** Opens the provider. Nothing is sent and the SDK is not loaded. Throws `CONFIG` for settings that cannot work. */
 export function openProvider(context: EmbeddingPluginContext): EmbeddingProvider {
@@ -26,6 +27,7 @@ export function openProvider(context: EmbeddingPluginContext): EmbeddingProvider
     prefix: rules.documentPrefix,
   });
   const { dimensions } = limits;
+  const encoding = new Encoding(context, base.href, model);
   const path = "/embeddings";
   let connection: Promise<Connection> | undefined;
 
@@ -40,17 +42,21 @@ export function openProvider(context: EmbeddingPluginContext): EmbeddingProvider
     signal?.throwIfAborted();
     if (texts.length === 0) return [];
     const { client, failure } = await connect();
-    let body: unknown;
+    const limitBytes = vectorAnswerBytes({ texts: texts.length, dimensions });
+    const send = async (format: EncodingFormat): Promise<ReturnType<typeof readVectors>> => {
+      // Not by the SDK's own method for it, which always sends a form.
+      const body = await client(limitBytes).post<unknown>(path, { body: rules.body(kind, texts, format), signal });
+      const answer = readVectors(body);
+      if (!answer) throw noVectorsFailure(body, { endpoint, model, path });
+      if (answer.tokens !== undefined) onUsage?.({ tokens: answer.tokens });
+      return answer;
+    };
     try {
-      const limitBytes = vectorAnswerBytes({ texts: texts.length, dimensions });
-      body = await client(limitBytes).embeddings.create(rules.body(kind, texts), { signal });
+      const answer = await encoding.ask(send, (given) => given?.vectors.every(({ length }) => length === 0) ?? true);
+      return answer?.vectors ?? [];
     } catch (error) {
       throw failure(error, { path, signal });
     }
-    const answer = readVectors(body);
-    if (!answer) throw noVectorsFailure(body, { endpoint, model, path });
-    if (answer.tokens !== undefined) onUsage?.({ tokens: answer.tokens });
-    return answer.vectors;
   }
 
   return {
@@ -72,6 +78,8 @@ export function openProvider(context: EmbeddingPluginContext): EmbeddingProvider
     },
     embedBatch: (texts, options) => embed("document", texts, options),
     batches:
-      isOpenAi || settings.remote.batch.enabled ? createBatches({ connect, rules, endpoint, dimensions }) : undefined,
+      isOpenAi || settings.remote.batch.enabled
+        ? createBatches({ connect, rules, format: () => encoding.format, endpoint, dimensions })
+        : undefined,
   };
 }

@@ -24,8 +24,17 @@ export function readVectors(body: unknown): IndexVectorAnswer | undefined {
   return { vectors: rows.map(({ vector }) => vector), tokens };
 }
 
+/** What is no number in a vector becomes NaN, and `null` an empty vector: the host knows by that which text failed. */
 function readVector(embedding: unknown): ArrayLike<number> | undefined {
-  if (Array.isArray(embedding)) return embedding.every((value) => typeof value === "number") ? embedding : undefined;
+  if (embedding === null) return [];
+  if (Array.isArray(embedding)) {
+    if (embedding.every((value) => typeof value === "number")) return embedding;
+    // A list of vectors has one for each token; with a single one that is the vector of the text.
+    if (embedding.some(Array.isArray)) return embedding.length === 1 ? readVector(embedding[0]) : undefined;
+    return embedding.map((value) =>
+      typeof value === "string" && value.trim() !== "" ? Number(value) : (value ?? Number.NaN),
+    );
+  }
   if (typeof embedding !== "string") return undefined;
   const bytes = Buffer.from(embedding, "base64");
   if (bytes.length === 0 || bytes.length % 4 !== 0) return undefined;

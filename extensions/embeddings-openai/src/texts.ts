@@ -6,15 +6,18 @@ import type { Endpoint } from "./endpoint.ts";
 interface EmbeddingBody {
   model: string;
   input: string[];
-  encoding_format: "base64";
+  encoding_format?: "base64" | "float";
   dimensions?: number;
   input_type?: string;
 }
 
+/** How vectors are asked for; `none`: the field is not sent, which is all that some servers accept. */
+export type EncodingFormat = "base64" | "float" | "none";
+
 /** How texts of one model are sent. */
 export interface TextRules {
   model: string;
-  body(kind: "query" | "document", texts: readonly string[]): EmbeddingBody;
+  body(kind: "query" | "document", texts: readonly string[], format: EncodingFormat): EmbeddingBody;
   /** What is put in front of a note. */
   documentPrefix: string;
   /** Names what is done to notes besides the model and its dimensions; undefined where nothing is. */
@@ -38,13 +41,13 @@ export function createTextRules(
     model,
     documentPrefix: prefixes?.document ?? "",
     cacheKey: cacheKeyOf(documentInputType, prefixes),
-    body(kind, texts) {
+    body(kind, texts, format) {
       const prefix = prefixes?.[kind] ?? "";
       const type = inputTypes[kind];
       return {
         model,
         input: texts.map((text) => prefix + text),
-        encoding_format: "base64",
+        ...(format === "none" ? {} : { encoding_format: format }),
         ...(outputDimensionality === undefined ? {} : { dimensions: outputDimensionality }),
         ...(type === undefined ? {} : { input_type: type }),
       };

@@ -23,7 +23,7 @@ interface Row {
 
 describe("what an answer means", () => {
   test.each(rows as Row[])("$name", async ({ status, body, headers, kind, words, retryAfterMs }) => {
-    const { api, provider } = await openOnApi({ remote: { apiKey: "sk-hidden-key" } });
+    const { api, provider } = await openOnApi({ remote: { apiKey: "sk-hidden-key", encodingFormat: "base64" } });
     api.fail({ status, body, ...(headers === undefined ? {} : { headers }) });
     const error = await thrownBy(provider.embedBatch(["a note"]));
     expect(EmbeddingError.is(error, kind)).toBe(true);
@@ -36,11 +36,13 @@ describe("what an answer means", () => {
   });
 
   test("the page of a proxy is not shown", async () => {
-    const { api, provider } = await openOnApi();
+    const { api, provider } = await openOnApi({ remote: { encodingFormat: "base64" } });
     api.fail({ behaviour: "html" });
     const error = await thrownBy(provider.embedBatch(["a note"]));
     expect(EmbeddingError.is(error, "transient")).toBe(true);
-    expect((error as Error).message).toMatch(/^127\.0\.0\.1:\d+ answered 502: a page for people$/);
+    expect((error as Error).message).toMatch(
+      /^127\.0\.0\.1:\d+ answered 502: a page for people, as of a gateway; is the server behind it running\?$/,
+    );
   });
 
   test("a base URL without /v1 is explained", async () => {

@@ -1,7 +1,8 @@
 import { type EmbeddingApi, startEmbeddingApi } from "@memslot/fakes/embedding-api";
 import { embeddingConformance } from "@memslot/testkit";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Setup, open, openOnApi } from "./support/open.ts";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { tempFolder } from "@memslot/test-tools/files";
+import { type Setup, open, openOnApi, thrownBy } from "./support/open.ts";
 import cases from "./data/cases.json" with { type: "json" };
 
 const bodyOf = (request: { body: string } | undefined): Record<string, unknown> => JSON.parse(request?.body ?? "{}");
@@ -67,6 +68,56 @@ describe("a request", () => {
   });
 });
 
+describe("the form of vectors", () => {
+  const refusesBase64 = { when: { body: '"encoding_format":"base64"' }, times: 99, status: 400 };
+  const refusesTheField = { when: { body: "encoding_format" }, times: 99, status: 400 };
+  const says = (message: string): { body: unknown } => ({ body: { error: { message } } });
+  const forms = (api: EmbeddingApi): unknown[] => api.log.map((request) => bodyOf(request)["encoding_format"]);
+
+  test.each([
+    ["base64 is refused by its name", { ...refusesBase64, ...says("base64 encoding is not supported") }, "float"],
+    ["the field is refused", { ...refusesTheField, ...says("Unrecognized argument: encoding_format") }, undefined],
+    ["there is no vector for it", { ...refusesBase64, status: 200, body: { data: [] } }, "float"],
+    ["it is a fault of the server", { ...refusesBase64, status: 502, body: "<html>" }, "float"],
+  ])("is another one where %s, and is remembered by address and model", async (_, fault, form) => {
+    const stateDir = tempFolder();
+    const api = await startEmbeddingApi();
+    onTestFinished(() => api.close());
+    api.fail(fault);
+    const openOnce = (model = "m"): ReturnType<typeof open> =>
+      open({ stateDir, memorySearch: { model, remote: { baseUrl: `${api.url}/v1` } } });
+    const first = await openOnce();
+    expect(await first.embedBatch(["a note", "another"])).toHaveLength(2);
+    expect(forms(api)).toEqual(["base64", "float", undefined].slice(0, form === undefined ? 3 : 2));
+    api.reset();
+    api.fail(fault);
+    await first.embedQuery("a question");
+    await (await openOnce()).embedQuery("in another process");
+    expect(forms(api)).toEqual([form, form]);
+    await (await openOnce("other")).embedQuery("with another model");
+    expect(forms(api)[2]).toBe("base64");
+  });
+
+  test("is tried once where that is not the reason, and throws what was answered first", async () => {
+    const { api, provider } = await openOnApi();
+    api.fail({ times: 9, status: 500, ...says("oops") });
+    for (let call = 0; call < 2; call++)
+      expect(String(await thrownBy(provider.embedQuery("a question")))).toContain("500: oops");
+    expect(forms(api)).toEqual(["base64", "float", undefined, "base64"]);
+  });
+
+  test.each([
+    ["base64", "base64"],
+    ["float", "float"],
+    ["none", undefined],
+  ])("%s is what is set, and no other is tried", async (encodingFormat, form) => {
+    const { api, provider } = await openOnApi({ remote: { encodingFormat } });
+    api.fail({ status: 400, ...says("encoding_format is refused") });
+    expect(String(await thrownBy(provider.embedQuery("a question")))).toContain("encoding_format is refused");
+    expect(forms(api)).toEqual([form]);
+  });
+});
+
 describe("an answer", () => {
   const answered = async (body: unknown): Promise<number[][]> => {
     const { api, provider } = await openOnApi();
@@ -74,8 +125,12 @@ describe("an answer", () => {
     return (await provider.embedBatch(["first", "second"])).map((vector) => Array.from(vector));
   };
 
-  test("may hold numbers in place of base64", async () => {
-    const data = [{ embedding: [1, 2] }, { embedding: [3, 4] }];
+  test.each([
+    ["numbers in place of base64", [1, 2]],
+    ["numbers as texts", ["1", "2.0"]],
+    ["a vector in a list", [[1, 2]]],
+  ])("may hold %s", async (_, first) => {
+    const data = [{ embedding: first }, { embedding: [3, 4] }];
     expect(await answered({ data })).toEqual([
       [1, 2],
       [3, 4],

@@ -1,13 +1,5 @@
-import {
-  EmbeddingError,
-  type EmbeddingFailure,
-  MemoryError,
-  type Reranker,
-  embeddingErrorOf,
-  httpEmbeddingError,
-  messageOf,
-} from "@memslot/core";
-import { limitAnswer, smallAnswerBytes } from "@memslot/core/providers";
+import { EmbeddingError, type EmbeddingFailure, MemoryError, type Reranker, httpEmbeddingError } from "@memslot/core";
+import { limitAnswer, networkFailure, request, smallAnswerBytes } from "@memslot/core/providers";
 import type { Endpoint } from "./endpoint.ts";
 import { readScores } from "./read-scores.ts";
 
@@ -32,8 +24,7 @@ export function createReranker({ endpoint, model: written, format }: RerankerInp
       "user-agent": "memslot",
       ...(key === undefined ? {} : { authorization: `Bearer ${key.value}` }),
     };
-    // No redirect is followed: it would take notes and key to another host.
-    const sent = await fetch(url, { method: "POST", headers, body: JSON.stringify(body), signal, redirect: "manual" });
+    const sent = await request(url, { method: "POST", headers, body: JSON.stringify(body), signal });
     const response = await limitAnswer(sent, { who, limitBytes: smallAnswerBytes });
     const text = await response.text();
     if (!response.ok) throw refused(response, text);
@@ -80,9 +71,7 @@ export function createReranker({ endpoint, model: written, format }: RerankerInp
       } catch (error) {
         signal.throwIfAborted();
         closing.signal.throwIfAborted();
-        if (EmbeddingError.is(error)) throw error;
-        const words = withoutKey(messageOf(causeOf(error)));
-        throw embeddingErrorOf(failure("transient", `cannot reach ${url.origin}: ${words}`), who);
+        throw networkFailure(error, { url, hide: withoutKey });
       }
       const scores = readScores(answer, texts.length);
       if (Array.isArray(scores)) return scores;
@@ -115,9 +104,4 @@ function wordsOf(text: string): string {
   } catch {
     return text;
   }
-}
-
-/** The innermost error: `fetch failed` alone says nothing. */
-function causeOf(error: unknown): unknown {
-  return error instanceof Error && error.cause instanceof Error ? causeOf(error.cause) : error;
 }

@@ -135,7 +135,7 @@ describe("what fails", () => {
 
   test("a server that is not there is named with its address", async () => {
     const reranker = await open({ rerank: { baseUrl: "http://127.0.0.1:1/v1", apiKey: key } });
-    await expect(reranker.rerank("cat", texts, { signal })).rejects.toThrow(/cannot reach http:\/\/127\.0\.0\.1:1: /);
+    await expect(reranker.rerank("cat", texts, { signal })).rejects.toThrow(/cannot reach http:\/\/127\.0\.0\.1:1/);
   });
 
   test("an abort ends a request that is never answered", async () => {

@@ -89,15 +89,6 @@ describe("a provider that comes back", () => {
   });
 });
 
-test("an index that is asked for again with nothing changed sends no request", async () => {
-  const provider = fakeEmbeddings();
-  const { manager } = await openMemory(folderWith({ "memory/a.md": "budget", "memory/b.md": "a cat" }), { provider });
-  await manager.sync?.(syncParams({ reason: "cli" }));
-  const sent = provider.sent.length;
-  await manager.sync?.(syncParams({ reason: "cli" }));
-  expect([sent > 0, provider.sent.length, provider.queries.length]).toEqual([true, sent, 0]);
-});
-
 describe("details of an index", () => {
   describe("the syncs of an index", () => {
     test("are told with what they did: those that were asked for, and those that found something", async () => {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { MemoryError, withDeadline } from "@memslot/core";
+import { request as send } from "@memslot/core/providers";
 import type { ModelReply, ModelRequest } from "./chat-model.ts";
 import { type Endpoint, answerFailure, failureOf, unreachable } from "./endpoint-failure.ts";
 import { createEventReader } from "./event-stream.ts";
@@ -67,12 +68,10 @@ export async function endpointReply(
 
 function eventFetch(endpoint: Endpoint, signal: AbortSignal, read: (response: Response) => Response): typeof fetch {
   return async (input, init) => {
-    let response: Response;
-    try {
-      response = await fetch(input, { ...init, signal, redirect: "manual" });
-    } catch (error) {
+    const url = input instanceof Request ? input.url : input;
+    const response = await send(url, { ...init, signal }).catch((error: unknown) => {
       throw unreachable(endpoint, error);
-    }
+    });
     if (response.ok) return read(response);
     const text = await response.text().catch(() => "");
     throw answerFailure(endpoint, { status: response.status, text, headers: response.headers });

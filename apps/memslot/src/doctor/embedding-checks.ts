@@ -9,7 +9,8 @@ export function checkEmbeddings(
   probe: AvailabilityProbe,
 ): DoctorCheck[] {
   const checks = [checkProvider(status, agent, probe)];
-  const { budget, quarantined = [], circuit } = status.embedding ?? {};
+  const { budget, quarantined = [], circuit, sameVectors } = status.embedding ?? {};
+  if (probe.ok && sameVectors !== undefined) checks.push(failed("vectors", sameVectors));
   const { from, to, reason } = status.fallback ?? {};
   if (to !== undefined && to !== status.backend && reason !== undefined) {
     checks.push(warned("fallback", `${to} embeds in place of ${from}: ${reason}`, remedy(reason)));
@@ -64,6 +65,7 @@ const remedies: readonly (readonly [RegExp, string])[] = [
     /\b401\b|api.?key|\bkey\b/i,
     "Correct the key (memslot config shows where it comes from, memslot memory status which one is used).",
   ],
+  [/page for people.*browser/, "Log in to the network, or have the firewall let the address through."],
   [/\b403\b/, "Let this key use the model, or take another key."],
   [/\/v1\b|base ?url|\b404\b|\b405\b/i, "Correct memorySearch.remote.baseUrl or memorySearch.model."],
   [/\b429\b|\brate\b/i, "Wait, or lower memorySearch.remote.nonBatchConcurrency."],

@@ -119,6 +119,7 @@ export function describeMeaning({ vector, provider, embedding }: MemoryProviderS
     complete: "all chunks have a vector",
     incomplete: "some chunks have no vector",
   }[state];
+  if (embedding?.sameVectors !== undefined) return `does not answer: ${embedding.sameVectors}`;
   const { weight, quality } = embedding?.meaning ?? {};
   const worth = weight === undefined ? "" : `, weight ${weight.toFixed(3)} at a quality of ${quality?.toFixed(2)}`;
   return `${vector.semanticAvailable ? "answers" : "does not answer"} (${vectors}${worth})`;

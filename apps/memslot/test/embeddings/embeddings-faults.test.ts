@@ -36,7 +36,7 @@ describe("a download that fails leaves everything as it was, and names the next 
   test("no network, 404, 500 and a refusal", async () => {
     const house = await modelHouse();
     house.env["HF_ENDPOINT"] = await deadUrl();
-    await fails(house, /cannot reach 127\.0\.0\.1:\d+ \(ECONNREFUSED\)/u);
+    await fails(house, /cannot reach http:\/\/127\.0\.0\.1:\d+ \(ECONNREFUSED\)/u);
     house.env["HF_ENDPOINT"] = house.hub.url;
     house.hub.behave({ status: 404 });
     await fails(house, /has no tiny\.gguf at \/ada\/tiny\/resolve\/main\/tiny\.gguf \(404\)/u);

@@ -14,7 +14,7 @@ import { type Finished, type Sandbox, createSandbox } from "../run-memslot.ts";
 export const address = "hf:ada/tiny/tiny.gguf";
 
 /** `embeddings on` sends one text to learn whether the model is ready, before it compares answers. */
-export const readinessTexts = 1;
+export const readinessTexts = 2;
 
 /** Notes, a hub with a tiny model, and a home where nothing is set up. */
 export interface ModelHouse extends Sandbox {

@@ -1,4 +1,5 @@
 import { EmbeddingError, httpEmbeddingError, MemoryError, messageOf, withDeadline } from "@memslot/core";
+import { networkFailure, request } from "@memslot/core/providers";
 
 export interface SourceRequest {
   url: string;
@@ -36,30 +37,30 @@ const maxRedirects = 5;
  * https to http. Throws an `EmbeddingError`: `auth` where it is refused or not there, `transient` where the server
  * cannot be reached or does not answer. Gives undefined when there is nothing behind `from`.
  */
-export async function openSource(request: SourceRequest): Promise<Source | undefined> {
-  const origin = new URL(request.url).origin;
-  let url = new URL(request.url);
+export async function openSource(wanted: SourceRequest): Promise<Source | undefined> {
+  const origin = new URL(wanted.url).origin;
+  let url = new URL(wanted.url);
   let said: Pick<Source, "size" | "sha256"> = { size: undefined, sha256: undefined };
   for (let count = 0; count <= maxRedirects; count++) {
     const isHome = url.origin === origin;
-    const response = await ask(url, isHome ? request.token : undefined, request);
+    const response = await ask(url, isHome ? wanted.token : undefined, wanted);
     // Only the hub's own word counts, not that of whoever keeps the bytes for it.
     if (isHome) said = { size: linkedSize(response) ?? said.size, sha256: linkedSha256(response) ?? said.sha256 };
     if (response.status < 300) return sourceOf(response, url, said);
     await response.body?.cancel();
     if (response.status === 416) return undefined;
     const location = response.headers.get("location");
-    if (response.status >= 400 || location === null) throw refusal(response, url, request);
+    if (response.status >= 400 || location === null) throw refusal(response, url, wanted);
     const next = URL.parse(location, url.href);
     if (next === null || !/^https?:$/.test(next.protocol) || (url.protocol === "https:" && next.protocol === "http:"))
       throw new EmbeddingError("auth", `local: ${url.host} leads to an address that is not safe to follow`);
     url = next;
   }
-  throw new EmbeddingError("auth", `local: ${url.host} leads on and on and never to ${request.fileName}`);
+  throw new EmbeddingError("auth", `local: ${url.host} leads on and on and never to ${wanted.fileName}`);
 }
 
-async function ask(url: URL, token: string | undefined, request: SourceRequest): Promise<Response> {
-  const { from, validator, connectMs, signal } = request;
+async function ask(url: URL, token: string | undefined, wanted: SourceRequest): Promise<Response> {
+  const { from, validator, connectMs, signal } = wanted;
   // A compressed answer would have another length than the file.
   const headers: Record<string, string> = { "accept-encoding": "identity" };
   if (token !== undefined) headers["authorization"] = `Bearer ${token}`;
@@ -67,13 +68,12 @@ async function ask(url: URL, token: string | undefined, request: SourceRequest):
   if (from > 0 && validator !== undefined) headers["if-range"] = validator;
   const limits = { what: url.host, deadlineMs: connectMs, signals: [signal] };
   try {
-    return await withDeadline(limits, (inner) => fetch(url.href, { headers, redirect: "manual", signal: inner }));
+    return await withDeadline(limits, (inner) => request(url, { headers, signal: inner }));
   } catch (error) {
     if (signal.aborted) throw error;
     if (MemoryError.is(error)) throw new EmbeddingError("transient", `local: ${messageOf(error)}`, { cause: error });
-    throw new EmbeddingError("transient", `local: cannot reach ${url.host} (${networkReason(error)})`, {
-      cause: error,
-    });
+    if (EmbeddingError.is(error)) throw error;
+    throw new EmbeddingError("transient", `local: ${networkFailure(error, { url }).message}`, { cause: error });
   }
 }
 
@@ -102,8 +102,7 @@ function linkedSha256({ headers }: Response): string | undefined {
   return /^"?([0-9a-f]{64})"?$/i.exec(headers.get("x-linked-etag") ?? "")?.[1]?.toLowerCase();
 }
 
-function refusal({ status, statusText, headers }: Response, url: URL, request: SourceRequest): EmbeddingError {
-  const { fileName } = request;
+function refusal({ status, statusText, headers }: Response, url: URL, { fileName }: SourceRequest): EmbeddingError {
   if (status === 404)
     return new EmbeddingError("auth", `local: ${url.host} has no ${fileName} at ${url.pathname} (404)`);
   if (status === 401 || status === 403) {
@@ -114,12 +113,4 @@ function refusal({ status, statusText, headers }: Response, url: URL, request: S
     );
   }
   return httpEmbeddingError({ provider: `local: ${url.host}`, status, message: statusText, headers });
-}
-
-/** The reason below `fetch failed`. */
-export function networkReason(error: unknown): string {
-  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-  if (typeof cause === "object" && cause !== null && "code" in cause && typeof cause.code === "string")
-    return cause.code;
-  return messageOf(cause);
 }

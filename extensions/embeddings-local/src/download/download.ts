@@ -2,10 +2,11 @@ import { mkdir, rename, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { EmbeddingError, MemoryError, messageOf, type SyncProgress, withDeadline } from "@memslot/core";
 import { takeLock } from "./download-lock.ts";
-import { networkReason, openSource, type Source } from "./download-source.ts";
+import { openSource, type Source } from "./download-source.ts";
 import { readGguf } from "../gguf-file.ts";
 import { type Disk, type PartFile, partFileOf, realDisk } from "./part-file.ts";
 import { codeOf } from "@memslot/core/files";
+import { networkFailure } from "@memslot/core/providers";
 
 export interface DownloadRequest {
   url: string;
@@ -128,7 +129,9 @@ async function transfer(task: Download): Promise<void> {
     if (isFull(error)) throw noRoom(task, (size ?? written) - written, error);
     // A connection that breaks is a TypeError of `fetch`; the rest is the disk's.
     if (task.signal.aborted || !(MemoryError.is(error) || error instanceof TypeError)) throw error;
-    const why = MemoryError.is(error) ? `no byte came for ${stallMs / 1000} s` : networkReason(error);
+    const why = MemoryError.is(error)
+      ? `no byte came for ${stallMs / 1000} s`
+      : networkFailure(error, { url: task.url }).message;
     const what = `local: downloading ${task.fileName} from ${source.host} came to a stop (${why})`;
     const kept = `${megabytes(written)} MB are kept, and the next try goes on from there`;
     throw new EmbeddingError("transient", `${what}; ${kept}`, { cause: error });

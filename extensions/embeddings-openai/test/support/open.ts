@@ -10,11 +10,18 @@ export interface Setup {
   providers?: Record<string, unknown> | undefined;
   env?: Record<string, string> | undefined;
   model?: string | undefined;
+  stateDir?: string | undefined;
 }
 
 /** What the host would give the plugin for a configuration. */
-export function contextOf({ memorySearch = {}, providers = {}, env = {}, model }: Setup): EmbeddingPluginContext {
-  const options = { env, stateDir: "/nowhere", baseDir: "/" };
+export function contextOf({
+  memorySearch = {},
+  providers = {},
+  env = {},
+  model,
+  stateDir = "/nowhere",
+}: Setup): EmbeddingPluginContext {
+  const options = { env, stateDir, baseDir: "/" };
   const config = parseConfig({ agents: { defaults: { memorySearch } }, models: { providers } }, options);
   return {
     settings: config.agent("main").memorySearch,

@@ -30,6 +30,8 @@ export interface MemorySearchSettings {
     readonly baseUrl: string | undefined;
     readonly apiKey: string | undefined;
     readonly headers: Readonly<Record<string, string>>;
+    /** How the `openai` provider asks for vectors; `auto`: what the server accepts. */
+    readonly encodingFormat: "auto" | "base64" | "float" | "none";
     readonly nonBatchConcurrency: number;
     readonly batch: {
       readonly enabled: boolean;

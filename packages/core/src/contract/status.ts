@@ -217,6 +217,8 @@ export interface EmbeddingStatus {
    * deviation of cosine, `quality` from 0 (chance) to 1, of so many pairs of texts. Absent: it was not measured.
    */
   meaning?: { weight: number; quality: number; pairs: number } | undefined;
+  /** The provider gives every text the same vector, so that words answer alone: in words, with what to do. */
+  sameVectors?: string | undefined;
   /** Chunks without a vector, and why. */
   pending?: { chunks: number; reason: string } | undefined;
   budget?: { tokensPerDay: number; usedToday: number } | undefined;

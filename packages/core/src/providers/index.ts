@@ -2,3 +2,4 @@ export { answerLines, limitAnswer, smallAnswerBytes, vectorAnswerBytes } from ".
 export { type FoundKey, checkHeader, checkKey } from "./check-credentials.ts";
 export { childEnvironment, networkVariables } from "./child-environment.ts";
 export { type ModelPrefixes, modelPrefixes } from "./model-prefixes.ts";
+export { networkFailure, request } from "./request.ts";

@@ -15,7 +15,7 @@ import { embeddingStatus } from "./embedding-status.ts";
 import { type Budget, createBudget, OverBudget } from "./requests/budget.ts";
 import { fillLane, type FillRequest } from "./fill/fill-lane.ts";
 import type { MeaningScale } from "../fusion/fuse.ts";
-import { createSpaceScales, type SpaceScales } from "../fusion/space-scales.ts";
+import { areSame, createSpaceScales, type SpaceScales } from "../fusion/space-scales.ts";
 import { type EmbeddedQuery, QuestionLanes } from "./question-lanes.ts";
 import { listBatchJobs } from "./jobs/job-records.ts";
 import { createLane, isForGood, type Lane, type LaneContext, refusalOf } from "./lane.ts";
@@ -24,6 +24,8 @@ import type { EmbedOptions } from "./requests/requests.ts";
 import { openUsage, type Usage } from "./requests/usage.ts";
 
 const probeMs = 30_000;
+/** No model takes them for the same. */
+const differentTexts = ["memory", "A train leaves for the coast at noon."];
 const shownQuarantined = 100;
 const notKept =
   "the index is kept in memory and ends with this process, so that vectors are made only when they are asked for";
@@ -68,6 +70,8 @@ export class Embedder {
   #quarantined: QuarantinedChunk[] = [];
   #dimensions: number | undefined;
   #isCounted = false;
+  /** Says that every chunk has the same vector, and what to do. */
+  #sameVectors: string | undefined;
   #meaning: EmbeddingStatus["meaning"];
   #noted: Pick<EmbeddingStatus, "circuit" | "budget" | "jobs"> = {};
 
@@ -101,6 +105,7 @@ export class Embedder {
   /** Throws where keywords have to answer alone: an `EmbeddingError` with the reason, or the error of an abort. */
   async embedQuery(query: string, signal: AbortSignal): Promise<EmbeddedQuery> {
     try {
+      if (await this.#isSame()) throw new EmbeddingError("transient", this.#sameVectors ?? "");
       return await this.#questions.embed(query, signal);
     } finally {
       this.#note();
@@ -130,7 +135,19 @@ export class Embedder {
       };
     await this.count();
     if (outcome === undefined) await this.#measureMeaning(request);
+    const { embedded: chunks = 0 } = this.#primary.stats() ?? {};
+    if (outcome === undefined && (await this.#isSame()))
+      return (this.#pending = { chunks, reason: this.#sameVectors ?? "", failure: "auth" });
     return this.#pending;
+  }
+
+  /** Whether every chunk has the same vector, which is then kept in words. */
+  async #isSame(): Promise<boolean> {
+    const space = await this.#primary.knownSpace();
+    const embedded = this.#primary.stats()?.embedded ?? 0;
+    const isSame = space !== undefined && embedded > 1 && (await this.#scales.isSame(space, embedded));
+    this.#sameVectors = isSame ? sameVectors(this.#primary) : undefined;
+    return isSame;
   }
 
   /** Counts what is missing; to be called after files were indexed. */
@@ -140,7 +157,9 @@ export class Embedder {
     this.#isCounted = true;
     const space = await this.#primary.knownSpace();
     this.#dimensions = space?.dimensions;
-    this.#meaning = space && (await this.#scales.measured(space));
+    const { isSame, ...meaning } = (space && (await this.#scales.measured(space))) ?? {};
+    this.#meaning = "weight" in meaning && isSame !== true ? meaning : undefined;
+    this.#sameVectors = isSame === true ? sameVectors(this.#primary) : undefined;
     this.#quarantined = space ? await this.#input.store.quarantined(space, shownQuarantined) : [];
     this.#note();
   }
@@ -188,9 +207,11 @@ export class Embedder {
     const own = AbortSignal.any([signal, patience]);
     try {
       await primary.prepare({ signal: own, retry: true });
-      const [vector] = await primary.requests.embed(["memory"], { signal: own, reason: "probe", asked: true });
+      const vectors = await primary.requests.embed(differentTexts, { signal: own, reason: "probe", asked: true });
+      const [vector] = vectors;
       if (vector) primary.shown(vector.length);
       await this.count();
+      if (areSame(vectors)) return { ok: false, error: sameVectors(primary), latencyMs: tookMs() };
       return { ok: true, latencyMs: tookMs(), dimensions: vector?.length };
     } catch (error) {
       signal.throwIfAborted();
@@ -217,6 +238,7 @@ export class Embedder {
         ...embeddingStatus(choice, this.#primary, answeredBy === provider ? undefined : answeredBy, this.#quarantined),
         ...this.#noted,
         meaning: this.#meaning,
+        sameVectors: this.#sameVectors,
         pending: missing > 0 ? { chunks: missing, reason } : undefined,
       },
     };
@@ -266,7 +288,8 @@ export class Embedder {
   #fill(lane: Lane, request: FillRequest): ReturnType<typeof fillLane> {
     const { store, settings, stateDir, agentId, notify } = this.#input;
     const { remote } = settings;
-    return fillLane(lane, request, { store, remote, stateDir, agentId, budget: this.#budgetOf(lane), notify });
+    const isSame = (): Promise<boolean> => this.#isSame();
+    return fillLane(lane, request, { store, remote, stateDir, agentId, budget: this.#budgetOf(lane), notify, isSame });
   }
 
   /** Finds out what the space of the provider is worth, at the price of 64 short texts. What fails is tried the next time. */
@@ -278,7 +301,7 @@ export class Embedder {
     const how = { ...request, reason: "measure", budget: this.#budgetOf(primary) };
     try {
       await this.#scales.measure(space, embedded, (texts) => embedInParts(primary, texts, how));
-      this.#meaning = await this.#scales.measured(space);
+      await this.count();
     } catch (error) {
       request.signal.throwIfAborted();
       if (!EmbeddingError.is(error) && !(error instanceof OverBudget)) throw error;
@@ -295,6 +318,10 @@ export class Embedder {
     const chunks = this.#primary.stats()?.pending ?? (await this.#input.store.stats()).chunks;
     return chunks === 0 ? undefined : { chunks, reason: notKept };
   }
+}
+
+function sameVectors({ provider: { id, model } }: Lane): string {
+  return `${id}/${model} gives every text the same vector, so that meaning tells no note from another: repair the server or choose another memorySearch.model, then run \`memslot memory index --force\``;
 }
 
 /** In requests as large as the provider takes them. */

@@ -1,6 +1,6 @@
 import type { SpaceFacts } from "../chunk-index.ts";
 import { spaceName, type VectorSpace } from "../chunk-store.ts";
-import { type MeaningScale, spreadOf, unmeasuredWeight } from "./fuse.ts";
+import { cosineOf, type MeaningScale, spreadOf, unmeasuredWeight } from "./fuse.ts";
 import { partnerPairs } from "./partner-pairs.ts";
 import { type MeasuredWeight, partnerQuality } from "./partner-quality.ts";
 
@@ -16,6 +16,8 @@ const weightHolds = 2;
 /** What was measured of a space, and how many vectors it had. */
 interface KeptWeight extends MeasuredWeight {
   vectors: number;
+  /** Every chunk has the same vector. */
+  isSame?: boolean;
 }
 
 interface HeldSpace {
@@ -37,7 +39,9 @@ export interface SpaceScales {
     embed: (texts: readonly string[]) => Promise<readonly Float32Array[]>,
   ): Promise<void>;
   /** What was measured of the space, by whichever process. */
-  measured(space: VectorSpace): Promise<MeasuredWeight | undefined>;
+  measured(space: VectorSpace): Promise<(MeasuredWeight & { isSame?: boolean | undefined }) | undefined>;
+  /** Whether every chunk of a sample has the same vector, so that no question can tell one from another. */
+  isSame(space: VectorSpace, vectors: number): Promise<boolean>;
 }
 
 /** `facts` is undefined for an index that has none: then nothing is measured, and every scale is undefined. */
@@ -51,32 +55,41 @@ export function createSpaceScales(facts: SpaceFacts | undefined): SpaceScales {
     return kept;
   }
 
+  async function sampleOf(space: VectorSpace, vectors: number): Promise<readonly Float32Array[]> {
+    const name = spaceName(space);
+    const own = held.get(name);
+    // Equal vectors are read again each time: somebody may have repaired the provider.
+    if (own && Math.abs(vectors - own.vectors) <= sampleHolds * own.vectors && !areSame(own.sample)) return own.sample;
+    const sample = ((await facts?.sampleVectors(space, sampled)) ?? []).map(({ vector }) => vector);
+    held.set(name, { vectors, sample });
+    await read(space);
+    return sample;
+  }
+
   return {
+    isSame: async (space, vectors) => areSame(await sampleOf(space, vectors)),
     async scaleOf(space, query, vectors) {
-      if (facts === undefined) return undefined;
-      const name = spaceName(space);
-      let own = held.get(name);
-      if (own === undefined || Math.abs(vectors - own.vectors) > sampleHolds * own.vectors) {
-        const sample = (await facts.sampleVectors(space, sampled)).map(({ vector }) => vector);
-        own = { vectors, sample };
-        held.set(name, own);
-        await read(space);
-      }
-      if (own.sample.length === 0) return undefined;
-      return { ...spreadOf(query, own.sample), weight: weights.get(name)?.weight ?? unmeasuredWeight };
+      const sample = await sampleOf(space, vectors);
+      if (sample.length === 0) return undefined;
+      return { ...spreadOf(query, sample), weight: weights.get(spaceName(space))?.weight ?? unmeasuredWeight };
     },
     async measure(space, vectors, embed) {
       if (facts === undefined) return;
-      if (serves(await read(space), vectors)) return;
-      const texts = measuringTexts(await facts.sampleVectors(space, sampled));
-      if (texts.length === 0) return;
-      const kept: KeptWeight = { ...(await qualityOf(texts, embed)), vectors };
-      await facts.note(noteOf(space), JSON.stringify(kept));
-      weights.set(spaceName(space), kept);
+      const before = await read(space);
+      if (before && before.weight > 0 && serves(before, vectors)) return;
+      const sample = await facts.sampleVectors(space, sampled);
+      const isSame = areSame(sample.map(({ vector }) => vector));
+      if (serves(before, vectors) && (before?.isSame ?? false) === isSame) return;
+      const texts = isSame ? [] : measuringTexts(sample);
+      const unknown = isSame ? { quality: 0, weight: 0, pairs: 0, isSame } : undefined;
+      const kept = texts.length === 0 ? unknown : await qualityOf(texts, embed);
+      if (!kept && !before?.isSame) return;
+      await facts.note(noteOf(space), kept && JSON.stringify({ ...kept, vectors }));
+      await read(space);
     },
     async measured(space) {
       const kept = await read(space);
-      return kept && { weight: kept.weight, quality: kept.quality, pairs: kept.pairs };
+      return kept && { weight: kept.weight, quality: kept.quality, pairs: kept.pairs, isSame: kept.isSame };
     },
   };
 }
@@ -88,6 +101,12 @@ export function createSpaceScales(facts: SpaceFacts | undefined): SpaceScales {
 export function measuringTexts(sample: readonly { hash: string; text: string }[]): string[] {
   const pairs = partnerPairs(sample, pairCount);
   return pairs.length < pairCount ? [] : pairs.flatMap(({ sentence, rest }) => [sentence, rest]);
+}
+
+/** Whether vectors of different texts are all one, but for rounding. One alone says nothing. */
+export function areSame(vectors: readonly Float32Array[]): boolean {
+  const [first] = vectors;
+  return first !== undefined && vectors.length > 1 && vectors.every((vector) => cosineOf(first, vector) > 1 - 1e-6);
 }
 
 /** Whether what was measured of a space serves when it has so many vectors. */

@@ -2,6 +2,7 @@ import type { IndexCheck, IndexFinding } from "@memslot/core";
 import type { ChunkIndex, IndexUpkeep } from "../chunk-index.ts";
 import { compareContents } from "./compare-contents.ts";
 import type { Embedder } from "../embedding/embedder.ts";
+import { areSame } from "../fusion/space-scales.ts";
 import type { IndexedSource } from "../indexed-source.ts";
 import { indexTerms } from "../text/words.ts";
 
@@ -85,17 +86,19 @@ async function checkVectors(
   const space = await vectors.primary.knownSpace();
   if (!space) return undefined;
   const lost: SampledChunk[] = [];
-  let asked = 0;
+  const asked = new Map<string, Float32Array>();
   for (const chunk of chunks) {
     const vector = await upkeep.vectorOf(space, chunk.hash);
     if (!vector) continue;
-    asked++;
+    asked.set(chunk.hash, vector);
     const { rows } = await store.searchVector({ space, vector, sources: [chunk.source], limit: neighboursLimit });
     // Texts that differ may have the very same vector.
     const nearest = rows[0]?.score ?? 0;
     if (!rows.some((row) => isSameText(row, chunk)) && nearest < 0.999) lost.push(chunk);
   }
-  return sampleFinding("sample by vectors", asked, lost);
+  if (areSame([...asked.values()]))
+    return { name: "sample by vectors", ok: false, message: "all chunks have the same vector: none can be told by it" };
+  return sampleFinding("sample by vectors", asked.size, lost);
 }
 
 function isSameText(row: { text: string; context: string }, chunk: SampledChunk): boolean {

@@ -51,7 +51,10 @@ export function statusOfIndex(input: {
       ...health.vector,
       storeAvailable: true,
       // Not known until the vectors were counted.
-      semanticAvailable: embedding?.missing === undefined && vectors ? undefined : (embedding?.embedded ?? 0) > 0,
+      semanticAvailable:
+        embedding?.missing === undefined && vectors
+          ? undefined
+          : (embedding?.embedded ?? 0) > 0 && embedding?.status.sameVectors === undefined,
       index: { state: vectorState(stats.chunks, embedding) },
       dims: embedding?.dimensions,
       embedded: embedding?.embedded ?? 0,

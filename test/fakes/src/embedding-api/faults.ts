@@ -1,4 +1,4 @@
-import { type Answer, geminiError, openaiError } from "./answer.ts";
+import { type Answer, type Call, geminiError, openaiError } from "./answer.ts";
 import { isGeminiPath } from "./auth.ts";
 
 export interface ApiFault {
@@ -13,6 +13,24 @@ export interface ApiFault {
   /** Sent beside the usual ones, as `{ "retry-after": "20" }`. */
   headers?: Record<string, string> | undefined;
   behaviour?: FaultBehaviour | undefined;
+  /** The requests that get it; all of them if left out. */
+  when?: FaultCondition | undefined;
+  /** The form of vectors, whatever the request asks for. */
+  format?: "base64" | "float" | undefined;
+  /** What is put in the place of what in the text of the answer: a regular expression, and the replacement. */
+  replace?: [string, string] | undefined;
+}
+
+/** All that are given have to hold. */
+export interface FaultCondition {
+  /** A regular expression that the body of the request matches. */
+  body?: string | undefined;
+  /** A text of it has more characters. */
+  longer?: number | undefined;
+  /** It has more texts. */
+  more?: number | undefined;
+  /** It is the first, the third, the fifth request. */
+  odd?: boolean | undefined;
 }
 
 /**
@@ -28,15 +46,21 @@ export interface ApiFault {
  * | `other-size`  | the last vector is half as long                                                    |
  * | `nan`         | the first vector is not a number anywhere (as JSON has no such value: null)        |
  * | `zero`        | the first vector is zero everywhere                                                |
+ * | `zero-bad`    | so is each vector of a text with the word "poisonword"                             |
+ * | `null-bad`    | each vector of such a text is null everywhere                                      |
+ * | `first`       | only the first vector comes                                                        |
+ * | `reverse`     | the last vector comes first, each with its index                                   |
+ * | `drop`        | the connection is closed without an answer                                         |
  */
-export type FaultBehaviour = "hang" | "drip" | "disconnect" | "bomb" | "endless" | "html" | VectorFault;
-export type VectorFault = "short-count" | "other-size" | "nan" | "zero";
+export type FaultBehaviour = "drop" | "hang" | "drip" | "disconnect" | "bomb" | "endless" | "html" | VectorFault;
+const vectorFaults = ["short-count", "other-size", "nan", "zero", "zero-bad", "null-bad", "first", "reverse"] as const;
+export type VectorFault = (typeof vectorFaults)[number];
 
 /** The faults that wait for a request. */
 export interface FaultQueue {
   add(fault: ApiFault): void;
-  /** The fault that the request with this path gets; it is used up by that. */
-  take(path: string): ApiFault | undefined;
+  /** The fault that this request gets, the `number`th one; it is used up by that. */
+  take(call: Call, number: number): ApiFault | undefined;
   clear(): void;
 }
 
@@ -46,8 +70,11 @@ export function createFaultQueue(): FaultQueue {
     add(fault) {
       waiting.push({ fault, times: fault.times ?? 1 });
     },
-    take(path) {
-      const entry = waiting.find(({ fault, times }) => times > 0 && path.includes(fault.match ?? ""));
+    take(call, number) {
+      const entry = waiting.find(
+        ({ fault: { match = "", when }, times }) =>
+          times > 0 && call.url.pathname.includes(match) && isMeant(when ?? {}, call, number),
+      );
       if (entry === undefined) return undefined;
       entry.times--;
       waiting = waiting.filter(({ times }) => times > 0);
@@ -59,6 +86,16 @@ export function createFaultQueue(): FaultQueue {
   };
 }
 
+function isMeant({ body = "", longer, more = -1, odd }: FaultCondition, { raw, json }: Call, number: number): boolean {
+  const texts = [(json as { input?: string | string[] } | undefined)?.input ?? []].flat();
+  return (
+    (odd === undefined || odd === (number % 2 === 1)) &&
+    (longer === undefined || texts.some((text) => text.length > longer)) &&
+    texts.length > more &&
+    new RegExp(body, "u").test(raw.toString())
+  );
+}
+
 const badGateway =
   "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>\r\n<center><h1>502 Bad Gateway</h1></center>\r\n<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n";
 
@@ -67,36 +104,41 @@ export function faultyAnswer(fault: ApiFault, path: string): Answer | undefined 
   const { status, body, behaviour } = fault;
   if (behaviour === "html") return { status: status ?? 502, body: badGateway };
   if (body !== undefined) return { status: status ?? 200, body };
-  if (status === undefined && behaviour !== undefined) return undefined;
+  if (status === undefined && (behaviour ?? fault.format ?? fault.replace) !== undefined) return undefined;
   const code = status ?? 500;
   const message = `The server had an error (${code}) that a test asked for.`;
   return isGeminiPath(path) ? geminiError(code, message) : openaiError(code, message, { type: "server_error" });
 }
 
 export function vectorFaultOf(fault: ApiFault | undefined): VectorFault | undefined {
-  switch (fault?.behaviour) {
-    case "short-count":
-    case "other-size":
-    case "nan":
-    case "zero":
-      return fault.behaviour;
-    default:
-      return undefined;
-  }
+  return vectorFaults.find((behaviour) => behaviour === fault?.behaviour);
 }
 
 /** The vectors with the fault in them. */
-export function spoiled(vectors: readonly Float32Array[], fault: VectorFault | undefined): Float32Array[] {
+export function spoiled(
+  vectors: readonly Float32Array[],
+  fault: VectorFault | undefined,
+  texts: readonly string[] = [],
+): Float32Array[] {
   const last = vectors.length - 1;
+  const filled = (value: number, isBad: (index: number) => boolean): Float32Array[] =>
+    vectors.map((vector, index) => (isBad(index) ? vector.map(() => value) : vector));
+  const isPoison = (index: number): boolean => texts[index]?.includes("poisonword") ?? false;
   switch (fault) {
     case "short-count":
       return vectors.slice(0, last);
+    case "first":
+      return vectors.slice(0, 1);
     case "other-size":
       return vectors.map((vector, index) => (index === last ? vector.subarray(0, vector.length >> 1) : vector));
     case "nan":
-      return vectors.map((vector, index) => (index === 0 ? vector.map(() => Number.NaN) : vector));
+      return filled(Number.NaN, (index) => index === 0);
     case "zero":
-      return vectors.map((vector, index) => (index === 0 ? vector.map(() => 0) : vector));
+      return filled(0, (index) => index === 0);
+    case "zero-bad":
+      return filled(0, isPoison);
+    case "null-bad":
+      return filled(Number.NaN, isPoison);
     default:
       return [...vectors];
   }

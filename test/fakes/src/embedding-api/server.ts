@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Answer, type Call, geminiError, openaiError, encode } from "./answer.ts";
 import { isGeminiCall, refusal } from "./auth.ts";
-import { createFaultQueue, faultyAnswer, vectorFaultOf, type FaultBehaviour } from "./faults.ts";
+import { type ApiFault, createFaultQueue, faultyAnswer, vectorFaultOf, type FaultBehaviour } from "./faults.ts";
 import { createGeminiRoutes } from "./gemini/routes.ts";
 import { createJobClock } from "./jobs.ts";
 import { createOpenaiRoutes } from "./openai/routes.ts";
@@ -33,14 +33,20 @@ export async function startEmbeddingApi(options: EmbeddingApiOptions = {}): Prom
     const call = await readCall(request);
     log.push(recordOf(call));
     const path = call.url.pathname;
-    const fault = faults.take(path);
+    const fault = faults.take(call, log.length);
     if (options.latencyMs) await sleep(options.latencyMs, undefined, { signal: closing.signal });
     if (fault?.behaviour === "hang") return;
-    const answer = (fault && faultyAnswer(fault, path)) ?? (await routed(call, vectorFaultOf(fault)));
+    if (fault?.behaviour === "drop") return void response.destroy();
+    const answer = (fault && faultyAnswer(fault, path)) ?? (await routed(call, fault));
+    const [pattern, text = ""] = fault?.replace ?? [];
+    if (pattern !== undefined) {
+      answer.body = encode(answer).bytes.toString().replaceAll(new RegExp(pattern, "gu"), text);
+      answer.headers = { "content-type": "application/json" };
+    }
     send(response, { ...answer, headers: { ...answer.headers, ...fault?.headers } }, fault?.behaviour);
   }
 
-  async function routed(call: Call, vectorFault: ReturnType<typeof vectorFaultOf>): Promise<Answer> {
+  async function routed(call: Call, fault: ApiFault | undefined): Promise<Answer> {
     const isGemini = isGeminiCall(call);
     const refused = refusal(call, options.apiKey);
     if (refused !== undefined) return refused;
@@ -48,7 +54,7 @@ export async function startEmbeddingApi(options: EmbeddingApiOptions = {}): Prom
       const message = "We could not parse the JSON body of your request.";
       return isGemini ? geminiError(400, "Invalid JSON payload received.") : openaiError(400, message);
     }
-    return isGemini ? gemini(call, vectorFault) : openai(call, vectorFault);
+    return isGemini ? gemini(call, vectorFaultOf(fault)) : openai(call, fault);
   }
 
   const server = createServer((request, response) => {

@@ -66,6 +66,13 @@ export const memorySearchKeys: readonly ConfigKey[] = [
     secret: true,
   }),
   row("remote.headers", "map", {}, "More headers for embedding requests.", { secret: true }),
+  row(
+    "remote.encodingFormat",
+    "choice",
+    "auto",
+    "How the `openai` provider asks for vectors: `base64`, `float`, `none` (the field is not sent), or `auto`: what the server accepts.",
+    { choices: ["auto", "base64", "float", "none"] },
+  ),
   integer("remote.nonBatchConcurrency", 4, [1, 64], "Embedding requests at one time."),
   row("remote.batch.enabled", "boolean", false, "Use the provider's batch interface for many notes at once."),
   row("remote.batch.wait", "boolean", true, "Wait for a batch to finish before the sync ends."),

@@ -9,7 +9,8 @@ import type { ChunkIndex } from "../../chunk-index.ts";
 import { spaceName, type VectorSpace } from "../../chunk-store.ts";
 import { type Budget, OverBudget } from "../requests/budget.ts";
 import { createBatchRun } from "../jobs/batch-jobs.ts";
-import { type FillOutcome, fillSpace } from "./fill.ts";
+import { type FillOptions, type FillOutcome, fillSpace } from "./fill.ts";
+import { chunkHash } from "../../text/chunk-markdown.ts";
 import { embeddingLabel } from "./fill-progress.ts";
 import type { Lane } from "../lane.ts";
 
@@ -47,6 +48,8 @@ export async function fillLane(
     agentId: string;
     budget: Budget | undefined;
     notify: (line: string) => void;
+    /** Whether every chunk has the same vector: then each is made again if that is forced. */
+    isSame: () => Promise<boolean>;
   },
 ): Promise<FillOutcome | undefined> {
   const { store, remote, budget } = context;
@@ -55,7 +58,7 @@ export async function fillLane(
   const { signal, progress, reason, asked } = request;
   const fill = async (space: VectorSpace): ReturnType<typeof fillSpace> =>
     await fillSpace({
-      store,
+      store: isAgain ? await withEveryText(store) : store,
       space,
       requests,
       concurrency: provider.maxConcurrency ?? remote.nonBatchConcurrency,
@@ -70,9 +73,12 @@ export async function fillLane(
   const onRetry = (words?: string): void =>
     progress({ completed: 0, total: 0, label: embeddingLabel(provider.id, words) });
   const asking = { ...request, budget, onRetry };
+  let isAgain = false;
   async function run(): Promise<FillOutcome | undefined> {
     const before = await lane.knownSpace();
+    isAgain = request.force && (await context.isSame());
     let space = await spaceToFill(lane, asking, store);
+    if (isAgain) space ??= before;
     if (!space) return undefined;
     if (lane.isDown && !asked) await knock(lane, asking);
     await lane.prepare({ signal, progress, retry: true });
@@ -145,6 +151,19 @@ async function spaceToFill(
   const shown = await look(lane, request);
   if (shown?.dimensions === space.dimensions) await facts.note(shownBy(space), lane.fingerprint);
   return shown && (await isMissing(shown, store)) ? shown : undefined;
+}
+
+/** A store that names every text of the index, also those that have a vector. */
+async function withEveryText(store: ChunkIndex): Promise<FillOptions["store"]> {
+  const sources = (await store.stats()).sources.map(({ source }) => source);
+  const chunks = await store.listChunks({ sources, withText: true });
+  return {
+    pendingVectors: async () =>
+      chunks.map(({ context, text }) => ({ hash: chunkHash({ context, text }), context, text })),
+    putVectors: async (space, entries) => await store.putVectors(space, entries),
+    quarantine: async (space, entries) => await store.quarantine(space, entries),
+    spaceStats: async (space) => await store.spaceStats(space),
+  };
 }
 
 /** Names the note that says which address, key and model made the vectors of a space last. */

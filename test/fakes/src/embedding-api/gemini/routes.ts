@@ -3,6 +3,7 @@ import { createGeminiBatches } from "./batches.ts";
 import { createGeminiEmbeddings } from "./embeddings.ts";
 import { createGeminiFiles } from "./files.ts";
 import type { JobClock } from "../jobs.ts";
+import type { VectorFault } from "../faults.ts";
 import type { Routes } from "../openai/routes.ts";
 import type { EmbeddingApiLimits } from "../options.ts";
 import type { VectorSource } from "../vectors.ts";
@@ -12,7 +13,7 @@ export function createGeminiRoutes(context: {
   vectors: VectorSource;
   jobs: JobClock;
   limits: EmbeddingApiLimits;
-}): Routes {
+}): Routes<VectorFault> {
   const embeddings = createGeminiEmbeddings(context);
   const files = createGeminiFiles();
   const batches = createGeminiBatches({

@@ -1,5 +1,5 @@
 import { type Answer, ok, openaiError } from "../answer.ts";
-import { spoiled, type VectorFault } from "../faults.ts";
+import { type ApiFault, spoiled, vectorFaultOf } from "../faults.ts";
 import type { EmbeddingApiLimits } from "../options.ts";
 import { tokensOf, type VectorSource } from "../vectors.ts";
 
@@ -13,9 +13,9 @@ interface EmbeddingsBody {
 /** Answers `POST /v1/embeddings`, and each line of a batch job. */
 export async function openaiEmbeddings(
   body: unknown,
-  options: { vectors: VectorSource; limits: EmbeddingApiLimits; fault?: VectorFault | undefined },
+  options: { vectors: VectorSource; limits: EmbeddingApiLimits; fault?: ApiFault | undefined },
 ): Promise<Answer> {
-  const { input, model, dimensions, encoding_format: format } = (body ?? {}) as EmbeddingsBody;
+  const { input, model, dimensions, encoding_format: wanted } = (body ?? {}) as EmbeddingsBody;
   if (typeof model !== "string" || model === "") return openaiError(400, "you must provide a model parameter");
   const texts = textsOf(input);
   if (texts === undefined || texts.length === 0 || texts.includes(""))
@@ -24,11 +24,14 @@ export async function openaiEmbeddings(
   if (refused !== undefined) return refused;
   const width = typeof dimensions === "number" ? dimensions : undefined;
   const { vectors, tokens } = await options.vectors.embed(model, texts, width);
-  const data = spoiled(vectors, options.fault).map((vector, index) => ({
+  const fault = vectorFaultOf(options.fault);
+  const format = options.fault?.format ?? wanted;
+  const data = spoiled(vectors, fault, texts).map((vector, index) => ({
     object: "embedding",
     index,
     embedding: format === "base64" ? base64(vector) : Array.from(vector),
   }));
+  if (fault === "reverse") data.reverse();
   return ok({ object: "list", data, model, usage: { prompt_tokens: tokens, total_tokens: tokens } });
 }
 

@@ -1,5 +1,5 @@
 import { type Answer, type Call, ok, openaiError } from "../answer.ts";
-import type { VectorFault } from "../faults.ts";
+import type { ApiFault } from "../faults.ts";
 import type { JobClock } from "../jobs.ts";
 import { createOpenaiBatches } from "./batches.ts";
 import { openaiEmbeddings } from "./embeddings.ts";
@@ -8,7 +8,7 @@ import type { EmbeddingApiLimits } from "../options.ts";
 import type { VectorSource } from "../vectors.ts";
 
 /** Answers a call; `fault` is what is to be wrong with the vectors. */
-export type Routes = (call: Call, fault: VectorFault | undefined) => Promise<Answer>;
+export type Routes<Fault = ApiFault> = (call: Call, fault: Fault | undefined) => Promise<Answer>;
 
 /** The paths of OpenAI: embeddings, models, files, batches. */
 export function createOpenaiRoutes(context: {

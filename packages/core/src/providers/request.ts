@@ -1,0 +1,107 @@
+import { EmbeddingError } from "../contract/embedding-error.ts";
+import { messageOf } from "../contract/errors.ts";
+import networkFaults from "./network-faults.json" with { type: "json" };
+
+/** The proxy of a request, and the variable that names it. */
+interface Proxy {
+  url: URL;
+  variable: string;
+}
+
+const faults = networkFaults.map(([pattern = "", words = ""]) => [new RegExp(pattern), words] as const);
+
+/**
+ * For plugins: `fetch` that follows no redirect and honours `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`, in upper and lower
+ * case. This machine is asked directly. The `fetch` of the host program stays as it is.
+ */
+export async function request(address: string | URL, init: RequestInit = {}): Promise<Response> {
+  const url = new URL(address);
+  const proxy = proxyOf(url);
+  // `NODE_USE_ENV_PROXY` would send requests for this machine to the proxy, too.
+  const isDirect = proxy === undefined && !(isThisMachine(url) && process.env["NODE_USE_ENV_PROXY"] === "1");
+  if (isDirect) return await fetch(url, { ...init, redirect: "manual" });
+  const { Agent, ProxyAgent, fetch: send } = await import("undici");
+  const { body, headers, method = "GET", signal = null } = init;
+  // The forms and files of this process are unknown to another copy of `fetch`: their bytes are not.
+  const packed = typeof body === "string" || body == null ? undefined : new Response(body);
+  const sent = new Headers(headers);
+  const type = packed?.headers.get("content-type");
+  if (type && !sent.has("content-type")) sent.set("content-type", type);
+  const response = await send(url, {
+    method,
+    signal,
+    headers: [...sent],
+    body: packed ? new Uint8Array(await packed.arrayBuffer()) : ((body as string | null | undefined) ?? null),
+    redirect: "manual",
+    dispatcher: proxy ? agentOf(proxy.url.href, (uri) => new ProxyAgent(uri)) : agentOf("", () => new Agent()),
+  });
+  return response as unknown as Response;
+}
+
+const agents = new Map<string, unknown>();
+
+/** One for each proxy, so that its connections are used again. */
+function agentOf<Made>(key: string, make: (key: string) => Made): Made {
+  if (!agents.has(key)) agents.set(key, make(key));
+  return agents.get(key) as Made;
+}
+
+/** The proxy that the environment names for an address. Throws for one that is no address. */
+function proxyOf(url: URL): Proxy | undefined {
+  const [variable, written] = variableOf(url.protocol === "https:" ? "HTTPS_PROXY" : "HTTP_PROXY");
+  if (written === undefined || isThisMachine(url) || isExcluded(url, variableOf("NO_PROXY")[1] ?? "")) return undefined;
+  const proxy = URL.parse(/^\w+:\/\//.test(written) ? written : `http://${written}`);
+  if (proxy && /^https?:$/.test(proxy.protocol)) return { url: proxy, variable };
+  throw new EmbeddingError("auth", `${variable} is no address of a proxy: write http://, its host and its port`);
+}
+
+/** Lower case goes first, as everywhere. */
+function variableOf(name: string): [name: string, value: string | undefined] {
+  const found = [name.toLowerCase(), name].find((each) => process.env[each]?.trim());
+  return [found ?? name, found && process.env[found]?.trim()];
+}
+
+function isThisMachine({ hostname }: URL): boolean {
+  return /^(?:(?:.*\.)?localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
+}
+
+/** `example.com`, `.example.com` and `*.example.com` stand for the host and those below it; a port counts if it is there. */
+function isExcluded({ host, hostname, port, protocol }: URL, list: string): boolean {
+  const full = port === "" ? `${host}:${protocol === "https:" ? 443 : 80}` : host;
+  return list
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .filter((entry) => entry !== "")
+    .map((entry) => entry.replace(/^\*?\./, ""))
+    .some((entry) => entry === "*" || [hostname, full].some((name) => name === entry || name.endsWith(`.${entry}`)));
+}
+
+/**
+ * For plugins: a request that got no whole answer, as an `EmbeddingError` that is always worth another try. `hide` takes
+ * secrets out of a text; `hasCost`: the answer had begun.
+ */
+export function networkFailure(
+  error: unknown,
+  {
+    url,
+    hide = (text) => text,
+    hasCost = false,
+  }: { url: string | URL; hide?: (text: string) => string; hasCost?: boolean },
+): EmbeddingError {
+  if (EmbeddingError.is(error)) return error;
+  const { origin } = new URL(url);
+  const chain: Error[] = [];
+  for (let at = error; at instanceof Error && chain.length < 8; at = at.cause) chain.push(at);
+  const code = chain
+    .map((each) => ("code" in each ? each.code : undefined))
+    .findLast((each) => typeof each === "string");
+  const cause = chain.at(-1);
+  const all = [code, cause?.name, ...chain.map(({ message }) => message)].join(" ");
+  const known = faults.find(([pattern]) => pattern.test(all))?.[1];
+  const proxy = proxyOf(new URL(url));
+  const through = proxy ? ` through the proxy ${proxy.url.host} (${proxy.variable})` : "";
+  const shown = code === undefined ? "" : ` (${String(code)})`;
+  const words = known ?? hide(messageOf(cause ?? error));
+  const text = `cannot reach ${origin}${through}${shown}: ${words}`;
+  return new EmbeddingError("transient", text, { cause: error, hasCost });
+}
