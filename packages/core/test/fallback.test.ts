@@ -6,6 +6,7 @@ import {
   type ManagerSyncParams,
   type Memory,
   MemoryError,
+  type MemoryErrorCode,
   type MemorySearchManager,
   type MemorySearchResult,
   type SearchReport,
@@ -18,6 +19,7 @@ import {
   type FakeManager,
   fakeManager,
   gate,
+  guarded,
   hang,
   pass,
   rejected,
@@ -27,6 +29,23 @@ import {
   settle,
   stopClock,
 } from "./support/fakes.ts";
+import thrownData from "./data/thrown.json" with { type: "json" };
+
+/** What is thrown, as data. */
+interface Thrown {
+  message?: string;
+  memory?: MemoryErrorCode;
+  cause?: Thrown;
+  errors?: Thrown[];
+}
+const thrown = thrownData as [what: string, isNetwork: boolean, spec: Thrown][];
+
+function thrownError({ message = "failed", memory, cause, errors, ...fields }: Thrown): Error {
+  const options = cause && { cause: thrownError(cause) };
+  if (memory !== undefined) return new MemoryError(memory, message, options);
+  const error = errors ? new AggregateError(errors.map(thrownError), message) : new Error(message, options);
+  return Object.assign(error, fields);
+}
 
 type Search = MemorySearchManager["search"];
 type Open = (signal: AbortSignal) => Promise<MemorySearchManager>;
@@ -155,6 +174,21 @@ describe("while the primary answers", () => {
       expect(opens()).toBe(0);
     },
   );
+
+  // Errors of the network are UNAVAILABLE however deep they are, others are the plugin's own.
+  test.each(thrown)("what is thrown for %s: the fallback backend answers: %s", async (_what, isNetwork, spec) => {
+    const fails = async (): Promise<never> => Promise.reject(thrownError(spec));
+    const { memory } = pair({ search: fails, readFile: fails, sync: fails }, { sync: async () => done });
+    const outcomes = await Promise.allSettled([
+      memory.search("q"),
+      memory.readFile({ relPath: "a.md" }),
+      memory.sync(),
+    ]);
+    const outcome = isNetwork ? { status: "fulfilled" } : { reason: { code: "PLUGIN" } };
+    expect(outcomes).toMatchObject([outcome, outcome, outcome]);
+    const alone = guarded({ search: fails });
+    expect(await rejected(alone.search("q"))).toMatchObject({ code: isNetwork ? "UNAVAILABLE" : "PLUGIN" });
+  });
 
   test("an abort stays an AbortError", async () => {
     const { memory, opens } = pair({ search: hang });

@@ -9,7 +9,7 @@
  * | `PLUGIN`           | a plugin that cannot be loaded, or that broke its contract                                |
  * | `WORKSPACE`        | a workspace folder that is missing or cannot be read or written                                    |
  * | `PATH_NOT_ALLOWED` | a read outside the memory files                                                           |
- * | `UNAVAILABLE`      | binary missing, native module will not load, store cannot open, deadline passed: a spare answers. It also does for a plugin that cannot be loaded or opened for any reason but `CONFIG`, `WORKSPACE` and `BUSY` |
+ * | `UNAVAILABLE`      | binary missing, native module will not load, store cannot open, network error, deadline passed: a spare answers. It also does for a plugin that cannot be loaded or opened for any reason but `CONFIG`, `WORKSPACE` and `BUSY` |
  * | `BUSY`             | another process is at work on the same index, and the caller did not want to wait for it   |
  * | `CLOSED`           | a call after `close()`                                                                    |
  */
@@ -49,6 +49,36 @@ export function isAbort(error: unknown): boolean {
 
 /** The message of anything that was thrown, on one line. */
 export function messageOf(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
+  if (error instanceof AggregateError && error.message === "") return error.errors.map(messageOf).join("; ");
+  // The words of a failed `fetch` say nothing: its cause does.
+  if (error instanceof Error && error.message === "fetch failed" && error.cause instanceof Error)
+    return `fetch failed: ${messageOf(error.cause)}`;
+  const text = error instanceof Error ? error.message || error.name : String(error);
   return text.replaceAll(/\s*\n\s*/g, " ").trim();
+}
+
+const networkCode =
+  /^(?:E(?:CONN|HOST|NET)(?:REFUSED|RESET|ABORTED|UNREACH|DOWN)|ENOTFOUND|EAI_[A-Z]+|E(?:SOCKET)?TIMEDOUT|EPIPE|UND_ERR_(?!INVALID|NOT_SUPPORTED|ABORTED)[A-Z_]+)$/;
+const networkWords =
+  /\b(?:connect|read|write|getaddrinfo|query[A-Za-z]+) E(?!NOENT|ACCES|PERM|ISDIR|BADF|INVAL)[A-Z_]+\b/;
+
+/**
+ * True for `UNAVAILABLE`, and for an error of the network that a client library threw: by its code, as the cause of
+ * another error at any depth, among several in an `AggregateError`, or in the words of Node alone.
+ */
+export function isUnavailable(error: unknown, depth = 0): boolean {
+  if (MemoryError.is(error)) return error.code === "UNAVAILABLE";
+  if (typeof error !== "object" || error === null || isAbort(error) || depth > 8) return false;
+  const { code, syscall, errors, cause, message } = error as Record<string, unknown>;
+  if (networkCode.test(String(code)) || networkWords.test(String(message))) return true;
+  if (syscall === "connect" || syscall === "getaddrinfo") return true;
+  const inside: readonly unknown[] = Array.isArray(errors) ? errors : [];
+  return [cause, ...inside].some((each) => isUnavailable(each, depth + 1));
+}
+
+/** What a caller is told of anything that a plugin threw. A `MemoryError` stays what it is. */
+export function pluginError(what: string, error: unknown): MemoryError {
+  if (MemoryError.is(error)) return error;
+  const code = isUnavailable(error) ? "UNAVAILABLE" : "PLUGIN";
+  return new MemoryError(code, `${what}: ${messageOf(error)}`, { cause: error });
 }

@@ -1,6 +1,6 @@
 import { type Admission, type BreakerOptions, type Outage, createBreaker } from "./breaker.ts";
 import { type Extend, withDeadline } from "../guard/deadline.ts";
-import { MemoryError, isAbort, messageOf } from "../contract/errors.ts";
+import { MemoryError, isAbort, isUnavailable, messageOf } from "../contract/errors.ts";
 import type { LazyManager } from "../open/lazy-manager.ts";
 import type { ManagerSearchOptions, MemorySearchManager, MemorySearchResult } from "../contract/manager.ts";
 import type { SearchReport } from "../contract/report.ts";
@@ -55,7 +55,7 @@ export function createTriedPrimary(input: {
       admission.succeeded();
       return { value };
     } catch (error) {
-      if (MemoryError.is(error, "UNAVAILABLE")) return { outage: admission.failed(failureOf(error)) };
+      if (isUnavailable(error)) return { outage: admission.failed(failureOf(error)) };
       admission.withdrawn();
       throw error;
     } finally {

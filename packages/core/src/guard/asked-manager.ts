@@ -1,5 +1,5 @@
 import type { EmbeddingChoice } from "../contract/embedding.ts";
-import { MemoryError, messageOf } from "../contract/errors.ts";
+import { messageOf, pluginError } from "../contract/errors.ts";
 import type { MemorySearchManager } from "../contract/manager.ts";
 import type { RerankChoice } from "../contract/reranker.ts";
 import type { ReportFacts } from "../contract/search-report.ts";
@@ -83,11 +83,8 @@ export class AskedManager {
     try {
       return await call();
     } catch (error) {
-      if (MemoryError.is(error) || signal.aborted) throw error;
-      const { backend } = this.options;
-      throw new MemoryError("PLUGIN", `memory plugin "${backend}" failed in ${what}: ${messageOf(error)}`, {
-        cause: error,
-      });
+      if (signal.aborted) throw error;
+      throw pluginError(`memory plugin "${this.options.backend}" failed in ${what}`, error);
     }
   }
 

@@ -12,7 +12,7 @@ import { withDeadline } from "../guard/deadline.ts";
 import { printCalls } from "../debug/print-calls.ts";
 import type { EmbeddingProvider } from "../contract/embedding.ts";
 import type { Reranker } from "../contract/reranker.ts";
-import { MemoryError, messageOf } from "../contract/errors.ts";
+import { MemoryError, pluginError } from "../contract/errors.ts";
 import { type MemoryDeadlines, usualDeadlines } from "../guard/deadlines.ts";
 import { createMemory } from "../guard/guard.ts";
 import { shareInstance } from "./instances.ts";
@@ -198,10 +198,8 @@ async function openChosen(
   } catch (error) {
     // What went wrong first is what the caller has to know.
     await close().catch(() => undefined);
-    if (MemoryError.is(error) || signal.aborted) throw error;
-    throw new MemoryError("PLUGIN", `memory plugin "${found.id}" could not be opened: ${messageOf(error)}`, {
-      cause: error,
-    });
+    if (signal.aborted) throw error;
+    throw pluginError(`memory plugin "${found.id}" could not be opened`, error);
   }
 }
 

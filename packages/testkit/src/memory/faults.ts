@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { rename } from "node:fs/promises";
+import { Socket } from "node:net";
 import { MemoryError } from "@memslot/core";
 import { assertPlainData } from "../helpers/plain-data.ts";
 import { assertFinds } from "./lab/expect.ts";
@@ -47,6 +48,30 @@ export const faultChecks: readonly MemoryCheck[] = [
       await lab.remove("memory/a.md");
       await assertFinds(opened, "badger", "memory/b.md");
       assert.equal((await opened.memory.readFile({ relPath: "memory/a.md" })).status, "not_found");
+    },
+  },
+  {
+    name: "faults: while no server can be reached each call answers or is UNAVAILABLE",
+    async run(lab) {
+      await lab.write("memory/a.md", "The badger lives under the shed.\n");
+      const opened = await lab.open();
+      await opened.settle();
+      const { memory } = opened;
+      const { connect } = Socket.prototype;
+      const refused = { code: "ECONNREFUSED", syscall: "connect" };
+      Socket.prototype.connect = function refuse() {
+        return this.destroy(Object.assign(new Error("connect ECONNREFUSED"), refused));
+      };
+      try {
+        const calls = [memory.search("badger"), memory.readFile({ relPath: "memory/a.md" }), memory.sync()];
+        for (const outcome of await Promise.allSettled<unknown>(calls)) {
+          const isRight = outcome.status === "fulfilled" || MemoryError.is(outcome.reason, "UNAVAILABLE");
+          assert.ok(isRight, `it gave ${outcome.status === "rejected" && String(outcome.reason)}`);
+        }
+      } finally {
+        Socket.prototype.connect = connect;
+      }
+      await assertFinds(opened, "badger", "memory/a.md");
     },
   },
   {

@@ -37,6 +37,15 @@ export const living: WrongManagers = {
       status: () => ({ ...right.status(), custom: { store: new Map(), size: 10n } }),
     }),
   },
+  "faults: while no server can be reached each call answers or is UNAVAILABLE": {
+    "does not say that its server is away": (right) =>
+      beforeCalls(right, {
+        search: async () =>
+          fetch("http://127.0.0.1:9/").catch(() => {
+            throw new Error("the search failed");
+          }),
+      }),
+  },
   "status: is a snapshot that later events do not change": {
     "gives a status that changes in the hands of its reader"(right) {
       const status = right.status();
