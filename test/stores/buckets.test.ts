@@ -1,14 +1,16 @@
 import { type ObjectStorage, startObjectStorage } from "@memslot/fakes/object-storage";
 import { afterwards } from "@memslot/test-tools/files";
 import { eventually } from "@memslot/test-tools/wait";
+import { defineMemoryPlugin, type StorePlace } from "@memslot/core";
+import lancedb from "@memslot/memory-lancedb";
 import { deterministicEmbeddings } from "@memslot/testkit";
 import type { Memory } from "memslot";
-import { expect, test } from "vitest";
-import { ask, useHouse } from "../support/house.ts";
+import { describe, expect, test } from "vitest";
+import { ask, type House, useHouse } from "../support/house.ts";
 
-function inBucket(storage: ObjectStorage): Record<string, unknown> {
+function inBucket(storage: ObjectStorage, slot = "memory-lancedb"): Record<string, unknown> {
   const config = { dbPath: "s3://notes/team", storageOptions: storage.storageOptions() };
-  return { plugins: { slots: { memory: "memory-lancedb" }, entries: { "memory-lancedb": { config } } } };
+  return { plugins: { slots: { memory: slot }, entries: { [slot]: { config } } } };
 }
 
 async function requestsOf(storage: ObjectStorage, work: () => Promise<unknown>): Promise<number> {
@@ -87,6 +89,106 @@ test(
     expect(embeddings.calls().texts).toBe(texts);
   },
 );
+
+describe("machines", () => {
+  /** Machines with the same notes at a path of their own, and one bucket. */
+  async function machines(): Promise<Parameters<typeof openOn>[0]> {
+    const storage = await startObjectStorage();
+    afterwards(() => storage.stop());
+    return { storage, embeddings: deterministicEmbeddings({ dimensions: 64 }) };
+  }
+  interface Machine {
+    house: House;
+    memory: Memory;
+  }
+  async function openOn(
+    shared: { storage: ObjectStorage; embeddings: ReturnType<typeof deterministicEmbeddings> },
+    how: Parameters<House["open"]>[0] = {},
+  ): Promise<Machine> {
+    const house = useHouse();
+    house.write({
+      "memory/a.md": "# Ferry\n\nThe ferry leaves from pier 7.\n",
+      "memory/b.md": "# Goat\n\nA goat eats.\n",
+    });
+    house.letSettle();
+    const { storage, embeddings } = shared;
+    const memory = await house.open({ settings: inBucket(storage), embeddings, ...how });
+    return { house, memory };
+  }
+  const prefixesIn = (storage: ObjectStorage): string[] => [
+    ...new Set(storage.keys("notes", "team/").map((key) => key.split("/")[1] ?? "")),
+  ];
+  /** As an earlier release named an index: for the path alone. */
+  const earlier = defineMemoryPlugin({
+    ...lancedb,
+    id: "earlier",
+    open: ({ storePlace: { folder, name }, ...context }) =>
+      lancedb.open({ ...context, storePlace: { folder, name } as StorePlace }),
+  });
+
+  test("share the index of the agent's own workspace, wherever that is, and each vector is paid once", async () => {
+    const shared = await machines();
+    const alice = await openOn(shared);
+    await alice.memory.sync();
+    const { texts } = shared.embeddings.calls();
+    const bob = await openOn(shared);
+    expect(await bob.memory.sync()).toMatchObject({ changed: 2 });
+    expect((await bob.memory.search("boat leaves")).map(({ path }) => path)).toContain("memory/a.md");
+    expect(shared.embeddings.calls().texts - texts).toBe(0);
+    bob.house.write({ "memory/c.md": "# Okapi\n\nAn okapi sleeps.\n" });
+    alice.house.write({ "memory/c.md": "# Okapi\n\nAn okapi sleeps.\n" });
+    await bob.memory.sync();
+    const before = shared.embeddings.calls().texts;
+    await alice.memory.sync();
+    expect(shared.embeddings.calls().texts).toBe(before);
+    expect(prefixesIn(shared.storage)).toHaveLength(1);
+    expect([...alice.house.notices, ...bob.house.notices]).toEqual([]);
+  });
+
+  test("with another workspace have an index of their own, which says beside which, until it has a workspace id", async () => {
+    const shared = await machines();
+    await (await openOn(shared)).memory.sync();
+    const given = { memorySearch: { workspaceId: "team" } };
+    const others: Machine[] = [];
+    for (const _ of [1, 2]) {
+      const other = await openOn(shared, given);
+      await other.memory.sync();
+      others.push(other);
+    }
+    expect(prefixesIn(shared.storage)).toHaveLength(2);
+    const said =
+      /^the index s3:\/\/notes\/team\/main-[0-9a-f]{16}\.lance was new beside others of this agent \(s3:\/\/notes\/team\/main-/;
+    expect(others.map(({ house }) => house.notices)).toEqual([[expect.stringMatching(said)], []]);
+    const again = await others[1]?.house.open({ settings: inBucket(shared.storage), ...given });
+    expect(again?.status().custom?.remarks).toEqual([expect.stringMatching(said)]);
+  });
+
+  test("take over the index that an earlier release named for the path, and no vector is made again", async () => {
+    const shared = await machines();
+    const { house, memory } = await openOn(shared, {
+      plugins: [earlier],
+      settings: inBucket(shared.storage, "earlier"),
+    });
+    await memory.sync();
+    await memory.close();
+    const [old = ""] = prefixesIn(shared.storage);
+    expect(old).toMatch(/^main-[0-9a-f]{16}$/);
+    const { texts } = shared.embeddings.calls();
+    const opening = { settings: inBucket(shared.storage), embeddings: shared.embeddings };
+    // Who only looks uses it where it is.
+    const looking = await house.open({ ...opening, stateDir: `${house.stateDir}-2`, lookOnly: true });
+    expect(looking.status().dbPath).toBe(`s3://notes/team/${old}`);
+    const fresh = await house.open({ ...opening, stateDir: `${house.stateDir}-3` });
+    await fresh.sync();
+    expect((await fresh.search("boat leaves")).map(({ path }) => path)).toContain("memory/a.md");
+    expect(shared.embeddings.calls().texts - texts).toBe(0);
+    expect(house.notices).toEqual([expect.stringContaining(`s3://notes/team/${old} is used as s3://notes/team/main-`)]);
+    const bob = await openOn(shared);
+    await bob.memory.sync();
+    expect(shared.embeddings.calls().texts - texts).toBe(0);
+    expect(bob.house.notices).toEqual([]);
+  });
+});
 
 test.runIf(process.platform === "linux")(
   "what another host writes to a shared index is seen by a search though the watcher says that nothing has changed",

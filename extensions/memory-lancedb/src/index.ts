@@ -1,28 +1,20 @@
 import { defineMemoryPlugin, type MemoryPlugin } from "@memslot/core";
 import type { OpenedStore } from "./open-store.ts";
-import { configSchema, type LanceOptions, readOptions } from "./options.ts";
+import { configSchema, readOptions } from "./options.ts";
+import type { OpenPlaceOptions } from "./place/place.ts";
 import type { TidySettings } from "./upkeep/tidy.ts";
 
 export type { OpenedStore } from "./open-store.ts";
 export type { LanceOptions } from "./options.ts";
 
-export interface LanceStoreSettings {
-  lance: LanceOptions;
-  agentId: string;
-  /** Names the index among those at the same place. Absent: the agent does. */
-  name?: string | undefined;
-  /** The index itself, where the options name no place. Absent: a folder of that name below the state folder. */
-  folder?: string | undefined;
-  /** Where an index that has no other place is kept. */
-  stateDir: string;
+/** Where the index is, and what may be done there. */
+export interface LanceStoreSettings extends Omit<OpenPlaceOptions, "timing"> {
   /** The folder of the notes. With the agent it says whose notes an index holds. Absent: anybody's. */
   workspaceDir?: string | undefined;
-  /** False: an index that is not there is not made, only one in memory for as long as it is open. */
-  mayCreate: boolean;
+  /** True: what cannot be read of the index is deleted, to be made again. A person has asked for it. */
+  rebuild?: boolean | undefined;
   /** Absent: as usual. */
   tidying?: Partial<TidySettings> | undefined;
-  /** Gives up opening. */
-  signal: AbortSignal;
 }
 
 /**
@@ -32,16 +24,16 @@ export interface LanceStoreSettings {
  * the index is kept in memory: `stats().notices` says so.
  */
 export async function openLanceStore(settings: LanceStoreSettings): Promise<OpenedStore> {
-  const { lance, agentId, name = agentId, folder, stateDir, workspaceDir, mayCreate, signal } = settings;
+  const { agentId, workspaceDir, signal } = settings;
   signal.throwIfAborted();
-  const { openPlace } = await import("./place/open-place.ts");
-  const place = await openPlace({ lance, agentId: name, folder, stateDir, mayCreate, signal });
+  const { openPlace } = await import("./place/place.ts");
+  const place = await openPlace(settings);
   try {
     // Only now: it loads LanceDB, which is known to load.
     const { openStore } = await import("./open-store.ts");
     signal.throwIfAborted();
     const owner = workspaceDir === undefined ? undefined : { agentId, workspaceDir };
-    return await openStore({ place, mayCreate, owner, tidying: settings.tidying ?? {} });
+    return await openStore(place, owner, settings);
   } catch (error) {
     await place.close();
     throw error;
@@ -52,16 +44,16 @@ const plugin: MemoryPlugin = defineMemoryPlugin({
   id: "memory-lancedb",
   configSchema,
   async open(context) {
-    const { agentId, workspaceDir, stateDir, storePlace, signal } = context;
+    const { agentId, workspaceDir, stateDir, storePlace, rebuild, signal } = context;
     // Before the store is open, so that nothing but the manager has to close it.
     const { createIndexedManager } = await import("@memslot/indexing");
     const { store, leases } = await openLanceStore({
       lance: readOptions(context.options),
       agentId,
-      name: storePlace.name,
-      folder: storePlace.folder,
+      ...storePlace,
       stateDir,
       workspaceDir,
+      rebuild,
       mayCreate: context.lookOnly !== true,
       signal,
     });

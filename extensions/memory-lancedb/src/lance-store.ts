@@ -33,6 +33,8 @@ export interface LanceStoreOptions {
   /** Runs what writes or deletes files. */
   changing: <Result>(work: () => Promise<Result>) => Promise<Result>;
   notices: readonly string[];
+  /** For whoever asks how the index is. */
+  remarks: readonly string[];
   close: () => Promise<void>;
 }
 
@@ -133,7 +135,13 @@ export function createLanceStore(options: LanceStoreOptions): LanceStore {
     stats: guarded("counting what is in the index", readDeadlineMs, async (how?: StateAsked): Promise<StoreStats> => {
       const build = await builds.at(how?.at);
       const chunks = build ? (await known.listing(build)).chunkCount : 0;
-      return { location: place.location, chunks, bytes: await bytesOf(options, how), notices: [...options.notices] };
+      return {
+        location: place.location,
+        chunks,
+        bytes: await bytesOf(options, how),
+        notices: [...options.notices],
+        remarks: [...options.remarks],
+      };
     }),
     forget,
     close() {

@@ -1,6 +1,7 @@
 import { connect } from "@lancedb/lancedb";
 import { messageOf } from "@memslot/core";
 import type { ChunkStore, IndexLeases } from "@memslot/indexing";
+import type { LanceStoreSettings } from "./index.ts";
 import { createLanceStore } from "./lance-store.ts";
 import { closeNative } from "./place/close-native.ts";
 import { type LancePlace, layoutVersion } from "./place/place.ts";
@@ -9,7 +10,9 @@ import { Builds, type Found } from "./tables/builds.ts";
 import { createTables, type IndexOwner, layoutOf } from "./tables/tables.ts";
 import { retryConflicts } from "./tables/writes.ts";
 import { createLastingFolder } from "./upkeep/lasting-folder.ts";
-import { sharedTidying, type TidySettings, usualTidying } from "./upkeep/tidy.ts";
+import { dropUnreadable } from "./upkeep/readable.ts";
+import { takeOver } from "./upkeep/take-over.ts";
+import { sharedTidying, usualTidying } from "./upkeep/tidy.ts";
 
 export interface OpenedStore {
   store: Required<ChunkStore>;
@@ -17,24 +20,24 @@ export interface OpenedStore {
   leases?: IndexLeases | undefined;
 }
 
-export interface StoreInput {
-  place: LancePlace;
-  /** False: an index that is not there is kept in memory. */
-  mayCreate: boolean;
-  owner: IndexOwner | undefined;
-  tidying: Partial<TidySettings>;
-}
-
 /** Opens the index at a place, or one in memory where that is another's or must not be made. Closes the place. */
-export async function openStore({ place, mayCreate, owner, tidying }: StoreInput): Promise<OpenedStore> {
-  const { connection, folder } = place;
+export async function openStore(
+  place: LancePlace,
+  owner: IndexOwner | undefined,
+  { mayCreate, rebuild, tidying }: Pick<LanceStoreSettings, "mayCreate" | "rebuild" | "tidying">,
+): Promise<OpenedStore> {
+  const { connection, folder, location } = place;
   const run = createRun(place);
   const notices: string[] = [];
   const tables = createTables(connection, place.tablePrefix);
-  const builds = new Builds(tables, owner);
+  const builds = new Builds(tables, owner, place.tables);
   const opening = <Result>(call: () => Promise<Result>): Promise<Result> =>
-    run({ what: "opening the index", deadlineMs: 60_000, isListing: true, forget: () => tables.forget(), call });
+    run({ what: "opening the index", deadlineMs: 60_000, isListing: true, forget: () => builds.forget(), call });
   const mayMend = folder !== undefined && mayCreate;
+  if (rebuild === true && mayCreate && folder === undefined) {
+    const dropped = await dropUnreadable(place);
+    if (dropped.length > 0) notices.push(`the index ${location} was damaged: ${dropped.join(", ")} are made again`);
+  }
   const found = await opening(() => builds.find()).catch(async (error: unknown) => {
     // What cannot be read in this folder of the agent is begun anew; elsewhere nobody can tell whose it is.
     if (!mayMend && (mayCreate || place.kind !== "folder")) throw error;
@@ -46,7 +49,7 @@ export async function openStore({ place, mayCreate, owner, tidying }: StoreInput
   const reason = "unread" in found && found.unread !== undefined ? found.unread : whyOther(found, owner);
   if (reason !== undefined || (isNew && !mayCreate)) {
     if (reason !== undefined)
-      notices.push(`the index ${place.location} is not used, and this one is kept in memory: ${reason}`);
+      notices.push(`the index ${location} is not used, and this one is kept in memory: ${reason}`);
     await tables.close();
     return {
       store: await inMemory({ place, owner, run, notices, isOther: reason !== undefined }),
@@ -60,7 +63,17 @@ export async function openStore({ place, mayCreate, owner, tidying }: StoreInput
   const earlier = names.filter((name) => (layoutOf(name) ?? layoutVersion) < layoutVersion);
   if (earlier.length > 0 && mayCreate) {
     for (const name of earlier) await opening(() => retryConflicts(() => tables.drop(name)));
-    notices.push(`the index ${place.location} was made by an earlier release and is made anew from the notes`);
+    notices.push(`the index ${location} was made by an earlier release and is made anew from the notes`);
+  }
+  if (isNew && place.earlier) {
+    const from = place.earlier;
+    await run({ ...longOpening, forget: () => builds.forget(), call: () => takeOver(from, tables, builds) });
+    notices.push(
+      `the index ${from.location} is used as ${location} from now on, with all of its vectors; what is left under the old name can be deleted`,
+    );
+  } else if (isNew) {
+    builds.beside = (await place.others?.()) ?? [];
+    if (builds.beside.length > 0) notices.push(besideOthers(location, builds.beside));
   }
   const store = createLanceStore({
     tables,
@@ -75,10 +88,17 @@ export async function openStore({ place, mayCreate, owner, tidying }: StoreInput
         return await work();
       }),
     notices,
+    remarks: (active?.facts.beside ?? []).length > 0 ? [besideOthers(location, active?.facts.beside ?? [])] : [],
     close: () => place.close(),
   });
   const close = (): Promise<void> => (lasting ? lasting.close(store.close) : store.close());
   return { store: { ...store, close }, leases: place.leases };
+}
+
+const longOpening = { what: "taking over the index of an earlier release", deadlineMs: 3_600_000, isListing: true };
+
+function besideOthers(location: string, others: readonly string[]): string {
+  return `the index ${location} was new beside others of this agent (${others.join(", ")}); machines share one where the workspace is the agent's own on each, or memorySearch.workspaceId is the same`;
 }
 
 /** Why an index is left alone that is at the place; undefined for one of our own. */
@@ -114,6 +134,7 @@ async function inMemory(input: {
     run,
     changing: (work) => work(),
     notices,
+    remarks: [],
     async close() {
       await closeNative(connection);
       await place.close();

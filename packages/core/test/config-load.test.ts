@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { type LoadConfigOptions, type MemslotConfig, resolveStateDir } from "@memslot/core";
+import { type LoadConfigOptions, type MemslotConfig, parseConfig, resolveStateDir } from "@memslot/core";
 import { beforeEach, describe, expect, test } from "vitest";
 import { type ConfigHome, createConfigHome, failure, withKey } from "./support/config-home.ts";
 
@@ -202,6 +202,7 @@ describe("paths and variables in a file", () => {
 });
 
 describe("the default place of the index", () => {
+  const memorySearch = { workspaceId: "team" };
   const storeOf = async (options: LoadConfigOptions): Promise<string> =>
     (await computer.load(options)).agent("main").memorySearch.store.path;
 
@@ -227,6 +228,23 @@ describe("the default place of the index", () => {
     for (const options of [{ env }, { workspace: "~/link" }, { configPath }])
       expect(await storeOf(options)).toBe(store);
     expect(await storeOf({ workspace: "~/others" })).not.toBe(store);
+  });
+
+  test.each<[string, string | undefined, object, LoadConfigOptions]>([
+    ["the usual workspace", "own", {}, {}],
+    ["its own workspace under another path", "own", { workspace: "~/notes" }, {}],
+    ["a folder in place of it", undefined, { workspace: "~/notes" }, { workspace: "~/others" }],
+    ["the workspace that an id stands beside", "team", { workspace: "~/notes", memorySearch }, {}],
+    ["the same, named again", "team", { workspace: "~/notes", memorySearch }, { workspace: "~/notes" }],
+    ["a folder in place of that one", undefined, { workspace: "~/notes", memorySearch }, { workspace: "~/others" }],
+    ["the only folder that is named", "team", { memorySearch }, { workspace: "~/others" }],
+  ])("names %s in a shared place: %s", async (_what, id, defaults, options) => {
+    const file = join(computer.stateDir, "memslot.json5");
+    computer.write(file, { agents: { defaults } });
+    const load = async (): Promise<unknown> => (await computer.load(options)).agent("main").memorySearch.workspaceId;
+    expect(await load()).toBe(id);
+    const given = parseConfig({ agents: { defaults } }, { ...options, ...computer });
+    expect(given.agent("main").memorySearch.workspaceId, "a configuration of a program says the same").toBe(id);
   });
 
   test("is the path that is written, whatever the workspace", async () => {

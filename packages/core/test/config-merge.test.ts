@@ -22,6 +22,7 @@ describe("defaults", () => {
   /** Defaults that depend on the computer and other keys. */
   const computed: Record<string, unknown> = {
     "memorySearch.sources": ["memory", "journal"],
+    "memorySearch.workspaceId": "own",
     "memorySearch.store.path": "/state/memory/main.sqlite",
     "memorySearch.clients.folders": {
       "claude-code": ["/home/u/.claude"],

@@ -78,6 +78,24 @@ test("no two agents, workspaces and plugins are given one folder, however alike 
   }
 });
 
+test("in a shared place the name follows from the agent and the workspace id, not from the path of a system", () => {
+  const paths = ["/home/alice/notes", "/home/bob/notes", "/Users/bob/notes", "C:\\Users\\bob\\notes", "D:/notes"];
+  const named = (agentId: string, workspaceId?: string): string[] =>
+    paths.map(
+      (workspaceDir) => storePlaceOf({ ...usual, agentId, workspaceDir, settings: { workspaceId } }).sharedName,
+    );
+  const [own = ""] = named("main", "own");
+  expect(own).toMatch(/^main-[0-9a-f]{16}$/);
+  const names = ["own", "Own", "team/notes", "C:\\notes"].flatMap((id) => [...new Set(named("main", id))]);
+  expect(new Set([...names, ...named("Main", "own")]).size, "one for each agent and id").toBe(5);
+  // Without an id each path has an index of its own, and nothing changes in a place of this machine.
+  expect(new Set(named("main")).size).toBe(paths.length);
+  for (const workspaceId of [undefined, "own"]) {
+    const { sharedName: _sharedName, ...place } = storePlaceOf({ ...usual, settings: { workspaceId } });
+    expect(storePlaceOf(usual)).toEqual({ ...place, sharedName: place.name });
+  }
+});
+
 test("the place is the same each time, and says whose it is", () => {
   expect(storePlaceOf(usual)).toEqual(storePlaceOf({ ...usual }));
   const { folder, name } = storePlaceOf(usual);

@@ -121,6 +121,8 @@ export interface IndexHealth {
   remade?: number | undefined;
   /** One line each: repairs and fallbacks that the user should know of. */
   notices: readonly string[];
+  /** For whoever asks how the index is, one line each. */
+  remarks?: readonly string[] | undefined;
 }
 
 /** What a write has made of the index: `to` is `from` with that write and nothing else. Both as `revision` says them. */

@@ -137,6 +137,8 @@ export interface StoreStats {
   bytes: number;
   /** What the user should know of it, one line each: repairs, and what is used in place of something else. */
   notices?: readonly string[] | undefined;
+  /** What is worth knowing for whoever asks how the index is, one line each. */
+  remarks?: readonly string[] | undefined;
 }
 
 /** What a store does with files, in the build that answers or in the one that is being made. */

@@ -107,7 +107,7 @@ export function formatStatus(entry: AgentStatus, options: FormatStatusOptions): 
       scan.issues.filter((issue) => !skippedRoots(status).includes(issue)),
     ),
     ...list("Refused by the embedding provider, found by words only", describeQuarantined(status)),
-    ...list("Notices", [...(status.custom?.notices ?? [])]),
+    ...list("Notices", [...(status.custom?.notices ?? []), ...(status.custom?.remarks ?? [])]),
     ...(entry.check === undefined ? [] : formatCheck(entry.check, options)),
   ].join("\n");
 }

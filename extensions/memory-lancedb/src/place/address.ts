@@ -6,10 +6,10 @@ import { configError, type LanceOptions } from "../options.ts";
 /** Where the index of one agent lies, as the options say it. Nothing has been opened yet. */
 export type Address =
   | { kind: "folder"; folder: string }
-  /** `uri` ends with the agent's own prefix and has no slash at its end. */
-  | { kind: "bucket"; scheme: BucketScheme; bucket: string; uri: string }
-  /** `prefix` begins the name of each table of this agent. */
-  | { kind: "cloud"; uri: string; prefix: string };
+  /** `uri` is that of the index: the first of its names below `root`. Has no slash at its end. */
+  | { kind: "bucket"; scheme: BucketScheme; bucket: string; root: string; uri: string; names: readonly string[] }
+  /** A name and a dot begin the name of each table. */
+  | { kind: "cloud"; uri: string; names: readonly string[] };
 
 type BucketScheme = "s3" | "gs" | "az";
 
@@ -18,31 +18,44 @@ const bucketSchemes: readonly string[] = ["s3", "gs", "az"] satisfies BucketSche
 /** Longer than one letter, which is a drive of Windows. */
 const schemePattern = /^([a-z][a-z\d+.-]+):\/\/(.*)$/i;
 
+/** What an index can be called by. */
+export interface IndexNames {
+  agentId: string;
+  /** Names the index among those at the same place. Absent: the agent does. */
+  name?: string | undefined;
+  /** The same where several machines share the place. Absent: `name`. */
+  sharedName?: string | undefined;
+  /** The index itself, where the options name no place. Absent: a folder of that name below the state folder. */
+  folder?: string | undefined;
+  /** Where an index that has no other place is kept. */
+  stateDir: string;
+}
+
+/** Ends the name of an index in a bucket: then LanceDB lists it, and one can be found beside others. */
+export const folderEnding = ".lance";
+
 /** Reads `dbPath`. Throws `CONFIG` naming the key and what to write. */
-export function addressOf({ lance, agentId, folder: own, stateDir }: AddressInput): Address {
-  const folder = agentFolder(agentId);
+export function addressOf({ lance, ...names }: IndexNames & { lance: LanceOptions }): Address {
+  const { agentId, name = agentId, sharedName, folder: own, stateDir } = names;
+  const folder = agentFolder(name);
   const { dbPath } = lance;
   if (dbPath === undefined || dbPath.trim() === "")
     return { kind: "folder", folder: own ?? join(stateDir, "memory", "lancedb", folder) };
   const [, scheme, rest] = schemePattern.exec(dbPath.trim()) ?? [];
   if (scheme === undefined || rest === undefined)
     return { kind: "folder", folder: join(absoluteFolder(dbPath), folder) };
-  return addressWithScheme(scheme.toLowerCase(), rest, folder);
+  const ending = scheme.toLowerCase() === "db" ? "" : folderEnding;
+  const today = sharedName === undefined ? [] : [sharedName + ending, name + ending];
+  return addressWithScheme(scheme.toLowerCase(), rest, [...new Set([...today, folder])]);
 }
 
-export interface AddressInput {
-  lance: LanceOptions;
-  agentId: string;
-  folder?: string | undefined;
-  stateDir: string;
-}
-
-function addressWithScheme(scheme: string, rest: string, folder: string): Address {
+/** `own` are the names of the index, the one of today first. */
+function addressWithScheme(scheme: string, rest: string, own: readonly string[]): Address {
   if (rest.includes("@"))
     throw configError("dbPath", "must hold no name and no password; write them into storageOptions");
   if (/[?#]/.test(rest)) throw configError("dbPath", 'must end before "?" or "#"; write settings into storageOptions');
   const [name = "", ...parts] = rest.split("/");
-  if (scheme === "db") return cloudAddress(name, parts, folder);
+  if (scheme === "db") return cloudAddress(name, parts, own);
   if (scheme === "s3+ddb")
     throw configError(
       "dbPath",
@@ -57,15 +70,15 @@ function addressWithScheme(scheme: string, rest: string, folder: string): Addres
     throw configError("dbPath", `names no bucket; write ${scheme}://bucket, or ${scheme}://bucket/prefix`);
   if (parts.some((part) => part === "." || part === ".."))
     throw configError("dbPath", 'must have no "." and no ".." between its slashes; write the prefix as it is');
-  const uri = [`${scheme}:/`, name, ...parts.filter((part) => part !== ""), folder].join("/");
-  return { kind: "bucket", scheme, bucket: name, uri };
+  const root = [`${scheme}:/`, name, ...parts.filter((part) => part !== "")].join("/");
+  return { kind: "bucket", scheme, bucket: name, root, uri: `${root}/${own[0]}`, names: own };
 }
 
-function cloudAddress(name: string, parts: readonly string[], folder: string): Address {
+function cloudAddress(name: string, parts: readonly string[], names: readonly string[]): Address {
   if (name === "") throw configError("dbPath", "names no LanceDB Cloud project; write db://name");
   if (parts.some((part) => part !== ""))
     throw configError("dbPath", `must have nothing after the name of the project; write db://${name}`);
-  return { kind: "cloud", uri: `db://${name}`, prefix: `${folder}.` };
+  return { kind: "cloud", uri: `db://${name}`, names };
 }
 
 function isBucketScheme(scheme: string): scheme is BucketScheme {

@@ -10,7 +10,7 @@ import type { LanceOptions } from "../options.ts";
 import { allTextOf, errorOf, open } from "../test/places.ts";
 import { type Address, addressOf, agentFolder } from "./address.ts";
 import { closeNative } from "./close-native.ts";
-import { libraryMessage } from "./open-place.ts";
+import { libraryMessage } from "./place.ts";
 import { createWithin, faultOf, remoteErrors } from "./place-errors.ts";
 import { createRedact, storageOptionsOf } from "./shared/storage-options.ts";
 import cases from "../../test/data/cases.json" with { type: "json" };
@@ -32,9 +32,21 @@ describe("an address", () => {
     ["S3://notes/a//b/", "work", { uri: "s3://notes/a/b/work" }],
     ["gs://notes/a", "main", { scheme: "gs", uri: "gs://notes/a/main" }],
     ["az://container/a", "main", { scheme: "az", uri: "az://container/a/main" }],
-    ["db://team", "main", { kind: "cloud", uri: "db://team", prefix: "main." }],
+    ["db://team", "main", { kind: "cloud", uri: "db://team", names: ["main"] }],
   ])("%s of the agent %s is the agent's own place", (dbPath, agentId, expected) => {
     expect(read(dbPath, agentId)).toMatchObject(expected);
+  });
+
+  test("of a shared place has the shared name first, then those of earlier releases", () => {
+    const given = { agentId: "main", name: "main-1", sharedName: "main-2", stateDir: join("/state") };
+    const namesOf = (dbPath: string, more = {}): unknown => {
+      const address = addressOf({ lance: { dbPath }, ...given, ...more });
+      return address.kind === "folder" ? address.folder : address.names;
+    };
+    expect(namesOf("s3://notes")).toEqual(["main-2.lance", "main-1.lance", "main-1"]);
+    expect(namesOf("s3://notes", { sharedName: "main-1" })).toEqual(["main-1.lance", "main-1"]);
+    expect(namesOf("db://team")).toEqual(["main-2", "main-1"]);
+    expect(namesOf("/data"), "a folder is this machine's").toBe(join("/data", "main-1"));
   });
 
   test("is the folder that the host gives where the options name none", () => {

@@ -41,9 +41,15 @@ export class Builds {
   /** Builds that are known to be finished, which they stay. */
   readonly #finished = new Set<string>();
 
-  constructor(tables: Tables, owner: IndexOwner | undefined) {
+  /** Other indexes of the agent at the place, when the first build is made. */
+  beside: readonly string[] = [];
+  /** Names that were read a moment ago, for the first look. */
+  #justRead: readonly string[] | undefined;
+
+  constructor(tables: Tables, owner: IndexOwner | undefined, names?: readonly string[]) {
     this.#tables = tables;
     this.#owner = owner;
+    this.#justRead = names;
   }
 
   /** The build that answers, at its newest version; undefined where nothing has been written. */
@@ -84,7 +90,8 @@ export class Builds {
 
   /** Looks at all tables. */
   async find(): Promise<Found> {
-    const names = await this.#tables.names();
+    const names = this.#justRead ?? (await this.#tables.names());
+    this.#justRead = undefined;
     this.#names = names;
     this.#spaces = names.flatMap((name) => partOf(name, "vectors") ?? []);
     const numbers = names.flatMap((name) => partOf(name, "files") ?? []).map(Number);
@@ -109,7 +116,7 @@ export class Builds {
   /** Where there is no build that answers, but perhaps one that is being made. */
   async makeFirst(next: Build | undefined): Promise<Build> {
     const index = next?.facts.index ?? crypto.randomUUID();
-    return (this.#current = await this.#make(1, { index, owner: this.#owner }));
+    return (this.#current = await this.#make(1, { index, owner: this.#owner, beside: this.beside }));
   }
 
   async start(name: string): Promise<Build> {

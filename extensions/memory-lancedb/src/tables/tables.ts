@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { type Connection, Index, type Table } from "@lancedb/lancedb";
 import type { VectorSpace } from "@memslot/indexing";
 import { closeNative } from "../place/close-native.ts";
-import { layoutVersion } from "../place/place.ts";
+import { layoutVersion, tableNames } from "../place/place.ts";
 import { isGone } from "../store-failure.ts";
 import { aboutOf, type Columns, schemaOf } from "./arrow-rows.ts";
 
@@ -47,6 +47,8 @@ export interface BuildFacts {
   /** Names this index: one that is made anew in the same place has another. */
   index: string;
   owner?: IndexOwner | undefined;
+  /** Other indexes of the agent that were at the place when this one was made. */
+  beside?: readonly string[] | undefined;
   /** The name of a build that was begun beside another one. */
   next?: string | undefined;
 }
@@ -131,10 +133,7 @@ export function createTables(connection: Connection, prefix: string): Tables {
   }
 
   return {
-    async names() {
-      const all = await connection.tableNames(prefix === "" ? {} : { startAfter: prefix, limit: 1000 });
-      return all.filter((name) => name.startsWith(prefix)).map((name) => name.slice(prefix.length));
-    },
+    names: () => tableNames(connection, prefix),
     open,
     async openSpace(id, look) {
       const table = await open(vectorsTable(id), look);

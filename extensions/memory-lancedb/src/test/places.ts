@@ -1,6 +1,6 @@
 import { onTestFinished } from "vitest";
 import type { LanceOptions } from "../options.ts";
-import { openPlace } from "../place/open-place.ts";
+import { openPlace } from "../place/place.ts";
 import type { LancePlace, OpenPlaceOptions } from "../place/place.ts";
 
 /** Opens a place that is closed after the test. */

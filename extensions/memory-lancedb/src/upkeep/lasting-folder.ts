@@ -1,11 +1,9 @@
-import { type Connection, MatchQuery } from "@lancedb/lancedb";
+import type { Connection } from "@lancedb/lancedb";
 import { MemoryError } from "@memslot/core";
-import { layoutVersion } from "../place/place.ts";
 import type { Run } from "../run.ts";
-import { isConflict, reasonOf } from "../store-failure.ts";
-import { rowsOf } from "../tables/arrow-rows.ts";
-import { layoutOf } from "../tables/tables.ts";
+import { reasonOf } from "../store-failure.ts";
 import { createFolderRecord, setTablesAside } from "./folder-record.ts";
+import { whyUnreadable } from "./readable.ts";
 
 /** A disk that damages what is written to it is not fought for ever. */
 const maxRepairs = 3;
@@ -131,24 +129,4 @@ function begunAnew(folder: string, reason: string, cause?: unknown): MemoryError
     `the index ${folder} was damaged (${reason}) and is begun anew; it is whole again after \`memslot memory index\``,
     { cause },
   );
-}
-
-/** Why an index cannot be read to its end; undefined where it can. Reads every row of every table, and its words. */
-async function whyUnreadable(connection: Connection): Promise<unknown> {
-  try {
-    for (const name of await connection.tableNames()) {
-      if (layoutOf(name) !== layoutVersion) continue;
-      const table = await connection.openTable(name);
-      let words: string | undefined;
-      for await (const row of rowsOf<{ terms?: string | null; row?: string }>(table.query())) {
-        words ??= row.terms?.trim().split(" ")[0];
-        if (row.row !== undefined) JSON.parse(row.row);
-      }
-      if (words === undefined || words === "") continue;
-      await table.query().fullTextSearch(new MatchQuery(words, "terms")).select(["_score"]).limit(1).toArray();
-    }
-    return undefined;
-  } catch (error) {
-    return isConflict(error) ? undefined : error;
-  }
 }

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { join } from "node:path";
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { MemoryError } from "../contract/errors.ts";
 import { namesIn } from "./agent-id.ts";
 import type { ClientFolders } from "../contract/client-sources.ts";
@@ -36,6 +37,8 @@ export interface WorkspaceOverride {
 }
 
 const defaultsPrefix = "agents.defaults.";
+/** That of the agent's own workspace, wherever it is on each machine. */
+const ownWorkspaceId = "own";
 
 /** The settings of one agent: its own values laid over the defaults, and these over what is built in. */
 export function agentSettings(id: string, own: FoundValues, sources: AgentSources): AgentConfig {
@@ -53,7 +56,10 @@ export function agentSettings(id: string, own: FoundValues, sources: AgentSource
     memorySearch: MemorySearchSettings;
     compaction: CompactionSettings;
   };
-  const workspaceDir = workspaceOf(own, sources).path;
+  const { path: workspaceDir, isPlain } = placeOf(own, sources);
+  const path =
+    read("memorySearch.store.path") ??
+    join(sources.stateDir, "memory", `{agentId}${isPlain ? "" : markOfWorkspace(workspaceDir)}.sqlite`);
   return {
     id,
     workspaceDir,
@@ -71,7 +77,8 @@ export function agentSettings(id: string, own: FoundValues, sources: AgentSource
       }),
       clients: { ...memorySearch.clients, folders: sources.clientFolders },
       remote: { ...memorySearch.remote, headers: mergedHeaders(own, sources.values) },
-      store: { ...memorySearch.store, path: storePath(id, read("memorySearch.store.path"), own, sources) },
+      workspaceId: workspaceIdOf(find("memorySearch.workspaceId"), own, sources),
+      store: { ...memorySearch.store, path: String(path).replaceAll("{agentId}", id) },
       chunking: chunking(id, own, sources, memorySearch.chunking),
       query: { ...memorySearch.query, hybrid: checkedWeights(id, own, sources, memorySearch.query.hybrid) },
     },
@@ -99,17 +106,37 @@ function configuredWorkspace(own: FoundValues, sources: AgentSources): { path: s
 }
 
 /**
- * The index file. The workspace that the state folder itself stands for has the plain name; any other workspace adds a
- * mark of its own, so that two of them never share one index.
+ * The workspace of an agent, and whether it is the one that the state folder itself stands for. The index of that one has
+ * a plain name; that of any other adds a mark, so that two of them never share one.
  */
-function storePath(id: string, written: unknown, own: FoundValues, sources: AgentSources): string {
-  if (written !== undefined) return String(written).replaceAll("{agentId}", id);
+function placeOf(own: FoundValues, sources: AgentSources): { path: string; origin: string; isPlain: boolean } {
   const configured = configuredWorkspace(own, sources);
   const isOwn = configured.origin === "default" || configured.origin === sources.ownOrigin;
   const plain = isOwn ? configured.path : join(sources.stateDir, "workspace");
-  const { path } = workspaceOf(own, sources);
-  const mark = path === plain || canonical(path) === canonical(plain) ? "" : markOfWorkspace(path);
-  return join(sources.stateDir, "memory", `${id}${mark}.sqlite`);
+  const workspace = workspaceOf(own, sources);
+  return { ...workspace, isPlain: isSame(workspace.path, plain) };
+}
+
+/**
+ * What names the workspace where several machines share an index. An id that was written is that of the workspace that
+ * is configured beside it: a folder that is given in its place, or was found, never shares that one's index by chance.
+ */
+function workspaceIdOf(written: FoundValue | undefined, own: FoundValues, sources: AgentSources): string | undefined {
+  const { path, origin, isPlain } = placeOf(own, sources);
+  if (written === undefined) return isPlain ? ownWorkspaceId : undefined;
+  const named = own.get("workspace") ?? sources.values.get("agents.defaults.workspace");
+  const usual = join(sources.stateDir, "workspace");
+  const isMeant =
+    named !== undefined
+      ? isSame(path, String(named.value))
+      : origin === foundOrigin
+        ? dirname(written.origin) === path
+        : isPlain || !existsSync(usual);
+  return isMeant ? String(written.value) : undefined;
+}
+
+function isSame(left: string, right: string): boolean {
+  return left === right || canonical(left) === canonical(right);
 }
 
 function markOfWorkspace(path: string): string {

@@ -25,6 +25,8 @@ export interface MemorySearchSettings {
   readonly extraPaths: readonly (string | ExtraPath)[];
   /** What of the workspace is memory, see `notesLayout`. */
   readonly notes: "auto" | "agent" | "all";
+  /** Names the workspace in a place that several machines share; undefined where its path does. */
+  readonly workspaceId: string | undefined;
   readonly experimental: { readonly sessionMemory: boolean };
   readonly remote: {
     readonly baseUrl: string | undefined;

@@ -76,6 +76,8 @@ export interface MemoryProviderStatus {
         providerUnavailableReason?: string | undefined;
         /** One line each: what a person should know and has not asked for. */
         notices?: readonly string[] | undefined;
+        /** What is worth knowing of the index and its place, and nothing to see to. */
+        remarks?: readonly string[] | undefined;
       } & Record<string, unknown>)
     | undefined;
 }

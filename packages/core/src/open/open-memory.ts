@@ -53,6 +53,8 @@ export interface OpenMemoryOptions {
   warm?: boolean | undefined;
   /** Only to look: an index that is not there is not made on disk. */
   lookOnly?: boolean | undefined;
+  /** A person wants the index to be built anew, by a forced sync: damage does not keep it from opening, and is repaired. */
+  rebuild?: boolean | undefined;
   /** For a process that asks one question and ends. Its thread may be held up by the index, which saves starting another. */
   oneShot?: boolean | undefined;
   /** Takes what the user should know, a line at a time. Left out: a process warning. */
@@ -70,7 +72,7 @@ export interface OpenMemoryOptions {
 export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
   checkNode();
   checkOptions(options);
-  const { embeddings, reranker, signal, lookOnly = false, oneShot = false } = options;
+  const { embeddings, reranker, signal, lookOnly = false, oneShot = false, rebuild = false } = options;
   const notify = options.notify ?? warn;
   printCalls(process.env, notify);
   const deadlines = { ...usualDeadlines, ...options.deadlines };
@@ -90,6 +92,7 @@ export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
     deadlines,
     lookOnly,
     oneShot,
+    rebuild,
     ownerAllowFrom: agent.ownerAllowFrom,
     projectDir: projectOf(options, settings),
   };
@@ -155,7 +158,7 @@ async function openChosen(
   plugin: MemoryPlugin,
   input: OpenMemoryOptions & { deadlines: MemoryDeadlines; signal: AbortSignal; notify: (line: string) => void },
 ): Promise<Memory> {
-  const { embeddings, reranker, lookOnly, oneShot, warm, deadlines, signal, notify } = input;
+  const { embeddings, reranker, lookOnly, oneShot, rebuild, warm, deadlines, signal, notify } = input;
   const { stateDir } = config;
   const { id: agentId, ownerAllowFrom } = agent;
   const about = { agentId, workspaceDir, settings };
@@ -179,7 +182,7 @@ async function openChosen(
   try {
     const { choice: rerank, close: closing } = await chooseReranker({ config, settings, plugins, reranker, ...limits });
     closeReranker = closing;
-    const storePlace = storePlaceOf({ stateDir, pluginId: found.id, agentId, workspaceDir });
+    const storePlace = storePlaceOf({ ...about, stateDir, pluginId: found.id });
     const projectDir = projectOf(input, settings);
     const given = {
       stateDir,
@@ -189,7 +192,7 @@ async function openChosen(
       embeddings: choice,
       rerank,
     };
-    const how = { lookOnly, oneShot, notify, signal };
+    const how = { lookOnly, oneShot, rebuild, notify, signal };
     const opened = openManager({ plugin, context: { ...about, ...given, ...how }, spare, deadlines });
     // After it, as an index may open in a thread of its own. What fails here fails again when it is needed.
     if (warm === true) choice.provider?.warm?.().catch(() => undefined);

@@ -10,6 +10,11 @@ export interface StorePlace {
    * database holds the indexes of many, it names the one. Small letters, digits, `-` and `_`, at most 64 of them.
    */
   name: string;
+  /**
+   * The same where several machines share the place: it follows from the agent and the id of the workspace, wherever
+   * that is on each machine. The same as `name` for a workspace without an id. Like a name of a file.
+   */
+  sharedName: string;
 }
 
 /** The place of a plugin's store. `workspaceDir` is canonical, so that one folder has one place. */
@@ -18,14 +23,18 @@ export function storePlaceOf(input: {
   pluginId: string;
   agentId: string;
   workspaceDir: string;
+  settings?: { readonly workspaceId: string | undefined } | undefined;
 }): StorePlace {
-  const { stateDir, pluginId, agentId, workspaceDir } = input;
+  const { stateDir, pluginId, agentId, workspaceDir, settings } = input;
+  const workspaceId = settings?.workspaceId;
   // The ids are there for people; what tells one from the other is the mark.
   const name = `${readable(agentId)}-${markOf([agentId, workspaceDir])}`;
   const owner = readable(pluginId);
   return {
     folder: join(stateDir, "memory", owner === pluginId ? owner : `${owner}-${markOf([pluginId])}`, name),
     name,
+    sharedName:
+      workspaceId === undefined ? name : `${readable(agentId)}-${markOf([agentId, "workspace", workspaceId])}`,
   };
 }
 

@@ -34,5 +34,9 @@ export function settingsFor(agent: AgentConfig, workspaceDir: string): MemorySea
   if ((canonicalPath(agent.workspaceDir) ?? agent.workspaceDir) === workspaceDir) return settings;
   const { dir, name, ext } = parse(settings.store.path);
   const mark = createHash("sha256").update(workspaceDir).digest("hex").slice(0, 8);
-  return { ...settings, store: { ...settings.store, path: format({ dir, name: `${name}-${mark}`, ext }) } };
+  return {
+    ...settings,
+    workspaceId: undefined,
+    store: { ...settings.store, path: format({ dir, name: `${name}-${mark}`, ext }) },
+  };
 }

@@ -92,6 +92,7 @@ export async function createStoredIndex(options: StoredIndexOptions): Promise<Ch
         vector: { enabled: keepsVectors, available: keepsVectors },
         remade: (own.remade ?? 0) + agreement.losses,
         notices: [...new Set([...own.notices, ...(told.notices ?? [])])],
+        remarks: told.remarks,
       };
     },
     async close() {

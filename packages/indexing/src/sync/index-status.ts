@@ -90,6 +90,7 @@ export function statusOfIndex(input: {
       searchMode: !vectors ? "keyword" : health.fts.available ? "hybrid" : "vector",
       providerUnavailableReason: provider ? undefined : choice.reason,
       notices: health.notices,
+      remarks: health.remarks,
     },
   };
 }

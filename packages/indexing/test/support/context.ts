@@ -74,7 +74,7 @@ export function contextFor(
     agentId: "main",
     workspaceDir,
     stateDir: workspaceDir,
-    storePlace: { folder: `${workspaceDir}/memory/test/main`, name: "main" },
+    storePlace: { folder: `${workspaceDir}/memory/test/main`, name: "main", sharedName: "main" },
     settings: change.settings ?? settingsWith(),
     options: {},
     embeddings: {

@@ -83,7 +83,7 @@ async function indexAgent(
       // What else is there is worth a line, and no reason to fail.
       survey: await memory.survey({ signal: context.signal }).catch(() => undefined),
     }),
-    { warm: true },
+    { warm: true, rebuild: options.force === true },
   );
   const seconds = (performance.now() - startedAt) / 1000;
   if (options.verbose === true) printRoots(output.print, status);

@@ -55,6 +55,12 @@ export const memorySearchKeys: readonly ConfigKey[] = [
     { choices: ["auto", "agent", "all"], common: true },
   ),
   row(
+    "workspaceId",
+    "string",
+    undefined,
+    "Names the workspace in a bucket or another place that machines share: workspaces of one agent with the same id share one index. The agent's own workspace has `own`; any other one has none, and an index named for its path.",
+  ),
+  row(
     "experimental.sessionMemory",
     "boolean",
     false,
