@@ -6,12 +6,8 @@ import lancedb from "@memslot/memory-lancedb";
 import { deterministicEmbeddings } from "@memslot/testkit";
 import type { Memory } from "memslot";
 import { describe, expect, test } from "vitest";
+import { damagedObjects, expectHealed, inBucket } from "../support/damaged-bucket.ts";
 import { ask, type House, useHouse } from "../support/house.ts";
-
-function inBucket(storage: ObjectStorage, slot = "memory-lancedb"): Record<string, unknown> {
-  const config = { dbPath: "s3://notes/team", storageOptions: storage.storageOptions() };
-  return { plugins: { slots: { memory: slot }, entries: { [slot]: { config } } } };
-}
 
 async function requestsOf(storage: ObjectStorage, work: () => Promise<unknown>): Promise<number> {
   const before = storage.stats().requests;
@@ -189,6 +185,12 @@ describe("machines", () => {
     expect(bob.house.notices).toEqual([]);
   });
 });
+
+test.each(damagedObjects.filter((_, index) => index % 4 === 0))(
+  "a bucket in which %s are %s gives no wrong answer, and a rebuild that a person asks for heals it",
+  { timeout: 60_000 },
+  async (...row) => await expectHealed(...row),
+);
 
 test.runIf(process.platform === "linux")(
   "what another host writes to a shared index is seen by a search though the watcher says that nothing has changed",

@@ -1,6 +1,7 @@
 import { readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { startObjectStorage } from "@memslot/fakes/object-storage";
 import { writeFiles } from "@memslot/test-tools/files";
 import { expect, onTestFinished, test } from "vitest";
 import { createSandbox, type Sandbox } from "./run-memslot.ts";
@@ -121,6 +122,40 @@ test("an index without its words is found by status --deep and doctor, and repai
   expect(fixed.stdout).toMatch(/^ {2}mended +words +\S.*; \S/mu);
   expect((await sandbox.runHere(["memory", "search", "lighthouse keeper"])).stdout).toContain("MEMORY.md:1");
   expect((await sandbox.runHere(["memory", "status", "--deep"])).exitCode).toBe(0);
+});
+
+test("a damaged index in a bucket: each command names index --force, and that rebuilds it, leases included", async () => {
+  const storage = await startObjectStorage();
+  onTestFinished(() => storage.stop());
+  const sandbox = await createSandbox();
+  await sandbox.write("MEMORY.md", "The badger sleeps in winter.\n");
+  const config = { dbPath: "s3://notes/team", storageOptions: storage.storageOptions() };
+  const plugins = { slots: { memory: "memory-lancedb" }, entries: { "memory-lancedb": { config } } };
+  const path = await sandbox.writeConfig(JSON.stringify({ plugins, memory: { provider: "none" } }));
+  const run = (...args: string[]): Promise<{ exitCode: number; stdout: string; stderr: string }> =>
+    sandbox.runHere(["--config", path, ...args]);
+  expect(await run("memory", "index")).toMatchObject({ exitCode: 0 });
+  async function damage(what: RegExp): Promise<void> {
+    for (const key of storage.keys("notes", "").filter((each) => what.test(each)))
+      await fetch(`${storage.url}/notes/${key}`, { method: "PUT", body: "garbage" });
+  }
+  await damage(/v2_leases/);
+  const command = "memslot memory index --force";
+  expect((await run("memory", "status", "--deep")).stdout).toMatch(new RegExp(`wrong  leases .*${command}`));
+  await damage(/v2_files/);
+  for (const args of [
+    ["memory", "index"],
+    ["memory", "status", "--deep", "--fix"],
+    ["doctor"],
+    ["memory", "search", "badger"],
+  ]) {
+    const { exitCode, stdout, stderr } = await run(...args);
+    expect([args.join(" "), exitCode]).not.toContain(0);
+    expect(stdout + stderr).toContain(command);
+  }
+  expect(await run("memory", "index", "--force")).toMatchObject({ exitCode: 0 });
+  expect((await run("memory", "status", "--deep")).exitCode).toBe(0);
+  expect((await run("memory", "search", "badger")).stdout).toContain("MEMORY.md");
 });
 
 test("memory compact makes the file smaller, the next one finds nothing to do, and none makes an index", async () => {

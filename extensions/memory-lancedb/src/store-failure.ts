@@ -29,15 +29,21 @@ function adviceFor(reason: string): string {
     return "has no space left on its disk; free some, or set plugins.entries.memory-lancedb.config.dbPath to a folder on another one";
   if (/permission denied|read-only|access denied|forbidden|unauthorized/i.test(reason))
     return `must not be read or written (${reason}); check its permissions or credentials`;
-  if (isGone(reason)) return `lacks a part of its files (${reason}); run \`memslot memory index --force\``;
-  return `failed: ${reason}; try again, and run \`memslot doctor\` where it stays so`;
+  const what = isGone(reason) ? "lacks a part of its files" : "cannot be read or written";
+  return `${what} (${reason}); try again, and if that does not help, rebuild it with \`memslot memory index --force\``;
 }
 
-/** The first sentence of LanceDB's words, without the places in its own source. */
+/** What each layer of LanceDB puts before the words of the one below. */
+const layers =
+  /lance error: |LanceError\([^)]*\): |Failed to get next batch from stream: |Generic (?:memory|N\/A|S3) error: |Wrapped error: |External error: /g;
+const placeInSource = /,?\s*(?:at )?[^\s,()]*\.rs:\d+(?::\d+)?/g;
+
+/** The first sentence of LanceDB's words, without its layers and the places in its own source. */
 export function reasonOf(error: unknown): string {
   const first = textOf(error)
     .split(/\s*Caused by:/)[0]
-    ?.replaceAll(/,?\s*\/[^\s,]*\.rs:\d+:\d+/g, "")
+    ?.replaceAll(layers, "")
+    .replaceAll(placeInSource, "")
     .replaceAll(/\s+/g, " ")
     .trim();
   return first === undefined || first === "" ? "no reason given" : first;

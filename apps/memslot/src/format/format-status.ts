@@ -205,14 +205,15 @@ interface FormatCheckOptions {
 }
 
 /** What a check of the index has shown, for people: a line for each finding, then the tables with their sizes. */
-function formatCheck({ ok, findings, tables = [] }: IndexCheck, { fix, style }: FormatCheckOptions): string[] {
+function formatCheck({ findings, tables = [] }: IndexCheck, { fix, style }: FormatCheckOptions): string[] {
   const width = Math.max(0, ...findings.map(({ name }) => name.length));
   const lines = findings.map((finding) => {
     const { word, colour } = outcomeOf(finding);
     const message = [finding.message, finding.fixed].filter((part) => part !== undefined).join("; ");
     return `${style(colour, word.padEnd(6))} ${finding.name.padEnd(width)}  ${printable(message)}`;
   });
-  if (!ok)
+  // One that names its own remedy has no other.
+  if (findings.some((finding) => !finding.ok && !finding.message.includes("memslot memory index --force")))
     lines.push(
       fix ? "Delete the index file: it is made anew from the notes." : "memslot memory status --fix mends it.",
     );

@@ -19,6 +19,8 @@ const signs: readonly (readonly [Fault | undefined, RegExp])[] = [
   ["bucket", /NoSuchBucket|ContainerNotFound|(?:bucket|container) (?:does not|doesn't) exist/i],
   // A table or a file that is not there is no fault of the place, in whatever answer of a server it was found.
   [undefined, /Table '[^']*' was not found|Object at location .* not found|Wrapped error: Not found/i],
+  // An object that is shorter than it was written is no fault of the place either.
+  [undefined, /\b416\b|Invalid ?Range|Range Not Satisfiable|Range started at/i],
   [
     "keys",
     /status(?: code)?:? ?40[13]\b|\b40[13] (?:Forbidden|Unauthorized)|AccessDenied|InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|InvalidToken|AuthenticationFailed|AuthorizationFailure|Unauthenticated|PermissionDenied|lacks valid authentication|credentials/i,

@@ -1,9 +1,12 @@
-import type { CompactReport, IndexFinding } from "@memslot/core";
-import type { IndexUpkeep } from "../chunk-index.ts";
+import { type CompactReport, type IndexFinding, messageOf } from "@memslot/core";
+import type { IndexLeases, IndexUpkeep } from "../chunk-index.ts";
 import type { StoreParts } from "./agreement.ts";
 
 /** Looks after a ledger and its store. */
-export function createStoreUpkeep({ ledger, store, agreement }: StoreParts): IndexUpkeep | undefined {
+export function createStoreUpkeep(
+  { ledger, store, agreement }: StoreParts,
+  leases: IndexLeases | undefined,
+): IndexUpkeep | undefined {
   const { upkeep } = ledger;
   if (upkeep === undefined) return undefined;
 
@@ -32,13 +35,24 @@ export function createStoreUpkeep({ ledger, store, agreement }: StoreParts): Ind
     };
   }
 
+  /** Who may write is told by the place that hosts share. */
+  async function lookAtLeases(): Promise<IndexFinding[]> {
+    if (leases === undefined) return [];
+    try {
+      const holders = [await leases.holder("files"), await leases.holder("build")].filter(Boolean);
+      return [{ name: "leases", ok: true, message: holders.length === 0 ? "free" : "held by a host at work" }];
+    } catch (error) {
+      return [{ name: "leases", ok: false, message: messageOf(error) }];
+    }
+  }
+
   return {
     async check() {
       const { sameFiles: _sameFiles, ...finding } = await look();
-      return [...(await upkeep.check()), finding];
+      return [...(await upkeep.check()), ...(await lookAtLeases()), finding];
     },
     async repair() {
-      const findings = await upkeep.repair();
+      const findings = [...(await upkeep.repair()), ...(await lookAtLeases())];
       const { sameFiles, ...before } = await look();
       if (before.ok) return [...findings, before];
       // The lists agree and the counts do not: nobody can tell which file lacks some. All are taken out of both, as what the

@@ -48,7 +48,7 @@ export async function createStoredIndex(options: StoredIndexOptions): Promise<Ch
     ...(store.build && { builds: createStoredBuilds(parts) }),
     leases: options.leases ?? ledger.leases,
     isShared: options.leases !== undefined,
-    upkeep: createStoreUpkeep(parts),
+    upkeep: createStoreUpkeep(parts, options.leases),
     spaceFacts: ledger.spaceFacts,
     keepsVectors,
     async useSpace(space) {

@@ -1,7 +1,7 @@
 import type { Connection, Table } from "@lancedb/lancedb";
 import { MemoryError } from "@memslot/core";
 import { type Cell, type Columns, schemaOf, tableOf } from "../../tables/arrow-rows.ts";
-import { isGone } from "../../store-failure.ts";
+import { isConflict, isGone, toStoreError } from "../../store-failure.ts";
 import { retryConflicts } from "../../tables/writes.ts";
 import type { PlaceLease } from "../place.ts";
 import { type Within, callMs } from "../place-errors.ts";
@@ -20,6 +20,8 @@ export interface LeaseRow {
 
 /** The table of leases, opened when it is needed. */
 export interface LeaseTable {
+  /** The place, for people. */
+  readonly placeName: string;
   /** Undefined where nobody has made it yet. */
   toRead(): Promise<Table | undefined>;
   /** Makes it where it is not there. The first call looks whether the place keeps what several hosts write. */
@@ -82,6 +84,7 @@ export function createLeaseTable(input: LeaseTableInput): LeaseTable {
   }
 
   return {
+    placeName: input.placeName,
     toRead: open,
     forget() {
       opened = undefined;
@@ -151,16 +154,21 @@ export function createLeaseRows(source: LeaseTable, within: Within, now: () => n
     open: () => Promise<Table | undefined>,
     use: (table: Table) => Promise<T>,
   ): Promise<T | undefined> {
-    const table = await open();
-    try {
+    const useOnce = async (): Promise<T | undefined> => {
+      const table = await open();
       // Others change it all the time.
       await (table && run(() => table.checkoutLatest()));
       return table && (await use(table));
+    };
+    try {
+      return await useOnce().catch(async (error: unknown) => {
+        if (MemoryError.is(error) || !isGone(error)) throw error;
+        source.forget();
+        return await useOnce();
+      });
     } catch (error) {
-      if (MemoryError.is(error) || !isGone(error)) throw error;
-      source.forget();
-      const again = await open();
-      return again && (await use(again));
+      // Who meets another host asks again.
+      throw isConflict(error) ? error : toStoreError(error, `${source.placeName}, at its leases,`);
     }
   }
 
