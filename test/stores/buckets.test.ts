@@ -36,12 +36,13 @@ test(
         [`memory/note-${index}.md`]: `# Note ${index}\n\nThe ferry F-${index} leaves from pier ${index % 7}.\n`,
       });
     house.letSettle();
-    const embeddings = deterministicEmbeddings({ dimensions: 64 });
+    // As a real one, whose dimensions nobody knows before its first vector.
+    const embeddings = { ...deterministicEmbeddings({ dimensions: 64 }), dimensions: undefined };
     const settings = inBucket(storage);
     const open = (host: number, memorySearch: Record<string, unknown> = {}): Promise<Memory> =>
       house.open({
         settings,
-        memorySearch: { ...memorySearch, sync: { watch: false } },
+        memorySearch: { sync: { watch: false }, ...memorySearch },
         embeddings: memorySearch["provider"] === "none" ? undefined : embeddings,
         stateDir: `${house.stateDir}-${host}`,
       });
@@ -68,11 +69,21 @@ test(
       await memory.close();
     }
 
+    // Another host takes over what is embedded, and its first answer is whole: also as a command searches.
     const { texts } = embeddings.calls();
-    const other = await open(2);
-    await find(other, 42);
-    expect(embeddings.calls().texts, "another host takes over what is embedded").toBe(texts);
-    await other.close();
+    const writes = (): number => storage.log.filter(({ method }) => method !== "GET" && method !== "HEAD").length;
+    for (const isCommand of [false, true]) {
+      const before = writes();
+      const fresh = await requestsOf(storage, async () => {
+        const other = await open(isCommand ? 3 : 2, isCommand ? { sync: { onSearch: false, watch: false } } : {});
+        if (isCommand) await other.sync({ reason: "search" });
+        const { paths, report } = await ask(other, "ferry F-42");
+        expect([paths[0], report.state]).toEqual(["memory/note-42.md", "ok"]);
+        await other.close();
+      });
+      expect(fresh).toBeLessThanOrEqual(20);
+      expect([writes() - before, embeddings.calls().texts - texts], "nothing is written or embedded").toEqual([0, 0]);
+    }
 
     // Another host builds the index anew: the first search reads it, and those after it do not.
     const reader = await open(1);
@@ -82,7 +93,7 @@ test(
     await builder.close();
     expect(await requestsOf(storage, () => find(reader, 6))).toBeLessThanOrEqual(20);
     expect(await requestsOf(storage, () => find(reader, 8))).toBeLessThanOrEqual(8);
-    expect(embeddings.calls().texts).toBe(texts);
+    expect(embeddings.calls().texts - texts, "one word, as the dimensions are asked for anew").toBe(1);
   },
 );
 

@@ -1,3 +1,4 @@
+import type { Table } from "@lancedb/lancedb";
 import { MemoryError } from "@memslot/core";
 import type { ChunkStore, StateAsked, StoreFiles, StoreStats } from "@memslot/indexing";
 import { type LancePlace, layoutVersion } from "./place/place.ts";
@@ -138,7 +139,7 @@ export function createLanceStore(options: LanceStoreOptions): LanceStore {
       return {
         location: place.location,
         chunks,
-        bytes: await bytesOf(options, how),
+        bytes: await bytesOf(options),
         notices: [...options.notices],
         remarks: [...options.remarks],
       };
@@ -166,11 +167,20 @@ async function compact(tables: Tables, known: Known, keepVersionsMs: number): Pr
   }
 }
 
-async function bytesOf({ tables, builds, place }: LanceStoreOptions, { at }: StateAsked = {}): Promise<number> {
+/** Where each look at a table is a request, each version of it is looked at once. */
+const bytesOfTables = new WeakMap<Table, { version: number; bytes: number }>();
+
+async function bytesOf({ tables, builds, place }: LanceStoreOptions): Promise<number> {
   if (place.folder !== undefined) return await folderBytes(place.folder);
   let bytes = 0;
-  for (const name of ownTables(await builds.names(at)))
-    bytes += (await (await tables.open(name, false))?.stats())?.totalBytes ?? 0;
+  for (const name of ownTables(await builds.names())) {
+    const table = await tables.open(name, false);
+    const version = (await table?.version()) ?? 0;
+    const known = table && bytesOfTables.get(table);
+    const own = known?.version === version ? known : { version, bytes: (await table?.stats())?.totalBytes ?? 0 };
+    if (table) bytesOfTables.set(table, own);
+    bytes += own.bytes;
+  }
   return bytes;
 }
 

@@ -144,6 +144,11 @@ export interface FileTable {
   /** Records a new modification time for files whose content is the same. */
   touchFiles(files: readonly FileRecord[]): Promise<RevisionStep | void>;
   removeFiles(files: readonly FileKey[]): Promise<RevisionStep | void>;
+  /**
+   * Takes over those files that another host has put into the store in this very form, and gives how many they are. Nothing
+   * is written to the store, so it needs no right to write there.
+   */
+  adoptFiles?(files: readonly IndexedFile[]): Promise<number>;
 }
 
 /**

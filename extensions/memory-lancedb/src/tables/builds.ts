@@ -83,9 +83,9 @@ export class Builds {
     return this.#spaces;
   }
 
-  /** The names of all tables, as they were read last for a caller who was told of the last look. */
-  async names(state?: string | undefined): Promise<readonly string[]> {
-    return (this.isTold(state) ? this.#names : undefined) ?? (this.#names = await this.#tables.names());
+  /** The names of all tables, as they were read last. */
+  async names(): Promise<readonly string[]> {
+    return (this.#names ??= await this.#tables.names());
   }
 
   /** Looks at all tables. */
@@ -155,6 +155,7 @@ export class Builds {
 
   forget(): void {
     this.#current = undefined;
+    this.#names = undefined;
     this.#told = undefined;
     this.#tables.forget();
   }

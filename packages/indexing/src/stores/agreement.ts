@@ -96,6 +96,14 @@ export class Agreement {
     return file.fromLine === undefined && held?.hash === file.hash && held.recipe === file.recipe;
   }
 
+  /** Puts into the ledger what the store holds already. */
+  async adopt(files: readonly IndexedFile[]): Promise<void> {
+    await this.#writes(async () => {
+      await this.#ledger.replaceFiles(files);
+      await this.settled(files);
+    });
+  }
+
   /** The ledger knows these now, or the store does not hold them any more. */
   async settled(files: readonly FileKey[]): Promise<void> {
     const spaces = new Map<string, { space: VectorSpace; files: FileKey[] }>();

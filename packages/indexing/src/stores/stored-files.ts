@@ -20,6 +20,11 @@ export function createStoredFiles(parts: StoreParts): FileTable {
         await agreement.settled(replaced);
         return step;
       }),
+    async adoptFiles(given) {
+      const held = given.filter((file) => agreement.isHeld(file));
+      if (held.length > 0) await agreement.adopt(held);
+      return held.length;
+    },
     touchFiles: (touched) => stepOf(agreement, () => ledger.touchFiles(touched)),
     removeFiles: (removed) =>
       stepOf(agreement, async () => {

@@ -108,6 +108,8 @@ export async function syncFiles(input: SyncInput): Promise<SyncOutcome> {
   };
 
   let plan = await planSync(input, scans, await listing.files());
+  const adopted = await adoptHeld(plan.work, input);
+  if (adopted > 0) plan = await planSync(input, scans, await listing.files());
   const unsure = plan.work.filter(isUnsure).length;
   const changed = plan.work.length - unsure + plan.gone.length;
   if (changed > 0 || unsure === 0) input.onPlanned?.(changed);
@@ -118,7 +120,8 @@ export async function syncFiles(input: SyncInput): Promise<SyncOutcome> {
       await carryOut(plan, input, report);
     });
   }
-  report.unchanged += plan.unchanged;
+  report.unchanged += plan.unchanged - adopted;
+  report.changed += adopted;
   return {
     report,
     roots: scans.flatMap(({ scan }) => scan.roots),
@@ -143,6 +146,24 @@ export function isAsStored(file: ScannedFile, before: FileRecord, source: Indexe
 function isUnsure({ file, before, source }: Work): boolean {
   if (before === undefined || source.stampOf === undefined || source.stampOf(before) !== undefined) return false;
   return before.mtimeMs === file.mtimeMs && before.size === file.size;
+}
+
+/** What another host has put into a shared index just as it is here is taken over, without the right to write there. */
+async function adoptHeld(work: readonly Work[], { table, params: { signal } }: SyncInput): Promise<number> {
+  const unread = table.adoptFiles ? work.filter(({ before }) => before?.hash === "") : [];
+  let adopted = 0;
+  const replaceFiles: FileTable["replaceFiles"] = async (files) => {
+    adopted += (await table.adoptFiles?.(files)) ?? 0;
+  };
+  const writer = createBatchWriter({ replaceFiles, touchFiles: async () => undefined }, largeBatch);
+  await forEachAtOnce(unread, readsAtOnce, async ({ source, file }) => {
+    // Reading it for the index says what is wrong.
+    const reading = await source.read(file, undefined, signal).catch(() => undefined);
+    if (reading?.changed && reading.more !== true) await writer.replace(reading.changed);
+  });
+  await writer.flush();
+  signal.throwIfAborted();
+  return adopted;
 }
 
 /** The files without a stamp to rely on that have the content of their record all the same. */

@@ -11,11 +11,11 @@ export interface Spaces {
   add(space: VectorSpace): number;
   /** Records that vectors were written to it. Called inside a write transaction. */
   written(id: number, at: number): void;
-  /** Those that have vectors, the one that was written to last first. */
+  /** Those that have vectors, here or in the store from another host, the one that was written to last first. */
   list(): { space: VectorSpace; vectors: number }[];
 }
 
-export function openSpaces(db: Database.Database): Spaces {
+export function openSpaces(db: Database.Database, store: string): Spaces {
   const find = db
     .prepare<[VectorSpace], number>(
       "SELECT id FROM spaces WHERE provider = :provider AND model = :model AND provider_key = :providerKey AND dims = :dimensions",
@@ -31,9 +31,13 @@ export function openSpaces(db: Database.Database): Spaces {
     // Also when the clock was set back, or another process wrote within the same millisecond.
     "UPDATE spaces SET written_at = max(?, 1 + (SELECT max(written_at) FROM spaces)) WHERE id = ?",
   );
-  const list = db.prepare<[], VectorSpace & { vectors: number }>(`
+  const list = db.prepare<[string], VectorSpace & { vectors: number }>(`
     SELECT s.provider, s.model, s.provider_key AS providerKey, s.dims AS dimensions, v.vectors
-    FROM (SELECT space_id, count(*) AS vectors FROM embedding_cache GROUP BY space_id) v JOIN spaces s ON s.id = v.space_id
+    FROM (
+      SELECT space_id, count(*) AS vectors FROM (
+        SELECT space_id FROM embedding_cache UNION ALL SELECT space_id FROM adopted_vectors WHERE store = ?
+      ) GROUP BY space_id
+    ) v JOIN spaces s ON s.id = v.space_id
     ORDER BY s.written_at DESC, s.id DESC
   `);
   return {
@@ -41,6 +45,6 @@ export function openSpaces(db: Database.Database): Spaces {
     get: (id) => get.get(id),
     add: (space) => find.get({ ...space }) ?? Number(insert.run({ ...space }).lastInsertRowid),
     written: (id, at) => void written.run(at, id),
-    list: () => list.all().map(({ vectors, ...space }) => ({ space, vectors })),
+    list: () => list.all(store).map(({ vectors, ...space }) => ({ space, vectors })),
   };
 }

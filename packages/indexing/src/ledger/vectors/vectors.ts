@@ -64,7 +64,7 @@ export function createVectors(input: {
   owesVectors: boolean;
 }): Vectors {
   const { db, meta, transactions, generations, companion, store, owesVectors } = input;
-  const spaces = openSpaces(db);
+  const spaces = openSpaces(db, store);
   const cache = openEmbeddingCache(db);
   const quarantine = openQuarantine(db, store);
   const adopted = openAdoptedVectors(db, store);
