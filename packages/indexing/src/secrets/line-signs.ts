@@ -1,5 +1,15 @@
 /** What a line may hold, as far as a look at three characters at a time can say: it may hold less, but nothing else. */
-export const lineSigns = { name: 1, address: 2, header: 4, login: 8, password: 16, phrase: 32, cookie: 64 } as const;
+export const lineSigns = {
+  name: 1,
+  address: 2,
+  header: 4,
+  login: 8,
+  password: 16,
+  phrase: 32,
+  cookie: 64,
+  codes: 128,
+  words: 256,
+} as const;
 
 /** Of each word that is looked for, three characters that stand in few others. */
 const pieces: readonly (readonly [sign: number, words: string])[] = [
@@ -8,10 +18,14 @@ const pieces: readonly (readonly [sign: number, words: string])[] = [
     "ssw ssp ssc pas pwd nwo ras enh htw esl eno dga asa lsz tif key oke rer uth ecr ede imn sid ssi sse srf cf_ li_ pat ogi @pw _pw psk loz",
   ],
   [lineSigns.header, "asi uth"],
-  [lineSigns.login, "url wge ysq iad shp ogi s-c ede eds uga nme eso ssl pas smb squ dap tok otp 2fa mfa uth"],
+  [
+    lineSigns.login,
+    "url wge ysq iad shp ogi s-c ede eds uga nme eso ssl pas smb squ dap tok otp 2fa mfa uth udo lpl ngo nfl kho lcm zip pmi nrm nmp rdp mdk hta yge tco -li ige ssw plu cov kup cur key",
+  ],
   [lineSigns.password, "ssw nnw ssp ras asw"],
   [lineSigns.phrase, "hra eed nem"],
   [lineSigns.cookie, "oki url"],
+  [lineSigns.codes, "cod"],
 ];
 /** The same with two characters, for scripts that have more of them. */
 const pairs: readonly (readonly [sign: number, words: string])[] = [
@@ -20,8 +34,8 @@ const pairs: readonly (readonly [sign: number, words: string])[] = [
   [lineSigns.password, "ña"],
 ];
 
-const byPiece = new Uint8Array(1 << 15);
-const byPair = new Uint8Array(1 << 15);
+const byPiece = new Uint16Array(1 << 15);
+const byPair = new Uint16Array(1 << 15);
 for (const [sign, words] of pieces)
   for (const word of words.split(" ")) {
     const piece = Array.from(word).reduce((all, character) => nextPiece(all, character.charCodeAt(0)), 0);
@@ -33,11 +47,16 @@ for (const [sign, words] of pairs)
     byPair[pair] = (byPair[pair] ?? 0) | sign;
   }
 
+/** Words that may be of a phrase have so many letters, and so many stand one behind the other. */
+const [fewestLetters, mostLetters, fewestWords] = [3, 8, 12];
+
 /** The signs of a line. Large and small letters are the same, and other characters share a place with some of them. */
 export function signsOf(line: string): number {
   let signs = 0;
   let piece = 0;
   let before = 0;
+  let letters = 0;
+  let words = 0;
   for (let index = 0; index < line.length; index++) {
     const code = line.charCodeAt(index);
     piece = nextPiece(piece, code);
@@ -45,8 +64,15 @@ export function signsOf(line: string): number {
     else if (code === at) signs |= lineSigns.address | lineSigns.login;
     else signs |= byPiece[piece] ?? 0;
     before = code;
+    const small = code | 32;
+    if (small >= 0x61 && small <= 0x7a) letters++;
+    else if (letters > 0) {
+      words = letters >= fewestLetters && letters <= mostLetters ? words + 1 : 0;
+      letters = 0;
+      if (words === fewestWords) signs |= lineSigns.words;
+    }
   }
-  return signs;
+  return letters >= fewestLetters && words >= fewestWords - 1 ? signs | lineSigns.words : signs;
 }
 
 const at = 0x40;

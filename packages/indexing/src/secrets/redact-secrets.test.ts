@@ -1,12 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { randomFrom, randomSentence, randomText } from "@memslot/test-tools/random";
 import { indexTerms, queryTerms } from "../text/words.ts";
-import { looksRandom } from "./looks-random.ts";
+import { looksRandom } from "./looks.ts";
 import { redactLines, redactSecrets } from "./redact-secrets.ts";
-import { looseShapes, secretShapes } from "./secret-shapes.ts";
+import { looseShapes, secretShapes } from "./rule-shapes.ts";
 import { expectSoundRedaction, expectLinearTime } from "./test/redaction-checks.ts";
 import { fill, generated, privateKeyBlock, secretExamples, secretTable } from "../../test/support/secret-examples.ts";
-import { redactPrivateKeys } from "./redact-private-keys.ts";
 
 const innocentNotes = secretTable<string[]>("innocent-notes");
 
@@ -209,9 +208,9 @@ describe("a private key", () => {
 
   test("behind a marker that has no key of its own is taken out once", () => {
     const [, first, second] = privateKeyBlock("");
-    const once = redactPrivateKeys([`${begin} ${begin}${first}${end} ${second}`]);
+    const once = redactLines([`${begin} ${begin}${first}${end} ${second}`]);
     expect(once).toEqual([`${begin} ${redacted} ${second}`]);
-    expect(redactPrivateKeys(once)).toEqual(once);
+    expect(redactLines(once)).toEqual(once);
   });
 
   test.each([String.raw`\n`, String.raw`\r\n`, " ", ""])("on one line, joined by %j, is found", (between) => {
@@ -233,6 +232,6 @@ describe("a private key", () => {
       end,
       "Do not lose the PRIVATE KEY!",
     ];
-    expect(redactPrivateKeys(lines)).toEqual(lines);
+    expect(redactLines(lines)).toEqual(lines);
   });
 });

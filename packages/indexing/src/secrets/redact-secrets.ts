@@ -1,18 +1,19 @@
 import { lineSigns, signsOf } from "./line-signs.ts";
-import { redactCookies } from "./redact-cookies.ts";
-import { redactLogins } from "./redact-logins.ts";
-import { redactNamedSecrets } from "./redact-named-secrets.ts";
-import { redactNextLines } from "./redact-next-lines.ts";
-import { redactPrivateKeys } from "./redact-private-keys.ts";
-import { redactShapes } from "./redact-shapes.ts";
-import { countSlices, inOneGo, type Slices } from "./slices.ts";
+import { countSlices, type FoundSecret, Page, type Slices } from "./page.ts";
+import { cutPrivateKeys } from "./rule-blocks.ts";
+import { cutLists } from "./rule-lists.ts";
+import { cutLogins } from "./rule-logins.ts";
+import { findNamed } from "./rule-names.ts";
+import { cutNextLines } from "./rule-next-lines.ts";
+import { findLoose, findShapes, looseShapes } from "./rule-shapes.ts";
 
 /** Part of every recipe: raise it when the same text is redacted otherwise, so that indexes are brought up to date. */
-export const redactionVersion = 3;
+export const redactionVersion = 4;
 
 /** What a secret has that is known by its shape: so many characters without a space and most signs. */
 const shortestPiece = 20;
-const inPiece = asciiTable(/[\w%+/~-]/);
+const inWord = asciiTable(/[\w%+/~-]/);
+const inPiece = asciiTable(/[\w%+/~.:=;-]/);
 
 /**
  * The text without what looks like a secret, for copies that leave the user's files: each secret is replaced by its
@@ -29,28 +30,61 @@ export function redactLines(lines: readonly string[]): string[] {
 
 /** The same in slices, so that others can work in between while a large file is read. */
 export function* redactInSlices(lines: readonly string[]): Slices<string[]> {
-  const withoutKeys = redactPrivateKeys(lines);
+  return (yield* scanTwice(lines)).lines;
+}
+
+/** The secrets of a text, in the order of their lines. */
+export function secretsIn(text: string): FoundSecret[] {
+  return inOneGo(scanTwice(text.split("\n"))).found.toSorted((a, b) => a.line - b.line);
+}
+
+/** Once as the lines are written, and once as a reader sees them: escaped, encoded and invisible characters hide nothing. */
+function* scanTwice(lines: readonly string[]): Slices<{ lines: string[]; found: FoundSecret[] }> {
+  const page = new Page(lines);
+  yield* scan(page, (index) => index < lines.length);
+  const folded = new Page(page.lines, true);
+  if (folded.foldedLines === 0) return page;
+  yield* scan(folded, (index) => folded.isFolded(index));
+  return { lines: folded.restored(), found: [...page.found, ...folded.found] };
+}
+
+function* scan(page: Page, isScanned: (index: number) => boolean): Slices<void> {
+  cutPrivateKeys(page);
   const isFull = countSlices();
   const signs: number[] = [];
-  for (const line of withoutKeys) {
+  for (const line of page.lines) {
     signs.push(signsOf(line));
     if (isFull(line)) yield;
   }
-  const kept: string[] = [];
-  for (const line of yield* redactNextLines(withoutKeys, signs)) {
-    kept.push(redactLine(line, signs[kept.length] ?? 0));
+  if (signs.some((sign) => (sign & lineSigns.name) !== 0)) yield* cutNextLines(page, signs);
+  cutLists(page, signs);
+  for (const [index, line] of page.lines.entries()) {
+    if (!isScanned(index)) continue;
+    scanLine(page, index, signs[index] ?? 0);
     if (isFull(line)) yield;
   }
-  return kept;
 }
 
-function redactLine(line: string, signsOfLine: number): string {
-  let kept = holdsRun(line, inPiece, shortestPiece) ? redactShapes(line) : line;
+function scanLine(page: Page, index: number, signsOfLine: number): void {
+  let isCut = false;
+  const lineNow = (): string => page.lines[index] ?? "";
+  if (holdsRun(lineNow(), inPiece, shortestPiece)) {
+    isCut = page.cut(index, findShapes(lineNow()), true);
+    if (holdsRun(lineNow(), inWord, shortestPiece))
+      for (const shape of looseShapes) isCut = page.cut(index, findLoose(shape, lineNow()), true) || isCut;
+  }
   // What was taken out can be the name of what follows.
-  const signs = kept === line ? signsOfLine : signsOf(kept);
-  kept = redactLogins(kept, signs);
-  if (signs & lineSigns.cookie) kept = redactCookies(kept);
-  return signs & lineSigns.name ? redactNamedSecrets(kept) : kept;
+  const signs = isCut ? signsOf(lineNow()) : signsOfLine;
+  cutLogins(page, index, signs);
+  if (signs & lineSigns.name) page.cut(index, findNamed(lineNow()));
+}
+
+/** Does all of it at once. */
+function inOneGo<Result>(slices: Slices<Result>): Result {
+  for (;;) {
+    const { done, value } = slices.next();
+    if (done === true) return value;
+  }
 }
 
 /** Looks at one character and goes back from there, so that most characters of ordinary text are not looked at. */

@@ -1,5 +1,6 @@
-import { isExample, looksLikePassword } from "./looks-like-password.ts";
-import { isUuid, looksRandom } from "./looks-random.ts";
+import { isExample, isUuid, looksLikePassword, looksRandom } from "./looks.ts";
+import table from "./names.json" with { type: "json" };
+import type { Cut } from "./page.ts";
 
 interface Kind {
   /** What its secret is redacted as. */
@@ -12,65 +13,8 @@ interface Kind {
   takesUuid?: boolean;
 }
 
-/** A pass can be of a mountain too. */
-const passOfUser = String.raw`pass(?<=(?:^|[_.\-,;/&?"'{(|]|\b(?:user|username|login|benutzer|usr)\b.{0,60}?)\s?pass)(?![a-z])`;
-/** Many services call theirs so, and so are many things called that are no secret. */
-const ofNothing =
-  "_key(?<!(?:cache|primary|foreign|sort|partition|public|pub|idempotency|object|unique|group|row|route|s3|api|host)_key)(?![a-z])";
-const keys =
-  "access|private|signing|encryption|decryption|validation|master|unseal|recovery|auth|account|shared|preshared|pre-shared|service|admin|server|deploy|license|product|ingest";
-
 /** What a secret is called where it is named. The first that fits counts. */
-const kinds: readonly Kind[] = [
-  // The identifier, where it is already redacted, stands before the key in tables that are exported.
-  { name: "AWS secret key", words: ["secret[ _-]?access[ _-]?key", String.raw`AWS access key id\]`] },
-  {
-    name: "password",
-    words: [
-      ..."passw(?:or)?d passwd pass-?phrase passcode pwd passwort kennwort contraseña senha wachtwoord".split(" "),
-      ..."hasło heslo lösenord adgangskode salasana şifre jelszó пароль 密码 密碼 口令 パスワード 비밀번호".split(" "),
-      ..."passord lozinka סיסמה סיסמא पासवर्ड รหัสผ่าน".split(" "),
-      ..."mot de passe|mật khẩu|كلمة المرور|كلمة السر".split("|"),
-      "psk(?<![a-z]psk)(?![a-z])",
-      "identified by",
-      "requirepass",
-      "masterauth",
-      passOfUser,
-      "pw(?<![a-z0-9]pw)(?![a-z0-9])",
-    ],
-    isChosen: true,
-    takesUuid: true,
-  },
-  { name: "API key", words: ["api[ _-]?key", "api密钥", "api金鑰"], takesUuid: true },
-  {
-    name: "key",
-    words: [
-      ...keys.split("|").map((word) => `${word}[ _.-]?key`),
-      "secret[ _-]?key(?!_base)",
-      ofNothing,
-      "密钥",
-      "密鑰",
-      "金鑰",
-    ],
-    takesUuid: true,
-  },
-  {
-    name: "token",
-    words: [
-      ..."token bearer authorization _auth SSWS login 令牌 トークン 토큰".split(" "),
-      String.raw`pat(?<![a-z]pat)(?=["']?\s?[:=])`,
-    ],
-    takesUuid: true,
-  },
-  { name: "secret", words: ["secret(?<!:secret)(?:_key_base)?", "credentials?", "geheimnis"], takesUuid: true },
-  {
-    name: "session cookie",
-    words: [
-      String.raw`connect\.sid|phpsessid|jsessionid|sessionid|session[_-]id|asp\.net_sessionid|_session|csrftoken|cf_clearance`,
-      String.raw`sess(?:ion)?(?<![a-z]sess(?:ion)?)(?==)|sid(?<![a-z]sid)(?=["']?[=:])|li_at`,
-    ].flatMap((words) => words.split("|")),
-  },
-];
+const kinds: readonly Kind[] = table;
 
 const names = kinds.map(({ words }) => `(${words.join("|")})`).join("|");
 const named = new RegExp(names, "iy");
@@ -119,9 +63,9 @@ const forGuests = /(?:wi-?fi|wlan|ssid|guest|g[äa]ste?|invité|гост|无线|
 const beforeOption = /(?:^|\s)--?[\w-]{0,20}$|\blogin\s\S{1,80}\s$|\bidentified by$|\b(?:requirepass|masterauth)$/i;
 const variable = /(?:^|[^A-Za-z0-9_])[A-Z][A-Z0-9_]{2,50}$/;
 
-/** Takes out what a name says is a secret: `api_key = …`, `"password": "…"`, `Bearer …`, `the password for … is …`. */
-export function redactNamedSecrets(line: string): string {
-  let kept = "";
+/** Finds what a name says is a secret: `api_key = …`, `"password": "…"`, `Bearer …`, `the password for … is …`. */
+export function findNamed(line: string): Cut[] {
+  const cuts: Cut[] = [];
   let done = 0;
   for (let index = 0; index + 1 < line.length; index++) {
     const place = placeOf(line.charCodeAt(index), line.charCodeAt(index + 1), line.charCodeAt(index + 2));
@@ -136,14 +80,14 @@ export function redactNamedSecrets(line: string): string {
     const found = valueAfter(line, start, end);
     const kind = kinds[match.slice(1).findIndex((group) => group !== undefined)];
     if (found === undefined || kind === undefined || found.start < done || !isSecret(found, kind)) continue;
-    kept += `${line.slice(done, found.start)}[redacted: ${kind.name}]`;
     done = found.start + found.word.length;
     if (found.word.length === longest) {
       unquoted.lastIndex = done;
       done += unquoted.exec(line)?.[0].length ?? 0;
     }
+    cuts.push({ start: found.start, end: done, name: kind.name });
   }
-  return kept + line.slice(done);
+  return cuts;
 }
 
 /** What was taken out before is named as well. */

@@ -1,6 +1,6 @@
 import { lineSigns } from "./line-signs.ts";
-import { isName, openName, redactNamedSecrets } from "./redact-named-secrets.ts";
-import { countSlices, type Slices } from "./slices.ts";
+import { type Cut, countSlices, type Page, type Slices } from "./page.ts";
+import { findNamed, isName, openName } from "./rule-names.ts";
 
 /** A value may stand so many empty or fenced lines below its name. */
 const farthest = 2;
@@ -20,23 +20,21 @@ const word = /^\s*[!-~]+\s*$/;
 const rule = /^\|?\s{0,9}:?-{3,200}:?\s{0,9}(?:\|\s{0,9}:?-{3,200}:?\s{0,9}){0,50}\|?$/;
 
 /**
- * Takes out the secrets whose names stand on a line above: in YAML, JSON, Markdown and the columns of a table. Only
- * lines with the sign of a name are looked at.
+ * Cuts out the secrets whose names stand on a line above: in YAML, JSON, Markdown and the columns of a table. Only lines
+ * with the sign of a name are searched.
  */
-export function* redactNextLines(lines: readonly string[], signs: readonly number[]): Slices<readonly string[]> {
-  if (!signs.some((sign) => (sign & lineSigns.name) !== 0)) return lines;
-  const kept = [...lines];
+export function* cutNextLines(page: Page, signs: readonly number[]): Slices<void> {
+  const { lines } = page;
   const isFull = countSlices();
-  for (let index = 0; index < kept.length; index++) {
-    if (((signs[index] ?? 0) & lineSigns.name) === 0) continue;
-    const line = kept[index] ?? "";
+  for (const [index, sign] of signs.entries()) {
+    if ((sign & lineSigns.name) === 0) continue;
+    const line = lines[index] ?? "";
     if (isFull(line)) yield;
     const name = opened(line);
-    if (name !== undefined) redactBelow(kept, index, name, block.test(line.slice(-looked)));
-    else if (isRule(kept[index + 1])) redactColumns(kept, { head: index, first: index + 2, between: "|" });
-    else redactColumns(kept, { head: index, first: index + 1, between: separatorOf(line) });
+    if (name !== undefined) cutBelow(page, index, name, block.test(line.slice(-looked)));
+    else if (isRule(lines[index + 1])) cutColumns(page, { head: index, first: index + 2, between: "|" });
+    else cutColumns(page, { head: index, first: index + 1, between: separatorOf(line) });
   }
-  return kept;
 }
 
 interface OpenName {
@@ -52,24 +50,21 @@ function opened(line: string): OpenName | undefined {
   return name === undefined ? undefined : { name, isPair: false };
 }
 
-function redactBelow(lines: string[], index: number, { name, isPair }: OpenName, isBlock: boolean): void {
+function cutBelow(page: Page, index: number, { name, isPair }: OpenName, isBlock: boolean): void {
+  const { lines } = page;
   let at = index + 1;
   while (at <= index + farthest && between.test((lines[at] ?? "x").trim())) at++;
   const line = lines[at] ?? "";
   const [lead = ""] = (isPair ? valueOfPair : beforeValue).exec(line) ?? [];
   if (isPair && lead === "") return;
-  const rest = line.slice(lead.length);
-  if (!isPair && setting.test(rest)) return;
-  const clean = redactAs(name, rest);
-  if (clean === rest) return;
-  lines[at] = lead + clean;
-  if (!isBlock) return;
-  // A long one goes on, each line as far to the right.
+  if (!isPair && setting.test(line.slice(lead.length))) return;
   const indent = Math.max(indentOf(line), 1);
+  if (!page.cut(at, findAs(name, line, lead.length)) || !isBlock) return;
+  // A long one goes on, each line as far to the right.
   for (let next = at + 1; next < lines.length; next++) {
     const more = lines[next] ?? "";
     if (!word.test(more) || indentOf(more) < indent) break;
-    lines[next] = "";
+    page.cut(next, [{ start: 0, end: more.length }]);
   }
 }
 
@@ -80,18 +75,26 @@ interface Columns {
 }
 
 /** The cells below a heading that is the name of a secret. */
-function redactColumns(lines: string[], { head, first, between }: Columns): void {
-  const headings = (lines[head] ?? "").split(between);
+function cutColumns(page: Page, { head, first, between: separator }: Columns): void {
+  const { lines } = page;
+  const headings = (lines[head] ?? "").split(separator);
   const names = headings.map((heading) => heading.replaceAll(/[\s*`"]/g, " ").trim());
-  if (headings.length < 2 || !names.some(isName)) return;
+  const isNamed = names.map((name) => isName(name));
+  if (headings.length < 2 || !isNamed.includes(true)) return;
   for (let at = first; at < lines.length && !isRule(lines[at + 1]); at++) {
-    const cells = (lines[at] ?? "").split(between);
+    const cells = (lines[at] ?? "").split(separator);
     // Where it ends, or the next one begins.
     if (cells.length !== headings.length) return;
-    if (cells.some((cell, column) => isName(names[column] ?? "") && isName(cell.trim()))) return;
-    lines[at] = cells
-      .map((cell, column) => (isName(names[column] ?? "") ? redactCell(names[column] ?? "", cell) : cell))
-      .join(between);
+    if (cells.some((cell, column) => isNamed[column] && isName(cell.trim()))) return;
+    let start = 0;
+    const cuts = cells.flatMap((cell, column) => {
+      const from = start + cell.length - cell.trimStart().length;
+      start += cell.length + separator.length;
+      return isNamed[column]
+        ? findAs(`${names[column]}:`, (lines[at] ?? "").slice(0, start - separator.length), from)
+        : [];
+    });
+    page.cut(at, cuts);
   }
 }
 
@@ -102,19 +105,17 @@ function separatorOf(line: string): string {
   return cells.length > 2 && cells.every((cell) => /^"?[\w .-]{1,30}"?$/.test(cell)) ? separator : "\n";
 }
 
-function redactCell(name: string, cell: string): string {
-  const lead = cell.length - cell.trimStart().length;
-  return cell.slice(0, lead) + redactAs(`${name}:`, cell.slice(lead));
-}
-
 function isRule(line = ""): boolean {
   return line.includes("---") && rule.test(line.trim());
 }
 
-/** A value as it is redacted when its name stands before it. */
-function redactAs(name: string, text: string): string {
+/** Finds secrets in a line from a place on, as if their name stood before it. */
+function findAs(name: string, line: string, from: number): Cut[] {
   const before = `${name.trimEnd()} `;
-  return redactNamedSecrets(before + text).slice(before.length);
+  const move = from - before.length;
+  return findNamed(before + line.slice(from))
+    .filter(({ start }) => start >= before.length)
+    .map(({ start, end, name: kind }) => ({ start: start + move, end: end + move, name: kind }));
 }
 
 function indentOf(line: string): number {

@@ -1,3 +1,5 @@
+import type { Cut, Page } from "./page.ts";
+
 /**
  * How a key begins whose marker was left out: PKCS #1 and #8, encrypted or not, SEC 1, Ed25519, OpenSSH (in base64, the
  * numbers and names that every one begins with), and the line before that of PuTTY.
@@ -12,7 +14,6 @@ const markers = new RegExp(
 const header = /^[\s>|*"']{0,20}[A-Za-z][A-Za-z-]{1,30}: /;
 const lastPiece = /^["'`]?[A-Za-z0-9+/=]*[\d+/=][A-Za-z0-9+/=]*["'`,;]{0,3}$/;
 const bodyLine = /^[\s>|*"']{0,20}[A-Za-z0-9+/]{16,}={0,2}["'`,;\s]*$/;
-const replacement = "[redacted: private key]";
 
 interface TextPosition {
   /** Counted from 0, as the column is. */
@@ -26,30 +27,20 @@ interface Span {
 }
 
 /**
- * Takes PEM, OpenSSH and PGP private keys out of a text that is cut into lines. Where a key began it says so, and the
- * lines that the key went on for become empty: their number stays. What stands before and behind a key stays too.
+ * Cuts PEM, OpenSSH and PGP private keys out of a page. The line where a key began names it, and the lines that the key
+ * went on for become empty: their number stays. What stands before and behind a key stays too.
  */
-export function redactPrivateKeys(lines: readonly string[]): readonly string[] {
-  if (!lines.some((line) => anyKey.test(line))) return lines;
-  const kept = [""];
-  let at: TextPosition = { line: 0, column: 0 };
-  const append = (text: string): void => void (kept[kept.length - 1] += text);
-  const copyUpTo = (end: TextPosition): void => {
-    while (at.line < end.line) {
-      append((lines[at.line] ?? "").slice(at.column));
-      kept.push("");
-      at = { line: at.line + 1, column: 0 };
+export function cutPrivateKeys(page: Page): void {
+  if (!page.lines.some((line) => anyKey.test(line))) return;
+  const cuts = new Map<number, Cut[]>();
+  for (const { from, to } of privateKeys(page.lines))
+    for (let line = from.line; line <= to.line; line++) {
+      const start = line === from.line ? from.column : 0;
+      const end = line === to.line ? to.column : (page.lines[line]?.length ?? 0);
+      const name = line === from.line ? "private key" : undefined;
+      cuts.set(line, [...(cuts.get(line) ?? []), { start, end, name }]);
     }
-    append((lines[at.line] ?? "").slice(at.column, end.column));
-  };
-  for (const { from, to } of privateKeys(lines)) {
-    copyUpTo(from);
-    append(replacement);
-    for (let line = from.line; line < to.line; line++) kept.push("");
-    at = to;
-  }
-  copyUpTo({ line: lines.length - 1, column: lines.at(-1)?.length ?? 0 });
-  return kept;
+  for (const [line, found] of cuts) page.cut(line, found, true);
 }
 
 /** Each key from its first marker to its last; one whose end is missing goes as far as its text does. */

@@ -1,0 +1,112 @@
+import { isPlaceholder } from "./looks.ts";
+import type { Cut } from "./page.ts";
+import table from "./shapes.json" with { type: "json" };
+
+const notInside = String.raw`(?<![A-Za-z0-9](?<!\\[nrt]|%[0-9A-F]{2}))`;
+
+interface Start {
+  /** None for what is no secret and is passed over as a whole. */
+  name: string | undefined;
+  text: string;
+  rest: RegExp;
+}
+
+/**
+ * Kinds of secrets that can be told by how they begin: the name, the beginnings (each of two characters or more, with
+ * spaces between), and what follows one of them. Of two that fit at one place the first counts. Lengths are a little
+ * below what is issued today. A class without an upper bound may only stand at the end of `rest`, or a long line takes
+ * quadratic time.
+ */
+export const secretShapes: readonly { name: string; starts: string; rest: string }[] = table.shapes.map(
+  ([name = "", starts = "", rest = ""]) => ({ name, starts, rest }),
+);
+
+/** Kinds whose beginning says nothing: the name, what a line must hold to be searched, and the whole. */
+export const looseShapes: readonly { name: string; holds: string; pattern: RegExp }[] = table.loose.map(
+  ([name = "", holds = "", pattern = ""]) => ({ name, holds, pattern: new RegExp(notInside + pattern, "g") }),
+);
+
+/** An image inside a text: among its many characters at random some could look like the beginning of a key. */
+const ofDataUri = String.raw`[\w.+-]+\/[\w.+-]+(?:;[\w-]+=[\w-]+){0,3};base64,[A-Za-z0-9+/=]+`;
+const dataUri: Start = { name: undefined, text: "data:", rest: new RegExp(ofDataUri, "y") };
+const dataUris = new RegExp(`data:${ofDataUri}`, "g");
+
+const startsByKey = new Map<number, Start[]>();
+for (const start of [dataUri, ...secretShapes.flatMap(startsOf)]) {
+  const key = keyOf(start.text.charCodeAt(0), start.text.charCodeAt(1));
+  startsByKey.set(key, [...(startsByKey.get(key) ?? []), start]);
+}
+
+function startsOf({ name, starts, rest }: (typeof secretShapes)[number]): Start[] {
+  const pattern = new RegExp(rest, "y");
+  return starts.split(" ").map((text) => ({ name, text, rest: pattern }));
+}
+
+/** Two characters as a number. Some outside ASCII share one with others: it only says where to look closer. */
+function keyOf(first: number, second: number): number {
+  return first * 128 + second;
+}
+
+const backslash = 0x5c;
+const percent = 0x25;
+
+/** Finds what begins as a secret does. */
+export function findShapes(line: string): Cut[] {
+  const cuts: Cut[] = [];
+  let done = 0;
+  /** Where what was found last ends, secret or not. */
+  let end = 0;
+  let third = 0;
+  let second = 0;
+  let before = 0;
+  let unit = line.charCodeAt(0);
+  for (let index = 0; index + 1 < line.length; index++) {
+    const next = line.charCodeAt(index + 1);
+    // A letter or digit before may be a line end as JSON has it (`\n`), or the end of a sign as addresses do (`%3D`).
+    const isInside = index !== done && isLetterOrDigit(before) && second !== backslash && third !== percent;
+    const starts = isInside || index < end ? undefined : startsByKey.get(keyOf(unit, next));
+    const found = starts && shapeAt(starts, line, index);
+    if (found) end = found.end;
+    if (found?.name !== undefined && !isPlaceholder(line.slice(index, end))) {
+      cuts.push({ start: index, end, name: found.name });
+      done = end;
+    }
+    third = second;
+    second = before;
+    before = unit;
+    unit = next;
+  }
+  return cuts;
+}
+
+function shapeAt(
+  starts: readonly Start[],
+  line: string,
+  index: number,
+): { name: string | undefined; end: number } | undefined {
+  for (const { name, text, rest } of starts) {
+    if (!line.startsWith(text, index)) continue;
+    rest.lastIndex = index + text.length;
+    if (rest.test(line)) return { name, end: rest.lastIndex };
+  }
+  return undefined;
+}
+
+/** Finds a loose shape. */
+export function findLoose({ name, holds, pattern }: (typeof looseShapes)[number], line: string): Cut[] {
+  if (!line.includes(holds)) return [];
+  const images = line.includes(";base64,") ? spansOf(line, dataUris) : [];
+  return spansOf(line, pattern)
+    .filter(({ start, end }) => !images.some((image) => image.start < start && image.end >= end))
+    .filter(({ start, end }) => !isPlaceholder(line.slice(start, end)))
+    .map((span) => ({ ...span, name }));
+}
+
+function spansOf(line: string, pattern: RegExp): Cut[] {
+  return Array.from(line.matchAll(pattern), ({ 0: all, index }) => ({ start: index, end: index + all.length }));
+}
+
+function isLetterOrDigit(unit: number): boolean {
+  const small = unit | 0x20;
+  return (small >= 0x61 && small <= 0x7a) || (unit >= 0x30 && unit <= 0x39);
+}
