@@ -7,7 +7,7 @@ import { looseShapes, secretShapes } from "./rule-shapes.ts";
 import { expectSoundRedaction, expectLinearTime } from "./test/redaction-checks.ts";
 import { fill, generated, privateKeyBlock, secretExamples, secretTable } from "../../test/support/secret-examples.ts";
 
-const innocentNotes = secretTable<string[]>("innocent-notes");
+const innocentNotes = [...secretTable<string[]>("innocent-notes"), ...secretTable<string[]>("look-alikes")];
 
 function exampleOf(wanted: string): string {
   const secret = secretExamples.find(({ name }) => name === wanted)?.secret;
@@ -77,12 +77,21 @@ describe("a secret that its name gives away", () => {
 });
 
 describe("a credential as notes hold it", () => {
-  const leaked = secretTable<{ what: string; secret: string; text: string }[]>("leaked-credentials").map(
-    ({ what, secret, text }) => {
-      const key = fill(secret);
-      return { what, secrets: key.split("\n"), text: fill(text, { key }) };
-    },
+  /** As services issue them today, by their documentation: each in prose, or in the text that comes with it. */
+  const issued = secretTable<[string, string?][]>("issued-secrets").map(
+    ([secret, text = `it runs with ‹key› now`]) => ({
+      what: `${secret} in: ${text}`,
+      secret,
+      text,
+    }),
   );
+  const leaked = [
+    ...secretTable<{ what: string; secret: string; text: string }[]>("leaked-credentials"),
+    ...issued,
+  ].map(({ what, secret, text }) => {
+    const key = fill(secret);
+    return { what, secrets: key.split("\n"), text: fill(text, { key }) };
+  });
   /** Halves of its secrets that are still in the text. */
   const leaksFrom = (secrets: readonly string[], redacted: string): string[] =>
     secrets.filter((secret) => {
@@ -91,7 +100,7 @@ describe("a credential as notes hold it", () => {
     });
 
   test("comes in more shapes than one would think", () => {
-    expect(leaked.length).toBeGreaterThanOrEqual(119);
+    expect(leaked.length).toBeGreaterThanOrEqual(119 + 185);
     expect(leaked.filter(({ secrets, text }) => leaksFrom(secrets, text).length === 0)).toEqual([]);
   });
 
@@ -104,8 +113,39 @@ describe("a credential as notes hold it", () => {
   });
 });
 
+describe("a secret in disguise", () => {
+  const code = (character: string): number => character.charCodeAt(0);
+  const everyFifth = (secret: string, character: string): string => secret.replaceAll(/.{5}(?=.)/g, `$&${character}`);
+  const signs = (secret: string, encode: (character: string) => string): string =>
+    /\W|_/.test(secret) ? secret.replaceAll(/\W|_/g, encode) : encode(secret.charAt(0)) + secret.slice(1);
+  const disguises: Readonly<Record<string, (secret: string) => string>> = {
+    "escaped in Markdown": (secret) => secret.replaceAll(/\W|_/g, String.raw`\$&`),
+    "with characters of no width": (secret) => everyFifth(secret, "\u200b"),
+    "with soft hyphens": (secret) => everyFifth(secret, "\u00ad"),
+    "with entities": (secret) => signs(secret, (character) => `&#${code(character)};`),
+    "encoded for addresses": (secret) => signs(secret, (character) => `%${code(character).toString(16).toUpperCase()}`),
+    "in full width": (secret) => secret.replaceAll(/[!-~]/g, (each) => String.fromCharCode(code(each) + 0xfee0)),
+    "with emphasis": (secret) => secret.replace(/(?<=\w{3})(?=\w{3})/, "**"),
+    "encoded for mail": (secret) => secret.replaceAll("_", "=5F"),
+  };
+
+  test.each(Object.keys(disguises))("is found as it is read: %s", (name) => {
+    const missed = secretExamples.flatMap(({ name: kind, secret }) => {
+      const text = `Use ${disguises[name]?.(secret)} for the bot.`;
+      const redacted = redactSecrets(text);
+      return redacted === `Use [redacted: ${kind}] for the bot.` ? [] : [{ kind, text, redacted }];
+    });
+    expect(missed).toEqual([]);
+  });
+
+  test("leaves the rest of its line as it is written", () => {
+    const line = (secret: string): string => `\\*\u200b &amp; %41 ｄｏｎｅ **${secret}** soft\u00adly &lt;3 C:\\_x`;
+    expect(redactSecrets(line(`gh&#112;\\_${"a1B2c3D4e5".repeat(4)}`))).toBe(line("[redacted: GitHub token]"));
+  });
+});
+
 describe("what is no secret", () => {
-  test("there are enough examples", () => expect(innocentNotes.length).toBeGreaterThanOrEqual(150));
+  test("there are enough examples", () => expect(innocentNotes.length).toBeGreaterThanOrEqual(150 + 93));
 
   test.each(innocentNotes)("stays: %s", (note) => {
     expect(redactSecrets(note)).toBe(note);

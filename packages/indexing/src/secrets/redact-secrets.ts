@@ -38,14 +38,13 @@ export function secretsIn(text: string): FoundSecret[] {
   return inOneGo(scanTwice(text.split("\n"))).found.toSorted((a, b) => a.line - b.line);
 }
 
-/** Once as the lines are written, and once as a reader sees them: escaped, encoded and invisible characters hide nothing. */
-function* scanTwice(lines: readonly string[]): Slices<{ lines: string[]; found: FoundSecret[] }> {
-  const page = new Page(lines);
-  yield* scan(page, (index) => index < lines.length);
-  const folded = new Page(page.lines, true);
-  if (folded.foldedLines === 0) return page;
-  yield* scan(folded, (index) => folded.isFolded(index));
-  return { lines: folded.restored(), found: [...page.found, ...folded.found] };
+/** First as a reader sees the lines, so that escaped, encoded and invisible characters hide nothing; then as they are written. */
+function* scanTwice(lines: readonly string[]): Slices<Pick<Page, "lines" | "found">> {
+  const folded = new Page(lines, true);
+  if (folded.foldedLines > 0) yield* scan(folded, (index) => folded.isFolded(index));
+  const page = new Page(folded.foldedLines > 0 ? folded.restored() : lines);
+  yield* scan(page, () => true);
+  return { lines: page.lines, found: [...folded.found, ...page.found] };
 }
 
 function* scan(page: Page, isScanned: (index: number) => boolean): Slices<void> {

@@ -7,6 +7,7 @@ import type { Cut, Page } from "./page.ts";
 /** An entry of a `.netrc` has so many lines at most. */
 const netrcLines = 6;
 const machine = /^[\s>|*"'`-]{0,12}(?:machine\s{1,8}\S{1,200}|default)(?=\s{0,8}$|\s{1,8}(?:login|password|account)\s)/;
+const netrcLine = /^[\s>|]{0,12}(?:(?:login|password|account|macdef)\s{1,8}\S{1,300}\s{0,8}){1,3}$/;
 const login = /(?:^|[\s"'`>|])login\s{1,8}\S/;
 const netrcPassword = /((?:^|[\s"'`>|])(?:password|account)\s{1,8})([!-~]{4,300})/g;
 
@@ -52,9 +53,9 @@ export function cutLists(page: Page, signs: readonly number[]): void {
 }
 
 function cutNetrc(page: Page, index: number): void {
-  const entry = page.lines.slice(index, index + netrcLines);
-  const next = entry.findIndex((line, at) => at > 0 && machine.test(line));
-  const own = next < 0 ? entry : entry.slice(0, next);
+  const below = page.lines.slice(index + 1, index + netrcLines);
+  const end = below.findIndex((line) => !netrcLine.test(line));
+  const own = [page.lines[index] ?? "", ...(end < 0 ? below : below.slice(0, end))];
   if (!own.some((line) => login.test(line))) return;
   for (const [at, line] of own.entries()) page.cut(index + at, given(line, netrcPassword, "password"));
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { randomFrom } from "@memslot/test-tools/random";
+import bip39 from "../../src/secrets/bip39.json" with { type: "json" };
 
 /**
  * Secrets are templates, filled in here, so that no scanner takes this repository for leaking: `‹hex 32›` becomes 32
@@ -8,6 +9,7 @@ import { randomFrom } from "@memslot/test-tools/random";
 const small = "abcdefghijklmnopqrstuvwxyz";
 const letters = small + small.toUpperCase();
 const digits = "0123456789";
+const seedWords = bip39.split(" ");
 let random = randomFrom(0);
 
 function of(characters: string, length: number): string {
@@ -32,6 +34,9 @@ const fillers: Readonly<Record<string, (argument: string) => string>> = {
   lines: (count) => filledIn(`${"‹base64 64›\n".repeat(Number(count))}‹base64 19›7==`, {}),
   random: () => filledIn("Kx7‹words 6›!4z", {}),
   typed: () => "Wx7aB3dE!q2",
+  // Words of the list that wallets take theirs from.
+  seed: (number) => seedWords[(Number(number) * 173 + 7) % seedWords.length] ?? "",
+  seeds: (count) => Array.from({ length: Number(count) }, () => random.pick(seedWords)).join(" "),
   space: () => " ",
   nothing: () => "",
 };
