@@ -85,7 +85,7 @@ export function openDatabaseStore(options: OpenOptions, tables: CompanionTables 
         db.pragma(`busy_timeout = ${closingBusyTimeoutMs}`);
         if (!isOnDisk) return;
         const until = Date.now() + closingTrimMs;
-        while ((vectors.trim() || dropped.step()) && Date.now() < until);
+        while ((vectors.trim() || dropped.step() || freePages.stepIfMany()) && Date.now() < until);
         transactions.write(() => mark.clear());
         db.pragma("wal_checkpoint(TRUNCATE)");
         soundness.record();
@@ -142,8 +142,8 @@ function openParts(options: OpenOptions, tables: CompanionTables) {
     fileTables({ generation, changed: () => generations.revise() });
   const files = filesOf(() => generations.active().id);
   const builds = createBuilds({ transactions, generations, fileTables, vectors, companion });
-  const dropped = createDroppedGenerations({ db, transactions, generations, vectors, companion });
-  const freePages = createFreePages(db, transactions);
+  const dropped = createDroppedGenerations({ db, meta, transactions, generations, vectors, companion });
+  const freePages = createFreePages(db, transactions, meta);
   const path = isOnDisk ? location : undefined;
   const upkeep = createUpkeep({
     db,

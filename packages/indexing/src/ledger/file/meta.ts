@@ -21,6 +21,8 @@ export const metaKeys = {
   wordsStale: "words_stale",
   /** Followed by a generation: some of its chunks lack their words, which are made from the texts that are there. */
   wordsMissing: "words_missing:",
+  /** Set while pages that became free may hold texts of older rules for secrets. */
+  unwiped: "unwiped",
   /** As many chunks as the index has ever had. */
   mostChunks: "most_chunks",
   /** Set when SQLite found the file damaged. */

@@ -115,6 +115,8 @@ const createStoreVectorTables: string = `
 export function setPragmas(db: Database.Database): void {
   db.pragma(`page_size = ${pageBytes}`);
   db.pragma("synchronous = NORMAL");
+  // What is deleted may be a secret.
+  db.pragma("secure_delete = FAST");
   // No mmap: a file that is cut short under a mapping ends the whole process with SIGBUS.
   db.pragma("mmap_size = 0");
   db.pragma(`cache_size = -${cacheKibibytes}`);

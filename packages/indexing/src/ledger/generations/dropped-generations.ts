@@ -1,5 +1,7 @@
 import type Database from "better-sqlite3";
 import type { Generations } from "./generations.ts";
+import { type Meta, metaKeys } from "../file/meta.ts";
+import { isOfOlderRules } from "../../secrets/version.ts";
 import type { HashKey } from "../cache/hash-key.ts";
 import type { Transactions } from "../database/transactions.ts";
 import type { Companion } from "../database/companion.ts";
@@ -16,16 +18,17 @@ export interface DroppedGenerations {
 
 export function createDroppedGenerations(input: {
   db: Database.Database;
+  meta: Meta;
   transactions: Transactions;
   generations: Generations;
   vectors: Pick<Vectors, "listener">;
   companion: Pick<Companion, "drop" | "holds">;
 }): DroppedGenerations {
-  const { db, transactions, generations, vectors, companion } = input;
+  const { db, meta, transactions, generations, vectors, companion } = input;
   /** Of these only something is left that this process cannot drop. */
   const left: number[] = [];
-  const someChunks = db.prepare<[number], { id: number; fileId: number; hash: HashKey }>(`
-    SELECT c.id, c.file_id AS fileId, c.hash FROM files f CROSS JOIN chunks c ON c.file_id = f.id
+  const someChunks = db.prepare<[number], { id: number; fileId: number; hash: HashKey; recipe: string }>(`
+    SELECT c.id, c.file_id AS fileId, c.hash, f.recipe FROM files f CROSS JOIN chunks c ON c.file_id = f.id
     WHERE f.generation = ? LIMIT ${batchChunks}
   `);
   const deleteChunk = db.prepare<[number]>("DELETE FROM chunks WHERE id = ?");
@@ -34,15 +37,41 @@ export function createDroppedGenerations(input: {
     `DELETE FROM files WHERE id IN (SELECT id FROM files WHERE generation = ? LIMIT ${batchChunks})`,
   );
 
+  // A file that is not there now may come back, and its vectors have cost requests.
+  const isHeld = db
+    .prepare<[HashKey, number], number>(
+      `SELECT 1 FROM chunks WHERE hash = ? UNION ALL SELECT 1 WHERE NOT EXISTS (
+         SELECT 1 FROM files f JOIN generations g ON g.state = 'active'
+         JOIN files n ON n.generation = g.id AND n.source = f.source AND n.path = f.path WHERE f.id = ?) LIMIT 1`,
+    )
+    .pluck();
+  const cached = db.prepare<[HashKey], number>("SELECT vector_id FROM embedding_cache WHERE hash = ?").pluck();
+  const deleteVector = db.prepare<[number]>("DELETE FROM vectors WHERE id = ?");
+  const forgetHash = ["embedding_cache", "adopted_vectors", "quarantine"].map((table) =>
+    db.prepare<[HashKey]>(`DELETE FROM ${table} WHERE hash = ?`),
+  );
+
+  /** Drops the vectors of a text that the present rules for secrets have changed. */
+  function forgetText(fileId: number, hash: HashKey): void {
+    const vectorIds = cached.all(hash);
+    if (vectorIds.length === 0 || isHeld.get(hash, fileId) !== undefined) return;
+    for (const id of vectorIds) deleteVector.run(id);
+    for (const each of forgetHash) each.run(hash);
+  }
+
   /** False when nothing was left to delete. */
   function deleteSome(generation: number): boolean {
     const chunks = someChunks.all(generation);
     const lastFile = chunks.at(-1)?.fileId;
-    for (const { id, fileId, hash } of chunks) {
+    for (const { id, fileId, hash, recipe } of chunks) {
       deleteChunk.run(id);
+      if (isOfOlderRules(recipe)) {
+        forgetText(fileId, hash);
+        meta.set(metaKeys.unwiped, "1");
+      }
       vectors.listener.removed({ hash });
-      if (fileId !== lastFile) deleteFile.run(fileId);
     }
+    for (const id of new Set(chunks.map(({ fileId }) => fileId))) if (id !== lastFile) deleteFile.run(id);
     if (chunks.length > 0) vectors.listener.changed();
     return chunks.length === batchChunks || deleteFiles.run(generation).changes > 0;
   }

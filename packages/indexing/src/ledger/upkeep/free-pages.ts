@@ -1,4 +1,5 @@
 import type Database from "better-sqlite3";
+import { type Meta, metaKeys } from "../file/meta.ts";
 import type { Transactions } from "../database/transactions.ts";
 
 /** Pages that one step gives back: a few megabytes, which go through the log. */
@@ -11,11 +12,11 @@ const worthwhileShare = 0.25;
 export interface FreePages {
   /** Gives some back. True: there are more. Where another process writes, or the file cannot do it, nothing is done. */
   step(): boolean;
-  /** The same, but only where a good part of the file is free. */
+  /** The same, but only where a good part of the file is free, or may hold secrets. */
   stepIfMany(): boolean;
 }
 
-export function createFreePages(db: Database.Database, transactions: Transactions): FreePages {
+export function createFreePages(db: Database.Database, transactions: Transactions, meta: Meta): FreePages {
   const numberOf = (pragma: string): number => Number(db.pragma(pragma, { simple: true }));
 
   function step(isEnough: () => boolean): boolean {
@@ -33,6 +34,10 @@ export function createFreePages(db: Database.Database, transactions: Transaction
     stepIfMany: () =>
       step(() => {
         const free = numberOf("freelist_count");
+        if (transactions.read(() => meta.get(metaKeys.unwiped)) !== undefined) {
+          if (free > 0) return true;
+          transactions.writeIfFree(() => meta.delete(metaKeys.unwiped));
+        }
         return free * numberOf("page_size") >= worthwhileBytes && free > worthwhileShare * numberOf("page_count");
       }),
   };
