@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync, readFileSync } from "node:fs";
 import path from "node:path";
 import type { MemorySearchManager, MemorySearchResult } from "@memslot/core";
 import { describe, expect, test } from "vitest";
@@ -82,6 +82,10 @@ describe("what was dropped", () => {
     expect(lines.slice(0, 2)).toEqual(["User: I saw a zebra at the zoo", "User: and a giraffe"]);
     expect(lines[2]).toMatch(/^User: the key is .*redacted.* of the okapi$/);
     expect(read.text).not.toContain(secret);
+    // Earlier rules may have let it through: then it leaves the copy on disk as well, and its line stays where it was.
+    const copy = readFileSync(path.join(stateDir, "agents/main", file), "utf8");
+    expect(copy).not.toContain(secret);
+    expect(copy.split("\n")[3]).toContain("of the okapi");
     expect(await manager.readFile({ ...place, from: 1, lines: 1 })).toMatchObject({
       text: expect.stringMatching(/^\n\[More/),
     });

@@ -7,6 +7,7 @@ import { notesHold } from "../files/notes-hold.ts";
 import type { ScanResult } from "../files/scan.ts";
 import type { FileReading, IndexedSource } from "../indexed-source.ts";
 import { createHeldLines } from "../search/held-lines.ts";
+import { redactCopies } from "../secrets/redact-copies.ts";
 import { redactionVersion } from "../secrets/redact-secrets.ts";
 import { readTranscript } from "../sessions/read-transcript.ts";
 import { parseCursor } from "../sessions/transcript-cursor.ts";
@@ -52,6 +53,7 @@ export function createClientSource(input: {
   const { tokens } = chunking;
   const client = clients[source];
   const { scope, keep, folders } = settings.clients;
+  let areClean = !keep;
   const kept = new KeptCopies(path.join(stateDir, "agents", agentId, "kept", source));
   const recipe = `client${clientVersion}:${tokens} words${wordsVersion} redaction${redactionVersion} ${recipeOf(chunking)}`;
   const due = createTranscriptDue({ settings, recipe, lookup: async () => undefined });
@@ -71,6 +73,10 @@ export function createClientSource(input: {
       // What has not changed has the size that it had.
       if (before !== undefined && conversationCursor(before)?.stamp === file.stamp) file.size = before.size;
     }
+    if (!areClean)
+      areClean = await redactCopies(kept.folder)
+        .then(() => true)
+        .catch(() => false);
     if (keep) await addKept(all, result, signal);
     // What has lost its copy is read again, to have one.
     if (keep)

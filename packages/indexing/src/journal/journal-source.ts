@@ -1,6 +1,7 @@
 import { rm } from "node:fs/promises";
 import type { MemorySearchSettings } from "@memslot/core";
 import type { IndexedSource } from "../indexed-source.ts";
+import { redactCopies } from "../secrets/redact-copies.ts";
 import { redactionVersion } from "../secrets/redact-secrets.ts";
 import type { ScannedFile } from "../files/scan.ts";
 import { readTranscript } from "../sessions/read-transcript.ts";
@@ -30,11 +31,16 @@ export function createJournalSource(input: {
   const folder = journalFolder(input);
   const { tokens } = input.settings.chunking;
   const recipe = `journal${journalVersion}:${tokens} words${wordsVersion} redaction${redactionVersion}`;
+  let areClean = input.lookOnly;
   const cover = createTranscriptCover(sessionsFolder(input));
   return {
     source: "journal",
     recipe,
     async scan(signal, indexed, look) {
+      if (!areClean)
+        areClean = await redactCopies(folder)
+          .then(() => true)
+          .catch(() => false);
       const scan = await scanTranscripts({ folder, label: "journal" }, signal, look);
       // Nobody has to have dropped anything.
       const roots = scan.roots.filter(({ path, reason }) => path !== "journal" || reason !== "does not exist");

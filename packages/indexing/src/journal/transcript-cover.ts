@@ -6,6 +6,7 @@ import { jsonOf, textAt } from "../clients/lines.ts";
 import { openForReading } from "../files/file-kind.ts";
 import { stampOf } from "../files/file-stamp.ts";
 import type { ScannedFile } from "../files/scan.ts";
+import { redactSecrets } from "../secrets/redact-secrets.ts";
 import { continues, parseCursor } from "../sessions/transcript-cursor.ts";
 import { readLines } from "../sessions/transcript-lines.ts";
 import { isObject, readRecord } from "../sessions/transcript-record.ts";
@@ -102,7 +103,7 @@ async function readKept(file: ScannedFile): Promise<Kept> {
 function saidIn(line: Buffer): string | undefined {
   const record = readRecord(line);
   if (record.kind !== "message" || ofTool.test(record.text)) return undefined;
-  const text = record.text.replaceAll(/\s+/g, " ");
+  const text = redactSecrets(record.text).replaceAll(/\s+/g, " ");
   return text === "" ? undefined : createHash("sha256").update(text).digest("hex");
 }
 

@@ -1,5 +1,5 @@
 import path from "node:path";
-import { journalFileName } from "@memslot/indexing/host";
+import { journalFileName, redactLines } from "@memslot/indexing/host";
 import type { ConversationMessage } from "../../conversation.ts";
 import { replaceFile } from "@memslot/core/files";
 import { messageLine } from "../../session/transcript/transcript-entry.ts";
@@ -15,7 +15,7 @@ export function keptFile(folder: string, sessionName: string, hash: string): str
 
 /**
  * Writes messages where searches find them: a transcript of its own, on disk when it resolves. What a tool gave stands
- * there as a text of the assistant, in full, as it is handed to a model in part only.
+ * there as a text of the assistant, in full, as it is handed to a model in part only. What looks like a secret is left out.
  */
 export async function keepMessages(
   file: string,
@@ -41,7 +41,16 @@ export async function keepMessages(
 }
 
 function findable(message: ConversationMessage): ConversationMessage {
-  if (message.role !== "tool" || memoryTools.test(message.toolName)) return message;
-  const { id, at, toolName, text } = message;
+  const text = redact(message.text);
+  if (message.role === "assistant" && message.toolCalls !== undefined) {
+    const toolCalls = message.toolCalls.map((call) => ({ ...call, arguments: redact(call.arguments) }));
+    return { ...message, text, toolCalls };
+  }
+  if (message.role !== "tool" || memoryTools.test(message.toolName)) return { ...message, text };
+  const { id, at, toolName } = message;
   return { role: "assistant", id, at, text: `[result of ${toolName}] ${text}` };
+}
+
+function redact(text: string): string {
+  return redactLines(text.split("\n")).join("\n");
 }
