@@ -103,17 +103,21 @@ const nearWords = 8;
  * smaller of the two weights, divided by how far apart they are, nothing beyond 8 words.
  */
 export function proximityScore(matches: TextMatches, terms: readonly WeightedTerm[]): number {
-  const all = matches.lines.flatMap((line) => line.positions);
-  let score = 0;
-  for (let index = 0; index + 1 < terms.length; index++) {
-    const [left, right] = [terms[index], terms[index + 1]];
-    if (!left || !right || left.kind !== "word" || right.kind !== "word") continue;
-    let nearest = nearWords + 1;
-    for (const a of all) {
-      if (a.term !== index) continue;
-      for (const b of all) if (b.term === index + 1) nearest = Math.min(nearest, Math.abs(b.word - a.word));
+  const nearest = new Map<number, number>();
+  const last = new Map<number, number>();
+  for (const { positions } of matches.lines)
+    for (const { term, word } of positions) {
+      last.set(term, word);
+      // Between the nearest two stands neither of them.
+      for (const left of [term - 1, term]) {
+        const gap = Math.abs((last.get(left) ?? Infinity) - (last.get(left + 1) ?? -Infinity));
+        if (gap <= nearWords && gap < (nearest.get(left) ?? Infinity)) nearest.set(left, gap);
+      }
     }
-    if (nearest <= nearWords) score += Math.min(left.idf, right.idf) * (1 - (nearest - 1) / nearWords);
+  let score = 0;
+  for (const [index, gap] of nearest) {
+    const [left, right] = [terms[index], terms[index + 1]];
+    if (left?.kind === "word" && right?.kind === "word") score += Math.min(left.idf, right.idf) * (1 - (gap - 1) / nearWords);
   }
   return score;
 }

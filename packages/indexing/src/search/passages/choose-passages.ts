@@ -1,7 +1,7 @@
-import { answerTokens, resultTokens } from "@memslot/core";
+import { answerTokens } from "@memslot/core";
 import { lineScore, type WeightedTerm } from "../line-scores.ts";
 import type { Candidate } from "../rank.ts";
-import { hasOwnLines, inOrder, type Passage, passagesOf, within } from "./passage.ts";
+import { hasOwnLines, inOrder, isGap, type Passage, passagesOf, within } from "./passage.ts";
 import { allPiecesOf, isQuestion, type Piece, piecesOf } from "./pieces.ts";
 
 /** Chunks that lines are chosen from, at most: the best of each note that has a place, and the best of all. */
@@ -26,6 +26,8 @@ const shortAnswer = 20;
 const gapTokens = 2.6;
 /** Below this many tokens nothing that is worth reading fits. */
 const leastTokens = 10;
+/** Of the pieces of one note only the worthiest compete, one for each so many tokens of the budget. */
+const tokensOfPiece = 10;
 
 export interface PassageLimits {
   maxResults: number;
@@ -52,11 +54,17 @@ export interface ScoredPassage extends Passage {
 
 interface NotePieces {
   candidates: Candidate[];
-  pieces: Piece[];
+  pieces: readonly WorthyPiece[];
+  /** The place of each piece among them. */
+  places: ReadonlyMap<Piece, number>;
+  /** See `parentsOf` and `idsOf`: made when the first piece is taken. */
+  above?: { parents: readonly number[]; ids: ReadonlyMap<string, Piece> };
   chosen: Piece[];
   passages: Passage[];
   tokens: number;
 }
+
+type WorthyPiece = Piece & { worth: number };
 
 /**
  * Chooses the lines that answer over all candidates and fills one budget with them. A line is worth
@@ -80,44 +88,50 @@ export function choosePassages(
       .toSorted((a, b) => scoreOf(b) - scoreOf(a))
       .slice(0, lookedAt),
   );
+  // Nothing is read where there is room for nothing: only how much was found is asked for.
+  const isCounted = limits.maxTokens < leastTokens;
   const all = notes.map((candidates): NotePieces => {
-    const read = candidates.filter((candidate, index) => index === 0 || looked.has(candidate));
-    const piecesBy = (make: typeof piecesOf): Piece[] =>
+    const read = isCounted ? [] : candidates.filter((candidate, index) => index === 0 || looked.has(candidate));
+    const piecesBy = (make: typeof piecesOf): WorthyPiece[] =>
       onceEach(
-        read.flatMap((candidate) => make(candidate, terms, limits.maxTokens - 40)),
-        worthOf,
+        read
+          .flatMap((candidate) => make(candidate, terms, limits.maxTokens - 40))
+          .map((piece) => Object.assign(piece, { worth: worthOf(piece) })),
       );
     // A note that says nothing else is shown by its properties.
     const told = piecesBy(piecesOf);
     const pieces = told.length > 0 ? told : piecesBy(allPiecesOf);
-    return { candidates, pieces, chosen: [], passages: [], tokens: 0 };
+    const places = new Map(pieces.map((piece, place) => [piece, place]));
+    return { candidates, pieces, places, chosen: [], passages: [], tokens: 0 };
   });
   const numberCounts = limits.maxResults <= fewResults || limits.maxTokens >= roomOfResult * limits.maxResults;
   const sure = numberCounts ? Math.max(surePlaces, limits.maxResults - freePlaces) : surePlaces;
   const budget = new Budget(limits);
+  const most = Math.ceil(limits.maxTokens / tokensOfPiece);
+  const worthiest = new Map(all.map((note) => [note, note.pieces.toSorted((a, b) => b.worth - a.worth).slice(0, most)]));
   for (const note of all.filter((each, place) => place < sure || isFirstOfItsKind(each, all))) {
-    const [best] = note.pieces.toSorted((a, b) => worthOf(b) - worthOf(a));
+    const [best] = worthiest.get(note) ?? [];
     if (best !== undefined) budget.take(note, best);
   }
-  const rest = all
-    .flatMap((note) => note.pieces.map((piece, place) => ({ note, piece, place, worth: worthOf(piece) })))
+  const rest = [...worthiest]
+    .flatMap(([note, pieces]) => pieces.map((piece) => ({ note, piece, place: note.places.get(piece) ?? 0 })))
     // Where all are worth the same, each note is shown from its beginning.
-    .toSorted((a, b) => b.worth - a.worth || a.place - b.place);
-  const best = rest[0]?.worth ?? 0;
+    .toSorted((a, b) => b.piece.worth - a.piece.worth || a.place - b.place);
+  const best = rest[0]?.piece.worth ?? 0;
   const leastWorth = numberCounts ? 0 : leastOfNote * best;
-  for (const { note, piece, worth } of rest) {
-    if (budget.left < leastTokens || worth < leastWorth) break;
-    if (note.chosen.length > 0 && (worth < leastShare * best || isBeside(note, piece))) continue;
+  for (const { note, piece } of rest) {
+    if (budget.left < leastTokens || piece.worth < leastWorth) break;
+    if (note.chosen.length > 0 && (piece.worth < leastShare * best || isBeside(note, piece))) continue;
     budget.take(note, piece);
   }
-  const passages = all.flatMap(({ passages: own }) => scored(own, worthOf));
+  const passages = all.flatMap(({ passages: own }) => scored(own));
   const shown = all.filter(({ chosen }) => chosen.length > 0);
   const worthOfChunk = (candidate: Candidate): number =>
     worthOf({ candidate, score: Math.max(0, ...candidate.matches.lines.map((line) => lineScore(line, terms))) });
   const further = shown.map((note) => {
     const unread = note.candidates.slice(1).filter((candidate) => !looked.has(candidate));
     return (
-      leftOver(note, (piece) => worthOf(piece) >= leastShare * best && holdsWord(piece, terms)) +
+      leftOver(note, (piece) => piece.worth >= leastShare * best && holdsWord(piece, terms)) +
       unread.filter((candidate) => worthOfChunk(candidate) >= leastShare * best).length
     );
   });
@@ -129,7 +143,7 @@ export function choosePassages(
 }
 
 /** How many places of a note had no room, of those that are worth it: lines one behind the other are one. */
-function leftOver({ pieces, chosen }: NotePieces, isWorthIt: (piece: Piece) => boolean): number {
+function leftOver({ pieces, chosen }: NotePieces, isWorthIt: (piece: WorthyPiece) => boolean): number {
   const taken = new Set(chosen);
   const isLeft = pieces.map((piece) => !taken.has(piece) && isWorthIt(piece));
   return isLeft.filter((left, at) => left && isLeft[at - 1] !== true).length;
@@ -174,8 +188,8 @@ class Budget {
 
   #add(note: NotePieces, pieces: readonly Piece[]): boolean {
     const chosen = [...new Set([...note.chosen, ...pieces])].toSorted(inOrder);
-    const passages = passagesOf(chosen);
-    const tokens = passages.reduce((sum, passage) => sum + resultTokens(passage) + gapTokens, 0);
+    const passages = passagesOf(chosen, note.passages);
+    const tokens = passages.reduce((sum, passage) => sum + passage.tokens + gapTokens, 0);
     const used = this.#used - note.tokens + tokens;
     const results = this.#results - note.passages.length + passages.length;
     if (used > this.#limits.maxTokens || results > this.#limits.maxResults) return false;
@@ -187,14 +201,14 @@ class Budget {
 }
 
 /** A line that stands in two chunks counts once, with its better worth. */
-function onceEach(pieces: readonly Piece[], worthOf: (piece: Piece) => number): Piece[] {
-  const known = new Map<string, Piece>();
+function onceEach(pieces: readonly WorthyPiece[]): WorthyPiece[] {
+  const known = new Map<string, WorthyPiece>();
   for (const piece of pieces) {
     const { row } = piece.candidate;
     const place = hasOwnLines(piece.candidate) ? row.startLine + piece.at : `${row.id} ${piece.at}`;
     const key = `${place} ${piece.start} ${piece.text}`;
     const other = known.get(key);
-    if (other === undefined || worthOf(piece) > worthOf(other)) known.set(key, piece);
+    if (other === undefined || piece.worth > other.worth) known.set(key, piece);
   }
   return [...known.values()].toSorted(inOrder);
 }
@@ -203,21 +217,21 @@ function onceEach(pieces: readonly Piece[], worthOf: (piece: Piece) => number): 
  * What a line cannot be read without: what it goes on from or goes on in, what it answers, what it stands
  * under, and what has taken its place.
  */
-function neededFor({ pieces }: NotePieces, piece: Piece): Piece[] {
-  const at = pieces.indexOf(piece);
+function neededFor(note: NotePieces, piece: Piece): Piece[] {
+  const { pieces } = note;
+  const at = note.places.get(piece) ?? 0;
   const [before, next] = [pieces[at - 1], pieces[at + 1]];
-  const needed: Piece[] = [];
+  const needed = new Set<Piece>();
   if (before !== undefined && isNextTo(before, piece)) {
     const answers = isQuestion(before.text) && answerTokens(piece.text) < shortAnswer;
-    if (answers || goesOn(before.text, piece.text)) needed.push(before);
+    if (answers || goesOn(before.text, piece.text)) needed.add(before);
   }
-  if (next !== undefined && isNextTo(piece, next) && (goesOn(piece.text, next.text) || piece.isHeading))
-    needed.push(next);
-  const present = presentOf(pieces, piece);
-  if (present !== undefined && !needed.includes(present)) needed.push(present);
-  const parent = parentOf(pieces, at);
-  if (parent !== undefined && !needed.includes(parent)) needed.push(parent);
-  return needed;
+  if (next !== undefined && isNextTo(piece, next) && (goesOn(piece.text, next.text) || piece.isHeading)) needed.add(next);
+  const { parents, ids } = (note.above ??= { parents: parentsOf(pieces), ids: idsOf(pieces) });
+  // `~~old~~ … [[#^id]]` leads to the line that has taken its place.
+  const id = piece.text.includes("~~") ? /\[\[#(\^[A-Za-z0-9-]{1,64})\]\]/u.exec(piece.text)?.[1] : undefined;
+  for (const other of [ids.get(id ?? ""), pieces[parents[at] ?? -1]]) if (other !== undefined) needed.add(other);
+  return [...needed];
 }
 
 /** Whether a line has nothing of the query and stands by none that has, in a chunk that was found for its words. */
@@ -227,7 +241,7 @@ function isBeside({ chosen }: NotePieces, { score, candidate }: Piece): boolean 
 
 /** Without a line between them that is not empty. */
 function isNextTo(a: Piece, b: Piece): boolean {
-  return passagesOf([a, b])[0]?.lines?.length === 1;
+  return hasOwnLines(a.candidate) && !isGap(a, b);
 }
 
 /** Whether a sentence runs on from one line to the next. */
@@ -235,28 +249,33 @@ function goesOn(before: string, next: string): boolean {
   return /[\p{L}\p{N},;–-]\s*$/u.test(before) && /^\s*\p{Ll}/u.test(next);
 }
 
-/** The line that has taken the place of a struck one: `~~old~~ … [[#^id]]` leads to the line that ends with `^id`. */
-function presentOf(pieces: readonly Piece[], { text }: Piece): Piece | undefined {
-  if (!text.includes("~~")) return undefined;
-  const id = /\[\[#(\^[A-Za-z0-9-]{1,64})\]\]/u.exec(text)?.[1];
-  return id === undefined ? undefined : pieces.find((piece) => piece.text.trimEnd().endsWith(` ${id}`));
+/** The first line that ends with each `^id`. */
+function idsOf(pieces: readonly Piece[]): Map<string, Piece> {
+  const ids = new Map<string, Piece>();
+  for (const piece of pieces) {
+    const text = piece.text.trimEnd();
+    const id = text.slice(text.lastIndexOf(" ") + 1);
+    if (id.startsWith("^") && id !== text && !ids.has(id)) ids.set(id, piece);
+  }
+  return ids;
 }
 
 const indented = /^(\s*)(?:[-*+]|\d+[.)])\s/u;
 
-/** The point that an indented point belongs to, or the head of a table for one of its rows. */
-function parentOf(pieces: readonly Piece[], at: number): Piece | undefined {
-  const text = pieces[at]?.text ?? "";
-  if (/^\s*\|/u.test(text)) {
-    let first = at;
-    while (first > 0 && /^\s*\|/u.test(pieces[first - 1]?.text ?? "")) first--;
-    return first === at ? undefined : pieces[first];
-  }
-  const depth = indented.exec(text)?.[1]?.length ?? 0;
-  if (depth === 0) return undefined;
-  return pieces.slice(0, at).findLast((piece) => {
-    const found = indented.exec(piece.text)?.[1];
-    return found !== undefined && found.length < depth;
+/** For each piece the place of the point that an indented point belongs to, or of the head of a table for one of its rows; else -1. */
+function parentsOf(pieces: readonly Piece[]): number[] {
+  let head = -1;
+  const open: { depth: number; at: number }[] = [];
+  return pieces.map(({ text }, at) => {
+    const isRow = /^\s*\|/u.test(text);
+    head = isRow ? (head < 0 ? at : head) : -1;
+    const depth = indented.exec(text)?.[1]?.length;
+    if (depth !== undefined) {
+      while ((open.at(-1)?.depth ?? -1) >= depth) open.pop();
+      open.push({ depth, at });
+    }
+    if (isRow) return head === at ? -1 : head;
+    return depth === undefined ? -1 : (open.at(-2)?.at ?? -1);
   });
 }
 
@@ -265,8 +284,10 @@ function parentOf(pieces: readonly Piece[], at: number): Piece | undefined {
  * of the chunks that its lines are of, where one may read on; a further one, whose lines the first had no room for, scores as much less as its best
  * line is worth less.
  */
-function scored(passages: readonly Passage[], worthOf: (piece: Piece) => number): ScoredPassage[] {
-  const worths = new Map(passages.map((passage) => [passage, Math.max(...passage.pieces.map(worthOf))]));
+function scored(passages: readonly Passage[]): ScoredPassage[] {
+  const worths = new Map(
+    passages.map((passage) => [passage, Math.max(...(passage.pieces as WorthyPiece[]).map(({ worth }) => worth))]),
+  );
   const order = passages.toSorted((a, b) => (worths.get(b) ?? 0) - (worths.get(a) ?? 0));
   const top = worths.get(order[0] as Passage) ?? 1;
   return order.map((passage, place) => {

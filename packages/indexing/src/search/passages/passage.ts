@@ -1,7 +1,6 @@
-import { headingOf } from "../../text/chunk-markdown.ts";
 import { namesIn } from "../../text/note-context.ts";
 import { surrogateSafe } from "../../text/token-weight.ts";
-import { isConversation, type LineRange } from "@memslot/core";
+import { isConversation, type LineRange, resultTokens } from "@memslot/core";
 import type { Candidate } from "../rank.ts";
 import type { Piece } from "./pieces.ts";
 
@@ -20,6 +19,8 @@ export interface Passage {
   lines: LineRange[] | undefined;
   heading: string | undefined;
   snippet: string;
+  /** What it takes of the budget of an answer, in estimated tokens. */
+  tokens: number;
   pieces: readonly Piece[];
 }
 
@@ -44,26 +45,46 @@ export function within(passage: Passage, startLine: number, endLine: number): Pa
   return { ...passage, startLine, endLine, snippet: `${before}${passage.snippet}${behind}` };
 }
 
-/** Makes passages of the chosen pieces of one note, in their order: a new one where the text of one has no room left. */
-export function passagesOf(pieces: readonly Piece[]): Passage[] {
+/**
+ * Makes passages of the chosen pieces of one note, in their order: a new one where the text of one has no room left. Reuses
+ * the passages of `known` that have the same pieces.
+ */
+export function passagesOf(pieces: readonly Piece[], known: readonly Passage[] = []): Passage[] {
+  const kept = new Map(known.map((passage) => [passage.pieces[0], passage]));
   const passages: Passage[] = [];
   let begun: Piece[] = [];
+  let length = 0;
+  const end = (): void => {
+    const [first] = begun;
+    if (first === undefined) return;
+    const same = kept.get(first);
+    // Pieces are added and never taken away: as many from the same first to the same last are the same.
+    const isSame = same?.pieces.length === begun.length && same.pieces.at(-1) === begun.at(-1);
+    passages.push(isSame ? same : passageOf(begun));
+  };
   for (const piece of pieces) {
-    const longer = [...begun, piece];
-    if (begun.length > 0 && textOf(longer).length > maxSnippetLength - 2 * (gap.length + 1)) {
-      passages.push(passageOf(begun));
-      begun = [piece];
-    } else begun = longer;
+    const before = begun.at(-1);
+    const longer = length + piece.text.length + (before === undefined ? 0 : joint(before, piece).length);
+    const isFull = before !== undefined && longer + ends(begun[0], piece) > maxSnippetLength - 2 * (gap.length + 1);
+    if (isFull) end();
+    length = isFull ? piece.text.length : longer;
+    if (isFull) begun = [piece];
+    else begun.push(piece);
   }
-  if (begun.length > 0) passages.push(passageOf(begun));
+  end();
   return passages;
+}
+
+/** How much longer a text is for the marks where its first and its last line are cut. */
+function ends(first: Piece | undefined, last: Piece): number {
+  return (first !== undefined && first.start > 0 ? gap.length : 0) + (last.isCut ? gap.length : 0);
 }
 
 function passageOf(pieces: readonly Piece[]): Passage {
   const first = pieces[0] as Piece;
   const snippet = textOf(pieces);
   const heading = headingAbove(first);
-  const whole = { snippet, heading, pieces };
+  const whole = { snippet, heading, pieces, tokens: resultTokens({ snippet, heading }) };
   if (!hasOwnLines(first.candidate)) {
     const { startLine, endLine } = first.candidate.row;
     return { startLine, endLine, lines: undefined, ...whole };
@@ -88,53 +109,47 @@ function rangesOf(pieces: readonly Piece[]): LineRange[] {
 }
 
 /** Whether anything but empty lines was left out between two pieces. */
-function isGap(before: Piece, next: Piece): boolean {
+export function isGap(before: Piece, next: Piece): boolean {
   const [from, to] = [lineOf(before), lineOf(next)];
   if (to <= from + 1) return false;
   const { candidate } =
     [before, next].find(({ candidate: { row } }) => row.startLine <= from && row.endLine >= to) ?? {};
   if (candidate === undefined) return true;
   const first = candidate.row.startLine;
-  return candidate.lines.slice(from + 1 - first, to - first).some((line) => line.trim() !== "");
+  for (let line = from + 1; line < to; line++) if ((candidate.lines[line - first] ?? "").trim() !== "") return true;
+  return false;
 }
 
 function textOf(pieces: readonly Piece[]): string {
-  const shown: string[] = [];
-  let before: Piece | undefined;
-  for (const piece of pieces) {
-    const isSameLine = before !== undefined && lineOf(before) === lineOf(piece);
-    const follows = isSameLine && before?.candidate === piece.candidate && piece.start === endOf(before);
-    if (follows) shown.push(piece.text);
-    else {
-      if (before !== undefined) {
-        if (before.isCut) shown.push(gap);
-        shown.push(isSameLine ? "" : isGap(before, piece) ? `\n${gap}\n` : between(before, piece));
-      }
-      if (piece.start > 0 && !(isSameLine && before?.isCut)) shown.push(gap);
-      shown.push(piece.text);
-    }
-    before = piece;
-  }
-  if (before?.isCut) shown.push(gap);
-  return shown.join("");
+  const [first, last] = [pieces[0], pieces.at(-1)];
+  const texts = pieces.map((piece, at) => (at === 0 ? "" : joint(pieces[at - 1] as Piece, piece)) + piece.text);
+  return [first !== undefined && first.start > 0 ? gap : "", ...texts, last?.isCut === true ? gap : ""].join("");
 }
 
-function endOf({ start, text }: Piece): number {
-  return start + text.length;
+/** The joint of a piece with the one that stood before it last: most stay the same while pieces are added. */
+const joints = new WeakMap<Piece, { before: Piece; text: string }>();
+
+/** What stands between two pieces: line ends with the empty lines there, and marks for what is left out. */
+function joint(before: Piece, next: Piece): string {
+  const known = joints.get(next);
+  if (known?.before === before) return known.text;
+  const text = makeJoint(before, next);
+  joints.set(next, { before, text });
+  return text;
 }
 
-/** Line ends between two pieces, with the empty lines that stand there. */
-function between(before: Piece, next: Piece): string {
-  return "\n".repeat(Math.max(1, hasOwnLines(next.candidate) ? lineOf(next) - lineOf(before) : next.at - before.at));
+function makeJoint(before: Piece, next: Piece): string {
+  const isSameLine = lineOf(before) === lineOf(next);
+  if (isSameLine && before.candidate === next.candidate && next.start === before.start + before.text.length) return "";
+  const lines = hasOwnLines(next.candidate) ? lineOf(next) - lineOf(before) : next.at - before.at;
+  const between = isSameLine ? "" : isGap(before, next) ? `\n${gap}\n` : "\n".repeat(Math.max(1, lines));
+  return `${before.isCut ? gap : ""}${between}${next.start > 0 && !(isSameLine && before.isCut) ? gap : ""}`;
 }
 
 /** The heading that a piece stands under: of its chunk, or above that. */
-function headingAbove({ candidate, at, isHeading }: Piece): string | undefined {
+function headingAbove({ candidate, isHeading, title: own }: Piece): string | undefined {
   if (isHeading) return undefined;
-  let title: string | undefined;
-  for (let index = at - 1; index >= 0 && title === undefined; index--)
-    title = headingOf(candidate.lines[index] ?? "")?.title;
-  title ??= namesIn(candidate.row.context).titles.at(-1);
+  const title = own ?? namesIn(candidate.row.context).titles.at(-1);
   if (title === undefined || title === "" || candidate.row.path.includes(title)) return undefined;
   return title.length > maxHeadingLength
     ? `${title.slice(0, surrogateSafe(title, maxHeadingLength - 1))}${gap}`

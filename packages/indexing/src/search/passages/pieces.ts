@@ -18,6 +18,8 @@ export interface Piece {
   /** How much of the query it answers, with what its neighbours give it. */
   score: number;
   isHeading: boolean;
+  /** Title of the last heading above it in its chunk. */
+  title: string | undefined;
 }
 
 /** The longest line that is one piece, in estimated tokens. */
@@ -51,12 +53,16 @@ export function allPiecesOf(candidate: Candidate, terms: readonly WeightedTerm[]
   const limit = Math.min(maxPieceTokens, maxTokens);
   const pieces: Piece[] = [];
   const own: number[] = [];
+  let title: string | undefined;
   for (const [at, line] of candidate.lines.entries()) {
     if (line.trim() === "") continue;
-    const isHeading = headingOf(line) !== undefined;
+    const above = title;
+    const heading = headingOf(line)?.title;
+    title = heading ?? title;
     const matched = candidate.matches.lines[at];
     if (answerTokens(line) <= limit) {
-      pieces.push({ candidate, at, start: 0, isCut: false, text: line, score: 0, isHeading });
+      const isHeading = heading !== undefined;
+      pieces.push({ candidate, at, start: 0, isCut: false, text: line, score: 0, isHeading, title: above });
       own.push(matched === undefined ? 0 : lineScore(matched, terms));
       continue;
     }
@@ -65,7 +71,7 @@ export function allPiecesOf(candidate: Candidate, terms: readonly WeightedTerm[]
     let start = 0;
     for (const [index, text] of parts.entries()) {
       const isCut = index + 1 < parts.length;
-      pieces.push({ candidate, at, start, isCut, text, score: 0, isHeading: false });
+      pieces.push({ candidate, at, start, isCut, text, score: 0, isHeading: false, title: above });
       const matches = lines[index];
       own.push(matches === undefined ? 0 : lineScore(matches, terms));
       start += text.length;

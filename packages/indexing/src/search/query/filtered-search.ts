@@ -68,12 +68,13 @@ async function whyNothing(input: FilteredInput): Promise<string | undefined> {
   for (const { name, without } of parts) {
     // Without a word and without a filter it is all that there is.
     if (without.words === "" && !filtersRows(without)) continue;
-    const options = { ...input.options, maxResults: 200, maxTokens: 100_000 };
+    // Without room for a line, what is found is counted and none of it is read.
+    const options = { ...input.options, maxResults: 200, maxTokens: 0 };
     const narrow = { ...input, options, asked: without, vectors: undefined, rerank: undefined, trace: undefined };
-    const { results } = await searchOnce(narrow);
+    const { found: { passages = 0, more = false } = {} } = (await searchOnce(narrow)).report;
     input.options.signal.throwIfAborted();
-    if (results.length === 0) continue;
-    const count = results.length === 1 ? "1 result" : `${results.length} results`;
+    if (passages === 0) continue;
+    const count = passages === 1 ? "1 result" : `${passages} results${more ? " or more" : ""}`;
     found.push(`${parts.length === 1 ? "without it" : `without ${name}`} ${count}`);
   }
   const [only] = parts;

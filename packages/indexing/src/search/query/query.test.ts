@@ -168,6 +168,7 @@ describe("a filtered search", () => {
   async function indexOf(texts: readonly string[]): Promise<{
     rows: () => number;
     ask: (query: string, change?: Partial<ManagerSearchOptions>) => Promise<MemorySearchResult[]>;
+    reason: () => string | undefined;
   }> {
     const fake = createFakeStore();
     await fake.replaceFiles(
@@ -177,6 +178,7 @@ describe("a filtered search", () => {
       }),
     );
     let rows = 0;
+    let reason: string | undefined;
     const store: ChunkIndex = {
       ...fake,
       async searchKeyword(query) {
@@ -187,6 +189,7 @@ describe("a filtered search", () => {
     };
     return {
       rows: () => rows,
+      reason: () => reason,
       async ask(query, change = {}) {
         rows = 0;
         const options = { ...searchOptions(change), onDebug: () => undefined };
@@ -194,7 +197,9 @@ describe("a filtered search", () => {
         const scope = (): undefined => undefined;
         const settings = settingsWith();
         const input = { settings, backend: "test", query, options, asked, scope, now, store, vectors: undefined };
-        return (await searchFiltered(input)).results;
+        const { results, report } = await searchFiltered(input);
+        ({ reason } = report);
+        return results;
       },
     };
   }
@@ -206,6 +211,15 @@ describe("a filtered search", () => {
     expect(found.map(({ path }) => path)).toEqual(["3000.md"]);
     expect(rows()).toBeLessThan(10);
     expect((await ask('"house of the zebra"')).length).toBe(0);
+  });
+
+  test("what a filter leaves out is counted, however many notes of short lines it is", async () => {
+    const { ask, reason } = await indexOf(Array.from({ length: 300 }, (_, at) => `${"river bridge\n".repeat(200)}${at}`));
+    expect(await ask("tag:none since:2026")).toEqual([]);
+    expect(await ask('"river bridge" tag:none')).toEqual([]);
+    expect(reason()).toBe("no note fits all that was asked for; without tag:none 200 results or more");
+    expect(await ask("-river path:*.md")).toEqual([]);
+    expect(reason()).toContain("without leaving out \"river\" 300 results");
   });
 
   test("what fits is asked for until there is enough, and no further", async () => {
