@@ -4,7 +4,7 @@ import { splitLongLine } from "./split-long-line.ts";
 import { estimateTokens, surrogateSafe } from "./token-weight.ts";
 
 /** Part of every recipe: raise it when the same file gives other chunks. */
-export const chunkerVersion = 2;
+export const chunkerVersion = 3;
 
 export interface ChunkingOptions {
   /** Estimated tokens that one chunk may have. */
@@ -29,6 +29,8 @@ export interface TextChunk {
 
 /** A heading is repeated in the context of every chunk below it. */
 const maxTitleLength = 200;
+/** A context stands with every chunk, too: its titles and what is beside them have so many characters each at most. */
+const maxContextLength = 1000;
 
 interface Line {
   number: number;
@@ -61,7 +63,7 @@ export function* chunkMarkdown(
   function contextOf(titles: readonly string[]): string {
     // A note is often titled with its name, a daily one with its date.
     const names = [...above, ...titles.filter((title) => !known.has(foldedTitle(title)))].filter(Boolean);
-    return [names.join(" > "), beside].filter(Boolean).join("\n");
+    return [names.join(" > "), beside].map(bounded).filter(Boolean).join("\n");
   }
 
   function* flush(carryOver: boolean): Generator<TextChunk> {
@@ -112,6 +114,10 @@ export function* chunkMarkdown(
     pendingTokens += line.tokens;
   }
   yield* flush(false);
+}
+
+function bounded(text: string): string {
+  return text.slice(0, surrogateSafe(text, maxContextLength));
 }
 
 /** The title of a level-1 heading that was passed, so that front matter and setext headings count too. */

@@ -13,6 +13,8 @@ export interface ChunkNames {
 const betweenTitles = " > ";
 const aliasMark = "= ";
 const betweenAliases = " | ";
+/** Characters of the other names of a note, and of its tags, that stand with every chunk: the first that fit. */
+const maxBeside = 400;
 const tagLine = /^#\S+(?: #\S+)*$/u;
 
 /** What all chunks of a note stand under: its day, by its name or else by its front matter, and its title, and beside them other names and tags. */
@@ -23,9 +25,18 @@ export function contextOfNote(
 ): FileContext {
   const head = readNoteHead(lines, parse);
   const above = [day ?? head.day, head.title].filter((name) => name !== undefined);
-  const aliases = head.aliases.length > 0 ? aliasMark + head.aliases.join(betweenAliases) : "";
-  const tags = head.tags.map((tag) => `#${tag}`).join(" ");
+  const names = fitting(head.aliases, betweenAliases);
+  const aliases = names === "" ? "" : aliasMark + names;
+  const tags = fitting(
+    head.tags.map((tag) => `#${tag}`),
+    " ",
+  );
   return { above, beside: [aliases, tags].filter(Boolean).join("\n"), head };
+}
+
+function fitting(names: readonly string[], between: string): string {
+  let length = 0;
+  return names.filter((name) => (length += name.length + between.length) <= maxBeside).join(between);
 }
 
 /** Reads a context as `contextOfNote` and the headings have made it. */

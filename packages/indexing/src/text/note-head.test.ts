@@ -53,6 +53,26 @@ describe("front matter", () => {
   });
 });
 
+const many = (name: string): string => Array.from({ length: 40_000 }, (_, at) => `${name}${at}`).join(" ");
+
+test.each([
+  ["40,000 tags in a line", [many("#tag")], 30],
+  ["40,000 tags in lines", many("#tag").split(" "), 30],
+  ["a tag of 100 kB", [`#${"tag".repeat(33_000)} #other`], 1],
+  ["30 tags of 100 characters", [Array.from({ length: 30 }, (_, at) => `#${"t".repeat(98)}${at + 10}`).join(" ")], 3],
+  ["tags of properties and of the text", ["---", `tags: [${many("a").slice(0, 150)}]`, "---", many("#tag")], 30],
+  ["headings", Array.from({ length: 6 }, (_, at) => `${"#".repeat(at + 1)} ${`title ${at} `.repeat(9000)}`), 0],
+  ["other names", ["---", `aliases: [${"n".repeat(150)}a, ${"n".repeat(150)}b, ${"n".repeat(150)}c]`, "---"], 0],
+  ["a title in many words", ["---", `title: ${"title ".repeat(3000)}`, "---"], 0],
+])("the context of a chunk is bounded: %s", (_what, lines, tags) => {
+  const text = [...lines, "", "word ".repeat(3000)];
+  const chunks = [...chunkMarkdown(text, { tokens: 400, overlap: 80 }, contextOfNote("2026-03-05", text, parse))];
+  const context = chunks.at(-1)?.context ?? "";
+  expect(context.length).toBeLessThanOrEqual(2000);
+  expect(context).toContain("2026-03-05");
+  expect(namesIn(context).tags).toHaveLength(tags);
+});
+
 test("tags of the text are words behind a hash, not headings, numbers, links, colours or code", () => {
   const lines = tables.taggedLines;
   expect(readNoteHead(lines, parse).tags).toEqual(["garden", "日记"]);

@@ -24,6 +24,8 @@ const maxHeadLength = 20_000;
 const maxNames = 12;
 const maxTags = 30;
 const maxNameLength = 200;
+/** A longer one is no tag. */
+const maxTagLength = 100;
 
 /** Properties that name, file or show a note. All others are things that a note says. */
 const ownProperties: ReadonlySet<string> = new Set(
@@ -48,19 +50,20 @@ export function readNoteHead(lines: readonly string[], parse: typeof parseYaml |
       title: undefined,
       day: undefined,
       aliases: [],
-      tags: tagsIn(lines, end + 1),
+      tags: tagsIn(lines, end + 1, []),
       saysMore: end >= 0,
     };
   const valueOf = (...names: readonly string[]): string[] => names.flatMap((name) => textsOf(properties.get(name)));
   const tags = valueOf("tags", "tag", "keywords", "category", "categories")
     .flatMap((text) => text.split(/[,\s]+/u))
-    .map((tag) => tag.replace(/^#/u, ""));
+    .map((tag) => tag.replace(/^#/u, ""))
+    .filter((tag) => tag !== "" && tag.length <= maxTagLength);
   return {
     lines: end + 1,
     title: valueOf("title")[0],
     day: dayIn(valueOf("date", "day", "created", "created_at")),
     aliases: valueOf("aliases", "alias").slice(0, maxNames),
-    tags: [...new Set([...tags.filter(Boolean), ...tagsIn(lines, end + 1)])].slice(0, maxTags),
+    tags: tagsIn(lines, end + 1, tags),
     saysMore: [...properties].some(([name, value]) => !ownProperties.has(name) && textsOf(value).length > 0),
   };
 }
@@ -127,9 +130,9 @@ function textsOf(value: unknown): string[] {
 
 const inlineTag = /(?<![\p{L}\p{N}_/#&[(=.:-])#([\p{L}\p{N}_][\p{L}\p{N}_/-]*)/gu;
 
-/** `#tags` in the text; numbers alone, headings and what stands in code are none. */
-function tagsIn(lines: readonly string[], from: number): string[] {
-  const tags = new Set<string>();
+/** The first tags: those that are known, then `#tags` in the text. Numbers alone, headings and what stands in code are none. */
+function tagsIn(lines: readonly string[], from: number, known: readonly string[]): string[] {
+  const tags = new Set(known);
   let fence: string | undefined;
   for (let index = from; index < lines.length && tags.size < maxTags; index++) {
     const line = lines[index] ?? "";
@@ -141,8 +144,9 @@ function tagsIn(lines: readonly string[], from: number): string[] {
     }
     if (fence !== undefined || !line.includes("#")) continue;
     for (const [, tag = ""] of line.replaceAll(/`[^`]*`/gu, " ").matchAll(inlineTag)) {
-      if (/\p{L}/u.test(tag)) tags.add(tag);
+      if (tags.size >= maxTags) break;
+      if (tag.length <= maxTagLength && /\p{L}/u.test(tag)) tags.add(tag);
     }
   }
-  return [...tags];
+  return [...tags].slice(0, maxTags);
 }
