@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
-const sliceMs = 8;
+const usualSliceMs = 8;
 
 /** Long work cut into slices, between which the event loop goes on. */
 export interface TimeSlices {
@@ -11,7 +11,7 @@ export interface TimeSlices {
 }
 
 /** Synchronous calls to the file system cost a tenth of their asynchronous twins; the pauses keep the event loop free. */
-export function createTimeSlices(signal: AbortSignal): TimeSlices {
+export function createTimeSlices(signal: AbortSignal, sliceMs: number = usualSliceMs): TimeSlices {
   let start = performance.now();
   return {
     isOver: () => performance.now() - start > sliceMs,
@@ -20,4 +20,19 @@ export function createTimeSlices(signal: AbortSignal): TimeSlices {
       start = performance.now();
     },
   };
+}
+
+/** What `work` gives for each of the items, in slices. */
+export async function flatMapInSlices<Item, Result>(
+  items: Iterable<Item>,
+  signal: AbortSignal,
+  work: (item: Item) => readonly Result[],
+): Promise<Result[]> {
+  const slices = createTimeSlices(signal);
+  const results: Result[] = [];
+  for (const item of items) {
+    results.push(...work(item));
+    if (slices.isOver()) await slices.pause();
+  }
+  return results;
 }

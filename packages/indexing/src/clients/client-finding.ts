@@ -5,7 +5,7 @@ import { codeOf, listInPlace } from "@memslot/core/files";
 import { kindOf, statOf } from "../files/file-kind.ts";
 import { createStampTrust, mtimeMsOf, type StampTrust, stampOf } from "../files/file-stamp.ts";
 import type { ScanResult } from "../files/scan.ts";
-import { createTimeSlices, type TimeSlices } from "../files/time-slices.ts";
+import { createTimeSlices, type TimeSlices } from "../time-slices.ts";
 import type { ClientFile } from "./client.ts";
 
 /** One look at what a program keeps. Symbolic links below its folder are not followed. */

@@ -3,7 +3,7 @@ import type { MemorySource } from "@memslot/core";
 import type { FileRecord } from "../chunk-index.ts";
 import type { FoundLines } from "../search/held-lines.ts";
 import type { FileReading } from "../indexed-source.ts";
-import { createTimeSlices } from "../files/time-slices.ts";
+import { createTimeSlices } from "../time-slices.ts";
 import { createMessageChunker } from "../sessions/chunk-messages.ts";
 import type { Turn } from "../sessions/generated-text.ts";
 import { localDay, renderSaid } from "../sessions/read-transcript.ts";

@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import { type ClientFolders, type ClientSource, clientSources, type SyncFailure } from "@memslot/core";
-import { createTimeSlices } from "../files/time-slices.ts";
+import { createTimeSlices } from "../time-slices.ts";
 import { clients } from "./all-clients.ts";
 import type { ClientFile } from "./client.ts";
 import { findFiles, folderIn } from "./find-files.ts";

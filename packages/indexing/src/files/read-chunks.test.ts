@@ -15,6 +15,7 @@ import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { FileRecord } from "../chunk-index.ts";
 import { stampOf } from "./file-stamp.ts";
+import { noteTasks } from "./note-tasks.ts";
 import { readChunks, recipeOf, skippedBecause, stampInNote } from "./read-chunks.ts";
 import { redactionVersion } from "../secrets/redact-secrets.ts";
 import { type ScannedFile, maxFileBytes } from "./scan.ts";
@@ -49,19 +50,40 @@ async function read(file: ScannedFile, stored?: FileRecord, own = chunking): Ret
   return await readChunks(file, "memory", stored, own, never);
 }
 
-test("a note of 1 MB is read in slices: not more than 64,000 characters or one chunk between two turns of the event loop", async () => {
-  const line = "The kitchen door sticks again and the pass over the mountain is closed until May.\n";
-  const file = prepared(line.repeat(Math.ceil(1_000_000 / line.length)));
-  // Each look at the clock finds that a slice is over.
+const line = "The kitchen door sticks again and the pass over the mountain is closed until May.\n";
+
+/** How often the work has let the event loop go on, whether or not it was time to. */
+function turnsOf(): () => number {
   let clock = 0;
   vi.spyOn(performance, "now").mockImplementation(() => (clock += 2));
   let turns = 0;
   const nextTurn = timers.setImmediate;
   stubBuiltin(timers, { setImmediate: (...call) => (turns++, nextTurn(...call)) });
+  return () => turns;
+}
+
+test("a note of 250 kB is read in slices: not more than 64,000 characters or one chunk between two turns of the event loop", async () => {
+  const file = prepared(line.repeat(Math.ceil(250_000 / line.length)));
+  const turns = turnsOf();
   const chunks = (await read(file))?.changed?.chunks.length ?? 0;
-  expect(chunks).toBeGreaterThan(600);
+  expect(chunks).toBeGreaterThan(150);
   // Looked at for signs of secrets, for names whose secret is below, and for secrets.
-  expect(turns).toBeGreaterThanOrEqual(chunks + 3 * Math.floor(file.size / 64_068));
+  expect(turns()).toBeGreaterThanOrEqual(chunks + 3 * Math.floor(file.size / 64_068));
+});
+
+test.each([
+  ["lines", line.repeat(4000)],
+  ["blank lines", `${line}${" \r\n".repeat(100_000)}${line.repeat(30)}${"\n".repeat(100_000)}${line}`],
+])("a longer note of %s becomes the same chunks, in a thread of its own", async (_what, text) => {
+  const file = prepared(text);
+  const bytes = Buffer.from(text);
+  const turns = turnsOf();
+  const chunks = (await read(file))?.changed?.chunks;
+  expect(turns()).toBe(0);
+  expect(chunks).toEqual(await noteTasks.cut({ bytes, path: file.path, chunking }, async () => undefined));
+  const lines = text.split(/\r?\n/u);
+  for (const chunk of chunks ?? []) expect(lines.slice(chunk.startLine - 1, chunk.endLine).join("\n")).toBe(chunk.text);
+  expect(chunks?.at(-1)?.endLine).toBe(lines.length - 1);
 });
 
 describe("a file", () => {
@@ -200,13 +222,27 @@ describe("a file that is not what it was", () => {
   });
 
   test("an abort ends the work on a large file", async () => {
-    const file = prepared("some words of a large file\n".repeat(40_000));
+    const file = prepared("some words of a large file\n".repeat(9000));
     const controller = new AbortController();
     const nextTurn = timers.setImmediate;
     const abortThen: typeof nextTurn = (...call) => (controller.abort(), nextTurn(...call));
     stubBuiltin(timers, { setImmediate: abortThen });
     const reading = readChunks(file, "memory", undefined, chunking, controller.signal);
     await expect(reading).rejects.toMatchObject({ name: "AbortError" });
+  });
+
+  test("an abort ends the wait for one that a thread works on, and the next is read by another thread", async () => {
+    const file = prepared("some words of a large file\n".repeat(40_000));
+    const controller = new AbortController();
+    const { any } = AbortSignal;
+    // By then the thread has its task.
+    vi.spyOn(AbortSignal, "any").mockImplementationOnce((signals) => {
+      queueMicrotask(() => controller.abort());
+      return any.call(AbortSignal, signals);
+    });
+    const reading = readChunks(file, "memory", undefined, chunking, controller.signal);
+    await expect(reading).rejects.toMatchObject({ name: "AbortError" });
+    expect((await read(file))?.changed?.chunks.length).toBeGreaterThan(600);
   });
 });
 

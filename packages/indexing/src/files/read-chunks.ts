@@ -1,23 +1,15 @@
 import { createHash } from "node:crypto";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { MemorySource } from "@memslot/core";
-import { type ChunkingOptions, chunkerVersion, chunkMarkdown } from "../text/chunk-markdown.ts";
-import { contextOfNote, pathNames, pathNamesVersion } from "../text/note-context.ts";
-import { mayHaveFrontMatter } from "../text/note-head.ts";
+import { type ChunkingOptions, chunkerVersion } from "../text/chunk-markdown.ts";
+import { pathNamesVersion } from "../text/note-context.ts";
 import type { IndexedFile, FileRecord } from "../chunk-index.ts";
-import type { Chunk } from "../chunk-store.ts";
 import { isLasting, stampOf } from "./file-stamp.ts";
-import { decodeLines } from "../text/file-text.ts";
 import { whyNotText } from "../text/not-text.ts";
+import { noteTask } from "./note-thread.ts";
+import { redactionVersion } from "../secrets/redact-secrets.ts";
+import { pathTimesVersion } from "../text/times/time-of-path.ts";
 import { readSettled } from "./read-settled.ts";
-import { redactInSlices, redactionVersion } from "../secrets/redact-secrets.ts";
 import type { ScannedFile } from "./scan.ts";
-import { isoDate } from "../text/times/calendar.ts";
-import { pathTimesVersion, timeOfPath } from "../text/times/time-of-path.ts";
-import { chunkTerms } from "../text/languages/chunk-terms.ts";
-import { languageOfFile } from "../text/languages/detect-language.ts";
-import type { LanguageCode } from "../text/languages/function-words.ts";
-import { loadStemmers } from "../text/languages/stemmers.ts";
 import { wordsVersion } from "../text/words.ts";
 
 /** How files are redacted and cut, as a name: files that were done otherwise are done again. */
@@ -27,8 +19,6 @@ export function recipeOf(chunking: ChunkingOptions): string {
 
 /** Stands in the record of a file that nothing of is indexed. */
 const skippedMark = "skipped: ";
-/** Several files are cut at the same time, each a slice in every turn of the event loop. */
-const sliceMs = 1;
 
 /**
  * Reads a file and cuts it. Gives only the record where the content is what `stored` says, `undefined` where the file is
@@ -62,36 +52,8 @@ export async function readChunks(
   if (stored?.hash === hash && stored.recipe === recipe) return { record, changed: undefined };
   if (notText !== undefined) return { record, changed: { ...record, chunks: [] } };
 
-  const chunks: Chunk[] = [];
-  let sliceStart = performance.now();
-  async function letOthersWork(): Promise<void> {
-    if (performance.now() - sliceStart <= sliceMs) return;
-    await nextTurn(undefined, { signal });
-    sliceStart = performance.now();
-  }
-  const redacting = redactInSlices(decodeLines(read.bytes));
-  let redacted = redacting.next();
-  for (; redacted.done !== true; redacted = redacting.next()) await letOthersWork();
-  const lines = redacted.value;
-  const names = pathNames(file.path);
-  // What reads YAML is only loaded for a note that has some.
-  const parse = mayHaveFrontMatter(lines) ? (await import("yaml")).parse : undefined;
-  const stemmers = await loadStemmers();
-  // Most chunks tell their own.
-  let known: { language: LanguageCode | undefined } | undefined;
-  const languageOf = (): LanguageCode | undefined => (known ??= { language: languageOfFile(lines) }).language;
-  for (const chunk of chunkMarkdown(lines, chunking, contextOfNote(dayOf(file.path), lines, parse))) {
-    // Not in the context: a note that is moved keeps its vectors.
-    const searched = [chunk.text, chunk.context, names].filter(Boolean).join("\n");
-    chunks.push({ ...chunk, terms: chunkTerms(searched, stemmers, languageOf) });
-    await letOthersWork();
-  }
+  const chunks = await noteTask("cut", { bytes: read.bytes, path: file.path, chunking }, signal);
   return { record, changed: { ...record, chunks } };
-}
-
-function dayOf(path: string): string | undefined {
-  const time = timeOfPath(path);
-  return time?.unit === "day" ? isoDate(time.from) : undefined;
 }
 
 /** The state in which a note was read, and why nothing of it is indexed, as they stand in its record. */

@@ -9,7 +9,7 @@ import {
   messageOf,
 } from "@memslot/core";
 import { MovedError, codeOf, openInPlace } from "@memslot/core/files";
-import { decodeLines } from "../text/file-text.ts";
+import { decodeText, TextLines } from "../text/file-text.ts";
 import { isMarkdown } from "./folder/markdown-name.ts";
 import { type MemoryRoot, memoryRoots, type NotesChoice, relativePath } from "./memory-roots.ts";
 import { placeOf } from "./note-place.ts";
@@ -46,10 +46,10 @@ export async function readMemoryFile(
 
   const notText = whyNotText(bytes);
   if (notText !== undefined) throw new MemoryError("PATH_NOT_ALLOWED", `${shown} cannot be read: it ${notText}.`);
-  const lines = decodeLines(bytes);
-  const window = lines.slice(from - 1, from - 1 + params.lines);
+  const lines = new TextLines(decodeText(bytes));
+  const window = lines.slice(from, from - 1 + params.lines);
   if (window.length === 0) return { status: "ok", text: "", path: shown, from, lines: 0 };
-  return fitWindow(window, shown, from, lines.length);
+  return fitWindow(window, shown, from, lines.count());
 }
 
 /** Cuts the window to the budget, by whole lines, and says where to go on. */

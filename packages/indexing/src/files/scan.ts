@@ -12,7 +12,7 @@ import { isMarkdown } from "./folder/markdown-name.ts";
 import { type MemoryRoot, memoryRoots, type NotesChoice, notesRootLabel, relativePath } from "./memory-roots.ts";
 import { foldedName } from "./folded-name.ts";
 import { createKnownFiles, isSameFile } from "./same-file.ts";
-import { createTimeSlices, type TimeSlices } from "./time-slices.ts";
+import { createTimeSlices, type TimeSlices } from "../time-slices.ts";
 
 /** Files over this many bytes are skipped with the reason. */
 export const maxFileBytes: number = 16 * 1024 * 1024;

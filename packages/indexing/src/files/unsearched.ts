@@ -6,7 +6,7 @@ import { notesLayout } from "@memslot/core/files";
 import { folderRules, unlessUnreadable } from "./folder/folder-rules.ts";
 import { isMarkdown } from "./folder/markdown-name.ts";
 import { memoryRoots, relativePath, toSlashes } from "./memory-roots.ts";
-import { createTimeSlices } from "./time-slices.ts";
+import { createTimeSlices } from "../time-slices.ts";
 
 /** A count is ended after so many names, or so long: then there may be more. */
 const mostNames = 20_000;

@@ -3,7 +3,7 @@ import path from "node:path";
 import type { LeftOutFile } from "@memslot/core";
 import { type FolderRules, folderRules, maxDepth, unlessUnreadable } from "../files/folder/folder-rules.ts";
 import { isMarkdown } from "../files/folder/markdown-name.ts";
-import { createTimeSlices } from "../files/time-slices.ts";
+import { createTimeSlices } from "../time-slices.ts";
 
 /** The look is ended after so many names. */
 const mostNames = 50_000;

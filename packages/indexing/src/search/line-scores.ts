@@ -117,7 +117,8 @@ export function proximityScore(matches: TextMatches, terms: readonly WeightedTer
   let score = 0;
   for (const [index, gap] of nearest) {
     const [left, right] = [terms[index], terms[index + 1]];
-    if (left?.kind === "word" && right?.kind === "word") score += Math.min(left.idf, right.idf) * (1 - (gap - 1) / nearWords);
+    if (left?.kind === "word" && right?.kind === "word")
+      score += Math.min(left.idf, right.idf) * (1 - (gap - 1) / nearWords);
   }
   return score;
 }

@@ -12,7 +12,7 @@ import { type Dirent, readdirSync } from "node:fs";
 import path from "node:path";
 import { notesLayout } from "@memslot/core/files";
 import { ignoredFolders } from "../files/ignored-folders.ts";
-import { createTimeSlices } from "../files/time-slices.ts";
+import { createTimeSlices } from "../time-slices.ts";
 
 /** What of a source a session may see. Undefined: all of it. A scope within nothing: none of it. */
 export type SourceScope = (source: MemorySource) => PathScope | undefined;

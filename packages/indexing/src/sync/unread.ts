@@ -7,7 +7,7 @@ import { openForReading } from "../files/file-kind.ts";
 import { codeOf } from "@memslot/core/files";
 import type { IndexedSource } from "../indexed-source.ts";
 import type { StoredFiles } from "./stored-files.ts";
-import { createTimeSlices } from "../files/time-slices.ts";
+import { createTimeSlices } from "../time-slices.ts";
 
 type Unread = Pick<SourceOutcome, "unread" | "unreadPlaces">;
 const named = 3;

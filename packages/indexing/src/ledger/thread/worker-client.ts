@@ -1,6 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { MemoryError, messageOf } from "@memslot/core";
 import type { IndexHealth } from "../../chunk-index.ts";
+import { handedDown } from "../../thread-options.ts";
 import type { Reply, Request } from "./protocol.ts";
 
 const closeWaitsMs = 2000;
@@ -159,20 +160,4 @@ function lateError(what: string, method: string, deadlineMs: number): MemoryErro
 
 function errorOf({ code, message, cause }: NonNullable<Reply["error"]>): MemoryError {
   return new MemoryError(code, message, cause === undefined ? undefined : { cause: new Error(cause) });
-}
-
-/**
- * `node --input-type=module -e …` hands an option down that a worker with a file as its entry refuses. A list of one's
- * own must in turn not hold what is meant for the whole process, such as `--expose-gc`, so that is made only then.
- */
-function handedDown(): { execArgv?: string[] } {
-  const given = process.execArgv;
-  if (!given.some((argument) => argument.startsWith("--input-type"))) return {};
-  const isCondition = (argument = ""): boolean => /^(?:--conditions|-C)(?:=|$)/.test(argument);
-  return {
-    execArgv: given.filter(
-      (argument, index) =>
-        isCondition(argument) || (isCondition(given[index - 1]) && given[index - 1]?.includes("=") === false),
-    ),
-  };
 }

@@ -108,7 +108,9 @@ export function choosePassages(
   const sure = numberCounts ? Math.max(surePlaces, limits.maxResults - freePlaces) : surePlaces;
   const budget = new Budget(limits);
   const most = Math.ceil(limits.maxTokens / tokensOfPiece);
-  const worthiest = new Map(all.map((note) => [note, note.pieces.toSorted((a, b) => b.worth - a.worth).slice(0, most)]));
+  const worthiest = new Map(
+    all.map((note) => [note, note.pieces.toSorted((a, b) => b.worth - a.worth).slice(0, most)]),
+  );
   for (const note of all.filter((each, place) => place < sure || isFirstOfItsKind(each, all))) {
     const [best] = worthiest.get(note) ?? [];
     if (best !== undefined) budget.take(note, best);
@@ -226,7 +228,8 @@ function neededFor(note: NotePieces, piece: Piece): Piece[] {
     const answers = isQuestion(before.text) && answerTokens(piece.text) < shortAnswer;
     if (answers || goesOn(before.text, piece.text)) needed.add(before);
   }
-  if (next !== undefined && isNextTo(piece, next) && (goesOn(piece.text, next.text) || piece.isHeading)) needed.add(next);
+  if (next !== undefined && isNextTo(piece, next) && (goesOn(piece.text, next.text) || piece.isHeading))
+    needed.add(next);
   const { parents, ids } = (note.above ??= { parents: parentsOf(pieces), ids: idsOf(pieces) });
   // `~~old~~ … [[#^id]]` leads to the line that has taken its place.
   const id = piece.text.includes("~~") ? /\[\[#(\^[A-Za-z0-9-]{1,64})\]\]/u.exec(piece.text)?.[1] : undefined;

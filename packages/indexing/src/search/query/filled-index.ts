@@ -2,6 +2,7 @@ import type { ChunkIndex, ChunkRow, IndexKeywordAnswer } from "../../chunk-index
 import type { QueryTerm } from "../../chunk-store.ts";
 import type { AskedQuery } from "./asked-query.ts";
 import { scanTerms } from "../../text/words.ts";
+import { flatMapInSlices } from "../../time-slices.ts";
 import { fittingPart } from "./row-filter.ts";
 
 /** What a search asks of an index. */
@@ -11,7 +12,7 @@ export type SearchedIndex = Pick<ChunkIndex, "searchKeyword" | "searchVector">;
  * An index that finds only chunks that are asked for, as many as are wanted: those that do not fit take no place, however
  * many of them are better. Its counts are those of all chunks.
  */
-export function filledIndex<Index extends SearchedIndex>(index: Index, asked: AskedQuery): Index {
+export function filledIndex<Index extends SearchedIndex>(index: Index, asked: AskedQuery, signal: AbortSignal): Index {
   const known = new Map<ChunkRow["id"], ChunkRow | undefined>();
   const partOf = (row: ChunkRow): ChunkRow | undefined => {
     const part = known.has(row.id) ? known.get(row.id) : fittingPart(row, asked);
@@ -25,7 +26,7 @@ export function filledIndex<Index extends SearchedIndex>(index: Index, asked: As
   ): Promise<Answer> => {
     for (let wanted = limit; ; wanted *= 4) {
       const answer = await ask(wanted);
-      const rows = answer.rows.flatMap((row) => {
+      const rows = await flatMapInSlices(answer.rows, signal, (row) => {
         const part = partOf(row);
         // Of a chunk of several days only some lines may be left.
         return part === undefined || (part.text !== row.text && !isFound(part)) ? [] : [{ ...part, score: row.score }];

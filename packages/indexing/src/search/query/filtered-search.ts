@@ -33,7 +33,7 @@ async function searchOnce(input: FilteredInput): Promise<SearchOutcome> {
   const options = { ...input.options, sources: asked.sources };
   const places = placesOf(options, input.scope);
   const { places: narrowed, undated } = filtersRows(asked)
-    ? await narrowedPlaces(store, places, asked)
+    ? await narrowedPlaces(store, places, asked, options.signal)
     : { places, undated: 0 };
   const scopes = new Map(narrowed.map(({ source, scope }) => [source, scope]));
   const question: SearchInput = {
@@ -49,7 +49,7 @@ async function searchOnce(input: FilteredInput): Promise<SearchOutcome> {
       ? await listNotes({ ...question, store }, placesOf(options, question.scope), asked)
       : await searchChunks({
           ...question,
-          store: filtersRows(asked) ? filledIndex(store, asked) : store,
+          store: filtersRows(asked) ? filledIndex(store, asked, options.signal) : store,
           vectors: input.vectors,
           rerank: input.rerank,
         });

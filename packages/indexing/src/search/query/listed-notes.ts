@@ -4,6 +4,7 @@ import { choosePassages } from "../passages/choose-passages.ts";
 import { candidateOf } from "../rank.ts";
 import { linesOf, resultOf, type SearchedSource, type SearchInput, type SearchOutcome } from "../search-outcome.ts";
 import type { AskedQuery } from "./asked-query.ts";
+import { flatMapInSlices } from "../../time-slices.ts";
 import { byDay } from "./by-day.ts";
 import { daysOfChunk } from "./chunk-days.ts";
 import { listFor } from "./narrowed-places.ts";
@@ -21,8 +22,10 @@ export async function listNotes(
   asked: AskedQuery,
 ): Promise<SearchOutcome> {
   const started = performance.now();
-  const listed = await Promise.all(places.map((place) => listFor(input.store, place, asked)));
-  const fitting = listed.flat().filter((row) => fitsDays(row, asked) === true);
+  const { signal } = input.options;
+  const listed = await Promise.all(places.map((place) => listFor(input.store, place, asked, signal)));
+  const isFitting = (row: ChunkRow): boolean => fitsDays(row, asked) === true;
+  const fitting = await flatMapInSlices(listed.flat(), signal, (row) => (isFitting(row) ? [row] : []));
   const notes = inOrder(fitting, asked);
   const wanted = input.options.maxResults;
   const found: ChunkRow[] = [];
@@ -37,13 +40,9 @@ export async function listNotes(
         return paths.length === 0 ? [] : input.store.listChunks({ sources: [source], scope, withText: true });
       }),
     );
-    input.options.signal.throwIfAborted();
-    found.push(
-      ...inOrder(
-        texts.flat().flatMap((row) => fittingPart(row, asked) ?? []),
-        asked,
-      ),
-    );
+    signal.throwIfAborted();
+    const parts = await flatMapInSlices(texts.flat(), signal, (row) => [fittingPart(row, asked) ?? []].flat());
+    found.push(...inOrder(parts, asked));
   }
   const left = notes.length - looked;
   const isSure = asked.excluded.length === 0;

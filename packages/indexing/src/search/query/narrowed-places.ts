@@ -2,10 +2,11 @@ import type { ChunkIndex, ChunkRow } from "../../chunk-index.ts";
 import type { QueryTerm } from "../../chunk-store.ts";
 import { scanTerms } from "../../text/words.ts";
 import type { SearchedSource } from "../search-outcome.ts";
+import { flatMapInSlices } from "../../time-slices.ts";
 import type { AskedQuery } from "./asked-query.ts";
 import { needsText } from "./chunk-days.ts";
 import type { Phrase } from "./phrase.ts";
-import { fitsDays, fitsPlace, fitsTags, fittingPart, limitsDays, undatedIn } from "./row-filter.ts";
+import { fitsDays, fitsPlace, fitsTags, fittingPart, limitsDays } from "./row-filter.ts";
 
 /** The notes that a question may find, and those that it may not for want of a day. */
 export interface NarrowedPlaces {
@@ -20,18 +21,19 @@ export async function narrowedPlaces(
   index: Listed,
   places: readonly SearchedSource[],
   asked: AskedQuery,
+  signal: AbortSignal,
 ): Promise<NarrowedPlaces> {
   let undated = 0;
   const narrowed = await Promise.all(
     places.map(async (place) => {
       let own = place;
       if (limitsDays(asked) || asked.tags.length > 0 || asked.paths.length > 0) {
-        const listed = await listedIn(index, place, asked);
+        const listed = await listedIn(index, place, asked, signal);
         undated += listed.undated;
         own = within(place, listed.paths);
       }
       if (asked.phrases.length === 0 || own.scope?.within.length === 0) return own;
-      return within(own, await holdersIn(index, own, asked));
+      return within(own, await holdersIn(index, own, asked, signal));
     }),
   );
   return { places: narrowed, undated };
@@ -45,12 +47,19 @@ function within({ source }: SearchedSource, paths: Iterable<string>): SearchedSo
 /** The notes with a chunk that fits by its place, its tags and its days, and how many fit but for having no day. */
 async function listedIn(
   index: Listed,
-  { source, scope }: SearchedSource,
+  place: SearchedSource,
   asked: AskedQuery,
+  signal: AbortSignal,
 ): Promise<{ paths: Set<string>; undated: number }> {
-  const chunks = await listFor(index, { source, scope }, asked);
-  const paths = new Set(chunks.filter((chunk) => fitsDays(chunk, asked) === true).map(({ path }) => path));
-  return { paths, undated: undatedIn(chunks, asked) };
+  const chunks = await listFor(index, place, asked, signal);
+  const paths = { fitting: new Set<string>(), dated: new Set<string>(), undated: new Set<string>() };
+  await flatMapInSlices(chunks, signal, (chunk) => {
+    const fits = fitsDays(chunk, asked);
+    if (fits === true) paths.fitting.add(chunk.path);
+    paths[fits === "undated" ? "undated" : "dated"].add(chunk.path);
+    return [];
+  });
+  return { paths: paths.fitting, undated: paths.undated.difference(paths.dated).size };
 }
 
 /**
@@ -61,9 +70,11 @@ export async function listFor(
   index: Pick<ChunkIndex, "listChunks">,
   { source, scope }: SearchedSource,
   asked: AskedQuery,
+  signal: AbortSignal,
 ): Promise<ChunkRow[]> {
   const all = await index.listChunks({ sources: [source], scope, withText: false });
-  const chunks = all.filter((chunk) => fitsPlace(chunk, asked) && fitsTags(chunk, asked));
+  const isFitting = (chunk: ChunkRow): boolean => fitsPlace(chunk, asked) && fitsTags(chunk, asked);
+  const chunks = await flatMapInSlices(all, signal, (chunk) => (isFitting(chunk) ? [chunk] : []));
   const asksDays = limitsDays(asked) || asked.words === "";
   const paths = new Set(asksDays ? chunks.filter(needsText).map(({ path }) => path) : []);
   if (paths.size === 0) return chunks;
@@ -77,7 +88,12 @@ export async function listFor(
 }
 
 /** The notes with a chunk that holds all phrases: looked for by the one word of them that stands in the fewest chunks. */
-async function holdersIn(index: Listed, { source, scope }: SearchedSource, asked: AskedQuery): Promise<string[]> {
+async function holdersIn(
+  index: Listed,
+  { source, scope }: SearchedSource,
+  asked: AskedQuery,
+  signal: AbortSignal,
+): Promise<string[]> {
   const choices = asked.phrases.flatMap(waysToFind);
   const terms = choices.flat();
   if (terms.length === 0) return [];
@@ -93,7 +109,7 @@ async function holdersIn(index: Listed, { source, scope }: SearchedSource, asked
     ),
   );
   const found = new Map<ChunkRow["id"], ChunkRow>(answers.flatMap(({ rows }) => rows.map((row) => [row.id, row])));
-  return [...found.values()].filter((row) => fittingPart(row, asked)).map(({ path }) => path);
+  return await flatMapInSlices(found.values(), signal, (row) => (fittingPart(row, asked) ? [row.path] : []));
 }
 
 /** For each word of a phrase the terms of which a chunk that holds the phrase has one. */

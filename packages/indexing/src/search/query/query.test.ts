@@ -214,12 +214,14 @@ describe("a filtered search", () => {
   });
 
   test("what a filter leaves out is counted, however many notes of short lines it is", async () => {
-    const { ask, reason } = await indexOf(Array.from({ length: 300 }, (_, at) => `${"river bridge\n".repeat(200)}${at}`));
+    const { ask, reason } = await indexOf(
+      Array.from({ length: 300 }, (_, at) => `${"river bridge\n".repeat(200)}${at}`),
+    );
     expect(await ask("tag:none since:2026")).toEqual([]);
     expect(await ask('"river bridge" tag:none')).toEqual([]);
     expect(reason()).toBe("no note fits all that was asked for; without tag:none 200 results or more");
     expect(await ask("-river path:*.md")).toEqual([]);
-    expect(reason()).toContain("without leaving out \"river\" 300 results");
+    expect(reason()).toContain('without leaving out "river" 300 results');
   });
 
   test("what fits is asked for until there is enough, and no further", async () => {

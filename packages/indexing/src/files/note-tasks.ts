@@ -1,0 +1,101 @@
+import type { Chunk } from "../chunk-store.ts";
+import type { FoundLines } from "../search/held-lines.ts";
+import { redactInSlices, redactLines } from "../secrets/redact-secrets.ts";
+import { type ChunkingOptions, chunkMarkdown } from "../text/chunk-markdown.ts";
+import { decodeLines, decodeText, splitLines } from "../text/file-text.ts";
+import { chunkTerms } from "../text/languages/chunk-terms.ts";
+import { languageOfFile } from "../text/languages/detect-language.ts";
+import type { LanguageCode } from "../text/languages/function-words.ts";
+import { loadStemmers } from "../text/languages/stemmers.ts";
+import { contextOfNote, pathNames } from "../text/note-context.ts";
+import { mayHaveFrontMatter } from "../text/note-head.ts";
+import { isoDate } from "../text/times/calendar.ts";
+import { timeOfPath } from "../text/times/time-of-path.ts";
+
+/** The bytes of a note, and what they are read for. */
+export interface NoteBytes {
+  bytes: Uint8Array;
+  /** For `cut`: the name that its chunks are found by. */
+  path?: string;
+  chunking?: ChunkingOptions;
+  /** For `hold`: what the index says of it. */
+  found?: readonly FoundLines[];
+}
+
+/** Work on all of a note. `pause` lets others work in between. */
+export const noteTasks = {
+  /** Chunks with their terms, cut from a copy without secrets. */
+  async cut(
+    { bytes, path = "", chunking = { tokens: 400, overlap: 80 } }: NoteBytes,
+    pause: () => Promise<void>,
+  ): Promise<Chunk[]> {
+    const { lines: written, skippedBefore } = withoutGaps(decodeText(bytes), chunking.tokens);
+    const redacting = redactInSlices(written);
+    let redacted = redacting.next();
+    for (; redacted.done !== true; redacted = redacting.next()) await pause();
+    const lines = redacted.value;
+    const names = pathNames(path);
+    // What reads YAML is only loaded for a note that has some.
+    const parse = mayHaveFrontMatter(lines) ? (await import("yaml")).parse : undefined;
+    const stemmers = await loadStemmers();
+    // Most chunks tell their own.
+    let known: { language: LanguageCode | undefined } | undefined;
+    const languageOf = (): LanguageCode | undefined => (known ??= { language: languageOfFile(lines) }).language;
+    const chunks: Chunk[] = [];
+    for (const chunk of chunkMarkdown(lines, chunking, contextOfNote(dayOf(path), lines, parse))) {
+      // Not in the context: a note that is moved keeps its vectors.
+      const searched = [chunk.text, chunk.context, names].filter(Boolean).join("\n");
+      const terms = chunkTerms(searched, stemmers, languageOf);
+      const skipped = skippedBefore(chunk.startLine);
+      chunks.push({ ...chunk, startLine: chunk.startLine + skipped, endLine: chunk.endLine + skipped, terms });
+      await pause();
+    }
+    return chunks;
+  },
+  /** For each of the found lines, whether they are in the note once its secrets are redacted. */
+  async hold({ bytes, found = [] }: NoteBytes): Promise<boolean[]> {
+    const lines = redactLines(decodeLines(bytes));
+    const own = ({ startLine, endLine }: FoundLines): string[] => lines.slice(startLine - 1, endLine);
+    return found.map((each) =>
+      holdsLines(
+        each,
+        own(each).map((line) => line.toWellFormed()),
+      ),
+    );
+  },
+};
+
+/**
+ * Whether the lines of a note from the first to the last of them, without lone surrogates, are what was found. A long line is
+ * found in pieces.
+ */
+export function holdsLines({ startLine, endLine, lines: found }: FoundLines, lines: readonly string[]): boolean {
+  if (startLine === endLine) return found.every((piece) => lines[0]?.includes(piece.toWellFormed()));
+  if (endLine - startLine + 1 !== found.length) return false;
+  return found.every((line, index) => lines[index] === line.toWellFormed());
+}
+
+/**
+ * The lines of a text without most of the blank ones in a row, where there are more of them than a chunk of so many tokens
+ * reaches across.
+ */
+function withoutGaps(text: string, tokens: number): { lines: string[]; skippedBefore: (line: number) => number } {
+  const most = 4 * tokens + 8;
+  const gaps: { after: number; skipped: number }[] = [];
+  let blank = 0;
+  let skipped = 0;
+  const lines = splitLines(text, (line, kept) => {
+    blank = line.trim() === "" ? blank + 1 : 0;
+    if (blank <= most) return true;
+    skipped++;
+    if (gaps.at(-1)?.after === kept) gaps.pop();
+    gaps.push({ after: kept, skipped });
+    return false;
+  });
+  return { lines, skippedBefore: (line) => gaps.findLast(({ after }) => after < line)?.skipped ?? 0 };
+}
+
+function dayOf(path: string): string | undefined {
+  const time = timeOfPath(path);
+  return time?.unit === "day" ? isoDate(time.from) : undefined;
+}

@@ -1,0 +1,10 @@
+import { parentPort } from "node:worker_threads";
+import { noteTasks } from "./note-tasks.ts";
+import type { NoteOrder } from "./note-thread.ts";
+
+/** The worker's side of `note-thread.ts`. What a task throws ends the thread. */
+const never = async (): Promise<void> => undefined;
+
+parentPort?.on("message", async ({ name, note }: NoteOrder) =>
+  parentPort?.postMessage(await noteTasks[name](note, never)),
+);
