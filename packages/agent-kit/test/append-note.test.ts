@@ -110,6 +110,14 @@ describe("a note that the file contains already", () => {
     expect(await append({ text, tags })).toMatchObject({ state: "appended" });
   });
 
+  test("differs by its number where both have one, and is found by its words where it was the list item", async () => {
+    const first = await append({ text: "3. October is a holiday." });
+    expect((await append({ text: "5. October is a holiday." })).state).toBe("appended");
+    expect(await append({ text: "- 3. October is a holiday." })).toEqual({ ...first, state: "duplicate" });
+    const item = await append({ text: "* The ferry is late." });
+    expect(await append({ text: "The ferry is late." })).toEqual({ ...item, state: "duplicate" });
+  });
+
   test("is written in the log of another day and in the curated file", async () => {
     await append();
     expect(await append({ at: new Date("2026-11-23T13:05:00Z") })).toMatchObject({ state: "appended" });

@@ -1,4 +1,4 @@
-import { tidyTags, tidyText } from "./note-text.ts";
+import { tidyTags, tidyText, withoutListMark } from "./note-text.ts";
 
 /** What `memory_append` writes: a list item of one stamp, text and tags. */
 export interface NoteEntry {
@@ -37,7 +37,7 @@ export function findSame(
   for (let start = 0; start < lines.length; start++) {
     if (!stamped.test(lines[start] ?? "")) continue;
     const end = endOfEntry(lines, start);
-    if (contentOf(lines.slice(start, end)) === wanted) return { startLine: start + 1, endLine: end };
+    if (saySame(contentOf(lines.slice(start, end)), wanted)) return { startLine: start + 1, endLine: end };
   }
   return undefined;
 }
@@ -54,8 +54,14 @@ export function endOfEntry(lines: readonly string[], start: number): number {
   return end;
 }
 
-/** What an entry says, so that two that say the same are equal: no stamp, tags in order. */
-function contentOf([first = "", ...rest]: readonly string[]): string {
+interface EntryContent {
+  /** The first line without stamp, tags and list mark. */
+  said: string;
+  /** Tags in order, and the other lines. */
+  rest: string;
+}
+
+function contentOf([first = "", ...others]: readonly string[]): EntryContent {
   let said = (stamped.exec(first)?.[1] ?? first).normalize("NFC").trim();
   const tags: string[] = [];
   for (;;) {
@@ -64,8 +70,14 @@ function contentOf([first = "", ...rest]: readonly string[]): string {
     tags.push(word);
     said = said.slice(0, -word.length).trimEnd();
   }
-  const others = rest.map((line) => line.normalize("NFC").trimEnd());
-  return JSON.stringify([said, tidyTags(tags).toSorted(), others]);
+  const lines = others.map((line) => line.normalize("NFC").trimEnd());
+  return { said: withoutListMark(said), rest: JSON.stringify([tidyTags(tags).toSorted(), lines]) };
+}
+
+/** A number at the beginning of one of the two is that of a list; of both, it may be a day: `3. October`. */
+function saySame(a: EntryContent, b: EntryContent): boolean {
+  const [withoutA, withoutB] = [a, b].map(({ said }) => said.replace(/^\d{1,3}[.)] +/, ""));
+  return a.rest === b.rest && (a.said === b.said || withoutA === b.said || a.said === withoutB);
 }
 
 /** Where exactly this entry stands in a text with LF line ends: the last place, as it was written at the end. */

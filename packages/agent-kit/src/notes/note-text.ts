@@ -21,6 +21,11 @@ export function tidyText(text: string): string {
     .trim();
 }
 
+/** A text without the mark of a list item: `- X`, `* X` and `- [ ] X` say what `X` says. */
+export function withoutListMark(text: string): string {
+  return text.replace(/^(?:[-*+\u2022] +)?(?:\[ \] +)?/u, "");
+}
+
 /** Tags without the mark that models like to write, each once. */
 export function tidyTags(tags: readonly string[]): string[] {
   return [...new Set(tags.map((tag) => tag.normalize("NFC").trim().replace(/^#/, "")))];

@@ -1,3 +1,4 @@
+import { withoutListMark } from "../notes/note-text.ts";
 import { formatCitation } from "./citations.ts";
 
 /** A text that came out of memory, with its place. */
@@ -41,7 +42,7 @@ export function createRecentRecalls(limit = 50): RecentRecalls {
   };
 }
 
-/** A text as it is compared: on one line, spelled in one way. */
+/** A text as it is compared: on one line, spelled in one way, without the mark of a list item. */
 export function flat(text: string): string {
-  return text.normalize("NFC").replaceAll(/\s+/g, " ").trim();
+  return withoutListMark(text.normalize("NFC").replaceAll(/\s+/g, " ").trim());
 }
