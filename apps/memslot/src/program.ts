@@ -28,7 +28,7 @@ export async function runProgram(argv: readonly string[], world: ProgramWorld): 
   });
   try {
     if (argv.length === 0) program.outputHelp();
-    else await program.parseAsync(argv, { from: "user" });
+    else await program.parseAsync(argv[0] === "-V" ? ["--version"] : argv, { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) {
       reportFailure(world.output, error);
@@ -127,6 +127,10 @@ function describeProgram(world: ProgramWorld, setExitCode: (code: number) => voi
     .addHelpText("after", examples("memslot doctor", "memslot doctor --workspace ~/notes --json"))
     .action(run(async () => (await import("./commands/doctor.ts")).doctor));
   describeCompletion(program, run);
+  program
+    .command("version")
+    .description("print the version, as -v and -V do")
+    .action(() => world.output.print(packageVersion()));
 
   for (const parent of [program, memory, embeddings, plugins]) suggestOnUnknown(parent, program);
   return program;

@@ -27,8 +27,11 @@ export function installSpec(typed: string, { cwd, env }: { cwd: string; env: Nod
     const { id, packageName } = official;
     return { spec: `${packageName}@${packageVersion()}`, packageName, official: id };
   }
-  if (looksLikePath.test(typed)) return { ...pathSpec(resolvePath(typed, cwd, env)), official: undefined };
   const parts = packageSpec.exec(typed)?.groups;
+  const file = resolvePath(typed, cwd, env);
+  // A folder below the current one needs no ./ before it, unless its name could be that of a package.
+  if (looksLikePath.test(typed) || (parts === undefined && existsSync(file)))
+    return { ...pathSpec(file), official: undefined };
   if (parts === undefined)
     throw new UsageError(`"${typed}" is no id, no package name, and no path to a tarball or folder`);
   return { spec: typed, packageName: parts["name"], official: undefined };

@@ -30,7 +30,7 @@ export function describePlugins(program: Command, run: Run): Command {
     .argument("<plugin>", "an id, the name of a package (also name@version), a tarball or a folder")
     .option("--print", "print the command, and do nothing")
     .option(...option.json)
-    .addHelpText("after", examples("memslot plugins add memory-lancedb", "memslot plugins add ./my-plugin --print"))
+    .addHelpText("after", examples("memslot plugins add memory-lancedb", "memslot plugins add plugins/mine --print"))
     .action(run(async () => (await import("../commands/plugins/plugins-add.ts")).pluginsAdd));
   plugins
     .command("remove")
