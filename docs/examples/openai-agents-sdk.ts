@@ -1,8 +1,8 @@
 // npm install memslot @memslot/agent-kit @openai/agents zod && OPENAI_API_KEY=… node openai-agents-sdk.ts ~/notes "Which port?"
 // It needs openai-agents-session.ts beside it. OPENAI_BASE_URL and MODEL name another server that speaks the same protocol.
 import path from "node:path";
-import { createMemoryTools, memoryPromptSection, openSessions, startSession, toOpenAiTools } from "@memslot/agent-kit";
-import { Agent, type FunctionTool, run, setOpenAIAPI, setTracingDisabled, tool } from "@openai/agents";
+import { createMemoryTools, memoryPromptSection, openSessions, startSession } from "@memslot/agent-kit";
+import { Agent, run, setOpenAIAPI, setTracingDisabled, tool } from "@openai/agents";
 import { type MemoryTool, loadConfig, openMemory } from "memslot";
 import { FileSession } from "./openai-agents-session.ts";
 
@@ -15,13 +15,12 @@ setOpenAIAPI("chat_completions");
 setTracingDisabled(true); // Else each run is sent to OpenAI, whichever server has the model.
 
 /** The input is not checked here: a tool of memslot takes what the model wrote and says itself what is wrong with it. */
-function toAgentTools(tools: readonly MemoryTool[]): FunctionTool[] {
-  const schemas = toOpenAiTools(tools).map((one) => one.function.parameters);
-  return tools.map((one, index) =>
+function toAgentTools(tools: readonly MemoryTool[]): ReturnType<typeof tool>[] {
+  return tools.map((one) =>
     tool({
       name: one.name,
       description: one.description,
-      parameters: schemas[index] as never,
+      parameters: { ...one.inputSchema, additionalProperties: true as const },
       strict: false,
       execute: (input: unknown, _context, details) => one.execute(input, { signal: details?.signal }),
     }),

@@ -2,27 +2,18 @@
 // OPENAI_BASE_URL and MODEL name another server that speaks the same protocol.
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { type ToolSet, dynamicTool, generateText, isStepCount, jsonSchema } from "ai";
-import {
-  type MemoryTool,
-  createMemoryTools,
-  loadConfig,
-  memoryPromptSection,
-  openMemory,
-  startSession,
-  toOpenAiTools,
-} from "memslot";
+import { type MemoryTool, createMemoryTools, loadConfig, memoryPromptSection, openMemory, startSession } from "memslot";
 
 const [workspace = "notes", question = "What was decided last?"] = process.argv.slice(2);
 const maxSteps = 8;
 
 /** The input is not checked here: a tool of memslot takes what the model wrote and says itself what is wrong with it. */
 function toAiTools(tools: readonly MemoryTool[]): ToolSet {
-  const schemas = toOpenAiTools(tools).map((tool) => tool.function.parameters);
-  const entries = tools.map((tool, index) => [
+  const entries = tools.map((tool) => [
     tool.name,
     dynamicTool({
       description: tool.description,
-      inputSchema: jsonSchema(schemas[index] ?? {}),
+      inputSchema: jsonSchema(tool.inputSchema),
       execute: (input, { abortSignal }) => tool.execute(input, { signal: abortSignal }),
     }),
   ]);

@@ -38,7 +38,7 @@ test("examples in TypeScript compile under the strict settings of the project", 
     "tsconfig.json": {
       extends: "../../tsconfig.base.json",
       compilerOptions: { noEmit: true, declaration: false, isolatedDeclarations: false, noUnusedLocals: false },
-      include: ["src", "test"],
+      include: ["src", "test", "../../docs/examples/tools-for-sdks.ts"],
     },
   });
   const tsc = path.join(root, "node_modules/typescript/bin/tsc");

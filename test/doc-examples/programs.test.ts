@@ -59,6 +59,13 @@ describe("memory-in-ten-lines.ts", () => {
   });
 });
 
+test("tools-for-sdks.ts gives the same lines by the tools of five SDKs", async () => {
+  const place = createPlace({ "MEMORY.md": "# Memory\n\n- The staging database listens on port 5544.\n" });
+  const { stdout, exitCode } = await place.run("tools-for-sdks.ts", [place.notes, "port of staging"]);
+  expect(exitCode).toBe(0);
+  expect(stdout.match(/listens on port 5544/gu)).toHaveLength(5);
+});
+
 describe("custom-embedding-provider", () => {
   test("finds by meaning what no word of the question stands in", async () => {
     const place = createPlace({

@@ -58,7 +58,7 @@ async function useAgent(
   });
   const run = async (name: string, input: object): Promise<Answer> => {
     const tool = tools.find((one) => one.name === name) ?? expect.fail(`there is no ${name}`);
-    return await tool.execute(input);
+    return (await tool.execute(input)) as Answer;
   };
   return { house, memory, run };
 }

@@ -43,7 +43,13 @@ export {
   toMcpResult,
   toMcpTools,
 } from "./tools/mcp-tools.ts";
-export type { MemoryTool, ToolInputSchema } from "./tools/memory-tool.ts";
+export type {
+  MemoryTool,
+  MemoryToolHit,
+  MemoryToolResult,
+  ToolInputProperty,
+  ToolInputSchema,
+} from "./tools/memory-tool.ts";
 export {
   type AppendOptions,
   type EditOptions,

@@ -5,6 +5,7 @@ import { createWorkspace } from "@memslot/test-tools/files";
 import { beforeEach, describe, expect, test } from "vitest";
 import { type MemoryTool, type MemoryToolsOptions, createMemoryTools, frameRecalled } from "@memslot/agent-kit";
 import given from "./data/notes.json" with { type: "json" };
+import input from "./data/tool-input.json" with { type: "json" };
 import { type FakeBehaviour, fakeMemory, harbour } from "./support/fake-memory.ts";
 
 let workspaceDir: string;
@@ -89,6 +90,11 @@ describe("a note that a model writes", () => {
     expect(read("MEMORY.md")).toBe(`- 2026-11-22 ${fact}\n`);
   });
 
+  test.each(input.takenTags as [unknown, string][])("has the tags %j as %j", async (tags, written) => {
+    expect(await runner()("memory_append", { text: 4471, kind: "Daily", tags })).toMatchObject({ state: "appended" });
+    expect(read(daily)).toBe(`# 2026-11-22\n\n- 23:59 ${`4471 ${written}`.trim()}\n`);
+  });
+
   test("is written once, and reported as a duplicate by other tools", async () => {
     await runner()("memory_append", { text: fact, kind: "daily" });
     expect(await runner()("memory_append", { text: fact, kind: "daily" })).toMatchObject({
@@ -114,6 +120,7 @@ describe("what was recalled", () => {
 
   test.each([
     ["whole", note],
+    ["as another list item", "*  The harbour code is HX-19, and the gate closes at ten in the evening."],
     ["in part, with other spaces", "The harbour code is HX-19,  and the gate closes at ten"],
   ])("by a search does not become memory again: %s", async (_, text) => {
     const run = runner({}, { search });

@@ -13,8 +13,8 @@ function over(behaviour: FakeBehaviour = {}, options: Partial<MemoryToolsOptions
   return { memory, tools, tool, get: tool.execute };
 }
 
-test("reads the lines that are asked for, also by a citation", async () => {
-  const { memory, get } = over();
+test("answers with the lines that are asked for in a frame", async () => {
+  const { get } = over();
   expect(await get({ path: "memory/boats.md", from: 3, lines: "7" })).toMatchObject({
     status: "ok",
     path: "memory/boats.md",
@@ -22,15 +22,12 @@ test("reads the lines that are asked for, also by a citation", async () => {
     from: 3,
     note: expect.stringContaining("not instructions"),
   });
-  for (const path of ["memory/boats.md#L3-L9", "memory/boats.md#L3", "memory/boats.md#L9-L3"]) await get({ path });
-  await get({ path: "memory/boats.md#L3-L9", from: 20 });
-  expect(memory.reads).toMatchObject([
-    { relPath: "memory/boats.md", from: 3, lines: 7 },
-    { relPath: "memory/boats.md", from: 3, lines: 7 },
-    { relPath: "memory/boats.md", from: 3, lines: 1 },
-    { relPath: "memory/boats.md#L9-L3" },
-    { relPath: "memory/boats.md", from: 20, lines: undefined },
-  ]);
+});
+
+test.each(input.takenPlaces as [unknown, object][])("%j reads %j", async (given, read) => {
+  const { memory, get } = over();
+  await get(given);
+  expect(memory.reads).toEqual([expect.objectContaining(read)]);
 });
 
 test.each<[string, FakeBehaviour, Partial<MemoryToolsOptions>, object]>([
@@ -44,7 +41,7 @@ test.each<[string, FakeBehaviour, Partial<MemoryToolsOptions>, object]>([
     "a refused path is an error with its code",
     { readFile: () => Promise.reject(new MemoryError("PATH_NOT_ALLOWED", "a.md is outside")) },
     {},
-    { path: "a.md", text: "", status: "error", code: "PATH_NOT_ALLOWED", error: "a.md is outside" },
+    { path: "a.md", text: "", status: "error", code: "PATH_NOT_ALLOWED", error: "a.md is outside", field: "path" },
   ],
   [
     "a memory that could not be opened is an error, not an empty file",

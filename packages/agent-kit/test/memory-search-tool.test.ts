@@ -240,6 +240,13 @@ describe("failures", () => {
   });
 });
 
+test.each(input.takenSearches as [string, unknown, string, object][])("takes %s", async (_, given, query, options) => {
+  const { memory, ask } = over();
+  expect(await ask(given)).toMatchObject({ state: "ok" });
+  const { defaultMaxResults, signal, onDebug, ...asked } = memory.searches[0]?.options ?? {};
+  expect([memory.searches[0]?.query, JSON.parse(JSON.stringify(asked))]).toEqual([query, options]);
+});
+
 describe("bad input", () => {
   test.each(input.search as [unknown, string, string][])(
     "%j gives an error that names %s",
@@ -271,11 +278,11 @@ describe("bad input", () => {
 
   test("starts no cooldown, also if memory itself refuses it", async () => {
     const search = async (query: string): Promise<(typeof harbour)[]> => {
-      if (query === "refused") throw new MemoryError("INVALID_ARGUMENT", "not this query");
+      if (query === "refused") throw new MemoryError("INVALID_ARGUMENT", "since must be a day");
       return [harbour];
     };
     const { ask } = over({ search });
-    expect(await ask({ query: "refused" })).toMatchObject({ code: "INVALID_ARGUMENT", error: "not this query" });
+    expect(await ask({ query: "refused" })).toMatchObject({ code: "INVALID_ARGUMENT", field: "since" });
     expect(await ask({ query: "x" })).toMatchObject({ state: "ok" });
   });
 });

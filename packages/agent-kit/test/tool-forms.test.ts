@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import {
   type MemoryTool,
+  type ToolInputSchema,
   createMemoryTools,
   memoryPromptSection,
   runToolCall,
@@ -13,7 +14,7 @@ import data from "./data/answers.json" with { type: "json" };
 import { fakeMemory, withPatterns } from "./support/fake-memory.ts";
 
 const tools = createMemoryTools({ memory: fakeMemory(), citations: "auto" });
-const inputSchema = { type: "object", properties: {}, required: [], additionalProperties: false } as const;
+const inputSchema: ToolInputSchema = { type: "object", properties: {}, required: [], additionalProperties: false };
 const toolThat = (execute: MemoryTool["execute"], name = "t"): MemoryTool => ({
   name,
   description: "d",

@@ -166,7 +166,7 @@ test("an empty answer, and one that takes too long, are errors in one line", asy
 
 test("an abort is not held up by a tool that does not listen, and waits for a message that is being kept", async () => {
   const controller = new AbortController();
-  const { promise: finished, resolve: finish } = Promise.withResolvers<object>();
+  const { promise: finished, resolve: finish } = Promise.withResolvers<{ status: "ok" }>();
   const tool = searchTool(() => {
     controller.abort();
     return finished;

@@ -1,3 +1,4 @@
+import { type InputFields, checkInput } from "../tools/tool-input.ts";
 import { type Memory, MemoryError, audienceOf, visibleText } from "@memslot/core";
 import { newChangeId } from "../changes/change-log.ts";
 import { checkLines, splice } from "../changes/changed-text.ts";
@@ -196,25 +197,24 @@ export function createMemoryCommands({ memory, sessionKey, edit }: MemoryCommand
     const name = command["command"];
     if (typeof name !== "string" || !Object.hasOwn(fields, name)) throw new Error(`Unknown command: ${String(name)}`);
     for (const [field, kind] of Object.entries(fields[name as keyof typeof fields])) {
-      const value = command[field];
-      const isOptional = kind.endsWith("?");
-      if (isOptional && (value === undefined || value === null)) delete command[field];
-      else if (kind.startsWith("numbers") ? !Array.isArray(value) : typeof value !== kind.replace("?", ""))
-        throw new Error(`${field} must be a ${kind.replace("?", "")} in the command ${name}`);
+      const checked = checkInput({ [field]: kind }, { [field]: command[field] });
+      if (!checked.ok) throw new Error(`${checked.error} in the command ${name}`);
+      command[field] = checked.values[field];
     }
     return await commands[name as keyof typeof commands](command as never);
   };
   return { ...commands, run };
 }
 
+const text = { type: "string", required: true, mayBeBlank: true, description: "" } as const;
 const fields = {
-  view: { path: "string", view_range: "numbers?" },
-  create: { path: "string", file_text: "string" },
-  str_replace: { path: "string", old_str: "string", new_str: "string?" },
-  insert: { path: "string", insert_line: "number", insert_text: "string" },
-  delete: { path: "string" },
-  rename: { old_path: "string", new_path: "string" },
-} as const;
+  view: { path: text, view_range: { type: "integers", description: "" } },
+  create: { path: text, file_text: text },
+  str_replace: { path: text, old_str: text, new_str: { type: "string", description: "" } },
+  insert: { path: text, insert_line: { type: "integer", required: true, description: "" }, insert_text: text },
+  delete: { path: text },
+  rename: { old_path: text, new_path: text },
+} as const satisfies Record<string, InputFields>;
 
 /** Said to the model as it is, and no failure of the file system. */
 function refused(message: string): MemoryError {

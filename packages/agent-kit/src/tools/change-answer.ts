@@ -1,8 +1,12 @@
+import { existsSync } from "node:fs";
+import path from "node:path";
 import { MemoryError, type MemorySearchSettings, messageOf, nameFromVisible } from "@memslot/core";
 import type { EditedNote } from "../changes/edit-note.ts";
 import type { ChangePlace } from "../changes/change-place.ts";
 import { inTime } from "../deadline.ts";
 import { formatCitation, parseCitation } from "./citations.ts";
+import { isAboutTheCall } from "./failure-advice.ts";
+import type { MemoryToolResult } from "./memory-tool.ts";
 import type { ToolSetting } from "./tool-setting.ts";
 
 /** What a tool needs that changes notes. */
@@ -32,7 +36,7 @@ interface ChangeCall {
 export async function changeAnswer(
   { name, setting, change, signal }: ChangeCall,
   run: (place: ChangePlace & { timeZone: string }) => Promise<EditedNote>,
-): Promise<object> {
+): Promise<MemoryToolResult> {
   const { opened, deadlineMs, sessionKey } = setting;
   if ("error" in opened) return failure(name, opened.error);
   const { workspaceDir, agentId } = opened.memory;
@@ -63,12 +67,20 @@ export async function changeAnswer(
   }
 }
 
-/** A path as models give it: as a search has shown it, or a citation. */
-export function notePath(given: string): string {
-  return nameFromVisible(parseCitation(given)?.path ?? given);
+/**
+ * The place that a model names: a path as a search has shown it, or a citation. `\\` between folders is taken for `/` unless
+ * a file of that very name is there.
+ */
+export function notePlace(given: string, workspaceDir: string): { relPath: string; from?: number; lines?: number } {
+  const cited = parseCitation(given);
+  const name = nameFromVisible(cited?.path ?? given.trim());
+  const relPath = existsSync(path.join(workspaceDir, name)) ? name : name.replaceAll("\\", "/");
+  return cited === undefined
+    ? { relPath }
+    : { relPath, from: cited.startLine, lines: cited.endLine - cited.startLine + 1 };
 }
 
-function timedOut(name: string, timeoutMs: number): object {
+function timedOut(name: string, timeoutMs: number): MemoryToolResult {
   return {
     status: "error",
     code: "UNAVAILABLE",
@@ -79,12 +91,14 @@ function timedOut(name: string, timeoutMs: number): object {
   };
 }
 
-function failure(name: string, error: unknown): object {
+function failure(name: string, error: unknown): MemoryToolResult {
   const code = MemoryError.is(error) ? error.code : "UNAVAILABLE";
-  const isCall = code === "INVALID_ARGUMENT" || code === "PATH_NOT_ALLOWED";
+  const isCall = isAboutTheCall(error);
+  const field = code === "PATH_NOT_ALLOWED" ? "path" : /^(?:old|new)\b/.exec(messageOf(error))?.[0];
   return {
     status: "error",
     code,
+    ...(isCall && field !== undefined && { field }),
     error: messageOf(error) || "unknown error",
     action: isCall
       ? `Nothing was changed. Read the note with memory_get, then call ${name} again with its hash and exact text.`

@@ -15,11 +15,13 @@ export function formatCitation(place: { path: string; startLine: number; endLine
 /** How a citation is written, for a model that is to make it of a path and lines. */
 export const citationForm = "path#L3-L9";
 
-/** Takes a citation apart; undefined for text that is none. `path#L3` stands for one line. */
+/**
+ * Takes a citation apart; undefined for text that is none. `path#L3`, `path:3`, `path:3-9` and `path:3:` with a column, as grep,
+ * compilers and editors write it, name lines as well.
+ */
 export function parseCitation(text: string): { path: string; startLine: number; endLine: number } | undefined {
-  const [, path, first, last] = /^(.+)#L(\d{1,9})(?:-L?(\d{1,9}))?$/.exec(text.trim()) ?? [];
-  if (path === undefined || first === undefined) return undefined;
-  const startLine = Number(first);
-  const endLine = last === undefined ? startLine : Number(last);
-  return startLine >= 1 && endLine >= startLine ? { path, startLine, endLine } : undefined;
+  const cited = /^(.+)#L(\d{1,9})(?:-L?(\d{1,9}))?$/s.exec(text.trim());
+  const [, path, first, last = first] = cited ?? /^(.+?):(\d{1,9})(?:-(\d{1,9})|:\d+)?:?$/s.exec(text.trim()) ?? [];
+  const [startLine, endLine] = [Number(first), Number(last)];
+  return path !== undefined && startLine >= 1 && endLine >= startLine ? { path, startLine, endLine } : undefined;
 }

@@ -18,12 +18,14 @@ export function adviceForError(error: unknown, setting: Pick<ToolSetting, "share
 
 /** What went wrong. Others who read along are told that something did: the message may name a private note. */
 export function failureText(error: unknown, { shared }: Pick<ToolSetting, "shared">): string {
-  if (shared && !aboutTheCall.some((code) => MemoryError.is(error, code))) return "memory is unavailable";
+  if (shared && !isAboutTheCall(error)) return "memory is unavailable";
   return messageOf(error) || "unknown error";
 }
 
-/** Errors that speak of what was asked for, and of nothing else. */
-const aboutTheCall = ["INVALID_ARGUMENT", "PATH_NOT_ALLOWED"] as const;
+/** Whether an error speaks of what was asked for, and of nothing else. */
+export function isAboutTheCall(error: unknown): boolean {
+  return MemoryError.is(error, "INVALID_ARGUMENT") || MemoryError.is(error, "PATH_NOT_ALLOWED");
+}
 
 export function adviceForTimeout(timeoutMs: number): FailureAdvice {
   return {

@@ -2,7 +2,7 @@ import { type Memory, MemoryError, messageOf } from "@memslot/core";
 import { appendNote, noteName } from "../notes/append-note.ts";
 import { inTime } from "../deadline.ts";
 import { localDay } from "../notes/local-day.ts";
-import type { MemoryTool } from "./memory-tool.ts";
+import type { MemoryTool, MemoryToolResult } from "./memory-tool.ts";
 import { noteProblem } from "../notes/note-text.ts";
 import type { RecentRecalls } from "./recent-recalls.ts";
 import { type InputFields, checkInput, inputSchemaOf, badInput } from "./tool-input.ts";
@@ -27,6 +27,12 @@ const fields = {
     description: 'Up to 8 words to find it by, of letters, digits, "-" and "_".',
   },
 } as const satisfies InputFields;
+
+/** The note that a model asks for; undefined for what the tool refuses. */
+export function noteInput(input: unknown): { text: string; kind: "daily" | "longterm" } | undefined {
+  const checked = checkInput(fields, input);
+  return checked.ok ? checked.values : undefined;
+}
 
 /** Where `memory_append` gets the day and the stamp from. */
 export interface AppendSetting {
@@ -84,7 +90,7 @@ export function memoryAppendTool(setting: AppendTarget, append: AppendSetting, r
 const duplicateNote = "Memory says so already, at the citation. Nothing was written.";
 const recalledNote = "This was just recalled from memory, at the citation. Nothing was written.";
 
-function timedOut(timeoutMs: number): object {
+function timedOut(timeoutMs: number): MemoryToolResult {
   return {
     status: "error",
     code: "UNAVAILABLE",
@@ -96,7 +102,7 @@ function timedOut(timeoutMs: number): object {
   };
 }
 
-function failure(error: unknown): object {
+function failure(error: unknown): MemoryToolResult {
   const code = MemoryError.is(error) ? error.code : "UNAVAILABLE";
   return {
     status: "error",

@@ -1,5 +1,5 @@
 import { editNote } from "../changes/edit-note.ts";
-import { type ChangeSetting, changeAnswer, notePath } from "./change-answer.ts";
+import { type ChangeSetting, changeAnswer, notePlace } from "./change-answer.ts";
 import type { MemoryTool } from "./memory-tool.ts";
 import { type InputFields, checkInput, inputSchemaOf, badInput } from "./tool-input.ts";
 import type { ToolSetting } from "./tool-setting.ts";
@@ -34,7 +34,14 @@ export function memoryEditTool(setting: ToolSetting, change: ChangeSetting): Mem
       if (!checked.ok) return badInput("memory_edit", checked.field, checked.error);
       const { path, hash, old, new: text, supersedes } = checked.values;
       return await changeAnswer({ name: "memory_edit", setting, change, signal }, (place) =>
-        editNote({ ...place, relPath: notePath(path), hash, old: old.replaceAll("\r\n", "\n"), text, supersedes }),
+        editNote({
+          ...place,
+          relPath: notePlace(path, place.workspaceDir).relPath,
+          hash,
+          old: old.replaceAll("\r\n", "\n"),
+          text,
+          supersedes,
+        }),
       );
     },
   };

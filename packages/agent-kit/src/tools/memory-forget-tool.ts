@@ -1,6 +1,6 @@
 import { forgetNote } from "../changes/edit-note.ts";
 import { noteProblem } from "../notes/note-text.ts";
-import { type ChangeSetting, changeAnswer, notePath } from "./change-answer.ts";
+import { type ChangeSetting, changeAnswer, notePlace } from "./change-answer.ts";
 import type { MemoryTool } from "./memory-tool.ts";
 import { type InputFields, checkInput, inputSchemaOf, badInput } from "./tool-input.ts";
 import type { ToolSetting } from "./tool-setting.ts";
@@ -31,7 +31,13 @@ export function memoryForgetTool(setting: ToolSetting, change: ChangeSetting): M
       const problem = noteProblem({ text: reason, tags: [] });
       if (problem !== undefined) return badInput("memory_forget", "reason", problem.error);
       return await changeAnswer({ name: "memory_forget", setting, change, signal }, (place) =>
-        forgetNote({ ...place, relPath: notePath(path), hash, old: old.replaceAll("\r\n", "\n"), reason }),
+        forgetNote({
+          ...place,
+          relPath: notePlace(path, place.workspaceDir).relPath,
+          hash,
+          old: old.replaceAll("\r\n", "\n"),
+          reason,
+        }),
       );
     },
   };

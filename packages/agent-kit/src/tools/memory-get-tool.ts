@@ -1,10 +1,10 @@
-import { MemoryError, type MemoryReadResult, nameFromVisible } from "@memslot/core";
+import { MemoryError, type MemoryReadResult } from "@memslot/core";
 import { readNote } from "../notes/replace-note.ts";
-import { type ChangeSetting, shortHash } from "./change-answer.ts";
-import { citationsShown, formatCitation, parseCitation } from "./citations.ts";
+import { type ChangeSetting, notePlace, shortHash } from "./change-answer.ts";
+import { citationsShown, formatCitation } from "./citations.ts";
 import { inTime } from "../deadline.ts";
-import { adviceForTimeout, failureText } from "./failure-advice.ts";
-import type { MemoryTool } from "./memory-tool.ts";
+import { adviceForTimeout, failureText, isAboutTheCall } from "./failure-advice.ts";
+import type { MemoryTool, MemoryToolResult } from "./memory-tool.ts";
 import { frameRecalled, recalledTextNote } from "./recalled-text.ts";
 import type { RecentRecalls } from "./recent-recalls.ts";
 import type { ToolSetting } from "./tool-setting.ts";
@@ -15,7 +15,7 @@ const fields = {
     type: "string",
     required: true,
     description:
-      "A path as memory_search gives it, relative to the workspace. A citation (path#L3-L9) reads those lines.",
+      "A path as memory_search gives it, relative to the workspace. A citation (path#L3-L9 or path:3-9) reads those lines.",
   },
   from: { type: "integer", minimum: 1, description: "First line, counted from 1." },
   lines: { type: "integer", minimum: 1, description: "How many lines; 120 if left out." },
@@ -36,10 +36,13 @@ export function memoryGetTool(
     execute: async (input, options = {}) => {
       const checked = checkInput(fields, input);
       if (!checked.ok) return failure(pathOf(input), "INVALID_ARGUMENT", checked.error, { field: checked.field });
-      const { relPath, from, lines } = placeOf(checked.values);
+      const { path: given } = checked.values;
       const { opened, sessionKey } = setting;
-      if ("error" in opened) return failure(relPath, codeOf(opened.error), failureText(opened.error, setting));
+      if ("error" in opened) return failure(given, codeOf(opened.error), failureText(opened.error, setting));
       const { memory } = opened;
+      const { relPath, ...cited } = notePlace(given, memory.workspaceDir);
+      const named = checked.values.from !== undefined || checked.values.lines !== undefined;
+      const { from, lines } = named ? checked.values : cited;
       try {
         // Before the text: where the file changes in between, an edit of that text is refused.
         const hash = change && (await hashOf(memory.workspaceDir, change, relPath));
@@ -53,18 +56,19 @@ export function memoryGetTool(
           });
         return outcome.value.status === "ok"
           ? { ...answer(setting, recalls, outcome.value), ...(hash !== undefined && { hash }) }
-          : outcome.value;
+          : { ...outcome.value };
       } catch (error) {
         if (options.signal?.aborted) throw error;
-        return failure(relPath, codeOf(error), failureText(error, setting));
+        const field = isAboutTheCall(error) ? { field: "path" } : {};
+        return failure(relPath, codeOf(error), failureText(error, setting), field);
       }
     },
   };
 }
 
-function answer(setting: ToolSetting, recalls: RecentRecalls, read: MemoryReadResult): object {
+function answer(setting: ToolSetting, recalls: RecentRecalls, read: MemoryReadResult): MemoryToolResult {
   const { path, text, from = 1, lines = 1 } = read;
-  if (text === "") return read;
+  if (text === "") return { ...read };
   const place = { path, startLine: from, endLine: from + Math.max(1, lines) - 1 };
   recalls.keep([{ ...place, text }]);
   const label = citationsShown(setting.citations, setting.chatType) ? formatCitation(place) : "note";
@@ -82,20 +86,7 @@ async function hashOf(workspaceDir: string, change: ChangeSetting, relPath: stri
   }
 }
 
-/** Models like to hand back a citation whole; its lines count where none are named. */
-function placeOf(input: { path: string; from: number | undefined; lines: number | undefined }): {
-  relPath: string;
-  from: number | undefined;
-  lines: number | undefined;
-} {
-  const cited = parseCitation(input.path);
-  const relPath = nameFromVisible(cited?.path ?? input.path);
-  if (cited === undefined || input.from !== undefined || input.lines !== undefined)
-    return { relPath, from: input.from, lines: input.lines };
-  return { relPath, from: cited.startLine, lines: cited.endLine - cited.startLine + 1 };
-}
-
-function failure(path: string, code: string, error: string, more: object = {}): object {
+function failure(path: string, code: string, error: string, more: object = {}): MemoryToolResult {
   return { path, text: "", status: "error", code, error, ...more };
 }
 

@@ -9,7 +9,7 @@ import {
 } from "@memslot/core";
 import { inTime } from "../deadline.ts";
 import { type FailureAdvice, adviceForError, adviceForTimeout } from "./failure-advice.ts";
-import type { MemoryTool } from "./memory-tool.ts";
+import type { MemoryTool, MemoryToolResult } from "./memory-tool.ts";
 import { recalledTextNote } from "./recalled-text.ts";
 import type { RecentRecalls } from "./recent-recalls.ts";
 import { searchAnswer, unavailable } from "./search-answer.ts";
@@ -126,7 +126,8 @@ export function memorySearchTool(
         // The caller's own abort stays one; an abort from inside is a failure like any other.
         if (options.signal?.aborted) throw error;
         // What the check above lets through and memory does not take says nothing about memory's health.
-        if (MemoryError.is(error, "INVALID_ARGUMENT")) return badQuery("arguments", error.message);
+        if (MemoryError.is(error, "INVALID_ARGUMENT"))
+          return badQuery(Object.keys(fields).find((name) => error.message.startsWith(name)) ?? "query", error.message);
         const advice = adviceForError(error, setting);
         // Another process is at work, which may be over the next moment: memory itself is well.
         if (!MemoryError.is(error, "BUSY")) cooldown.start(advice, setting.cooldownMs);
@@ -177,6 +178,6 @@ function queryProblem({ query, since, until, order = "relevance" }: SearchInput)
   return `query has ${length.toLocaleString("en-US")} characters, and at most ${queryLimit.toLocaleString("en-US")} are searched: ask with the few words that matter`;
 }
 
-function badQuery(field: string, error: string): object {
+function badQuery(field: string, error: string): MemoryToolResult {
   return { results: [], ...badInput("memory_search", field, error) };
 }

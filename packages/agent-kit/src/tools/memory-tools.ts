@@ -18,7 +18,7 @@ import { memoryForgetTool } from "./memory-forget-tool.ts";
 import type { ChangeSetting } from "./change-answer.ts";
 import { memoryGetTool } from "./memory-get-tool.ts";
 import { memorySearchTool } from "./memory-search-tool.ts";
-import type { MemoryTool } from "./memory-tool.ts";
+import type { MemoryTool, MemoryToolResult } from "./memory-tool.ts";
 import { createRecentRecalls } from "./recent-recalls.ts";
 import type { ToolSetting } from "./tool-setting.ts";
 
@@ -146,7 +146,10 @@ const names: ReadonlySet<string> = new Set(["path", "citation"]);
 
 /** A tool whose answers hold no character that nobody sees, wherever in them a file name or a message may stand. */
 function withVisibleAnswers(tool: MemoryTool): MemoryTool {
-  return { ...tool, execute: async (input, options) => visible(await tool.execute(input, options)) as object };
+  return {
+    ...tool,
+    execute: async (input, options) => visible(await tool.execute(input, options)) as MemoryToolResult,
+  };
 }
 
 function visible(value: unknown, name = ""): unknown {

@@ -1,16 +1,16 @@
 import { MemoryError, isAbort, messageOf } from "@memslot/core";
-import type { MemoryTool, ToolInputSchema } from "./memory-tool.ts";
+import type { MemoryTool, MemoryToolResult, ToolInputSchema } from "./memory-tool.ts";
 
 /** A tool as the chat-completions interface wants it. */
 export interface OpenAiTool {
   type: "function";
-  function: { name: string; description: string; parameters: Record<string, unknown> };
+  function: { name: string; description: string; parameters: ToolInputSchema };
 }
 
-export function toOpenAiTools(tools: readonly MemoryTool[]): OpenAiTool[] {
+export function toOpenAiTools(tools: readonly MemoryTool<object>[]): OpenAiTool[] {
   return tools.map(({ name, description, inputSchema }) => ({
     type: "function",
-    function: { name, description, parameters: copyOf(inputSchema) },
+    function: { name, description, parameters: structuredClone(inputSchema) },
   }));
 }
 
@@ -18,11 +18,11 @@ export function toOpenAiTools(tools: readonly MemoryTool[]): OpenAiTool[] {
  * Runs what a model asked for: `arguments` is the JSON text that it wrote. An unknown name, JSON that cannot be read and
  * a tool that throws all come back as an object with `error`, for the model to see. Only an abort is thrown.
  */
-export async function runToolCall(
-  tools: readonly MemoryTool[],
+export async function runToolCall<Result extends object = MemoryToolResult>(
+  tools: readonly MemoryTool<Result>[],
   call: { name: string; arguments: string },
   options: { signal?: AbortSignal | undefined } = {},
-): Promise<object> {
+): Promise<Result | MemoryToolResult> {
   const tool = tools.find(({ name }) => name === call.name);
   if (tool === undefined) {
     const known = tools.map(({ name }) => name).join(", ") || "none";
@@ -48,9 +48,4 @@ export async function runToolCall(
       error: messageOf(error),
     };
   }
-}
-
-/** A host may change its copy. */
-function copyOf(schema: ToolInputSchema): Record<string, unknown> {
-  return structuredClone({ ...schema });
 }

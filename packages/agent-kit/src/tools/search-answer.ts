@@ -13,6 +13,7 @@ import {
 import { citationForm, citationsShown } from "./citations.ts";
 import { type FailureAdvice, adviceForError } from "./failure-advice.ts";
 import { frameTogether, recalledTextNote } from "./recalled-text.ts";
+import type { MemoryToolHit, MemoryToolResult } from "./memory-tool.ts";
 import type { ToolSetting } from "./tool-setting.ts";
 
 /** What a search has found, and what is to be told of it. */
@@ -38,7 +39,7 @@ const maxAnswerLength = 24_000;
  * The answer of `memory_search`: each thing once, and nothing that a model does not need. How it was found is told where
  * it is asked for.
  */
-export function searchAnswer(found: Found): object {
+export function searchAnswer(found: Found): MemoryToolResult {
   const { setting, memory, results, report } = found;
   const state = report?.state ?? "ok";
   if (results.length === 0 && state === "unavailable") {
@@ -50,7 +51,7 @@ export function searchAnswer(found: Found): object {
     counts === undefined ? (dropped?.limit ?? 0) + (dropped?.tokens ?? 0) : counts.passages - results.length;
   // What a status says of a failure may name a note; the report of a shared session is made for others to read.
   const fallback = report?.fallback ?? (setting.shared ? undefined : memory.status().fallback);
-  const answerWith = (shown: readonly MemorySearchResult[]): object => {
+  const answerWith = (shown: readonly MemorySearchResult[]): MemoryToolResult => {
     const more = leftOut + results.length - shown.length;
     return {
       results: shownResults(shown),
@@ -83,7 +84,7 @@ const supersededLine = /~~ \(superseded \d{4}-\d{2}-\d{2}: \[\[#\^/u;
 const historyNote =
   "Struck lines (~~…~~, superseded) are history: what holds now is the line that ends with the same ^id.";
 
-function shownResults(results: readonly MemorySearchResult[]): object[] {
+function shownResults(results: readonly MemorySearchResult[]): MemoryToolHit[] {
   const framed = frameTogether(results.map(textOf));
   return results.map((result, index) => {
     const { path, lines = [], score, source } = result;
@@ -92,7 +93,7 @@ function shownResults(results: readonly MemorySearchResult[]): object[] {
       startLine: lines[0]?.[0] ?? result.startLine,
       endLine: lines.at(-1)?.[1] ?? result.endLine,
       ...(lines.length > 1 && { lines: lines.map(rangeText).join(",") }),
-      snippet: framed[index],
+      snippet: framed[index] ?? "",
       score: twoDigits(score),
       ...(source !== "memory" && { source }),
     };
@@ -202,7 +203,7 @@ function droppedShown(report: SearchReport | undefined): Omit<SearchReport["drop
 export function unavailable(
   advice: FailureAdvice,
   more: { timedOut?: true; timeoutMs?: number; retryAfterMs?: number } = {},
-): object {
+): MemoryToolResult {
   return { results: [], disabled: true, unavailable: true, ...advice, ...more };
 }
 

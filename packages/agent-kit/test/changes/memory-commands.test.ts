@@ -55,9 +55,11 @@ test("a folder is shown two levels deep with sizes, without what is hidden, and 
   expect(await commands.view({ path: "/memories/boats/log.md" })).toBe(
     "Here's the content of /memories/boats/log.md with line numbers:\n     1\tone\n     2\ttwo\n     3\tthree",
   );
-  expect(await commands.view({ path: "/memories/boats/log.md", view_range: [2, -1] })).toMatch(
-    /:\n {5}2\ttwo\n {5}3\tthree$/u,
-  );
+  for (const range of [[2, -1], ["2", "-1"], "[2, -1]"])
+    expect(
+      await commands.run({ command: "view", path: "/memories/boats/log.md", view_range: range }),
+      String(range),
+    ).toMatch(/:\n {5}2\ttwo\n {5}3\tthree$/u);
 });
 
 test("all six commands change what they say, each is logged, and all of them are undone to the byte", async () => {
@@ -76,7 +78,7 @@ test("all six commands change what they say, each is logged, and all of them are
   expect(await commands.insert({ path: "/memories/boats/log.md", insert_line: 0, insert_text: "zero\n" })).toBe(
     "The file /memories/boats/log.md has been edited.",
   );
-  await commands.insert({ path: "/memories/boats/log.md", insert_line: 4, insert_text: "four" });
+  await commands.run({ command: "insert", path: "/memories/boats/log.md", insert_line: "4", insert_text: "four" });
   expect(read("memory/boats/log.md")).toBe("zero\r\none\r\nzwei\r\n3\r\nfour\r\n");
   expect(await commands.rename({ old_path: "/memories/boats", new_path: "/memories/ships/old" })).toBe(
     "Successfully renamed /memories/boats to /memories/ships/old",

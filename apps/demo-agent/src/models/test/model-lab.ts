@@ -22,10 +22,13 @@ export function request(given: Partial<ModelRequest> = {}): ModelRequest {
 
 /** A search tool that keeps its inputs. */
 export function searchTool(
-  execute: MemoryTool["execute"] = async () => ({ status: "ok", results: ["HX-19"] }),
+  execute: MemoryTool["execute"] = async () => ({ status: "ok", note: "HX-19" }),
 ): MemoryTool & { inputs: unknown[] } {
   const inputs: unknown[] = [];
-  const properties = { query: { type: "string", description: "What to look for." }, maxResults: { type: "integer" } };
+  const properties: MemoryTool["inputSchema"]["properties"] = {
+    query: { type: "string", description: "What to look for." },
+    maxResults: { type: "integer" },
+  };
   return {
     name: "memory_search",
     description: "Searches the notes.",

@@ -133,7 +133,7 @@ interface CitationPath {
  * file: `10:30.md`, `C:\\notes\\a.md`, `c#.md`.
  */
 export function parseCitationPath(text: string): CitationPath {
-  const citation = parseCitation(text) ?? parseLinePlace(text);
+  const citation = parseCitation(text);
   if (citation !== undefined) {
     const { path: name, startLine, endLine } = citation;
     return { path: nameFromVisible(name), from: startLine, lines: endLine - startLine + 1 };
@@ -142,11 +142,4 @@ export function parseCitationPath(text: string): CitationPath {
   throw new UsageError(
     `${text}: lines are counted from 1, and a range ends where it begins or later, as in notes.md:3-9`,
   );
-}
-
-function parseLinePlace(text: string): { path: string; startLine: number; endLine: number } | undefined {
-  const [, name, first, last = first] = /^(.+?):(\d{1,9})(?:-(\d{1,9})|:\d+)?:?$/su.exec(text) ?? [];
-  if (name === undefined) return undefined;
-  const [startLine, endLine] = [Number(first), Number(last)];
-  return startLine >= 1 && endLine >= startLine ? { path: name, startLine, endLine } : undefined;
 }

@@ -1,8 +1,9 @@
 import { type CompactionSettings, MemoryError, isAbort, messageOf, withDeadline } from "@memslot/core";
 import type { ConversationMessage } from "../../conversation.ts";
 import { parseCitation } from "../../tools/citations.ts";
+import { noteInput } from "../../tools/memory-append-tool.ts";
 import { localTime } from "../../notes/local-day.ts";
-import type { MemoryTool } from "../../tools/memory-tool.ts";
+import type { MemoryTool, MemoryToolResult } from "../../tools/memory-tool.ts";
 import type { FlushGroup } from "./flush-groups.ts";
 import type { FlushNotes } from "./flush-notes.ts";
 import { flushPrompts, isNoReply, noReply } from "./flush-prompts.ts";
@@ -90,9 +91,9 @@ function watch(tools: readonly MemoryTool[], notes: FlushNotes, day: string): Wa
   let unwritable: string | undefined;
   let refused: string | undefined;
   let ended = false;
-  const writing = new Set<Promise<object>>();
+  const writing = new Set<Promise<MemoryToolResult>>();
 
-  async function append(tool: MemoryTool, input: unknown): Promise<object> {
+  async function append(tool: MemoryTool, input: unknown): Promise<MemoryToolResult> {
     const problem = holdsSentinel(input)
       ? `leave ${noReply} out of the text: it is an answer, not a note`
       : written >= maxEntries
@@ -102,7 +103,8 @@ function watch(tools: readonly MemoryTool[], notes: FlushNotes, day: string): Wa
       refused = problem;
       return { status: "error", code: "INVALID_ARGUMENT", field: "text", error: problem };
     }
-    const note = noteOf(input, day);
+    const asked = noteInput(input);
+    const note = asked && { text: asked.text, kind: asked.kind, day };
     const same = note && notes.saying(note);
     if (same?.citation !== undefined) {
       accept(same.citation);
@@ -119,7 +121,7 @@ function watch(tools: readonly MemoryTool[], notes: FlushNotes, day: string): Wa
       }
     }
     // Without the signal: an abort in the middle would leave open whether the note stands. The tool has its own limit.
-    const answer: Record<string, unknown> = { ...(await tool.execute(input)) };
+    const answer = await tool.execute(input);
     if (answer["status"] === "ok") {
       const citation = String(answer["citation"]);
       if (known) notes.written(note, citation);
@@ -172,15 +174,7 @@ function watch(tools: readonly MemoryTool[], notes: FlushNotes, day: string): Wa
   };
 }
 
-/** The note that a model asks for; undefined for what is none, which the tool itself refuses. */
-function noteOf(input: unknown, day: string): FlushNote | undefined {
-  if (typeof input !== "object" || input === null || !("text" in input) || !("kind" in input)) return undefined;
-  const { text, kind } = input;
-  if (typeof text !== "string" || (kind !== "daily" && kind !== "longterm")) return undefined;
-  return { text, kind, day };
-}
-
-function duplicateOf({ text, day }: FlushNote, citation: string): object {
+function duplicateOf({ text, day }: FlushNote, citation: string): MemoryToolResult {
   const { path, startLine, endLine } = parseCitation(citation) ?? { path: citation, startLine: 1, endLine: 1 };
   const note = `Nothing was written: at ${citation} stands "${text}", which was noted from these messages before and says the same. If yours says more, write only what is new.`;
   return { status: "ok", state: "duplicate", path, startLine, endLine, citation, day, note };
