@@ -14,7 +14,10 @@ export async function withMemory<T>(
   config: MemslotConfig,
   agent: AgentConfig,
   use: (memory: Memory) => Promise<T>,
-  { provider, ...how }: Pick<OpenMemoryOptions, "lookOnly" | "oneShot" | "rebuild" | "warm"> & { provider?: string } = {},
+  {
+    provider,
+    ...how
+  }: Pick<OpenMemoryOptions, "lookOnly" | "oneShot" | "rebuild" | "warm"> & { provider?: string } = {},
 ): Promise<T> {
   const memory = await openMemory({
     config: syncedByCommand(config, provider),
