@@ -72,17 +72,20 @@ async function indexAgent(
     context,
     config,
     agent,
-    async (memory) => ({
-      report: await syncWithProgress(context, memory, {
+    async (memory) => {
+      // Before it too: vectors of an index in memory would be paid for and lost.
+      checkKept(memory.status());
+      const report = await syncWithProgress(context, memory, {
         what: prefix === "" ? "indexing" : `indexing ${agent.id}`,
         force: options.force === true,
         verbose: options.verbose === true,
         wait: options.wait === true,
-      }),
-      status: memory.status(),
+      });
+      const status = memory.status();
+      checkKept(status);
       // What else is there is worth a line, and no reason to fail.
-      survey: await memory.survey({ signal: context.signal }).catch(() => undefined),
-    }),
+      return { report, status, survey: await memory.survey({ signal: context.signal }).catch(() => undefined) };
+    },
     { warm: true, rebuild: options.force === true },
   );
   const seconds = (performance.now() - startedAt) / 1000;
@@ -91,17 +94,18 @@ async function indexAgent(
     output.print(`${prefix}The backend ${status.backend} keeps no index of its own: nothing to do.`);
     return ExitCode.ok;
   }
-  const isKept = status.dbPath !== ":memory:";
-  if (isKept) output.print(`${prefix}${describe(report, status)} in ${seconds.toFixed(1)} s`);
-  else output.notice(`${prefix}nothing was kept: the index ended with this command`);
+  output.print(`${prefix}${describe(report, status)} in ${seconds.toFixed(1)} s`);
   if (options.verbose === true || isFirst(report)) reportLayout(output, status, agent);
   const vectorsCode = reportPendingVectors(output, report);
   reportFailedFiles(output, report.failed);
   reportLeftOut(output, scanSummary(status).issues, report.failed);
   const unsearched = survey && describeUnsearched(survey.unsearched);
   if (unsearched !== undefined) output.notice(`not searched: ${printable(unsearched)}`);
-  if (!isKept) return ExitCode.error;
   return worseExitCode(vectorsCode, report.failed.length > 0 ? ExitCode.partial : ExitCode.ok);
+}
+
+function checkKept({ dbPath }: MemoryProviderStatus): void {
+  if (dbPath === ":memory:") throw new MemoryError("UNAVAILABLE", "nothing was indexed: no index file can be kept");
 }
 
 /** Whether all that is indexed is new. */
