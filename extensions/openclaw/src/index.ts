@@ -26,7 +26,9 @@ const plugin: HostPlugin = {
     api.registerMemoryCapability({
       deterministicRecallToolName: "memory_search",
       promptBuilder: ({ availableTools }: { availableTools: Set<string> }) => {
-        warnBesideMemoryCore();
+        // Not while it is registered: the host may only be listing commands then, and has no runtime.
+        if (!hasWarned && isBesideMemoryCore(api)) api.logger.warn(`memslot: ${besideMemoryCoreNotice}`);
+        hasWarned = true;
         // The host's own tools write the notes; what memslot says of `memory_append` has no place here.
         const known = new Set(toolNames.filter((name) => availableTools.has(name)));
         return memoryPromptSection({ availableTools: known, citations: citationsOf(configOf(api)) });
@@ -37,10 +39,11 @@ const plugin: HostPlugin = {
           try {
             const reason = memories.offReason(cfg, agentId);
             if (reason !== undefined) return { manager: null, error: `memory is disabled: ${reason}` };
+            // The sessions of a host share a memory; it is closed with the host.
             const manager =
               purpose === "cli"
                 ? await forCommand(cfg, agentId)
-                : hostManager(await memories.open(cfg, agentId), stayOpen);
+                : hostManager(await memories.open(cfg, agentId), async () => undefined);
             return { manager, debug: { backend: "builtin", purpose } };
           } catch (error) {
             return { manager: null, error: messageOf(error) };
@@ -58,13 +61,6 @@ const plugin: HostPlugin = {
       api.registerTool((context) => hostTool(api, memories, name, context), { names: [name] });
     registerCommands(api, memories);
 
-    /** Not while it is registered: the host may only be listing commands then, and has no runtime. */
-    function warnBesideMemoryCore(): void {
-      if (hasWarned) return;
-      hasWarned = true;
-      if (isBesideMemoryCore(api)) api.logger.warn(`memslot: ${besideMemoryCoreNotice}`);
-    }
-
     async function forCommand(config: HostConfig, agentId: string): Promise<HostManager> {
       const memory = await memories.openOnce(config, agentId, (line) => api.logger.warn(`memslot: ${line}`));
       return hostManager(memory, () => memory.close());
@@ -78,9 +74,4 @@ interface ManagerRequest {
   cfg: HostConfig;
   agentId: string;
   purpose?: "default" | "status" | "cli";
-}
-
-/** The sessions of a host share a memory; it is closed with the host. */
-function stayOpen(): Promise<void> {
-  return Promise.resolve();
 }

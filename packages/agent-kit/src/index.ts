@@ -98,7 +98,7 @@ export {
 export type { TranscriptRecall } from "./session/shown/recalls.ts";
 export type { TranscriptCompaction, TranscriptFacts } from "./session/shown/transcript-facts.ts";
 export type { ShownText } from "./session/shown/shown-text.ts";
-export type { TranscriptPlace } from "./session/shown/transcript-names.ts";
+export type { TranscriptPlace } from "./session/shown/transcript-place.ts";
 export { openSessions } from "./session/open-sessions.ts";
 export {
   type DescribeSession,

@@ -1,4 +1,4 @@
-import type { TextEdit } from "./edits/text-edit.ts";
+import type { TextEdit } from "./edits/text-form.ts";
 
 /** The clients that `memslot connect` knows, by the names that it takes. */
 export const clientIds = [

@@ -1,5 +1,5 @@
 import type { Client, ClientFile, ClientPlace, Connection } from "./client.ts";
-import { UnusableFile } from "./edits/unusable-file.ts";
+import { UnusableFile } from "./edits/text-form.ts";
 import type { Receipt, ReceiptFile, Receipts } from "./receipt.ts";
 import { type TargetFile, readTarget, sha256Of } from "./target-file.ts";
 

@@ -4,7 +4,7 @@ import { mkdir, readFile, rm } from "node:fs/promises";
 import path from "node:path";
 import { acquireLock, replaceFile } from "@memslot/core/files";
 import type { ClientId, Connection, ConnectScope } from "./client.ts";
-import { allClients } from "./clients/all-clients.ts";
+import { allClients } from "./clients.ts";
 
 /** One file that was written for a connection. */
 export interface ReceiptFile {

@@ -4,7 +4,7 @@ import { access, lstat, mkdir, readFile, readlink, realpath, rm, rmdir, stat } f
 import path from "node:path";
 import { MemoryError, messageOf } from "@memslot/core";
 import { codeOf, replaceFile } from "@memslot/core/files";
-import { UnusableFile } from "./edits/unusable-file.ts";
+import { UnusableFile } from "./edits/text-form.ts";
 
 /** A file of a client as it is now. */
 export interface TargetFile {

@@ -1,8 +1,7 @@
 import path from "node:path";
 import { valueOf } from "../connect/edits/json-edit.ts";
 import { tomlOf } from "../connect/edits/toml-edit.ts";
-import { formOf } from "../connect/edits/text-form.ts";
-import { UnusableFile } from "../connect/edits/unusable-file.ts";
+import { UnusableFile, formOf } from "../connect/edits/text-form.ts";
 import type { Receipt } from "../connect/receipt.ts";
 
 /** Something that a client leaves out without a word. */

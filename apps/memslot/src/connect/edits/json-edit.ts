@@ -1,10 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Node, type ParseError, parseTree, getNodeValue, printParseErrorCode } from "jsonc-parser";
-import { plain } from "./plain.ts";
-import { formOf } from "./text-form.ts";
 import { indentAt, insertion, lookOf, removal, spliced, written } from "./json-insert.ts";
-import type { TextEdit } from "./text-edit.ts";
-import { UnusableFile, lineAt } from "./unusable-file.ts";
+import { type TextEdit, UnusableFile, formOf, lineAt, plain } from "./text-form.ts";
 
 /** A value by its path. */
 interface JsonValuePut {

@@ -1,7 +1,5 @@
 import { connectMarkers } from "@memslot/indexing/host";
-import { formOf, inForm } from "./text-form.ts";
-import type { TextEdit } from "./text-edit.ts";
-import { UnusableFile, lineAt } from "./unusable-file.ts";
+import { type TextEdit, UnusableFile, formOf, inForm, lineAt } from "./text-form.ts";
 
 /** The lines around a block. Whole lines, which stand in a file once. */
 export interface Markers {
@@ -63,4 +61,17 @@ function linesLike(body: string, line: string): number[] {
     if (isStart && /^[\t ]*(?:\r?\n|$)/u.test(body.slice(at + line.length))) found.push(at);
   }
   return found;
+}
+
+/** A file that belongs to this program alone, known by a text in it. One of the same name that lacks it is left alone. */
+export function wholeFile(content: string, mark: string): TextEdit {
+  return {
+    put(text) {
+      if (text.trim() !== "" && !text.includes(mark))
+        throw new UnusableFile("another file of this name is there, which memslot has not written");
+      return content;
+    },
+    remove: (text) => (text.includes(mark) ? "" : text),
+    isEmpty: (text) => text.trim() === "",
+  };
 }

@@ -2,10 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { TomlError, parse, stringify } from "smol-toml";
 import { markedBlock, tomlMarkers } from "./marked-block.ts";
 import { isOwnServer } from "../own-handler.ts";
-import { plain } from "./plain.ts";
-import { formOf } from "./text-form.ts";
-import type { TextEdit } from "./text-edit.ts";
-import { UnusableFile } from "./unusable-file.ts";
+import { type TextEdit, UnusableFile, formOf, plain } from "./text-form.ts";
 
 /** A table of one line, as `inlineOf` writes it. */
 const flat = String.raw`[^{}"\n]|"(?:[^"\\\n]|\\.)*"`;

@@ -5,8 +5,7 @@ import { noSurprises } from "@memslot/core/files";
 import { type DoneRecord, type FlushRecord, isDoneRecord, isFlushRecord } from "../../flush/journal/flush-record.ts";
 import { isObject } from "../transcript/transcript-entry.ts";
 import { shownLine } from "./shown-text.ts";
-import type { TranscriptPlace } from "./transcript-names.ts";
-import { transcriptFolder } from "./transcript-place.ts";
+import { type TranscriptPlace, transcriptFolder } from "./transcript-place.ts";
 
 /**
  * What became of messages that left a conversation. `waiting`: on disk, until a model has read them. `digest`: the same,

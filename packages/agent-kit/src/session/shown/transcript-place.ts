@@ -5,7 +5,14 @@ import { MemoryError } from "@memslot/core";
 import { codeOf, noSurprises } from "@memslot/core/files";
 import { journalFolder, sessionsFolder } from "@memslot/indexing/host";
 
-import type { TranscriptLabel, TranscriptPlace } from "./transcript-names.ts";
+/** Whose conversations they are. */
+export interface TranscriptPlace {
+  stateDir: string;
+  agentId: string;
+}
+
+/** The folders of transcripts by the name that results have for them. */
+export type TranscriptLabel = "sessions" | "journal";
 
 const fileName = /^(?!\.)[^/\\\0]{1,250}\.jsonl$/u;
 
