@@ -13,7 +13,7 @@ export { redactLines } from "./secrets/redact-secrets.ts";
 export { ownTexts, stripInjected } from "./sessions/strip-injected.ts";
 export { sessionsFolder } from "./sessions/sessions-folder.ts";
 export { readLines, type TranscriptLine } from "./sessions/transcript-lines.ts";
-export { connectMarkers } from "./text/file-text.ts";
+export { connectMarkers, decodeText } from "./text/file-text.ts";
 export { estimateTokens } from "./text/token-weight.ts";
 export { stopWords } from "./text/stop-words.ts";
 export { scanTerms } from "./text/words.ts";

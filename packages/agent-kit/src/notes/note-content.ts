@@ -1,4 +1,6 @@
+import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
+import { decodeText } from "@memslot/indexing/host";
 
 /** A note as a person edits it. */
 export interface NoteContent {
@@ -19,25 +21,16 @@ const mark = "\uFEFF";
 export function contentOf(bytes: Uint8Array, modified: Date): NoteContent {
   const sha256 = createHash("sha256").update(bytes).digest("hex");
   const fixed = whyFixed(bytes);
-  const text = new TextDecoder(utf16Of(bytes) ?? "utf-8").decode(bytes).replaceAll("\r\n", "\n");
+  const text = decodeText(bytes).replaceAll("\r\n", "\n");
   return { text, sha256, bytes: bytes.length, modified: modified.toISOString(), ...(fixed !== undefined && { fixed }) };
 }
 
 /** Why a text that a person has seen cannot take the place of these bytes without changing more than was typed. */
 function whyFixed(bytes: Uint8Array): string | undefined {
-  if (utf16Of(bytes) !== undefined) return "it is UTF-16: save it as UTF-8 with another editor";
-  if (bytes.includes(0)) return "it holds NUL bytes, which no editor shows";
-  try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-    return /\r(?!\n)/u.test(text) ? "it has line ends of old Macs (CR alone), which no page can keep" : undefined;
-  } catch {
-    return "it is not UTF-8: save it as UTF-8 with another editor";
-  }
-}
-
-function utf16Of(bytes: Uint8Array): "utf-16le" | "utf-16be" | undefined {
-  if (bytes[0] === 0xff && bytes[1] === 0xfe) return "utf-16le";
-  return bytes[0] === 0xfe && bytes[1] === 0xff ? "utf-16be" : undefined;
+  if (!isUtf8(bytes)) return "it is not UTF-8: save it as UTF-8 with another editor";
+  if (bytes.includes(0)) return "it holds NUL bytes, which no editor shows: save it as UTF-8 with another editor";
+  const hasReturns = /\r(?!\n)/u.test(Buffer.from(bytes).toString());
+  return hasReturns ? "it has line ends of old Macs (CR alone), which no page can keep" : undefined;
 }
 
 /**

@@ -2,7 +2,7 @@ import type { Chunk } from "../chunk-store.ts";
 import type { FoundLines } from "../search/held-lines.ts";
 import { redactInSlices, redactLines } from "../secrets/redact-secrets.ts";
 import { type ChunkingOptions, chunkMarkdown } from "../text/chunk-markdown.ts";
-import { decodeLines, decodeText, splitLines } from "../text/file-text.ts";
+import { decodeLines, noteText, splitLines } from "../text/file-text.ts";
 import { chunkTerms } from "../text/languages/chunk-terms.ts";
 import { languageOfFile } from "../text/languages/detect-language.ts";
 import type { LanguageCode } from "../text/languages/function-words.ts";
@@ -29,7 +29,7 @@ export const noteTasks = {
     { bytes, path = "", chunking = { tokens: 400, overlap: 80 } }: NoteBytes,
     pause: () => Promise<void>,
   ): Promise<Chunk[]> {
-    const { lines: written, skippedBefore } = withoutGaps(decodeText(bytes), chunking.tokens);
+    const { lines: written, skippedBefore } = withoutGaps(noteText(bytes), chunking.tokens);
     const redacting = redactInSlices(written);
     let redacted = redacting.next();
     for (; redacted.done !== true; redacted = redacting.next()) await pause();

@@ -1,5 +1,5 @@
 import type { FoundLines } from "../search/held-lines.ts";
-import { decodeText, TextLines } from "../text/file-text.ts";
+import { noteText, TextLines } from "../text/file-text.ts";
 import { holdsLines } from "./note-tasks.ts";
 import { noteTask } from "./note-thread.ts";
 import { readSettled } from "./read-settled.ts";
@@ -12,7 +12,7 @@ export async function notesHold(
 ): Promise<boolean[]> {
   const read = await readSettled(absolutePath, undefined, signal);
   if (!read) return found.map(() => false);
-  const written = new TextLines(decodeText(read.bytes));
+  const written = new TextLines(noteText(read.bytes));
   // As a rule they stand there as they are: what was no secret then is none now.
   const held = found.map((each) => holdsLines(each, written.slice(each.startLine, each.endLine)));
   if (held.every(Boolean)) return held;

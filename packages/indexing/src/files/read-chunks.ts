@@ -4,7 +4,7 @@ import { type ChunkingOptions, chunkerVersion } from "../text/chunk-markdown.ts"
 import { pathNamesVersion } from "../text/note-context.ts";
 import type { IndexedFile, FileRecord } from "../chunk-index.ts";
 import { isLasting, stampOf } from "./file-stamp.ts";
-import { whyNotText } from "../text/not-text.ts";
+import { textVersion, whyNotText } from "../text/file-text.ts";
 import { noteTask } from "./note-thread.ts";
 import { redactionVersion } from "../secrets/redact-secrets.ts";
 import { pathTimesVersion } from "../text/times/time-of-path.ts";
@@ -14,7 +14,7 @@ import { wordsVersion } from "../text/words.ts";
 
 /** How files are redacted and cut, as a name: files that were done otherwise are done again. */
 export function recipeOf(chunking: ChunkingOptions): string {
-  return `chunks${chunkerVersion}:${chunking.tokens}/${chunking.overlap} words${wordsVersion} names${pathNamesVersion} times${pathTimesVersion} redaction${redactionVersion}`;
+  return `text${textVersion} chunks${chunkerVersion}:${chunking.tokens}/${chunking.overlap} words${wordsVersion} names${pathNamesVersion} times${pathTimesVersion} redaction${redactionVersion}`;
 }
 
 /** Stands in the record of a file that nothing of is indexed. */

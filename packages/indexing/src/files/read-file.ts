@@ -9,11 +9,10 @@ import {
   messageOf,
 } from "@memslot/core";
 import { MovedError, codeOf, openInPlace } from "@memslot/core/files";
-import { decodeText, TextLines } from "../text/file-text.ts";
+import { noteText, TextLines, whyNotText } from "../text/file-text.ts";
 import { isMarkdown } from "./folder/markdown-name.ts";
 import { type MemoryRoot, memoryRoots, type NotesChoice, relativePath } from "./memory-roots.ts";
 import { placeOf } from "./note-place.ts";
-import { whyNotText } from "../text/not-text.ts";
 import { maxFileBytes } from "./scan.ts";
 import { surrogateSafe } from "../text/token-weight.ts";
 
@@ -46,7 +45,7 @@ export async function readMemoryFile(
 
   const notText = whyNotText(bytes);
   if (notText !== undefined) throw new MemoryError("PATH_NOT_ALLOWED", `${shown} cannot be read: it ${notText}.`);
-  const lines = new TextLines(decodeText(bytes));
+  const lines = new TextLines(noteText(bytes));
   const window = lines.slice(from, from - 1 + params.lines);
   if (window.length === 0) return { status: "ok", text: "", path: shown, from, lines: 0 };
   return fitWindow(window, shown, from, lines.count());

@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { decodeLines, splitLines } from "./file-text.ts";
+import { decodeLines, splitLines, whyNotText } from "./file-text.ts";
 import tables from "./test/words.json" with { type: "json" };
 import { readFileSync } from "node:fs";
 import { deflateRawSync } from "node:zlib";
-import { whyNotText } from "./not-text.ts";
 import { randomFrom } from "@memslot/test-tools/random";
 
 function lines(...bytes: (string | number[])[]): string[] {
@@ -29,15 +28,24 @@ describe("bytes", () => {
     expect(lines("a\ufeffb")).toEqual(["a\ufeffb"]);
   });
 
-  test("UTF-16 with its byte order mark is read", () => {
-    const text = "# Títle 数据\r\nline";
-    const little = Buffer.from(`\ufeff${text}`, "utf16le");
-    expect(decodeLines(little)).toEqual(["# Títle 数据", "line"]);
-    expect(decodeLines(Buffer.from(little).swap16())).toEqual(["# Títle 数据", "line"]);
+  test.each(tables.utf16)("UTF-16 is read with a byte order mark and without: %j", (text) => {
+    for (const mark of ["\ufeff", ""]) {
+      const little = Buffer.from(mark + text, "utf16le");
+      for (const bytes of [little, Buffer.from(little).swap16()]) {
+        expect(decodeLines(bytes)).toEqual(text.split("\n"));
+        expect(whyNotText(bytes)).toBeUndefined();
+      }
+    }
   });
 
-  test("bytes that are not UTF-8 are replaced and the rest is there", () => {
-    expect(lines("caf", [0xe9], " next\nline")).toEqual(["caf\ufffd next", "line"]);
+  test.each(tables.western as [string, string][])("%s in Windows-1252 is %j", (hex, text) => {
+    const given = Buffer.concat(
+      hex
+        .split(/(<[0-9A-F]+>)/)
+        .map((part) => (part.startsWith("<") ? Buffer.from(part.slice(1, -1), "hex") : Buffer.from(part))),
+    );
+    expect(decodeLines(given).join("\n")).toBe(text);
+    expect(whyNotText(given)).toBeUndefined();
   });
 
   test("a NUL byte becomes a space and moves no line", () => {
@@ -82,7 +90,6 @@ describe("bytes that are text", () => {
       ["some NULs in a short text", "budget \0 caf\0\0\nreview"],
       ["the tail that a machine without power leaves", Buffer.concat([Buffer.from(english), Buffer.alloc(8192)])],
       ["German in Latin-1", codePage("Die Brücke über die Straße wird im März schöner.\n".repeat(40), 0x80)],
-      ["a few bytes that are nothing", Buffer.from([0xff, 0xfa, 0x00, 0x80])],
       ["this file", readFileSync(import.meta.filename)],
     ])("is %s", (_, content) => {
       expect(whyNotText(Buffer.from(content))).toBeUndefined();
@@ -95,12 +102,14 @@ describe("bytes that are text", () => {
       ["bytes that were packed", deflateRawSync(randomBytes(1000))],
       ["every byte there is", Buffer.from(Array.from({ length: 4000 }, (_, index) => (index * 37) % 256))],
       ["numbers", Buffer.from(new Uint32Array(Array.from({ length: 500 }, (_, index) => index)).buffer)],
+      ["a file that was not downloaded", Buffer.alloc(4096)],
       ["a file that was never written", Buffer.alloc(4096).fill(0, 0, 4095).fill(1, 4095)],
-      ["UTF-16 without a byte order mark", Buffer.from(english, "utf16le")],
+      ["UTF-32", Buffer.from(Array.from(english, (letter) => [letter.charCodeAt(0), 0, 0, 0]).flat())],
+      ["two words in a code page", codePage("Да, нет\n", 0x400)],
       ["Russian in a code page", codePage(russian, 0x400)],
       ["a text that a large binary begins with", Buffer.concat([Buffer.from(english), randomBytes(100_000)])],
     ])("is %s", (_, content) => {
-      expect(whyNotText(content)).toMatch(/^is not text.*save it as UTF-8/);
+      expect(whyNotText(content)).toMatch(/^is not text.*save it as UTF-8|^holds nothing but NUL bytes/);
     });
   });
 });

@@ -1,23 +1,124 @@
-/** The lines of a file, as editors and `grep -n` count them. */
-export function decodeLines(bytes: Uint8Array): string[] {
-  return splitLines(decodeText(bytes));
-}
+import { isUtf8 } from "node:buffer";
+
+/** Changes when files are decoded differently. */
+export const textVersion = 2;
+
+/** How much of the beginning of a file tells whether it is text. */
+const sampleBytes = 64 * 1024;
+/** A stray NUL or a name in an old encoding makes no binary file. */
+const fewStrangers = 8;
+const mostStrangers = 0.2;
+
+/** What Windows-1252 has in place of the control characters 0x80 to 0x9F. */
+const westernSigns = "€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ";
+/** A character of UTF-8 that is no ASCII, or one byte that is none, in bytes that are written as Latin-1. */
+const sequences =
+  /([\xC2-\xDF][\x80-\xBF]|\xE0[\xA0-\xBF][\x80-\xBF]|\xED[\x80-\x9F][\x80-\xBF]|[\xE1-\xEF][\x80-\xBF]{2}|\xF0[\x90-\xBF][\x80-\xBF]{2}|[\xF1-\xF3][\x80-\xBF]{3}|\xF4[\x80-\x8F][\x80-\xBF]{2})|[\x80-\xFF]/g;
+/** Words of another script that is read as Windows-1252: no western word is made of accents alone. */
+const foreignWords = /(?<![\p{L}\p{M}])[\x80-\xFFŒœŠšŽžŸƒ]{2,}(?![\p{L}\p{M}])/gu;
+
+const noText = /[\p{Cn}\p{Co}\p{Cs}\uFFFD\0-\x06\x0E-\x1F]/u;
 
 /**
- * What a file's bytes say: UTF-8, or UTF-16 where a byte order mark says so. Bytes that are neither become U+FFFD; NUL
- * becomes a space.
+ * The text of a file: UTF-8, UTF-16 with or without a byte order mark, or Windows-1252 (and so Latin-1). Valid UTF-8 is
+ * never read as anything else. Single bytes of Windows-1252 in UTF-8 are read as what they are.
  */
 export function decodeText(bytes: Uint8Array): string {
-  const encoding =
-    bytes[0] === 0xff && bytes[1] === 0xfe ? "utf-16le" : bytes[0] === 0xfe && bytes[1] === 0xff ? "utf-16be" : "utf-8";
+  const utf16 = utf16Of(bytes);
   // The decoder takes the byte order mark away.
-  const decoder = new TextDecoder(encoding);
-  if (encoding !== "utf-8") return withoutConnectBlock(decoder.decode(bytes).replaceAll("\0", " "));
-  if (!bytes.includes(0)) return withoutConnectBlock(decoder.decode(bytes));
+  return utf16 === undefined && !isUtf8(bytes) ? mixedText(bytes) : new TextDecoder(utf16 ?? "utf-8").decode(bytes);
+}
+
+/** The text of a note: NUL becomes a space, and the block of `memslot connect` becomes blank lines. */
+export function noteText(bytes: Uint8Array): string {
+  if (!bytes.includes(0) || !isUtf8(bytes) || utf16Of(bytes) !== undefined)
+    return withoutConnectBlock(decodeText(bytes).replaceAll("\0", " "));
   // There can be as many as there are bytes.
   const copy = bytes.slice();
   for (let at = 0; at < copy.length; at++) if (copy[at] === 0) copy[at] = 0x20;
-  return withoutConnectBlock(decoder.decode(copy));
+  return withoutConnectBlock(decodeText(copy));
+}
+
+/** The lines of a note as editors and `grep -n` count them. */
+export function decodeLines(bytes: Uint8Array): string[] {
+  return splitLines(noteText(bytes));
+}
+
+/**
+ * Why bytes are no note: a picture under the name of a note, say, or text in an encoding that cannot be told. Undefined for
+ * text with some bytes in it that are none. NULs at the end do not count, unless there is nothing else: a machine that lost
+ * power leaves them behind what was written.
+ */
+export function whyNotText(bytes: Uint8Array): string | undefined {
+  const sample = bytes.subarray(0, sampleBytes);
+  const utf16 = utf16Of(sample);
+  const isWhole = sample.length === bytes.length;
+  // A character that the sample cuts in two is none of the strangers.
+  const isPlain = utf16 !== undefined || isUtf8(isWhole ? sample : sample.subarray(0, lastStart(sample)));
+  const decoded = isPlain ? new TextDecoder(utf16 ?? "utf-8").decode(sample, { stream: !isWhole }) : mixedText(sample);
+  const text = decoded.replace(/\0+$/, "");
+  if (text === "" && decoded !== "") return "holds nothing but NUL bytes: it was not downloaded, or lost in a crash";
+  let strangers = isPlain ? 0 : (text.match(foreignWords) ?? []).join("").length * (fewStrangers + 1);
+  for (let index = 0; index < text.length; index++) if (isStrange(text.charCodeAt(index))) strangers++;
+  if (strangers <= fewStrangers || strangers <= text.length * mostStrangers) return undefined;
+  return "is not text, or in an unknown encoding: save it as UTF-8, or give it another name than .md";
+}
+
+/** Where the last character that is no ASCII begins. */
+function lastStart(bytes: Uint8Array): number {
+  let start = bytes.length - 1;
+  while (start > bytes.length - 4 && ((bytes[start] ?? 0) & 0xc0) === 0x80) start--;
+  return (bytes[start] ?? 0) < 0x80 ? bytes.length : start;
+}
+
+/** Control characters that no editor writes, and what takes the place of bytes that are no character. */
+function isStrange(code: number): boolean {
+  if (code === 0xfffd || (code >= 0x7f && code < 0xa0 && code !== 0x85)) return true;
+  // Bell to carriage return are used in text now and then, and escape begins the colours of a terminal.
+  return code < 32 && (code < 7 || code > 13) && code !== 27;
+}
+
+/** By its byte order mark; without one, by the NULs that stand in every other byte and nowhere else. */
+function utf16Of(bytes: Uint8Array): "utf-16le" | "utf-16be" | undefined {
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return "utf-16le";
+  if (bytes[0] === 0xfe && bytes[1] === 0xff) return "utf-16be";
+  const sample = bytes.subarray(0, Math.min(bytes.length, sampleBytes) & ~1);
+  const zeros: [even: number, odd: number] = [0, 0];
+  const pages: typeof zeros = [0, 0];
+  let ascii = 0;
+  for (const [index, byte] of sample.entries()) {
+    const side = index % 2 === 0 ? 0 : 1;
+    if (byte === 0) zeros[side]++;
+    if (byte < 0x20) pages[side]++;
+    else if (byte < 0x80) ascii++;
+  }
+  const pairs = sample.length / 2;
+  const high = zeros[1] > zeros[0] ? 1 : 0;
+  if (zeros[high] === 0 || Math.min(...zeros) > pairs * 0.01 || bytes.length % 2 === 1) return undefined;
+  const encoding = high === 1 ? "utf-16le" : "utf-16be";
+  // The first half of a letter of most scripts is a small number.
+  if (pages[high] > pairs * 0.9 && zeros[high] > 1) return encoding;
+  // Of scripts with many letters only the line ends and spaces have a NUL.
+  if (ascii > pairs * 1.5 || isUtf8(bytes)) return undefined;
+  return noText.test(new TextDecoder(encoding).decode(sample, { stream: true })) ? undefined : encoding;
+}
+
+/** UTF-8 with bytes of Windows-1252 in it, or all of it Windows-1252, where few bytes are anything else. */
+function mixedText(bytes: Uint8Array): string {
+  const written = Buffer.from(bytes)
+    .toString("latin1")
+    .replace(/^\xEF\xBB\xBF/, "");
+  let [valid, single] = [0, 0];
+  for (const [, utf8] of written.matchAll(sequences))
+    if (utf8 === undefined) single++;
+    else valid++;
+  const isWestern = valid * 4 < single;
+  const western = (text: string): string =>
+    text.replaceAll(/[\x80-\x9F]/g, (sign) => westernSigns.charAt(sign.charCodeAt(0) - 0x80));
+  if (isWestern) return western(written);
+  return written.replaceAll(sequences, (piece, utf8?: string) =>
+    utf8 === undefined ? western(piece) : Buffer.from(utf8, "latin1").toString(),
+  );
 }
 
 /** The lines around the block that `memslot connect` writes into CLAUDE.md, AGENTS.md and GEMINI.md. */
