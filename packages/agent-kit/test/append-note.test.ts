@@ -174,11 +174,25 @@ describe("a file that cannot be appended to", () => {
 
   test.each([
     ["UTF-16", Buffer.from("\uFEFFa day\n", "utf16le")],
+    ["Latin-1", Buffer.from("caf\u00e9\n", "latin1")],
     ["bytes", Uint8Array.of(65, 0, 66)],
   ])("is refused if it contains %s, and stays as it is", async (_, content) => {
     write({ [daily]: content });
     await expect(append()).rejects.toMatchObject({ code: "WORKSPACE", message: /not UTF-8 text.*save it as UTF-8/ });
     expect(readFileSync(path.join(workspaceDir, daily))).toEqual(Buffer.from(content));
+  });
+
+  test.each([
+    ["daily", daily, "memory/.2026-11-22.md.icloud"],
+    ["longterm", "MEMORY.md", ".MEMORY.md.icloud"],
+  ] as const)("%s: no second file is made beside one that iCloud has not downloaded", async (kind, name, stub) => {
+    write({ [stub]: "bplist00" });
+    await expect(append({ kind })).rejects.toMatchObject({
+      code: "WORKSPACE",
+      message: expect.stringMatching(/in iCloud and not downloaded.*download it/u),
+    });
+    expect(existsSync(path.join(workspaceDir, name))).toBe(false);
+    expect(notesLayout(workspaceDir, "auto").layout).toBe("agent");
   });
 
   test.each(["daily", "longterm"] as const)("%s: a missing workspace is named and not created", async (kind) => {

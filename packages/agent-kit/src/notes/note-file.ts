@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { constants } from "node:fs";
 import { type FileHandle, lstat, realpath, stat } from "node:fs/promises";
 import path from "node:path";
@@ -162,8 +163,7 @@ async function readBytes(target: NoteTarget, handle: FileHandle): Promise<Buffer
       await sleep(5, undefined, { signal: target.signal });
       continue;
     }
-    const utf16 = (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
-    if (utf16 || bytes.includes(0))
+    if (!isUtf8(bytes) || bytes.includes(0))
       throw cannotWrite(target, "it is not UTF-8 text, and what is appended would be unreadable: save it as UTF-8");
     return bytes;
   }
@@ -199,6 +199,7 @@ export async function failureOf(
 const steps: Readonly<Record<string, string>> = {
   ENOENT: "check that the workspace folder is there",
   ENOTDIR: "check that the workspace is a folder",
+  ECLOUD: "download it (in Finder: Download Now), then write the note again",
   EMOVED: "nothing was written; write the note again",
   EACCES: "make the file and its folder writable",
   EPERM: "make the file and its folder writable",

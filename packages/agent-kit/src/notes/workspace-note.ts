@@ -1,8 +1,9 @@
-import { constants } from "node:fs";
+import { constants, existsSync } from "node:fs";
 import { lstat, realpath } from "node:fs/promises";
 import path from "node:path";
 import { messageOf } from "@memslot/core";
-import { codeOf, openInPlace } from "@memslot/core/files";
+import { cloudStub, codeOf, openInPlace } from "@memslot/core/files";
+import { decodeText } from "@memslot/indexing/host";
 
 /** A note as it stands in the workspace, or why it is not there. */
 export type WorkspaceNote =
@@ -38,6 +39,8 @@ export async function readWorkspaceNote(workspaceDir: string, relPath: string): 
     return { state: "read", text: await readText(place) };
   } catch (error) {
     const code = codeOf(error);
+    if (existsSync(cloudStub(path.join(workspaceDir, relPath))))
+      return { state: "skipped", reason: "it is in iCloud and not downloaded" };
     if (code === "ENOENT" || code === "ENOTDIR") return { state: "absent" };
     return { state: "skipped", reason: `it cannot be read (${messageOf(error)})` };
   }
@@ -46,9 +49,7 @@ export async function readWorkspaceNote(workspaceDir: string, relPath: string): 
 async function readText(file: string): Promise<string> {
   const handle = await openInPlace(file, constants.O_RDONLY);
   try {
-    const text = await handle.readFile("utf8");
-    return text
-      .replace(/^\uFEFF/, "")
+    return decodeText(await handle.readFile())
       .replaceAll(/\r\n?/g, "\n")
       .replaceAll("\0", "\uFFFD");
   } finally {

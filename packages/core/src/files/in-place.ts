@@ -12,7 +12,7 @@ import {
   renameSync,
 } from "node:fs";
 import { type FileHandle, link, mkdir, open, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { codeOf } from "./error-code.ts";
 
 /**
@@ -35,6 +35,21 @@ export class MovedError extends Error {
   constructor(path: string) {
     super(`${path} was moved, or a link came into its way, while it was opened`);
     this.name = "MovedError";
+  }
+}
+
+/** The file that iCloud keeps in place of one that is not downloaded: `.NAME.icloud`. */
+export function cloudStub(path: string): string {
+  return join(dirname(path), `.${basename(path)}.icloud`);
+}
+
+/** What iCloud has not downloaded: another file of that name would be a second one. */
+export class NotDownloadedError extends Error {
+  readonly code = "ECLOUD";
+
+  constructor(path: string) {
+    super(`${path} is in iCloud and not downloaded`);
+    this.name = "NotDownloadedError";
   }
 }
 
@@ -105,12 +120,20 @@ export async function openFolderInPlace(path: string): Promise<FolderInPlace> {
     if (isElsewhere(path)) throw new MovedError(path);
     return join(path, name);
   };
+  const wayToNew = (name: string): string => {
+    const isInCloud = lstatSync(cloudStub(wayTo(name)), { throwIfNoEntry: false }) !== undefined;
+    if (isInCloud) throw new NotDownloadedError(name);
+    return wayTo(name);
+  };
   return {
     path,
-    open: (name, flags, mode) => named(join(path, name), () => open(wayTo(name), flags | noSurprises, mode)),
+    open: (name, flags, mode) =>
+      named(join(path, name), () =>
+        open((flags & constants.O_CREAT) === 0 ? wayTo(name) : wayToNew(name), flags | noSurprises, mode),
+      ),
     mkdir: (name) => named(join(path, name), () => mkdir(wayTo(name))),
     remove: (name) => named(join(path, name), () => rm(wayTo(name), { force: true })),
-    link: (name, other) => named(join(path, name), () => link(wayTo(name), wayTo(other))),
+    link: (name, other) => named(join(path, name), () => link(wayTo(name), wayToNew(other))),
     replace: (name, by, isStill) => {
       if (!isStill(lstatSync(wayTo(name), { bigint: true, throwIfNoEntry: false }))) return false;
       renameSync(wayTo(by), wayTo(name));

@@ -2,6 +2,8 @@ export { codeOf, unlessMissing } from "./error-code.ts";
 export {
   type FolderInPlace,
   MovedError,
+  NotDownloadedError,
+  cloudStub,
   listInPlace,
   noSurprises,
   openFolderInPlace,

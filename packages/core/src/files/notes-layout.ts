@@ -1,6 +1,7 @@
 import { lstatSync, realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import path from "node:path";
+import { cloudStub } from "./in-place.ts";
 
 /**
  * What of a workspace is memory. `agent`: MEMORY.md, USER.md, memory/ and `extraPaths`. `all`: every other Markdown file
@@ -48,10 +49,11 @@ function homeFolders(): string[] {
   }
 }
 
-/** Whether something has this name, a link included. */
+/** Whether something has this name, a link included, or would have if iCloud had downloaded it. */
 function isThere(folder: string, name: string): boolean {
+  const file = path.join(folder, name);
   try {
-    return lstatSync(path.join(folder, name), { throwIfNoEntry: false }) !== undefined;
+    return [file, cloudStub(file)].some((each) => lstatSync(each, { throwIfNoEntry: false }) !== undefined);
   } catch {
     return false; // Whoever lists the folder says why it cannot be looked into.
   }

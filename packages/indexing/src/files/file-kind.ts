@@ -2,6 +2,7 @@ import { type BigIntStats, constants, lstatSync, realpathSync, type StatsBase } 
 import { messageOf } from "@memslot/core";
 import { codeOf, noSurprises } from "@memslot/core/files";
 
+export const notDownloaded = "is in iCloud and not downloaded: download it (in Finder: Download Now)";
 export const linkReason = "is a symbolic link, which is not followed";
 
 /** Opening a path that turned into a link since it was looked at fails, where the platform can say so. */

@@ -1,4 +1,4 @@
-import { constants } from "node:fs";
+import { constants, existsSync } from "node:fs";
 import path from "node:path";
 import {
   type ExtraPath,
@@ -8,8 +8,9 @@ import {
   type MemoryReadResult,
   messageOf,
 } from "@memslot/core";
-import { MovedError, codeOf, openInPlace } from "@memslot/core/files";
+import { MovedError, cloudStub, codeOf, openInPlace } from "@memslot/core/files";
 import { noteText, TextLines, whyNotText } from "../text/file-text.ts";
+import { notDownloaded } from "./file-kind.ts";
 import { isMarkdown } from "./folder/markdown-name.ts";
 import { type MemoryRoot, memoryRoots, type NotesChoice, relativePath } from "./memory-roots.ts";
 import { placeOf } from "./note-place.ts";
@@ -141,7 +142,10 @@ async function readBytes(absolutePath: string, shown: string, signal: AbortSigna
   } catch (error) {
     if (MemoryError.is(error) || signal.aborted) throw error;
     const code = codeOf(error);
-    if (code === "ENOENT" || code === "ENOTDIR" || code === "ENAMETOOLONG") return undefined;
+    const isMissing = code === "ENOENT" || code === "ENOTDIR" || code === "ENAMETOOLONG";
+    if (isMissing && existsSync(cloudStub(absolutePath)))
+      throw new MemoryError("WORKSPACE", `${shown} cannot be read: ${notDownloaded}.`);
+    if (isMissing) return undefined;
     // A parent became a link between the look and the opening.
     if (error instanceof MovedError)
       throw new MemoryError(
