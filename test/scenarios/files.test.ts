@@ -1,4 +1,4 @@
-import { chmodSync, chownSync, readdirSync, readFileSync, symlinkSync, truncateSync } from "node:fs";
+import { chmodSync, chownSync, linkSync, readdirSync, readFileSync, symlinkSync, truncateSync } from "node:fs";
 import path from "node:path";
 import type { LeftOutFile, MemoryFileList } from "@memslot/core";
 import type { Memory } from "memslot";
@@ -101,6 +101,83 @@ describe("what is known of one note", () => {
   });
 });
 
+/** Notes by their place and name that no search reaches: how each is made, and the path that it is named by. */
+const notSearched: [what: string, make: (house: House) => void, named: string][] = [
+  ["a note over 16 MiB", (house) => truncateSync(house.at("memory/a.md"), 17 * 2 ** 20), "memory/a.md"],
+  [
+    "another encoding",
+    ({ write }) => write({ "memory/a.md": Buffer.from("cfe0ede3eeebe8ed20e4eeece0", "hex") }),
+    "memory/a.md",
+  ],
+  ["a note that holds only NULs", ({ write }) => write({ "memory/a.md": Buffer.alloc(999) }), "memory/a.md"],
+  ["a daily log in iCloud", ({ write }) => write({ "memory/.b.md.icloud": "bplist00" }), "memory/b.md"],
+  ["MEMORY.md in iCloud", ({ write }) => write({ ".MEMORY.md.icloud": "bplist00" }), "MEMORY.md"],
+  ["a link to a note", (house) => symlinkSync(house.at("out/p.md"), house.at("memory/b.md")), "memory/b.md"],
+  ["a link to a folder of notes", (house) => symlinkSync(house.at("out"), house.at("memory/out")), "memory/out"],
+  ["a link in the place of USER.md", (house) => symlinkSync(house.at("out/p.md"), house.at("USER.md")), "USER.md"],
+  ["a folder in the place of USER.md", ({ write }) => write({ "USER.md/p.md": "p\n" }), "USER.md"],
+];
+
+describe.skipIf(process.platform === "win32")("a note that is not searched", () => {
+  test.each(notSearched)(
+    "%s is named by an empty answer, counted by another one, and accepted by name",
+    async (_, make, named) => {
+      const house = useHouse({
+        "memory/a.md": "tern\n",
+        "memory/h.md": "The heron stands.\n",
+        "out/p.md": "pangolin\n",
+      });
+      make(house);
+      const memory = await house.open();
+      const { results, report } = await ask(memory, "pangolin");
+      expect(results).toEqual([]);
+      expect(report).toMatchObject({ state: "degraded", conditions: [{ state: "degraded", count: 1 }] });
+      expect(report.reason).toMatch(new RegExp(`^1 note or folder is not searched: ${named} \\(.+\\)`, "u"));
+      const excluded = { count: 1, notes: [{ path: named }], byConfiguration: 0 };
+      expect((await ask(memory, "heron")).report).toMatchObject({ state: "ok", conditions: [], excluded });
+      expect(memory.status()).toMatchObject({ excluded });
+      expect(await memory.survey()).toMatchObject({ excluded });
+      const accepting = await house.open({ memorySearch: { exclude: [named] } });
+      expect((await ask(accepting, "pangolin")).report).toMatchObject({
+        state: "ok",
+        reason: expect.stringMatching(/no memory file holds.*; 1 excluded by configuration/u),
+        excluded: { count: 0, byConfiguration: 1 },
+      });
+      expect(await accepting.survey()).toMatchObject({ excluded: { count: 0, byConfiguration: 1 } });
+      await expect(accepting.readFile({ relPath: named === "memory/out" ? "memory/out/p.md" : named })).rejects.toThrow(
+        /memorySearch\.exclude names it/u,
+      );
+    },
+  );
+
+  test("is none where what it says is searched in another place, or where it says nothing", async () => {
+    const house = useHouse({ "memory/a.md": "heron\n", "pictures/p.png": "p" });
+    symlinkSync(house.at("memory/a.md"), house.at("memory/latest.md"));
+    symlinkSync(house.at("pictures"), house.at("memory/pictures"));
+    symlinkSync("ana@host.4711", house.at("memory/.#a.md"));
+    linkSync(house.at("memory/a.md"), house.at("memory/b.md"));
+    expect((await ask(await house.open(), "pangolin")).report).toMatchObject({ state: "ok", conditions: [] });
+  });
+
+  test.each([
+    ["memory/old/**", 2],
+    ["memory/old", 1],
+    ["./memory/old/", 1],
+    ["old", 1],
+    ["o?.md", 1],
+    ["**/*.md", 4],
+    ["!memory/old/**", 2],
+    ["old/deep.md", 1],
+    ["elsewhere", 0],
+  ])("memorySearch.exclude %s: %i", async (glob, count) => {
+    const house = useHouse({ "memory/a.md": "heron\n", "memory/oz.md": "heron\n", "memory/old/b.md": "heron\n" });
+    house.write({ "memory/old/deep.md": "heron\n", "memory/p.txt": "heron\n" });
+    const memory = await house.open({ memorySearch: { exclude: [glob] } });
+    await memory.sync();
+    expect(memory.status().excluded).toEqual({ count: 0, notes: [], byConfiguration: count });
+  });
+});
+
 const isRoot = process.geteuid?.() === 0;
 const nobody = 65_534;
 /** What root cannot be refused it can as somebody else; on Windows modes say nothing. */
@@ -174,7 +251,7 @@ describe.skipIf(isSkipped)("a note that is there and cannot be read", () => {
     close("memory/a.md");
     close("memory/deep");
     const survey = await memory.survey();
-    expect(survey?.unread.map(({ path: place }) => place).toSorted()).toEqual(["memory/a.md", "memory/deep"]);
+    expect(survey?.excluded.notes.map(({ path: place }) => place).toSorted()).toEqual(["memory/a.md", "memory/deep"]);
   });
 
   test("a folder that is open again was never indexed anew", async () => {

@@ -24,6 +24,7 @@ export type {
   SearchMatch,
   SearchReport,
   SearchState,
+  ExcludedNotes,
   UnsearchedFiles,
   WordReading,
 } from "./contract/report.ts";
@@ -55,7 +56,7 @@ export type {
   WatchStatus,
   WriterStatus,
 } from "./contract/status.ts";
-export { weakConfidence, withConditions } from "./fallback/conditions.ts";
+export { describeExcluded, isPoor, namedNotes, weakConfidence, withConditions } from "./fallback/conditions.ts";
 export { whyTarget } from "./text/why-target.ts";
 export { describeReadings } from "./text/describe-readings.ts";
 export { createGlob, globProblem } from "./text/glob.ts";

@@ -56,6 +56,7 @@ function otherValue(key: ConfigKey): unknown {
     case "choice":
       return key.choices?.find((choice) => choice !== key.default);
     case "strings":
+    case "globs":
       return ["memory", "sessions", "evil"];
     case "paths":
     case "extraPaths":

@@ -1,17 +1,21 @@
 import {
+  describeExcluded,
   type EmbeddingChoice,
+  type ExcludedNotes,
+  isPoor,
   type ManagerSearchOptions,
   type MemoryPluginContext,
   type MemorySearchManager,
   type MemorySource,
   type SearchCondition,
   type SearchReport,
+  namedNotes,
   withConditions,
 } from "@memslot/core";
 import type { ChunkIndex } from "./chunk-index.ts";
 import { hasScope, projectScopes } from "./clients/client-files.ts";
 import type { Embedder } from "./embedding/embedder.ts";
-import { isPoor, type UnsearchedCounter, withUnsearched } from "./files/unsearched.ts";
+import { type UnsearchedCounter, withUnsearched } from "./files/unsearched.ts";
 import type { IndexedSource } from "./indexed-source.ts";
 import { journalFolder, journalOfTranscript } from "./journal/journal-folder.ts";
 import { createCheckedSearch, searchAhead } from "./search/checked-search.ts";
@@ -21,12 +25,12 @@ import { findFiltered, searchFiltered } from "./search/query/filtered-search.ts"
 import { searchChunks } from "./search/search.ts";
 import { LanguageMemory } from "./search/words/language-memory.ts";
 import { sessionScope, type SourceScope } from "./search/session-scope.ts";
-import { freshnessForAll, withMissingWithin } from "./search/shared-report.ts";
+import { conditionForAll, withMissingWithin } from "./search/shared-report.ts";
 import { createSessionLookup } from "./sessions/session-lookup.ts";
 import type { RerankStage } from "./rerank/rerank-stage.ts";
 import type { IndexFacts } from "./sync/index-facts.ts";
 import type { IndexSync } from "./sync/index-sync.ts";
-import { aboutUnread, withoutUnread } from "./sync/unread.ts";
+import { excludedIn, withoutUnread } from "./sync/excluded.ts";
 
 /** `search` of a manager, which tells besides what has led to its answer. */
 type TracedSearch = (
@@ -121,7 +125,7 @@ export function createManagerSearch(parts: SearchParts): TracedSearch {
     const scope = hasProjects ? await scopeOf(options) : before;
     const first = async (): Promise<SearchOutcome | undefined> =>
       unreadIn(index.facts()) === known ? await ahead?.() : undefined;
-    const { results, report } = await checked({
+    const outcome = await checked({
       first: async () => (await first()) ?? (await answerTo(question, options, scope, undefined, trace)),
       again: () => answerTo(question, options, scope, undefined, trace),
       options,
@@ -130,51 +134,71 @@ export function createManagerSearch(parts: SearchParts): TracedSearch {
     const isOwner = options.audience === "private";
     const told = (source: MemorySource): ReturnType<SourceScope> =>
       isOwner && parts.sources.some((own) => own.source === source && hasScope(own)) ? undefined : scope(source);
-    const unread = aboutUnread(told, options.sources, index.facts().sources);
-    if (options.audience === "shared") {
-      // Names and counts of the owner's files are nothing for others.
-      options.onDebug(freshnessForAll(report, unfresh, unread, parts.embeddings));
-      return results;
-    }
-    const fresh = withFreshness(report, { unfresh, unread }, parts);
-    const says = options.sources.includes("memory") && isPoor(fresh, results.length);
+    const excluded = excludedIn(told, options.sources, index.facts().sources);
+    const report = reportOf(outcome, { unfresh, excluded, isOwner }, parts);
+    const found = outcome.results.length;
+    const says = isOwner && options.sources.includes("memory") && isPoor(report, found);
     options.onDebug(
-      says ? withUnsearched(fresh, results.length, await unsearched.count(options.signal), workspaceDir) : fresh,
+      says ? withUnsearched(report, found, await unsearched.count(options.signal), workspaceDir) : report,
     );
-    return results;
+    return outcome.results;
   };
 }
 
-/** Adds to a report what is known of the index and the files: everything that is the case, not the worst alone. */
-function withFreshness(
-  given: SearchReport,
-  { unread, unfresh }: Record<"unread" | "unfresh", SearchCondition | undefined>,
+/** The one report of a search: its state and reason are made here of everything that is the case. */
+function reportOf(
+  { report: given, results, conditions: own = [] }: SearchOutcome,
+  {
+    unfresh,
+    excluded,
+    isOwner,
+  }: { unfresh: SearchCondition | undefined; excluded: ExcludedNotes | undefined; isOwner: boolean },
   { index, vectors, embeddings, context }: SearchParts,
 ): SearchReport {
-  const report = vectors && given.fallback === undefined ? { ...given, fallback: vectors.facts().fallback } : given;
-  const conditions = [unread, vectors && unvectored(report, vectors, index), unfresh].filter(
-    (condition) => condition !== undefined,
-  );
-  if (embeddings.degraded) conditions.push({ state: "degraded", reason: embeddings.reason });
-  if (conditions.length > 0) {
-    // Why nothing was found would be a claim about notes that were not all looked at.
-    const claim = report.state === "ok" && (unread ?? unfresh) !== undefined;
-    return withConditions(claim ? { ...report, reason: undefined } : report, conditions);
-  }
-  if (report.state === "ok" && index.facts().stats.files === 0) {
-    return {
-      ...report,
-      reason: `there is no memory file in ${context.workspaceDir}`,
+  const isOwn = vectors !== undefined && isOwner;
+  // A result that answers the question is one, whatever else there is.
+  const missed = excluded !== undefined && excluded.count > 0 && isPoor(given, results.length) ? excluded : undefined;
+  const conditions = [
+    missed && missedNotes(missed),
+    isOwn ? unvectored(own, vectors, index) : undefined,
+    unfresh && (isOwner ? unfresh : conditionForAll(unfresh)),
+    embeddings.degraded ? ({ state: "degraded", reason: embeddings.reason } as const) : undefined,
+    ...own,
+  ].filter((condition) => condition !== undefined);
+  const accepted = results.length === 0 ? (excluded?.byConfiguration ?? 0) : 0;
+  const isEmpty = isOwner && conditions.length === 0 && index.facts().stats.files === 0;
+  const nothing = isEmpty ? `there is no memory file in ${context.workspaceDir}` : given.reason;
+  // Why nothing was found would be a claim about notes that were not all looked at.
+  const isClaim = missed === undefined && !conditions.some(({ state }) => state === "stale");
+  const reasons = [
+    isClaim ? nothing : undefined,
+    accepted > 0 ? describeExcluded({ count: 0, notes: [], byConfiguration: accepted }) : undefined,
+  ];
+  const report: SearchReport = {
+    ...given,
+    ...(isOwn && given.fallback === undefined && { fallback: vectors.facts().fallback }),
+    reason: reasons.filter((reason) => reason !== undefined).join("; ") || undefined,
+    ...(isEmpty && {
       action: "Write notes there (any Markdown, or MEMORY.md for an agent), or name folders in extraPaths.",
-    };
-  }
-  return report;
+    }),
+    ...(missed && { action: [given.action, acceptNotes].filter(Boolean).join(" ") }),
+    excluded: excluded && { ...excluded, notes: excluded.notes.slice(0, namedNotes) },
+  };
+  return withConditions(report, conditions);
+}
+
+const acceptNotes =
+  "`memslot memory status` lists the notes that are not searched; memorySearch.exclude names those that need not be.";
+
+function missedNotes(excluded: ExcludedNotes): SearchCondition {
+  const reason = describeExcluded({ ...excluded, byConfiguration: 0 }) ?? "";
+  return { state: "degraded", reason, count: excluded.count };
 }
 
 /** Chunks that only words find, where the answer does not say itself that words answered alone. */
-function unvectored({ state }: SearchReport, vectors: Embedder, index: IndexSync): SearchCondition | undefined {
+function unvectored(own: readonly SearchCondition[], vectors: Embedder, index: IndexSync): SearchCondition | undefined {
   const { missing } = vectors.facts();
-  if (state === "degraded" || missing === 0) return undefined;
+  if (own.some(({ state }) => state === "degraded") || missing === 0) return undefined;
   const why = index.facts().missingVectors ?? (missing === undefined ? undefined : "they are being made");
   if (why === undefined) return undefined;
   const reason = `keywords answered for chunks without a vector: ${why}`;

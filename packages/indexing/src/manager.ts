@@ -28,7 +28,7 @@ import { readMemoryFile } from "./files/read-file.ts";
 import { memoryRoots } from "./files/memory-roots.ts";
 import { createSessionSource } from "./sessions/session-source.ts";
 import { sessionsFolder } from "./sessions/sessions-folder.ts";
-import { findUnread } from "./sync/unread.ts";
+import { findExcluded } from "./sync/excluded.ts";
 import { createUnsearchedCounter } from "./files/unsearched.ts";
 import { tracedIndex } from "./traced-index.ts";
 import { createTriggers, type Triggers } from "./watch/triggers.ts";
@@ -113,7 +113,8 @@ export async function manageIndex(input: {
       if (isJournalPath(params.relPath)) return await readJournal(params, journal);
       const own = clientFiles.sourceOf(params.relPath);
       if (own !== undefined) return await clientFiles.read(params, own);
-      return await readMemoryFile(params, workspaceDir, settings.extraPaths, { notes: settings.notes, stateDir });
+      const { extraPaths, exclude, notes } = settings;
+      return await readMemoryFile(params, workspaceDir, extraPaths, { notes, stateDir }, exclude);
     },
 
     async sync(params) {
@@ -146,7 +147,7 @@ export async function manageIndex(input: {
     describeFile: async (params) => await listed().describeFile(params),
 
     survey: async ({ signal }) => ({
-      unread: await findUnread(sources, signal),
+      excluded: await findExcluded(sources, await index.stored(), signal),
       unsearched: await unsearched.count(signal),
     }),
 
@@ -252,7 +253,7 @@ function startTriggers(context: MemoryPluginContext, index: IndexSync): Triggers
 
 function watchRootsOf({ agentId, stateDir, settings, workspaceDir }: MemoryPluginContext): WatchRoot[] {
   const choice = { notes: settings.notes, stateDir };
-  const notes = memoryRoots(workspaceDir, settings.extraPaths, choice).map(
+  const notes = memoryRoots(workspaceDir, settings.extraPaths, choice, settings.exclude).map(
     ({ absolutePath, kind, rules }): WatchRoot => {
       const isFolderOfNotes = rules !== undefined;
       return { path: absolutePath, kind, ...(isFolderOfNotes && { notesBut: stateDir }) };

@@ -3,6 +3,7 @@ import {
   type AgentConfig,
   type Memory,
   type MemoryProviderStatus,
+  type MemorySurvey,
   isAbort,
   loadConfig,
   messageOf,
@@ -22,6 +23,7 @@ import { checkSurvey } from "../format/format-survey.ts";
 import { checkReranker } from "../doctor/rerank-check.ts";
 import { liveSearch } from "../doctor/live-search.ts";
 import { UsageError } from "../terminal/usage-error.ts";
+import { otherIssues } from "../open/report-failed-files.ts";
 import { leftOut } from "../open/scan-summary.ts";
 import { withMemory } from "../open/with-memory.ts";
 
@@ -87,8 +89,8 @@ async function examineMemory(context: CommandContext, memory: Memory, agent: Age
   const checks: DoctorCheck[] = [];
   checks.push(checkSlot(memory.status()), await checkSync(context, memory), checkWriter(memory));
   checks.push(await checkIndex(memory, signal));
-  checks.push(...checkSurvey(await memory.survey({ signal }), memory.status().files ?? 0));
-  checks.push(...checkPlaces(memory.status()));
+  const survey = await memory.survey({ signal });
+  checks.push(...checkSurvey(survey, memory.status().files ?? 0), ...checkPlaces(memory.status(), survey));
   const embeddings = await memory.probeEmbeddingAvailability({ signal });
   const vector = await memory.probeVectorAvailability({ signal });
   const status = memory.status();
@@ -108,8 +110,8 @@ function checkSlot(status: MemoryProviderStatus): DoctorCheck {
   return warned("slot", `${fallback.from} is not in use, ${backend} answers in its place: ${describeOutage(fallback)}`);
 }
 
-function checkPlaces(status: MemoryProviderStatus): DoctorCheck[] {
-  const left = leftOut(status);
+function checkPlaces(status: MemoryProviderStatus, survey: MemorySurvey | undefined): DoctorCheck[] {
+  const left = otherIssues(leftOut(status), survey?.excluded.notes ?? []);
   const next =
     "Correct memorySearch.extraPaths: a relative path starts at the file that names it, a link is never followed.";
   return left.length === 0 ? [] : [warned("left out", left.join("; "), next)];

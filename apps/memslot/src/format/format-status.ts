@@ -24,10 +24,10 @@ import {
   describeFreshness,
   describeWatch,
 } from "./format-index.ts";
-import { describeUnread, describeUnsearched } from "./format-survey.ts";
+import { describeUnsearched } from "./format-survey.ts";
 import type { Output } from "../terminal/output.ts";
 import { printable } from "../terminal/printable.ts";
-import { counted } from "../open/report-failed-files.ts";
+import { counted, describeFailure, otherIssues } from "../open/report-failed-files.ts";
 import type { AgentStatus } from "../open/scan-summary.ts";
 import { byteSize } from "./byte-size.ts";
 import { table } from "./table.ts";
@@ -61,6 +61,7 @@ export function formatStatus(entry: AgentStatus, options: FormatStatusOptions): 
     ["Indexed", describeIndexed(entry)],
     ["By source", describeSources(status)],
     ["Not searched", entry.survey && describeUnsearched(entry.survey.unsearched)],
+    ["Excluded", describeAccepted(entry)],
     ["Files", entry.surveyError],
     ["Dirty", describeDirty(status)],
     ["Generation", describeGeneration(status)],
@@ -91,20 +92,19 @@ export function formatStatus(entry: AgentStatus, options: FormatStatusOptions): 
     ["Embedding cache", describeCache(status)],
     ["Fallback", status.fallback && describeFallback({ to: status.backend, ...status.fallback })],
   ];
+  const excluded = entry.survey?.excluded.notes ?? [];
+  const skipped = otherIssues(skippedRoots(status), excluded);
   const lines = rows.flatMap(([label, value]) =>
     value === undefined || value === "" ? [] : [`${`${label}:`.padEnd(LABEL_WIDTH)} ${printable(value)}`],
   );
   return [
     style("bold", `Memory of agent ${entry.agentId}`),
     ...lines,
-    ...list(
-      "Cannot be read, so that no search finds what stands there",
-      entry.survey ? describeUnread(entry.survey) : [],
-    ),
-    ...list("Not looked at", skippedRoots(status)),
+    ...list("Notes that are not searched", excluded.map(describeFailure)),
+    ...list("Not looked at", skipped),
     ...list(
       "Issues",
-      scan.issues.filter((issue) => !skippedRoots(status).includes(issue)),
+      otherIssues(scan.issues, excluded).filter((issue) => !skipped.includes(issue)),
     ),
     ...list("Refused by the embedding provider, found by words only", describeQuarantined(status)),
     ...list("Notices", [...(status.custom?.notices ?? []), ...(status.custom?.remarks ?? [])]),
@@ -140,6 +140,11 @@ function describeIndexed({ status, scan }: AgentStatus): string {
     ? `${status.files ?? 0}/${scan.totalFiles} files`
     : counted(status.files ?? 0, "file");
   return `${files}${chunks}`;
+}
+
+function describeAccepted({ survey }: AgentStatus): string | undefined {
+  const { byConfiguration = 0 } = survey?.excluded ?? {};
+  return byConfiguration === 0 ? undefined : `${byConfiguration} by configuration (memorySearch.exclude)`;
 }
 
 function describeDirty(status: MemoryProviderStatus): string {

@@ -1,6 +1,6 @@
-import type { MemorySurvey, UnsearchedFiles } from "@memslot/core";
+import { describeExcluded, type MemorySurvey, type UnsearchedFiles } from "@memslot/core";
 import { type DoctorCheck, passed, warned } from "../doctor/doctor-check.ts";
-import { counted, describeFailure } from "../open/report-failed-files.ts";
+import { counted } from "../open/report-failed-files.ts";
 
 /** How many Markdown files no search looks at, and what takes them in; undefined where there are none. */
 export function describeUnsearched({ files, more, folders }: UnsearchedFiles): string | undefined {
@@ -10,22 +10,17 @@ export function describeUnsearched({ files, more, folders }: UnsearchedFiles): s
   return `${count} below the workspace${where}: memorySearch.notes: "all" takes them in`;
 }
 
-/** One line for each file or folder of the memory that cannot be read. */
-export function describeUnread({ unread }: MemorySurvey): string[] {
-  return unread.map(describeFailure);
-}
-
 /** What the files hold and no search finds, as checks of `memslot doctor`. `indexed`: files that searches look at. */
 export function checkSurvey(survey: MemorySurvey | undefined, indexed: number): DoctorCheck[] {
-  if (survey === undefined) return [];
-  const unread = describeUnread(survey);
+  if (survey === undefined) return [passed("files", "not checked: this backend cannot tell")];
+  const why = describeExcluded(survey.excluded);
   const files =
-    unread.length === 0
-      ? passed("files", "all notes can be read")
+    survey.excluded.count === 0
+      ? passed("files", ["all notes are searched", why].filter(Boolean).join("; "))
       : warned(
           "files",
-          `${counted(unread.length, "file or folder", "files or folders")} cannot be read: ${unread.slice(0, 3).join("; ")}`,
-          "Make them readable for this user; memslot memory status lists all.",
+          why ?? "",
+          "Mend them or memorySearch.extraPaths, or name those that need not be searched in memorySearch.exclude; memslot memory status lists all.",
         );
   const unsearched = describeUnsearched(survey.unsearched);
   if (unsearched === undefined) return [files];

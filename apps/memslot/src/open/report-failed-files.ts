@@ -1,30 +1,31 @@
-import type { SyncFailure } from "@memslot/core";
+import type { ExcludedNotes, SyncFailure } from "@memslot/core";
 import type { Output } from "../terminal/output.ts";
 import { printable } from "../terminal/printable.ts";
 
 const MOST_SHOWN = 20;
 
-/** Names the files that could not be indexed, on stderr: at most 20, then how many more. */
-export function reportFailedFiles(output: Output, failed: readonly SyncFailure[]): void {
-  const rest = "that could not be indexed; memslot memory status --index --json lists all";
-  report(output, failed.map(describeFailure), rest);
+/** Names what is not searched, each once, on stderr: at most 20, then how many more. */
+export function reportExcluded(
+  output: Output,
+  excluded: ExcludedNotes | undefined,
+  failed: readonly SyncFailure[],
+  issues: readonly string[],
+): void {
+  const { notes = failed, byConfiguration = 0 } = excluded ?? {};
+  const lines = [...notes.map(describeFailure), ...otherIssues(issues, notes)];
+  for (const line of lines.slice(0, MOST_SHOWN)) output.notice(`not searched: ${printable(line)}`);
+  const rest = lines.length - MOST_SHOWN;
+  if (rest > 0) output.notice(`and ${rest} more that are not searched; memslot memory status --index --json lists all`);
+  if (byConfiguration > 0) output.notice(`${byConfiguration} excluded by configuration (memorySearch.exclude)`);
 }
 
-/** Names what was left out, and why, in the same way; what failed is named elsewhere. */
-export function reportLeftOut(output: Output, issues: readonly string[], failed: readonly SyncFailure[]): void {
-  const known = new Set(failed.map(describeFailure));
-  const leftOut = issues.filter((issue) => !known.has(issue)).map((issue) => `left out: ${issue}`);
-  report(output, leftOut, "left out; memslot memory status --index --json lists all");
+/** What else is the matter. A place may have another name there, so that the reason tells which is the same. */
+export function otherIssues(issues: readonly string[], notes: readonly SyncFailure[]): string[] {
+  return issues.filter((issue) => !notes.some(({ reason }) => issue.endsWith(`: ${reason}`)));
 }
 
 export function describeFailure({ path, reason }: SyncFailure): string {
   return `${path}: ${reason}`;
-}
-
-function report(output: Output, lines: readonly string[], whatOfTheRest: string): void {
-  for (const line of lines.slice(0, MOST_SHOWN)) output.notice(printable(line));
-  const rest = lines.length - MOST_SHOWN;
-  if (rest > 0) output.notice(`and ${counted(rest, "more file")} ${whatOfTheRest}`);
 }
 
 /** `1 file`, `2 files`. */

@@ -4,6 +4,7 @@ import { filterNotes } from "../format/format-filters.ts";
 import { formatReport } from "../format/format-report.ts";
 import { type ResultOptions, foundIn, moreText, printResults } from "./print-results.ts";
 import { type ResultLines, matchedWords } from "@memslot/indexing";
+import { counted } from "../open/report-failed-files.ts";
 import type { PlacedResult } from "./shown-path.ts";
 
 /** What was found, and how far it can be believed. */
@@ -45,6 +46,7 @@ export function printAnswerJson(
     underMinScore: options.minScore === undefined ? undefined : answer.underMinScore,
     conditions: report?.conditions,
     readings: report?.readings,
+    excluded: report?.excluded,
     unsearched: report?.unsearched,
     fallback: report?.fallback,
     rerank: report?.rerank && { ...report.rerank, order: undefined },
@@ -87,6 +89,11 @@ export function printAnswer(
   const isRead = options.count !== true && options.paths !== true && results.length > 0;
   const more = isRead ? moreText(found, results.length) : undefined;
   if (more !== undefined) output.notice(more);
+  const excluded = isRead && state === "ok" ? (report?.excluded?.count ?? 0) : 0;
+  if (excluded > 0)
+    output.notice(
+      `${counted(excluded, "note or folder is", "notes or folders are")} not searched; memslot memory status says why.`,
+    );
   for (const line of filterNotes(answer)) output.notice(line);
   if (results.length > 0 && report?.match?.level === "none" && report.match.reason !== undefined)
     output.notice(sentence(report.match.reason));

@@ -1,16 +1,16 @@
 import type {
   CompactReport,
+  ExcludedNotes,
   IndexCheck,
   IndexDetails,
   QuarantineRelease,
-  SyncFailure,
   SyncReport,
 } from "@memslot/core";
 
 /** `GET /api/health`: what is not told by the state that events bring. */
 export interface HealthAnswer {
-  /** Files that were to be indexed and are not, each with what is wrong and what to do about it. */
-  problems: readonly SyncFailure[];
+  /** Notes that are not searched, each with what is wrong and what to do about it. Absent: the backend does not tell. */
+  excluded?: ExcludedNotes | undefined;
   /** Tokens that were sent to embedding providers, the last day first. */
   usage: readonly UsageDay[];
   /** The last syncs, the vectors that there are, and what the provider in use costs. Absent: the backend does not tell. */

@@ -1,4 +1,4 @@
-import type { Memory, MemoryProviderStatus, SyncFailure } from "@memslot/core";
+import type { Memory, MemoryProviderStatus } from "@memslot/core";
 import { readUsage, type UsageEntry } from "@memslot/indexing";
 import type { Hono } from "hono";
 import type { ActionAnswer, HealthAction, HealthAnswer, UsageDay } from "../api/health.ts";
@@ -17,13 +17,13 @@ export function serveHealth(app: Hono, host: UiHost, { hub, signal }: { hub: Eve
   let running: string | undefined;
 
   app.get("/api/health", async (context) => {
-    const [problems, details, entries] = await Promise.all([
-      problemsOf(memory, context.req.raw.signal),
+    const [survey, details, entries] = await Promise.all([
+      memory.survey({ signal: context.req.raw.signal }),
       memory.details({ signal: context.req.raw.signal }),
       readUsage(config.stateDir, { days: usageDays, agentId: memory.agentId }),
     ]);
     const usage = usageByDay(entries, memory.status(), details?.price?.usdPerMillionTokens);
-    return context.json({ problems, usage, details } satisfies HealthAnswer);
+    return context.json({ excluded: survey?.excluded, usage, details } satisfies HealthAnswer);
   });
 
   app.post("/api/health/:action", async (context) => {
@@ -44,15 +44,6 @@ export function serveHealth(app: Hono, host: UiHost, { hub, signal }: { hub: Eve
       running = undefined;
     }
   });
-}
-
-/** As the list of files has them, also where the last sync had nothing to do with them; else as far as a look tells. */
-async function problemsOf(memory: Memory, signal: AbortSignal): Promise<readonly SyncFailure[]> {
-  const list = await memory.listFiles({ signal });
-  if (list === undefined) return (await memory.survey({ signal }))?.unread ?? [];
-  return list.leftOut.flatMap(({ path, reason, detail = "" }) =>
-    reason === "failed" ? [{ path, reason: detail }] : [],
-  );
 }
 
 /** The last day first. */

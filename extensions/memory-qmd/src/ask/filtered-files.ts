@@ -1,4 +1,4 @@
-import { type SearchCondition, withConditions } from "@memslot/core";
+import type { SearchCondition } from "@memslot/core";
 import {
   type AskedQuery,
   filtersRows,
@@ -70,5 +70,5 @@ export function filteredFiles(input: SearchInput, ledger: Pick<Ledger, "files">)
 }
 
 export function withNote(outcome: SearchOutcome, note: SearchCondition | undefined): SearchOutcome {
-  return note === undefined ? outcome : { ...outcome, report: withConditions(outcome.report, [note]) };
+  return note === undefined ? outcome : { ...outcome, conditions: [note, ...(outcome.conditions ?? [])] };
 }

@@ -1,5 +1,5 @@
 import path from "node:path";
-import { MemoryError, type SearchReport } from "@memslot/core";
+import { MemoryError, type SearchCondition } from "@memslot/core";
 import {
   type FoundChunk,
   isAsked,
@@ -84,29 +84,24 @@ export async function searchQmd(input: SearchInput, parts: QmdSearchParts): Prom
     legsMs: performance.now() - started,
   });
   if (updates.index.unseen().length > 0) updates.request(own.left > 0 ? "soon" : "later");
-  const answer = {
+  const left = filtered?.read ? 0 : own.left;
+  const answer: SearchOutcome = {
     undated,
     // The place of a file in the list of qmd is no likeness of its text to the question.
     results: outcome.results.map((result) =>
       result.vectorScore === undefined ? result : { ...result, vectorScore: undefined },
     ),
-    report: {
-      ...withFreshness(outcome.report, filtered?.read ? 0 : own.left, waited),
-      ...(note && { action: note.action }),
-    },
+    report: { ...outcome.report, ...(note && { action: note.action }), ...(left > 0 && { action: askAgain }) },
+    conditions: outcome.conditions,
   };
-  return withNote(answer, filtered?.note);
+  return [left > 0 ? unreadBy(left, waited) : undefined, filtered?.note].reduce(withNote, answer);
 }
 
-function withFreshness(report: SearchReport, left: number, waited: boolean): SearchReport {
-  if (left === 0) return report;
+const askAgain = "ask again in a moment, or run `memslot memory index`";
+
+function unreadBy(left: number, waited: boolean): SearchCondition {
   const reason = waited ? "qmd is still reading the notes for the first time" : "qmd has not read all changes yet";
-  return {
-    ...report,
-    state: "stale",
-    reason: [`${reason}: ${left} notes were not searched`, report.reason].filter(Boolean).join("; "),
-    action: "ask again in a moment, or run `memslot memory index`",
-  };
+  return { state: "stale", reason: `${reason}: ${left} notes were not searched`, count: left };
 }
 
 /** Waits for the first index of more notes than can be searched without one. True where it is not there even then. */

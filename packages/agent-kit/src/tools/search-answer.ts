@@ -61,6 +61,7 @@ export function searchAnswer(found: Found): MemoryToolResult {
       state,
       ...(isStale(report, state) && { stale: true }),
       ...(report?.filters && { filters: report.filters }),
+      ...(report?.excluded && report.excluded.count > 0 && { notesNotSearched: report.excluded.count }),
       ...(shown.length > 0 && matchOf(report) && { confidence: matchOf(report)?.level }),
       ...(fallback && { fallback: { from: fallback.from, to: fallback.to } }),
       ...(report?.readings && { notes: describeReadings(report.readings) }),
@@ -118,6 +119,7 @@ function explanation(found: Found, state: string): { reason?: string; warning?: 
     const stale = isStale(report, state);
     const warning = [
       `The answer may be incomplete, memory is ${state}${report?.reason === undefined ? "" : `: ${report.reason}`}.`,
+      ...(results.length === 0 ? ["Say that not all of memory was searched, not that it holds nothing."] : []),
       ...(stale ? writerText(memory.status(), setting) : []),
       ...(report?.fallback?.retryAt === undefined
         ? []

@@ -46,9 +46,9 @@ function settled(found: FoundValue, layer: ConfigLayer, env: Environment): unkno
 
 /** A pattern that would take for ever, or that is not understood, is told before any file is looked at. */
 function refuseBadPatterns({ key, written }: FoundValue, value: unknown, label: string): void {
-  if (key.type !== "extraPaths" || !Array.isArray(value)) return;
+  if ((key.type !== "extraPaths" && key.type !== "globs") || !Array.isArray(value)) return;
   for (const item of value) {
-    const pattern: unknown = isObject(item) ? item["pattern"] : undefined;
+    const pattern: unknown = isObject(item) ? item["pattern"] : key.type === "globs" ? item : undefined;
     const problem = typeof pattern === "string" ? globProblem(pattern) : undefined;
     if (problem !== undefined)
       throw new MemoryError("CONFIG", `${label}: ${written}: the pattern ${quoteText(String(pattern))} ${problem}`);

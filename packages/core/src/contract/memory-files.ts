@@ -23,13 +23,13 @@ export interface MemoryFile {
 
 /**
  * What lies in a folder of the memory or of the workspace and is not searched. `layout`: Markdown outside of what the
- * layout of the workspace takes. `failed`: it was to be taken and could not be. `pending`: the next sync takes it.
+ * layout of the workspace takes. `excluded`: `memorySearch.exclude` names it. `failed`: it was to be taken and could not be. `pending`: the next sync takes it.
  */
 export interface LeftOutFile {
   path: string;
   /** Nobody looks into a folder that is left out: it counts as one. */
   kind: "file" | "folder";
-  reason: LeftOut["reason"] | "layout" | "failed" | "pending";
+  reason: LeftOut["reason"] | "layout" | "excluded" | "failed" | "pending";
   /** What is wrong and what to do about it, where it was to be taken. */
   detail?: string | undefined;
 }

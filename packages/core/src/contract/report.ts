@@ -1,6 +1,6 @@
 import type { SearchFilters } from "./search-filters.ts";
 import type { RerankReport } from "./reranker.ts";
-import type { MemoryFallback, MemorySource } from "./status.ts";
+import type { MemoryFallback, MemorySource, SyncFailure } from "./status.ts";
 
 /** Whether an answer can be taken at face value. */
 export type SearchState = "ok" | "stale" | "degraded" | "unavailable";
@@ -76,6 +76,8 @@ export interface SearchReport {
   meaning?: { weight: number; mean: number; deviation: number } | undefined;
   /** Words that were read otherwise, as they stand nowhere: `"postgress" was read as Postgres`. Absent where none was. */
   readings?: readonly WordReading[] | undefined;
+  /** Absent where all notes that the session may see are searched, or the manager does not tell. */
+  excluded?: ExcludedNotes | undefined;
   /** What was not looked at, where the answer is empty or weak. Never told to others than the owner. */
   unsearched?: UnsearchedFiles | undefined;
   fallback?: MemoryFallback | undefined;
@@ -100,6 +102,18 @@ export interface SearchMatch {
   level: "strong" | "weak" | "none";
   /** Why it is not strong: a sentence without its full stop. */
   reason?: string | undefined;
+}
+
+/**
+ * Notes and folders of notes that a search does not reach: too large, in an unknown encoding, not readable, behind a link,
+ * not downloaded from a cloud.
+ */
+export interface ExcludedNotes {
+  count: number;
+  /** Each with what is wrong and what to do about it; in a search report the first three. */
+  notes: readonly SyncFailure[];
+  /** Further notes and folders, which `memorySearch.exclude` names. They are no condition of an answer. */
+  byConfiguration: number;
 }
 
 /** Markdown files below the workspace that are no part of the memory. `memorySearch.extraPaths` takes them in. */

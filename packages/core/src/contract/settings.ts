@@ -23,6 +23,8 @@ export interface MemorySearchSettings {
     readonly folders: ClientFolders;
   };
   readonly extraPaths: readonly (string | ExtraPath)[];
+  /** Globs of notes that are not searched, relative to the workspace or to the place in `extraPaths` that holds them. */
+  readonly exclude: readonly string[];
   /** What of the workspace is memory, see `notesLayout`. */
   readonly notes: "auto" | "agent" | "all";
   /** Names the workspace in a place that several machines share; undefined where its path does. */

@@ -1,4 +1,5 @@
 import type { EmbeddingFailure } from "./embedding-error.ts";
+import type { ExcludedNotes } from "./report.ts";
 
 /** A snapshot of recorded facts: what is set, what was last seen to work, and what failed with which words. */
 export interface MemoryProviderStatus {
@@ -20,6 +21,8 @@ export interface MemoryProviderStatus {
   sourceCounts?: readonly SourceCount[] | undefined;
   /** Each place that was looked at, and why it was passed over where it was. */
   roots?: readonly MemoryRootStatus[] | undefined;
+  /** As the last scan has found them; absent until one was made. */
+  excluded?: ExcludedNotes | undefined;
   cache?: { enabled: boolean; entries?: number | undefined; maxEntries?: number | undefined } | undefined;
   fts?: { enabled: boolean; available: boolean; error?: string | undefined } | undefined;
   fallback?: MemoryFallback | undefined;

@@ -1,7 +1,29 @@
-import type { SearchCondition, SearchReport } from "../contract/report.ts";
+import type { ExcludedNotes, SearchCondition, SearchReport } from "../contract/report.ts";
 
 /** Under this confidence the best result holds little of what was asked. */
 export const weakConfidence = 0.4;
+/** Of many excluded notes so many are named. */
+export const namedNotes = 3;
+
+/** Whether an answer is empty, or its results do not hold what was asked for. */
+export function isPoor({ confidence, match }: SearchReport, found: number): boolean {
+  return found === 0 || (match !== undefined && match.level !== "strong") || (confidence ?? 1) < weakConfidence;
+}
+
+/** Which notes are not searched and why, in words without a full stop; undefined where all are. */
+export function describeExcluded({ count, notes, byConfiguration }: ExcludedNotes): string | undefined {
+  const first = notes.slice(0, namedNotes).map(({ path, reason }) => `${path} (${reason})`);
+  const more = count > first.length ? ` and ${count - first.length} more` : "";
+  const parts = [
+    ...(count > 0
+      ? [
+          `${count} ${count === 1 ? "note or folder is" : "notes or folders are"} not searched: ${first.join(", ")}${more}`,
+        ]
+      : []),
+    ...(byConfiguration > 0 ? [`${byConfiguration} excluded by configuration`] : []),
+  ];
+  return parts.join("; ") || undefined;
+}
 
 /** What a report says is the case. One without a list has at most the one thing that its state and reason tell. */
 export function conditionsOf({ state, reason, conditions }: SearchReport): readonly SearchCondition[] {

@@ -3,6 +3,7 @@ import path from "node:path";
 import { createGlob, type ExtraPath, MemoryError, type MemorySearchSettings, messageOf } from "@memslot/core";
 import { notesLayout } from "@memslot/core/files";
 import { letsThrough, type RulesInput } from "./folder/folder-rules.ts";
+import { isMarkdown } from "./folder/markdown-name.ts";
 import { ignoredFolders } from "./ignored-folders.ts";
 
 /** Where memory may stand: the workspace's own files, and what `extraPaths` adds. */
@@ -13,7 +14,9 @@ export interface MemoryRoot {
   label: string;
   /** Whether a file below it, by its path from here with `/`, fits the pattern. */
   fits: (relativePath: string) => boolean;
-  /** The same, and in no folder of a tool. */
+  /** Whether `memorySearch.exclude` names a file or folder below it; `""` is the root itself. */
+  excludes: (relativePath: string) => boolean;
+  /** Whether it fits, is not excluded and in no folder of a tool. */
   matches: (relativePath: string) => boolean;
   /** An extra path that is missing is worth a word; the usual places may be. */
   extra: boolean;
@@ -35,62 +38,72 @@ export const notesRootLabel = ".";
 
 const everyFile = (): boolean => true;
 
-/** The roots of a workspace, in the order in which they claim files. */
+/** What of the settings says which files are notes. */
+export type NotesSettings = Pick<MemorySearchSettings, "extraPaths" | "notes"> &
+  Partial<Pick<MemorySearchSettings, "exclude">>;
+
+/** The roots of a workspace, in the order in which they claim files. `exclude`: globs of notes that are none. */
 export function memoryRoots(
   workspaceDir: string,
   extraPaths: readonly (string | ExtraPath)[],
   choice?: NotesChoice,
+  exclude: readonly string[] = [],
 ): MemoryRoot[] {
-  const own = (name: string, kind: MemoryRoot["kind"]): MemoryRoot => {
-    const absolutePath = path.join(workspaceDir, name);
+  const globs = exclude.map(excludeOf);
+  const rootAt = (given: Pick<MemoryRoot, "absolutePath" | "kind" | "label"> & Partial<MemoryRoot>): MemoryRoot => {
+    const { fits = everyFile, matches = (file) => !inIgnoredFolder(file) && fits(file) } = given;
+    const excludes = (file: string): boolean =>
+      globs.some((glob) => glob([relativePath(workspaceDir, path.join(given.absolutePath, file)), file]));
     return {
-      absolutePath,
-      kind,
-      label: name,
-      fits: everyFile,
-      matches: (file) => !inIgnoredFolder(file),
       extra: false,
       hasPattern: false,
+      ...given,
+      fits,
+      excludes,
+      matches: (file) => matches(file) && !excludes(file),
     };
   };
+  const own = (name: string, kind: MemoryRoot["kind"]): MemoryRoot =>
+    rootAt({ absolutePath: path.join(workspaceDir, name), kind, label: name });
   const extra = extraPaths.map((entry): MemoryRoot => {
     const { path: written, pattern } = typeof entry === "string" ? { path: entry, pattern: undefined } : entry;
-    const fits = pattern ? fitsPattern(pattern) : everyFile;
-    return {
+    return rootAt({
       absolutePath: canonicalParent(path.resolve(workspaceDir, written)),
       kind: "folder",
       label: written,
-      fits,
-      matches: (file) => !inIgnoredFolder(file) && fits(file),
+      fits: pattern ? fitsPattern(pattern) : everyFile,
       extra: true,
       hasPattern: pattern !== undefined,
-    };
+    });
   });
-  return [
+  const all = [
     own("MEMORY.md", "file"),
     own("memory.md", "file"),
     own("USER.md", "file"),
     own("memory", "folder"),
     ...extra,
-    // Last: what is named one by one is memory whatever a .gitignore says.
-    ...(choice !== undefined && notesLayout(workspaceDir, choice.notes).layout === "all"
-      ? [notesRoot(workspaceDir, choice)]
-      : []),
   ];
+  if (choice === undefined || notesLayout(workspaceDir, choice.notes).layout !== "all") return all;
+  const rules: RulesInput = { folder: workspaceDir, stateDir: choice.stateDir, known: choice.known };
+  const matches = (file: string): boolean => letsThrough(rules, file);
+  // Last: what is named one by one is memory whatever a .gitignore says.
+  return [...all, rootAt({ absolutePath: workspaceDir, kind: "folder", label: notesRootLabel, rules, matches })];
 }
 
-function notesRoot(workspaceDir: string, { stateDir, known }: NotesChoice): MemoryRoot {
-  const rules: RulesInput = { folder: workspaceDir, stateDir, known };
-  return {
-    absolutePath: workspaceDir,
-    kind: "folder",
-    label: notesRootLabel,
-    fits: everyFile,
-    matches: (file) => letsThrough(rules, file),
-    extra: false,
-    hasPattern: false,
-    rules,
-  };
+/**
+ * Whether a glob of `memorySearch.exclude` names a file by one of its paths, or a folder that it is in. One without `/` is
+ * about any name.
+ */
+function excludeOf(glob: string): (paths: readonly string[]) => boolean {
+  const written = glob.replace(/^\.?\/|\/$/gu, "");
+  const fits = fitsPattern(written);
+  // All other notes: a folder is none.
+  if (written.startsWith("!")) return (paths) => paths.every((file) => isMarkdown(file) && fits(file));
+  return (paths) =>
+    paths.some((file) => {
+      const parts = file.split("/");
+      return parts.some((part, index) => fits(written.includes("/") ? parts.slice(0, index + 1).join("/") : part));
+    });
 }
 
 /** A path as results show it: relative to the workspace, with `/`. */

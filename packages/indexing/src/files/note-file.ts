@@ -1,10 +1,10 @@
-import type { MemorySearchSettings } from "@memslot/core";
+import type { NotesSettings } from "./memory-roots.ts";
 
 /** Names one note of a memory. */
 interface NoteName {
   /** Canonical absolute path. */
   workspaceDir: string;
-  settings: Pick<MemorySearchSettings, "extraPaths" | "notes">;
+  settings: NotesSettings;
   stateDir: string;
   /** Relative to the workspace, with `/`. */
   relPath: string;
@@ -17,6 +17,6 @@ interface NoteName {
 export async function noteFile({ workspaceDir, settings, stateDir, relPath }: NoteName): Promise<string> {
   // Loaded when it is asked for: a host that writes no such note reads no rules of folders.
   const [{ allowedPath }, { memoryRoots }] = await Promise.all([import("./read-file.ts"), import("./memory-roots.ts")]);
-  const roots = memoryRoots(workspaceDir, settings.extraPaths, { notes: settings.notes, stateDir });
+  const roots = memoryRoots(workspaceDir, settings.extraPaths, { notes: settings.notes, stateDir }, settings.exclude);
   return allowedPath(relPath, roots, workspaceDir);
 }

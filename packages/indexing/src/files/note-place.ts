@@ -24,7 +24,12 @@ export function placeOf(wanted: string, roots: readonly MemoryRoot[]): NotePlace
       if (inside === undefined || (inside === 0 ? root.kind !== "file" && !root.extra : root.kind === "file")) continue;
       // The parts as they were given: a spelling that is there is the one that is meant.
       const place = placeInside(root.absolutePath, inside === 0 ? [] : wanted.split(path.sep).slice(-inside));
-      if (inside === 0 || root.matches(toSlashes(path.relative(root.absolutePath, place.absolutePath)))) return place;
+      if (
+        inside === 0
+          ? !root.excludes("")
+          : root.matches(toSlashes(path.relative(root.absolutePath, place.absolutePath)))
+      )
+        return place;
     }
   }
   return undefined;

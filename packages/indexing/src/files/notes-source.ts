@@ -1,4 +1,4 @@
-import type { MemorySearchSettings, ExtraPath } from "@memslot/core";
+import type { MemorySearchSettings } from "@memslot/core";
 import type { IndexedSource } from "../indexed-source.ts";
 import { holdsContent, readChunks, recipeOf, skippedBecause, stampInNote } from "./read-chunks.ts";
 import { scanMemory } from "./scan.ts";
@@ -6,7 +6,7 @@ import path from "node:path";
 import { createHeldLines } from "../search/held-lines.ts";
 import { FileStates } from "./file-stamp.ts";
 import { isMarkdown } from "./folder/markdown-name.ts";
-import { memoryRoots, type NotesChoice } from "./memory-roots.ts";
+import { memoryRoots, type NotesChoice, type NotesSettings } from "./memory-roots.ts";
 import { notesHold } from "./notes-hold.ts";
 import { placeOf } from "./note-place.ts";
 
@@ -14,39 +14,31 @@ import { placeOf } from "./note-place.ts";
 export function createNotesSource(input: {
   /** Canonical absolute path. */
   workspaceDir: string;
-  settings: Pick<MemorySearchSettings, "chunking" | "extraPaths" | "notes">;
+  settings: Pick<MemorySearchSettings, "chunking"> & NotesSettings;
   /** Not looked into, where it lies in a folder of notes. */
   stateDir?: string | undefined;
 }): IndexedSource {
   const { workspaceDir, settings, stateDir } = input;
-  const { extraPaths } = settings;
+  const { extraPaths, exclude } = settings;
   const states = new FileStates();
   const notes: NotesChoice = { notes: settings.notes, stateDir, known: new Map() };
   return {
     source: "memory",
     recipe: recipeOf(settings.chunking),
-    scan: async (signal, _, look) => await scanMemory({ workspaceDir, extraPaths, notes, signal, states, look }),
+    scan: async (signal, _, look) =>
+      await scanMemory({ workspaceDir, extraPaths, exclude, notes, signal, states, look }),
     stampOf: stampInNote,
     holdsContent,
     skippedBecause,
-    holds: createNoteLines({ workspaceDir, extraPaths, notes }),
+    holds: createHeldLines({
+      placeOf(relPath) {
+        const wanted = path.resolve(workspaceDir, relPath);
+        const roots = memoryRoots(workspaceDir, extraPaths, notes, exclude);
+        const place = isMarkdown(wanted) ? placeOf(wanted, roots) : undefined;
+        return place?.link === undefined ? place?.absolutePath : undefined;
+      },
+      compare: notesHold,
+    }),
     read: async (file, stored, signal) => await readChunks(file, "memory", stored, settings.chunking, signal),
   };
-}
-
-/** Where a note is, for whom it is compared with the index. */
-function createNoteLines(input: {
-  workspaceDir: string;
-  extraPaths: readonly (string | ExtraPath)[];
-  notes: NotesChoice;
-}): NonNullable<IndexedSource["holds"]> {
-  const { workspaceDir, extraPaths, notes } = input;
-  return createHeldLines({
-    placeOf(relPath) {
-      const wanted = path.resolve(workspaceDir, relPath);
-      const place = isMarkdown(wanted) ? placeOf(wanted, memoryRoots(workspaceDir, extraPaths, notes)) : undefined;
-      return place?.link === undefined ? place?.absolutePath : undefined;
-    },
-    compare: notesHold,
-  });
 }

@@ -12,7 +12,7 @@ import { MovedError, cloudStub, codeOf, openInPlace } from "@memslot/core/files"
 import { noteText, TextLines, whyNotText } from "../text/file-text.ts";
 import { notDownloaded } from "./file-kind.ts";
 import { isMarkdown } from "./folder/markdown-name.ts";
-import { type MemoryRoot, memoryRoots, type NotesChoice, relativePath } from "./memory-roots.ts";
+import { type MemoryRoot, memoryRoots, type NotesChoice, relativePath, toSlashes } from "./memory-roots.ts";
 import { placeOf } from "./note-place.ts";
 import { maxFileBytes } from "./scan.ts";
 import { surrogateSafe } from "../text/token-weight.ts";
@@ -29,11 +29,12 @@ export async function readMemoryFile(
   workspaceDir: string,
   extraPaths: readonly (string | ExtraPath)[],
   notes?: NotesChoice,
+  exclude?: readonly string[],
 ): Promise<MemoryReadResult> {
   const { relPath, from, signal } = params;
   // The notes of a folder are private, as MEMORY.md is: whoever reads along is not told which there are.
   const choice = params.audience === "shared" ? undefined : notes;
-  const absolutePath = allowedPath(relPath, memoryRoots(workspaceDir, extraPaths, choice), workspaceDir);
+  const absolutePath = allowedPath(relPath, memoryRoots(workspaceDir, extraPaths, choice, exclude), workspaceDir);
   const shown = relativePath(workspaceDir, absolutePath);
   if (params.audience === "shared" && isPrivateNote(shown)) {
     throw new MemoryError(
@@ -115,7 +116,10 @@ export function allowedPath(relPath: string, roots: readonly MemoryRoot[], works
   const wanted = path.resolve(workspaceDir, relPath);
   if (!isMarkdown(wanted)) refuse("it is not a Markdown file (.md)");
   const place = placeOf(wanted, roots);
-  if (!place) return refuse("it is outside the memory files");
+  if (!place) {
+    const isExcluded = roots.some((root) => root.excludes(toSlashes(path.relative(root.absolutePath, wanted))));
+    return refuse(isExcluded ? "memorySearch.exclude names it" : "it is outside the memory files");
+  }
   if (place.link !== undefined)
     refuse(`${relativePath(workspaceDir, place.link)} is a symbolic link, which is not followed`);
   return place.absolutePath;

@@ -125,8 +125,8 @@ const rows: Row[] = [
     extraPaths: ["memory"],
     found: ["memory/full.md"],
     places: {
-      "MEMORY.md": expect.stringMatching(/^is .* more than 16 MiB: split it/u),
-      "memory/big.md": "is 286 MiB, more than 16 MiB: split it into smaller files",
+      "MEMORY.md": expect.stringMatching(/^is .* limit is 16 MiB: split it/u),
+      "memory/big.md": "is 286.1 MiB; the limit is 16 MiB: split it into smaller files",
     },
   },
   {

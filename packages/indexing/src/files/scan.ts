@@ -1,12 +1,13 @@
-import { type BigIntStats, type Dirent, readdirSync, statSync } from "node:fs";
+import { type BigIntStats, type Dirent, readdirSync, realpathSync, statSync } from "node:fs";
 import path from "node:path";
 import { type ExtraPath, MemoryError, type MemoryRootStatus, messageOf, type SyncFailure } from "@memslot/core";
-import { codeOf } from "@memslot/core/files";
+import { cloudStub, codeOf } from "@memslot/core/files";
 import { type FolderLook, plainLook } from "../fresh/folder-view.ts";
-import { adviceForLink, kindOf, linkReason, statOf, outOfDescriptors } from "./file-kind.ts";
+import { adviceForLink, kindOf, linkReason, notDownloaded, statOf, outOfDescriptors } from "./file-kind.ts";
 import { createStampTrust, FileStates } from "./file-stamp.ts";
 import { type FolderRules, folderRules, maxDepth } from "./folder/folder-rules.ts";
 import { createLeftOutCount, type LeftOutCount, notesIn } from "./folder/left-out.ts";
+import { holdsNotes } from "./folder/holds-notes.ts";
 import { ignoredFolders } from "./ignored-folders.ts";
 import { isMarkdown } from "./folder/markdown-name.ts";
 import { type MemoryRoot, memoryRoots, type NotesChoice, notesRootLabel, relativePath } from "./memory-roots.ts";
@@ -40,6 +41,10 @@ export interface ScanResult {
   failed: SyncFailure[];
   /** Path prefixes about which nothing is known this time, so that what is indexed below them has to stay. */
   unknown: string[];
+  /** Notes, and folders of notes, that were passed over. What failed is not among them. */
+  excluded?: SyncFailure[] | undefined;
+  /** Notes and folders that `memorySearch.exclude` names. */
+  accepted?: Set<string> | undefined;
   /** What was passed over inside of files that are taken, by path. Known when they have been read. */
   issues?: Map<string, string> | undefined;
 }
@@ -49,6 +54,8 @@ export interface ScanOptions {
   workspaceDir: string;
   extraPaths: readonly (string | ExtraPath)[];
   signal: AbortSignal;
+  /** Globs of notes that are none. */
+  exclude?: readonly string[] | undefined;
   /** Whether the workspace itself may be a folder of notes; absent: it is not. */
   notes?: NotesChoice | undefined;
   /** For a caller that scans more than once. */
@@ -66,11 +73,12 @@ export async function scanMemory(options: ScanOptions): Promise<ScanResult> {
   const slices = createTimeSlices(signal);
   const { look = plainLook } = options;
   const names = new Set(listWorkspace(workspaceDir));
-  for (const root of memoryRoots(workspaceDir, options.extraPaths, options.notes)) {
+  for (const root of memoryRoots(workspaceDir, options.extraPaths, options.notes, options.exclude)) {
+    const place = relativePath(workspaceDir, root.absolutePath);
     if (root.label === "memory.md" && !root.extra) {
       if (!names.has("memory.md")) continue;
       if (names.has("MEMORY.md")) {
-        if (!isSameFile(path.join(workspaceDir, "MEMORY.md"), root.absolutePath)) skip("MEMORY.md is used");
+        if (!isSameFile(path.join(workspaceDir, "MEMORY.md"), root.absolutePath)) skip("MEMORY.md is used", "note");
         continue;
       }
     } else if (root.label === "MEMORY.md" && !root.extra && !names.has("MEMORY.md") && names.has("memory.md")) {
@@ -79,25 +87,31 @@ export async function scanMemory(options: ScanOptions): Promise<ScanResult> {
     }
     // It is the file system that decides whether `Memory` is found under the name of `memory`.
     const stats = statOf(root.absolutePath);
-    if (stats instanceof Error) {
-      skip(codeOf(stats) === "ENOENT" ? "does not exist" : `cannot be read: ${messageOf(stats)}`);
+    const isMissing = stats instanceof Error && codeOf(stats) === "ENOENT";
+    const isInCloud = isMissing && !(statOf(cloudStub(root.absolutePath)) instanceof Error);
+    if ((!isMissing || isInCloud || root.extra) && root.excludes("")) result.accepted.add(place);
+    else if (isMissing && !isInCloud) skip("does not exist", root.extra ? "note" : "place");
+    else if (isMissing) {
+      result.unknown.push(place);
+      skip(notDownloaded, "note");
+    } else if (stats instanceof Error) {
+      skip(`cannot be read: ${messageOf(stats)}`);
       // What cannot be looked at now is no reason to forget what it held; what is gone is.
-      const place = relativePath(workspaceDir, root.absolutePath);
-      if (codeOf(stats) !== "ENOENT") {
-        result.unknown.push(place, `${place}/`);
-        listing.fail(place, `cannot be read: ${messageOf(stats)}`);
-      }
-    } else if (stats.isSymbolicLink()) skip(`${linkReason}: ${adviceForLink(root.absolutePath)}`);
+      result.unknown.push(place, `${place}/`);
+      listing.fail(place, `cannot be read: ${messageOf(stats)}`);
+    } else if (stats.isSymbolicLink()) skip(`${linkReason}: ${adviceForLink(root.absolutePath)}`, "note");
     else if (stats.isDirectory()) {
-      if (root.kind === "file") skip("is a folder, not a file");
+      if (root.kind === "file") skip("is a folder, not a file", "note");
       else await walked();
-    } else if (!isReadable(stats)) skip(whyNotReadable(stats));
-    else if (root.kind === "folder" && !root.extra) skip("is a file, not a folder");
+    } else if (!isReadable(stats)) skip(whyNotReadable(stats), "note");
+    else if (root.kind === "folder" && !root.extra) skip("is a file, not a folder", "note");
     else if (!isMarkdown(root.absolutePath)) skip("is not a Markdown file (.md)");
-    else found(listing.take(relativePath(workspaceDir, root.absolutePath), root.absolutePath, stats) ? 1 : 0);
+    else found(listing.take(place, root.absolutePath, stats) ? 1 : 0);
 
-    function skip(reason: string): void {
+    /** `note`: it is one, or holds some, that a search would reach if it could. */
+    function skip(reason: string, what: "note" | "place" = "place"): void {
       result.roots.push({ path: root.label, state: "skipped", reason });
+      if (what === "note") result.excluded.push({ path: place, reason });
     }
 
     async function walked(): Promise<void> {
@@ -116,22 +130,34 @@ export async function scanMemory(options: ScanOptions): Promise<ScanResult> {
 
 /** What has been found so far. */
 interface Listing {
-  result: ScanResult;
+  result: ScanResult & { excluded: SyncFailure[]; accepted: Set<string> };
   /** False where it is left out, or is known under another name. */
   take(file: string, absolutePath: string, stats: BigIntStats): boolean;
   /** What several roots lead to is reported once. */
   fail(file: string, reason: string): void;
   passOver(file: string, reason: string): void;
+  /** Passes over a note, or a folder that holds some. */
+  exclude(file: string, reason: string): void;
+  /** A link is passed over in the end, unless it leads to what is searched under its own name. */
+  excludeLink(file: string, absolutePath: string): void;
   /** Takes their stamps from those files whose state they do not tell. Called when all were found. */
   judge(): void;
 }
 
 function createListing(states: FileStates): Listing {
-  const result: ScanResult = { files: [], roots: [], failed: [], unknown: [] };
+  const result: Listing["result"] = {
+    files: [],
+    roots: [],
+    failed: [],
+    unknown: [],
+    excluded: [],
+    accepted: new Set(),
+  };
   const known = createKnownFiles<ScannedFile>();
   const reported = new Set<string>();
   const trust = createStampTrust();
   const seen: { scanned: ScannedFile; stats: BigIntStats }[] = [];
+  const links = new Map<string, string>();
   const once = (file: string, report: () => void): void => {
     if (!reported.has(file)) report();
     reported.add(file);
@@ -141,6 +167,13 @@ function createListing(states: FileStates): Listing {
     fail: (file, reason) => once(file, () => void result.failed.push({ path: file, reason })),
     // What is left out on purpose is no failure: a sync without failures has everything that it should have.
     passOver: (file, reason) => once(file, () => void result.roots.push({ path: file, state: "skipped", reason })),
+
+    exclude(file, reason) {
+      if (!reported.has(file)) result.excluded.push({ path: file, reason });
+      listing.passOver(file, reason);
+    },
+
+    excludeLink: (file, absolutePath) => void links.set(file, absolutePath),
 
     take(file, absolutePath, stats) {
       const { mtimeMs, stamp } = states.of(file, stats);
@@ -159,6 +192,15 @@ function createListing(states: FileStates): Listing {
     },
 
     judge() {
+      const taken = links.size === 0 ? [] : result.files.map(({ absolutePath }) => absolutePath);
+      for (const [file, link] of links) {
+        const target = targetOf(link);
+        const isSearched = taken.some((each) => each === target || each.startsWith(`${target}${path.sep}`));
+        // Editors lock a note with a hidden link to nowhere.
+        const isLock = target === undefined && path.basename(file).startsWith(".");
+        if (isSearched || isLock || !(isMarkdown(file) || holdsNotes(link))) listing.passOver(file, linkReason);
+        else listing.exclude(file, linkReason);
+      }
       for (const { scanned, stats } of seen) if (!trust.relies(stats)) scanned.stamp = undefined;
       states.endLook();
     },
@@ -178,7 +220,7 @@ interface Walk {
 
 /** Takes what a folder holds, and all below it. Gives the number of files taken. */
 async function walkRoot(root: MemoryRoot, { listing, look, workspaceDir, slices, leftOut }: Walk): Promise<number> {
-  const { result, take, fail, passOver } = listing;
+  const { result, take, fail, passOver, exclude, excludeLink } = listing;
   let count = 0;
 
   /**
@@ -199,6 +241,11 @@ async function walkRoot(root: MemoryRoot, { listing, look, workspaceDir, slices,
       rules = enter?.();
     } catch (error) {
       const place = shown.slice(0, -1) || notesRootLabel;
+      // Whatever it holds is excluded.
+      if (root.excludes(`${inside}note.md`)) {
+        result.accepted.add(place);
+        return;
+      }
       if (inside !== "" && codeOf(error) === "ENOENT") {
         if (inside.includes(noCharacter)) fail(place, "has a name that is not UTF-8: rename it");
         return;
@@ -207,11 +254,27 @@ async function walkRoot(root: MemoryRoot, { listing, look, workspaceDir, slices,
       result.unknown.push(shown);
       return;
     }
+    for (const { name } of entries) {
+      const note = noteInCloud(name);
+      if (note === undefined || !root.fits(inside + note) || entries.some((entry) => entry.name === note)) continue;
+      if (root.excludes(inside + note)) result.accepted.add(shown + note);
+      else {
+        result.unknown.push(shown + note);
+        exclude(shown + note, notDownloaded);
+      }
+    }
     if (rules !== undefined && leftOut !== undefined) {
       for (const problem of rules.problems) passOver(`${shown}.gitignore`, problem);
       entries = notesIn(entries, rules, leftOut);
     }
     entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+    entries = entries.filter((entry) => {
+      const { name } = entry;
+      if (!root.excludes(inside + name)) return true;
+      const isFolder = entry.isDirectory() || entry.isSymbolicLink();
+      if (isMarkdown(name) || (isFolder && !ignoredFolders.has(name))) result.accepted.add(shown + name);
+      return false;
+    });
     const base = folder.endsWith(path.sep) ? folder : folder + path.sep;
     // Files first, so that of two names the one nearer to the root is kept.
     for (const entry of entries) {
@@ -226,17 +289,18 @@ async function walkRoot(root: MemoryRoot, { listing, look, workspaceDir, slices,
         }
         fail(shown + name, messageOf(stats));
         result.unknown.push(shown + name);
-      } else if (!isReadable(stats)) passOver(shown + name, whyNotReadable(stats));
+      } else if (stats.isSymbolicLink()) excludeLink(shown + name, base + name);
+      else if (!isReadable(stats)) exclude(shown + name, whyNotReadable(stats));
       else if (take(shown + name, base + name, stats)) count++;
     }
     for (const entry of entries) {
       const { name } = entry;
       if (entry.isDirectory()) {
-        if (rules !== undefined && inside.split("/").length > maxDepth) passOver(shown + name, tooDeep);
+        if (rules !== undefined && inside.split("/").length > maxDepth) exclude(shown + name, tooDeep);
         else if (!ignoredFolders.has(name))
           await walk(base + name, `${inside}${name}/`, `${shown}${name}/`, rules && (() => rules.enter(name)));
       } else if (entry.isSymbolicLink() && !isMarkdown(name) && leadsToFolder(base + name))
-        passOver(shown + name, linkReason);
+        excludeLink(shown + name, base + name);
     }
   }
 
@@ -247,13 +311,33 @@ async function walkRoot(root: MemoryRoot, { listing, look, workspaceDir, slices,
 }
 
 function isReadable(stats: BigIntStats): boolean {
-  return stats.isFile() && stats.size <= maxFileBytes;
+  return stats.isFile() && stats.size <= maxFileBytes && !isDataless(stats);
+}
+
+/** macOS keeps the name and the size of a file of a cloud, and fetches what it holds when it is opened. */
+function isDataless(stats: BigIntStats): boolean {
+  return process.platform === "darwin" && stats.size > 0n && stats.blocks === 0n;
+}
+
+/** The note that a stub of iCloud stands for. */
+function noteInCloud(name: string): string | undefined {
+  const note = /^\.(.+)\.icloud$/u.exec(name)?.[1];
+  return note !== undefined && isMarkdown(note) ? note : undefined;
+}
+
+function targetOf(link: string): string | undefined {
+  try {
+    return realpathSync.native(link);
+  } catch {
+    return undefined; // It leads nowhere.
+  }
 }
 
 function whyNotReadable(stats: BigIntStats): string {
   if (!stats.isFile()) return kindOf(stats);
-  const megabytes = (Number(stats.size) / 1024 / 1024).toFixed(0);
-  return `is ${megabytes} MiB, more than ${maxFileBytes / 1024 / 1024} MiB: split it into smaller files`;
+  if (isDataless(stats)) return notDownloaded;
+  const megabytes = (Number(stats.size) / 1024 / 1024).toFixed(1);
+  return `is ${megabytes} MiB; the limit is ${maxFileBytes / 1024 / 1024} MiB: split it into smaller files`;
 }
 
 function listWorkspace(workspaceDir: string): string[] {

@@ -1,11 +1,10 @@
 import { type Dirent, readdirSync } from "node:fs";
 import path from "node:path";
-import type { MemorySearchSettings, SearchReport, UnsearchedFiles } from "@memslot/core";
-import { weakConfidence } from "@memslot/core";
+import type { SearchReport, UnsearchedFiles } from "@memslot/core";
 import { notesLayout } from "@memslot/core/files";
 import { folderRules, unlessUnreadable } from "./folder/folder-rules.ts";
 import { isMarkdown } from "./folder/markdown-name.ts";
-import { memoryRoots, relativePath, toSlashes } from "./memory-roots.ts";
+import { memoryRoots, type NotesSettings, relativePath, toSlashes } from "./memory-roots.ts";
 import { createTimeSlices } from "../time-slices.ts";
 
 /** A count is ended after so many names, or so long: then there may be more. */
@@ -23,7 +22,7 @@ export interface UnsearchedCounter {
 /** Looks at names only: opens nothing, follows no link, and passes over the folders of tools and hidden ones. */
 export function createUnsearchedCounter(input: {
   workspaceDir: string;
-  settings: Pick<MemorySearchSettings, "extraPaths" | "notes">;
+  settings: NotesSettings;
   stateDir: string;
 }): UnsearchedCounter {
   const { workspaceDir, settings, stateDir } = input;
@@ -32,7 +31,7 @@ export function createUnsearchedCounter(input: {
   async function walk(signal: AbortSignal): Promise<UnsearchedFiles> {
     // All that is to be searched is: what a folder of notes leaves out is left out on purpose.
     if (notesLayout(workspaceDir, settings.notes).layout === "all") return resultOf(new Map(), false);
-    const roots = memoryRoots(workspaceDir, settings.extraPaths);
+    const roots = memoryRoots(workspaceDir, settings.extraPaths, undefined, settings.exclude);
     const isTaken = (file: string): boolean =>
       roots.some(({ absolutePath, kind, matches }) => {
         if (file === absolutePath) return true;
@@ -80,7 +79,7 @@ export function withUnsearched(
   unsearched: UnsearchedFiles,
   workspaceDir: string,
 ): SearchReport {
-  if (!isPoor(report, found) || unsearched.files === 0) return report;
+  if (unsearched.files === 0) return report;
   const why = report.reason ?? (found > 0 ? "the best result holds little of what was asked" : undefined);
   const { folders } = unsearched;
   // Whole: a relative path in a configuration starts where that file lies.
@@ -92,11 +91,6 @@ export function withUnsearched(
     action: report.action === undefined ? how : `${report.action} ${how}`,
     unsearched,
   };
-}
-
-/** Whether an answer is empty, or its best result holds little of what was asked. */
-export function isPoor({ confidence }: SearchReport, found: number): boolean {
-  return found === 0 || (confidence !== undefined && confidence < weakConfidence);
 }
 
 function describeUnsearched({ files, more }: UnsearchedFiles): string {

@@ -32,20 +32,23 @@ export async function listFiles(
     indexed.filter(({ source }) => source === "memory"),
     signal,
   );
-  const { extraPaths, notes } = settings;
+  const { extraPaths, exclude, notes } = settings;
   const scanned = settings.sources.includes("memory")
-    ? await scanMemory({ workspaceDir, extraPaths, notes: { notes, stateDir }, signal })
+    ? await scanMemory({ workspaceDir, extraPaths, exclude, notes: { notes, stateDir }, signal })
     : undefined;
   const failed = new Map([...(scanned === undefined ? [] : failuresOf(scanned)), ...skipped]);
   const known = new Set(indexed.filter(({ source }) => source === "memory").map(({ path }) => path));
   const taken = new Set(scanned?.files.map(({ path }) => path).filter((path) => !failed.has(path)));
+  const accepted = scanned?.accepted ?? new Set();
   const { leftOut, more } = await findLeftOut({ workspaceDir, stateDir, seen: { taken, failed } }, signal);
   const all: LeftOutFile[] = [
     ...[...failed].map(([path, detail]): LeftOutFile => ({ path, kind: "file", reason: "failed", detail })),
     ...[...taken]
       .filter((path) => !known.has(path))
       .map((path): LeftOutFile => ({ path, kind: "file", reason: "pending" })),
-    ...leftOut.filter(isNote),
+    ...leftOut
+      .filter(isNote)
+      .map((each) => (accepted.has(each.path) ? { ...each, reason: "excluded" as const } : each)),
     ...leftOut.filter((each) => !isNote(each)),
   ];
   const files = indexed

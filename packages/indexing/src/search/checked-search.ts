@@ -1,13 +1,8 @@
-import {
-  type ManagerSearchOptions,
-  type MemorySearchResult,
-  type SearchCondition,
-  withConditions,
-} from "@memslot/core";
+import type { ManagerSearchOptions, MemorySearchResult, SearchCondition } from "@memslot/core";
 import type { ChunkIndex } from "../chunk-index.ts";
 import type { FileKey } from "../chunk-store.ts";
 import type { IndexedSource } from "../indexed-source.ts";
-import type { SearchOutcome } from "./search-outcome.ts";
+import { type SearchOutcome, withMore } from "./search-outcome.ts";
 import { conditionForAll } from "./shared-report.ts";
 
 /** How often one question is asked: an index that is wrong again after it was mended is not asked for ever. */
@@ -42,9 +37,9 @@ export function createCheckedSearch(input: {
       const isRemade = (store.health().remade ?? 0) !== before;
       const wrong = await findWrong(outcome, sources, signal);
       const more = unfinished === undefined ? [] : [unfinished];
-      if (wrong.size === 0 && !isRemade) return withStale(outcome, more);
+      if (wrong.size === 0 && !isRemade) return withMore(outcome, more);
       if (attempt === attempts || (unfinished !== undefined && !isRemade))
-        return withStale(without(outcome, wrong), [leftOut(wrong.size), ...more]);
+        return withMore(without(outcome, wrong), [leftOut(wrong.size), ...more]);
       unfinished = await reread(uniqueFiles(wrong), signal);
       if (unfinished !== undefined && audience === "shared") unfinished = conditionForAll(unfinished);
       ask = again;
@@ -108,11 +103,4 @@ function leftOut(count: number): SearchCondition {
   if (count === 0) return { state: "stale", reason: "the index was damaged and is being made anew from the notes" };
   const reason = `what the index says of ${count} places does not stand in the files and is left out; they are being indexed again`;
   return { state: "stale", reason, count };
-}
-
-function withStale({ report, ...outcome }: SearchOutcome, conditions: readonly SearchCondition[]): SearchOutcome {
-  if (conditions.length === 0) return { report, ...outcome };
-  // Why nothing was found would be a claim about what was not all looked at.
-  const isClaim = report.state === "ok" && outcome.results.length === 0;
-  return { ...outcome, report: withConditions(isClaim ? { ...report, reason: undefined } : report, conditions) };
 }

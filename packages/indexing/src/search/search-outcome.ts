@@ -3,6 +3,7 @@ import type {
   MemorySearchResult,
   MemorySearchSettings,
   MemorySource,
+  SearchCondition,
   SearchReport,
 } from "@memslot/core";
 import type { ChunkRow } from "../chunk-index.ts";
@@ -23,10 +24,12 @@ import { scorePartsOf } from "./score-parts.ts";
 import type { WordsFound } from "./words/ask-words.ts";
 import type { LanguageMemory } from "./words/language-memory.ts";
 
-/** The results of one search with what its report says. The caller adds freshness to the state. */
+/** The results of one search with what its report says. Its state is made of all conditions when the search is over. */
 export interface SearchOutcome {
   results: MemorySearchResult[];
   report: SearchReport;
+  /** What keeps the answer from being taken at face value. */
+  conditions?: readonly SearchCondition[] | undefined;
   /** What the index holds of each result, to be compared with its file. Absent: it was read from there. */
   lines?: ReadonlyMap<MemorySearchResult, readonly FoundLines[]> | undefined;
   /** Notes that fit the filters otherwise and have no day. Absent: it is not known, or none was looked for. */
@@ -107,7 +110,7 @@ export function rankingOf(input: SearchInput, legs: LegAnswers): Ranking {
   });
 }
 
-/** Makes one list of what the legs found, chooses its lines, and says what came of it. The caller adds freshness to the state. */
+/** Makes one list of what the legs found, chooses its lines, and says what came of it. */
 export function outcomeOf(
   input: SearchInput,
   places: readonly SearchedSource[],
@@ -131,8 +134,8 @@ export function outcomeOf(
   const report: SearchReport = {
     backend: input.backend,
     mode: vector && keyword ? "hybrid" : vector ? "vector" : "keyword",
-    state: degraded ? "degraded" : "ok",
-    reason: degraded ?? (results.length === 0 ? emptyReason(input, legs, belowScore, places) : undefined),
+    state: "ok",
+    reason: results.length === 0 && !degraded ? emptyReason(input, legs, belowScore, places) : undefined,
     legs: {
       keyword: keyword && {
         candidates: new Set([...keyword.answer.rows, ...(legs.ofTime ?? [])].map(({ id }) => id)).size,
@@ -161,7 +164,12 @@ export function outcomeOf(
     fallback: legs.fallback,
     timingsMs: { legs: round(legs.legsMs), rank: round(performance.now() - started) },
   };
-  return { results, report, lines };
+  return { results, report, lines, conditions: degraded ? [{ state: "degraded", reason: degraded }] : [] };
+}
+
+/** An outcome of which more is the case. */
+export function withMore(outcome: SearchOutcome, more: readonly SearchCondition[]): SearchOutcome {
+  return { ...outcome, conditions: [...more, ...(outcome.conditions ?? [])] };
 }
 
 /** How far the results answer the question. */

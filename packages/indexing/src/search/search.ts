@@ -1,5 +1,5 @@
 import { passesScore } from "./chosen-notes.ts";
-import { type ManagerSearchOptions, messageOf, withConditions } from "@memslot/core";
+import { type ManagerSearchOptions, messageOf } from "@memslot/core";
 import type { ChunkIndex, ChunkRow, IndexKeywordAnswer } from "../chunk-index.ts";
 import type { PathScope, QueryTerm } from "../chunk-store.ts";
 import type { AskedQuery } from "./query/asked-query.ts";
@@ -16,6 +16,7 @@ import {
   rankingOf,
   type SearchInput,
   type SearchOutcome,
+  withMore,
 } from "./search-outcome.ts";
 import type { Ranking, VectorLeg } from "./rank.ts";
 import { type QueryTimes, readTimes } from "../text/times/read-times.ts";
@@ -98,8 +99,8 @@ async function rerankedOutcome(
   const outcome = outcomeOf(input, places, legs, { ...ranking, candidates });
   if (report === undefined) return outcome;
   const failed = report.state === "failed" && report.reason !== undefined ? report.reason : undefined;
-  const told = withConditions(outcome.report, failed === undefined ? [] : [{ state: "degraded", reason: failed }]);
-  return { ...outcome, report: { ...told, rerank: report, timingsMs: { ...told.timingsMs, rerank: report.ms } } };
+  const told = { ...outcome.report, rerank: report, timingsMs: { ...outcome.report.timingsMs, rerank: report.ms } };
+  return withMore({ ...outcome, report: told }, failed === undefined ? [] : [{ state: "degraded", reason: failed }]);
 }
 
 /** The times that the query names. A year that it does not name is one of the notes that may be seen. */

@@ -8,6 +8,7 @@ import type {
 } from "@memslot/core";
 import type { GenerationFacts, IndexHealth } from "../chunk-index.ts";
 import type { Embedder } from "../embedding/embedder.ts";
+import { allExcluded } from "./excluded.ts";
 import type { IndexFacts } from "./index-facts.ts";
 
 /** The status of a memory with an index, put together from what was recorded. Looks at nothing. */
@@ -41,6 +42,7 @@ export function statusOfIndex(input: {
     sources: settings.sources,
     sourceCounts: sourceCounts(settings.sources, facts),
     roots: facts.roots,
+    excluded: facts.sources.size === 0 ? undefined : allExcluded(facts.sources),
     cache: {
       enabled: settings.cache.enabled,
       entries: stats.cachedVectors,

@@ -44,8 +44,10 @@ export interface SourceOutcome {
   issues: string[];
   /** Files with news that are not taken yet: transcripts that have grown by little. */
   waiting: number;
-  /** Files and folders that are there and could not be read. */
-  unread: readonly SyncFailure[];
+  /** Notes and folders that are there and are not searched, each with the reason. */
+  excluded: readonly SyncFailure[];
+  /** Those that `memorySearch.exclude` names. */
+  accepted: readonly string[];
   /** Where that is: paths, and folders that end with `/`. What the index holds of them may no longer be so. */
   unreadPlaces: readonly string[];
 }
@@ -301,6 +303,7 @@ function noteSkipped(record: FileRecord, source: IndexedSource, scan: ScanResult
   const reason = source.skippedBecause?.(record);
   if (reason === undefined || scan.roots.some(({ path }) => path === record.path)) return;
   scan.roots.push({ path: record.path, state: "skipped", reason });
+  (scan.excluded ??= []).push({ path: record.path, reason });
 }
 
 function summaryOf(scan: ScanResult, report: SyncReport): Omit<SourceOutcome, "waiting"> {
@@ -312,7 +315,8 @@ function summaryOf(scan: ScanResult, report: SyncReport): Omit<SourceOutcome, "w
   const partly = [...(scan.issues ?? [])].map(([path, reason]) => ({ path, reason }));
   return {
     eligible: scan.files.length,
-    unread: failed,
+    excluded: [...new Map([...failed, ...(scan.excluded ?? [])].map((each) => [each.path, each])).values()],
+    accepted: [...(scan.accepted ?? [])],
     unreadPlaces: [...new Set([...failed.map(({ path }) => path), ...scan.unknown])],
     issues: [...failed, ...skipped, ...partly].map(({ path, reason }) =>
       reason === undefined ? path : `${path}: ${reason}`,

@@ -58,10 +58,16 @@ export function whyNotText(bytes: Uint8Array): string | undefined {
   const decoded = isPlain ? new TextDecoder(utf16 ?? "utf-8").decode(sample, { stream: !isWhole }) : mixedText(sample);
   const text = decoded.replace(/\0+$/, "");
   if (text === "" && decoded !== "") return "holds nothing but NUL bytes: it was not downloaded, or lost in a crash";
-  let strangers = isPlain ? 0 : (text.match(foreignWords) ?? []).join("").length * (fewStrangers + 1);
+  const unknown = "is not text, or in an unknown encoding: save it as UTF-8, or give it another name than .md";
+  if (!isPlain) {
+    const foreign = (text.match(foreignWords) ?? []).join("").length;
+    const letters = text.match(/\p{L}/gu)?.length ?? 0;
+    if (foreign > letters * (foreign > fewStrangers ? 0.1 : 0.5)) return unknown;
+  }
+  let strangers = 0;
   for (let index = 0; index < text.length; index++) if (isStrange(text.charCodeAt(index))) strangers++;
   if (strangers <= fewStrangers || strangers <= text.length * mostStrangers) return undefined;
-  return "is not text, or in an unknown encoding: save it as UTF-8, or give it another name than .md";
+  return unknown;
 }
 
 /** Where the last character that is no ASCII begins. */

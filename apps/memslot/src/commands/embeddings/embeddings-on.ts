@@ -23,7 +23,7 @@ import { chooseModel } from "../../embeddings/models.ts";
 import { type Plan, describePlan, makePlan, shownAddress } from "../../embeddings/plan.ts";
 import { byteSize } from "../../format/byte-size.ts";
 import { readConfig } from "../../open/read-config.ts";
-import { counted, reportFailedFiles } from "../../open/report-failed-files.ts";
+import { counted, reportExcluded } from "../../open/report-failed-files.ts";
 import { syncWithProgress } from "../../open/sync-with-progress.ts";
 import { withMemory } from "../../open/with-memory.ts";
 import { confirm } from "../../terminal/confirm.ts";
@@ -133,7 +133,7 @@ async function indexAgent(
     if (failure !== undefined) throw new MemoryError("UNAVAILABLE", due);
     if (chunks > 0) context.output.notice(due);
     const failed = sync?.failed ?? [];
-    reportFailedFiles(context.output, failed);
+    reportExcluded(context.output, undefined, failed, []);
     const { backend, files, chunks: all, vector } = status;
     const indexed = {
       agentId: id,

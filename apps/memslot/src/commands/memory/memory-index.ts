@@ -18,7 +18,7 @@ import { describeUnsearched } from "../../format/format-survey.ts";
 import type { Output } from "../../terminal/output.ts";
 import { printable } from "../../terminal/printable.ts";
 import { readConfig } from "../../open/read-config.ts";
-import { counted, reportFailedFiles, reportLeftOut } from "../../open/report-failed-files.ts";
+import { counted, reportExcluded } from "../../open/report-failed-files.ts";
 import { scanSummary } from "../../open/scan-summary.ts";
 import { syncWithProgress } from "../../open/sync-with-progress.ts";
 import { withMemory } from "../../open/with-memory.ts";
@@ -97,11 +97,11 @@ async function indexAgent(
   output.print(`${prefix}${describe(report, status)} in ${seconds.toFixed(1)} s`);
   if (options.verbose === true || isFirst(report)) reportLayout(output, status, agent);
   const vectorsCode = reportPendingVectors(output, report);
-  reportFailedFiles(output, report.failed);
-  reportLeftOut(output, scanSummary(status).issues, report.failed);
+  const excluded = status.excluded ?? survey?.excluded;
+  reportExcluded(output, excluded, report.failed, scanSummary(status).issues);
   const unsearched = survey && describeUnsearched(survey.unsearched);
   if (unsearched !== undefined) output.notice(`not searched: ${printable(unsearched)}`);
-  return worseExitCode(vectorsCode, report.failed.length > 0 ? ExitCode.partial : ExitCode.ok);
+  return worseExitCode(vectorsCode, report.failed.length + (excluded?.count ?? 0) > 0 ? ExitCode.partial : ExitCode.ok);
 }
 
 function checkKept({ dbPath }: MemoryProviderStatus): void {

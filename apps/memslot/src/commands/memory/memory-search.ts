@@ -210,9 +210,6 @@ async function bringUpToDate(context: CommandContext, memory: Memory, agent: Age
     context.output.notice(
       `indexed ${counted(done.added, "file")} of ${memory.workspaceDir}, ${describeLayout(notesLayout(memory.workspaceDir, agent.memorySearch.notes))}`,
     );
-  if (done.failed.length > 0) {
-    context.output.notice(`${counted(done.failed.length, "file")} could not be indexed; memslot memory index says why`);
-  }
   if (done.pendingVectors !== undefined && done.added > 0)
     context.output.notice("memslot memory index makes the vectors that are still missing");
   return undefined;

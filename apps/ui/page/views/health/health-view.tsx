@@ -19,12 +19,12 @@ export default function HealthView(): VNode {
   const [acts, setActs] = useState(0);
   const { data, error } = useAnswer<HealthAnswer>("/api/health", `${notesRevision.value} ${acts}`);
   if (now === undefined) return <Loading />;
-  const problems = data?.problems ?? [];
+  const excluded = data?.excluded;
   const notices = [...(now.custom?.notices ?? [])];
   return (
     <>
       <h1>{t("nav.health")}</h1>
-      <Summary now={now} problems={problems.length} />
+      <Summary now={now} problems={excluded?.count ?? 0} />
       {syncing.value?.progress && (
         <p role="status">
           {t("health.sync.running", {
@@ -44,9 +44,13 @@ export default function HealthView(): VNode {
         {data?.details && <HistoryCard syncs={data.details.syncs} />}
         <section class="card">
           <h2>{t("health.problems")}</h2>
-          {problems.length === 0 ? <p class="faint">{t("health.none")}</p> : null}
+          {excluded === undefined && <p class="faint">{t("health.unchecked")}</p>}
+          {excluded?.count === 0 && <p class="faint">{t("health.none")}</p>}
+          {excluded !== undefined && excluded.byConfiguration > 0 && (
+            <p class="faint">{t("health.accepted", { count: excluded.byConfiguration })}</p>
+          )}
           <ul>
-            {problems.map(({ path, reason }) => (
+            {excluded?.notes.map(({ path, reason }) => (
               <li key={path}>
                 <strong>{path}</strong> {reason}
               </li>

@@ -14,6 +14,7 @@ export const notes = {
   "notes.reason.link": "a link",
   "notes.reason.other": "not Markdown",
   "notes.reason.layout": "outside of MEMORY.md and memory/",
+  "notes.reason.excluded": "named by memorySearch.exclude",
   "notes.reason.failed": "could not be indexed",
   "notes.reason.pending": "comes with the next sync",
   "notes.takeIn": "Take in",

@@ -16,6 +16,7 @@ export const notes: Record<keyof typeof en, string> = {
   "notes.reason.link": "链接",
   "notes.reason.other": "不是 Markdown",
   "notes.reason.layout": "在 MEMORY.md 和 memory/ 之外",
+  "notes.reason.excluded": "由 memorySearch.exclude 排除",
   "notes.reason.failed": "无法编入索引",
   "notes.reason.pending": "下次同步时加入",
   "notes.takeIn": "纳入",

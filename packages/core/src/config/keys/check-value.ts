@@ -23,6 +23,7 @@ export function wantedValue(key: ConfigKey): string {
     case "choice":
       return `one of ${(key.choices ?? []).map((choice) => `"${choice}"`).join(", ")}`;
     case "strings":
+    case "globs":
       return "a list of texts, none of them blank";
     case "paths":
       return "a list of paths";
@@ -57,6 +58,7 @@ export function isWanted(key: ConfigKey, value: unknown): boolean {
     case "choice":
       return isChoice(key, value);
     case "strings":
+    case "globs":
       return Array.isArray(value) && value.every((item) => typeof item === "string" && item.trim() !== "");
     case "paths":
       return Array.isArray(value) && value.every(isPath);

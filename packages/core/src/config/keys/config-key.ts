@@ -8,6 +8,7 @@ type KeyType =
   | "number"
   | "choice"
   | "strings"
+  | "globs"
   | "paths"
   | "map"
   | "extraPaths"

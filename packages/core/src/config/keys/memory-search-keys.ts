@@ -48,6 +48,12 @@ export const memorySearchKeys: readonly ConfigKey[] = [
     common: true,
   }),
   row(
+    "exclude",
+    "globs",
+    [],
+    "Notes that are not searched, as globs: `archive/**`, or a name such as `big.md` in any folder. They are counted, and no longer reported as a problem.",
+  ),
+  row(
     "notes",
     "choice",
     "auto",

@@ -1,6 +1,6 @@
-import type { LeftOut, MemorySearchSettings, UnsearchedFiles } from "@memslot/core";
+import type { LeftOut, UnsearchedFiles } from "@memslot/core";
 import { type ChosenLayout, notesLayout } from "@memslot/core/files";
-import { notesRootLabel } from "../memory-roots.ts";
+import { notesRootLabel, type NotesSettings } from "../memory-roots.ts";
 
 /** What an index of a workspace would be made from. */
 export interface NotesSurvey extends ChosenLayout {
@@ -15,7 +15,7 @@ export interface NotesSurvey extends ChosenLayout {
 /** Looks at a workspace without an index. `workspaceDir` is absolute and canonical. Throws `WORKSPACE` and aborts. */
 export async function surveyNotes(input: {
   workspaceDir: string;
-  settings: Pick<MemorySearchSettings, "extraPaths" | "notes">;
+  settings: NotesSettings;
   stateDir: string;
   signal: AbortSignal;
 }): Promise<NotesSurvey> {
@@ -25,8 +25,8 @@ export async function surveyNotes(input: {
     import("../scan.ts"),
     import("../unsearched.ts"),
   ]);
-  const { extraPaths, notes } = settings;
-  const { files, roots } = await scanMemory({ workspaceDir, extraPaths, notes: { notes, stateDir }, signal });
+  const { extraPaths, exclude, notes } = settings;
+  const { files, roots } = await scanMemory({ workspaceDir, extraPaths, exclude, notes: { notes, stateDir }, signal });
   return {
     ...notesLayout(workspaceDir, notes),
     files: files.length,

@@ -23,7 +23,7 @@ export interface FilteredInput extends SearchInput {
  */
 export async function searchFiltered(input: FilteredInput): Promise<SearchOutcome> {
   const outcome = await searchOnce(input);
-  if (outcome.results.length > 0 || outcome.report.state !== "ok") return outcome;
+  if (outcome.results.length > 0 || (outcome.conditions ?? []).length > 0) return outcome;
   const reason = await whyNothing(input);
   return reason === undefined ? outcome : { ...outcome, report: { ...outcome.report, reason } };
 }

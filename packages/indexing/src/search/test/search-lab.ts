@@ -1,4 +1,4 @@
-import type { MemorySearchResult, SearchReport } from "@memslot/core";
+import { type MemorySearchResult, type SearchReport, withConditions } from "@memslot/core";
 import { tempFolder } from "@memslot/test-tools/files";
 import { never, searchOptions, settingsWith } from "../../../test/support/context.ts";
 import type { FakeEmbeddings } from "../../../test/support/fake-embeddings.ts";
@@ -80,7 +80,11 @@ export async function search(
   };
   const vectors = provider && embedderOf(provider);
   await vectors?.embedMissing({ reason: "test", asked: true, force: false, signal: never, progress: () => undefined });
-  const { results, report } = await searchChunks({
+  const {
+    results,
+    report,
+    conditions = [],
+  } = await searchChunks({
     store,
     settings,
     vectors,
@@ -92,7 +96,7 @@ export async function search(
     days: days && (async () => days),
     rerank,
   });
-  return { results, paths: results.map(({ path }) => path), report };
+  return { results, paths: results.map(({ path }) => path), report: withConditions(report, conditions) };
 }
 
 /** Whether words were only counted: which languages there are, and how else a word may be written. */

@@ -58,8 +58,9 @@ export async function whyNotIndexed(
 
 /** What the last look at the files said of one. */
 export function problemWith(file: string, sources: ReadonlyMap<string, SourceOutcome>): string | undefined {
-  for (const { unread, issues } of sources.values()) {
-    const failure = unread.find((each) => each.path === file);
+  for (const { excluded, accepted, issues } of sources.values()) {
+    if (accepted.some((each) => each === file || file.startsWith(`${each}/`))) return "memorySearch.exclude names it";
+    const failure = excluded.find((each) => each.path === file);
     if (failure !== undefined) return failure.reason;
     const issue = issues.find((each) => each.includes(file));
     if (issue !== undefined) return issue;
