@@ -82,6 +82,7 @@ export function createMemories(api: HostApi): Memories {
       sync: async (params) => (await memory()).sync(params),
       estimate: async (options) => (await memory()).estimate(options),
       survey: async (options) => (await memory()).survey(options),
+      health: async (options) => (await memory()).health(options),
       listFiles: async (options) => (await memory()).listFiles(options),
       describeFile: async (params) => (await memory()).describeFile(params),
       why: async (query, target, options) => (await memory()).why(query, target, options),

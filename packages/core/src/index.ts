@@ -28,6 +28,14 @@ export type {
   UnsearchedFiles,
   WordReading,
 } from "./contract/report.ts";
+export {
+  acceptNotes,
+  type HealthPart,
+  type HealthState,
+  healthOf,
+  type MemoryHealth,
+  noNotes,
+} from "./contract/health.ts";
 export type { ScoreParts, SearchWhy, WhyPlace, WhyRung, WhyStep, WhyTarget } from "./contract/search-why.ts";
 export type {
   LeftOutFile,

@@ -1,4 +1,5 @@
 import {
+  acceptNotes,
   describeExcluded,
   type EmbeddingChoice,
   type ExcludedNotes,
@@ -10,6 +11,7 @@ import {
   type SearchCondition,
   type SearchReport,
   namedNotes,
+  noNotes,
   withConditions,
 } from "@memslot/core";
 import type { ChunkIndex } from "./chunk-index.ts";
@@ -166,29 +168,26 @@ function reportOf(
     ...own,
   ].filter((condition) => condition !== undefined);
   const accepted = results.length === 0 ? (excluded?.byConfiguration ?? 0) : 0;
-  const isEmpty = isOwner && conditions.length === 0 && index.facts().stats.files === 0;
-  const nothing = isEmpty ? `there is no memory file in ${context.workspaceDir}` : given.reason;
+  const empty =
+    isOwner && conditions.length === 0 && index.facts().stats.files === 0
+      ? noNotes(context.workspaceDir, context.settings)
+      : undefined;
   // Why nothing was found would be a claim about notes that were not all looked at.
   const isClaim = missed === undefined && !conditions.some(({ state }) => state === "stale");
   const reasons = [
-    isClaim ? nothing : undefined,
+    isClaim ? (empty?.reason ?? given.reason) : undefined,
     accepted > 0 ? describeExcluded({ count: 0, notes: [], byConfiguration: accepted }) : undefined,
   ];
   const report: SearchReport = {
     ...given,
     ...(isOwn && given.fallback === undefined && { fallback: vectors.facts().fallback }),
     reason: reasons.filter((reason) => reason !== undefined).join("; ") || undefined,
-    ...(isEmpty && {
-      action: "Write notes there (any Markdown, or MEMORY.md for an agent), or name folders in extraPaths.",
-    }),
+    ...(empty && { action: empty.action }),
     ...(missed && { action: [given.action, acceptNotes].filter(Boolean).join(" ") }),
     excluded: excluded && { ...excluded, notes: excluded.notes.slice(0, namedNotes) },
   };
   return withConditions(report, conditions);
 }
-
-const acceptNotes =
-  "`memslot memory status` lists the notes that are not searched; memorySearch.exclude names those that need not be.";
 
 function missedNotes(excluded: ExcludedNotes): SearchCondition {
   const reason = describeExcluded({ ...excluded, byConfiguration: 0 }) ?? "";

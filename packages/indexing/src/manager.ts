@@ -147,7 +147,7 @@ export async function manageIndex(input: {
     describeFile: async (params) => await listed().describeFile(params),
 
     survey: async ({ signal }) => ({
-      excluded: await findExcluded(sources, await index.stored(), signal),
+      ...(await findExcluded(sources, await index.stored(), signal)),
       unsearched: await unsearched.count(signal),
     }),
 

@@ -4,6 +4,7 @@ import {
   type Memory,
   type MemoryProviderStatus,
   type MemorySurvey,
+  healthOf,
   isAbort,
   loadConfig,
   messageOf,
@@ -97,8 +98,21 @@ async function examineMemory(context: CommandContext, memory: Memory, agent: Age
   checks.push(checkStore(status), checkFts(status), checkVector(status, vector));
   checks.push(...checkEmbeddings(status, agent, embeddings), ...checkReranker(status));
   for (const notice of status.custom?.notices ?? []) checks.push(warned("store", notice));
-  checks.push(await liveSearch(memory, signal));
+  checks.push(
+    await liveSearch(memory, signal),
+    checkHealth({ status, settings: agent.memorySearch, survey, probe: embeddings }),
+  );
   return checks;
+}
+
+/** The verdict that `memory.health()` gives. What to do is said by the check of each part. */
+function checkHealth(facts: Parameters<typeof healthOf>[0]): DoctorCheck {
+  const { state, reason, action } = healthOf(facts);
+  if (state === "ok") return passed("health", "ok");
+  const message = [state === "empty" ? "no notes" : state, reason].filter(Boolean).join(": ");
+  return state === "unknown"
+    ? passed("health", message)
+    : warned("health", message, state === "empty" ? action : undefined);
 }
 
 function checkSlot(status: MemoryProviderStatus): DoctorCheck {

@@ -1,5 +1,3 @@
-import { readdir } from "node:fs/promises";
-import path from "node:path";
 import { type Memory, type SearchReport, isAbort, messageOf } from "@memslot/core";
 import { scanTerms } from "@memslot/indexing";
 import { type DoctorCheck, failed, passed, warned } from "./doctor-check.ts";
@@ -9,15 +7,9 @@ const NAME = "search";
 /** Takes a word out of a note and searches for it: the whole chain once, as a person would use it. */
 export async function liveSearch(memory: Memory, signal: AbortSignal): Promise<DoctorCheck> {
   try {
-    const note = await someNote(memory.workspaceDir);
+    const note = await someNote(memory, signal);
     const word = note === undefined ? undefined : longestWord((await memory.readFile({ relPath: note, signal })).text);
-    if (note === undefined || word === undefined) {
-      return warned(
-        NAME,
-        "there is no note to search yet",
-        `Write something into ${path.join(memory.workspaceDir, "MEMORY.md")}.`,
-      );
-    }
+    if (note === undefined || word === undefined) return passed(NAME, "not checked: no note with a word is known");
     let report: SearchReport | undefined;
     const startedAt = performance.now();
     const results = await memory.search(word, { signal, minScore: 0, onDebug: (given) => (report = given) });
@@ -39,19 +31,13 @@ export async function liveSearch(memory: Memory, signal: AbortSignal): Promise<D
   }
 }
 
-/** A note that is likely there: MEMORY.md, else the last daily log. Undefined where there is neither. */
-export async function someNote(workspaceDir: string): Promise<string | undefined> {
-  const isNote = (name: string): boolean => name.toLowerCase().endsWith(".md");
-  const files = async (folder: string): Promise<string[]> => {
-    const entries = await readdir(path.join(workspaceDir, folder), { withFileTypes: true }).catch(() => []);
-    return entries
-      .filter((entry) => entry.isFile() && isNote(entry.name))
-      .map(({ name }) => name)
-      .toSorted();
-  };
-  const own = (await files(".")).find((name) => ["MEMORY.md", "memory.md", "USER.md"].includes(name));
-  const daily = (await files("memory")).at(-1);
-  return own ?? (daily === undefined ? undefined : `memory/${daily}`);
+/** A note that is indexed: MEMORY.md if there is one, or the one that was saved last. Undefined where none is known. */
+export async function someNote(memory: Memory, signal: AbortSignal): Promise<string | undefined> {
+  const list = await memory.listFiles({ signal });
+  if (list === undefined) return "MEMORY.md";
+  const notes = list.files.filter(({ source }) => source === "memory");
+  const last = notes.toSorted((left, right) => ((left.modified ?? "") < (right.modified ?? "") ? 1 : -1))[0];
+  return (notes.find(({ path }) => path === "MEMORY.md") ?? last)?.path;
 }
 
 function longestWord(text: string): string | undefined {

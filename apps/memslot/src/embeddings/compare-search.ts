@@ -63,7 +63,7 @@ async function lineOfNotes(
   memory: Memory,
   signal: AbortSignal,
 ): Promise<{ question: string; from: string } | undefined> {
-  const from = await someNote(memory.workspaceDir);
+  const from = await someNote(memory, signal);
   if (from === undefined) return undefined;
   const { text } = await memory.readFile({ relPath: from, signal });
   const question = questionFrom(text);

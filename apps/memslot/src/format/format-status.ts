@@ -49,6 +49,8 @@ export function formatStatus(entry: AgentStatus, options: FormatStatusOptions): 
   const { status, scan } = entry;
   const { settings, style } = options;
   const rows: Row[] = [
+    ["Health", describeHealth(entry.health)],
+    ["Next step", entry.health.action],
     ["Backend", status.backend],
     ["Spare", describeSpare(status)],
     ["Provider", describeProvider(status)],
@@ -140,6 +142,11 @@ function describeIndexed({ status, scan }: AgentStatus): string {
     ? `${status.files ?? 0}/${scan.totalFiles} files`
     : counted(status.files ?? 0, "file");
   return `${files}${chunks}`;
+}
+
+function describeHealth({ state, reason }: AgentStatus["health"]): string {
+  const word = state === "unknown" ? "no problem is known" : state === "empty" ? "no notes" : state;
+  return [word, reason].filter(Boolean).join(": ");
 }
 
 function describeAccepted({ survey }: AgentStatus): string | undefined {

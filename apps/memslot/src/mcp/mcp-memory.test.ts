@@ -15,6 +15,7 @@ function memoryThat(behaviour: Partial<Memory> = {}): Memory {
     status: () => ({ backend: "fake", provider: "none" }),
     sync: async () => undefined,
     survey: unused,
+    health: unused,
     listFiles: unused,
     describeFile: unused,
     why: unused,

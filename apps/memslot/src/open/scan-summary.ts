@@ -1,6 +1,7 @@
 import type {
   AvailabilityProbe,
   IndexCheck,
+  MemoryHealth,
   MemoryProviderStatus,
   MemoryRootStatus,
   MemorySource,
@@ -18,6 +19,7 @@ export interface ScanSummary {
 /** One entry of `memory status --json`. */
 export interface AgentStatus {
   agentId: string;
+  health: MemoryHealth;
   status: MemoryProviderStatus;
   embeddingProbe?: AvailabilityProbe;
   indexError?: string;

@@ -1,16 +1,15 @@
 import type {
   CompactReport,
-  ExcludedNotes,
   IndexCheck,
   IndexDetails,
+  MemoryHealth,
   QuarantineRelease,
   SyncReport,
 } from "@memslot/core";
 
 /** `GET /api/health`: what is not told by the state that events bring. */
 export interface HealthAnswer {
-  /** Notes that are not searched, each with what is wrong and what to do about it. Absent: the backend does not tell. */
-  excluded?: ExcludedNotes | undefined;
+  health: MemoryHealth;
   /** Tokens that were sent to embedding providers, the last day first. */
   usage: readonly UsageDay[];
   /** The last syncs, the vectors that there are, and what the provider in use costs. Absent: the backend does not tell. */

@@ -17,13 +17,14 @@ export function serveHealth(app: Hono, host: UiHost, { hub, signal }: { hub: Eve
   let running: string | undefined;
 
   app.get("/api/health", async (context) => {
-    const [survey, details, entries] = await Promise.all([
-      memory.survey({ signal: context.req.raw.signal }),
-      memory.details({ signal: context.req.raw.signal }),
+    const { signal: left } = context.req.raw;
+    const [health, details, entries] = await Promise.all([
+      memory.health({ signal: left }),
+      memory.details({ signal: left }),
       readUsage(config.stateDir, { days: usageDays, agentId: memory.agentId }),
     ]);
     const usage = usageByDay(entries, memory.status(), details?.price?.usdPerMillionTokens);
-    return context.json({ excluded: survey?.excluded, usage, details } satisfies HealthAnswer);
+    return context.json({ health, usage, details } satisfies HealthAnswer);
   });
 
   app.post("/api/health/:action", async (context) => {

@@ -79,6 +79,8 @@ export type SessionAudience = "private" | "shared";
 /** What stands in the files, and is not found. */
 export interface MemorySurvey {
   excluded: ExcludedNotes;
+  /** How many notes there are, indexed or not. */
+  notes: number;
   unsearched: UnsearchedFiles;
 }
 

@@ -9,6 +9,7 @@ import type {
   SessionTarget,
   SyncEstimate,
 } from "./manager.ts";
+import type { MemoryHealth } from "./health.ts";
 import type { SearchReport } from "./report.ts";
 import type { IndexDetails, QuarantineRelease } from "./index-details.ts";
 import type { MemoryMap, NearPassage } from "./memory-map.ts";
@@ -91,6 +92,11 @@ export interface Memory {
   estimate(options?: { signal?: AbortSignal | undefined }): Promise<SyncEstimate | undefined>;
   /** What the files hold and a search does not find. Undefined where the backend cannot tell. */
   survey(options?: { signal?: AbortSignal | undefined }): Promise<MemorySurvey | undefined>;
+  /**
+   * Whether answers can be relied on, with the reason and the next step. Opens the notes, and asks nobody else unless `deep`:
+   * then the index is checked and the embedding provider gets one small request.
+   */
+  health(options?: { deep?: boolean | undefined; signal?: AbortSignal | undefined }): Promise<MemoryHealth>;
   /**
    * The files that are searched, and those that are not with the reason: at most `limit` of each, 20,000 if left out, and
    * how many there are. For the owner's eyes. Undefined where the backend cannot tell.

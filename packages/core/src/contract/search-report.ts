@@ -1,4 +1,5 @@
 import { conditionsOf, withConditions } from "../fallback/conditions.ts";
+import { indexConditions } from "./health.ts";
 import type { EmbeddingChoice } from "./embedding.ts";
 import type { ManagerSearchOptions, MemoryCapabilities, MemorySearchResult, SessionAudience } from "./manager.ts";
 import type { FoundCounts, SearchCondition, SearchReport, SearchState } from "./report.ts";
@@ -29,7 +30,7 @@ export function reportOf(
     dropped: { minScore: 0, source: 0, limit: 0 },
   };
   const fallback = audience === "shared" ? fallbackForAll(status.fallback) : status.fallback;
-  const told = withConditions(report, conditionsIn({ ...status, fallback }, audience));
+  const told = withConditions(report, indexConditions({ ...status, fallback }, audience));
   return { ...told, ...(fallback && { fallback }) };
 }
 
@@ -40,22 +41,6 @@ export function fallbackForAll(fallback: MemoryFallback | undefined): MemoryFall
 
 export function unavailableReason(name: string): string {
   return `"${name}" is unavailable`;
-}
-
-/** What a status tells of the answers that are given. To others who read along, not what a sync has failed at. */
-function conditionsIn(
-  { fallback, lastSyncError, dirty }: MemoryProviderStatus,
-  audience: SessionAudience,
-): SearchCondition[] {
-  const conditions: SearchCondition[] = [];
-  if (fallback) conditions.push({ state: "degraded", reason: fallback.reason });
-  if (audience === "shared") {
-    if (lastSyncError !== undefined || dirty === true)
-      conditions.push({ state: "stale", reason: "what was saved last may be missing" });
-  } else if (lastSyncError !== undefined)
-    conditions.push({ state: "stale", reason: `the last sync failed: ${lastSyncError}` });
-  else if (dirty === true) conditions.push({ state: "stale", reason: "files have changed since the last sync" });
-  return conditions;
 }
 
 function modeOf(capabilities: MemoryCapabilities, status: MemoryProviderStatus): SearchReport["mode"] {

@@ -1,4 +1,5 @@
 import type { EmbeddingFailure } from "./embedding-error.ts";
+import type { AvailabilityProbe } from "./manager.ts";
 import type { ExcludedNotes } from "./report.ts";
 
 /** A snapshot of recorded facts: what is set, what was last seen to work, and what failed with which words. */
@@ -209,6 +210,8 @@ export interface EmbeddingStatus {
   /** Where requests go and where the key came from; never the key. */
   host?: string | undefined;
   keySource?: string | undefined;
+  /** How the last request of this process ended; absent before the first. */
+  answered?: AvailabilityProbe | undefined;
   /** What is being done now: `downloading …`, `embedding`. */
   activity?: string | undefined;
   /** The vectors that searches are answered from while those of the present model are being made. */

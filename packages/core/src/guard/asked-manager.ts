@@ -7,6 +7,7 @@ import type { MemorySearchSettings } from "../contract/settings.ts";
 import type { MemoryProviderStatus, MemorySource } from "../contract/status.ts";
 import { type Lifecycle, createLifecycle } from "../open/lifecycle.ts";
 import { checkProbe } from "./call-arguments.ts";
+import { checkAnswer } from "./search-results.ts";
 import { type MemoryDeadlines, usualDeadlines } from "./deadlines.ts";
 
 export interface CreateMemoryOptions {
@@ -76,7 +77,10 @@ export class AskedManager {
   ): Promise<T | undefined> {
     this.lifecycle.assertOpen();
     checkProbe(given);
-    return this.manager[what] && this.ask(what, deadlineMs, given.signal, async (signal) => call(signal));
+    if (this.manager[what] === undefined) return undefined;
+    const answer = await this.ask(what, deadlineMs, given.signal, async (signal) => call(signal));
+    checkAnswer(this.options.backend, what, answer);
+    return answer;
   }
 
   async asPlugin<T>(what: string, signal: AbortSignal, call: () => Promise<T>): Promise<T> {

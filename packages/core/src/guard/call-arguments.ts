@@ -133,7 +133,8 @@ function checkOrder(value: SearchOrder): SearchOrder {
   return value;
 }
 
-function checkFlag(name: string, value: boolean | undefined): boolean {
+/** An option that is on or off; off if left out. */
+export function checkFlag(name: string, value: boolean | undefined): boolean {
   if (value !== undefined && typeof value !== "boolean") throw invalid(name, "true or false", value);
   return value === true;
 }
@@ -276,15 +277,6 @@ function isSessionTarget(value: unknown): boolean {
     typeof value.sessionId === "string" &&
     value.sessionId.trim() !== ""
   );
-}
-
-export function checkCheck(options: { fix?: boolean | undefined; signal?: AbortSignal | undefined }): {
-  fix: boolean;
-} {
-  checkProbe(options);
-  const { fix = false } = options;
-  if (typeof fix !== "boolean") throw invalid("fix", "true or false", fix);
-  return { fix };
 }
 
 export function checkProbe(options: { signal?: AbortSignal | undefined }): void {

@@ -2,8 +2,8 @@ import { AskedManager, type CreateMemoryOptions } from "./asked-manager.ts";
 import {
   type Asker,
   type CheckedSearch,
-  checkCheck,
   checkDescribe,
+  checkFlag,
   checkListing,
   checkMap,
   checkNear,
@@ -28,19 +28,8 @@ import { answerFacts, searchFacts, syncCounts } from "./call-facts.ts";
 import { checkManager } from "../plugins/opened.ts";
 import { assertReadable } from "./private-notes.ts";
 import type { NotePlaces } from "./result-places.ts";
-import {
-  checkCompactReport,
-  checkFileFacts,
-  checkFileList,
-  checkIndexCheck,
-  checkIndexDetails,
-  checkMemoryMap,
-  checkReadResult,
-  checkRelease,
-  checkResults,
-  checkSyncReport,
-  keepResults,
-} from "./search-results.ts";
+import { checkReadResult, checkResults, checkSyncReport, keepResults } from "./search-results.ts";
+import { healthOf } from "../contract/health.ts";
 import { type ReportFacts, failureReport, finishReport, reportOf } from "../contract/search-report.ts";
 import { createSingleSync } from "./single-sync.ts";
 import { type Tell, traceCall } from "../debug/trace-call.ts";
@@ -72,7 +61,7 @@ export function createMemory(manager: MemorySearchManager, options: CreateMemory
     return singleSync(checked, params.signal);
   }
 
-  return {
+  const memory: Memory = {
     agentId,
     workspaceDir,
     ownerAllowFrom,
@@ -107,19 +96,29 @@ export function createMemory(manager: MemorySearchManager, options: CreateMemory
       asked.askIfAble("estimate", deadlines.syncIdleMs, given, (signal) => manager.estimate?.({ signal })),
     survey: (given = {}) =>
       asked.askIfAble("survey", deadlines.upkeepMs, given, (signal) => manager.survey?.({ signal })),
+    async health(given = {}) {
+      lifecycle.assertOpen();
+      checkProbe(given);
+      const { signal } = given;
+      const deep = checkFlag("deep", given.deep);
+      const survey = await memory.survey({ signal });
+      const check = deep ? await memory.check({ signal }) : undefined;
+      const probe = deep ? await memory.probeEmbeddingAvailability({ signal }) : undefined;
+      return healthOf({ status: asked.status(), settings: options.settings, survey, check, probe });
+    },
     async listFiles(given = {}) {
       lifecycle.assertOpen();
       const limit = checkListing(given);
       const list = (signal: AbortSignal): ReturnType<Memory["listFiles"]> | undefined =>
         manager.listFiles?.({ limit, signal });
-      return checkFileList(backend, await asked.askIfAble("listFiles", deadlines.upkeepMs, given, list));
+      return await asked.askIfAble("listFiles", deadlines.upkeepMs, given, list);
     },
     async describeFile(params) {
       lifecycle.assertOpen();
       const relPath = checkDescribe(params);
       const describe = (signal: AbortSignal): ReturnType<Memory["describeFile"]> | undefined =>
         manager.describeFile?.({ relPath, signal });
-      return checkFileFacts(backend, await asked.askIfAble("describeFile", deadlines.upkeepMs, params, describe));
+      return await asked.askIfAble("describeFile", deadlines.upkeepMs, params, describe);
     },
     async why(query, target, given = {}) {
       lifecycle.assertOpen();
@@ -137,22 +136,23 @@ export function createMemory(manager: MemorySearchManager, options: CreateMemory
     },
     async check(given = {}) {
       lifecycle.assertOpen();
-      const { fix } = checkCheck(given);
+      checkProbe(given);
+      const fix = checkFlag("fix", given.fix);
       const check = (signal: AbortSignal): ReturnType<Memory["check"]> | undefined => manager.check?.({ fix, signal });
-      return checkIndexCheck(backend, await asked.askIfAble("check", deadlines.upkeepMs, given, check));
+      return await asked.askIfAble("check", deadlines.upkeepMs, given, check);
     },
     async compact(given = {}) {
       const compact = (signal: AbortSignal): ReturnType<Memory["compact"]> | undefined => manager.compact?.({ signal });
-      return checkCompactReport(backend, await asked.askIfAble("compact", deadlines.upkeepMs, given, compact));
+      return await asked.askIfAble("compact", deadlines.upkeepMs, given, compact);
     },
     async details(given = {}) {
       const details = (signal: AbortSignal): ReturnType<Memory["details"]> | undefined => manager.details?.({ signal });
-      return checkIndexDetails(backend, await asked.askIfAble("details", deadlines.upkeepMs, given, details));
+      return await asked.askIfAble("details", deadlines.upkeepMs, given, details);
     },
     async map(given = {}) {
       const params = checkMap(given);
       const map = (signal: AbortSignal): ReturnType<Memory["map"]> | undefined => manager.map?.({ ...params, signal });
-      return checkMemoryMap(backend, await asked.askIfAble("map", deadlines.upkeepMs, given, map));
+      return await asked.askIfAble("map", deadlines.upkeepMs, given, map);
     },
     async near(given) {
       const params = checkNear(given);
@@ -163,7 +163,7 @@ export function createMemory(manager: MemorySearchManager, options: CreateMemory
     async releaseQuarantine(given = {}) {
       const release = (signal: AbortSignal): ReturnType<Memory["releaseQuarantine"]> | undefined =>
         manager.releaseQuarantine?.({ signal });
-      return checkRelease(backend, await asked.askIfAble("releaseQuarantine", deadlines.upkeepMs, given, release));
+      return await asked.askIfAble("releaseQuarantine", deadlines.upkeepMs, given, release);
     },
     async probeEmbeddingAvailability(given = {}) {
       lifecycle.assertOpen();
@@ -179,6 +179,7 @@ export function createMemory(manager: MemorySearchManager, options: CreateMemory
     },
     close: () => asked.close(),
   };
+  return memory;
 }
 
 async function search(

@@ -1,14 +1,9 @@
 import { show } from "./call-arguments.ts";
 import { MemoryError } from "../contract/errors.ts";
-import type { IndexDetails, QuarantineRelease } from "../contract/index-details.ts";
-import type { MemoryMap } from "../contract/memory-map.ts";
-import type { MemoryFileFacts, MemoryFileList } from "../contract/memory-files.ts";
 import type { SearchOrder } from "../contract/search-filters.ts";
 import { isForEveryone } from "./private-notes.ts";
 import { type NotePlaces, isInSharedPlace, notePath, withShortSnippet } from "./result-places.ts";
 import type {
-  CompactReport,
-  IndexCheck,
   ManagerSearchOptions,
   MemoryCapabilities,
   MemoryReadResult,
@@ -181,78 +176,34 @@ export function checkSyncReport(backend: string, report: unknown): SyncReport | 
   return report as SyncReport;
 }
 
-export function checkIndexCheck(backend: string, check: unknown): IndexCheck | undefined {
-  if (check === undefined) return undefined;
-  if (typeof check !== "object" || check === null)
-    throw broken(backend, "check", `gave ${show(check)} where an object is wanted`);
-  const { ok, findings } = check as Record<string, unknown>;
-  if (typeof ok !== "boolean") throw broken(backend, "check", `"ok" must be true or false, not ${show(ok)}`);
-  if (!Array.isArray(findings)) throw broken(backend, "check", `"findings" must be a list, not ${show(findings)}`);
-  return check as IndexCheck;
-}
+/** What the answers of calls that not every manager can answer are to hold. */
+const answers: Readonly<Record<string, { flags?: string[]; lists?: string[]; counts?: string[] }>> = {
+  check: { flags: ["ok"], lists: ["findings"] },
+  compact: { counts: ["beforeBytes", "afterBytes"] },
+  listFiles: { lists: ["files", "leftOut"], counts: ["fileCount", "leftOutCount"] },
+  describeFile: {
+    lists: ["passages", "links", "backlinks"],
+    counts: ["passageCount", "linkCount", "backlinkCount"],
+  },
+  details: { lists: ["syncs", "spaces"] },
+  map: { lists: ["notes", "note", "startLine", "endLine", "x", "y"], counts: ["passages"] },
+  releaseQuarantine: { counts: ["chunks"] },
+};
 
-export function checkCompactReport(backend: string, report: unknown): CompactReport | undefined {
-  if (report === undefined) return undefined;
-  if (typeof report !== "object" || report === null)
-    throw broken(backend, "compact", `gave ${show(report)} where an object is wanted`);
-  for (const field of ["beforeBytes", "afterBytes"]) {
-    const given = (report as Record<string, unknown>)[field];
-    if (!isCount(given))
-      throw broken(backend, "compact", `"${field}" must be a whole number, 0 or more, not ${show(given)}`);
-  }
-  return report as CompactReport;
-}
-
-export function checkFileList(backend: string, list: unknown): MemoryFileList | undefined {
-  if (list === undefined) return undefined;
-  checkFields(backend, "listFiles", list, { lists: ["files", "leftOut"], counts: ["fileCount", "leftOutCount"] });
-  return list as MemoryFileList;
-}
-
-export function checkFileFacts(backend: string, facts: unknown): MemoryFileFacts | undefined {
-  if (facts === undefined) return undefined;
-  const lists = ["passages", "links", "backlinks"];
-  const counts = ["passageCount", "linkCount", "backlinkCount"];
-  checkFields(backend, "describeFile", facts, { lists, counts });
-  return facts as MemoryFileFacts;
-}
-
-export function checkIndexDetails(backend: string, details: unknown): IndexDetails | undefined {
-  if (details === undefined) return undefined;
-  checkFields(backend, "details", details, { lists: ["syncs", "spaces"], counts: [] });
-  return details as IndexDetails;
-}
-
-export function checkMemoryMap(backend: string, map: unknown): MemoryMap | undefined {
-  if (map === undefined) return undefined;
-  checkFields(backend, "map", map, {
-    lists: ["notes", "note", "startLine", "endLine", "x", "y"],
-    counts: ["passages"],
-  });
-  return map as MemoryMap;
-}
-
-export function checkRelease(backend: string, release: unknown): QuarantineRelease | undefined {
-  if (release === undefined) return undefined;
-  checkFields(backend, "releaseQuarantine", release, { lists: [], counts: ["chunks"] });
-  return release as QuarantineRelease;
-}
-
-function checkFields(
-  backend: string,
-  call: string,
-  given: unknown,
-  { lists, counts }: { lists: readonly string[]; counts: readonly string[] },
-): void {
+/** Throws `PLUGIN` for an answer that is not of its shape. */
+export function checkAnswer(backend: string, call: string, given: unknown): void {
+  const { flags = [], lists = [], counts = [] } = answers[call] ?? {};
+  if (given === undefined || answers[call] === undefined) return;
   if (typeof given !== "object" || given === null)
     throw broken(backend, call, `gave ${show(given)} where an object is wanted`);
   const fields = given as Record<string, unknown>;
-  for (const field of lists)
-    if (!Array.isArray(fields[field]))
-      throw broken(backend, call, `"${field}" must be a list, not ${show(fields[field])}`);
-  for (const field of counts)
-    if (!isCount(fields[field]))
-      throw broken(backend, call, `"${field}" must be a whole number, 0 or more, not ${show(fields[field])}`);
+  const check = (names: string[], isRight: (value: unknown) => boolean, wanted: string): void => {
+    const wrong = names.find((name) => !isRight(fields[name]));
+    if (wrong !== undefined) throw broken(backend, call, `"${wrong}" must be ${wanted}, not ${show(fields[wrong])}`);
+  };
+  check(flags, (value) => typeof value === "boolean", "true or false");
+  check(lists, Array.isArray, "a list");
+  check(counts, isCount, "a whole number, 0 or more");
 }
 
 function isLine(value: unknown): value is number {

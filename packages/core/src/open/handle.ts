@@ -30,6 +30,7 @@ export function createHandle(memory: Memory, closeMs: number, release: () => Pro
     status: () => memory.status(),
     sync: (params) => call("sync", params, (own) => memory.sync(own)),
     survey: (options) => call("survey", options, (own) => memory.survey(own)),
+    health: (options) => call("health", options, (own) => memory.health(own)),
     listFiles: (options) => call("listFiles", options, (own) => memory.listFiles(own)),
     describeFile: (params) => call("describeFile", params, (own) => memory.describeFile({ ...params, ...own })),
     why: (query, target, options) => call("why", options, (own) => memory.why(query, target, own)),

@@ -65,6 +65,7 @@ export class Embedder {
   readonly #budget: Budget | undefined;
   readonly #scales: SpaceScales;
   readonly #closing = new AbortController();
+  #answered: AvailabilityProbe | undefined;
   #pending: SyncReport["pendingVectors"];
   #batchFailures: EmbedderFacts["batchFailures"];
   #quarantined: QuarantinedChunk[] = [];
@@ -106,7 +107,12 @@ export class Embedder {
   async embedQuery(query: string, signal: AbortSignal): Promise<EmbeddedQuery> {
     try {
       if (await this.#isSame()) throw new EmbeddingError("transient", this.#sameVectors ?? "");
-      return await this.#questions.embed(query, signal);
+      const embedded = await this.#questions.embed(query, signal);
+      this.#answered = { ok: true };
+      return embedded;
+    } catch (error) {
+      if (EmbeddingError.is(error)) this.#answered = { ok: false, error: error.message };
+      throw error;
     } finally {
       this.#note();
     }
@@ -211,12 +217,17 @@ export class Embedder {
       const [vector] = vectors;
       if (vector) primary.shown(vector.length);
       await this.count();
-      if (areSame(vectors)) return { ok: false, error: sameVectors(primary), latencyMs: tookMs() };
-      return { ok: true, latencyMs: tookMs(), dimensions: vector?.length };
+      const dimensions = vector?.length;
+      const found = areSame(vectors) ? { ok: false, error: sameVectors(primary) } : { ok: true, dimensions };
+      return (this.#answered = { ...found, latencyMs: tookMs() });
     } catch (error) {
       signal.throwIfAborted();
       const silence = `${primary.provider.id} gave no answer within ${probeMs / 1000} s`;
-      return { ok: false, error: patience.aborted ? silence : messageOf(error), latencyMs: tookMs() };
+      return (this.#answered = {
+        ok: false,
+        error: patience.aborted ? silence : messageOf(error),
+        latencyMs: tookMs(),
+      });
     } finally {
       this.#note();
     }
@@ -237,6 +248,7 @@ export class Embedder {
       status: {
         ...embeddingStatus(choice, this.#primary, answeredBy === provider ? undefined : answeredBy, this.#quarantined),
         ...this.#noted,
+        answered: this.#answered,
         meaning: this.#meaning,
         sameVectors: this.#sameVectors,
         pending: missing > 0 ? { chunks: missing, reason } : undefined,

@@ -1,4 +1,4 @@
-import type { ExcludedNotes, MemorySource, SyncFailure } from "@memslot/core";
+import type { ExcludedNotes, MemorySource, MemorySurvey, SyncFailure } from "@memslot/core";
 import type { PathScope } from "../chunk-store.ts";
 import type { SourceScope } from "../search/session-scope.ts";
 import { type SourceOutcome, readFailure } from "./sync.ts";
@@ -64,24 +64,26 @@ export async function findExcluded(
   sources: readonly IndexedSource[],
   stored: StoredFiles,
   signal: AbortSignal,
-): Promise<ExcludedNotes> {
+): Promise<Pick<MemorySurvey, "excluded" | "notes">> {
   const found = new Map<MemorySource, Excluded>();
   const slices = createTimeSlices(signal);
+  let notes = 0;
   for (const source of sources) {
     const { files, failed, excluded = [], accepted = [] } = await source.scan(signal, nothingIndexed);
-    const notes = new Map([...failed, ...excluded].map((note) => [note.path, note]));
+    const unread = new Map([...failed, ...excluded].map((note) => [note.path, note]));
+    notes += files.length;
     for (const { path, absolutePath } of files) {
       if (slices.isOver()) await slices.pause();
       const record = stored.get(source.source)?.get(path);
       try {
         closeSync(openSync(absolutePath, openForReading));
         const reason = record && source.skippedBecause?.(record);
-        if (reason !== undefined) notes.set(path, { path, reason });
+        if (reason !== undefined) unread.set(path, { path, reason });
       } catch (error) {
-        if (codeOf(error) !== "ENOENT") notes.set(path, { path, reason: readFailure(error) });
+        if (codeOf(error) !== "ENOENT") unread.set(path, { path, reason: readFailure(error) });
       }
     }
-    found.set(source.source, { excluded: [...notes.values()], accepted: [...accepted], unreadPlaces: [] });
+    found.set(source.source, { excluded: [...unread.values()], accepted: [...accepted], unreadPlaces: [] });
   }
-  return allExcluded(found);
+  return { excluded: allExcluded(found), notes };
 }

@@ -1,9 +1,11 @@
 import {
   type AgentConfig,
   type AvailabilityProbe,
+  type HealthState,
   type Memory,
   type MemoryProviderStatus,
   type MemslotConfig,
+  healthOf,
   isAbort,
   messageOf,
 } from "@memslot/core";
@@ -57,6 +59,16 @@ export async function memoryStatus(context: CommandContext, options: MemoryStatu
   return exitCode;
 }
 
+/** What a verdict ends the command with. Without notes, or where nothing was checked, nothing is known to be wrong. */
+const codes: Readonly<Record<HealthState, number>> = {
+  ok: ExitCode.ok,
+  unknown: ExitCode.ok,
+  empty: ExitCode.ok,
+  stale: ExitCode.partial,
+  degraded: ExitCode.partial,
+  unavailable: ExitCode.error,
+};
+
 async function inspect(
   context: CommandContext,
   config: MemslotConfig,
@@ -78,8 +90,16 @@ async function inspect(
     }
     const survey = await tried(true, () => memory.survey({ signal }));
     const status = withWatch(memory.status(), agent);
+    const health = healthOf({
+      status,
+      settings: agent.memorySearch,
+      survey: survey.value,
+      check: check.value,
+      probe: embeddingProbe,
+    });
     const entry: AgentStatus = {
       agentId: agent.id,
+      health,
       status,
       ...(embeddingProbe === undefined ? {} : { embeddingProbe }),
       ...(index.error === undefined ? {} : { indexError: messageOf(index.error) }),
@@ -91,7 +111,8 @@ async function inspect(
     };
     const failedFiles = (index.value?.failed.length ?? 0) > 0 ? ExitCode.partial : ExitCode.ok;
     const found = check.value?.ok === false ? ExitCode.error : ExitCode.ok;
-    const exitCode = [codeOf(index.error), codeOf(check.error), found].reduce(worseExitCode, failedFiles);
+    const verdict = codes[health.state];
+    const exitCode = [codeOf(index.error), codeOf(check.error), found, verdict].reduce(worseExitCode, failedFiles);
     return { entry, exitCode };
   };
   return await withMemory(context, config, agent, look, { oneShot: !deep });

@@ -1,7 +1,6 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { HealthAnswer } from "../../../src/api/health.ts";
-import type { MemoryProviderStatus } from "@memslot/core";
 import { Failed, Loading } from "../../parts/states.tsx";
 import { notesRevision, status, syncing } from "../../state/events.ts";
 import { useAnswer } from "../../state/use-answer.ts";
@@ -19,12 +18,12 @@ export default function HealthView(): VNode {
   const [acts, setActs] = useState(0);
   const { data, error } = useAnswer<HealthAnswer>("/api/health", `${notesRevision.value} ${acts}`);
   if (now === undefined) return <Loading />;
-  const excluded = data?.excluded;
+  const excluded = data?.health.excluded;
   const notices = [...(now.custom?.notices ?? [])];
   return (
     <>
       <h1>{t("nav.health")}</h1>
-      <Summary now={now} problems={excluded?.count ?? 0} />
+      {data && <Summary health={data.health} />}
       {syncing.value?.progress && (
         <p role="status">
           {t("health.sync.running", {
@@ -74,23 +73,12 @@ export default function HealthView(): VNode {
 }
 
 /** One sentence and one sign. */
-function Summary({ now, problems }: { now: MemoryProviderStatus; problems: number }): VNode {
-  const { fallback, lastSyncError, dirty, fts, freshness } = now;
-  const [kind, reason] =
-    fallback !== undefined
-      ? (["degraded", fallback.reason] as const)
-      : lastSyncError !== undefined
-        ? (["stale", lastSyncError] as const)
-        : fts?.available === false
-          ? (["degraded", fts.error ?? "FTS5"] as const)
-          : // A search takes in what has changed before it answers.
-            dirty === true && freshness?.by === "sync"
-            ? (["stale", freshness.reason ?? ""] as const)
-            : (["ok", ""] as const);
+function Summary({ health: { state, reason = "", action } }: Pick<HealthAnswer, "health">): VNode {
+  const kind = state === "ok" ? "good" : state === "unknown" || state === "empty" ? "faint" : "warn";
   return (
-    <p class={`summary ${kind === "ok" ? "good" : "warn"}`} role="status">
-      <span aria-hidden="true">{kind === "ok" ? "●" : "▲"}</span> {t(`health.${kind}`, { reason })}
-      {problems > 0 && <span class="bad"> {t("health.failed", { count: problems })}</span>}
+    <p class={`summary ${kind}`} role="status">
+      <span aria-hidden="true">{{ good: "●", faint: "○", warn: "▲" }[kind]}</span> {t(`health.${state}`, { reason })}{" "}
+      {action}
     </p>
   );
 }

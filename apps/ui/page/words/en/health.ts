@@ -1,9 +1,10 @@
 export const health = {
   "health.ok": "Everything is fine: answers are what the notes say now.",
+  "health.unknown": "No problem is known: {reason}",
+  "health.empty": "There are no notes yet: {reason}",
   "health.stale": "Some answers may be old: {reason}",
   "health.degraded": "Answers are worth less than they could be: {reason}",
   "health.unavailable": "Memory cannot be searched: {reason}",
-  "health.failed": "{count} notes or folders are not searched; see below.",
   "health.index": "Notes and index",
   "health.files": "Files",
   "health.chunks": "Passages",

@@ -2,10 +2,11 @@ import type { health as en } from "../en/health.ts";
 
 export const health: Record<keyof typeof en, string> = {
   "health.ok": "一切正常：回答就是笔记现在的内容。",
+  "health.unknown": "没有已知问题：{reason}",
+  "health.empty": "还没有笔记：{reason}",
   "health.stale": "有些回答可能是旧的：{reason}",
   "health.degraded": "回答没有达到应有的质量：{reason}",
   "health.unavailable": "无法搜索记忆：{reason}",
-  "health.failed": "{count} 个笔记或文件夹未被搜索；见下方。",
   "health.index": "笔记和索引",
   "health.files": "文件",
   "health.chunks": "段落",

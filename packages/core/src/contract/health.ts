@@ -1,0 +1,147 @@
+import { describeExcluded } from "../fallback/conditions.ts";
+import { notesLayout } from "../files/notes-layout.ts";
+import type { AvailabilityProbe, IndexCheck, MemorySurvey, SessionAudience } from "./manager.ts";
+import type { ExcludedNotes, SearchCondition } from "./report.ts";
+import type { MemorySearchSettings } from "./settings.ts";
+import type { MemoryProviderStatus } from "./status.ts";
+
+/**
+ * Whether answers can be relied on, from good to bad. `unknown`: it was not checked. `empty`: there are no notes. `stale`,
+ * `degraded`, `unavailable`: what `SearchReport.state` calls so.
+ */
+export type HealthState = "ok" | "unknown" | "empty" | "stale" | "degraded" | "unavailable";
+
+/** A verdict with its reason, and what a person can do about it. */
+export interface HealthPart {
+  state: HealthState;
+  reason?: string | undefined;
+  action?: string | undefined;
+}
+
+/** The worst of its parts. */
+export interface MemoryHealth extends HealthPart {
+  /** Whether all notes are searched. */
+  files: HealthPart;
+  /** Whether the index is sound and up to date. */
+  index: HealthPart;
+  /** Whether search by meaning works, where it is wanted. */
+  meaning: HealthPart;
+  /** Notes that are not searched; absent where that was not checked. */
+  excluded?: ExcludedNotes | undefined;
+}
+
+/** What is known of a memory. What is absent was not checked. */
+export interface HealthFacts {
+  status: MemoryProviderStatus;
+  settings: Pick<MemorySearchSettings, "notes">;
+  survey?: MemorySurvey | undefined;
+  check?: IndexCheck | undefined;
+  probe?: AvailabilityProbe | undefined;
+}
+
+const states: readonly HealthState[] = ["ok", "unknown", "empty", "stale", "degraded", "unavailable"];
+const ok: HealthPart = { state: "ok" };
+const notChecked: HealthPart = { state: "unknown", reason: "not checked" };
+
+/** The one verdict on a memory: everybody who tells how it is tells this. */
+export function healthOf(facts: HealthFacts): MemoryHealth {
+  const parts = { files: filesHealth(facts), index: indexHealth(facts), meaning: meaningHealth(facts) };
+  const named = Object.entries(parts);
+  const worst = named.reduce((state, [, part]) => (rank(part.state) > rank(state) ? part.state : state), ok.state);
+  const own = named.filter(([, { state }]) => state === worst && state !== "ok");
+  const reasons = own.flatMap(([name, { reason }]) =>
+    reason === notChecked.reason ? `${name} ${reason}` : (reason ?? []),
+  );
+  const action = own.map((part) => part[1].action).find((each) => each !== undefined);
+  return { state: worst, reason: reasons.join("; ") || undefined, action, ...parts, excluded: facts.survey?.excluded };
+}
+
+function rank(state: HealthState): number {
+  return states.indexOf(state);
+}
+
+function filesHealth({ survey }: HealthFacts): HealthPart {
+  if (survey === undefined) return notChecked;
+  const { excluded } = survey;
+  const reason = describeExcluded(excluded);
+  return excluded.count === 0 ? { ...ok, reason } : { state: "degraded", reason, action: acceptNotes };
+}
+
+/** What to do about notes that are not searched. */
+export const acceptNotes =
+  "`memslot memory status` lists the notes that are not searched; memorySearch.exclude names those that need not be.";
+
+function indexHealth({ status, settings, survey, check }: HealthFacts): HealthPart {
+  const { fts, files = 0, freshness, workspaceDir } = status;
+  const [condition] = indexConditions(status, "private");
+  const wrong = check?.findings.filter((finding) => !finding.ok) ?? [];
+  if (check?.ok === false)
+    return {
+      state: "degraded",
+      reason: wrong.map(({ name, message }) => `${name}: ${message}`).join("; ") || "the index is damaged",
+      action: "Run `memslot memory status --fix`.",
+    };
+  if (condition?.state === "degraded") return condition;
+  if (fts?.available === false)
+    return { state: "degraded", reason: `words are not searched: ${fts.error ?? "full-text search is off"}` };
+  if (files === 0 && (survey?.notes ?? 0) > 0)
+    return { state: "unknown", reason: "the notes are not indexed yet", action: "Run `memslot memory index`." };
+  if (files === 0) return noNotes(workspaceDir, settings);
+  // A search takes in by itself what has changed, unless only a sync does.
+  if (status.lastSyncError !== undefined || (condition && freshness?.by === "sync"))
+    return { state: "stale", reason: condition?.reason, action: "Run `memslot memory index`." };
+  return freshness?.by === "sync" && status.dirty === undefined ? notChecked : ok;
+}
+
+/** The verdict on a memory without notes. */
+export function noNotes(workspaceDir: string | undefined, { notes }: Pick<MemorySearchSettings, "notes">): HealthPart {
+  const isFolder = workspaceDir !== undefined && notesLayout(workspaceDir, notes).layout === "all";
+  const what = isFolder ? "Write Markdown notes there" : "Write MEMORY.md or notes in memory/ there";
+  return {
+    state: "empty",
+    reason: `there is no memory file in ${workspaceDir ?? "the workspace"}`,
+    action: `${what}, or name folders in memorySearch.extraPaths.`,
+  };
+}
+
+/** What a status tells of the answers that are given. To others who read along, not what a sync has failed at. */
+export function indexConditions(
+  { fallback, lastSyncError, dirty }: MemoryProviderStatus,
+  audience: SessionAudience,
+): SearchCondition[] {
+  const conditions: SearchCondition[] = [];
+  if (fallback) conditions.push({ state: "degraded", reason: fallback.reason });
+  if (audience === "shared") {
+    if (lastSyncError !== undefined || dirty === true)
+      conditions.push({ state: "stale", reason: "what was saved last may be missing" });
+  } else if (lastSyncError !== undefined)
+    conditions.push({ state: "stale", reason: `the last sync failed: ${lastSyncError}` });
+  else if (dirty === true) conditions.push({ state: "stale", reason: "files have changed since the last sync" });
+  return conditions;
+}
+
+function meaningHealth({ status, probe = status.embedding?.answered }: HealthFacts): HealthPart {
+  const { provider, requestedProvider = "auto", embedding, vector, chunks = 0, custom } = status;
+  const action = "Run `memslot doctor`: it asks the provider and names the next step.";
+  const degraded = (reason: string): HealthPart => ({ state: "degraded", reason, action });
+  if (provider === "none") {
+    const reason = custom?.providerUnavailableReason ?? embedding?.reason;
+    // Words alone were chosen, or nothing else is set up.
+    const isChosen = ["auto", "none"].includes(requestedProvider) && reason?.includes("cannot be used") !== true;
+    return isChosen
+      ? { ...ok, reason: "keyword search only" }
+      : degraded(`${requestedProvider}: ${reason ?? "not in use"}`);
+  }
+  if (vector?.enabled === false && vector.index === undefined) return { ...ok, reason: "keyword search only" };
+  if (probe?.ok === false) return degraded(`${provider} does not answer: ${probe.error ?? "no reason given"}`);
+  if (embedding?.circuit !== undefined) return degraded(`${provider}: ${embedding.circuit.reason}`);
+  const { embedded = 0, index } = vector ?? {};
+  const why = embedding?.pending === undefined ? "" : `: ${embedding.pending.reason}`;
+  const counts = `${embedded} of ${chunks} passages have a vector`;
+  if (chunks > 0 && (embedding?.pending !== undefined || index?.state === "incomplete"))
+    return degraded(`${counts}${why}`);
+  if (probe?.ok === true) return { ...ok, reason: counts };
+  return index?.state === "unverified"
+    ? notChecked
+    : { state: "unknown", reason: `${counts}; the provider was not asked` };
+}
