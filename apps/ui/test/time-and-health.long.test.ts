@@ -87,7 +87,7 @@ describe.skipIf(!hasBrowser)("the health", () => {
     // By now it is no news to a sync.
     await ui.host.memory.sync({ reason: "test" });
     const { page } = await openAt(ui, "/health");
-    await page.getByText("1 files could not be indexed").waitFor();
+    await page.getByText("1 note or folder is not searched: memory/bytes.md").waitFor();
     const told = page.getByRole("listitem").filter({ hasText: "memory/bytes.md" });
     expect(await told.textContent()).toContain("is not text");
   });

@@ -138,10 +138,10 @@ function meaningHealth({ status, probe = status.embedding?.answered }: HealthFac
   const { embedded = 0, index } = vector ?? {};
   const why = embedding?.pending === undefined ? "" : `: ${embedding.pending.reason}`;
   const counts = `${embedded} of ${chunks} passages have a vector`;
-  if (chunks > 0 && (embedding?.pending !== undefined || index?.state === "incomplete"))
-    return degraded(`${counts}${why}`);
+  // Without a vector from this model nobody knows its space, and there is nothing to count.
+  const isMissing = index?.state === "incomplete" || (index?.state === "unverified" && embedded === 0);
+  if (chunks > 0 && (embedding?.pending !== undefined || isMissing)) return degraded(`${counts}${why}`);
   if (probe?.ok === true) return { ...ok, reason: counts };
-  return index?.state === "unverified"
-    ? notChecked
-    : { state: "unknown", reason: `${counts}; the provider was not asked` };
+  if (chunks === 0 || index?.state === "unverified") return notChecked;
+  return { state: "unknown", reason: `${counts}; the provider was not asked` };
 }
