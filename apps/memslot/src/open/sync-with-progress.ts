@@ -1,6 +1,6 @@
 import { type Memory, type SyncReport, visibleName } from "@memslot/core";
 import type { CommandContext } from "../command-context.ts";
-import { createProgress } from "../terminal/progress.ts";
+import { createProgress, tellFirstIndex } from "../terminal/progress.ts";
 
 export interface SyncOptions {
   /** What the bar or the line begins with: `indexing`, or `indexing agent-name`. */
@@ -21,6 +21,8 @@ export async function syncWithProgress(
   options: SyncOptions,
 ): Promise<SyncReport | undefined> {
   const progress = createProgress(context.output, options.what);
+  const isFirst = (memory.status().files ?? 0) === 0;
+  const endOfFirst = isFirst ? tellFirstIndex(context.output, memory.workspaceDir) : undefined;
   let named: string | undefined;
   try {
     return await memory.sync({
@@ -37,6 +39,7 @@ export async function syncWithProgress(
       },
     });
   } finally {
+    endOfFirst?.();
     progress.stop();
   }
 }

@@ -1,6 +1,6 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, test, vi } from "vitest";
-import { createProgress } from "./progress.ts";
+import { createProgress, tellFirstIndex } from "./progress.ts";
 
 function inPipe(): { stderr: NodeJS.WriteStream; canRedraw: boolean; text(): string } {
   const stream = new PassThrough();
@@ -27,6 +27,19 @@ describe("progress on a terminal", () => {
     // oxlint-disable-next-line no-control-regex -- the cursor is shown again
     expect(shown).toMatch(/\u001B\[\?25h/u);
   });
+});
+
+test("a first index is announced within the first second, unless it has ended", () => {
+  vi.useFakeTimers();
+  try {
+    const output = inPipe();
+    tellFirstIndex(output, "/quick")();
+    tellFirstIndex(output, "/notes");
+    vi.advanceTimersByTime(1000);
+    expect(output.text()).toBe("memslot: indexing /notes for the first time …\n");
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 describe("progress in a pipe", () => {

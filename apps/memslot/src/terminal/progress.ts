@@ -22,6 +22,15 @@ export function createProgress(
   return output.canRedraw ? createBar(output.stderr, what, now) : createLines(output.stderr, what, now);
 }
 
+/** Says that a first index is being made, as the notes are scanned before there is anything to count. Gives what ends it. */
+export function tellFirstIndex({ stderr }: Pick<Output, "stderr">, folder: string): () => void {
+  const timer = setTimeout(
+    () => stderr.write(`memslot: indexing ${printable(folder)} for the first time …\n`),
+    BAR_DELAY_MS,
+  );
+  return () => clearTimeout(timer);
+}
+
 function createLines(stderr: NodeJS.WriteStream, what: string, now: () => number): Progress {
   const startedAt = now();
   let nextAt = startedAt + FIRST_LINE_MS;
