@@ -1,6 +1,6 @@
 import { connect } from "@lancedb/lancedb";
 import { messageOf } from "@memslot/core";
-import type { ChunkStore, IndexLeases } from "@memslot/indexing";
+import type { ChunkStore, HostLeases } from "@memslot/indexing";
 import type { LanceStoreSettings } from "./index.ts";
 import { createLanceStore } from "./lance-store.ts";
 import { closeNative } from "./place/close-native.ts";
@@ -17,7 +17,7 @@ import { sharedTidying, usualTidying } from "./upkeep/tidy.ts";
 export interface OpenedStore {
   store: Required<ChunkStore>;
   /** Of a place that several hosts share; absent: the host has those of this machine. */
-  leases?: IndexLeases | undefined;
+  leases?: HostLeases | undefined;
 }
 
 /** Opens the index at a place, or one in memory where that is another's or must not be made. Closes the place. */

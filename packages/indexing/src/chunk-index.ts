@@ -144,6 +144,10 @@ export interface FileTable {
   /** Records a new modification time for files whose content is the same. */
   touchFiles(files: readonly FileRecord[]): Promise<RevisionStep | void>;
   removeFiles(files: readonly FileKey[]): Promise<RevisionStep | void>;
+}
+
+/** Files that other hosts write, too. */
+export interface SharedFileTable extends FileTable {
   /**
    * Takes over those files that another host has put into the store in this very form, and gives how many they are. Nothing
    * is written to the store, so it needs no right to write there.
@@ -176,6 +180,15 @@ export interface IndexLeases {
   report(progress: { completed: number; total: number; label?: string | undefined }): Promise<void>;
   /** Who has it now; undefined where nobody has. */
   holder(name: LeaseName): Promise<WriterStatus | undefined>;
+}
+
+/** Leases of a place that several hosts share. */
+export interface HostLeases extends IndexLeases {
+  /**
+   * For how many milliseconds this host was not heard of while it held the right, where that was so long that another one
+   * may have taken it: it was asleep.
+   */
+  slept?(name: LeaseName): number | undefined;
 }
 
 /** What a store can do for its own health. */
@@ -241,7 +254,7 @@ export interface SpaceFacts {
  *
  * A write is whole or not at all for each file. Calls may overlap. After `close` nothing is called.
  */
-export interface ChunkIndex extends FileTable {
+export interface ChunkIndex extends SharedFileTable {
   /**
    * Changes with every change of the files that answer, whichever process makes it. Absent: files are listed each time. What
    * was found out last serves until it is to be found out `anew`: each search and each look at the files does so once.
@@ -250,7 +263,7 @@ export interface ChunkIndex extends FileTable {
   /** Absent: a rebuild replaces one file after the other in place. */
   builds?: IndexBuilds | undefined;
   /** Absent: only this process writes. */
-  leases?: IndexLeases | undefined;
+  leases?: HostLeases | undefined;
   upkeep?: IndexUpkeep | undefined;
   spaceFacts?: SpaceFacts | undefined;
   /** False: it finds by words alone, no provider is asked, and nothing that is about vectors is called. */

@@ -10,6 +10,7 @@ export type {
   IndexBuilds,
   FileRecord,
   IndexHealth,
+  HostLeases,
   IndexLeases,
   IndexStats,
   IndexUpkeep,

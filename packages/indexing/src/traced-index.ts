@@ -2,7 +2,7 @@ import { isListenedTo, traceCall } from "@memslot/core";
 import type { ChunkIndex } from "./chunk-index.ts";
 
 /** Facts that are at hand: there is nothing to wait for. */
-const untold: ReadonlySet<string> = new Set(["health"]);
+const untold: ReadonlySet<string> = new Set(["health", "slept"]);
 type Call = (...given: readonly unknown[]) => Promise<unknown>;
 
 /**
@@ -17,10 +17,11 @@ export function tracedIndex(index: ChunkIndex, names: { agentId: string; backend
     return new Proxy(part, {
       get(own, name): unknown {
         const member: unknown = Reflect.get(own, name);
-        if (typeof name !== "string" || untold.has(name)) return member;
+        if (typeof name !== "string") return member;
         if (typeof member === "object" && member !== null) return traced(member, `${name}.`);
         if (typeof member !== "function") return member;
         const call = (member as Call).bind(own);
+        if (untold.has(name)) return call;
         if (name === "start")
           return async (...given: readonly unknown[]) => await begun(call, `${of}${name}`, given, of);
         return isListenedTo("store") ? (...given: readonly unknown[]) => told(call, of + name, given) : call;

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import type { Connection } from "@lancedb/lancedb";
 import { MemoryError, messageOf, type WriterStatus } from "@memslot/core";
-import type { IndexLeases, LeaseName } from "@memslot/indexing";
+import type { HostLeases, LeaseName } from "@memslot/indexing";
 import { configError, type LanceOptions } from "../options.ts";
 import { type Address, addressOf, folderEnding, type IndexNames } from "./address.ts";
 import { closeNative } from "./close-native.ts";
@@ -20,7 +20,7 @@ export const layoutVersion = 2;
 /** What one host at a time has the right to do where several share a place: what every index has, and putting tables together. */
 export type PlaceLease = LeaseName | "compact";
 
-export interface PlaceLeases extends IndexLeases {
+export interface PlaceLeases extends HostLeases {
   acquire(name: PlaceLease, reason: string): Promise<boolean>;
   release(name: PlaceLease): Promise<void>;
   holder(name: PlaceLease): Promise<WriterStatus | undefined>;

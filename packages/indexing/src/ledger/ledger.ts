@@ -2,7 +2,10 @@ import type { ChunkIndex, ChunkRow, FileTable } from "../chunk-index.ts";
 import type { FileKey, ScoredChunk, StoredFile, VectorSpace } from "../chunk-store.ts";
 
 /** What the ledger has that no store is asked for: the same as an index, but for what is searched. */
-type Kept = Omit<ChunkIndex, "searchKeyword" | "searchVector" | "keepsVectors" | "probeVector" | "revision" | "builds">;
+type Kept = Omit<
+  ChunkIndex,
+  "adoptFiles" | "searchKeyword" | "searchVector" | "keepsVectors" | "probeVector" | "revision" | "builds"
+>;
 
 /** Vectors of one space that the store is owed. */
 export interface OwedVectors {

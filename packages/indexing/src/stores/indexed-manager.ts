@@ -1,6 +1,6 @@
 import { dirname, join } from "node:path";
 import type { MemoryPluginContext, MemorySearchManager } from "@memslot/core";
-import type { IndexLeases } from "../chunk-index.ts";
+import type { HostLeases } from "../chunk-index.ts";
 import type { ChunkStore } from "../chunk-store.ts";
 import type { IndexedSource } from "../indexed-source.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
@@ -18,7 +18,7 @@ export async function createIndexedManager(input: {
   context: MemoryPluginContext;
   backend: string;
   /** The right to work on a store that other hosts write to, given to one at a time. Absent: only this machine writes. */
-  leases?: IndexLeases | undefined;
+  leases?: HostLeases | undefined;
   /** False: it finds by words alone. No provider is asked, and no vector is given to it. */
   keepsVectors?: boolean | undefined;
   /** Finds in place of the store, for a backend that has a search of its own. It is given up to date files. */

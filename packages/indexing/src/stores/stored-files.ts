@@ -1,10 +1,10 @@
 import { MemoryError } from "@memslot/core";
-import type { FileTable, IndexBuilds, IndexedFile, RevisionStep } from "../chunk-index.ts";
+import type { FileTable, SharedFileTable, IndexBuilds, IndexedFile, RevisionStep } from "../chunk-index.ts";
 import type { FileChunks, StoreBuild, StoreFiles } from "../chunk-store.ts";
 import type { Agreement, StoreParts } from "./agreement.ts";
 
 /** The files of the build that answers, in the store and in the ledger. */
-export function createStoredFiles(parts: StoreParts): FileTable {
+export function createStoredFiles(parts: StoreParts): SharedFileTable {
   const { ledger, store, agreement } = parts;
   const files = inBoth(parts);
   return {

@@ -1,4 +1,4 @@
-import type { ChunkIndex, IndexHealth, IndexLeases } from "../chunk-index.ts";
+import type { ChunkIndex, IndexHealth, HostLeases } from "../chunk-index.ts";
 import type { ChunkStore, StoreStats } from "../chunk-store.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { Agreement } from "./agreement.ts";
@@ -10,7 +10,7 @@ export interface StoredIndexOptions {
   ledger: Ledger;
   store: ChunkStore;
   /** The right to work on a store that other hosts write to. Absent: that on the ledger, which is of this machine. */
-  leases?: IndexLeases | undefined;
+  leases?: HostLeases | undefined;
   /** False: it finds by words alone, and is given no vectors. */
   keepsVectors?: boolean | undefined;
   /** True for somebody who only looks: nothing is brought in step. */

@@ -8,12 +8,13 @@ import { never, settingsWith, syncParams } from "../../test/support/context.ts";
 import { fakeEmbeddings } from "../../test/support/fake-embeddings.ts";
 import { type FakeStore, createFakeStore } from "../../test/support/fake-store.ts";
 import { tempFolder as folderWith } from "@memslot/test-tools/files";
-import type { SyncRecord } from "@memslot/core";
+import type { SyncProgress, SyncRecord } from "@memslot/core";
 import { createSyncHistory } from "./sync-history.ts";
 import { createProgressTeller } from "./tell-progress.ts";
 import { isoDate } from "../text/times/calendar.ts";
 import { createNoteDays } from "./note-days.ts";
-import type { FileRecord } from "../chunk-index.ts";
+import type { FileRecord, HostLeases } from "../chunk-index.ts";
+import { withWriteRight } from "./write-right.ts";
 import type { ScannedFile } from "../files/scan.ts";
 import type { IndexedSource } from "../indexed-source.ts";
 
@@ -43,6 +44,37 @@ async function filled(withVectors = false): Promise<{ store: FakeStore; vectors:
   await vectors.embedMissing({ reason: "test", asked: true, force: false, signal: never, progress: () => {} });
   return { store, vectors };
 }
+
+test.each<[string, number | undefined, number, number]>([
+  ["after this host has slept past its right is tried once more, and the user is told", 600_000, 1, 2],
+  ["twice is given up", 600_000, 2, 2],
+  ["while it was awake is not tried again", undefined, 1, 1],
+])("work that fails %s", async (_what, sleptMs, failures, tries) => {
+  const calls: string[] = [];
+  const leases: HostLeases = {
+    acquire: async () => calls.push("acquire") > 0,
+    release: async () => void calls.push("release"),
+    slept: () => sleptMs,
+    report: async () => {},
+    holder: async () => undefined,
+  };
+  const labels: unknown[] = [];
+  const options = {
+    reason: "cli",
+    waitMs: () => 0,
+    signal: never,
+    progress: ({ label }: SyncProgress) => labels.push(label),
+  };
+  let tried = 0;
+  const outcome = await withWriteRight({ leases }, "build", options, async () => {
+    if (++tried <= failures) throw new Error("another process has ended this rebuild");
+    return "done";
+  }).catch(String);
+  expect([tried, outcome === "done"]).toEqual([tries, failures < tries]);
+  expect(calls).toEqual(Array.from({ length: tries }, () => ["acquire", "release"]).flat());
+  const said = "this machine slept for 10 min in the middle of it; it is tried once more";
+  expect(labels).toEqual(sleptMs === undefined ? [] : [said]);
+});
 
 describe("a check of the index", () => {
   test("shows chunks that their own words do not find", async () => {

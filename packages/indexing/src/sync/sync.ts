@@ -14,7 +14,7 @@ import {
   StoreFailure,
   storeErrorOf,
 } from "./batch-writer.ts";
-import type { FileTable, FileRecord } from "../chunk-index.ts";
+import type { FileRecord, SharedFileTable } from "../chunk-index.ts";
 import type { FileKey } from "../chunk-store.ts";
 import { forEachAtOnce } from "./for-each-at-once.ts";
 import { outOfDescriptors } from "../files/file-kind.ts";
@@ -53,7 +53,7 @@ export interface SourceOutcome {
 }
 
 export interface SyncInput {
-  table: FileTable;
+  table: SharedFileTable;
   listing: StoredListing;
   sources: readonly IndexedSource[];
   /** How the file system is asked; each time, where it is absent. */
@@ -154,7 +154,7 @@ function isUnsure({ file, before, source }: Work): boolean {
 async function adoptHeld(work: readonly Work[], { table, params: { signal } }: SyncInput): Promise<number> {
   const unread = table.adoptFiles ? work.filter(({ before }) => before?.hash === "") : [];
   let adopted = 0;
-  const replaceFiles: FileTable["replaceFiles"] = async (files) => {
+  const replaceFiles: SharedFileTable["replaceFiles"] = async (files) => {
     adopted += (await table.adoptFiles?.(files)) ?? 0;
   };
   const writer = createBatchWriter({ replaceFiles, touchFiles: async () => undefined }, largeBatch);

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { MemoryError, type SyncProgress, type WriterStatus } from "@memslot/core";
-import type { ChunkIndex, LeaseName } from "../chunk-index.ts";
+import type { ChunkIndex, HostLeases, LeaseName } from "../chunk-index.ts";
 
 const askAgainMs = 50;
 /** Whoever may wait longer than this is shown for whom. */
@@ -42,16 +42,38 @@ export interface RightOptions {
 
 /**
  * Runs work that only one process at a time may do. Throws `HeldElsewhere` where another one does not end in time. In a
- * store without leases it just runs.
+ * store without leases it just runs. Work that fails after this host has slept past its right is tried once more.
  */
 export async function withWriteRight<Result>(
-  store: Pick<ChunkIndex, "leases">,
+  { leases }: Pick<ChunkIndex, "leases">,
+  name: LeaseName,
+  options: RightOptions,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  if (!leases) return await work();
+  let slept: number | undefined;
+  try {
+    return await withRight(leases, name, options, async () => {
+      try {
+        return await work();
+      } finally {
+        slept = leases.slept?.(name);
+      }
+    });
+  } catch (error) {
+    if (slept === undefined || options.signal.aborted) throw error;
+    const label = `this machine slept for ${Math.ceil(slept / 60_000)} min in the middle of it; it is tried once more`;
+    options.progress?.({ completed: 0, total: 0, label });
+    return await withRight(leases, name, options, work);
+  }
+}
+
+async function withRight<Result>(
+  leases: HostLeases,
   name: LeaseName,
   { reason, waitMs, signal, progress }: RightOptions,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  const { leases } = store;
-  if (!leases) return await work();
   const started = performance.now();
   while (!(await leases.acquire(name, reason))) {
     signal.throwIfAborted();

@@ -49,8 +49,12 @@ test("a lease that its holder has not renewed in time is free, and one that is j
   expect(await mine.acquire("files", "mine")).toBe(true);
   time += calm.expiryMs;
   expect(await theirs.acquire("files", "theirs")).toBe(false);
+  expect([mine.slept("files"), mine.slept("build")]).toEqual([undefined, undefined]);
   time += 1000;
   expect(await theirs.acquire("files", "theirs")).toBe(true);
+  expect(mine.slept("files"), "so it was asleep").toBe(calm.expiryMs + 1000);
+  await mine.release("files");
+  expect(mine.slept("files")).toBeUndefined();
 });
 
 test("a host that makes the table at the same moment as another one tries again, and finds it", async () => {

@@ -48,6 +48,8 @@ export class ExpiringLeases implements PlaceLeases {
   readonly #now: () => number;
   readonly #held = new Map<PlaceLease, Held>();
   readonly #seen = new Map<PlaceLease, Seen>();
+  /** What is held no more without having been given back: when it was renewed last. */
+  readonly #lost = new Map<PlaceLease, number>();
   // One change after the other: those of one process would only stand in each other's way.
   readonly #inTurn = pLimit(1);
   #heartbeat: NodeJS.Timeout | undefined;
@@ -85,6 +87,12 @@ export class ExpiringLeases implements PlaceLeases {
     if (lease !== undefined) return lease.status;
     const row = await this.#look(name);
     return row && statusIn(row);
+  }
+
+  slept(name: PlaceLease): number | undefined {
+    const since = this.#held.get(name)?.renewedAt ?? this.#lost.get(name);
+    const silentMs = since === undefined ? 0 : this.#now() - since;
+    return silentMs > this.#timing.expiryMs ? silentMs : undefined;
   }
 
   /** Gives back what is held. */
@@ -131,6 +139,7 @@ export class ExpiringLeases implements PlaceLeases {
     }
     if ((await this.#aliveRow(name))?.token !== lease.token) return false;
     this.#held.set(name, lease);
+    this.#lost.delete(name);
     this.#heartbeat ??= this.#nextBeat();
     return true;
   }
@@ -146,6 +155,7 @@ export class ExpiringLeases implements PlaceLeases {
   #drop(name: PlaceLease, lease: Held): void {
     if (this.#held.get(name) !== lease) return;
     this.#held.delete(name);
+    this.#lost.set(name, lease.renewedAt);
     if (name === "build") {
       clearTimeout(this.#laterReport);
       this.#laterReport = undefined;
@@ -173,8 +183,10 @@ export class ExpiringLeases implements PlaceLeases {
 
   async #giveBack(name: PlaceLease): Promise<void> {
     const lease = this.#held.get(name);
+    this.#lost.delete(name);
     if (lease === undefined) return;
     this.#drop(name, lease);
+    this.#lost.delete(name);
     try {
       await this.#rows.change(name, own(lease), { token: "", status: "", renewed_at: 0 });
     } catch {

@@ -43,6 +43,7 @@ type OwnMethod = Exclude<
   | "keepsVectors"
   | "giveVectors"
   | "isShared"
+  | "adoptFiles"
   | "health"
   | "close"
   | "searchKeyword"
