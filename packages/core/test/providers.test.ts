@@ -1,4 +1,6 @@
 import { execFileSync } from "node:child_process";
+import { createServer, type Server } from "node:http";
+import { type AddressInfo, connect, type Socket } from "node:net";
 import { EmbeddingError, embeddingErrorOf, httpEmbeddingError } from "@memslot/core";
 import {
   answerLines,
@@ -7,11 +9,13 @@ import {
   childEnvironment,
   limitAnswer,
   modelPrefixes,
+  networkFailure,
   networkVariables,
+  request,
   smallAnswerBytes,
   vectorAnswerBytes,
 } from "@memslot/core/providers";
-import { describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { rejected, stopClock } from "./support/fakes.ts";
 import data from "./data/providers.json" with { type: "json" };
 
@@ -41,6 +45,89 @@ function endless(part: Uint8Array): { body: ReadableStream<Uint8Array>; given: (
   );
   return { body, given: () => given, isClosed: () => isClosed };
 }
+
+describe("a request", () => {
+  afterEach(() => void vi.unstubAllEnvs());
+  beforeEach(() => {
+    for (const name of [...networkVariables, "NODE_USE_ENV_PROXY"]) vi.stubEnv(name, "");
+  });
+
+  async function listening(server: Server): Promise<number> {
+    await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void server.close().closeAllConnections());
+    return (server.address() as AddressInfo).port;
+  }
+
+  /** A server that says what it got, and a proxy that leads every name to it. */
+  async function startWorld(): Promise<{ port: number; proxy: string; asked: string[] }> {
+    const server = createServer(async (message, response) => {
+      let body = "";
+      for await (const part of message) body += String(part);
+      response.end(`${message.method} ${message.url} ${message.headers["content-type"] ?? ""} ${body}`);
+    });
+    const port = await listening(server);
+    const asked: string[] = [];
+    const proxy = createServer();
+    proxy.on("connect", (message, socket: Socket) => {
+      asked.push(message.url ?? "");
+      const far = connect(port, "127.0.0.1", () => socket.write("HTTP/1.1 200 Connection established\r\n\r\n"));
+      far.pipe(socket).pipe(far);
+      for (const end of [far, socket]) end.on("error", () => end.destroy());
+    });
+    return { port, proxy: `127.0.0.1:${await listening(proxy)}`, asked };
+  }
+
+  test.each([
+    [{ HTTP_PROXY: "http://PROXY" }, "http://far.example/x", 1],
+    [{ http_proxy: "PROXY" }, "http://far.example/x", 1],
+    [{ HTTP_PROXY: "http://PROXY", NO_PROXY: "example" }, "http://other.test/x", 1],
+    [{ HTTP_PROXY: "http://PROXY", NODE_USE_ENV_PROXY: "1" }, "http://127.0.0.1:PORT/x", 0],
+    [{ HTTP_PROXY: "http://PROXY" }, "http://localhost:PORT/x", 0],
+    [{ HTTPS_PROXY: "http://PROXY" }, "http://127.0.0.1:PORT/x", 0],
+  ])("with %j to %s goes to the proxy %i times", async (env, address, times) => {
+    const { port, proxy, asked } = await startWorld();
+    for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value.replace("PROXY", proxy));
+    const url = address.replace("PORT", String(port));
+    const form = new FormData();
+    form.set("a", "b");
+    for (const [body, seen] of [
+      ["text", /^POST \/x \S* ?text/],
+      [form, /^POST \/x multipart\/form-data; boundary=.*name="a"/s],
+    ] as const)
+      expect(await (await request(url, { method: "POST", body })).text()).toMatch(seen);
+    expect([...new Set(asked)]).toEqual(times === 0 ? [] : [`${new URL(url).hostname}:80`]);
+  });
+
+  test.each([
+    ["far.example", "http://far.example/"],
+    [".example", "http://far.example/"],
+    ["x,*.example:8080", "http://far.example:8080/"],
+    ["*", "http://far.example/"],
+  ])("that NO_PROXY=%s excludes goes to %s without the proxy", async (list, url) => {
+    vi.stubEnv("HTTP_PROXY", "http://127.0.0.1:1");
+    vi.stubEnv("no_proxy", list);
+    vi.stubGlobal("fetch", async (to: URL, { redirect }: RequestInit) => new Response(`${to.href} ${redirect}`));
+    onTestFinished(() => void vi.unstubAllGlobals());
+    expect(await (await request(url)).text()).toBe(`${url} manual`);
+  });
+
+  test("that fails names the proxy without its password, and what stands in its way", async () => {
+    vi.stubEnv("HTTPS_PROXY", "http://me:hidden@127.0.0.1:1");
+    const url = "https://far.example/v1";
+    const refused = networkFailure(await rejected(request(url)), { url });
+    expect(refused).toMatchObject({ kind: "transient" });
+    expect(refused.message).toBe(
+      "cannot reach https://far.example through the proxy 127.0.0.1:1 (HTTPS_PROXY) (ECONNREFUSED): is the server running?",
+    );
+    const port = await listening(
+      createServer().on("connect", (_, socket: Socket) => void socket.end("HTTP/1.1 407 No\r\n\r\n")),
+    );
+    vi.stubEnv("HTTPS_PROXY", `http://127.0.0.1:${port}`);
+    expect(networkFailure(await rejected(request(url)), { url }).message).toContain("wants a name and a password");
+    vi.stubEnv("HTTPS_PROXY", "socks://127.0.0.1:1");
+    expect(String(await rejected(request(url)))).toContain("HTTPS_PROXY is no address of a proxy");
+  });
+});
 
 describe("an answer that is too long", () => {
   test.each([1000, 65_536])("is read to the limit and by no more than some parts of %i bytes beyond", async (size) => {
