@@ -118,18 +118,12 @@ export function createBatches(options: {
 
 function stateOf({ status, errors, request_counts }: Batch): EmbeddingJobState {
   const first = errors?.data?.[0]?.message;
-  switch (status) {
-    case "completed":
-      return { state: "done" };
-    case "failed":
-      return { state: "failed", reason: first ?? "the job failed, and the server does not say why" };
-    case "cancelled":
-      return { state: "failed", reason: "the job was cancelled" };
-    case "expired":
-      return { state: "expired", reason: first ?? "the job was not finished within 24 hours" };
-    default:
-      return { state: "running", completed: request_counts?.completed };
-  }
+  if (status === "completed") return { state: "done" };
+  if (status === "cancelled") return { state: "failed", reason: "the job was cancelled" };
+  if (status === "failed")
+    return { state: "failed", reason: first ?? "the job failed, and the server does not say why" };
+  if (status === "expired") return { state: "expired", reason: first ?? "the job was not finished within 24 hours" };
+  return { state: "running", completed: request_counts?.completed };
 }
 
 async function forgetFiles(client: Client, batch: Batch): Promise<void> {

@@ -54,11 +54,8 @@ export function connect(endpoint: Endpoint, model: string): Connection {
       }
       // Beside the SDK's own errors: in the middle of an answer.
       const hasCost = !(error instanceof APIConnectionError);
-      return networkFailure(error, {
-        url: endpoint.base.href,
-        hide: (text) => withoutSecrets(text, endpoint),
-        hasCost,
-      });
+      const hide = (text: string): string => withoutSecrets(text, endpoint);
+      return networkFailure(error, { url: endpoint.base.href, hide, hasCost });
     },
   };
 }

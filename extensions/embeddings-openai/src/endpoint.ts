@@ -130,12 +130,9 @@ function secretsOf(values: readonly string[]): string[] {
 
 /** Which account of a key's owner pays. Told to OpenAI only. */
 function account({ environment }: Context): Record<string, string> {
-  const organization = environment("OPENAI_ORG_ID")?.trim();
-  const project = environment("OPENAI_PROJECT_ID")?.trim();
-  return {
-    ...(organization === undefined ? {} : { "openai-organization": organization }),
-    ...(project === undefined ? {} : { "openai-project": project }),
-  };
+  const names = { "openai-organization": "OPENAI_ORG_ID", "openai-project": "OPENAI_PROJECT_ID" };
+  const values = Object.entries(names).map(([header, name]) => [header, environment(name)?.trim()] as const);
+  return Object.fromEntries(values.filter((each): each is [string, string] => each[1] !== undefined));
 }
 
 /**
@@ -154,19 +151,8 @@ export function isPrivateHost(hostname: string): boolean {
 }
 
 const privateAddresses = new BlockList();
-for (const [address, prefix] of [
-  ["0.0.0.0", 8],
-  ["10.0.0.0", 8],
-  ["100.64.0.0", 10],
-  ["127.0.0.0", 8],
-  ["169.254.0.0", 16],
-  ["172.16.0.0", 12],
-  ["192.168.0.0", 16],
-] as const)
-  privateAddresses.addSubnet(address, prefix, "ipv4");
-for (const [address, prefix] of [
-  ["::", 127],
-  ["fc00::", 7],
-  ["fe80::", 10],
-] as const)
-  privateAddresses.addSubnet(address, prefix, "ipv6");
+const subnets = "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.168.0.0/16";
+for (const subnet of `${subnets} ::/127 fc00::/7 fe80::/10`.split(" ")) {
+  const [address = "", prefix] = subnet.split("/");
+  privateAddresses.addSubnet(address, Number(prefix), address.includes(":") ? "ipv6" : "ipv4");
+}

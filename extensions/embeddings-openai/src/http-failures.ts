@@ -51,19 +51,15 @@ export function noVectorsFailure(body: unknown, asked: Asked): EmbeddingError {
   if (status >= 400 && status < 600) return httpFailure({ status, body }, asked);
   const { words, isPage } = saidOf({ status: 200, body }, asked.endpoint);
   const address = baseUrlAdvice(asked.endpoint.base);
-  const [what, advice] = isPage
-    ? [
-        "a page for people",
-        `open ${asked.endpoint.base.origin} in a browser: it may be the login to a network; or ${address}`,
-      ]
-    : error !== undefined
-      ? [
-          `this: ${words.slice(0, 200)}`,
-          /endpoint|method|path|route|url/i.test(words) ? address : "its log may say more",
-        ]
-      : isRecord(body) && Array.isArray(body["data"])
-        ? ["something else", "a list of vectors for each text comes from a server that does not pool: --pooling mean"]
-        : [body === "" || body == null ? "nothing" : "something else", address];
+  const isList = isRecord(body) && Array.isArray(body["data"]);
+  const isAddress = isPage || (error === undefined ? !isList : /endpoint|method|path|route|url/i.test(words));
+  const other = body === "" || body == null ? "nothing" : "something else";
+  const what = isPage ? "a page for people" : error === undefined ? other : `this: ${words.slice(0, 200)}`;
+  const log = isList
+    ? "a server with a list of vectors for a text does not pool: --pooling mean"
+    : "its log may say more";
+  const login = isPage ? `open ${asked.endpoint.base.origin} in a browser: it may be the login to a network; or ` : "";
+  const advice = isAddress ? `${login}${address}` : log;
   const text = `${nameOf(asked.endpoint)} answered ${asked.path} with ${what} in place of vectors; ${advice}`;
   return new EmbeddingError("transient", text, { hasCost: true });
 }

@@ -2,22 +2,14 @@ import { type EmbeddingPluginContext } from "@memslot/core";
 import { modelPrefixes } from "@memslot/core/providers";
 import type { Endpoint } from "./endpoint.ts";
 
-/** The body of an embeddings request. `input_type` is no field of OpenAI's; other servers have it. */
-interface EmbeddingBody {
-  model: string;
-  input: string[];
-  encoding_format?: "base64" | "float";
-  dimensions?: number;
-  input_type?: string;
-}
-
 /** How vectors are asked for; `none`: the field is not sent, which is all that some servers accept. */
 export type EncodingFormat = "base64" | "float" | "none";
 
 /** How texts of one model are sent. */
 export interface TextRules {
   model: string;
-  body(kind: "query" | "document", texts: readonly string[], format: EncodingFormat): EmbeddingBody;
+  /** The body of a request. `input_type` is no field of OpenAI's; other servers have it. */
+  body(kind: "query" | "document", texts: readonly string[], format: EncodingFormat): Record<string, unknown>;
   /** What is put in front of a note. */
   documentPrefix: string;
   /** Names what is done to notes besides the model and its dimensions; undefined where nothing is. */

@@ -1,3 +1,4 @@
+import agentRows from "./agent-keys.json" with { type: "json" };
 import type { ConfigKey } from "./config-key.ts";
 import { memorySearchKeys } from "./memory-search-keys.ts";
 
@@ -16,86 +17,12 @@ const defaultsKeys: readonly ConfigKey[] = [
     doc: "The user's time zone, such as `Europe/Amsterdam`: it decides which day a daily log is for. Without it, the machine's.",
   },
   ...memorySearchKeys,
-  {
-    key: "agents.defaults.compaction.reserveTokensFloor",
-    type: "integer",
-    default: 20_000,
-    range: [0, 10_000_000],
-    doc: "Tokens of the context window that compaction keeps free.",
-  },
-  {
-    key: "agents.defaults.compaction.memoryFlush.enabled",
-    type: "boolean",
-    default: true,
-    doc: "Save what would be lost before a conversation is compacted.",
-  },
-  {
-    key: "agents.defaults.compaction.memoryFlush.softThresholdTokens",
-    type: "integer",
-    default: 4000,
-    range: [0, 10_000_000],
-    doc: "How many tokens before the compaction point the flush runs.",
-  },
-  {
-    key: "agents.defaults.compaction.memoryFlush.forceFlushTranscriptBytes",
-    type: "integer",
-    default: 2_097_152,
-    range: [0, 1_000_000_000_000],
-    doc: "The flush also runs once a transcript has grown by so many bytes since the last compaction; 0: never for that.",
-  },
-  {
-    key: "agents.defaults.compaction.memoryFlush.journalDays",
-    type: "integer",
-    default: 30,
-    range: [0, 36_500],
-    doc: "For how many days the journal of dropped messages waits for a model. Older ones go once an indexed transcript holds them, and no sooner.",
-  },
-  {
-    key: "agents.defaults.compaction.memoryFlush.prompt",
-    type: "string",
-    default: undefined,
-    doc: "The request of the flush turn, in place of the built-in one.",
-  },
-  {
-    key: "agents.defaults.compaction.memoryFlush.systemPrompt",
-    type: "string",
-    default: undefined,
-    doc: "The system text of the flush turn, in place of the built-in one.",
-  },
+  ...(agentRows.compaction as ConfigKey[]),
 ];
 
 const agentKeys: readonly ConfigKey[] = [
-  {
-    key: "agents.list[].id",
-    type: "string",
-    default: undefined,
-    doc: "The agent's id: letters, digits, `_`, `-` and `.`, at most 64.",
-  },
-  {
-    key: "agents.list[].default",
-    type: "boolean",
-    default: false,
-    doc: "The agent that is meant where none is named. At most one.",
-  },
-  { key: "agents.list[].name", type: "string", default: undefined, doc: "A name for people." },
-  same("agents.list[].workspace", "agents.defaults.workspace", "This agent's own workspace."),
-  same("agents.list[].userTimezone", "agents.defaults.userTimezone", "This agent's own user."),
-  same("agents.list[].memorySearch", "agents.defaults.memorySearch", "What this agent does otherwise, field by field."),
-  same("agents.list[].compaction", "agents.defaults.compaction", "What this agent does otherwise, field by field."),
-  same("agents.entries.*.default", "agents.list[].default", "Another spelling of the same key of `agents.list`."),
-  same("agents.entries.*.name", "agents.list[].name", "Another spelling of the same key of `agents.list`."),
-  same("agents.entries.*.workspace", "agents.defaults.workspace", "Another spelling of `agents.list[].workspace`."),
-  same(
-    "agents.entries.*.userTimezone",
-    "agents.defaults.userTimezone",
-    "Another spelling of `agents.list[].userTimezone`.",
-  ),
-  same(
-    "agents.entries.*.memory.search",
-    "agents.defaults.memorySearch",
-    "Another spelling of `agents.list[].memorySearch`.",
-  ),
-  same("agents.entries.*.compaction", "agents.defaults.compaction", "Another spelling of `agents.list[].compaction`."),
+  ...(agentRows.agents as ConfigKey[]),
+  ...agentRows.same.map(([key = "", of = "", doc = ""]) => same(key, of, doc)),
 ];
 
 const memoryKeys: readonly ConfigKey[] = [
