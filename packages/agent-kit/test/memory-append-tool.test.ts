@@ -243,6 +243,53 @@ describe("bad input", () => {
   });
 });
 
+describe("a secret that a model writes", () => {
+  // In pieces, so that no scanner takes this repository for leaking.
+  const token = `glwt-${"a1B2c3D4e5".repeat(2)}`;
+  const text = `The runner of the harbour:\nit signs in with ${token}.`;
+  const named = "The NAS is new, its password: kX9mQ2wx7t";
+
+  test("is refused where its shape makes it certain, with kind, line and next step", async () => {
+    expect(await runner()("memory_append", { text, kind: "daily" })).toEqual({
+      status: "error",
+      code: "INVALID_ARGUMENT",
+      field: "text",
+      error: expect.stringMatching(/GitLab token, line 2.*leave it out, and write where it is kept.*memory\.secrets/s),
+      action: 'Correct "text" and call memory_append again.',
+    });
+    expect(
+      await runner()("memory_append", { text: fact, kind: "daily", tags: [`ghp_${"a1B2c3".repeat(6)}`] }),
+    ).toMatchObject({
+      field: "tags",
+    });
+    expect(readdirSync(workspaceDir)).toEqual([]);
+  });
+
+  test("is masked where it is one by its name alone, and the answer says so", async () => {
+    expect(await runner()("memory_append", { text: named, kind: "daily" })).toMatchObject({
+      status: "ok",
+      masked: ["password (line 1)"],
+    });
+    expect(read(daily)).toContain("The NAS is new, its password: [redacted: password]\n");
+  });
+
+  test.each([
+    ["mask", "[redacted: GitLab token]"],
+    ["keep", token],
+  ] as const)("with %s stands in the note as %s", async (secrets, kept) => {
+    expect(await runner({ secrets })("memory_append", { text, kind: "longterm" })).toMatchObject({ status: "ok" });
+    expect(read("MEMORY.md")).toContain(`it signs in with ${kept}.`);
+  });
+
+  test.each([token, token.replace("-", String.raw`\-`), token.replace("-", "&#45;"), token.replace("-", "%2D")])(
+    "is refused in any form: %s",
+    async (written) => {
+      const answer = await runner()("memory_append", { text: `The bot has ${written} now`, kind: "daily" });
+      expect(answer).toMatchObject({ field: "text", error: expect.stringContaining("GitLab token, line 1") });
+    },
+  );
+});
+
 describe("a failure", () => {
   test("of memory to open is told with its reason", async () => {
     const run = runner({ memory: undefined, unavailable: { error: new MemoryError("CONFIG", "bad slot") } });

@@ -71,6 +71,7 @@ export async function mcp(context: CommandContext, options: McpCommandOptions): 
     tools: {
       citations: config.citations,
       append: readOnly ? false : { timeZone: agent.userTimezone },
+      secrets: agent.secrets,
       edit: readOnly ? false : editOptions(config, agent.id, "append"),
     },
     closeMemory: (opened) => closeInTime(context, opened),

@@ -1,4 +1,5 @@
 import {
+  type AgentConfig,
   type Memory,
   MemoryError,
   type MemorySearchSettings,
@@ -12,6 +13,7 @@ import {
 import type { ChatType, CitationsMode } from "./citations.ts";
 import { localDay } from "../notes/local-day.ts";
 import type { FailureAdvice } from "./failure-advice.ts";
+import { guardSecrets } from "./guard-secrets.ts";
 import { type AppendSetting, memoryAppendTool } from "./memory-append-tool.ts";
 import { memoryEditTool } from "./memory-edit-tool.ts";
 import { memoryForgetTool } from "./memory-forget-tool.ts";
@@ -49,6 +51,8 @@ export interface MemoryToolsOptions {
    * Left out or `false`: notes can only be added.
    */
   edit?: false | EditOptions | undefined;
+  /** What happens when a model writes a secret: `secrets` of the agent's configuration; `refuse` if left out. */
+  secrets?: AgentConfig["secrets"] | undefined;
   /** The clock of deadlines and cooldowns, in milliseconds. */
   now?: (() => number) | undefined;
 }
@@ -108,7 +112,7 @@ export function createMemoryTools(options: MemoryToolsOptions): MemoryTool[] {
   const tools = [memorySearchTool(setting, cooldown, recalls), memoryGetTool(setting, recalls, change)];
   if (append !== undefined && !shared) tools.push(memoryAppendTool(setting, append, recalls));
   if (change !== undefined) tools.push(memoryEditTool(setting, change), memoryForgetTool(setting, change));
-  return tools.map(withVisibleAnswers);
+  return tools.map((tool) => withVisibleAnswers(guardSecrets(tool, options.secrets ?? "refuse")));
 }
 
 /** A wrong time zone is the host's mistake, and told to it at once. */

@@ -63,6 +63,19 @@ const place = (): ChangePlace => ({
 });
 const states = async (): Promise<string[]> => (await listChanges(place())).map(({ kind, state }) => `${kind} ${state}`);
 
+test("a secret is not written by a change; one that stands in the note already is no obstacle", async () => {
+  const token = `glwt-${"a1B2c3D4e5".repeat(2)}`;
+  const other = `sk_live_${"a1B2c3D4".repeat(4)}`;
+  write(`- The runner has ${token}.\n`);
+  expect(await edit(`- The runner has ${token}.`, `- The old runner has ${token}.`)).toMatchObject({ status: "ok" });
+  expect(await edit("The old runner", `The runner with ${other}`)).toMatchObject({
+    field: "new",
+    error: expect.stringContaining("Stripe key, line 1"),
+  });
+  expect(await forget(`- The old runner has ${token}.`, `It was ${other}.`)).toMatchObject({ field: "reason" });
+  expect(read()).toBe(`- The old runner has ${token}.\n`);
+});
+
 test("the tools exist only for a session alone with the owner, if the host wants them", () => {
   const names = (options: Partial<MemoryToolsOptions>): string[] => tools(options).map(({ name }) => name);
   const both = ["memory_edit", "memory_forget"];

@@ -49,6 +49,20 @@ describe("in a flush turn", () => {
     expect(house.note("2026-03-05")).toContain("Heron");
   });
 
+  test("a secret is masked, and the rest of its note is kept", async () => {
+    const token = `glwt-${"a1B2c3D4e5".repeat(2)}`;
+    const runTurn: FlushTurn = async ({ tools }) => {
+      const input = { text: `The boat is Heron, its bot has ${token}.`, kind: "daily" };
+      for (let time = 0; time < 2; time++)
+        await runToolCall(tools, { name: "memory_append", arguments: JSON.stringify(input) });
+      return "Saved.";
+    };
+    expect((await house.drop(talk, { runTurn })).report).toMatchObject({ state: "done" });
+    expect(house.note("2026-03-05")).toMatch(
+      /- \d\d:\d\d The boat is Heron, its bot has \[redacted: GitLab token\]\.\n$/,
+    );
+  });
+
   test("the sentinel never becomes a note", async () => {
     const flush = await house.open({
       runTurn: async ({ tools }) => {

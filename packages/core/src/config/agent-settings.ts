@@ -60,6 +60,7 @@ export function agentSettings(id: string, own: FoundValues, sources: AgentSource
   const path =
     read("memorySearch.store.path") ??
     join(sources.stateDir, "memory", `{agentId}${isPlain ? "" : markOfWorkspace(workspaceDir)}.sqlite`);
+  const secrets = sources.values.get("memory.secrets")?.value;
   return {
     id,
     workspaceDir,
@@ -68,6 +69,7 @@ export function agentSettings(id: string, own: FoundValues, sources: AgentSource
       return userTimezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
     },
     compaction,
+    secrets: secrets === "mask" || secrets === "keep" ? secrets : "refuse",
     ownerAllowFrom: textsAt(sources.values, "commands.ownerAllowFrom"),
     memorySearch: {
       ...memorySearch,

@@ -36,6 +36,8 @@ export interface AgentConfig {
   readonly userTimezone: string;
   readonly memorySearch: MemorySearchSettings;
   readonly compaction: CompactionSettings;
+  /** `memory.secrets`: what happens when a model writes a secret into a note. */
+  readonly secrets: "refuse" | "mask" | "keep";
   /** `commands.ownerAllowFrom`: the peers of direct chats that are the owner, see `audienceOf`. */
   readonly ownerAllowFrom: readonly string[];
 }

@@ -78,6 +78,7 @@ export function createMessageSaver(options: MessageSaverOptions): MessageSaver {
             notes,
             problem,
             tools: flushTools({ memory, workspaceDir, sessionKey, timeZone, at: group.at }),
+            secrets: agent.secrets,
             deadlineMs: turnDeadlineMs,
             signal: run.signal,
           }),
@@ -108,7 +109,7 @@ function flushTools(options: {
     const target = { opened: { memory: { workspaceDir } }, deadlineMs: usualDeadlines.searchMs };
     return [memoryAppendTool(target, append, createRecentRecalls())];
   }
-  const tools = createMemoryTools({ memory, citations: "auto", sessionKey, append });
+  const tools = createMemoryTools({ memory, citations: "auto", sessionKey, append, secrets: "keep" });
   return tools
     .filter(({ name }) => allowed.has(name))
     .map((tool) => (tool.name === "memory_search" ? ofNotes(tool) : tool));

@@ -1,8 +1,16 @@
-import { type CompactionSettings, MemoryError, isAbort, messageOf, withDeadline } from "@memslot/core";
+import {
+  type AgentConfig,
+  type CompactionSettings,
+  MemoryError,
+  isAbort,
+  messageOf,
+  withDeadline,
+} from "@memslot/core";
 import type { ConversationMessage } from "../../conversation.ts";
 import { parseCitation } from "../../tools/citations.ts";
 import { noteInput } from "../../tools/memory-append-tool.ts";
 import { localTime } from "../../notes/local-day.ts";
+import { guardSecrets } from "../../tools/guard-secrets.ts";
 import type { MemoryTool, MemoryToolResult } from "../../tools/memory-tool.ts";
 import type { FlushGroup } from "./flush-groups.ts";
 import type { FlushNotes } from "./flush-notes.ts";
@@ -34,6 +42,8 @@ export interface FlushTurnOptions {
   readonly timeZone: string;
   readonly runTurn: FlushTurn;
   readonly tools: readonly MemoryTool[];
+  /** Secrets are masked unless they are kept: with a note that is refused, all that it says could be lost. */
+  readonly secrets: AgentConfig["secrets"];
   /** What the flush has written so far: the model is told of it, and writes none of it again. */
   readonly notes: FlushNotes;
   /** Why the last try for these messages came to nothing. */
@@ -52,6 +62,7 @@ export async function runFlushTurn(options: FlushTurnOptions): Promise<TurnOutco
   await options.notes.look();
   const watched = watch(options.tools, options.notes, day);
   const { entries } = watched;
+  const secrets = options.secrets === "keep" ? "keep" : "mask";
   const before = { written: options.notes.all.filter((note) => note.kind === "longterm" || note.day === day) };
   try {
     const limits = { what: "the flush turn", deadlineMs: options.deadlineMs, signals: [signal] };
@@ -59,7 +70,7 @@ export async function runFlushTurn(options: FlushTurnOptions): Promise<TurnOutco
       runTurn({
         ...flushPrompts(settings, { day, time, timeZone }, { ...before, problem: options.problem }),
         messages: group.messages,
-        tools: watched.tools,
+        tools: watched.tools.map((tool) => guardSecrets(tool, secrets)),
         signal: turnSignal,
       }),
     );

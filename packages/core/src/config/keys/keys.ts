@@ -50,6 +50,13 @@ const memoryKeys: readonly ConfigKey[] = [
     doc: "Whether agents may change notes (`memory_edit`, `memory_forget`) or only add to them. Left out: `append` for MCP, `edit` for the demo agent.",
   },
   {
+    key: "memory.secrets",
+    type: "choice",
+    choices: ["refuse", "mask", "keep"],
+    default: "refuse",
+    doc: "What happens when a model writes a key or a password into a note. `refuse`: the tool refuses what is certainly one and masks the rest. `mask`: a mark takes its place. `keep`: it is written.",
+  },
+  {
     key: "memory.qmd",
     type: "object",
     default: undefined,
