@@ -5,7 +5,7 @@ import type { CommandContext } from "../command-context.ts";
 import { carryOut, takeBack } from "../connect/carry-out.ts";
 import type { Client, ClientId, ClientPlace, ConnectScope } from "../connect/client.ts";
 import { clientOf, findClients } from "../connect/clients.ts";
-import { connectionFor } from "../connect/connection.ts";
+import { connectionFor, keyVariables } from "../connect/connection.ts";
 import { type FileChange, type Plan, planConnect, planRemove } from "../connect/plan.ts";
 import { type Receipt, type Receipts, openReceipts } from "../connect/receipt.ts";
 import type { RecallMode } from "../connect/recall-mode.ts";
@@ -125,6 +125,7 @@ async function connectOne(task: Task, client: Client): Promise<Outcome> {
     configFile: configFileOf(context),
     stateDir: context.env["MEMSLOT_HOME"]?.trim() ? config.stateDir : undefined,
     readOnly: options.readOnly === true,
+    keys: keyVariables(agent, context.env),
     // What was written with hooks is taken away with them.
     hooks: options.hooks !== false || options.remove === true,
     recall: options.recall ?? "strong",

@@ -11,6 +11,7 @@ export interface ConnectionOptions {
   /** Where `MEMSLOT_HOME` is set: clients do not hand it on. */
   readonly stateDir: string | undefined;
   readonly readOnly: boolean;
+  readonly keys: readonly string[];
   readonly hooks: boolean;
   readonly recall: RecallMode;
 }
@@ -41,16 +42,17 @@ export function connectionFor(client: ClientId, options: ConnectionOptions): Con
       args: [...program, "mcp", ...shared, ...(readOnly ? ["--read-only"] : [])],
       env: stateDir === undefined ? {} : { MEMSLOT_HOME: stateDir },
     },
-    keys: keyVariables(agent),
+    keys: options.keys,
     hook: options.hooks ? hook.map(quoted).join(" ") : undefined,
     instructions: instructionsFor(readOnly),
   };
 }
 
-/** Where the keys of the embedding providers stand that the configuration of an agent names. `auto` names none. */
-export function keyVariables({ memorySearch: { provider, fallback } }: AgentConfig): string[] {
+/** Variables that are set and hold the key of an embedding provider that the configuration of an agent names. */
+export function keyVariables({ memorySearch: { provider, fallback } }: AgentConfig, env: NodeJS.ProcessEnv): string[] {
   const known: Record<string, string[]> = { openai: ["OPENAI_API_KEY"], gemini: ["GEMINI_API_KEY", "GOOGLE_API_KEY"] };
-  return [provider, fallback].flatMap((id) => known[id.trim().toLowerCase()] ?? []);
+  const names = [provider, fallback].flatMap((id) => known[id.trim().toLowerCase()] ?? []);
+  return names.filter((name) => env[name]?.trim());
 }
 
 function instructionsFor(readOnly: boolean): string[] {

@@ -34,8 +34,7 @@ export async function* checkConnections(context: CommandContext): AsyncGenerator
 /** The variables that the configuration asks for and that are set. */
 async function keysFor(context: CommandContext): Promise<string[]> {
   try {
-    const names = keyVariables(chooseAgent(await readConfig(context), undefined));
-    return names.filter((name) => context.env[name]?.trim());
+    return keyVariables(chooseAgent(await readConfig(context), undefined), context.env);
   } catch {
     return []; // The chain before this one says what is wrong with it.
   }

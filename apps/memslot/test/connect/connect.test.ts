@@ -163,30 +163,6 @@ test.each([...(existingFiles as ExistingFile[]), ...shaped] as ExistingFile[])(
   },
 );
 
-test.each([
-  ["auto", []],
-  ["openai", ["OPENAI_API_KEY"]],
-  ["gemini", ["GEMINI_API_KEY", "GOOGLE_API_KEY"]],
-])("the login of Gemini is handed on only where the configuration names the provider: %s", async (provider, names) => {
-  const sandbox = await createSandbox();
-  const config = await sandbox.writeConfig(JSON.stringify({ memory: { search: { provider } } }));
-  Object.assign(sandbox.env, { OPENAI_API_KEY: "a", GEMINI_API_KEY: "b", GOOGLE_API_KEY: "c" });
-  await connect(sandbox, "gemini", "--config", config);
-  const text = await readFile(path.join(homeOf(sandbox), ".gemini/settings.json"), "utf8");
-  expect([...text.matchAll(/"(\w+_API_KEY)": "\$\1"/gu)].map(([, name]) => name)).toEqual(names);
-});
-
-test("an entry of Claude Code that an earlier version wrote gets what is new", async () => {
-  const sandbox = await createSandbox();
-  const file = path.join(homeOf(sandbox), ".claude.json");
-  await connect(sandbox, "claude-code");
-  const now = await readFile(file, "utf8");
-  expect(JSON.parse(now)).toMatchObject({ mcpServers: { memslot: { alwaysLoad: true } } });
-  await writeFile(file, now.replace(/,\s*"alwaysLoad": true/u, ""));
-  await connect(sandbox, "claude-code");
-  expect(await readFile(file, "utf8")).toBe(now);
-});
-
 test.each(clientIds)("%s: what was made for it is gone when it is removed, folders too", async (client) => {
   const sandbox = await createSandbox();
   await mkdir(homeOf(sandbox), { recursive: true });

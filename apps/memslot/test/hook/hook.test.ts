@@ -382,36 +382,6 @@ describe("with a workspace for each test", () => {
       },
     );
 
-    const escaped = (text: string): string => text.replaceAll("<", "&lt;").replaceAll(">", "&gt;");
-    test.each<[client: keyof typeof names, wrapped: (given: string) => string]>([
-      ["gemini", (given) => `<hook_context>${escaped(given)}</hook_context>\n\n`],
-      ["claude-code", (given) => `<system-reminder>\n${given}\n</system-reminder>\n`],
-      ["codex", (given) => `${given}\n`],
-      ["cursor", (given) => `<context of="hooks">${given}</context>\n`],
-    ])("in %s does not include what memslot gave, which is no question either", async (client, wrapped) => {
-      await sandbox.write("MEMORY.md", "# Memory\n\n- The heron is moored at the Hetzner box, berth 5544.\n");
-      await sandbox.runHere(["memory", "index"]);
-      const notes = contextOf(await claude({ ...start, session_id: "given" }));
-      const recalled = contextOf(await claude(prompt("where is the heron moored?", "given-too")));
-      const given = wrapped(`${notes}\n\n${recalled}`);
-      const ask = { session_id: "asks", cwd: "/a", hook_event_name: "UserPromptSubmit" };
-      expect((await claude({ ...ask, session_id: "other", prompt: given }, "--recall", "always")).stdout).toBe("");
-      expect(
-        contextOf(await claude({ ...ask, prompt: `${given}what is the harbour code of the Lisbon marina?` })),
-      ).toMatch(/HX-19/u);
-      const transcript = path.join(sandbox.cwd, "t.jsonl");
-      const lines = transcripts[client].map((line) => JSON.stringify(line));
-      const text = JSON.stringify(given).slice(1, -1);
-      await writeFile(transcript, `${lines.join("\n").replace("The backups", () => `${text}The backups`)}\n`);
-      const event = { session_id: "s", transcript_path: transcript, cwd: "/a" };
-      await sendTo(sandbox, client, { ...event, hook_event_name: names[client][0] });
-      await sendTo(sandbox, "opencode", { ...event, hook_event_name: "stop", messages: [said("u9", given)] });
-      await sandbox.runHere(["hook", client, "--finish", `${client}:s`]);
-      const logs = await logsOf(sandbox);
-      expect(logs).toContain("user: The backups moved to the Hetzner box.");
-      expect(`${logs}${await journalOf(sandbox)}`).not.toMatch(/berth 5544|Notes at the start|found by this prompt/u);
-    });
-
     test("is taken once while the transcript grows, is cut short and is written anew", async () => {
       const transcript = path.join(sandbox.cwd, "t.jsonl");
       let turn = 0;

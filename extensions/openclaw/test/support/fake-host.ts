@@ -18,7 +18,6 @@ export interface Registered {
   };
   tool(name: string, context: object): Tool | null;
   commands: string[];
-  warnings: string[];
   end(): Promise<void>;
 }
 
@@ -54,12 +53,11 @@ export function registerInHost(config: object = {}): Registered {
   let capability: unknown;
   const tools = new Map<string, (context: object) => unknown>();
   const commands: string[] = [];
-  const warnings: string[] = [];
   let isRegistering = true;
   plugin.register({
     config: whole,
     pluginConfig: { stateDir: path.join(folder, "state") },
-    logger: { info: () => undefined, warn: (line) => warnings.push(line) },
+    logger: { info: () => undefined, warn: () => undefined },
     get runtime() {
       // As 2026.9.6 does where it only lists the commands of its plugins.
       if (isRegistering)
@@ -82,7 +80,6 @@ export function registerInHost(config: object = {}): Registered {
     capability: given,
     tool: (name, context) => tools.get(name)?.(context) as Tool | null,
     commands,
-    warnings,
     async end() {
       await given.runtime.closeAllMemorySearchManagers();
       rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
