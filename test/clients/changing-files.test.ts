@@ -346,7 +346,7 @@ describe("what a program deletes", () => {
     for (const animal of animals) expect(await found(elsewhere, animal)).toEqual([]);
     const kept = path.join(lab.stateDir, "agents/main/kept");
     const texts = readdirSync(kept, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile())
+      .filter((entry) => entry.isFile() && !entry.name.endsWith(".rules"))
       .map((entry) => readFileSync(path.join(entry.parentPath, entry.name), "utf8"));
     expect(texts).toHaveLength(3);
     expect(texts.join("")).toContain("Mind the aardvark");

@@ -95,7 +95,14 @@ export class Conversation {
     const append = { timeZone: agent.userTimezone, clock };
     const wanted = editOptions(config, agent.id);
     const edit = wanted && { ...wanted, clock };
-    return createMemoryTools({ memory: this.memory, citations, sessionKey: this.session.key, append, edit, secrets: agent.secrets });
+    return createMemoryTools({
+      memory: this.memory,
+      citations,
+      sessionKey: this.session.key,
+      append,
+      edit,
+      secrets: agent.secrets,
+    });
   }
 
   /** The flush of this session and memory, once it is open. */

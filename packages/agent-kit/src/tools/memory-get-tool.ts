@@ -15,7 +15,7 @@ const fields = {
     type: "string",
     required: true,
     description:
-      "A path as memory_search gives it, relative to the workspace. A citation (path#L3-L9 or path:3-9) reads those lines.",
+      "A path as memory_search gives it, relative to the workspace. A citation (path#L3-L9) reads those lines.",
   },
   from: { type: "integer", minimum: 1, description: "First line, counted from 1." },
   lines: { type: "integer", minimum: 1, description: "How many lines; 120 if left out." },
