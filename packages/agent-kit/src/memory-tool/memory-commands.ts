@@ -10,6 +10,7 @@ import { makeNote, rawNote, removeNote } from "../changes/whole-note.ts";
 import { localDay } from "../notes/local-day.ts";
 import type { NoteContent } from "../notes/note-content.ts";
 import { readNote } from "../notes/replace-note.ts";
+import { checkSecrets } from "../tools/guard-secrets.ts";
 import type { EditOptions } from "../tools/memory-tools.ts";
 import { entriesIn, shownFolder } from "./memories-folder.ts";
 import { memoriesRoot, workspacePath } from "./memories-path.ts";
@@ -57,6 +58,11 @@ export function createMemoryCommands({ memory, sessionKey, edit }: MemoryCommand
     at: clock(),
     changer: { agentId, session: sessionKey, by: "memory_20250818" },
   });
+  const clean = (field: string, given: string, replaced?: string): string => {
+    const { text, problem } = checkSecrets(given.replaceAll(/\r\n?/gu, "\n"), edit.secrets, replaced);
+    if (problem !== undefined) throw refused(`${field} ${problem}`);
+    return text;
+  };
   const read = async (relPath: string): Promise<NoteContent | undefined> => {
     try {
       return await readNote({ workspaceDir, settings, stateDir, relPath });
@@ -106,7 +112,7 @@ export function createMemoryCommands({ memory, sessionKey, edit }: MemoryCommand
       const relPath = workspacePath(path);
       if (!/\.md$/iu.test(relPath))
         throw new Error(`Path ${path} is not allowed: notes are Markdown, with a name that ends with .md`);
-      const text = given.replaceAll(/\r\n?/gu, "\n");
+      const text = clean("file_text", given);
       checkLines({ text, linesBefore: text, linesAfter: text }, relPath);
       if ((text.match(/^ {0,3}(?:`{3}|~{3})/gmu) ?? []).length % 2 === 1)
         throw new Error("file_text begins a code block and does not end it");
@@ -129,7 +135,7 @@ export function createMemoryCommands({ memory, sessionKey, edit }: MemoryCommand
             `No replacement was performed. Multiple occurrences of old_str \`${old}\` in lines: ${[...new Set(lines)].join(", ")}. Please ensure it is unique`,
           );
         }
-        const spliced = splice(text, at, wanted.length, by.replaceAll(/\r\n?/gu, "\n"));
+        const spliced = splice(text, at, wanted.length, clean("new_str", by, wanted));
         checkLines(spliced, workspacePath(path));
         const line = text.slice(0, at).split("\n").length;
         const lines = linesOf(spliced.text);
@@ -147,7 +153,7 @@ export function createMemoryCommands({ memory, sessionKey, edit }: MemoryCommand
           throw refused(
             `Invalid \`insert_line\` parameter: ${line}. It should be within the range of lines of the file: [0, ${lines.length}]`,
           );
-        const added = given.replaceAll(/\r\n?/gu, "\n").replace(/\n$/u, "");
+        const added = clean("insert_text", given).replace(/\n$/u, "");
         const now = [...lines.slice(0, line), added, ...lines.slice(line)].join("\n");
         const whole = text === "" || text.endsWith("\n") ? `${now}\n` : now;
         checkLines({ text: whole, linesBefore: "", linesAfter: added }, workspacePath(path));

@@ -11,10 +11,27 @@ const written: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * A tool that writes no secret which a model gives it. With `refuse`, one whose shape makes it certain is an error, and
- * another one, such as a password behind its name, is masked as with `mask`; the answer names what was masked. What the
- * replaced text holds already is left alone.
+ * A text of a model as it may go into a note. With `refuse`, a secret whose shape makes it certain is a `problem`, and
+ * another one, such as a password behind its name, is masked as with `mask`. Kinds that the replaced text holds already
+ * are left alone.
  */
+export function checkSecrets(
+  text: string,
+  rule: AgentConfig["secrets"] = "refuse",
+  replaced = "",
+): { text: string; masked: readonly string[]; problem?: string } {
+  if (rule === "keep") return { text, masked: [] };
+  const known = new Set(secretsIn(replaced).map(({ kind }) => kind));
+  const found = secretsIn(text).filter(({ kind }) => !known.has(kind));
+  const certain = found.find(({ isCertain }) => isCertain);
+  const masked = found.map(({ kind, line }) => `${kind} (line ${line})`);
+  if (found.length === 0) return { text, masked };
+  if (certain === undefined || rule === "mask") return { text: redactLines(text.split("\n")).join("\n"), masked };
+  const problem = `holds what looks like a secret (${certain.kind}, line ${certain.line}), and notes are read by models and sent to providers: leave it out, and write where it is kept instead. A user who wants it in the note writes it there, or sets memory.secrets`;
+  return { text, masked, problem };
+}
+
+/** A tool that writes no secret which a model gives it. Its answer names what was masked. */
 export function guardSecrets(tool: MemoryTool, rule: AgentConfig["secrets"]): MemoryTool {
   const fields = written[tool.name] ?? [];
   if (rule === "keep" || fields.length === 0) return tool;
@@ -23,27 +40,18 @@ export function guardSecrets(tool: MemoryTool, rule: AgentConfig["secrets"]): Me
     execute: async (input, options) => {
       if (typeof input !== "object" || input === null) return await tool.execute(input, options);
       const given: Record<string, unknown> = { ...input };
-      const known = typeof given["old"] === "string" ? secretsIn(given["old"]).map(({ kind }) => kind) : [];
-      const masked: string[] = [];
+      const all: string[] = [];
       for (const field of fields) {
         const value = given[field];
         const text = Array.isArray(value) ? value.join("\n") : value;
         if (typeof text !== "string") continue;
-        const found = secretsIn(text).filter(({ kind }) => !known.includes(kind));
-        const certain = found.find(({ isCertain }) => isCertain);
-        if (certain !== undefined && rule === "refuse")
-          return badInput(
-            tool.name,
-            field,
-            `${field} holds what looks like a secret (${certain.kind}, line ${certain.line}), and notes are read by models and sent to providers: leave it out, and write where it is kept instead. A user who wants it in the note writes it there, or sets memory.secrets`,
-          );
-        if (found.length === 0) continue;
-        const clean = redactLines(text.split("\n"));
-        given[field] = Array.isArray(value) ? clean : clean.join("\n");
-        masked.push(...found.map(({ kind, line }) => `${kind} (line ${line})`));
+        const { text: clean, masked, problem } = checkSecrets(text, rule, String(given["old"] ?? ""));
+        if (problem !== undefined) return badInput(tool.name, field, `${field} ${problem}`);
+        if (masked.length > 0) given[field] = Array.isArray(value) ? clean.split("\n") : clean;
+        all.push(...masked);
       }
       const answer = await tool.execute(given, options);
-      return masked.length === 0 ? answer : { ...answer, masked };
+      return all.length === 0 ? answer : { ...answer, masked: all };
     },
   };
 }

@@ -69,6 +69,8 @@ export interface EditOptions extends AppendOptions {
   stateDir: string;
   /** What of the workspace is memory. */
   settings: Pick<MemorySearchSettings, "extraPaths" | "notes">;
+  /** As `secrets` of `createMemoryTools`, for `createMemoryCommands`. */
+  secrets?: AgentConfig["secrets"] | undefined;
 }
 
 /**
@@ -81,8 +83,8 @@ export function editOptions(
   usual: "append" | "edit" = "edit",
 ): false | EditOptions {
   if ((config.write ?? usual) === "append") return false;
-  const { memorySearch, userTimezone } = config.agent(agentId);
-  return { stateDir: config.stateDir, settings: memorySearch, timeZone: userTimezone };
+  const { memorySearch, userTimezone, secrets } = config.agent(agentId);
+  return { stateDir: config.stateDir, settings: memorySearch, timeZone: userTimezone, secrets };
 }
 
 /**

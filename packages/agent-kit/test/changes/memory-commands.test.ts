@@ -44,6 +44,18 @@ async function undoEverything(): Promise<void> {
     if (state === "done") await undoChange(place(), id);
 }
 
+test("a secret is written by no command", async () => {
+  const text = `The bot has glwt-${"a1B2c3D4e5".repeat(2)}`;
+  const before = all();
+  for (const command of [
+    { command: "create", path: "/memories/bot.md", file_text: text },
+    { command: "insert", path: "/memories/MEMORY.md", insert_line: 0, insert_text: text },
+    { command: "str_replace", path: "/memories/MEMORY.md", old_str: "Tea", new_str: text },
+  ])
+    await expect(commands.run(command)).rejects.toThrow("GitLab token, line 1");
+  expect(all()).toEqual(before);
+});
+
 test("a folder is shown two levels deep with sizes, without what is hidden, and a note with the numbers of its lines", async () => {
   mkdirSync(path.join(workspaceDir, "memory/.trash"));
   write("memory/.trash/x.md", "gone");

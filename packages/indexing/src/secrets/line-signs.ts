@@ -20,7 +20,7 @@ const pieces: readonly (readonly [sign: number, words: string])[] = [
   [lineSigns.header, "asi uth"],
   [
     lineSigns.login,
-    "url wge ysq iad shp ogi s-c ede eds uga nme eso ssl pas smb squ dap tok otp 2fa mfa uth udo lpl ngo nfl kho lcm zip pmi nrm nmp rdp mdk hta yge tco -li ige ssw plu cov kup cur key",
+    "url wge ysq iad shp ogi s-c ede eds uga nme eso ssl pas smb squ dap tok otp 2fa mfa uth udo lpl ngo nfl kho lcm zip pmi nrm nmp rdp mdk hta yge tco -li ige ssw plu fi: cov kup cur key",
   ],
   [lineSigns.password, "ssw nnw ssp ras asw"],
   [lineSigns.phrase, "hra eed nem"],

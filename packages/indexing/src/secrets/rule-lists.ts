@@ -157,11 +157,11 @@ function cutSeeds(page: Page, signs: readonly number[]): void {
     lines.slice(Math.max(0, index - namedAbove), index + 1).some((line) => seedName.test(line));
   for (const [index, line] of lines.entries()) {
     if (line === "" || line.trim() === "") continue;
-    const isCandidate = seedLine.test(line);
+    const whole = seedLine.test(line) ? wholeRun(line) : [];
+    const isCandidate = whole.length > 0;
     if (!isCandidate) end();
     if (!isCandidate && ((signs[index] ?? 0) & lineSigns.words) === 0) continue;
-    const spots = isCandidate ? wholeRun(line) : innerRun(line);
-    if (!isCandidate || spots.length === 0) end();
+    const spots = isCandidate ? whole : innerRun(line);
     if (spots.length === 0) continue;
     run ??= { words: [], spots: [], isNamed: isNamed(index), isOneLine: true };
     const between = line.slice(spots[0]?.start, spots.at(-1)?.end);
@@ -177,8 +177,7 @@ function cutSeeds(page: Page, signs: readonly number[]): void {
 
 function isSeed({ words, isNamed, isOneLine }: SeedRun): boolean {
   if (words.length < fewestWords) return false;
-  if (isNamed) return true;
-  return seedCounts.has(words.length) && (isOneLine || isChecked(words));
+  return isNamed || isOneLine || (seedCounts.has(words.length) && isChecked(words));
 }
 
 /** The last bits of a phrase are the first of the hash of the others. */

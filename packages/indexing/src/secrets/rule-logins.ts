@@ -15,6 +15,7 @@ const encoded = /(\bbasic\s{1,4}|["']?\bauth["']?\s?[:=]\s{0,4}["'])([A-Za-z0-9+
 /** How it is told whether what a pattern has found is a secret. */
 const checks: Readonly<Record<string, (secret: string) => boolean>> = {
   typed: isTyped,
+  random: looksRandom,
   given: (secret) => !secret.includes("[redacted") && !isExample(secret) && !/^[$%<{]/.test(secret),
 };
 /** Where programs and people write down who they are and what proves it: what stands before, and the secret. */
