@@ -92,17 +92,10 @@ export class Conversation {
   tools(citations: CitationsMode): MemoryTool[] {
     if (this.memory === undefined) return [];
     const { agent, config, clock } = this.#options;
-    const append = { timeZone: agent.userTimezone, clock };
+    const append = { timeZone: agent.userTimezone, clock, secrets: agent.secrets };
     const wanted = editOptions(config, agent.id);
     const edit = wanted && { ...wanted, clock };
-    return createMemoryTools({
-      memory: this.memory,
-      citations,
-      sessionKey: this.session.key,
-      append,
-      edit,
-      secrets: agent.secrets,
-    });
+    return createMemoryTools({ memory: this.memory, citations, sessionKey: this.session.key, append, edit });
   }
 
   /** The flush of this session and memory, once it is open. */

@@ -277,7 +277,12 @@ describe("a secret that a model writes", () => {
     ["mask", "[redacted: GitLab token]"],
     ["keep", token],
   ] as const)("with %s stands in the note as %s", async (secrets, kept) => {
-    expect(await runner({ secrets })("memory_append", { text, kind: "longterm" })).toMatchObject({ status: "ok" });
+    expect(
+      await runner({ append: { timeZone: "Asia/Shanghai", clock, secrets } })("memory_append", {
+        text,
+        kind: "longterm",
+      }),
+    ).toMatchObject({ status: "ok" });
     expect(read("MEMORY.md")).toContain(`it signs in with ${kept}.`);
   });
 

@@ -9,7 +9,7 @@ export { type NotesSurvey, surveyNotes } from "./files/folder/survey-notes.ts";
 export { noteFile } from "./files/note-file.ts";
 export { isUsualGap } from "./files/usual-gap.ts";
 export { journalFileName, journalFolder } from "./journal/journal-folder.ts";
-export { redactLines, secretsIn } from "./secrets/redact-secrets.ts";
+export { redactLines, redactSecrets, secretsIn } from "./secrets/redact-secrets.ts";
 export { ownTexts, stripInjected } from "./sessions/strip-injected.ts";
 export { sessionsFolder } from "./sessions/sessions-folder.ts";
 export { readLines, type TranscriptLine } from "./sessions/transcript-lines.ts";

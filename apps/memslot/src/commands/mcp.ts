@@ -70,8 +70,7 @@ export async function mcp(context: CommandContext, options: McpCommandOptions): 
         : undefined,
     tools: {
       citations: config.citations,
-      append: readOnly ? false : { timeZone: agent.userTimezone },
-      secrets: agent.secrets,
+      append: readOnly ? false : { timeZone: agent.userTimezone, secrets: agent.secrets },
       edit: readOnly ? false : editOptions(config, agent.id, "append"),
     },
     closeMemory: (opened) => closeInTime(context, opened),

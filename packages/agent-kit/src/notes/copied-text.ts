@@ -1,5 +1,5 @@
 import { visibleText } from "@memslot/core";
-import { redactLines } from "@memslot/indexing/host";
+import { redactSecrets } from "@memslot/indexing/host";
 import { withoutPromptMarks } from "../prompt/prompt-marks.ts";
 
 /**
@@ -12,5 +12,5 @@ export function copiedText(text: string): string {
     .replaceAll(/\r\n?/g, "\n")
     .replaceAll(/[^\P{Cc}\t\n]/gu, "");
   // It may repeat whatever a model has read.
-  return visibleText(withoutPromptMarks(redactLines(clean.split("\n")).join("\n"))).trim();
+  return visibleText(withoutPromptMarks(redactSecrets(clean))).trim();
 }

@@ -1,5 +1,5 @@
 import type { AgentConfig } from "@memslot/core";
-import { redactLines, secretsIn } from "@memslot/indexing/host";
+import { redactSecrets, secretsIn } from "@memslot/indexing/host";
 import type { MemoryTool } from "./memory-tool.ts";
 import { badInput } from "./tool-input.ts";
 
@@ -26,7 +26,7 @@ export function checkSecrets(
   const certain = found.find(({ isCertain }) => isCertain);
   const masked = found.map(({ kind, line }) => `${kind} (line ${line})`);
   if (found.length === 0) return { text, masked };
-  if (certain === undefined || rule === "mask") return { text: redactLines(text.split("\n")).join("\n"), masked };
+  if (certain === undefined || rule === "mask") return { text: redactSecrets(text), masked };
   const problem = `holds what looks like a secret (${certain.kind}, line ${certain.line}), and notes are read by models and sent to providers: leave it out, and write where it is kept instead. A user who wants it in the note writes it there, or sets memory.secrets`;
   return { text, masked, problem };
 }

@@ -51,8 +51,6 @@ export interface MemoryToolsOptions {
    * Left out or `false`: notes can only be added.
    */
   edit?: false | EditOptions | undefined;
-  /** What happens when a model writes a secret: `secrets` of the agent's configuration; `refuse` if left out. */
-  secrets?: AgentConfig["secrets"] | undefined;
   /** The clock of deadlines and cooldowns, in milliseconds. */
   now?: (() => number) | undefined;
 }
@@ -62,6 +60,8 @@ export interface AppendOptions {
   timeZone?: string | undefined;
   /** The date and time of day. */
   clock?: (() => Date) | undefined;
+  /** What happens when a model writes a secret: `secrets` of the agent's configuration; `refuse` if left out. */
+  secrets?: AgentConfig["secrets"] | undefined;
 }
 
 export interface EditOptions extends AppendOptions {
@@ -69,8 +69,6 @@ export interface EditOptions extends AppendOptions {
   stateDir: string;
   /** What of the workspace is memory. */
   settings: Pick<MemorySearchSettings, "extraPaths" | "notes">;
-  /** As `secrets` of `createMemoryTools`, for `createMemoryCommands`. */
-  secrets?: AgentConfig["secrets"] | undefined;
 }
 
 /**
@@ -114,7 +112,8 @@ export function createMemoryTools(options: MemoryToolsOptions): MemoryTool[] {
   const tools = [memorySearchTool(setting, cooldown, recalls), memoryGetTool(setting, recalls, change)];
   if (append !== undefined && !shared) tools.push(memoryAppendTool(setting, append, recalls));
   if (change !== undefined) tools.push(memoryEditTool(setting, change), memoryForgetTool(setting, change));
-  return tools.map((tool) => withVisibleAnswers(guardSecrets(tool, options.secrets ?? "refuse")));
+  const { secrets = "refuse" } = options.append || options.edit || {};
+  return tools.map((tool) => withVisibleAnswers(guardSecrets(tool, secrets)));
 }
 
 /** A wrong time zone is the host's mistake, and told to it at once. */

@@ -1,3 +1,5 @@
+import table from "./entities.json" with { type: "json" };
+
 /** A line as a reader sees it, with where each of its characters begins and ends in the original. */
 export interface FoldedLine {
   readonly text: string;
@@ -6,13 +8,7 @@ export interface FoldedLine {
 }
 
 /** Entities that stand for characters of keys, and for what surrounds them. */
-const entities: Record<string, string> = Object.fromEntries(
-  "amp& lt< gt> quot\" apos' lowbar_ UnderBar_ hyphen- dash- period. equals= colon: semi; comma, sol/ bsol\\ plus+ commat@ num# dollar$ percnt% ast* midast* excl! quest? lpar( rpar) lsqb[ lbrack[ rsqb] rbrack] lcub{ rcub} vert| verbar| grave` tilde~ Hat^ shy\u200b zwnj\u200b zwj\u200b ZeroWidthSpace\u200b NoBreak\u200b"
-    .split(" ")
-    .filter(Boolean)
-    .map((entry) => [entry.slice(0, -1), entry.slice(-1)]),
-);
-entities["nbsp"] = " ";
+const entities: Readonly<Record<string, string>> = table;
 
 /**
  * How a character is written otherwise: escaped in Markdown or a program, as an entity, encoded for addresses or mail,
@@ -72,7 +68,7 @@ function foldOnce({ text, starts, ends }: FoldedLine): FoldedLine | undefined {
 function plainOf(match: RegExpExecArray): string | undefined {
   const [all, unicode, byte, escaped, decimal, hexadecimal, entity, percent, quoted] = match;
   if (escaped !== undefined) return escaped;
-  if (entity !== undefined) return entities[entity]?.replace("\u200b", "");
+  if (entity !== undefined) return entities[entity];
   const hex = unicode ?? byte ?? hexadecimal ?? percent ?? quoted;
   if (hex !== undefined || decimal !== undefined) {
     const code = decimal === undefined ? Number.parseInt(hex ?? "", 16) : Number(decimal);

@@ -1,3 +1,5 @@
+import table from "./signs.json" with { type: "json" };
+
 /** What a line may hold, as far as a look at three characters at a time can say: it may hold less, but nothing else. */
 export const lineSigns = {
   name: 1,
@@ -11,41 +13,20 @@ export const lineSigns = {
   words: 256,
 } as const;
 
-/** Of each word that is looked for, three characters that stand in few others. */
-const pieces: readonly (readonly [sign: number, words: string])[] = [
-  [
-    lineSigns.name,
-    "ssw ssp ssc pas pwd nwo ras enh htw esl eno dga asa lsz tif key oke rer uth ecr ede imn sid ssi sse srf cf_ li_ pat ogi @pw _pw psk loz",
-  ],
-  [lineSigns.header, "asi uth"],
-  [
-    lineSigns.login,
-    "url wge ysq iad shp ogi s-c ede eds uga nme eso ssl pas smb squ dap tok otp 2fa mfa uth udo lpl ngo nfl kho lcm zip pmi nrm nmp rdp mdk hta yge tco -li ige ssw plu fi: cov kup cur key",
-  ],
-  [lineSigns.password, "ssw nnw ssp ras asw"],
-  [lineSigns.phrase, "hra eed nem"],
-  [lineSigns.cookie, "oki url"],
-  [lineSigns.codes, "cod"],
-];
-/** The same with two characters, for scripts that have more of them. */
-const pairs: readonly (readonly [sign: number, words: string])[] = [
-  [lineSigns.name, "ña ło ös şi zó па 密码 密碼 口令 סי पा รห mậ كل パス 비밀 密钥 密鑰 金鑰 令牌 トー 토큰"],
-  [lineSigns.login, "ès ло"],
-  [lineSigns.password, "ña"],
-];
+type Sign = keyof typeof lineSigns;
 
-const byPiece = new Uint16Array(1 << 15);
-const byPair = new Uint16Array(1 << 15);
-for (const [sign, words] of pieces)
-  for (const word of words.split(" ")) {
-    const piece = Array.from(word).reduce((all, character) => nextPiece(all, character.charCodeAt(0)), 0);
-    byPiece[piece] = (byPiece[piece] ?? 0) | sign;
-  }
-for (const [sign, words] of pairs)
-  for (const word of words.split(" ")) {
-    const pair = pairOf(word.charCodeAt(0), word.charCodeAt(1));
-    byPair[pair] = (byPair[pair] ?? 0) | sign;
-  }
+/** Of each word that is looked for, three characters that stand in few others, or two of a script that has more of them. */
+const byPiece = signsBy(table.pieces, (word) =>
+  Array.from(word).reduce((all, each) => nextPiece(all, each.charCodeAt(0)), 0),
+);
+const byPair = signsBy(table.pairs, (word) => pairOf(word.charCodeAt(0), word.charCodeAt(1)));
+
+function signsBy(words: Partial<Record<Sign, string>>, placeOf: (word: string) => number): Uint16Array {
+  const signs = new Uint16Array(1 << 15);
+  for (const [sign, list] of Object.entries(words))
+    for (const place of list.split(" ").map(placeOf)) signs[place] = (signs[place] ?? 0) | lineSigns[sign as Sign];
+  return signs;
+}
 
 /** Words that may be of a phrase have so many letters, and so many stand one behind the other. */
 const [fewestLetters, mostLetters, fewestWords] = [3, 8, 12];

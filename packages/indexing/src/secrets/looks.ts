@@ -1,3 +1,6 @@
+import { patternsOf } from "./patterns.ts";
+
+const is = patternsOf("looks");
 const shortest = 16;
 /** How much of a long word is looked at. */
 const looked = 80;
@@ -13,27 +16,14 @@ const separatorCodes = new Set(Array.from("-_./:+=~@,;", (character) => characte
  */
 const leastChange = { oneCase: 0.18, mixed: 0.27 };
 
-const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-/** Variables, templates, links, calls, paths, addresses. */
-const written =
-  /^(?:[$%<{([]|~\/|\.{1,2}\/|data:)|:\/\/|\$\{|\{\{|^[A-Za-z_.]{4,}[\w.]*[[(]|\($|^[\w.+-]+@[\w-]+\.[\w.-]+$/;
-/** Rows of letters and digits stand in examples, but also in keys whose beginning says that they are keys. */
-const rows = /1234567890|0123456789|abcdefgh/i;
-/** One character seven times (`A` is what zeros are in base64), words that say it. */
-const standIn = /([^A])\1{6}|example|placeholder|change-?me|(?:^|[-_.])your/i;
-/** No word of a language is longer than its second part allows. */
-const words = /^(?:[a-z]{1,16}[-_.]){2,}[a-z]{0,16}$|^(?:[A-Z]{1,16}[-_.]){2,}[A-Z]{0,16}$/;
-/** Of hexadecimal digits nearly all may be decimal by chance: what would be a key in binary is one. */
-const hexKey = /^(?=.*[a-f])(?=.*\d)(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{48}|[0-9a-f]{64}|[0-9a-f]{80})$/i;
-
 /** Whether a word is an identifier of 36 characters, which may be one of a record or a key. */
 export function isUuid(word: string): boolean {
-  return uuid.test(word);
+  return is.uuid.test(word);
 }
 
 /** Whether a text only shows where a secret would stand: `sk-xxxxxxxxxxxxxxxxxxxx`, `xoxb-your-token-here`. */
 export function isPlaceholder(text: string): boolean {
-  return standIn.test(text) || words.test(text);
+  return is.standIn.test(text) || is.words.test(text);
 }
 
 /**
@@ -42,9 +32,9 @@ export function isPlaceholder(text: string): boolean {
  */
 export function looksRandom(text: string): boolean {
   const word = text.slice(0, looked);
-  if (word.length < shortest || !(changesOften(word) || hexKey.test(word)) || new Set(word).size < fewestDistinct)
+  if (word.length < shortest || !(changesOften(word) || is.hexKey.test(word)) || new Set(word).size < fewestDistinct)
     return false;
-  return !uuid.test(word) && !written.test(word) && !isPlaceholder(word) && !rows.test(word);
+  return !is.uuid.test(word) && !is.written.test(word) && !isPlaceholder(word) && !is.rows.test(word);
 }
 
 /** Between separators, so that capitals and numbers in a row of words count little. */
@@ -74,30 +64,15 @@ function kindOf(code: number): number {
 const shortestPassword = 6;
 const longestPassword = 100;
 
-/** A digit anywhere, or a sign between letters: a word that is only letters cannot be told from prose. */
-const marked = /[A-Za-z].*\d|\d.*[A-Za-z]|[A-Za-z\d][!#$%&*@^?~+=].*[A-Za-z\d]|^\d{6,}$/;
-/** Sizes, ordinals, dates, times, versions, tickets. */
-const measured =
-  /^\d+(?:st|nd|rd|th|x|[-–]?(?:char|digit|letter|day|week|month|year|min|hour|stell|t[äa]g|zeichen|bit|byte|[kmg]b)\w*)$|^\d{4}-\d\d(?:-\d\d)?(?:T|$)|^\d{1,2}:\d\d|^v?\d+(?:\.\d+)+|^[A-Z]{2,10}-\d+$|^Q[1-4]\b/i;
-/** What is said of passwords: how they are kept, and where. */
-const technical =
-  /^(?:base|sha|md|utf|aes|rsa|argon|pbkdf|bcrypt|scrypt|oauth|ipv|ed|x\.?|iso|rfc|http|tls|wpa|rot|latin)-?\/?\d|^(?:1|i)password|^[23]fa\b|^(?:keepass|lastpass|bitwarden)/i;
-/** Paths, calls, identifiers, settings, mail addresses, links, what is redacted already. */
-const writtenOut =
-  /^[$%<{([/\\]|^~\/|^\.{1,2}\/|^[@:]\w+$|^[a-z]:\\|^[\w.]+[[(]|^[a-z_]\w*(?:\.[a-z_]\w*)+$|^[a-z][a-z_-]*=|:\/\/|^[\w.+-]+@[\w-]+\.[\w.-]+$|\[redacted/i;
-const named = /^[a-z][A-Za-z_]*(?:password|passwd|passwort|secret|token|key)\d*$/i;
-/** What tutorials have in the place of a password. */
-const shown =
-  /^(?:pass(?:word|wort|wd)?|pwd|secret|test|admin|user|root|demo|foo|bar|(?:my|your|the)[-_]?\w*(?:pass(?:word)?|secret|token|key))[-_]?\d{0,4}!?$/i;
-
 /** Whether a word that stands where a password is named could be one, though it is short and may have been thought out. */
 export function looksLikePassword(word: string): boolean {
-  if (word.length < shortestPassword || word.length > longestPassword || !marked.test(word)) return false;
-  if (measured.test(word) || technical.test(word) || writtenOut.test(word) || named.test(word)) return false;
+  if (word.length < shortestPassword || word.length > longestPassword || !is.marked.test(word)) return false;
+  if (is.measured.test(word) || is.technical.test(word) || is.writtenOut.test(word) || is.named.test(word))
+    return false;
   return !isExample(word);
 }
 
 /** Whether a word is what is written where a secret will be. */
 export function isExample(word: string): boolean {
-  return shown.test(word) || isPlaceholder(word) || rows.test(word);
+  return is.shown.test(word) || isPlaceholder(word) || is.rows.test(word);
 }

@@ -10,9 +10,8 @@ import { findLoose, findShapes, looseShapes } from "./rule-shapes.ts";
 export { redactionVersion } from "./version.ts";
 
 /** What a secret has that is known by its shape: so many characters without a space and most signs. */
-const shortestPiece = 20;
-const inWord = asciiTable(/[\w%+/~-]/);
-const inPiece = asciiTable(/[\w%+/~.:=;-]/);
+const longPiece = /[\w%+/~.:=;-]{20}/;
+const longWord = /[\w%+/~-]{20}/;
 
 /**
  * The text without what looks like a secret, for copies that leave the user's files: each secret is replaced by its
@@ -66,9 +65,9 @@ function* scan(page: Page, isScanned: (index: number) => boolean): Slices<void> 
 function scanLine(page: Page, index: number, signsOfLine: number): void {
   let isCut = false;
   const lineNow = (): string => page.lines[index] ?? "";
-  if (holdsRun(lineNow(), inPiece, shortestPiece)) {
+  if (longPiece.test(lineNow())) {
     isCut = page.cut(index, findShapes(lineNow()), true);
-    if (holdsRun(lineNow(), inWord, shortestPiece))
+    if (longWord.test(lineNow()))
       for (const shape of looseShapes) isCut = page.cut(index, findLoose(shape, lineNow()), true) || isCut;
   }
   // What was taken out can be the name of what follows.
@@ -83,25 +82,4 @@ function inOneGo<Result>(slices: Slices<Result>): Result {
     const { done, value } = slices.next();
     if (done === true) return value;
   }
-}
-
-/** Looks at one character and goes back from there, so that most characters of ordinary text are not looked at. */
-function holdsRun(line: string, isPart: Uint8Array, length: number): boolean {
-  let from = 0;
-  let index = length - 1;
-  while (index < line.length) {
-    if (isPart[line.charCodeAt(index)] !== 1) {
-      from = index + 1;
-      index += length;
-    } else if (index === from) return true;
-    else index--;
-  }
-  return false;
-}
-
-/** As long as there are character codes: looking beyond the end of an array is slow. */
-function asciiTable(characters: RegExp): Uint8Array {
-  const table = new Uint8Array(0x10000);
-  for (let code = 0; code < 128; code++) if (characters.test(String.fromCharCode(code))) table[code] = 1;
-  return table;
 }

@@ -1,4 +1,7 @@
 import type { Cut, Page } from "./page.ts";
+import { patternsOf } from "./patterns.ts";
+
+const is = patternsOf("blocks");
 
 /**
  * How a key begins whose marker was left out: PKCS #1 and #8, encrypted or not, SEC 1, Ed25519, OpenSSH (in base64, the
@@ -11,9 +14,6 @@ const markers = new RegExp(
   String.raw`-{4,5} ?(BEGIN|END) (?:[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V\d) ?-{4,5}|\[redacted: private key\]|(${bare})`,
   "g",
 );
-const header = /^[\s>|*"']{0,20}[A-Za-z][A-Za-z-]{1,30}: /;
-const lastPiece = /^["'`]?[A-Za-z0-9+/=]*[\d+/=][A-Za-z0-9+/=]*["'`,;]{0,3}$/;
-const bodyLine = /^[\s>|*"']{0,20}[A-Za-z0-9+/]{16,}={0,2}["'`,;\s]*$/;
 
 interface TextPosition {
   /** Counted from 0, as the column is. */
@@ -77,9 +77,9 @@ function* privateKeys(lines: readonly string[]): Generator<Span> {
     if (!from) continue;
     const rest = text.slice(column);
     const words = wordsOf(rest);
-    const isLast = seen?.line === line - 1 && words.length === 1 && lastPiece.test(words[0] ?? "");
+    const isLast = seen?.line === line - 1 && words.length === 1 && is.lastPiece.test(words[0] ?? "");
     if (holdsKey(rest) || isLast) seen = { line, column: text.length };
-    else if (words.length > 1 && !header.test(rest)) {
+    else if (words.length > 1 && !is.header.test(rest)) {
       // Something else begins before an end was found.
       if (seen) yield { from, to: seen };
       from = undefined;
@@ -92,7 +92,7 @@ function* privateKeys(lines: readonly string[]): Generator<Span> {
 /** Where a key begins whose first lines are missing, by the line of its end. */
 function bodyAbove(lines: readonly string[], end: number, after: number): TextPosition | undefined {
   let first = end;
-  while (first - 1 > after && bodyLine.test(lines[first - 1] ?? "")) first--;
+  while (first - 1 > after && is.bodyLine.test(lines[first - 1] ?? "")) first--;
   if (!lines.slice(first, end).some(holdsKey)) return undefined;
   return { line: first, column: (lines[first] ?? "").search(/[A-Za-z0-9+/]/) };
 }

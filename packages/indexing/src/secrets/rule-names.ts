@@ -1,6 +1,9 @@
 import { isExample, isUuid, looksLikePassword, looksRandom } from "./looks.ts";
 import table from "./names.json" with { type: "json" };
 import type { Cut } from "./page.ts";
+import { patternsOf } from "./patterns.ts";
+
+const is = patternsOf("names");
 
 interface Kind {
   /** What its secret is redacted as. */
@@ -34,13 +37,13 @@ function placeOf(first: number, second: number, third: number): number {
 
 /** Whose it is, between the name and its value: ` for the NAS`. No sentence ends in it. */
 const whose = String.raw`(?:\s(?:for|of|to|on|at|from|für|fürs|beim|am|im|von|vom|zu|zum|zur|des|der|auf|pour|du|de|del|della|di|para|da|do|van|voor|для|от|к)\s(?:[^\n.!?:;=|"'\`]|[.](?=\S)){1,60}?)?`;
-const is = String.raw`(?:is now|is|was|ist|war|lautet|est|es|é|è|был|это|set to|changed to|to|auf)(?:\s?:)?(?=\s)`;
+const verb = String.raw`(?:is now|is|was|ist|war|lautet|est|es|é|è|был|это|set to|changed to|to|auf)(?:\s?:)?(?=\s)`;
 const quoteEnd = String.raw`[\\"'\`*_)\]]{0,4}`;
 const note = String.raw`(?:[_-]?(?:(?:\b\s)?\d{1,3}|prod|production|dev|staging|test|live|main|old|new))?(?: ?\([^()]{0,40}\))?`;
 
 /** Between a name and its value, from the surest: `=`, `": "`, `:** \``, ` is `, ` for the NAS: `, `>`, `" value="`. */
 const joiner = new RegExp(
-  String.raw`${note}${quoteEnd}(?:${whose}(?:\s{0,8}(?:=>|[:=?+]?[:=]|：|[是为為は는은][：:]?|改成|改为|设为|設為|[–—→](?=\s)|->|\s-\s)[\s*_]{0,8}|(?:\s${is}|['’]s(?=\s))\s{1,8}[*_]{0,3})|\s?>|,?\s{1,4}["']?value["']?\s?[=:]\s?)\\?`,
+  String.raw`${note}${quoteEnd}(?:${whose}(?:\s{0,8}(?:=>|[:=?+]?[:=]|：|[是为為は는은][：:]?|改成|改为|设为|設為|[–—→](?=\s)|->|\s-\s)[\s*_]{0,8}|(?:\s${verb}|['’]s(?=\s))\s{1,8}[*_]{0,3})|\s?>|,?\s{1,4}["']?value["']?\s?[=:]\s?)\\?`,
   "iy",
 );
 /** Where nothing but a space or the line of a table is between. */
@@ -52,16 +55,6 @@ const space = new RegExp(
 /** In one kind of quotation marks the others may stand. Looked at only so far: a longer one is taken whole if it fits. */
 const longest = 100;
 const value = new RegExp(String.raw`(["'])((?:(?!\1)[!-~]){1,${longest}})|\`?()([!#-&(-;=?-_a-~]{1,${longest}})`, "y");
-const unquoted = /[!#-&(-;=?-_a-~]*/y;
-/** Where something else begins: the next of several parameters, a marker, what is redacted already. */
-const somethingElse = /(?:&(?:amp;)?|[;,])(?=[\w.-]{1,40}=)|-----|\[redacted:/;
-/** What closes a sentence, a list or a bracket. */
-const closing = /[.,;:!?)\]}*_|\\]+$/;
-
-/** What is told to every guest is no secret of the memory: only a generated one is taken out. */
-const forGuests = /(?:wi-?fi|wlan|ssid|guest|g[äa]ste?|invité|гост|无线|訪客|访客|ゲスト)[\s\w-]{0,12}$/i;
-const beforeOption = /(?:^|\s)--?[\w-]{0,20}$|\blogin\s\S{1,80}\s$|\bidentified by$|\b(?:requirepass|masterauth)$/i;
-const variable = /(?:^|[^A-Za-z0-9_])[A-Z][A-Z0-9_]{2,50}$/;
 
 /** Finds what a name says is a secret: `api_key = …`, `"password": "…"`, `Bearer …`, `the password for … is …`. */
 export function findNamed(line: string): Cut[] {
@@ -82,8 +75,8 @@ export function findNamed(line: string): Cut[] {
     if (found === undefined || kind === undefined || found.start < done || !isSecret(found, kind)) continue;
     done = found.start + found.word.length;
     if (found.word.length === longest) {
-      unquoted.lastIndex = done;
-      done += unquoted.exec(line)?.[0].length ?? 0;
+      is.unquoted.lastIndex = done;
+      done += is.unquoted.exec(line)?.[0].length ?? 0;
     }
     cuts.push({ start: found.start, end: done, name: kind.name });
   }
@@ -133,15 +126,15 @@ function valueAfter(line: string, nameStart: number, nameEnd: number): FoundValu
   if (match === null) return undefined;
   const [all, quote = "", inQuotes, , bare = ""] = match;
   const given = inQuotes ?? bare;
-  const [own = ""] = given.split(somethingElse, 1);
+  const [own = ""] = given.split(is.somethingElse, 1);
   const before = line.slice(Math.max(0, nameStart - 60), nameStart);
   const whole = line.slice(Math.max(0, nameStart - 60), nameEnd);
   return {
     start: from + all.length - given.length,
-    word: own.replace(quote !== "" && own === given ? /\\$/ : closing, ""),
-    isJoined: isJoined || quote === "'" || beforeOption.test(before) || beforeOption.test(whole),
-    isVariable: line.startsWith("=", nameEnd) && variable.test(whole),
-    isForGuests: forGuests.test(before),
+    word: own.replace(quote !== "" && own === given ? /\\$/ : is.closing, ""),
+    isJoined: isJoined || quote === "'" || is.beforeOption.test(before) || is.beforeOption.test(whole),
+    isVariable: line.startsWith("=", nameEnd) && is.variable.test(whole),
+    isForGuests: is.forGuests.test(before),
   };
 }
 

@@ -1,23 +1,14 @@
 import { lineSigns } from "./line-signs.ts";
 import { type Cut, countSlices, type Page, type Slices } from "./page.ts";
 import { findNamed, isName, openName } from "./rule-names.ts";
+import { patternsOf } from "./patterns.ts";
+
+const is = patternsOf("nextLines");
 
 /** A value may stand so many empty or fenced lines below its name. */
 const farthest = 2;
 /** How much of the end of a line is looked at for a name. */
 const looked = 120;
-const between = /^(?:`{3}\w{0,20}|~{3}\w{0,20})?$/;
-const block = /[|>][+-]?\d?\s*$/;
-const beforeValue = /^[\s>]*(?:[-*+]\s)?["'`]{0,3}/;
-const setting = /^["']?[\w-]+["']?\s?[:=](?:\s|$)/;
-const valueOfPair = /^(\s*["']?value["']?\s?[:=]\s*)/i;
-const nameOfPair = /\bname["']?\s?[:=]\s?["']?([\w.-]{2,60})["']?,?\s*$/i;
-/** What may stand last on a line whose value is on the next. */
-const ending = /(?:[:=：>是为為は는은]|\s(?:is|ist|lautet|est|es|é|è))[\s*_]{0,6}$/i;
-/** A secret that was taken out says what it was, which names nothing on the next line. */
-const redactedEnd = /\[redacted: [^\]]{1,40}\]\W{0,12}$/;
-const word = /^\s*[!-~]+\s*$/;
-const rule = /^\|?\s{0,9}:?-{3,200}:?\s{0,9}(?:\|\s{0,9}:?-{3,200}:?\s{0,9}){0,50}\|?$/;
 
 /**
  * Cuts out the secrets whose names stand on a line above: in YAML, JSON, Markdown and the columns of a table. Only lines
@@ -31,7 +22,7 @@ export function* cutNextLines(page: Page, signs: readonly number[]): Slices<void
     const line = lines[index] ?? "";
     if (isFull(line)) yield;
     const name = opened(line);
-    if (name !== undefined) cutBelow(page, index, name, block.test(line.slice(-looked)));
+    if (name !== undefined) cutBelow(page, index, name, is.block.test(line.slice(-looked)));
     else if (isRule(lines[index + 1])) cutColumns(page, { head: index, first: index + 2, between: "|" });
     else cutColumns(page, { head: index, first: index + 1, between: separatorOf(line) });
   }
@@ -43,27 +34,27 @@ interface OpenName {
 }
 
 function opened(line: string): OpenName | undefined {
-  const end = line.slice(-looked).replace(block, "");
-  const [, paired] = nameOfPair.exec(end) ?? [];
+  const end = line.slice(-looked).replace(is.block, "");
+  const [, paired] = is.nameOfPair.exec(end) ?? [];
   if (paired !== undefined && isName(paired)) return { name: `${paired}:`, isPair: true };
-  const name = ending.test(end) && !redactedEnd.test(end) ? openName(end) : undefined;
+  const name = is.ending.test(end) && !is.redactedEnd.test(end) ? openName(end) : undefined;
   return name === undefined ? undefined : { name, isPair: false };
 }
 
 function cutBelow(page: Page, index: number, { name, isPair }: OpenName, isBlock: boolean): void {
   const { lines } = page;
   let at = index + 1;
-  while (at <= index + farthest && between.test((lines[at] ?? "x").trim())) at++;
+  while (at <= index + farthest && is.between.test((lines[at] ?? "x").trim())) at++;
   const line = lines[at] ?? "";
-  const [lead = ""] = (isPair ? valueOfPair : beforeValue).exec(line) ?? [];
+  const [lead = ""] = (isPair ? is.valueOfPair : is.beforeValue).exec(line) ?? [];
   if (isPair && lead === "") return;
-  if (!isPair && setting.test(line.slice(lead.length))) return;
+  if (!isPair && is.setting.test(line.slice(lead.length))) return;
   const indent = Math.max(indentOf(line), 1);
   if (!page.cut(at, findAs(name, line, lead.length)) || !isBlock) return;
   // A long one goes on, each line as far to the right.
   for (let next = at + 1; next < lines.length; next++) {
     const more = lines[next] ?? "";
-    if (!word.test(more) || indentOf(more) < indent) break;
+    if (!is.word.test(more) || indentOf(more) < indent) break;
     page.cut(next, [{ start: 0, end: more.length }]);
   }
 }
@@ -106,7 +97,7 @@ function separatorOf(line: string): string {
 }
 
 function isRule(line = ""): boolean {
-  return line.includes("---") && rule.test(line.trim());
+  return line.includes("---") && is.rule.test(line.trim());
 }
 
 /** Finds secrets in a line from a place on, as if their name stood before it. */

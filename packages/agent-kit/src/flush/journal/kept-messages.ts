@@ -1,5 +1,5 @@
 import path from "node:path";
-import { journalFileName, redactLines } from "@memslot/indexing/host";
+import { journalFileName, redactSecrets } from "@memslot/indexing/host";
 import type { ConversationMessage } from "../../conversation.ts";
 import { replaceFile } from "@memslot/core/files";
 import { messageLine } from "../../session/transcript/transcript-entry.ts";
@@ -41,16 +41,12 @@ export async function keepMessages(
 }
 
 function findable(message: ConversationMessage): ConversationMessage {
-  const text = redact(message.text);
+  const text = redactSecrets(message.text);
   if (message.role === "assistant" && message.toolCalls !== undefined) {
-    const toolCalls = message.toolCalls.map((call) => ({ ...call, arguments: redact(call.arguments) }));
+    const toolCalls = message.toolCalls.map((call) => ({ ...call, arguments: redactSecrets(call.arguments) }));
     return { ...message, text, toolCalls };
   }
   if (message.role !== "tool" || memoryTools.test(message.toolName)) return { ...message, text };
   const { id, at, toolName } = message;
   return { role: "assistant", id, at, text: `[result of ${toolName}] ${text}` };
-}
-
-function redact(text: string): string {
-  return redactLines(text.split("\n")).join("\n");
 }

@@ -104,12 +104,13 @@ function flushTools(options: {
   at: Date;
 }): MemoryTool[] {
   const { memory, workspaceDir, sessionKey, timeZone, at } = options;
-  const append = { timeZone, clock: () => at };
+  // The turn itself takes them out.
+  const append = { timeZone, clock: () => at, secrets: "keep" as const };
   if (memory === undefined) {
     const target = { opened: { memory: { workspaceDir } }, deadlineMs: usualDeadlines.searchMs };
     return [memoryAppendTool(target, append, createRecentRecalls())];
   }
-  const tools = createMemoryTools({ memory, citations: "auto", sessionKey, append, secrets: "keep" });
+  const tools = createMemoryTools({ memory, citations: "auto", sessionKey, append });
   return tools
     .filter(({ name }) => allowed.has(name))
     .map((tool) => (tool.name === "memory_search" ? ofNotes(tool) : tool));

@@ -1,5 +1,5 @@
 import { visibleText } from "@memslot/core";
-import { redactLines } from "@memslot/indexing/host";
+import { redactSecrets } from "@memslot/indexing/host";
 import type { ConversationMessage } from "../../conversation.ts";
 import { localClock } from "../../notes/local-day.ts";
 import { withoutPromptMarks } from "../../prompt/prompt-marks.ts";
@@ -129,7 +129,7 @@ function isNews({ role, text }: ConversationMessage): boolean {
 /** What is written of a message, each piece on a line of its own. */
 function textsOf(message: ConversationMessage, everything: boolean): string[] {
   const text = (everything ? message.text : message.text.slice(0, maxRead)).replaceAll(/\r\n?/g, "\n");
-  const plain = harmless(redactLines(text.split("\n")).join("\n"));
+  const plain = harmless(redactSecrets(text));
   if (everything) return piecesOf(plain);
   const said = message.role === "user" ? plain : firstSentence(plain);
   // Last, as a cut may leave half of what belongs together.

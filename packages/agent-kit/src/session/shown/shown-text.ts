@@ -1,4 +1,4 @@
-import { redactLines } from "@memslot/indexing/host";
+import { redactSecrets } from "@memslot/indexing/host";
 
 /** A text as it is shown to a person. */
 export interface ShownText {
@@ -13,7 +13,7 @@ const mostCharacters = 256 * 1024;
 /** The beginning of a text, without what looks like a secret, as in every copy that leaves the user's files. */
 export function shownText(text: string, limit: number): ShownText {
   const looked = text.slice(0, Math.min(mostCharacters, Math.max(limit * 2, limit + 4_000)));
-  const redacted = redactLines(looked.split("\n")).join("\n");
+  const redacted = redactSecrets(looked);
   if (text.length === looked.length && redacted.length <= limit) return { text: redacted };
   return { text: redacted.slice(0, limit).toWellFormed(), characters: text.length };
 }
