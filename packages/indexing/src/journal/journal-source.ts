@@ -31,7 +31,8 @@ export function createJournalSource(input: {
   const folder = journalFolder(input);
   const { tokens } = input.settings.chunking;
   const recipe = `journal${journalVersion}:${tokens} words${wordsVersion} redaction${redactionVersion}`;
-  let areClean = input.lookOnly;
+  const isReadOnly = input.lookOnly;
+  let areClean = isReadOnly;
   const cover = createTranscriptCover(sessionsFolder(input));
   return {
     source: "journal",
@@ -52,7 +53,7 @@ export function createJournalSource(input: {
         signal.throwIfAborted();
         const { isCovered, keptUntilMs } = await cover(file, transcripts);
         if (!isCovered) files.push(file);
-        else if (!input.lookOnly && keptUntilMs < Date.now())
+        else if (!isReadOnly && keptUntilMs < Date.now())
           await rm(file.absolutePath, { force: true }).catch(() => undefined); // Another time, then.
       }
       return {

@@ -1,9 +1,9 @@
 import bip39 from "./bip39.json" with { type: "json" };
 import { createHash } from "node:crypto";
 import { lineSigns } from "./line-signs.ts";
-import { isExample } from "./looks.ts";
 import type { Cut, Page } from "./page.ts";
 import { patternsOf } from "./patterns.ts";
+import { findBehind, isGiven } from "./rule-logins.ts";
 
 const is = patternsOf("lists");
 
@@ -12,7 +12,6 @@ const netrcLines = 6;
 
 const fewestCodes = 3;
 
-const seedWords = new Set(bip39.split(" "));
 const seedIndex = new Map(bip39.split(" ").map((word, index) => [word, index]));
 const seedCounts = new Set([12, 15, 18, 21, 24]);
 const fewestWords = 12;
@@ -36,15 +35,7 @@ function cutNetrc(page: Page, index: number): void {
   const end = below.findIndex((line) => !is.netrcLine.test(line));
   const own = [page.lines[index] ?? "", ...(end < 0 ? below : below.slice(0, end))];
   if (!own.some((line) => is.login.test(line))) return;
-  for (const [at, line] of own.entries()) page.cut(index + at, given(line, is.netrcPassword, "password"));
-}
-
-function given(line: string, pattern: RegExp, name: string): Cut[] {
-  return Array.from(line.matchAll(pattern)).flatMap(({ 1: before = "", 2: secret = "", index }) => {
-    const start = index + before.length;
-    if (secret.startsWith("[redacted") || /^[$%<{(]/.test(secret) || isExample(secret)) return [];
-    return [{ start, end: start + secret.length, name }];
-  });
+  for (const [at, line] of own.entries()) page.cut(index + at, findBehind(line, is.netrcPassword, "password", isGiven));
 }
 
 /** Where a Kubernetes `Secret` ends. Its kind may stand before its data or behind. */
@@ -55,33 +46,29 @@ function cutManifest(page: Page, kind: number, after: number): number {
   let end = kind + 1;
   while (end < lines.length && !is.manifestEnd.test(lines[end] ?? "")) end++;
   let indent: number | undefined;
+  const cutValues = (index: number, line: string): boolean =>
+    page.cut(index, findBehind(line, is.manifestValue, "Kubernetes secret", isGiven));
   for (let index = first; index < end; index++) {
     const line = lines[index] ?? "";
     const [, lead] = is.manifestLine.exec(line) ?? [];
     if (lead === undefined) continue;
     if (is.manifestFlow.test(line))
-      page.cut(
+      cutValues(
         index,
-        given(
-          line.replace(/^[^{]*/, (head) => " ".repeat(head.length)),
-          is.manifestValue,
-          "Kubernetes secret",
-        ),
+        line.replace(/^[^{]*/, (head) => " ".repeat(head.length)),
       );
     else if (indent === undefined || lead.length <= indent) indent = is.manifestData.exec(line)?.[1]?.length;
-    else if (!page.cut(index, given(line, is.manifestValue, "Kubernetes secret")) && !/:\s*[|>][+-]?\s*$/.test(line))
-      page.cut(index, textOf(line, "Kubernetes secret"));
+    else if (!cutValues(index, line) && !/:\s*[|>][+-]?\s*$/.test(line)) page.cut(index, textOf(line));
   }
   return end;
 }
 
 /** All that a line of a longer text says. */
-function textOf(line: string, name: string): Cut[] {
-  const [, lead = ""] = /^([\s>|]*)\S/.exec(line) ?? [];
-  const text = line.slice(lead.length).trimEnd();
-  return text.length < 4 || text.includes("[redacted") || text.startsWith("#")
-    ? []
-    : [{ start: lead.length, end: lead.length + text.length, name }];
+function textOf(line: string): Cut[] {
+  const start = line.search(/[^\s>|]/);
+  const end = line.trimEnd().length;
+  if (end - start < 4 || line.includes("[redacted") || line.startsWith("#", start)) return [];
+  return [{ start, end, name: "Kubernetes secret" }];
 }
 
 /** Codes in the lines below a heading, up to the first that holds something else. */
@@ -155,8 +142,11 @@ function cutSeeds(page: Page, signs: readonly number[]): void {
 }
 
 function isSeed({ words, isNamed, isOneLine }: SeedRun): boolean {
-  if (words.length < fewestWords) return false;
-  return isNamed || isOneLine || (seedCounts.has(words.length) && isChecked(words));
+  // Hardly a word stands twice in a phrase that was drawn by lot.
+  if (words.length < fewestWords || new Set(words).size < 0.75 * words.length) return false;
+  return (
+    isNamed || (isOneLine && words.length < 2.5 * fewestWords) || (seedCounts.has(words.length) && isChecked(words))
+  );
 }
 
 /** The last bits of a phrase are the first of the hash of the others. */
@@ -179,7 +169,7 @@ interface Spot {
 /** The words of a line; none where one of them is not of the list. */
 function wholeRun(line: string): Spot[] {
   const spots = wordsOf(line);
-  return spots.every(({ word }) => seedWords.has(word)) ? spots : [];
+  return spots.every(({ word }) => seedIndex.has(word)) ? spots : [];
 }
 
 /** The longest row of words of the list in a line that holds something else too; none where it is too short. */
@@ -188,8 +178,8 @@ function innerRun(line: string): Spot[] {
   let spots: Spot[] = [];
   for (const spot of wordsOf(line)) {
     const isJoined = spots.length > 0 && is.betweenWords.test(line.slice(spots.at(-1)?.end, spot.start));
-    if (!isJoined || !seedWords.has(spot.word)) spots = [];
-    if (seedWords.has(spot.word)) spots.push(spot);
+    if (!isJoined || !seedIndex.has(spot.word)) spots = [];
+    if (seedIndex.has(spot.word)) spots.push(spot);
     if (spots.length > longest.length) longest = spots;
   }
   return longest.length < fewestWords ? [] : longest;

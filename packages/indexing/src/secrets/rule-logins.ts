@@ -10,7 +10,7 @@ const is = patternsOf("logins");
 const checks: Readonly<Record<string, (secret: string) => boolean>> = {
   typed: isTyped,
   random: looksRandom,
-  given: (secret) => !secret.includes("[redacted") && !isExample(secret) && !/^[$%<{]/.test(secret),
+  given: isGiven,
 };
 /** Where programs and people write down who they are and what proves it: what stands before, and the secret. */
 const logins = table.map(([holds = "", pattern = "", flags, name = "password", check = "typed"]) => ({
@@ -52,7 +52,7 @@ export function cutLogins(page: Page, index: number, signs: number): void {
 }
 
 /** The second group of a pattern, which stands right behind the first. */
-function findBehind(line: string, pattern: RegExp, name: string, isSecret: Secret): Cut[] {
+export function findBehind(line: string, pattern: RegExp, name: string, isSecret: Secret): Cut[] {
   const cuts: Cut[] = [];
   for (const { 1: before = "", 2: secret = "", index } of line.matchAll(pattern)) {
     const start = index + before.length;
@@ -95,6 +95,11 @@ function isSession(value: string): boolean {
 
 function isOne(password: string): boolean {
   return !is.notAPassword.test(password) && !password.includes("[redacted");
+}
+
+/** What stands where nothing but a secret does, unless it only shows where one would stand. */
+export function isGiven(word: string): boolean {
+  return !word.includes("[redacted") && !isExample(word) && !/^[$%<{]/.test(word);
 }
 
 /** What follows an option may be a variable, a file or another option. */
