@@ -77,6 +77,27 @@ test("an index that comes with texts of somebody else returns none of them, and 
   expect(report.state).toBe("ok");
 });
 
+test.each([
+  ["by its words alone", {}, "turbine"],
+  ["with a filter", {}, "turbine path:memory"],
+  ["with a score that it has to reach", { minScore: 0.3, strict: true }, "turbine in the mill"],
+])(
+  "a note that was dropped because the index has other words of it is read before nothing is found: %s",
+  async (_what, options, query) => {
+    const house = useHouse({ "memory/mill.md": "The turbine of the mill.\n", "memory/other.md": "A lake.\n" });
+    const first = await house.open({ memorySearch: { sync: { watch: false } } });
+    await first.sync({ reason: "test" });
+    await first.close();
+    editUnseen(
+      indexFile(house),
+      "UPDATE chunks SET text = replace(replace(text, 'turbine', 'kitten'), 'mill', 'sofa')",
+    );
+    const { paths, report } = await ask(await house.open({ memorySearch: { sync: { watch: false } } }), query, options);
+    expect(paths).toEqual(["memory/mill.md"]);
+    expect(report.state).toBe("ok");
+  },
+);
+
 test("a note that changes between the scan and the answer is never shown as it was", async () => {
   const { state } = await indexed();
   const memory = await house.open(state);

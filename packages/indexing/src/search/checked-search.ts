@@ -1,4 +1,4 @@
-import type { ManagerSearchOptions, MemorySearchResult, SearchCondition } from "@memslot/core";
+import type { ManagerSearchOptions, SearchCondition } from "@memslot/core";
 import type { ChunkIndex } from "../chunk-index.ts";
 import type { FileKey } from "../chunk-store.ts";
 import type { IndexedSource } from "../indexed-source.ts";
@@ -66,28 +66,26 @@ export function searchAhead<Answer>(
   };
 }
 
-/** The results whose lines do not stand in their files. */
+/** The results and dropped candidates whose lines are not in their files. */
 async function findWrong(
-  { results, lines }: SearchOutcome,
+  { lines = new Map() }: SearchOutcome,
   sources: ReadonlyMap<string, IndexedSource>,
   signal: AbortSignal,
-): Promise<ReadonlySet<MemorySearchResult>> {
-  const wrong = new Set<MemorySearchResult>();
-  const files = Map.groupBy(results, ({ source, path }) => JSON.stringify([source, path]));
+): Promise<ReadonlySet<FileKey>> {
+  const wrong = new Set<FileKey>();
+  const files = Map.groupBy(lines, ([{ source, path }]) => JSON.stringify([source, path]));
   await Promise.all(
     Array.from(files.values(), async (own) => {
-      const [{ source = "", path = "" } = {}] = own;
-      const holds = sources.get(source)?.holds;
-      if (holds === undefined) return;
-      const found = own.flatMap((result) => (lines?.get(result) ?? []).map((said) => ({ result, ...said })));
-      const held = await holds(path, found, signal);
-      for (const [index, { result }] of found.entries()) if (held[index] !== true) wrong.add(result);
+      const [[{ source, path }] = [{ source: "", path: "" }]] = own;
+      const found = own.flatMap(([key, said]) => said.map((each) => ({ key, ...each })));
+      const held = await sources.get(source)?.holds?.(path, found, signal);
+      for (const [index, { key }] of found.entries()) if (held !== undefined && held[index] !== true) wrong.add(key);
     }),
   );
   return wrong;
 }
 
-function uniqueFiles(wrong: ReadonlySet<MemorySearchResult>): FileKey[] {
+function uniqueFiles(wrong: ReadonlySet<FileKey>): FileKey[] {
   const files = [...wrong].map(({ path, source }): [string, FileKey] => [
     JSON.stringify([source, path]),
     { path, source },
@@ -95,7 +93,7 @@ function uniqueFiles(wrong: ReadonlySet<MemorySearchResult>): FileKey[] {
   return [...new Map(files).values()];
 }
 
-function without(outcome: SearchOutcome, wrong: ReadonlySet<MemorySearchResult>): SearchOutcome {
+function without(outcome: SearchOutcome, wrong: ReadonlySet<FileKey>): SearchOutcome {
   return { ...outcome, results: outcome.results.filter((result) => !wrong.has(result)) };
 }
 

@@ -7,11 +7,11 @@ import type {
   SearchReport,
 } from "@memslot/core";
 import type { ChunkRow } from "../chunk-index.ts";
-import type { PathScope } from "../chunk-store.ts";
+import type { FileKey, PathScope } from "../chunk-store.ts";
 import type { FoundLines } from "./held-lines.ts";
 import { matchStrength } from "./match/match-strength.ts";
 import { ofNoDay, timeStrength } from "./match/time-strength.ts";
-import { chooseNotes } from "./chosen-notes.ts";
+import { chooseNotes, passesScore } from "./chosen-notes.ts";
 import type { ScoredPassage } from "./passages/choose-passages.ts";
 import type { Passage } from "./passages/passage.ts";
 import { type FusionWeights, type MeaningScale, scaleOfRows } from "../fusion/fuse.ts";
@@ -24,14 +24,20 @@ import { scorePartsOf } from "./score-parts.ts";
 import type { WordsFound } from "./words/ask-words.ts";
 import type { LanguageMemory } from "./words/language-memory.ts";
 
+/** Dropped candidates that are compared with their files at most. */
+const mostDropped = 10;
+
 /** The results of one search with what its report says. Its state is made of all conditions when the search is over. */
 export interface SearchOutcome {
   results: MemorySearchResult[];
   report: SearchReport;
   /** What keeps the answer from being taken at face value. */
   conditions?: readonly SearchCondition[] | undefined;
-  /** What the index holds of each result, to be compared with its file. Absent: it was read from there. */
-  lines?: ReadonlyMap<MemorySearchResult, readonly FoundLines[]> | undefined;
+  /**
+   * What the index has of each result, to be compared with its file; where there is none, of the best candidates that
+   * `minScore` dropped. Absent: it was read from there.
+   */
+  lines?: ReadonlyMap<FileKey, readonly FoundLines[]> | undefined;
   /** Notes that fit the filters otherwise and have no day. Absent: it is not known, or none was looked for. */
   undated?: number | undefined;
 }
@@ -130,6 +136,8 @@ export function outcomeOf(
   const lines = new Map(passages.map((passage) => [explained(passage), linesOf(passage)]));
   input.trace?.({ input, places, legs, ranking, notes, passages });
   const results = [...lines.keys()];
+  const isDropped = (candidate: Candidate): boolean => !passesScore(candidate, options);
+  const dropped = results.length > 0 ? [] : ranking.candidates.filter(isDropped).slice(0, mostDropped);
   const kept = passages.map(({ best }) => best);
   const report: SearchReport = {
     backend: input.backend,
@@ -164,7 +172,13 @@ export function outcomeOf(
     fallback: legs.fallback,
     timingsMs: { legs: round(legs.legsMs), rank: round(performance.now() - started) },
   };
-  return { results, report, lines, conditions: degraded ? [{ state: "degraded", reason: degraded }] : [] };
+  const compared = [...lines, ...dropped.map((candidate) => [candidate.row, [foundLines(candidate)]] as const)];
+  return {
+    results,
+    report,
+    lines: new Map<FileKey, readonly FoundLines[]>(compared),
+    conditions: degraded ? [{ state: "degraded", reason: degraded }] : [],
+  };
 }
 
 /** An outcome of which more is the case. */
@@ -244,9 +258,11 @@ export function resultOf({
 
 /** All of the chunks that the lines are of. */
 export function linesOf({ pieces }: Passage): FoundLines[] {
-  return [...new Set(pieces.map(({ candidate }) => candidate))].map(({ row, lines }) => {
-    return { startLine: row.startLine, endLine: row.endLine, lines };
-  });
+  return [...new Set(pieces.map(({ candidate }) => candidate))].map(foundLines);
+}
+
+function foundLines({ row: { startLine, endLine }, lines }: Candidate): FoundLines {
+  return { startLine, endLine, lines };
 }
 
 function emptyReason(
