@@ -128,15 +128,8 @@ describe("headings", () => {
     expect([...new Set(cut(lines).map((chunk) => chunk.context))]).toEqual(["", "A", "A > B"]);
   });
 
-  test("underlined headings count, tables, lists and rulers do not", () => {
-    const more = linesOf(40, 20);
-    expect(cut(["Trip", "====", ...more]).at(-1)?.context).toBe("Trip");
-    expect(cut(["# A", "Food", "---", ...more]).at(-1)?.context).toBe("A > Food");
-    for (const under of ["---", "-----  "]) expect(cut(["Food", under, ...more]).at(-1)?.context).toBe("Food");
-    for (const under of ["=", "--", "- - -", "--- text", "", "- item"])
-      expect(cut(["Food", under, ...more]).at(-1)?.context).toBe("");
-    for (const text of ["- item", "| a | b |", "> quoted", "12. one", "", "x".repeat(201)])
-      expect(cut([text, "---", ...more]).at(-1)?.context).toBe("");
+  test.each(tables.contexts as [string[], string][])("%j lead to the context %j", (lines, context) => {
+    expect(cut([...lines, ...linesOf(40, 20)]).at(-1)?.context).toBe(context);
   });
 
   test("what all of the file stands under comes before the headings, once", () => {
@@ -151,29 +144,6 @@ describe("headings", () => {
   test("a very long heading is not repeated in full with every chunk", () => {
     const context = cut([`# ${"x".repeat(199)}👍${"x".repeat(5000)}`, ...linesOf(40, 20)]).at(-1)?.context ?? "";
     expect(context).toBe("x".repeat(199));
-  });
-
-  test.each([
-    ["# Title ##", "Title"],
-    ["## Title \t### \t", "Title"],
-    ["# C# and F#", "C# and F#"],
-    ["   # Title", "Title"],
-    ["#\t标题", "标题"],
-    ["###### Six", "Six"],
-    ...["#tag", "    # code", "\t# code", "####### seven", "#", "# ##", "text # no", "\\# escaped"].map((line) => [
-      line,
-      "",
-    ]),
-  ])("%j is a heading with the title %j", (heading, title) => {
-    expect(cut([heading ?? "", ...linesOf(40, 20)]).at(-1)?.context).toBe(title);
-  });
-
-  test("what looks like a heading in a code block or in front matter is none", () => {
-    const more = linesOf(40, 20);
-    expect(cut(["```sh", "# comment", "```", ...more]).at(-1)?.context).toBe("");
-    expect(cut(["~~~", "```", "# comment", "~~~", "# Real", ...more]).at(-1)?.context).toBe("Real");
-    expect(cut(["---", "# comment", "---", ...more]).at(-1)?.context).toBe("");
-    expect(cut(["---", "# Real, for the ruler is not closed", ...more]).at(-1)?.context).toContain("Real");
   });
 
   test.each([
@@ -210,13 +180,6 @@ describe("code blocks", () => {
       expect(cut([fence, "# Heading", ...linesOf(40, 20)]).at(-1)?.context).toBe(isBlock ? "" : "Heading");
     },
   );
-
-  test("the end of a block repeats its beginning, or more of it", () => {
-    const more = linesOf(40, 20);
-    expect(cut(["````", "```", "# no", "````", "# Yes", ...more]).at(-1)?.context).toBe("Yes");
-    expect(cut(["```", "code", "`````", "# Yes", ...more]).at(-1)?.context).toBe("Yes");
-    expect(cut(["```", "``` not the end", "# no", ...more]).at(-1)?.context).toBe("");
-  });
 });
 
 describe("long lines", () => {

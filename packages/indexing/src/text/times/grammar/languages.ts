@@ -1,20 +1,13 @@
 import { namedPattern } from "../named-pattern.ts";
 import { chineseWords } from "../chinese/chinese-words.ts";
 import { edge, type Language, noLetterBefore, oneOf } from "./language.ts";
-import { dutch } from "./languages/dutch.ts";
-import { english } from "./languages/english.ts";
-import { french } from "./languages/french.ts";
-import { german } from "./languages/german.ts";
-import { italian } from "./languages/italian.ts";
-import { portuguese } from "./languages/portuguese.ts";
-import { russian } from "./languages/russian.ts";
-import { spanish } from "./languages/spanish.ts";
 import { lazily } from "@memslot/core";
+import table from "./languages.json" with { type: "json" };
 import { type PhraseReader, phraseReader } from "./phrases.ts";
 import { type WordsAround, wordsAround } from "./words-around.ts";
 
 /** The languages with spaces that times are read in. Where words mean different times, the first one counts. */
-const languages: readonly Language[] = [english, german, french, spanish, portuguese, italian, dutch, russian];
+const languages: readonly Language[] = table;
 
 const known = languages.map((language) => {
   return { hint: hintOf(language), read: phraseReader(language), words: lazily(() => wordsAround(language)) };
