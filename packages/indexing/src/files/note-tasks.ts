@@ -65,6 +65,12 @@ export const noteTasks = {
   },
 };
 
+/** A task for the thread of long notes. */
+export interface NoteOrder {
+  name: keyof typeof noteTasks;
+  note: NoteBytes;
+}
+
 /**
  * Whether the lines of a note from the first to the last of them, without lone surrogates, are what was found. A long line is
  * found in pieces.

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { handedDown } from "../thread-options.ts";
-import { type NoteBytes, noteTasks } from "./note-tasks.ts";
+import { type NoteBytes, type NoteOrder, noteTasks } from "./note-tasks.ts";
 import { createTimeSlices } from "../time-slices.ts";
 
 /** From so many bytes on a note is read in a thread of its own, so that the event loop goes on whatever is in it. */
@@ -13,21 +13,15 @@ const idleMs = 5000;
 /** Several files are read at the same time, each a slice in every turn of the event loop. */
 const sliceMs = 1;
 
-type Tasks = typeof noteTasks;
-type TaskResult<Name extends keyof Tasks> = Awaited<ReturnType<Tasks[Name]>>;
-
-/** A task for the thread. */
-export interface NoteOrder {
-  name: keyof Tasks;
-  note: NoteBytes;
-}
+type TaskName = NoteOrder["name"];
+type TaskResult<Name extends TaskName> = Awaited<ReturnType<(typeof noteTasks)[Name]>>;
 
 let thread: Worker | undefined;
 let idle: NodeJS.Timeout | undefined;
 let queue: Promise<unknown> = Promise.resolve();
 
 /** Does a task in the caller's thread, in slices; for a long note in one thread for all of them, which takes its bytes. */
-export async function noteTask<Name extends keyof Tasks>(
+export async function noteTask<Name extends TaskName>(
   name: Name,
   note: NoteBytes,
   signal: AbortSignal,

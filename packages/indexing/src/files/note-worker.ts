@@ -1,6 +1,5 @@
 import { parentPort } from "node:worker_threads";
-import { noteTasks } from "./note-tasks.ts";
-import type { NoteOrder } from "./note-thread.ts";
+import { type NoteOrder, noteTasks } from "./note-tasks.ts";
 
 /** The worker's side of `note-thread.ts`. What a task throws ends the thread. */
 const never = async (): Promise<void> => undefined;

@@ -1,13 +1,12 @@
-import type { FoundLines } from "../search/held-lines.ts";
 import { noteText, TextLines } from "../text/file-text.ts";
-import { holdsLines } from "./note-tasks.ts";
+import { holdsLines, type NoteBytes } from "./note-tasks.ts";
 import { noteTask } from "./note-thread.ts";
 import { readSettled } from "./read-settled.ts";
 
 /** Compares what the index says of a note with the note, as it would be copied into the index now. */
 export async function notesHold(
   absolutePath: string,
-  found: readonly FoundLines[],
+  found: NonNullable<NoteBytes["found"]>,
   signal: AbortSignal,
 ): Promise<boolean[]> {
   const read = await readSettled(absolutePath, undefined, signal);

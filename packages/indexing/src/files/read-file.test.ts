@@ -5,7 +5,7 @@ import { type ExtraPath, MemoryError, type MemoryReadResult } from "@memslot/cor
 import { describe, expect, test } from "vitest";
 import { maxReadLength, readMemoryFile } from "./read-file.ts";
 import { maxFileBytes } from "./scan.ts";
-import { oddNames } from "../../test/support/odd-names.ts";
+import oddNames from "../../test/support/odd-names.json" with { type: "json" };
 import { randomFrom, randomSentence } from "@memslot/test-tools/random";
 import { tempFolder as folderWith } from "@memslot/test-tools/files";
 import { never } from "../../test/support/context.ts";

@@ -19,7 +19,7 @@ import { createKnownFiles, isSameFile } from "./same-file.ts";
 import { maxFileBytes, scanMemory, type ScanOptions, type ScanResult } from "./scan.ts";
 import { createSessionSource } from "../sessions/session-source.ts";
 import { never, settingsWith } from "../../test/support/context.ts";
-import { oddNames } from "../../test/support/odd-names.ts";
+import oddNames from "../../test/support/odd-names.json" with { type: "json" };
 import tables from "./test/paths.json" with { type: "json" };
 
 const isRoot = process.getuid?.() === 0;

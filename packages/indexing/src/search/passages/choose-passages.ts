@@ -26,8 +26,8 @@ const shortAnswer = 20;
 const gapTokens = 2.6;
 /** Below this many tokens nothing that is worth reading fits. */
 const leastTokens = 10;
-/** Of the pieces of one note only the worthiest compete, one for each so many tokens of the budget. */
-const tokensOfPiece = 10;
+/** Of the pieces of one note only the worthiest compete, one for each three tokens of the budget. */
+const tokensOfPiece = 3;
 
 export interface PassageLimits {
   maxResults: number;
