@@ -48,8 +48,8 @@ test.each(recipes.map((recipe) => [recipe?.name ?? "", recipe as Recipe] as cons
     const house = useHouse({ "memory/ferry.md": "# Boats\n\nThe ferry leaves at nine.\n" });
     const memory = await house.open({ memorySearch: { sync: { watch: false } } });
     await memory.sync();
-    const { before = "", after = "" } = recipe;
-    house.write({ "memory/hostile.md": `${before}${bodyOf(recipe)}${after}\n\nAda keeps the lighthouse.\n` });
+    const text = [recipe.before, bodyOf(recipe), recipe.after, "\n\nAda keeps the lighthouse.\n"].join("");
+    house.write({ "memory/hostile.md": text });
 
     let isIndexed = false;
     let asked = 0;

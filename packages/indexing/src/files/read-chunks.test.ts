@@ -76,11 +76,12 @@ test.each([
   ["blank lines", `${line}${" \r\n".repeat(100_000)}${line.repeat(30)}${"\n".repeat(100_000)}${line}`],
 ])("a longer note of %s becomes the same chunks, in a thread of its own", async (_what, text) => {
   const file = prepared(text);
-  const bytes = Buffer.from(text);
   const turns = turnsOf();
   const chunks = (await read(file))?.changed?.chunks;
   expect(turns()).toBe(0);
-  expect(chunks).toEqual(await noteTasks.cut({ bytes, path: file.path, chunking }, async () => undefined));
+  expect(chunks).toEqual(
+    await noteTasks.cut({ bytes: Buffer.from(text), path: file.path, chunking }, async () => undefined),
+  );
   const lines = text.split(/\r?\n/u);
   for (const chunk of chunks ?? []) expect(lines.slice(chunk.startLine - 1, chunk.endLine).join("\n")).toBe(chunk.text);
   expect(chunks?.at(-1)?.endLine).toBe(lines.length - 1);

@@ -101,31 +101,16 @@ describe("headings", () => {
     ]);
   });
 
-  test("the headings above its first line travel with a chunk and are not shown", () => {
-    const lines = [
-      "# Project",
-      "## Servers",
-      ...linesOf(30, 20),
-      "### Ports",
-      ...linesOf(45, 20),
-      "## People",
-      ...linesOf(30, 20),
-    ];
-    const chunks = cut(lines);
-    const contexts = [...new Set(chunks.map((chunk) => chunk.context))];
-    expect(contexts).toEqual(["", "Project > Servers", "Project > Servers > Ports", "Project", "Project > People"]);
-    const deep = chunks.filter((chunk) => chunk.context === "Project > Servers > Ports");
-    expect(deep.every((chunk) => !chunk.text.includes("Project"))).toBe(true);
+  /** A number stands for so many lines. */
+  test.each(tables.headings as [string, (string | number)[], string[]][])("%s", (_what, parts, contexts) => {
+    const chunks = cut(parts.flatMap((part) => (typeof part === "number" ? linesOf(part, 20) : part)));
+    expect([...new Set(chunks.map((chunk) => chunk.context))]).toEqual(contexts);
+    for (const { context, text } of chunks) if (context.includes(" > ")) expect(text).not.toContain("Project");
   });
 
   test("a chunk that begins with its heading has only those above it as context", () => {
     const chunks = cut(["# A", ...linesOf(15, 20), "## B", ...linesOf(5, 20)]);
     expect(chunks.at(-1)).toMatchObject({ startLine: 17, context: "A" });
-  });
-
-  test("a skipped level leaves no gap, and a higher heading ends the lower ones", () => {
-    const lines = ["# A", "#### D", ...linesOf(18, 20), "## B", ...linesOf(30, 20)];
-    expect([...new Set(cut(lines).map((chunk) => chunk.context))]).toEqual(["", "A", "A > B"]);
   });
 
   test.each(tables.contexts as [string[], string][])("%j lead to the context %j", (lines, context) => {
@@ -224,20 +209,9 @@ describe("a long line", () => {
     expect(pieces("   ", 400, 80)).toEqual([]);
   });
 
-  test("is cut after sentences", () => {
-    const cut = pieces("The first sentence is here. ".repeat(50), 100, 0);
-    for (const piece of cut) expect(piece).toMatch(/^The .* here\.$/);
-    expect(cut.join(" ")).toBe("The first sentence is here. ".repeat(50).trim());
-  });
-
-  test("is cut after Chinese sentences, which have no space behind them", () => {
-    const cut = pieces("今天我们决定重建索引。".repeat(100), 100, 0);
-    for (const piece of cut) expect(piece).toMatch(/^今.*。$/);
-  });
-
-  test("is cut between words where no sentence ends", () => {
-    const cut = pieces("alpha beta gamma delta ".repeat(100), 100, 0);
-    for (const piece of cut) expect(piece).toMatch(/^(alpha|beta|gamma|delta)\b.*\b(alpha|beta|gamma|delta)$/);
+  test.each(tables.ends as [string, string, string][])("is cut %s", (_where, part, whole) => {
+    for (const piece of pieces(part.repeat(100), 100, 0)) expect(piece).toMatch(new RegExp(whole, "u"));
+    if (part.endsWith(". ")) expect(pieces(part.repeat(50), 100, 0).join(" ")).toBe(part.repeat(50).trim());
   });
 
   test("a number with a point and a file name are no ends of a sentence", () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { queryTerms, scanTerms, type TermKind } from "./words.ts";
 import { chunkTerms, scannerFor } from "./languages/chunk-terms.ts";
 import { languageOfFile, languageOfQuestion, languageOfText } from "./languages/detect-language.ts";
@@ -79,6 +79,13 @@ test("identifiers are marked as meant as written, and a single character as the 
   expect(queryTerms("中")).toEqual([single]);
 });
 
+test("a line of words in capitals is read once, however many there are", () => {
+  const match = vi.spyOn(String.prototype, "match");
+  terms("THE IT WHO US ".repeat(100));
+  expect(match).toHaveBeenCalledTimes(1);
+  match.mockRestore();
+});
+
 test("a run of more than 100 characters has no term for the whole, and half a character is no word", () => {
   expect(scan(`example.org/${"part/".repeat(30)}end`).filter(({ kind }) => kind === "whole")).toEqual([]);
   for (const text of ["\ud800", "\udc00\ud800"]) expect(terms(text)).toEqual([]);
@@ -153,27 +160,15 @@ describe("words that were met before", () => {
   test("a word that was met before has the same terms at the same places, alone and joined: 200 texts, twice", () => {
     const random = randomFrom(15);
     const texts = [
-      "IT is it. It, IT’S and it's",
-      "WHO IS IT THAT WE ASKED",
-      "c c++ c# f# go+ C++ x+y",
-      "running Running RUNNING run-ning run_ning runNing",
-      "soft\u00adhyphen softhyphen Häuser Ha\u0308user",
+      ...tables.metBefore,
       `${"long".repeat(20)} ${"long".repeat(15)} ${"long".repeat(16)}`,
       ...Array.from({ length: 200 }, () => randomText(random, 60)),
     ];
     const cold = texts.map(termsOf);
     expect(texts.filter((text, index) => termsOf(text).join("\n") !== cold[index]?.join("\n"))).toEqual([]);
     // In other surroundings, too: what stands before and behind is no part of a word.
-    for (const [index, text] of texts.slice(0, 6).entries())
-      expect(termsOf(` ${text}`)).toEqual(cold[index]?.map((term) => moved(term)));
+    for (const text of texts.slice(0, 6)) expect(scan(` ${text}`)).toEqual(scan(text));
   });
-
-  function moved(term: string): string {
-    return term.replace(
-      / (\d+) (\d+) (\w+)$/u,
-      (_, start, end, kind) => ` ${Number(start) + 1} ${Number(end) + 1} ${kind}`,
-    );
-  }
 });
 
 const stemmers = await loadStemmers();

@@ -8,7 +8,7 @@ import { surrogateSafe } from "./token-weight.ts";
 import { addToHash, WordCache } from "./word-cache.ts";
 
 /** Part of every recipe: raise it when the same text gives other terms, so that indexes are brought up to date. */
-export const wordsVersion = 3;
+export const wordsVersion = 4;
 
 /** Receives each term of a text, with the range of the text that it stands for (UTF-16 units, end exclusive). */
 export type TermSink = (term: string, start: number, end: number, kind: TermKind) => void;
@@ -85,6 +85,11 @@ export function scanTerms(text: string, sink: TermSink): void {
           index += 2;
         } else break;
       }
+      const data = endOfData(text, start, index);
+      if (data > 0) {
+        index = data;
+        continue;
+      }
       const known = joined ? undefined : plainWords.get(text, start, index, hash);
       if (known !== undefined) sink(known, start, index, "word");
       else if (joined) scanJoined(text, start, index, sink);
@@ -96,6 +101,17 @@ export function scanTerms(text: string, sink: TermSink): void {
       scanUnspaced(text, start, index, sink);
     } else index++;
   }
+}
+
+const dataRun = /[A-Za-z0-9+/]+/y;
+
+/** The end of what is no word but base64, as of a picture that was pasted into a note; else 0. */
+function endOfData(text: string, start: number, end: number): number {
+  if (end - start <= maxWholeLength && text[end] !== "+" && text[end] !== "/") return 0;
+  dataRun.lastIndex = start;
+  const [run = ""] = dataRun.exec(text) ?? [];
+  const isData = run.length > maxWholeLength && /\d/u.test(run) && /[A-Z]/u.test(run) && /[a-z]/u.test(run);
+  return isData ? start + run.length : 0;
 }
 
 function isUnspaced(kind: number): boolean {
@@ -195,11 +211,18 @@ function capitalTerm(part: string): string {
   return `^${part.toLowerCase()}`;
 }
 
+/** The line that was read last, so that a line of nothing but such words is not read for each of them. */
+let looked = { text: "", from: 0, to: -1, isShouted: false };
+
 /** In a line of several words that are all in capitals, these tell nothing. */
 function isShouted(text: string, start: number, end: number): boolean {
-  const lineEnd = text.indexOf("\n", end);
-  const line = text.slice(text.lastIndexOf("\n", start) + 1, lineEnd < 0 ? text.length : lineEnd);
-  return !/\p{Ll}/u.test(line) && (line.match(/\p{Lu}+/gu)?.length ?? 0) > 2;
+  if (looked.text !== text || start < looked.from || end > looked.to) {
+    const lineEnd = text.indexOf("\n", end);
+    const [from, to] = [text.lastIndexOf("\n", start) + 1, lineEnd < 0 ? text.length : lineEnd];
+    const line = text.slice(from, to);
+    looked = { text, from, to, isShouted: !/\p{Ll}/u.test(line) && (line.match(/\p{Lu}+/gu)?.length ?? 0) > 2 };
+  }
+  return looked.isShouted;
 }
 
 function give(term: string, start: number, end: number, kind: TermKind, sink: TermSink): void {
