@@ -3,12 +3,10 @@ import { Command, CommanderError, Option } from "commander";
 import type { CommandContext } from "./command-context.ts";
 import { type Action, type Run, examples, option } from "./program/command-parts.ts";
 import { describeConnect } from "./program/connect-commands.ts";
-import { describeImport } from "./program/import-command.ts";
 import { describeEmbeddings } from "./program/embeddings-commands.ts";
 import { describeSources } from "./program/sources-commands.ts";
-import { describeCompletion } from "./program/completion-command.ts";
 import { describeMemory } from "./program/memory-commands.ts";
-import { describeChanges } from "./program/changes-commands.ts";
+import { describeChanges, describeCompletion, describeImport } from "./program/small-commands.ts";
 import { describePlugins } from "./program/plugins-commands.ts";
 import { ExitCode } from "./terminal/exit-code.ts";
 import { exitCodeOf, failureJson, reportFailure } from "./terminal/failure.ts";
@@ -94,8 +92,9 @@ function describeProgram(world: ProgramWorld, setExitCode: (code: number) => voi
     .option("--port <n>", "the port (default: any that is free; it is printed)", wholeNumber(0, 65_535))
     .option("--open", "open it in the browser")
     .option("--read-only", "nothing is written: no note, no setting")
+    .option("--sign-out", "sign all browsers out, of every port, and end")
     .option("--json", 'print one line, {"url": …}, once it can be opened')
-    .addHelpText("after", examples("memslot ui --open", "memslot ui --workspace ~/notes --read-only --port 7332"))
+    .addHelpText("after", examples("memslot ui --open", "memslot ui --read-only --port 7332", "memslot ui --sign-out"))
     .action(run(async () => (await import("./commands/ui.ts")).ui));
 
   describeConnect(program, run);

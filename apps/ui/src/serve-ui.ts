@@ -6,18 +6,18 @@ import { pageFolder } from "./page-folder.ts";
 import { serveRoutes } from "./routes/index.ts";
 import { createEventHub } from "./server/event-hub.ts";
 import { failed, told } from "./server/failure.ts";
-import { type LoginSecrets, loggedIn, serveLogin } from "./server/login.ts";
+import { type LoginOptions, serveLogin, withoutOldCookies } from "./server/login.ts";
 import { fromThePage, restricted } from "./server/policy.ts";
 import { readPage, servePage } from "./server/static-files.ts";
 import type { UiHost } from "./ui-host.ts";
 
-export interface ServeUiOptions extends LoginSecrets {
+export interface ServeUiOptions extends LoginOptions {
   host: UiHost;
   /** 0: any free one. */
   port: number;
   /** The folder of the built page; that of this package if left out. */
   page?: string | undefined;
-  /** Told the address with the token in its fragment, once it can be opened. */
+  /** Receives the address with the secret in its fragment, once it can be opened. */
   onListening: (url: string) => void;
   /** Ends the server. */
   signal: AbortSignal;
@@ -35,11 +35,10 @@ export async function serveUi({ host, onListening, signal, ...options }: ServeUi
   const hub = createEventHub(() => host.memory.status());
 
   const app = new Hono();
-  app.use(restricted);
+  app.use(restricted, withoutOldCookies);
   app.use("/api/*", fromThePage);
-  serveLogin(app, options, port);
-  app.use("/api/*", loggedIn(options, port));
-  serveRoutes(app, { host, hub, signal });
+  const signedIn = serveLogin(app, options, port);
+  serveRoutes(app, { host, hub, signedIn, signal });
   app.all("/api/*", (context) => told(context, 404, "NOT_FOUND", `nothing is served at ${context.req.path}`));
   servePage(app, files);
   app.onError((error, context) => failed(context, error));
@@ -52,7 +51,7 @@ export async function serveUi({ host, onListening, signal, ...options }: ServeUi
     response.end(message);
     request.resume();
   });
-  onListening(`${loopbackUrl(place)}/#token=${options.token}`);
+  onListening(`${loopbackUrl(place)}/#secret=${options.secret}`);
   try {
     if (!signal.aborted) await once(signal, "abort");
   } finally {

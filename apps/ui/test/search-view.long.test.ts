@@ -1,6 +1,8 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
-import { describe, expect, test } from "vitest";
+import { startEmbeddingApi } from "@memslot/fakes/embedding-api";
+import { eventually } from "@memslot/test-tools/wait";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { hasBrowser, openAt, useBrowser } from "./support/browser.ts";
 import { buildPage } from "./support/build-page.ts";
 import { startUi } from "./support/ui-server.ts";
@@ -30,6 +32,40 @@ describe.skipIf(!hasBrowser)("the search", () => {
     await page.reload();
     await page.getByRole("link", { name: /^MEMORY\.md:3/u }).waitFor();
     expect(complaints.lines).toEqual([]);
+  });
+
+  test("sends what is half typed to no provider: 27 letters are one embedding request, after a pause or Enter", async () => {
+    const api = await startEmbeddingApi();
+    onTestFinished(() => api.close());
+    const memorySearch = { provider: "openai", remote: { baseUrl: `${api.url}/v1` } };
+    const ui = await startUi({ notes, env: { OPENAI_API_KEY: "sk-test" }, memorySearch });
+    const { page } = await openAt(ui, "/search");
+    const question = "when does the ferry leave??";
+    expect(question).toHaveLength(27);
+    await page.getByText("Heat pump").waitFor();
+    api.reset();
+    await page.clock.install();
+    await page.clock.pauseAt(Date.now() + 60_000);
+    await page.getByRole("searchbox").focus();
+    for (const letter of question) {
+      await page.keyboard.press(letter);
+      await page.clock.runFor(60);
+    }
+    await page.getByRole("link", { name: "memory/2026-03-05.md:1" }).waitFor();
+    await page.clock.runFor(200);
+    expect(api.stats().embeddingRequests).toBe(0);
+    await page.clock.runFor(300);
+    const inputs = (): unknown[] => api.log.map(({ body }) => (JSON.parse(body) as { input: unknown }).input);
+    await eventually(() => api.log.length > 0);
+    expect(inputs()).toEqual([[question]]);
+    await page.getByRole("searchbox").fill("pump");
+    await page.clock.runFor(60);
+    await page.getByRole("link", { name: /^memory\/house\/pump\.md/u }).waitFor();
+    expect(api.stats().embeddingRequests).toBe(1);
+    await page.keyboard.press("Enter");
+    await page.clock.runFor(60);
+    await eventually(() => api.log.length > 1);
+    expect(inputs()).toEqual([[question], ["pump"]]);
   });
 
   test("has filters that write the language of questions, and read it", async () => {

@@ -2,16 +2,31 @@ import { writeFileSync } from "node:fs";
 import { request } from "node:http";
 import path from "node:path";
 import { tempFolder } from "@memslot/test-tools/files";
-import { expect, test } from "vitest";
-import { startUi, type UiServer } from "./support/ui-server.ts";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { startUi, type UiServer, type UiServerOptions } from "./support/ui-server.ts";
 
 const notes = { "MEMORY.md": "# Facts\n\nThe staging database listens on port 5544.\n", "elsewhere.md": "Outside.\n" };
 
-/** The server with a page of one file, which needs no build. */
-async function start(readOnly = false): Promise<UiServer & { cookie: string }> {
+/** The server with a page of one file, which needs no build, and the headers of a page that is signed in. */
+async function start(
+  options: Partial<UiServerOptions> = {},
+): Promise<UiServer & { headers: { authorization: string } }> {
   const page = tempFolder({ "index.html": '<div id="app"></div>' });
-  const ui = await startUi({ notes, page, readOnly });
-  return { ...ui, cookie: `memslot-ui-${new URL(ui.origin).port}=${"s".repeat(32)}` };
+  const ui = await startUi({ notes, page, ...options });
+  return Object.assign(ui, { headers: { authorization: `Bearer ${await tokenOf(ui)}` } });
+}
+
+async function tokenOf({ url }: UiServer): Promise<string> {
+  const { status, body } = await login(url);
+  if (status !== 200) throw new Error(body);
+  return (JSON.parse(body) as { token: string }).token;
+}
+
+/** Exchanges the secret in an address, or another one, as the page does. */
+function login(url: string, given?: string, headers: Record<string, string> = {}) {
+  const { hash, origin } = new URL(url);
+  const body = JSON.stringify({ secret: given ?? new URLSearchParams(hash.slice(1)).get("secret") });
+  return ask(origin, "/api/login", { body, headers: { "content-type": "application/json", origin, ...headers } });
 }
 
 interface Asked {
@@ -24,42 +39,113 @@ interface Asked {
 function ask(origin: string, place: string, { headers = {}, body, method }: Asked = {}) {
   const { hostname, port } = new URL(origin);
   const length = body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) };
-  const options = { hostname, port, path: place, headers: { ...headers, ...length } };
-  return new Promise<{ status: number; body: string }>((resolve, reject) => {
+  const options = { hostname, port, path: place, agent: false, headers: { ...headers, ...length } };
+  return new Promise<{ status: number; body: string; cookies: string[] }>((resolve, reject) => {
     const asked = request({ ...options, method: method ?? (body === undefined ? "GET" : "POST") }, (answer) => {
       let text = "";
       answer.setEncoding("utf8");
       answer.on("data", (part: string) => (text += part));
-      answer.on("end", () => resolve({ status: answer.statusCode ?? 0, body: text }));
+      const cookies = answer.headers["set-cookie"] ?? [];
+      answer.on("end", () => resolve({ status: answer.statusCode ?? 0, body: text, cookies }));
     });
     asked.on("error", reject);
     asked.end(body);
   });
 }
 
-test("answers nothing to the Host or the Origin of another site, nor to a browser without the cookie", async () => {
-  const { origin, cookie } = await start();
+async function statusOf(origin: string, headers: Record<string, string>, place = "/api/facts"): Promise<number> {
+  return (await ask(origin, place, { headers })).status;
+}
+
+test("answers nothing to the Host or the Origin of another site, nor to a browser without the token", async () => {
+  const { origin, headers } = await start();
   const { port } = new URL(origin);
-  const statusOf = async (place: string, headers: Record<string, string>): Promise<number> =>
-    (await ask(origin, place, { headers })).status;
-  expect(await statusOf("/api/facts", { cookie })).toBe(200);
-  expect(await statusOf("/api/facts", {})).toBe(401);
-  expect(await statusOf("/api/facts", { cookie: cookie.replace("=s", "=x") })).toBe(401);
-  expect(await statusOf("/api/facts", { cookie, host: `evil.example:${port}` })).toBe(403);
-  expect(await statusOf("/", { host: "evil.example" })).toBe(403);
-  expect(await statusOf("/api/facts", { cookie, origin: "http://evil.example" })).toBe(403);
+  expect(await statusOf(origin, headers)).toBe(200);
+  expect(await statusOf(origin, {})).toBe(401);
+  expect(await statusOf(origin, { authorization: headers.authorization.slice(0, -1) })).toBe(401);
+  expect(await statusOf(origin, { ...headers, host: `evil.example:${port}` })).toBe(403);
+  expect(await statusOf(origin, { host: "evil.example" }, "/")).toBe(403);
+  expect(await statusOf(origin, { ...headers, origin: "http://evil.example" })).toBe(403);
 });
 
-test("lets only the page log in, with the token", async () => {
+test("lets only the page log in, with the secret of its address, once", async () => {
+  const { url } = await startUi({ notes, page: tempFolder({ "index.html": "" }) });
+  expect(await login(url, "wrong")).toMatchObject({ status: 401 });
+  expect(await login(url, undefined, { origin: "http://evil.example" })).toMatchObject({ status: 403 });
+  expect(await login(url, undefined, { "content-type": "text/plain" })).toMatchObject({ status: 403 });
+  expect(await login(url, undefined, { "sec-fetch-site": "cross-site" })).toMatchObject({ status: 403 });
+  expect(await login(url)).toMatchObject({ status: 200 });
+  expect(await login(url)).toMatchObject({ status: 401 });
+});
+
+test("keeps a token for a restart on its port, for 7 days, until the key is another one; no other port takes it", async () => {
+  const ui = await start();
+  const { headers, origin, url } = ui;
+  await ui.stop();
+  await ui.restart();
+  expect(ui.url).not.toBe(url);
+  expect(await statusOf(origin, headers)).toBe(200);
+  expect((await login(url)).status).toBe(401);
+  await ui.stop();
+  await ui.restart(0);
+  const other = new URL(ui.url).origin;
+  expect([other === origin, await statusOf(other, headers)]).toEqual([false, 401]);
+  const valid = { authorization: `Bearer ${await tokenOf(ui)}` };
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 7 * 24 * 3_600_000 - 60_000 });
+  onTestFinished(() => {
+    vi.useRealTimers();
+  });
+  expect(await statusOf(other, valid)).toBe(200);
+  vi.setSystemTime(Date.now() + 120_000);
+  expect(await statusOf(other, valid)).toBe(401);
+  vi.useRealTimers();
+  expect(await statusOf(other, valid)).toBe(200);
+  for (const key of ["another key of this folder", ""]) {
+    writeFileSync(ui.keyFile, key);
+    expect(await statusOf(other, valid)).toBe(401);
+  }
+});
+
+test("a page that is signed out gets no more events", async () => {
+  const { headers, host, keyFile, origin, workspaceDir } = await start();
+  const stream = (await fetch(`${origin}/api/events`, { headers })).body?.pipeThrough(new TextDecoderStream());
+  const events: string[] = [];
+  for await (const part of stream ?? [])
+    if (events.push(part) === 1) {
+      writeFileSync(keyFile, "another key of this folder");
+      writeFileSync(path.join(workspaceDir, "MEMORY.md"), "Two lines.\n\nThe second.\n");
+      await host.memory.sync({ reason: "test" });
+    }
+  expect(events).toEqual([expect.stringContaining('"status"')]);
+});
+
+test("takes no cookie of an earlier version, and removes those of every port", async () => {
   const { origin } = await start();
-  const json = { "content-type": "application/json" };
-  const login = async (headers: Record<string, string>, token = "t".repeat(32)): Promise<number> =>
-    (await ask(origin, "/api/login", { headers, body: JSON.stringify({ token }) })).status;
-  expect(await login({ ...json, origin })).toBe(204);
-  expect(await login({ ...json, origin }, "wrong")).toBe(401);
-  expect(await login(json)).toBe(403);
-  expect(await login({ ...json, origin, "content-type": "text/plain" })).toBe(403);
-  expect(await login({ ...json, origin, "sec-fetch-site": "cross-site" })).toBe(403);
+  const cookie = `memslot-ui-1=${"s".repeat(32)}; other=1; memslot-ui-${new URL(origin).port}=x`;
+  expect(await statusOf(origin, { cookie })).toBe(401);
+  const { cookies } = await ask(origin, "/", { headers: { cookie } });
+  expect(cookies.map((line) => line.replace(/^memslot-ui-\d+=; (.*)$/u, "$1"))).toEqual(
+    Array(2).fill("Path=/; Max-Age=0; HttpOnly; SameSite=Strict"),
+  );
+});
+
+test("a question that is half typed reaches no provider", async () => {
+  const asked: string[] = [];
+  const vectorOf = ({ length }: string): number[] => [Math.cos(length), Math.sin(length)];
+  const { headers, url } = await start({
+    embeddings: {
+      id: "fake",
+      model: "fake",
+      embedBatch: async (texts) => texts.map(vectorOf),
+      embedQuery: async (text) => vectorOf(asked[asked.push(text) - 1] ?? ""),
+    },
+  });
+  const found = async (query: string): Promise<string> =>
+    (await ask(new URL(url).origin, `/api/search?${query}`, { headers })).body;
+  expect(await found("q=staging+datab&typing=1")).toContain('"mode":"keyword","state":"ok"');
+  expect(asked).toEqual([]);
+  expect(await found("q=staging+database")).toContain('"mode":"hybrid"');
+  expect(asked).toEqual(["staging database"]);
 });
 
 test("serves no file but those of the page", async () => {
@@ -73,18 +159,18 @@ test("serves no file but those of the page", async () => {
 });
 
 test("returns no file but notes, and changes none where the page is read-only", async () => {
-  const { origin, cookie, workspaceDir } = await start(true);
+  const { origin, headers: own, workspaceDir } = await start({ readOnly: true });
   writeFileSync(path.join(workspaceDir, "../secret.md"), "secret\n");
   const names = ["../secret.md", "/etc/passwd", "memory/../../secret.md", "memory\\..\\..\\x.md", "memory/%2e%2e/x.md"];
   for (const name of [...names, "a\0.md", ".env", "elsewhere.md"]) {
     const place = `/api/notes/file?path=${encodeURIComponent(name)}`;
-    const { status, body } = await ask(origin, place, { headers: { cookie } });
+    const { status, body } = await ask(origin, place, { headers: own });
     expect([400, 403, 404, 409], name).toContain(status);
     expect(body).not.toMatch(/secret\n|root:|Outside/u);
   }
-  const found = await ask(origin, "/api/notes/file?path=MEMORY.md", { headers: { cookie } });
+  const found = await ask(origin, "/api/notes/file?path=MEMORY.md", { headers: own });
   const { note } = JSON.parse(found.body) as { note: { sha256: string } };
-  const headers = { cookie, origin, "content-type": "application/json" };
+  const headers = { ...own, origin, "content-type": "application/json" };
   const body = JSON.stringify({ path: "MEMORY.md", text: "x", sha256: note.sha256 });
   expect((await ask(origin, "/api/notes/file", { method: "PUT", headers, body })).status).toBe(403);
 });

@@ -1,5 +1,8 @@
+import { once } from "node:events";
 import { writeFileSync } from "node:fs";
-import { describe, expect, test } from "vitest";
+import { type IncomingHttpHeaders, createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { hasBrowser, openWindow, useBrowser } from "./support/browser.ts";
 import { buildPage } from "./support/build-page.ts";
 import { startUi } from "./support/ui-server.ts";
@@ -10,26 +13,67 @@ buildPage();
 useBrowser();
 
 describe.skipIf(!hasBrowser)("the page", () => {
-  test("opens with the token, which goes from the address, and stays open when it is loaded again", async () => {
-    const { url } = await startUi({ notes });
-    const { page, complaints } = await openWindow();
+  test("opens with the secret, which goes from the address, and stays open in new tabs and when it is loaded again", async () => {
+    const { origin, url } = await startUi({ notes });
+    const { context, page, complaints } = await openWindow();
     await page.goto(url);
-    await page.getByRole("navigation").waitFor();
     await page.getByRole("heading", { level: 1 }).waitFor();
-    expect(page.url()).not.toContain("token");
+    expect(page.url()).toBe(`${origin}/`);
     await page.reload();
     await page.getByRole("heading", { level: 1 }).waitFor();
-    expect(complaints.lines).toEqual([]);
+    const tab = await context.newPage();
+    await tab.goto(`${origin}/health`);
+    await tab.getByRole("heading", { level: 1 }).waitFor();
+    expect([complaints.lines, await context.cookies()]).toEqual([[], []]);
   });
 
-  test("says what to do to a browser that has no token, or a wrong one", async () => {
-    const { origin } = await startUi({ notes });
-    for (const address of [`${origin}/`, `${origin}/#token=wrong`]) {
+  test("says what to do to a browser without a secret, with a wrong or a used one, and to one that is signed out", async () => {
+    const ui = await startUi({ notes });
+    const { page: signedIn } = await openWindow();
+    await signedIn.goto(ui.url);
+    await signedIn.getByRole("heading", { level: 1 }).waitFor();
+    for (const address of [`${ui.origin}/`, `${ui.origin}/#secret=wrong`, ui.url]) {
       const { page } = await openWindow();
       await page.goto(address);
-      await page.getByText("This page does not know your browser").waitFor();
+      await page.getByText("Not signed in").waitFor();
       expect(await page.getByRole("heading", { level: 1 }).count()).toBe(0);
     }
+    writeFileSync(ui.keyFile, "another key of this folder");
+    await signedIn.getByRole("link", { name: "Notes" }).click();
+    await signedIn.getByText("Not signed in").waitFor();
+    await ui.stop();
+    await ui.restart();
+    await signedIn.goto(ui.url);
+    await signedIn.getByRole("heading", { level: 1 }).waitFor();
+  });
+
+  test("a server on another port of this machine that is visited gets nothing that lets it in", async () => {
+    const { origin, url } = await startUi({ notes });
+    const { context, page } = await openWindow();
+    await page.goto(url);
+    await page.getByRole("heading", { level: 1 }).waitFor();
+    const seen: IncomingHttpHeaders[] = [];
+    const other = createServer((asked, response) => {
+      seen.push(asked.headers);
+      response.writeHead(200, { "content-type": "text/html" }).end("<title>Another server</title>");
+    }).listen(0, "127.0.0.1");
+    onTestFinished(() => void other.close());
+    await once(other, "listening");
+    const visited = await context.newPage();
+    await visited.goto(`http://127.0.0.1:${(other.address() as AddressInfo).port}/`);
+    const got = await visited.evaluate(async (asked) => {
+      const read = async (init: RequestInit): Promise<string> =>
+        await fetch(`${asked}/api/notes/file?path=MEMORY.md`, { credentials: "include", ...init }).then(
+          (answer) => answer.text(),
+          () => "",
+        );
+      return [await read({}), await read({ mode: "no-cors" })];
+    }, origin);
+    got.push(...(await visited.evaluate<string[]>("[document.cookie, JSON.stringify(localStorage)]")));
+    expect(got).toEqual(["", "", "", "{}"]);
+    expect(seen.length).toBeGreaterThan(0);
+    for (const { cookie, authorization } of seen) expect([cookie, authorization]).toEqual([undefined, undefined]);
+    expect((await fetch(`${origin}/api/notes/file?path=MEMORY.md`)).status).toBe(401);
   });
 
   test("goes on by itself when the server was started again", async () => {

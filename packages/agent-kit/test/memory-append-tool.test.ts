@@ -154,19 +154,15 @@ describe("what was recalled", () => {
     });
   });
 
-  test.each([
-    ["from the log of another day, for today", "memory/2026-11-21.md", "daily", today],
-    ["from the log of today, for longer", today, "longterm", "MEMORY.md"],
-    ["from MEMORY.md, for today", "MEMORY.md", "daily", today],
-    ["from another note, for longer", "memory/boats.md", "longterm", "MEMORY.md"],
-    ["from the journal, which is no note", "journal/5f3c.0123456789abcdef.jsonl", "daily", today],
-    ["from a transcript, which is none either", "sessions/5f3c.jsonl", "longterm", "MEMORY.md"],
-  ])("is written again on purpose: %s", async (_, path, kind, target) => {
-    const run = runner({}, { search: async () => [{ ...harbour, path, snippet: note }] });
-    await run("memory_search", { query: "harbour" });
-    expect(await run("memory_append", { text: note, kind })).toMatchObject({ state: "appended", path: target });
-    expect(await run("memory_append", { text: note, kind })).toMatchObject({ state: "duplicate", path: target });
-  });
+  test.each(given.again as [string, string, string, string][])(
+    "is written again on purpose: %s",
+    async (_, path, kind, target) => {
+      const run = runner({}, { search: async () => [{ ...harbour, path, snippet: note }] });
+      await run("memory_search", { query: "harbour" });
+      expect(await run("memory_append", { text: note, kind })).toMatchObject({ state: "appended", path: target });
+      expect(await run("memory_append", { text: note, kind })).toMatchObject({ state: "duplicate", path: target });
+    },
+  );
 
   test("and its frame are told apart from a note by the frame", async () => {
     const text = frameRecalled("note", note);

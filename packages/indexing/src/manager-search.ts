@@ -64,6 +64,13 @@ interface Question {
 
 /** How a manager searches: in files that are up to date, with all said that the answer does not tell itself. */
 export function createManagerSearch(parts: SearchParts): TracedSearch {
+  const whole = searchWith(parts);
+  // The query reaches no provider.
+  const byKeywords = searchWith({ ...parts, vectors: undefined, rerank: undefined });
+  return (query, options, trace) => (options.keywordsOnly === true ? byKeywords : whole)(query, options, trace);
+}
+
+function searchWith(parts: SearchParts): TracedSearch {
   const { backend, store, index, vectors, unsearched, find, rerank } = parts;
   const { agentId, stateDir, settings, workspaceDir } = parts.context;
   const hasSessions = settings.sources.some((source) => source === "sessions" || source === "journal");

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { spawn } from "node:child_process";
+import { rm } from "node:fs/promises";
 import path from "node:path";
 import type { AgentConfig, MemslotConfig, OpenMemoryOptions } from "@memslot/core";
 import { type OtherSettings, serveUi } from "@memslot/ui";
@@ -20,12 +21,23 @@ export interface UiCommandOptions {
   open?: boolean;
   readOnly?: boolean;
   json?: boolean;
+  signOut?: boolean;
 }
 
-/** `memslot ui`: serves the page of one agent's memory until a signal comes. */
+/** `memslot ui`: serves the page of one agent's memory until a signal comes. `--sign-out` revokes the tokens of all browsers. */
 export async function ui(context: CommandContext, options: UiCommandOptions): Promise<number> {
   const { output, signal } = context;
   const config = await readConfig(context, { lookAround: true });
+  const keyFile = path.join(config.stateDir, "ui-key");
+  // The secret of the cookies of earlier versions.
+  await rm(path.join(config.stateDir, "ui-session"), { force: true }).catch(() => undefined);
+  if (options.signOut === true) {
+    await rm(keyFile, { force: true });
+    await keptToken(keyFile);
+    if (options.json === true) output.printJson({ signedOut: true });
+    else output.print("All browsers are signed out. memslot ui prints an address to sign in again.");
+    return ExitCode.ok;
+  }
   const agent = chooseAgent(config, options.agent);
   context.onAgent(agent.id);
   const off = disabledReason(config, agent);
@@ -41,6 +53,7 @@ export async function ui(context: CommandContext, options: UiCommandOptions): Pr
     notify: notice,
     signal,
   };
+  await keptToken(keyFile);
   const memory = await openMemory(opening);
   try {
     await serveUi({
@@ -53,8 +66,8 @@ export async function ui(context: CommandContext, options: UiCommandOptions): Pr
         openWith: (other) => openMemory({ ...opening, config: withSettings(config, agent, other), lookOnly: true }),
       },
       port: options.port ?? 0,
-      token: randomBytes(32).toString("base64url"),
-      session: await keptToken(path.join(config.stateDir, "ui-session")),
+      secret: randomBytes(32).toString("base64url"),
+      keyFile,
       onListening: (url) => {
         if (options.json === true) output.print(JSON.stringify({ url }));
         else output.print(`memslot ui: ${url}\nCtrl-C ends it.`);

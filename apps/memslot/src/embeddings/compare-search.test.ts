@@ -1,23 +1,10 @@
 import type { MemorySearchResult } from "@memslot/core";
 import { describe, expect, test } from "vitest";
+import data from "../../test/data/terminal.json" with { type: "json" };
 import { describeComparison, questionFrom } from "./compare-search.ts";
 
 describe("a question made of a note", () => {
-  test.each([
-    [
-      "is its longest sentence, without marks",
-      "# A long heading that is no sentence\n\n- Short.\n- [x] We **moved** to Porto.\n",
-      "We moved to Porto",
-    ],
-    [
-      "is no frontmatter, table, quotation or code",
-      "---\ntitle: about everything there is\n---\n| a | bbbbbbbbbbbbbb |\n> quoted words\n```\nTea\n",
-      "Tea",
-    ],
-    ["may be Chinese", "# 日记\n\n- 医生说每天要走一万步。明天再去。\n", "医生说每天要走一万步"],
-    ["is cut at a word", `${"word ".repeat(40)}\n`, "word ".repeat(16).trim()],
-    ["does not exist where only marks are", "# Memory\n\n---\n- 12:30\n", undefined],
-  ])("%s", (_, note, question) => {
+  test.each(data.questions as [string, string, string?][])("%s", (_, note, question) => {
     expect(questionFrom(note)).toBe(question);
   });
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { type LoopbackPlace, createHostCheck, isSameSecret } from "@memslot/core/loopback";
+import { type LoopbackPlace, bearerOf, createHostCheck, isSameSecret } from "@memslot/core/loopback";
 
 /** Why a request is not let in; undefined for one that is. */
 export interface Refusal {
@@ -18,7 +18,7 @@ export function createHttpGuard(options: LoopbackPlace & { path: string; token: 
   return (request) => {
     const message = notHere(request);
     if (message !== undefined) return { status: 403, message };
-    const [, given] = /^Bearer +(\S+)$/iu.exec(request.headers.authorization ?? "") ?? [];
+    const given = bearerOf(request.headers.authorization);
     if (given === undefined || !isSameSecret(given, token))
       return {
         status: 401,

@@ -2,35 +2,17 @@ import { type Memory, MemoryError } from "@memslot/core";
 import { describe, expect, test, vi } from "vitest";
 import { type McpMemoryOptions, createMcpMemory } from "./mcp-memory.ts";
 
+/** A memory of the calls that the server makes. */
 function memoryThat(behaviour: Partial<Memory> = {}): Memory {
-  const unused = async (): Promise<never> => {
-    throw new Error("not asked for here");
-  };
-  return {
+  const memory: Partial<Memory> = {
     agentId: "main",
     workspaceDir: "/nowhere",
     ownerAllowFrom: [],
     search: async () => [],
-    readFile: unused,
     status: () => ({ backend: "fake", provider: "none" }),
     sync: async () => undefined,
-    survey: unused,
-    health: unused,
-    listFiles: unused,
-    describeFile: unused,
-    why: unused,
-    estimate: unused,
-    check: unused,
-    compact: unused,
-    details: unused,
-    map: unused,
-    near: unused,
-    releaseQuarantine: unused,
-    probeEmbeddingAvailability: unused,
-    probeVectorAvailability: unused,
-    close: async () => undefined,
-    ...behaviour,
   };
+  return { ...memory, ...behaviour } as Memory;
 }
 
 function setUp(openMemory: McpMemoryOptions["openMemory"]) {

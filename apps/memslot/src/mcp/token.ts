@@ -43,7 +43,7 @@ export async function keptToken(file: string): Promise<string> {
     if (codeOf(error) !== "EEXIST")
       throw new MemoryError(
         "CONFIG",
-        `the bearer token cannot be kept in ${file}: ${messageOf(error)}. Make the folder writable or set ${VARIABLE}.`,
+        `cannot keep a secret in ${file}: ${messageOf(error)}. Make the folder writable; memslot mcp can take its token from ${VARIABLE}.`,
         { cause: error },
       );
     // Nobody else is to read it, whoever copied it here.

@@ -16,6 +16,7 @@ import {
   startServer,
 } from "./server.ts";
 import { watchedBackend } from "./watched-backend.ts";
+import garbage from "./requests.json" with { type: "json" };
 import tables from "./resources.json" with { type: "json" };
 
 const transports: Transport[] = ["stdio", "http"];
@@ -249,22 +250,10 @@ async function stillAnswers(server: RawServer, meta: object = {}): Promise<void>
   expect(result).toMatchObject({ structuredContent: { results: [{ path: "MEMORY.md" }] } });
 }
 
-const brokenMessages: readonly [name: string, bytes: string | Uint8Array][] = [
-  ["a broken line of JSON", '{"jsonrpc":"2.0","id":1,"method":\n'],
-  ["no JSON at all", "hello\n\n\r\n"],
-  ["JSON that is no message", 'null\n17\n"text"\n{}\n'],
-  ["another version of JSON-RPC", '{"jsonrpc":"1.0","id":1,"method":"ping"}\n{"id":1,"method":"ping"}\n'],
-  ["a batch", '[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"method":"ping"}]\n'],
+const brokenMessages = [
   ["bytes that are no text", Buffer.concat([Buffer.from([0, 0xff, 0xfe, 0x80]), randomBytes(5000), Buffer.from("\n")])],
-  ["an answer to nothing", '{"jsonrpc":"2.0","id":77,"result":{}}\n'],
-  ["an unknown method and notification", '{"jsonrpc":"2.0","id":1,"method":"x/y"}\n{"jsonrpc":"2.0","method":"x/z"}\n'],
-  ["an id of a wrong type", '{"jsonrpc":"2.0","id":{"a":1},"method":"ping"}\n'],
-  ["a line of 20 MB", `${"a".repeat(20_000_000)}\n`],
-  [
-    "a request of 20 MB",
-    `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"memory_search","arguments":{"query":"${"a".repeat(20_000_000)}"}}}\n`,
-  ],
-];
+  ...garbage.broken.map(([name, text = ""]) => [name, text.replace("{20 MB}", "a".repeat(20_000_000))]),
+] as [name: string, bytes: string | Uint8Array][];
 
 describe("garbage on stdin", () => {
   test.each([
@@ -315,13 +304,7 @@ test("garbage over HTTP is refused, and the next request is answered", async () 
   const sandbox = await createSandbox();
   await sandbox.write("MEMORY.md", "Anna likes espresso.\n");
   const { post } = await startHttpServer(sandbox);
-  for (const [body, status] of [
-    ['{"jsonrpc":"2.0","id":1,"method":', 400],
-    ["", 400],
-    ["17", 400],
-    ['{"jsonrpc":"1.0","id":1,"method":"ping"}', 400],
-    [Buffer.from([0xff, 0xfe, 0]).toString("latin1"), 400],
-  ] as const) {
+  for (const [body, status] of garbage.bodies as [string, number][]) {
     const response = await post(body);
     expect({ body, status: response.status }).toEqual({ body, status });
   }

@@ -338,21 +338,20 @@ test("a server that is started in a folder of notes serves it, says so, and writ
   expect((await readdir(path.join(sandbox.cwd, "memory"))).toSorted()).toEqual(["a.md"]);
 });
 
-test("where the usual workspace has been made, a folder that a client works in does not take its place", async () => {
+test.each([
+  [
+    "where the usual workspace has been made, a folder that a client works in does not take its place",
+    "that was chosen",
+  ],
+  ["a folder that is named is written into", "of this folder"],
+])("%s", async (_, walrus) => {
   const sandbox = await createSandbox();
   await mkdir(path.join(sandbox.stateDir, "workspace", "memory"), { recursive: true });
   await writeFile(path.join(sandbox.stateDir, "workspace", "MEMORY.md"), "The walrus that was chosen.\n");
-  const { tools, answer, stderr } = await serve(sandbox);
-  expect(answer).toContain("walrus that was chosen");
-  expect(answer).not.toContain("walrus of this folder");
-  expect(tools).toContain("memory_append");
-  expect(stderr).not.toContain("found from the current folder");
-});
-
-test("a folder that is named is written into", async () => {
-  const sandbox = await createSandbox();
-  const { tools, answer, stderr } = await serve(sandbox, ["--workspace", sandbox.cwd]);
-  expect(answer).toContain("walrus of this folder");
+  const named = walrus === "of this folder" ? ["--workspace", sandbox.cwd] : [];
+  const { tools, answer, stderr } = await serve(sandbox, named);
+  expect(answer.match(/walrus (?:that was chosen|of this folder)/gu)).toContain(`walrus ${walrus}`);
+  expect(new Set(answer.match(/walrus (?:that was chosen|of this folder)/gu)).size).toBe(1);
   expect(tools).toContain("memory_append");
   expect(stderr).not.toContain("found from the current folder");
 });

@@ -1,4 +1,5 @@
 import type { Failure } from "../../src/api/facts.ts";
+import { kept } from "./kept.ts";
 
 /** What the server has answered in words; `status` 0: it gave no answer. */
 export class AskError extends Error {
@@ -22,14 +23,9 @@ export interface AskOptions {
 }
 
 /** Asks the server of this page for JSON. Throws `AskError`, and what an aborted `fetch` throws. */
-export async function ask<T>(path: string, { method, body, signal }: AskOptions = {}): Promise<T> {
-  const init: RequestInit = { method: method ?? (body === undefined ? "GET" : "POST"), signal: signal ?? null };
-  if (init.method !== "GET") {
-    init.headers = { "content-type": "application/json" };
-    init.body = JSON.stringify(body ?? {});
-  }
-  const response = await fetch(path, init).catch((error: unknown) => {
-    if (signal?.aborted) throw error;
+export async function ask<T>(path: string, options: AskOptions = {}): Promise<T> {
+  const response = await send(path, options).catch((error: unknown) => {
+    if (options.signal?.aborted) throw error;
     throw new AskError(0, "OFFLINE", String(error));
   });
   if (response.status === 204) return undefined as T;
@@ -37,6 +33,21 @@ export async function ask<T>(path: string, { method, body, signal }: AskOptions 
   if (response.ok) return answer as T;
   const { code, message } = (answer as Failure | undefined)?.error ?? { code: "HTTP", message: response.statusText };
   throw new AskError(response.status, code, message, answer);
+}
+
+/** Sends a request with the token of this browser. */
+export async function send(path: string, { method, body, signal }: AskOptions = {}): Promise<Response> {
+  const headers = new Headers({ authorization: `Bearer ${kept("token") ?? ""}` });
+  const init: RequestInit = {
+    method: method ?? (body === undefined ? "GET" : "POST"),
+    signal: signal ?? null,
+    headers,
+  };
+  if (init.method !== "GET") {
+    headers.set("content-type", "application/json");
+    init.body = JSON.stringify(body ?? {});
+  }
+  return await fetch(path, init);
 }
 
 /** A path with what is asked for; what is undefined, empty or false is left out. */

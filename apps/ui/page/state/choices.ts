@@ -1,11 +1,15 @@
 import { effect, signal } from "@preact/signals";
 import type { Language } from "../words/words.ts";
+import { keep, kept } from "./kept.ts";
 
-export type Theme = "auto" | "light" | "dark";
+export type Theme = (typeof themes)[number];
 
-export const theme = signal<Theme>(kept("theme", ["auto", "light", "dark"]) ?? "auto");
+const themes = ["auto", "light", "dark"] as const;
+const languages = ["en", "zh"] as const;
+
+export const theme = signal<Theme>(themes.find((name) => name === kept("theme")) ?? "auto");
 export const language = signal<Language>(
-  kept("language", ["en", "zh"]) ?? (/^zh\b/iu.test(navigator.language) ? "zh" : "en"),
+  languages.find((name) => name === kept("language")) ?? (/^zh\b/iu.test(navigator.language) ? "zh" : "en"),
 );
 
 effect(() => {
@@ -16,19 +20,3 @@ effect(() => {
   document.documentElement.lang = language.value === "zh" ? "zh-CN" : "en";
   keep("language", language.value);
 });
-
-function kept<T extends string>(name: string, values: readonly T[]): T | undefined {
-  try {
-    return values.find((value) => value === localStorage.getItem(`memslot-${name}`));
-  } catch {
-    return undefined; // A browser that keeps nothing.
-  }
-}
-
-function keep(name: string, value: string): void {
-  try {
-    localStorage.setItem(`memslot-${name}`, value);
-  } catch {
-    // It is asked again the next time.
-  }
-}

@@ -1,5 +1,6 @@
 import { signal } from "@preact/signals";
 import type { UiEvent } from "../../src/api/events.ts";
+import { send } from "./ask.ts";
 import { facts, lookAgain, session } from "./session.ts";
 
 type Status = Extract<UiEvent, { type: "status" }>["status"];
@@ -22,34 +23,37 @@ export function listenToServer(): void {
   const channel = new BroadcastChannel(lockName);
   channel.addEventListener("message", ({ data }: MessageEvent<UiEvent | "hello">) => {
     if (data !== "hello") take(data);
-    else if (status.value !== undefined && source !== undefined)
-      channel.postMessage({ type: "status", status: status.value });
+    else if (status.value !== undefined && isListening) channel.postMessage({ type: "status", status: status.value });
   });
-  let source: EventSource | undefined;
+  let isListening = false;
   // Held until this page goes.
   void navigator.locks.request(lockName, async () => {
-    connect();
-    await new Promise(() => undefined);
+    for (isListening = true; ; await new Promise((resolve) => setTimeout(resolve, retryMs))) {
+      await readEvents((event) => {
+        take(event);
+        channel.postMessage(event);
+      }).catch(() => undefined);
+      await lookAgain();
+    }
   });
   channel.postMessage("hello");
-
-  function connect(): void {
-    source = new EventSource("/api/events");
-    source.addEventListener("message", ({ data }: MessageEvent<string>) => {
-      const event = JSON.parse(data) as UiEvent;
-      take(event);
-      channel.postMessage(event);
-    });
-    source.addEventListener("error", () => {
-      source?.close();
-      void lookAgain().finally(() => setTimeout(connect, retryMs));
-    });
-  }
 
   // A page without the stream looks by itself whether the server is back.
   setInterval(() => {
     if (session.value !== "open") void lookAgain();
   }, retryMs);
+}
+
+/** Reads the stream of the server to its end. An `EventSource` could not bring the token. */
+async function readEvents(onEvent: (event: UiEvent) => void): Promise<void> {
+  const { ok, body } = await send("/api/events");
+  const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (let part = await reader?.read(); ok && part?.value !== undefined; part = await reader?.read()) {
+    const events = (text + part.value).split("\n\n");
+    text = events.pop() ?? "";
+    for (const event of events) if (event.startsWith("data: ")) onEvent(JSON.parse(event.slice(6)) as UiEvent);
+  }
 }
 
 function take(event: UiEvent): void {

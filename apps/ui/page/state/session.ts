@@ -1,17 +1,19 @@
 import { signal } from "@preact/signals";
 import type { Facts } from "../../src/api/facts.ts";
 import { AskError, ask } from "./ask.ts";
+import { keep } from "./kept.ts";
 
 /** `locked`: the server does not know this browser. `offline`: it gives no answer. */
 export const session = signal<"starting" | "open" | "locked" | "offline">("starting");
 export const facts = signal<Facts | undefined>(undefined);
 
-/** Logs in where the address brings a token, which then goes from the address, and asks what this page is about. */
+/** Exchanges the secret in the address for a token of this browser, takes it out of the address, and asks what this page is about. */
 export async function startSession(): Promise<void> {
-  const token = new URLSearchParams(location.hash.slice(1)).get("token");
-  if (token !== null) {
+  const secret = new URLSearchParams(location.hash.slice(1)).get("secret");
+  if (secret !== null) {
     history.replaceState(history.state, "", location.pathname + location.search);
-    await ask("/api/login", { body: { token } }).catch(told);
+    const login = ask<{ token: string }>("/api/login", { body: { secret } });
+    await login.then(({ token }) => keep("token", token)).catch(told);
   }
   await lookAgain();
 }

@@ -1,13 +1,17 @@
 import { language } from "../state/choices.ts";
-import { en } from "./en.ts";
-import { zh } from "./zh.ts";
+import enWords from "./en.json" with { type: "json" };
+import { health as enHealth } from "./en/health.ts";
+import zhWords from "./zh.json" with { type: "json" };
+import { health as zhHealth } from "./zh/health.ts";
+
+const en = { ...enWords, ...enHealth };
 
 export type Language = "en" | "zh";
 
 /** Every text of the page by its name; `{name}` stands for what is put in. Both languages have the same names. */
 export type WordName = keyof typeof en;
 
-const tables: Record<Language, Record<WordName, string>> = { en, zh };
+const tables: Record<Language, Record<WordName, string>> = { en, zh: { ...zhWords, ...zhHealth } };
 
 /** A text in the language that was chosen, with what is put in. Read in a component, it changes with the language. */
 export function t(name: WordName, given: Readonly<Record<string, string | number>> = {}): string {

@@ -9,7 +9,7 @@ export interface FoundResult extends Omit<MemorySearchResult, "lines"> {
   lines: readonly ShownLine[];
 }
 
-/** `GET /api/search?q=…`, also `max`, `tokens`, `min`. */
+/** `GET /api/search?q=…`, also `max`, `tokens`, `min`, and `typing` for a question that is half typed: by keywords alone. */
 export interface SearchAnswer {
   query: string;
   results: readonly FoundResult[];

@@ -2,13 +2,14 @@ import type { Hono } from "hono";
 import { streamSSE } from "hono/streaming";
 import type { UiEvent } from "../api/events.ts";
 import type { EventHub } from "../server/event-hub.ts";
+import type { SignedIn } from "../server/login.ts";
 
 /** So many events may wait for a page that does not read; then its stream ends, and it asks anew. */
 const mostWaiting = 100;
 const quietMs = 15_000;
 
-/** `GET /api/events`: a stream of `UiEvent`, which ends with the server. */
-export function serveEvents(app: Hono, hub: EventHub, signal: AbortSignal): void {
+/** `GET /api/events`: a stream of `UiEvent`, which ends with the server, and when the token of its page does. */
+export function serveEvents(app: Hono, hub: EventHub, page: { signedIn: SignedIn; signal: AbortSignal }): void {
   app.get("/api/events", (context) =>
     streamSSE(context, async (stream) => {
       const waiting: UiEvent[] = [];
@@ -21,10 +22,10 @@ export function serveEvents(app: Hono, hub: EventHub, signal: AbortSignal): void
         return !ended.signal.aborted;
       });
       stream.onAbort(() => ended.abort());
-      const over = AbortSignal.any([signal, ended.signal]);
+      const over = AbortSignal.any([page.signal, ended.signal]);
       over.addEventListener("abort", () => wake(), { once: true });
       try {
-        while (!over.aborted) {
+        while (!over.aborted && page.signedIn(context)) {
           const event = waiting.shift();
           if (event !== undefined) await stream.writeSSE({ data: JSON.stringify(event) });
           else if (!(await wokenWithin((resolve) => (wake = resolve)))) await stream.write(": still here\n\n");

@@ -1,5 +1,6 @@
 import type { Hono } from "hono";
 import type { EventHub } from "../server/event-hub.ts";
+import type { SignedIn } from "../server/login.ts";
 import type { UiHost } from "../ui-host.ts";
 import { serveEvents } from "./events.ts";
 import { serveFacts } from "./facts.ts";
@@ -13,14 +14,15 @@ import { serveTime } from "./time.ts";
 export interface RouteWorld {
   host: UiHost;
   hub: EventHub;
+  signedIn: SignedIn;
   /** Aborts when the server ends. */
   signal: AbortSignal;
 }
 
 /** Everything below `/api` that a page that has logged in may ask. */
-export function serveRoutes(app: Hono, { host, hub, signal }: RouteWorld): void {
+export function serveRoutes(app: Hono, { host, hub, signedIn, signal }: RouteWorld): void {
   serveFacts(app, host);
-  serveEvents(app, hub, signal);
+  serveEvents(app, hub, { signedIn, signal });
   serveSearch(app, host);
   serveNotes(app, host);
   serveTime(app, host);

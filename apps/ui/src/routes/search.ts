@@ -62,6 +62,7 @@ function limitsOf(context: Context, agentId: string): MemorySearchOptions {
     maxResults: numberIn(context.req.query("max")),
     maxTokens: numberIn(context.req.query("tokens")),
     minScore: numberIn(context.req.query("min")),
+    keywordsOnly: context.req.query("typing") !== undefined,
     // What is found where others read along.
     sessionKey: context.req.query("shared") === undefined ? undefined : `agent:${agentId}:page:group:preview`,
   };

@@ -1,43 +1,69 @@
-import { isSameSecret } from "@memslot/core/loopback";
-import type { Hono, MiddlewareHandler } from "hono";
-import { getCookie, setCookie } from "hono/cookie";
+import { createHmac } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { bearerOf, isSameSecret } from "@memslot/core/loopback";
+import type { Context, Hono, MiddlewareHandler } from "hono";
 import { told } from "./failure.ts";
 
-export interface LoginSecrets {
-  /** Stands in the fragment of the address that the command prints, which no server is sent. */
-  token: string;
-  /** Stands in the cookie. Kept between runs, so that an open page survives a restart of the command. */
-  session: string;
+export interface LoginOptions {
+  /** Part of the address that the command prints, in its fragment, which browsers send to no server. Good for one login. */
+  secret: string;
+  /** The file with the key that signs tokens. Another key in it revokes all of them. */
+  keyFile: string;
 }
 
-/** A browser sends cookies to every port of a host: two pages must not take each other's. */
-function cookieName(port: number): string {
-  return `memslot-ui-${port}`;
-}
+/** Whether a request, or the stream that it began, comes from a page that is signed in now. */
+export type SignedIn = (context: Context) => boolean;
 
-/** `POST /api/login` trades the token for a cookie that only this page's own requests carry. */
-export function serveLogin(app: Hono, { token, session }: LoginSecrets, port: number): void {
+const lifetimeMs = 7 * 24 * 60 * 60 * 1000;
+const leastKeyLength = 16;
+
+/**
+ * `POST /api/login` exchanges the secret of the address for a bearer token of 7 days, which the page keeps in the storage of its
+ * origin. A token holds its end and is signed for this port: no server of another port can use it. Everything else below
+ * `/api` is for requests with a token.
+ */
+export function serveLogin(app: Hono, { secret, keyFile }: LoginOptions, port: number): SignedIn {
+  let unused: string | undefined = secret;
+  const signature = (end: string): string | undefined => {
+    const key = keyIn(keyFile);
+    return key && createHmac("sha256", key).update(`memslot ui\n${port}\n${end}`).digest("base64url");
+  };
+  const signedIn: SignedIn = (context) => {
+    const [end = "", given = ""] = bearerOf(context.req.header("authorization"))?.split(".") ?? [];
+    const expected = signature(end);
+    return expected !== undefined && isSameSecret(given, expected) && Number(end) > Date.now();
+  };
+
   app.post("/api/login", async (context) => {
     const body: unknown = await context.req.json().catch(() => undefined);
-    const given = typeof body === "object" && body !== null && "token" in body ? body.token : undefined;
-    if (typeof given !== "string" || !isSameSecret(given, token))
-      return told(
-        context,
-        401,
-        "UNAUTHORIZED",
-        "this is not the token of this page: open the address that the command printed",
-      );
-    setCookie(context, cookieName(port), session, { httpOnly: true, sameSite: "Strict", path: "/" });
-    return context.body(null, 204);
+    const given = typeof body === "object" && body !== null && "secret" in body ? body.secret : undefined;
+    if (unused === undefined || typeof given !== "string" || !isSameSecret(given, unused))
+      return told(context, 401, "UNAUTHORIZED", "this address has been used, or is an old one: start memslot ui again");
+    const end = String(Date.now() + lifetimeMs);
+    const signed = signature(end);
+    if (signed === undefined) return told(context, 401, "UNAUTHORIZED", "the key is gone: start memslot ui again");
+    unused = undefined;
+    return context.json({ token: `${end}.${signed}` });
   });
+  app.use("/api/*", async (context, next) => {
+    if (signedIn(context)) return next();
+    return told(context, 401, "UNAUTHORIZED", "open the address that memslot ui prints: it lets this browser in");
+  });
+  return signedIn;
 }
 
-/** Lets nobody through who has not logged in. */
-export function loggedIn({ session }: LoginSecrets, port: number): MiddlewareHandler {
-  return async (context, next) => {
-    const given = getCookie(context, cookieName(port)) ?? "";
-    if (!isSameSecret(given, session))
-      return told(context, 401, "UNAUTHORIZED", "open the address that the command printed: it lets this browser in");
-    return next();
-  };
+function keyIn(file: string): string | undefined {
+  try {
+    const key = readFileSync(file, "utf8").trim();
+    return key.length < leastKeyLength ? undefined : key;
+  } catch {
+    return undefined; // Removed since.
+  }
 }
+
+/** Removes the cookies by which earlier versions knew a browser: a browser sends them to every port of this machine. */
+export const withoutOldCookies: MiddlewareHandler = async (context, next) => {
+  await next();
+  for (const [name] of (context.req.header("cookie") ?? "").matchAll(/\bmemslot-ui-\d+(?==)/gu))
+    context.res.headers.append("set-cookie", `${name}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict`);
+};

@@ -1,3 +1,6 @@
+import { randomBytes } from "node:crypto";
+import { mkdirSync, writeFileSync } from "node:fs";
+import path from "node:path";
 import { type EmbeddingProvider, parseConfig, openMemory } from "@memslot/core";
 import openai from "@memslot/embeddings-openai";
 import memoryCore from "@memslot/memory-core";
@@ -8,15 +11,17 @@ import "@memslot/test-tools/keep-threads";
 import { builtPage } from "./build-page.ts";
 
 export interface UiServer {
-  /** With the token in its fragment. */
+  /** With the secret in its fragment. */
   url: string;
   origin: string;
+  /** With the key that signs tokens. */
+  keyFile: string;
   workspaceDir: string;
   host: UiHost;
   /** Ends it; the memory stays open. */
   stop(): Promise<void>;
-  /** Serves again on the same port, as the command does that was started again. */
-  restart(): Promise<void>;
+  /** Serves again, on the same port or another one, as the command does that was started again. */
+  restart(port?: number): Promise<void>;
 }
 
 export interface UiServerOptions {
@@ -59,6 +64,9 @@ export async function startUi({
     openWith: () => openMemory(opening),
   };
 
+  const keyFile = path.join(stateDir, "ui-key");
+  mkdirSync(stateDir, { recursive: true });
+  writeFileSync(keyFile, randomBytes(24).toString("base64url"));
   let ending = new AbortController();
   let served = Promise.resolve();
   let url = "";
@@ -70,8 +78,8 @@ export async function startUi({
         host,
         port,
         page,
-        token: "t".repeat(32),
-        session: "s".repeat(32),
+        secret: randomBytes(24).toString("base64url"),
+        keyFile,
         onListening: resolve,
         signal,
       });
@@ -85,5 +93,15 @@ export async function startUi({
   await serve(0);
   onTestFinished(stop);
   const { origin, port } = new URL(url);
-  return { url, origin, workspaceDir, host, stop, restart: () => serve(Number(port)) };
+  return {
+    get url() {
+      return url;
+    },
+    origin,
+    keyFile,
+    workspaceDir,
+    host,
+    stop,
+    restart: (at = Number(port)) => serve(at),
+  };
 }

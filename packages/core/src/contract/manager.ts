@@ -58,6 +58,8 @@ export interface ManagerSearchOptions {
   sessionKey: string | undefined;
   /** Each result says what its score is made of. Never true for a shared audience. */
   explain?: boolean | undefined;
+  /** The query is to be sent to no provider. */
+  keywordsOnly?: boolean | undefined;
   /** Who reads the answer. `shared`: others than the owner may, so that private notes are left out inside the search. */
   audience: SessionAudience;
   /**

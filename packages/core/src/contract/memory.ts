@@ -44,6 +44,8 @@ export interface MemorySearchOptions {
   sessionKey?: string | undefined;
   /** True: each result says what its score is made of (`parts`), to the owner and where the backend can tell. */
   explain?: boolean | undefined;
+  /** True: keyword search alone. The query is sent to no embedding or reranking provider, as for text that is half typed. */
+  keywordsOnly?: boolean | undefined;
   signal?: AbortSignal | undefined;
   onDebug?: ((report: SearchReport) => void) | undefined;
 }

@@ -75,6 +75,7 @@ export function checkSearch(
       since: checkTime("since", options.since),
       until: checkTime("until", options.until),
       order: checkOrder(options.order ?? "relevance"),
+      keywordsOnly: checkFlag("keywordsOnly", options.keywordsOnly),
       // What a score is made of depends on all notes.
       explain: checkFlag("explain", options.explain) && audience === "private",
     },

@@ -1,3 +1,109 @@
-export { createLoopbackServer, listenOn } from "./listen.ts";
-export { isSameSecret } from "./same-secret.ts";
-export { createHostCheck, loopbackUrl, type LoopbackPlace } from "./served-hosts.ts";
+import { hash, timingSafeEqual } from "node:crypto";
+import { once } from "node:events";
+import { type IncomingMessage, type Server, createServer } from "node:http";
+import type { Socket } from "node:net";
+import { MemoryError, messageOf } from "../contract/errors.ts";
+
+/** For the head of a request, and for all of it. An answer may take as long as it does. */
+const HEAD_TIMEOUT_MS = 10_000;
+const REQUEST_TIMEOUT_MS = 30_000;
+const MAX_CONNECTIONS = 100;
+
+/** A server that nobody can hold up by saying nothing, not yet listening. */
+export function createLoopbackServer(): Server {
+  const server = createServer({
+    headersTimeout: HEAD_TIMEOUT_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    connectionsCheckingInterval: HEAD_TIMEOUT_MS / 2,
+  });
+  boundConnections(server);
+  return server;
+}
+
+/** Listens at a loopback address, at any free port for 0, and gives the port. Throws `UNAVAILABLE` where it cannot be had. */
+export async function listenOn(server: Server, { host, port }: LoopbackPlace): Promise<number> {
+  try {
+    server.listen({ host, port, exclusive: true });
+    await once(server, "listening");
+  } catch (error) {
+    const step = port === 0 ? "" : " Choose another one with --port, or leave it out for any that is free.";
+    throw new MemoryError("UNAVAILABLE", `port ${port} of ${host} cannot be had: ${messageOf(error)}.${step}`, {
+      cause: error,
+    });
+  }
+  const address = server.address();
+  return typeof address === "object" && address !== null ? address.port : port;
+}
+
+/**
+ * Bounds the connections of a server. When there are too many, the one goes that has been without a request for longest,
+ * whether it has never said anything or has been answered: who says nothing keeps nobody out.
+ */
+function boundConnections(server: Server): void {
+  const all = new Set<Socket>();
+  /** Of those the ones without a request, the one that has waited longest first. */
+  const waiting = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    all.add(socket);
+    waiting.add(socket);
+    socket.once("close", () => {
+      all.delete(socket);
+      waiting.delete(socket);
+    });
+    if (all.size <= MAX_CONNECTIONS) return;
+    const [longest = socket] = waiting;
+    // Its "close" comes later.
+    all.delete(longest);
+    waiting.delete(longest);
+    longest.destroy();
+  });
+  server.on("request", ({ socket }, response) => {
+    waiting.delete(socket);
+    response.once("close", () => {
+      if (all.has(socket) && !socket.destroyed) waiting.add(socket);
+    });
+  });
+}
+
+/** A loopback address with its port, as it stands in a URL. */
+export interface LoopbackPlace {
+  host: string;
+  port: number;
+}
+
+/** The address for people: `http://127.0.0.1:7331`. */
+export function loopbackUrl({ host, port }: LoopbackPlace): string {
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+/**
+ * Says why a request is not for this server by its `Host` and `Origin`; undefined for one that is. A web page that had its
+ * name lead to this machine is turned away before it learns anything.
+ */
+export function createHostCheck(place: LoopbackPlace): (request: IncomingMessage) => string | undefined {
+  // Through URL, which leaves the usual port out as a client does.
+  const origins = new Set(
+    [loopbackUrl(place), loopbackUrl({ ...place, host: "localhost" })].map((url) => new URL(url).origin),
+  );
+  return ({ headers: { host, origin } }) => {
+    if (!origins.has(originOf(`http://${host ?? ""}`) ?? "")) return "this Host is not served";
+    if (origin !== undefined && !origins.has(originOf(origin) ?? "")) return "this Origin is not served";
+    return undefined;
+  };
+}
+
+function originOf(text: string): string | undefined {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  return url?.pathname === "/" && url.username === "" && url.search === "" && url.hash === "" ? url.origin : undefined;
+}
+
+/** The token of an `Authorization: Bearer` header. */
+export function bearerOf(authorization: string | undefined): string | undefined {
+  return /^Bearer +(\S+)$/iu.exec(authorization ?? "")?.[1];
+}
+
+/** Whether two secrets are the same; the time that it takes says nothing of either. */
+export function isSameSecret(given: string, expected: string): boolean {
+  // Of one length whatever is compared.
+  return timingSafeEqual(hash("sha256", given, "buffer"), hash("sha256", expected, "buffer"));
+}

@@ -22,20 +22,15 @@ interface MapParts {
 }
 
 /** The map of a memory, and what is near one of its passages. Absent where the index cannot draw one. */
-export function createMemoryMap({
-  store,
-  vectors,
-  sources,
-  lookOnly,
-}: MapParts): Pick<MemorySearchManager, "map" | "near"> {
+export function createMemoryMap(parts: MapParts): Pick<MemorySearchManager, "map" | "near"> {
+  const { store, vectors, sources, lookOnly } = parts;
   const { spaceFacts, upkeep } = store;
   if (spaceFacts === undefined || upkeep === undefined) return {};
 
   /** The space in use, where it has vectors. */
   async function filledSpace(): Promise<VectorSpace | undefined> {
     const space = await vectors?.primary.knownSpace();
-    if (space === undefined) return undefined;
-    return (await store.spaceStats(space)).embedded > 0 ? space : undefined;
+    return space !== undefined && (await store.spaceStats(space)).embedded > 0 ? space : undefined;
   }
 
   return {

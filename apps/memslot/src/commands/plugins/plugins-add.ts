@@ -10,7 +10,7 @@ import {
 } from "@memslot/core";
 import type { CommandContext } from "../../command-context.ts";
 import { ExitCode } from "../../terminal/exit-code.ts";
-import { howToChoose } from "../../plugins/how-to-choose.ts";
+import { howToChoose } from "../../plugins/choose.ts";
 import { type InstallSpec, installSpec, shellLine } from "../../plugins/install-spec.ts";
 import { packageVersion } from "../../package-version.ts";
 import { type PluginProject, pluginProject } from "../../plugins/plugin-project.ts";

@@ -1,8 +1,7 @@
 import { type FoundPlugin, type MemslotConfig, memoryFeatures } from "@memslot/core";
 import type { CommandContext } from "../../command-context.ts";
 import { ExitCode } from "../../terminal/exit-code.ts";
-import { findOne } from "../../plugins/find-one.ts";
-import { howToChoose } from "../../plugins/how-to-choose.ts";
+import { findOne, howToChoose } from "../../plugins/choose.ts";
 import { type SurveyedPlugin, surveyPlugins } from "../../plugins/survey.ts";
 import { printable } from "../../terminal/printable.ts";
 import { readConfig } from "../../open/read-config.ts";

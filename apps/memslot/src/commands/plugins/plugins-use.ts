@@ -14,10 +14,8 @@ import {
 import type { CommandContext } from "../../command-context.ts";
 import { ExitCode } from "../../terminal/exit-code.ts";
 import { type Comparison, comparePlugins, comparisonTable, vectorSentence } from "../../plugins/compare.ts";
-import { findOne } from "../../plugins/find-one.ts";
-import { keyOfKind } from "../../plugins/how-to-choose.ts";
-import { type PluginSurvey, type SurveyedPlugin, findPlugins, surveyPlugins } from "../../plugins/survey.ts";
-import { spareOf } from "../../plugins/spare.ts";
+import { findOne, keyOfKind } from "../../plugins/choose.ts";
+import { type PluginSurvey, type SurveyedPlugin, findPlugins, surveyPlugins, spareOf } from "../../plugins/survey.ts";
 import { readConfig } from "../../open/read-config.ts";
 
 export interface PluginsUseCommandOptions {
@@ -79,7 +77,7 @@ function refuseStrangersFile(config: MemslotConfig, wanted: string): void {
 function usable(plugin: SurveyedPlugin, { agents }: MemslotConfig): SurveyedPlugin {
   const { id, kind, state, reason, command } = plugin;
   if (kind === "embedding" || kind === "rerank") {
-    const key = agents.length > 1 ? keyOfKind(kind).replace("agents.defaults.", "") : keyOfKind(kind);
+    const key = agents.length > 1 ? keyOfKind[kind].replace("agents.defaults.", "") : keyOfKind[kind];
     const how = state === "not installed" ? `; add it with: ${command}` : "";
     throw new MemoryError(
       "CONFIG",

@@ -18,18 +18,21 @@ import { firstMatch, ResultCard } from "./result-card.tsx";
 import { WhyPanel } from "./why-panel.tsx";
 import "./search.css";
 
-/** Between two questions while somebody types; the first key press does not wait. */
+/** Between two keyword searches while the user types; the first key press does not wait. */
 const betweenMs = 50;
+/** A pause after which what was typed is a question. Before it, or Enter, it is sent to no provider. */
+const pauseMs = 350;
 const tabs = ["results", "why", "compare", "agent"] as const;
 
 /** A question, what was found, and why. */
 export default function SearchView(): VNode {
   const asked = query.value.get("q") ?? "";
   const tab = tabs.find((name) => name === query.value.get("tab")) ?? "results";
+  const [settled, setSettled] = useState(asked);
   return (
     <>
       <h1 class="hidden">{t("search.title")}</h1>
-      <Question asked={asked} />
+      <Question asked={asked} onSettled={setSettled} />
       <div class="tabs" role="tablist">
         {tabs.map((name) => (
           <button
@@ -46,38 +49,47 @@ export default function SearchView(): VNode {
         ))}
       </div>
       <div id="search-panel" role="tabpanel" aria-labelledby={`tab-${tab}`}>
-        {tab === "results" && <Results asked={asked} />}
-        {tab === "why" && <WhyPanel asked={asked} />}
+        {tab === "results" && <Results asked={asked} typing={asked !== settled} />}
+        {tab === "why" && <WhyPanel asked={settled} />}
         {tab === "compare" && <ComparePanel asked={asked} />}
-        {tab === "agent" && <AgentPanel asked={asked} />}
+        {tab === "agent" && <AgentPanel asked={settled} />}
       </div>
     </>
   );
 }
 
 /** The field: what is typed is asked at once, but not in quick succession; what is asked stands in the address. */
-function Question({ asked }: { asked: string }): VNode {
+function Question({ asked, onSettled }: { asked: string; onSettled: (question: string) => void }): VNode {
   const [typed, setTyped] = useState(asked);
+  const [isComposing, setComposing] = useState(false);
   const last = useRef(asked);
   const askedAt = useRef(0);
+  const ask = (): void => {
+    last.current = typed;
+    askedAt.current = performance.now();
+    const search = new URLSearchParams(query.value);
+    if (typed === "") search.delete("q");
+    else search.set("q", typed);
+    go(search.size > 0 ? `/search?${search}` : "/search", { replace: true });
+  };
   useEffect(() => {
-    // Back, a link, or a filter.
-    if (asked !== last.current) setTyped(asked);
+    // Back or a link.
+    if (asked !== last.current) {
+      setTyped(asked);
+      onSettled(asked);
+    }
     last.current = asked;
   }, [asked]);
   useEffect(() => {
-    if (typed === last.current) return undefined;
+    // An input method shows letters before it makes words of them.
+    const pause = isComposing ? undefined : setTimeout(onSettled, pauseMs, typed);
     const wait = Math.max(0, askedAt.current + betweenMs - performance.now());
-    const timer = setTimeout(() => {
-      last.current = typed;
-      askedAt.current = performance.now();
-      const search = new URLSearchParams(query.value);
-      if (typed === "") search.delete("q");
-      else search.set("q", typed);
-      go(search.size > 0 ? `/search?${search}` : "/search", { replace: true });
-    }, wait);
-    return () => clearTimeout(timer);
-  }, [typed]);
+    const key = typed === last.current ? undefined : setTimeout(ask, wait);
+    return () => {
+      clearTimeout(pause);
+      clearTimeout(key);
+    };
+  }, [typed, isComposing]);
   return (
     <search>
       <label class="question">
@@ -88,6 +100,13 @@ function Question({ asked }: { asked: string }): VNode {
           placeholder={t("search.field")}
           aria-describedby="search-hint"
           onInput={(event) => setTyped(event.currentTarget.value)}
+          onCompositionStart={() => setComposing(true)}
+          onCompositionEnd={() => setComposing(false)}
+          onKeyDown={(event) => {
+            if (event.key !== "Enter" || event.isComposing) return;
+            ask();
+            onSettled(typed);
+          }}
         />
       </label>
       <p id="search-hint" class="faint hint">
@@ -98,9 +117,9 @@ function Question({ asked }: { asked: string }): VNode {
   );
 }
 
-function Results({ asked }: { asked: string }): VNode {
+function Results({ asked, typing }: { asked: string; typing: boolean }): VNode {
   const limits = { max: query.value.get("max") ?? "", tokens: query.value.get("tokens") ?? "" };
-  const path = asked.trim() === "" ? undefined : pathWith("/api/search", { q: asked, ...limits });
+  const path = asked.trim() === "" ? undefined : pathWith("/api/search", { q: asked, typing, ...limits });
   const { data, error, loading } = useAnswer<SearchAnswer>(path, notesRevision.value);
   if (path === undefined) return <Begin />;
   if (error) return <Failed error={error} />;

@@ -1,4 +1,4 @@
-import { MemoryError } from "@memslot/core";
+import { MemoryError, type PluginKind } from "@memslot/core";
 import { nearestCommand } from "../terminal/nearest-command.ts";
 import type { SurveyedPlugin } from "./survey.ts";
 
@@ -11,4 +11,15 @@ export function findOne(plugins: readonly SurveyedPlugin[], wanted: string): Sur
   const question = nearest === undefined ? "" : ` Did you mean "${nearest}"?`;
   const others = "Another one has to be added first: `memslot plugins add NAME`, or its folder in plugins.load.paths.";
   throw new MemoryError("CONFIG", `there is no plugin "${wanted}".${question} Known: ${ids.join(", ")}. ${others}`);
+}
+
+/** The keys of the configuration that name a plugin, by its kind. */
+export const keyOfKind: Readonly<Record<Exclude<PluginKind, "memory">, string>> = {
+  embedding: "agents.defaults.memorySearch.provider",
+  rerank: "agents.defaults.memorySearch.query.rerank.provider",
+};
+
+/** What chooses a plugin: a command, or a key and its value. */
+export function howToChoose(kind: PluginKind, id: string): string {
+  return kind === "memory" ? `memslot plugins use ${id}` : `${keyOfKind[kind]}: "${id}"`;
 }
