@@ -3,23 +3,18 @@ import { request } from "node:http";
 import path from "node:path";
 import { tempFolder } from "@memslot/test-tools/files";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { startUi, type UiServer, type UiServerOptions } from "./support/ui-server.ts";
+import { signIn, startUi, type UiServer, type UiServerOptions } from "./support/ui-server.ts";
 
 const notes = { "MEMORY.md": "# Facts\n\nThe staging database listens on port 5544.\n", "elsewhere.md": "Outside.\n" };
 
 /** The server with a page of one file, which needs no build, and the headers of a page that is signed in. */
 async function start(
   options: Partial<UiServerOptions> = {},
-): Promise<UiServer & { headers: { authorization: string } }> {
+): Promise<UiServer & { headers: Record<"authorization", string> }> {
   const page = tempFolder({ "index.html": '<div id="app"></div>' });
   const ui = await startUi({ notes, page, ...options });
-  return Object.assign(ui, { headers: { authorization: `Bearer ${await tokenOf(ui)}` } });
-}
-
-async function tokenOf({ url }: UiServer): Promise<string> {
-  const { status, body } = await login(url);
-  if (status !== 200) throw new Error(body);
-  return (JSON.parse(body) as { token: string }).token;
+  const { authorization = "" } = await signIn(ui);
+  return Object.assign(ui, { headers: { authorization } });
 }
 
 /** Exchanges the secret in an address, or another one, as the page does. */
@@ -90,7 +85,7 @@ test("keeps a token for a restart on its port, for 7 days, until the key is anot
   await ui.restart(0);
   const other = new URL(ui.url).origin;
   expect([other === origin, await statusOf(other, headers)]).toEqual([false, 401]);
-  const valid = { authorization: `Bearer ${await tokenOf(ui)}` };
+  const valid = { ...(await signIn(ui)), origin: other };
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 7 * 24 * 3_600_000 - 60_000 });
   onTestFinished(() => {
     vi.useRealTimers();

@@ -129,7 +129,10 @@ describe.skipIf(!hasBrowser)("the sessions", () => {
       ["sessions/none.jsonl", 404],
     ] as const) {
       const asked = `/api/sessions/read?path=${encodeURIComponent(file)}`;
-      const answered = await page.evaluate(async (place) => (await fetch(place)).status, asked);
+      const answered = await page.evaluate(async (place) => {
+        const headers = { authorization: `Bearer ${localStorage.getItem("memslot-token")}` };
+        return (await fetch(place, { headers })).status;
+      }, asked);
       expect([file, answered]).toEqual([file, status]);
     }
     await page.goto(`${ui.origin}/sessions?file=${encodeURIComponent("../x.jsonl")}`);

@@ -4,7 +4,7 @@ import { EmbeddingError } from "@memslot/core";
 import { describe, expect, test } from "vitest";
 import { hasBrowser, openAt, useBrowser } from "./support/browser.ts";
 import { buildPage } from "./support/build-page.ts";
-import { startUi } from "./support/ui-server.ts";
+import { signIn, startUi } from "./support/ui-server.ts";
 import data from "./data/views.json" with { type: "json" };
 
 const notes = {
@@ -74,7 +74,8 @@ describe.skipIf(!hasBrowser)("the health", () => {
       expect(await page.getByRole("button", { name }).isDisabled()).toBe(true);
     expect(await page.getByRole("button", { name: "Sync now" }).isEnabled()).toBe(true);
     const status = await page.evaluate(async () => {
-      const headers = { "content-type": "application/json" };
+      const authorization = `Bearer ${localStorage.getItem("memslot-token")}`;
+      const headers = { "content-type": "application/json", authorization };
       return (await fetch("/api/health/force", { method: "POST", headers, body: "{}" })).status;
     });
     expect(status).toBe(403);
@@ -145,12 +146,7 @@ describe("provider keys", () => {
         remote: { apiKey: key, baseUrl: "http://127.0.0.1:9/v1", headers: { "x-key": key } },
       },
     });
-    const { port } = new URL(ui.origin);
-    const headers = {
-      cookie: `memslot-ui-${port}=${"s".repeat(32)}`,
-      origin: ui.origin,
-      "content-type": "application/json",
-    };
+    const headers = await signIn(ui);
     const places = data.requests;
     for (const place of places) {
       const answer = await fetch(`${ui.origin}/api/${place}`, { headers });

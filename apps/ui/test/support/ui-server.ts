@@ -105,3 +105,14 @@ export async function startUi({
     restart: (at = Number(port)) => serve(at),
   };
 }
+
+/** The headers of a page that has exchanged the secret of the address for a token. */
+export async function signIn({ url }: Pick<UiServer, "url">): Promise<Record<string, string>> {
+  const { hash, origin } = new URL(url);
+  const headers = { origin, "content-type": "application/json" };
+  const body = JSON.stringify({ secret: new URLSearchParams(hash.slice(1)).get("secret") });
+  const answer = await fetch(`${origin}/api/login`, { method: "POST", headers, body });
+  if (!answer.ok) throw new Error(await answer.text());
+  const { token } = (await answer.json()) as { token: string };
+  return { ...headers, authorization: `Bearer ${token}` };
+}
