@@ -196,22 +196,14 @@ describe("what was recalled", () => {
 });
 
 describe("bad input", () => {
-  test.each<{ name: string; input: object; field: string; message: string }>([
-    ...given.refused,
-    {
-      name: "1 MB",
-      input: { text: "x".repeat(1_048_576), kind: "daily" },
-      field: "text",
-      message: "1,048,576 characters.*8,000.*split",
-    },
-    {
-      name: "half a character",
-      input: { text: "x \ud83d y", kind: "daily" },
-      field: "text",
-      message: "lone surrogate",
-    },
-    { name: "8,001 characters", input: { text: "x".repeat(8_001), kind: "daily" }, field: "text", message: "8,001" },
-  ])("$name is an error that names the field and says what to change", async ({ input, field, message }) => {
+  const half = { name: "half a character", input: { text: "x \ud83d y", kind: "daily" } };
+  const refused = [...given.refused, { ...half, field: "text", message: "lone surrogate" }];
+  test.each(refused)("$name is an error that names the field and says what to change", async (row) => {
+    const { field, message } = row;
+    // The longest texts are written as their length.
+    const input = JSON.parse(JSON.stringify(row.input), (_, value: unknown) =>
+      typeof value === "string" ? value.replace(/^x\*(\d+)$/u, (_text, count) => "x".repeat(Number(count))) : value,
+    ) as object;
     expect(await runner()("memory_append", input)).toEqual({
       status: "error",
       code: "INVALID_ARGUMENT",

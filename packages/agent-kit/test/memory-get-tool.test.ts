@@ -30,45 +30,35 @@ test.each(input.takenPlaces as [unknown, object][])("%j reads %j", async (given,
   expect(memory.reads).toEqual([expect.objectContaining(read)]);
 });
 
+const reads = (given: object): FakeBehaviour => ({
+  readFile: async ({ relPath }) => ({ status: "ok", path: relPath, text: "", ...given }),
+});
+const fails = (error: Error): FakeBehaviour => ({ readFile: () => Promise.reject(error) });
+const refused = {
+  path: "a.md",
+  text: "",
+  status: "error",
+  code: "PATH_NOT_ALLOWED",
+  error: "a.md is out",
+  field: "path",
+};
+const unopened = { memory: undefined, unavailable: { error: new MemoryError("CONFIG", "bad slot") } };
+const never: FakeBehaviour = { readFile: () => new Promise(() => undefined) };
+
 test.each<[string, FakeBehaviour, Partial<MemoryToolsOptions>, object]>([
+  ["a missing file is not found", reads({ status: "not_found" }), {}, { status: "not_found", path: "a.md", text: "" }],
+  ["a refused path is an error", fails(new MemoryError("PATH_NOT_ALLOWED", "a.md is out")), {}, refused],
   [
-    "a missing file is not found",
-    { readFile: async ({ relPath }) => ({ status: "not_found", path: relPath, text: "" }) },
+    "a memory that could not be opened is an error",
     {},
-    { status: "not_found", path: "a.md", text: "" },
+    unopened,
+    { status: "error", code: "CONFIG", error: "bad slot" },
   ],
-  [
-    "a refused path is an error with its code",
-    { readFile: () => Promise.reject(new MemoryError("PATH_NOT_ALLOWED", "a.md is outside")) },
-    {},
-    { path: "a.md", text: "", status: "error", code: "PATH_NOT_ALLOWED", error: "a.md is outside", field: "path" },
-  ],
-  [
-    "a memory that could not be opened is an error, not an empty file",
-    {},
-    { memory: undefined, unavailable: { error: new MemoryError("CONFIG", "bad slot") } },
-    expect.objectContaining({ status: "error", code: "CONFIG", error: "bad slot" }),
-  ],
-  [
-    "the frame does not name the place if citations are off",
-    {},
-    { citations: "off" },
-    expect.objectContaining({ text: frameRecalled("note", line) }),
-  ],
-  [
-    "an empty text has no frame",
-    { readFile: async ({ relPath }) => ({ status: "ok", path: relPath, text: "", from: 9, lines: 0 }) },
-    {},
-    expect.objectContaining({ status: "ok", text: "" }),
-  ],
-  [
-    "a read that never ends is given up",
-    { readFile: () => new Promise(() => undefined) },
-    { deadlineMs: 20 },
-    expect.objectContaining({ status: "error", code: "UNAVAILABLE", timedOut: true }),
-  ],
+  ["the frame does not name the place", {}, { citations: "off" }, { text: frameRecalled("note", line) }],
+  ["an empty text has no frame", reads({ from: 9, lines: 0 }), {}, { status: "ok", text: "" }],
+  ["a read that never ends is given up", never, { deadlineMs: 20 }, { code: "UNAVAILABLE", timedOut: true }],
 ])("%s", async (_, behaviour, options, expected) => {
-  expect(await over(behaviour, options).get({ path: "a.md" })).toEqual(expected);
+  expect(await over(behaviour, options).get({ path: "a.md" })).toMatchObject(expected);
 });
 
 test.each(input.get as [unknown, string, string][])(
@@ -79,7 +69,7 @@ test.each(input.get as [unknown, string, string][])(
 );
 
 test("an abort stays an abort, and the cooldown of the search stops no read", async () => {
-  const { get } = over({ readFile: () => new Promise(() => undefined) });
+  const { get } = over(never);
   const controller = new AbortController();
   const running = get({ path: "a.md" }, { signal: controller.signal });
   controller.abort();

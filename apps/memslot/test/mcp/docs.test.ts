@@ -120,27 +120,20 @@ describe("docs/mcp.md", () => {
   test("names a launcher that works where it is called from", async () => {
     const { cwd, env, stateDir } = await createSandbox();
     await writeFile(path.join(cwd, "here.md"), "Anna likes espresso.\n");
-    await mkdir(path.join(cwd, "deep"));
     const search = ["memory", "search", "espresso", "--workspace", "..", "--json"];
     const packageJson = path.join(path.dirname(launcherFile), "../package.json");
-    for (const { from, by } of [
-      { from: path.join(cwd, "deep"), by: {} },
+    const deep = path.join(cwd, "deep");
+    await mkdir(deep);
+    for (const [from, by] of [
+      [deep, {}],
       // npm goes to the clone, and says from where it was called.
-      { from: path.dirname(packageJson), by: { npm_package_json: packageJson, INIT_CWD: path.join(cwd, "deep") } },
+      [path.dirname(packageJson), { npm_package_json: packageJson, INIT_CWD: deep }],
       // What some other program's npm says is none of it.
-      {
-        from: path.join(cwd, "deep"),
-        by: { npm_package_json: path.join(stateDir, "package.json"), INIT_CWD: stateDir },
-      },
-    ]) {
-      const ran = promisify(execFile)(process.execPath, [launcherFile, "cli", ...search], {
-        cwd: from,
-        env: { ...env, ...by },
-      });
-      expect({ by, found: JSON.parse((await ran).stdout) }).toMatchObject({
-        by,
-        found: { results: [{ path: "here.md" }] },
-      });
+      [deep, { npm_package_json: path.join(stateDir, "package.json"), INIT_CWD: stateDir }],
+    ] as const) {
+      const options = { cwd: from, env: { ...env, ...by } };
+      const { stdout } = await promisify(execFile)(process.execPath, [launcherFile, "cli", ...search], options);
+      expect([by, JSON.parse(stdout)]).toMatchObject([by, { results: [{ path: "here.md" }] }]);
     }
   });
 
