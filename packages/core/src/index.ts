@@ -24,7 +24,6 @@ export type {
   SearchMatch,
   SearchReport,
   SearchState,
-  ExcludedNotes,
   UnsearchedFiles,
   WordReading,
 } from "./contract/report.ts";
@@ -53,6 +52,7 @@ export type { MemoryFallback, MemorySource, SyncReport } from "./contract/status
 export type {
   BatchStatus,
   EmbeddingStatus,
+  ExcludedNotes,
   FreshnessStatus,
   GenerationStatus,
   LastSync,
@@ -64,7 +64,7 @@ export type {
   WatchStatus,
   WriterStatus,
 } from "./contract/status.ts";
-export { describeExcluded, isPoor, namedNotes, weakConfidence, withConditions } from "./fallback/conditions.ts";
+export { describeExcluded, isPoor, namedNotes, weakConfidence, withConditions } from "./contract/conditions.ts";
 export { whyTarget } from "./text/why-target.ts";
 export { describeReadings } from "./text/describe-readings.ts";
 export { createGlob, globProblem } from "./text/glob.ts";

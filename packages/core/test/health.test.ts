@@ -20,7 +20,7 @@ test.each(
     workspaceDir: "/notes",
     ...facts.status,
   };
-  const health = healthOf({ settings: { notes: "all" }, survey, ...facts, status });
+  const health = healthOf({ layout: "all", survey, ...facts, status });
   expect(health.state).toBe(state);
   expect(health.reason ?? "").toMatch(new RegExp(reason, "u"));
   expect(health.action ?? "").toMatch(new RegExp(action, "u"));

@@ -14,6 +14,7 @@ import {
   noNotes,
   withConditions,
 } from "@memslot/core";
+import { notesLayout } from "@memslot/core/files";
 import type { ChunkIndex } from "./chunk-index.ts";
 import { hasScope, projectScopes } from "./clients/client-files.ts";
 import type { Embedder } from "./embedding/embedder.ts";
@@ -177,7 +178,7 @@ function reportOf(
   const accepted = results.length === 0 ? (excluded?.byConfiguration ?? 0) : 0;
   const empty =
     isOwner && conditions.length === 0 && index.facts().stats.files === 0
-      ? noNotes(context.workspaceDir, context.settings)
+      ? noNotes(context.workspaceDir, notesLayout(context.workspaceDir, context.settings.notes).layout)
       : undefined;
   // Why nothing was found would be a claim about notes that were not all looked at.
   const isClaim = missed === undefined && !conditions.some(({ state }) => state === "stale");

@@ -9,6 +9,7 @@ import {
   loadConfig,
   messageOf,
 } from "@memslot/core";
+import { notesLayout } from "@memslot/core/files";
 import { findFolder } from "../open/find-folder.ts";
 import { chooseAgent } from "../open/agents.ts";
 import { byteSize } from "../format/byte-size.ts";
@@ -100,7 +101,12 @@ async function examineMemory(context: CommandContext, memory: Memory, agent: Age
   for (const notice of status.custom?.notices ?? []) checks.push(warned("store", notice));
   checks.push(
     await liveSearch(memory, signal),
-    checkHealth({ status, settings: agent.memorySearch, survey, probe: embeddings }),
+    checkHealth({
+      status,
+      layout: notesLayout(memory.workspaceDir, agent.memorySearch.notes).layout,
+      survey,
+      probe: embeddings,
+    }),
   );
   return checks;
 }

@@ -1,9 +1,7 @@
-import { describeExcluded } from "../fallback/conditions.ts";
-import { notesLayout } from "../files/notes-layout.ts";
+import { describeExcluded } from "./conditions.ts";
 import type { AvailabilityProbe, IndexCheck, MemorySurvey, SessionAudience } from "./manager.ts";
-import type { ExcludedNotes, SearchCondition } from "./report.ts";
-import type { MemorySearchSettings } from "./settings.ts";
-import type { MemoryProviderStatus } from "./status.ts";
+import type { SearchCondition } from "./report.ts";
+import type { ExcludedNotes, MemoryProviderStatus } from "./status.ts";
 
 /**
  * Whether answers can be relied on, from good to bad. `unknown`: it was not checked. `empty`: there are no notes. `stale`,
@@ -33,7 +31,8 @@ export interface MemoryHealth extends HealthPart {
 /** What is known of a memory. What is absent was not checked. */
 export interface HealthFacts {
   status: MemoryProviderStatus;
-  settings: Pick<MemorySearchSettings, "notes">;
+  /** What of the workspace is memory, see `notesLayout`. */
+  layout: "agent" | "all";
   survey?: MemorySurvey | undefined;
   check?: IndexCheck | undefined;
   probe?: AvailabilityProbe | undefined;
@@ -71,7 +70,7 @@ function filesHealth({ survey }: HealthFacts): HealthPart {
 export const acceptNotes =
   "`memslot memory status` lists the notes that are not searched; memorySearch.exclude names those that need not be.";
 
-function indexHealth({ status, settings, survey, check }: HealthFacts): HealthPart {
+function indexHealth({ status, layout, survey, check }: HealthFacts): HealthPart {
   const { fts, files = 0, freshness, workspaceDir } = status;
   const [condition] = indexConditions(status, "private");
   const wrong = check?.findings.filter((finding) => !finding.ok) ?? [];
@@ -86,7 +85,7 @@ function indexHealth({ status, settings, survey, check }: HealthFacts): HealthPa
     return { state: "degraded", reason: `words are not searched: ${fts.error ?? "full-text search is off"}` };
   if (files === 0 && (survey?.notes ?? 0) > 0)
     return { state: "unknown", reason: "the notes are not indexed yet", action: "Run `memslot memory index`." };
-  if (files === 0) return noNotes(workspaceDir, settings);
+  if (files === 0) return noNotes(workspaceDir, layout);
   // A search takes in by itself what has changed, unless only a sync does.
   if (status.lastSyncError !== undefined || (condition && freshness?.by === "sync"))
     return { state: "stale", reason: condition?.reason, action: "Run `memslot memory index`." };
@@ -94,9 +93,8 @@ function indexHealth({ status, settings, survey, check }: HealthFacts): HealthPa
 }
 
 /** The verdict on a memory without notes. */
-export function noNotes(workspaceDir: string | undefined, { notes }: Pick<MemorySearchSettings, "notes">): HealthPart {
-  const isFolder = workspaceDir !== undefined && notesLayout(workspaceDir, notes).layout === "all";
-  const what = isFolder ? "Write Markdown notes there" : "Write MEMORY.md or notes in memory/ there";
+export function noNotes(workspaceDir: string | undefined, layout: HealthFacts["layout"]): HealthPart {
+  const what = layout === "all" ? "Write Markdown notes there" : "Write MEMORY.md or notes in memory/ there";
   return {
     state: "empty",
     reason: `there is no memory file in ${workspaceDir ?? "the workspace"}`,

@@ -3,8 +3,8 @@ import type { MemoryFileFacts, MemoryFileList } from "./memory-files.ts";
 import type { IndexDetails, QuarantineRelease } from "./index-details.ts";
 import type { MemoryMap, NearPassage } from "./memory-map.ts";
 import type { SearchOrder } from "./search-filters.ts";
-import type { MemoryProviderStatus, MemorySource, SyncReport, SyncProgress } from "./status.ts";
-import type { ExcludedNotes, SearchReport, UnsearchedFiles } from "./report.ts";
+import type { ExcludedNotes, MemoryProviderStatus, MemorySource, SyncReport, SyncProgress } from "./status.ts";
+import type { SearchReport, UnsearchedFiles } from "./report.ts";
 import type { ScoreParts, SearchWhy, WhyTarget } from "./search-why.ts";
 
 /** One ranked answer. Lines are 1-based and inclusive; `path` is relative to the workspace with `/`. */

@@ -1,6 +1,6 @@
 import type { SearchFilters } from "./search-filters.ts";
 import type { RerankReport } from "./reranker.ts";
-import type { MemoryFallback, MemorySource, SyncFailure } from "./status.ts";
+import type { ExcludedNotes, MemoryFallback, MemorySource } from "./status.ts";
 
 /** Whether an answer can be taken at face value. */
 export type SearchState = "ok" | "stale" | "degraded" | "unavailable";
@@ -102,18 +102,6 @@ export interface SearchMatch {
   level: "strong" | "weak" | "none";
   /** Why it is not strong: a sentence without its full stop. */
   reason?: string | undefined;
-}
-
-/**
- * Notes and folders of notes that a search does not reach: too large, in an unknown encoding, not readable, behind a link,
- * not downloaded from a cloud.
- */
-export interface ExcludedNotes {
-  count: number;
-  /** Each with what is wrong and what to do about it; in a search report the first three. */
-  notes: readonly SyncFailure[];
-  /** Further notes and folders, which `memorySearch.exclude` names. They are no condition of an answer. */
-  byConfiguration: number;
 }
 
 /** Markdown files below the workspace that are no part of the memory. `memorySearch.extraPaths` takes them in. */

@@ -1,4 +1,4 @@
-import { conditionsOf, withConditions } from "../fallback/conditions.ts";
+import { conditionsOf, withConditions } from "./conditions.ts";
 import { indexConditions } from "./health.ts";
 import type { EmbeddingChoice } from "./embedding.ts";
 import type { ManagerSearchOptions, MemoryCapabilities, MemorySearchResult, SessionAudience } from "./manager.ts";

@@ -1,6 +1,4 @@
 import type { EmbeddingFailure } from "./embedding-error.ts";
-import type { AvailabilityProbe } from "./manager.ts";
-import type { ExcludedNotes } from "./report.ts";
 
 /** A snapshot of recorded facts: what is set, what was last seen to work, and what failed with which words. */
 export interface MemoryProviderStatus {
@@ -211,7 +209,7 @@ export interface EmbeddingStatus {
   host?: string | undefined;
   keySource?: string | undefined;
   /** How the last request of this process ended; absent before the first. */
-  answered?: AvailabilityProbe | undefined;
+  answered?: { ok: boolean; error?: string | undefined } | undefined;
   /** What is being done now: `downloading …`, `embedding`. */
   activity?: string | undefined;
   /** The vectors that searches are answered from while those of the present model are being made. */
@@ -265,6 +263,18 @@ export interface SyncFailure {
   path: string;
   /** What is wrong with the file and what to do about it. */
   reason: string;
+}
+
+/**
+ * Notes and folders of notes that a search does not reach: too large, in an unknown encoding, not readable, behind a link,
+ * not downloaded from a cloud.
+ */
+export interface ExcludedNotes {
+  count: number;
+  /** Each with what is wrong and what to do about it; in a search report the first three. */
+  notes: readonly SyncFailure[];
+  /** Further notes and folders, which `memorySearch.exclude` names. They are no condition of an answer. */
+  byConfiguration: number;
 }
 
 export interface SyncProgress {

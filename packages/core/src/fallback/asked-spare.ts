@@ -1,6 +1,6 @@
 import type { Outage } from "./breaker.ts";
 import { MemoryError, isAbort, messageOf } from "../contract/errors.ts";
-import { withConditions } from "./conditions.ts";
+import { withConditions } from "../contract/conditions.ts";
 import { type LazyManager, createLazyManager } from "../open/lazy-manager.ts";
 import type {
   ManagerSearchOptions,

@@ -29,6 +29,7 @@ import { checkManager } from "../plugins/opened.ts";
 import { assertReadable } from "./private-notes.ts";
 import type { NotePlaces } from "./result-places.ts";
 import { checkReadResult, checkResults, checkSyncReport, keepResults } from "./search-results.ts";
+import { notesLayout } from "../files/notes-layout.ts";
 import { healthOf } from "../contract/health.ts";
 import { type ReportFacts, failureReport, finishReport, reportOf } from "../contract/search-report.ts";
 import { createSingleSync } from "./single-sync.ts";
@@ -104,7 +105,8 @@ export function createMemory(manager: MemorySearchManager, options: CreateMemory
       const survey = await memory.survey({ signal });
       const check = deep ? await memory.check({ signal }) : undefined;
       const probe = deep ? await memory.probeEmbeddingAvailability({ signal }) : undefined;
-      return healthOf({ status: asked.status(), settings: options.settings, survey, check, probe });
+      const { layout } = notesLayout(workspaceDir, options.settings.notes);
+      return healthOf({ status: asked.status(), layout, survey, check, probe });
     },
     async listFiles(given = {}) {
       lifecycle.assertOpen();

@@ -9,6 +9,7 @@ import {
   isAbort,
   messageOf,
 } from "@memslot/core";
+import { notesLayout } from "@memslot/core/files";
 import { chooseAgents } from "../../open/agents.ts";
 import type { CommandContext } from "../../command-context.ts";
 import { disabledReason } from "../../open/disabled-memory.ts";
@@ -92,7 +93,7 @@ async function inspect(
     const status = withWatch(memory.status(), agent);
     const health = healthOf({
       status,
-      settings: agent.memorySearch,
+      layout: notesLayout(memory.workspaceDir, agent.memorySearch.notes).layout,
       survey: survey.value,
       check: check.value,
       probe: embeddingProbe,

@@ -1,4 +1,5 @@
-import type { ExcludedNotes, SearchCondition, SearchReport } from "../contract/report.ts";
+import type { SearchCondition, SearchReport } from "./report.ts";
+import type { ExcludedNotes } from "./status.ts";
 
 /** Under this confidence the best result holds little of what was asked. */
 export const weakConfidence = 0.4;
