@@ -11,6 +11,9 @@ const data = JSON.parse(readFileSync(path.join(import.meta.dirname, "../data/lis
   listed: object[];
   around: Record<string, string>;
   excluded: Record<string, string>;
+  /** What is made, how, where, of what, and the path that it is named by. */
+  notSearched: [string, string, string, string, string][];
+  globs: [string, number][];
 };
 
 function reasons(list: MemoryFileList | undefined): Record<string, LeftOutFile["reason"]> {
@@ -101,33 +104,23 @@ describe("what is known of one note", () => {
   });
 });
 
-/** Notes by their place and name that no search reaches: how each is made, and the path that it is named by. */
-const notSearched: [what: string, make: (house: House) => void, named: string][] = [
-  ["a note over 16 MiB", (house) => truncateSync(house.at("memory/a.md"), 17 * 2 ** 20), "memory/a.md"],
-  [
-    "another encoding",
-    ({ write }) => write({ "memory/a.md": Buffer.from("cfe0ede3eeebe8ed20e4eeece0", "hex") }),
-    "memory/a.md",
-  ],
-  ["a note that holds only NULs", ({ write }) => write({ "memory/a.md": Buffer.alloc(999) }), "memory/a.md"],
-  ["a daily log in iCloud", ({ write }) => write({ "memory/.b.md.icloud": "bplist00" }), "memory/b.md"],
-  ["MEMORY.md in iCloud", ({ write }) => write({ ".MEMORY.md.icloud": "bplist00" }), "MEMORY.md"],
-  ["a link to a note", (house) => symlinkSync(house.at("out/p.md"), house.at("memory/b.md")), "memory/b.md"],
-  ["a link to a folder of notes", (house) => symlinkSync(house.at("out"), house.at("memory/out")), "memory/out"],
-  ["a link in the place of USER.md", (house) => symlinkSync(house.at("out/p.md"), house.at("USER.md")), "USER.md"],
-  ["a folder in the place of USER.md", ({ write }) => write({ "USER.md/p.md": "p\n" }), "USER.md"],
-];
+/** Makes a file that is excluded: one over 16 MiB, bytes, or a link. */
+function makeExcluded({ at, write }: House, kind: string, place: string, content: string): void {
+  if (kind === "huge") truncateSync(at(place), 17 * 2 ** 20);
+  else if (kind === "link") symlinkSync(at(content), at(place));
+  else write({ [place]: Buffer.from(content, "hex") });
+}
 
 describe.skipIf(process.platform === "win32")("a note that is not searched", () => {
-  test.each(notSearched)(
+  test.each(data.notSearched)(
     "%s is named by an empty answer, counted by another one, and accepted by name",
-    async (_, make, named) => {
+    async (_, kind, place, content, named) => {
       const house = useHouse({
         "memory/a.md": "tern\n",
         "memory/h.md": "The heron stands.\n",
         "out/p.md": "pangolin\n",
       });
-      make(house);
+      makeExcluded(house, kind, place, content);
       const memory = await house.open();
       const { results, report } = await ask(memory, "pangolin");
       expect(results).toEqual([]);
@@ -159,17 +152,7 @@ describe.skipIf(process.platform === "win32")("a note that is not searched", () 
     expect((await ask(await house.open(), "pangolin")).report).toMatchObject({ state: "ok", conditions: [] });
   });
 
-  test.each([
-    ["memory/old/**", 2],
-    ["memory/old", 1],
-    ["./memory/old/", 1],
-    ["old", 1],
-    ["o?.md", 1],
-    ["**/*.md", 4],
-    ["!memory/old/**", 2],
-    ["old/deep.md", 1],
-    ["elsewhere", 0],
-  ])("memorySearch.exclude %s: %i", async (glob, count) => {
+  test.each(data.globs)("memorySearch.exclude %s: %i", async (glob, count) => {
     const house = useHouse({ "memory/a.md": "heron\n", "memory/oz.md": "heron\n", "memory/old/b.md": "heron\n" });
     house.write({ "memory/old/deep.md": "heron\n", "memory/p.txt": "heron\n" });
     const memory = await house.open({ memorySearch: { exclude: [glob] } });

@@ -17,10 +17,7 @@ export interface Memories {
   close(agentId?: string): Promise<void>;
 }
 
-interface Kept {
-  readonly key: string;
-  readonly memory: Promise<Memory>;
-}
+type Kept = Readonly<{ key: string; memory: Promise<Memory> }>;
 
 export function createMemories(api: HostApi): Memories {
   const kept = new Map<string, Kept>();

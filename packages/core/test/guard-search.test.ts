@@ -2,6 +2,8 @@ import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import {
+  healthOf,
+  type HealthState,
   type MemoryProviderStatus,
   type MemorySearchManager,
   type MemorySearchOptions,
@@ -25,6 +27,7 @@ import {
 /** Paths of results: inside the notes, with the way that they are given, and outside of them. */
 import places from "./data/places.json" with { type: "json" };
 import data from "./data/results.json" with { type: "json" };
+import verdicts from "./data/health.json" with { type: "json" };
 
 /** What the guard answers with when the manager finds this. */
 const answer = (found: MemorySearchResult[], options?: MemorySearchOptions): Promise<Answer> =>
@@ -314,4 +317,17 @@ describe("the report that the guard makes for a manager without one", () => {
     const given = await ask(guarded({ search: async () => [], status }), { sources: ["memory", "sessions"] });
     expect(given.report.reason).not.toContain("not among");
   });
+});
+
+test.each(
+  verdicts as unknown as { name: string; facts: object; state: HealthState; reason?: string; action?: string }[],
+)("the health of a memory with $name: $state", ({ facts, state, reason = "^$", action = "^$" }) => {
+  const unsearched = { files: 0, more: false, folders: [] };
+  const survey = { excluded: { count: 0, notes: [], byConfiguration: 0 }, notes: 2, unsearched };
+  const given: Partial<Parameters<typeof healthOf>[0]> = facts;
+  const own = { backend: "memory-core", provider: "none", files: 2, chunks: 54, workspaceDir: "/notes" };
+  const health = healthOf({ layout: "all", survey, ...given, status: { ...own, ...given.status } });
+  expect(health.state).toBe(state);
+  expect(health.reason ?? "").toMatch(new RegExp(reason, "u"));
+  expect(health.action ?? "").toMatch(new RegExp(action, "u"));
 });

@@ -1,15 +1,13 @@
 import { stat } from "node:fs/promises";
 import {
   type AgentConfig,
+  type HealthPart,
   type Memory,
   type MemoryProviderStatus,
-  type MemorySurvey,
-  healthOf,
   isAbort,
   loadConfig,
   messageOf,
 } from "@memslot/core";
-import { notesLayout } from "@memslot/core/files";
 import { findFolder } from "../open/find-folder.ts";
 import { chooseAgent } from "../open/agents.ts";
 import { byteSize } from "../format/byte-size.ts";
@@ -21,12 +19,10 @@ import { ExitCode } from "../terminal/exit-code.ts";
 import { describeOutage, describeSpare } from "../format/format-fallback.ts";
 import { checkEmbeddings } from "../doctor/embedding-checks.ts";
 import { checkIndex, checkSync, checkWriter } from "../doctor/index-checks.ts";
-import { checkSurvey } from "../format/format-survey.ts";
-import { checkReranker } from "../doctor/rerank-check.ts";
+import { checkSurvey, describeHealth } from "../format/format-survey.ts";
+import { describeReranker } from "../format/format-rerank.ts";
 import { liveSearch } from "../doctor/live-search.ts";
 import { UsageError } from "../terminal/usage-error.ts";
-import { otherIssues } from "../open/report-failed-files.ts";
-import { leftOut } from "../open/scan-summary.ts";
 import { withMemory } from "../open/with-memory.ts";
 
 export interface DoctorCommandOptions {
@@ -91,34 +87,22 @@ async function examineMemory(context: CommandContext, memory: Memory, agent: Age
   const checks: DoctorCheck[] = [];
   checks.push(checkSlot(memory.status()), await checkSync(context, memory), checkWriter(memory));
   checks.push(await checkIndex(memory, signal));
-  const survey = await memory.survey({ signal });
-  checks.push(...checkSurvey(survey, memory.status().files ?? 0), ...checkPlaces(memory.status(), survey));
   const embeddings = await memory.probeEmbeddingAvailability({ signal });
   const vector = await memory.probeVectorAvailability({ signal });
+  const health = await memory.health({ signal });
   const status = memory.status();
-  checks.push(checkStore(status), checkFts(status), checkVector(status, vector));
+  checks.push(...checkSurvey(health.survey, status), checkStore(status), checkFts(status), checkVector(status, vector));
   checks.push(...checkEmbeddings(status, agent, embeddings), ...checkReranker(status));
   for (const notice of status.custom?.notices ?? []) checks.push(warned("store", notice));
-  checks.push(
-    await liveSearch(memory, signal),
-    checkHealth({
-      status,
-      layout: notesLayout(memory.workspaceDir, agent.memorySearch.notes).layout,
-      survey,
-      probe: embeddings,
-    }),
-  );
+  checks.push(await liveSearch(memory, signal), checkHealth(health));
   return checks;
 }
 
 /** The verdict that `memory.health()` gives. What to do is said by the check of each part. */
-function checkHealth(facts: Parameters<typeof healthOf>[0]): DoctorCheck {
-  const { state, reason, action } = healthOf(facts);
-  if (state === "ok") return passed("health", "ok");
-  const message = [state === "empty" ? "no notes" : state, reason].filter(Boolean).join(": ");
-  return state === "unknown"
-    ? passed("health", message)
-    : warned("health", message, state === "empty" ? action : undefined);
+function checkHealth(health: HealthPart): DoctorCheck {
+  const isKnown = health.state !== "ok" && health.state !== "unknown";
+  if (!isKnown) return passed("health", describeHealth(health));
+  return warned("health", describeHealth(health), health.state === "empty" ? health.action : undefined);
 }
 
 function checkSlot(status: MemoryProviderStatus): DoctorCheck {
@@ -130,11 +114,13 @@ function checkSlot(status: MemoryProviderStatus): DoctorCheck {
   return warned("slot", `${fallback.from} is not in use, ${backend} answers in its place: ${describeOutage(fallback)}`);
 }
 
-function checkPlaces(status: MemoryProviderStatus, survey: MemorySurvey | undefined): DoctorCheck[] {
-  const left = otherIssues(leftOut(status), survey?.excluded.notes ?? []);
-  const next =
-    "Correct memorySearch.extraPaths: a relative path starts at the file that names it, a link is never followed.";
-  return left.length === 0 ? [] : [warned("left out", left.join("; "), next)];
+/** What `memslot doctor` says of the reranker, where one is asked for. The live search shows whether it answers. */
+function checkReranker(status: MemoryProviderStatus): DoctorCheck[] {
+  const { rerank } = status;
+  if (rerank === undefined) return [];
+  if (rerank.id !== undefined) return [passed("reranker", describeReranker(status) ?? rerank.id)];
+  const next = 'Correct memorySearch.query.rerank, or set memorySearch.query.rerank.provider to "none".';
+  return [failed("reranker", `${rerank.requested} does not work: ${rerank.reason}`, next)];
 }
 
 function checkStore({ dbPath, storage }: MemoryProviderStatus): DoctorCheck {

@@ -1,4 +1,5 @@
 import { UsageError } from "../terminal/usage-error.ts";
+import models from "./models.json" with { type: "json" };
 import { resolvePath } from "../open/resolve-path.ts";
 
 /** A model as `memslot embeddings on` offers it. */
@@ -16,24 +17,11 @@ export interface OfferedModel {
 /** The model that is chosen: one of those below, or any other, of which no more is known than its address. */
 export type ChosenModel = Pick<OfferedModel, "name" | "address"> & Partial<OfferedModel>;
 
-// Sizes and licences are those of the files on huggingface.co, looked up in November 2026.
-const gemma: OfferedModel = {
-  name: "embeddinggemma-300m",
-  address: "hf:ggml-org/embeddinggemma-300M-GGUF/embeddinggemma-300M-Q8_0.gguf",
-  megabytes: 330,
-  licence: "Gemma Terms of Use, https://ai.google.dev/gemma/terms",
-  languages: "more than 100 languages",
-};
-const bge: OfferedModel = {
-  name: "bge-m3",
-  address: "hf:ggml-org/bge-m3-Q8_0-GGUF/bge-m3-q8_0.gguf",
-  megabytes: 635,
-  licence: "MIT, https://huggingface.co/BAAI/bge-m3",
-  languages: "more than 100 languages; larger and slower",
-};
-
-/** The first one is the default: that of `provider: "local"` where no model is named. */
-export const offeredModels: readonly [OfferedModel, ...OfferedModel[]] = [gemma, bge];
+/**
+ * The first one is the default: that of `provider: "local"` where no model is named. Sizes and licences are those of the
+ * files on huggingface.co, looked up in November 2026.
+ */
+export const offeredModels = models as unknown as readonly [OfferedModel, ...OfferedModel[]];
 
 /** Gives what was typed its meaning. Throws `UsageError` for what is neither a name, nor a file, nor an address. */
 export function chooseModel(typed: string | undefined, where: { cwd: string; env: NodeJS.ProcessEnv }): ChosenModel {

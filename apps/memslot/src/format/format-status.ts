@@ -24,7 +24,7 @@ import {
   describeFreshness,
   describeWatch,
 } from "./format-index.ts";
-import { describeUnsearched } from "./format-survey.ts";
+import { describeHealth, describeUnsearched } from "./format-survey.ts";
 import type { Output } from "../terminal/output.ts";
 import { printable } from "../terminal/printable.ts";
 import { counted, describeFailure, otherIssues } from "../open/report-failed-files.ts";
@@ -64,7 +64,6 @@ export function formatStatus(entry: AgentStatus, options: FormatStatusOptions): 
     ["By source", describeSources(status)],
     ["Not searched", entry.survey && describeUnsearched(entry.survey.unsearched)],
     ["Excluded", describeAccepted(entry)],
-    ["Files", entry.surveyError],
     ["Dirty", describeDirty(status)],
     ["Generation", describeGeneration(status)],
     ["Rebuild", describeRebuild(status)],
@@ -145,11 +144,6 @@ function describeIndexed({ status, scan }: AgentStatus): string {
     ? `${status.files ?? 0}/${scan.totalFiles} files`
     : counted(status.files ?? 0, "file");
   return `${files}${chunks}`;
-}
-
-function describeHealth({ state, reason }: AgentStatus["health"]): string {
-  const word = state === "unknown" ? "no problem is known" : state === "empty" ? "no notes" : state;
-  return [word, reason].filter(Boolean).join(": ");
 }
 
 function describeAccepted({ survey }: AgentStatus): string | undefined {

@@ -1,7 +1,7 @@
 import type {
   AvailabilityProbe,
   IndexCheck,
-  MemoryHealth,
+  HealthPart,
   MemoryProviderStatus,
   MemoryRootStatus,
   MemorySource,
@@ -19,7 +19,7 @@ export interface ScanSummary {
 /** One entry of `memory status --json`. */
 export interface AgentStatus {
   agentId: string;
-  health: MemoryHealth;
+  health: HealthPart;
   status: MemoryProviderStatus;
   embeddingProbe?: AvailabilityProbe;
   indexError?: string;
@@ -28,7 +28,6 @@ export interface AgentStatus {
   checkError?: string;
   /** What the files hold and no search finds. */
   survey?: MemorySurvey;
-  surveyError?: string;
   scan: ScanSummary;
 }
 

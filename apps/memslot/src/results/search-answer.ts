@@ -1,7 +1,14 @@
-import { type AgentConfig, type SearchReport, type WriterStatus, describeReadings } from "@memslot/core";
+import {
+  type AgentConfig,
+  type SearchLeg,
+  type SearchReport,
+  type WriterStatus,
+  describeReadings,
+} from "@memslot/core";
 import type { CommandContext } from "../command-context.ts";
-import { filterNotes } from "../format/format-filters.ts";
-import { formatReport } from "../format/format-report.ts";
+import { describeFilters, filterNotes } from "../format/format-filters.ts";
+import { describeFallback } from "../format/format-fallback.ts";
+import { describeRerank } from "../format/format-rerank.ts";
 import { type ResultOptions, foundIn, moreText, printResults } from "./print-results.ts";
 import { type ResultLines, matchedWords } from "@memslot/indexing";
 import { counted } from "../open/report-failed-files.ts";
@@ -24,6 +31,10 @@ export interface SearchAnswer {
 /** How an answer is to be printed. */
 type AnswerOptions = ResultOptions & { minScore?: number };
 
+const shownFacts = "mode backend confidence match filters found conditions readings excluded unsearched fallback".split(
+  " ",
+) as (keyof SearchReport)[];
+
 /** The answer for programs: the results, and what is to be known of them. */
 export function printAnswerJson(
   context: CommandContext,
@@ -37,18 +48,8 @@ export function printAnswerJson(
     results: results.map(({ result }) => result),
     agentId: agent.id,
     state,
-    mode: report?.mode,
-    backend: report?.backend,
-    confidence: report?.confidence,
-    match: report?.match,
-    filters: report?.filters,
-    found: report?.found,
+    ...Object.fromEntries(shownFacts.map((name) => [name, report?.[name]])),
     underMinScore: options.minScore === undefined ? undefined : answer.underMinScore,
-    conditions: report?.conditions,
-    readings: report?.readings,
-    excluded: report?.excluded,
-    unsearched: report?.unsearched,
-    fallback: report?.fallback,
     rerank: report?.rerank && { ...report.rerank, order: undefined },
     reason,
     action,
@@ -110,4 +111,47 @@ function sentence(text: string): string {
   const ended = /[.!?。]$/u.test(text) ? text : `${text}.`;
   // A key or a path keeps its case.
   return /^\p{Ll}+ /u.test(ended) ? ended.charAt(0).toUpperCase() + ended.slice(1) : ended;
+}
+
+/** The search report for people (`--explain`): what each leg gave, what was left out, how long it took. */
+function formatReport(report: SearchReport): string {
+  const { dropped } = report;
+  const timings = Object.entries(report.timingsMs ?? {}).map(([step, ms]) => `${step} ${ms.toFixed(1)} ms`);
+  const rows: [string, string | undefined][] = [
+    ["Backend", report.backend],
+    ["Mode", report.mode],
+    ["State", report.reason === undefined ? report.state : `${report.state}: ${report.reason}`],
+    ["Next step", report.action],
+    ["Read as", report.filters && describeFilters(report.filters)],
+    ["Keyword leg", describeLeg(report.legs.keyword)],
+    ["Vector leg", describeLeg(report.legs.vector)],
+    ["Reranker", report.rerank && describeRerank(report.rerank)],
+    [
+      "Left out",
+      `${dropped.minScore} by min score, ${dropped.source} by source, ${dropped.limit} by the limit, ${dropped.tokens ?? 0} for want of room`,
+    ],
+    ["Confidence", describeMatch(report)],
+    ["Meaning", report.meaning && describeScale(report.meaning)],
+    ["Fallback", report.fallback && describeFallback(report.fallback)],
+    ["Timings", timings.length === 0 ? undefined : timings.join(", ")],
+    ["Score", "0 to 1, how well a passage answers; no probability, and comparable within one answer only"],
+    ["Text score", "0 to 1, what its words and names give, against a text that is the query itself"],
+    ["Vector score", "the cosine of its meaning and that of the query"],
+  ];
+  return rows
+    .flatMap(([label, value]) => (value === undefined ? [] : [`${`${label}:`.padEnd(14)}${value}`]))
+    .join("\n");
+}
+
+function describeScale({ weight, mean, deviation }: NonNullable<SearchReport["meaning"]>): string {
+  return `${deviation.toFixed(3)} of similarity above the usual ${mean.toFixed(3)} is worth ${weight.toFixed(3)} of words`;
+}
+
+function describeLeg(leg: SearchLeg | undefined): string {
+  return leg === undefined ? "not asked" : `${leg.candidates} candidates, ${leg.kept} in the answer`;
+}
+
+function describeMatch({ confidence, match }: SearchReport): string | undefined {
+  const value = confidence?.toFixed(3);
+  return match === undefined ? value : [`${match.level} (${value})`, match.reason].filter(Boolean).join(": ");
 }

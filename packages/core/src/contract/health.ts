@@ -1,7 +1,7 @@
 import { describeExcluded } from "./conditions.ts";
 import type { AvailabilityProbe, IndexCheck, MemorySurvey, SessionAudience } from "./manager.ts";
 import type { SearchCondition } from "./report.ts";
-import type { ExcludedNotes, MemoryProviderStatus } from "./status.ts";
+import type { MemoryProviderStatus } from "./status.ts";
 
 /**
  * Whether answers can be relied on, from good to bad. `unknown`: it was not checked. `empty`: there are no notes. `stale`,
@@ -24,8 +24,8 @@ export interface MemoryHealth extends HealthPart {
   index: HealthPart;
   /** Whether search by meaning works, where it is wanted. */
   meaning: HealthPart;
-  /** Notes that are not searched; absent where that was not checked. */
-  excluded?: ExcludedNotes | undefined;
+  /** What the verdict on the files is from. */
+  survey?: MemorySurvey | undefined;
 }
 
 /** What is known of a memory. What is absent was not checked. */
@@ -42,7 +42,7 @@ const states: readonly HealthState[] = ["ok", "unknown", "empty", "stale", "degr
 const ok: HealthPart = { state: "ok" };
 const notChecked: HealthPart = { state: "unknown", reason: "not checked" };
 
-/** The one verdict on a memory: everybody who tells how it is tells this. */
+/** The one verdict on a memory: searches, commands and the page report it. */
 export function healthOf(facts: HealthFacts): MemoryHealth {
   const parts = { files: filesHealth(facts), index: indexHealth(facts), meaning: meaningHealth(facts) };
   const named = Object.entries(parts);
@@ -52,7 +52,7 @@ export function healthOf(facts: HealthFacts): MemoryHealth {
     reason === notChecked.reason ? `${name} ${reason}` : (reason ?? []),
   );
   const action = own.map((part) => part[1].action).find((each) => each !== undefined);
-  return { state: worst, reason: reasons.join("; ") || undefined, action, ...parts, excluded: facts.survey?.excluded };
+  return { state: worst, reason: reasons.join("; ") || undefined, action, ...parts, survey: facts.survey };
 }
 
 function rank(state: HealthState): number {
@@ -89,7 +89,7 @@ function indexHealth({ status, layout, survey, check }: HealthFacts): HealthPart
   // A search takes in by itself what has changed, unless only a sync does.
   if (status.lastSyncError !== undefined || (condition && freshness?.by === "sync"))
     return { state: "stale", reason: condition?.reason, action: "Run `memslot memory index`." };
-  return freshness?.by === "sync" && status.dirty === undefined ? notChecked : ok;
+  return ok;
 }
 
 /** The verdict on a memory without notes. */
@@ -136,7 +136,7 @@ function meaningHealth({ status, probe = status.embedding?.answered }: HealthFac
   const { embedded = 0, index } = vector ?? {};
   const why = embedding?.pending === undefined ? "" : `: ${embedding.pending.reason}`;
   const counts = `${embedded} of ${chunks} passages have a vector`;
-  // Without a vector from this model nobody knows its space, and there is nothing to count.
+  // Until the model has given a vector its space is unknown, and there is nothing to count.
   const isMissing = index?.state === "incomplete" || (index?.state === "unverified" && embedded === 0);
   if (chunks > 0 && (embedding?.pending !== undefined || isMissing)) return degraded(`${counts}${why}`);
   if (probe?.ok === true) return { ...ok, reason: counts };

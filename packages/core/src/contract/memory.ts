@@ -95,7 +95,7 @@ export interface Memory {
   /** What the files hold and a search does not find. Undefined where the backend cannot tell. */
   survey(options?: { signal?: AbortSignal | undefined }): Promise<MemorySurvey | undefined>;
   /**
-   * Whether answers can be relied on, with the reason and the next step. Opens the notes, and asks nobody else unless `deep`:
+   * Whether answers can be relied on, with the reason and the next step. Opens the notes, and sends nothing unless `deep`:
    * then the index is checked and the embedding provider gets one small request.
    */
   health(options?: { deep?: boolean | undefined; signal?: AbortSignal | undefined }): Promise<MemoryHealth>;

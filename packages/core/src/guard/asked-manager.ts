@@ -1,6 +1,6 @@
 import type { EmbeddingChoice } from "../contract/embedding.ts";
-import { messageOf, pluginError } from "../contract/errors.ts";
-import type { MemorySearchManager } from "../contract/manager.ts";
+import { MemoryError, messageOf, pluginError } from "../contract/errors.ts";
+import type { IndexCheck, MemorySearchManager } from "../contract/manager.ts";
 import type { RerankChoice } from "../contract/reranker.ts";
 import type { ReportFacts } from "../contract/search-report.ts";
 import type { MemorySearchSettings } from "../contract/settings.ts";
@@ -49,6 +49,8 @@ export class AskedManager {
   readonly options: CreateMemoryOptions;
   readonly deadlines: MemoryDeadlines;
   readonly lifecycle: Lifecycle;
+  /** What the last check of the index has shown. */
+  checked: IndexCheck | undefined;
   #lastStatus: MemoryProviderStatus | undefined;
 
   constructor(manager: MemorySearchManager, options: CreateMemoryOptions) {

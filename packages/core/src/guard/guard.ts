@@ -102,11 +102,11 @@ export function createMemory(manager: MemorySearchManager, options: CreateMemory
       checkProbe(given);
       const { signal } = given;
       const deep = checkFlag("deep", given.deep);
-      const survey = await memory.survey({ signal });
-      const check = deep ? await memory.check({ signal }) : undefined;
+      if (deep) await memory.check({ signal });
       const probe = deep ? await memory.probeEmbeddingAvailability({ signal }) : undefined;
+      const survey = await memory.survey({ signal });
       const { layout } = notesLayout(workspaceDir, options.settings.notes);
-      return healthOf({ status: asked.status(), layout, survey, check, probe });
+      return healthOf({ status: asked.status(), layout, survey, check: asked.checked, probe });
     },
     async listFiles(given = {}) {
       lifecycle.assertOpen();
@@ -141,7 +141,7 @@ export function createMemory(manager: MemorySearchManager, options: CreateMemory
       checkProbe(given);
       const fix = checkFlag("fix", given.fix);
       const check = (signal: AbortSignal): ReturnType<Memory["check"]> | undefined => manager.check?.({ fix, signal });
-      return await asked.askIfAble("check", deadlines.upkeepMs, given, check);
+      return (asked.checked = await asked.askIfAble("check", deadlines.upkeepMs, given, check));
     },
     async compact(given = {}) {
       const compact = (signal: AbortSignal): ReturnType<Memory["compact"]> | undefined => manager.compact?.({ signal });

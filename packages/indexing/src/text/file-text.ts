@@ -17,7 +17,8 @@ const sequences =
 /** Words of another script that is read as Windows-1252: no western word is made of accents alone. */
 const foreignWords = /(?<![\p{L}\p{M}])[\x80-\xFFŒœŠšŽžŸƒ]{2,}(?![\p{L}\p{M}])/gu;
 
-const noText = /[\p{Cn}\p{Co}\p{Cs}\uFFFD\0-\x06\x0E-\x1F]/u;
+/** No character of a text, private ones and controls included. */
+const noText = /[\p{Cn}\p{Co}\p{Cs}\p{Cc}\uFFFD]/u;
 
 /**
  * The text of a file: UTF-8, UTF-16 with or without a byte order mark, or Windows-1252 (and so Latin-1). Valid UTF-8 is
@@ -106,7 +107,9 @@ function utf16Of(bytes: Uint8Array): "utf-16le" | "utf-16be" | undefined {
   if (pages[high] > pairs * 0.9 && zeros[high] > 1) return encoding;
   // Of scripts with many letters only the line ends and spaces have a NUL.
   if (ascii > pairs * 1.5 || isUtf8(bytes)) return undefined;
-  return noText.test(new TextDecoder(encoding).decode(sample, { stream: true })) ? undefined : encoding;
+  return noText.test(new TextDecoder(encoding).decode(sample, { stream: true }).replaceAll(/\s/gu, ""))
+    ? undefined
+    : encoding;
 }
 
 /** UTF-8 with bytes of Windows-1252 in it, or all of it Windows-1252, where few bytes are anything else. */

@@ -145,11 +145,6 @@ function describe(report: SyncReport, status: MemoryProviderStatus): string {
 }
 
 function printRoots(print: (text: string) => void, { roots = [] }: MemoryProviderStatus): void {
-  for (const root of roots) {
-    const outcome =
-      root.state === "indexed"
-        ? counted(root.files ?? 0, "file")
-        : `skipped: ${printable(root.reason ?? "no reason given")}`;
-    print(`${printable(root.path)}: ${outcome}`);
-  }
+  for (const { path, state, files = 0, reason = "no reason given" } of roots)
+    print(`${printable(path)}: ${state === "indexed" ? counted(files, "file") : `skipped: ${printable(reason)}`}`);
 }

@@ -5,11 +5,9 @@ import {
   type Memory,
   type MemoryProviderStatus,
   type MemslotConfig,
-  healthOf,
   isAbort,
   messageOf,
 } from "@memslot/core";
-import { notesLayout } from "@memslot/core/files";
 import { chooseAgents } from "../../open/agents.ts";
 import type { CommandContext } from "../../command-context.ts";
 import { disabledReason } from "../../open/disabled-memory.ts";
@@ -61,10 +59,7 @@ export async function memoryStatus(context: CommandContext, options: MemoryStatu
 }
 
 /** What a verdict ends the command with. Without notes, or where nothing was checked, nothing is known to be wrong. */
-const codes: Readonly<Record<HealthState, number>> = {
-  ok: ExitCode.ok,
-  unknown: ExitCode.ok,
-  empty: ExitCode.ok,
+const codes: Partial<Record<HealthState, number>> = {
   stale: ExitCode.partial,
   degraded: ExitCode.partial,
   unavailable: ExitCode.error,
@@ -89,15 +84,9 @@ async function inspect(
       embeddingProbe = await memory.probeEmbeddingAvailability({ signal });
       await memory.probeVectorAvailability({ signal });
     }
-    const survey = await tried(true, () => memory.survey({ signal }));
+    const known = await tried(true, () => memory.health({ signal }));
+    const { survey, ...health } = known.value ?? { state: "unavailable" as const, reason: messageOf(known.error) };
     const status = withWatch(memory.status(), agent);
-    const health = healthOf({
-      status,
-      layout: notesLayout(memory.workspaceDir, agent.memorySearch.notes).layout,
-      survey: survey.value,
-      check: check.value,
-      probe: embeddingProbe,
-    });
     const entry: AgentStatus = {
       agentId: agent.id,
       health,
@@ -106,13 +95,12 @@ async function inspect(
       ...(index.error === undefined ? {} : { indexError: messageOf(index.error) }),
       ...(check.value === undefined ? {} : { check: check.value }),
       ...(check.error === undefined ? {} : { checkError: messageOf(check.error) }),
-      ...(survey.value === undefined ? {} : { survey: survey.value }),
-      ...(survey.error === undefined ? {} : { surveyError: messageOf(survey.error) }),
+      ...(survey === undefined ? {} : { survey }),
       scan: scanSummary(status),
     };
     const failedFiles = (index.value?.failed.length ?? 0) > 0 ? ExitCode.partial : ExitCode.ok;
     const found = check.value?.ok === false ? ExitCode.error : ExitCode.ok;
-    const verdict = codes[health.state];
+    const verdict = codes[health.state] ?? ExitCode.ok;
     const exitCode = [codeOf(index.error), codeOf(check.error), found, verdict].reduce(worseExitCode, failedFiles);
     return { entry, exitCode };
   };

@@ -18,7 +18,7 @@ export default function HealthView(): VNode {
   const [acts, setActs] = useState(0);
   const { data, error } = useAnswer<HealthAnswer>("/api/health", `${notesRevision.value} ${acts}`);
   if (now === undefined) return <Loading />;
-  const excluded = data?.health.excluded;
+  const excluded = data?.health.survey?.excluded;
   const notices = [...(now.custom?.notices ?? [])];
   return (
     <>

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { type ExtraPath } from "@memslot/core";
-import { notesLayout, notesMark } from "@memslot/core/files";
+import { notesLayout } from "@memslot/core/files";
 import { describe, expect, test } from "vitest";
 import { stubBuiltin } from "../../../test/support/stub-builtin.ts";
 import { tempFolder as folderWith } from "@memslot/test-tools/files";
@@ -56,22 +56,14 @@ const vault = tables.vault;
 const ofVault = ["Heat pump.md", "USER.md", "work/deep/er/page.mdx", "work/plan.MARKDOWN"];
 
 describe("the layout", () => {
-  test.each<[string, Record<string, string>, Looked["notes"], "agent" | "all"]>([
-    ["no agent's place", {}, "auto", "all"],
-    ["USER.md alone", { "USER.md": "u" }, "auto", "all"],
-    ["MEMORY.md", { "MEMORY.md": "m" }, "auto", "agent"],
-    ["memory.md", { "memory.md": "m" }, "auto", "agent"],
-    ["memory/", { "memory/a.md": "m" }, "auto", "agent"],
-    ["MEMORY.md and the mark", { "MEMORY.md": "m", [notesMark]: "" }, "auto", "all"],
-    ["memory/ and the mark", { "memory/a.md": "m", [notesMark]: "" }, "auto", "all"],
-    ["all, with MEMORY.md", { "MEMORY.md": "m" }, "all", "all"],
-    ["agent, without it", {}, "agent", "agent"],
-    ["agent, with the mark", { [notesMark]: "" }, "agent", "agent"],
-  ])("with %s", async (_, files, notes, layout) => {
-    const workspace = folderWith({ ...files, "Heat pump.md": "a" });
-    expect(notesLayout(workspace, notes ?? "auto").layout).toBe(layout);
-    expect((await scan(workspace, { notes })).paths.includes("Heat pump.md")).toBe(layout === "all");
-  });
+  test.each(tables.layouts as [string, Record<string, string>, Looked["notes"], "agent" | "all"][])(
+    "with %s",
+    async (_, files, notes, layout) => {
+      const workspace = folderWith({ ...files, "Heat pump.md": "a" });
+      expect(notesLayout(workspace, notes ?? "auto").layout).toBe(layout);
+      expect((await scan(workspace, { notes })).paths.includes("Heat pump.md")).toBe(layout === "all");
+    },
+  );
 
   test("of the home folder and of the root of the disk is never that of a folder of notes by itself", async () => {
     const workspace = folderWith({ "Heat pump.md": "a" });
