@@ -105,6 +105,8 @@ describe("with a workspace for each test", () => {
     sandbox = await createNotes();
   });
   const claude = (input: object, ...options: string[]) => sendTo(sandbox, "claude-code", input, ...options);
+  const opencode = (name: string, messages: object[], ...options: string[]) =>
+    sendTo(sandbox, "opencode", { session_id: "s", cwd: "/a", hook_event_name: name, messages }, ...options);
 
   test("a wrong option, a wrong configuration and a missing workspace stop no agent", async () => {
     const wrongOption = await claude(start, "--unknown");
@@ -177,13 +179,7 @@ describe("with a workspace for each test", () => {
   test("a memory that is off says nothing and keeps nothing", async () => {
     const file = await sandbox.writeConfig('{ plugins: { slots: { memory: "none" } } }');
     expect(await claude(start, "--config", file)).toMatchObject({ exitCode: 0, stdout: "" });
-    await sendTo(
-      sandbox,
-      "opencode",
-      { session_id: "s", hook_event_name: "compact", messages: [said("u1", "Keep it.")] },
-      "--config",
-      file,
-    );
+    await opencode("compact", [said("u1", "Keep it.")], "--config", file);
     expect(await logsOf(sandbox)).toBe("");
   });
 
@@ -318,12 +314,7 @@ describe("with a workspace for each test", () => {
     });
 
     test("is another one where its messages are others", async () => {
-      for (const name of ["Porto", "Faro"])
-        await sendTo(sandbox, "opencode", {
-          session_id: "s",
-          hook_event_name: "stop",
-          messages: [said(name, `We sail to ${name}.`)],
-        });
+      for (const name of ["Porto", "Faro"]) await opencode("stop", [said(name, `We sail to ${name}.`)]);
       expect(await journalOf(sandbox)).toMatch(/Porto[^]*Faro/u);
     });
 
@@ -382,30 +373,24 @@ describe("with a workspace for each test", () => {
       },
     );
 
+    let turn = 0;
+    const transcriptFile = (): string => path.join(sandbox.cwd, "t.jsonl");
+    const stop = (answer?: string): Promise<unknown> => {
+      const event = { session_id: "s", cwd: "/a", transcript_path: transcriptFile(), hook_event_name: "Stop" };
+      return sendTo(sandbox, "codex", { ...event, turn_id: String(turn++), last_assistant_message: answer });
+    };
+    const codexLine = (text: string, role = "user", id?: string): string => {
+      const payload = { id, type: "message", role, content: [{ type: "input_text", text }] };
+      return `${JSON.stringify({ timestamp: "2026-05-01T08:00:00Z", type: "response_item", payload })}\n`;
+    };
+
     test("is taken once while the transcript grows, is cut short and is written anew", async () => {
-      const transcript = path.join(sandbox.cwd, "t.jsonl");
-      let turn = 0;
-      const stop = (): Promise<unknown> =>
-        sendTo(sandbox, "codex", {
-          session_id: "s",
-          cwd: "/a",
-          transcript_path: transcript,
-          hook_event_name: "Stop",
-          turn_id: String(turn++),
-        });
-      const codexLine = (id: string): string =>
-        `${JSON.stringify({ timestamp: "2026-05-01T08:00:00Z", type: "response_item", payload: { id, type: "message", role: "user", content: [{ type: "input_text", text: `Fact ${id} holds.` }] } })}\n`;
-      await writeFile(transcript, codexLine("one"));
-      await stop();
-      await writeFile(transcript, codexLine("one") + codexLine("two").slice(0, -20));
-      await stop();
-      await writeFile(transcript, codexLine("one") + codexLine("two"));
-      await stop();
-      await writeFile(transcript, codexLine("two"));
-      await stop();
-      await writeFile(transcript, codexLine("two") + codexLine("three"));
-      await stop();
-      await rm(transcript);
+      const [one, two, three] = ["one", "two", "three"].map((id) => codexLine(`Fact ${id} holds.`, "user", id));
+      for (const text of [one, `${one}${two?.slice(0, -20)}`, `${one}${two}`, two, `${two}${three}`]) {
+        await writeFile(transcriptFile(), text ?? "");
+        await stop();
+      }
+      await rm(transcriptFile());
       await stop();
       await sendTo(sandbox, "codex", { session_id: "s", cwd: "/a", hook_event_name: "PreCompact", trigger: "auto" });
       const logs = await logsOf(sandbox);
@@ -413,78 +398,43 @@ describe("with a workspace for each test", () => {
     });
 
     test("is taken once where the transcript that was named is written later, and what is said again is taken again", async () => {
-      const transcript = path.join(sandbox.cwd, "t.jsonl");
-      let turn = 0;
-      const stop = (said: string): Promise<unknown> =>
-        sendTo(sandbox, "codex", {
-          session_id: "s",
-          cwd: "/a",
-          transcript_path: transcript,
-          hook_event_name: "Stop",
-          turn_id: String(turn++),
-          last_assistant_message: said,
-        });
-      const line = (id: string, text: string): string =>
-        `${JSON.stringify({ timestamp: "2026-05-01T08:00:00Z", type: "response_item", payload: { id, type: "message", role: "assistant", content: [{ type: "output_text", text }] } })}\n`;
       await stop("Fact one holds.");
       await stop("Fact two holds.");
-      const lines = [
-        line("a", "Fact one holds."),
-        line("b", "Fact two holds."),
-        line("c", "Fact three holds."),
-        line("d", "Fact one holds."),
-      ];
-      await writeFile(transcript, lines.join(""));
+      const lines = ["one", "two", "three", "one", "two"].map((id, at) =>
+        codexLine(`Fact ${id} holds.`, "assistant", String(at)),
+      );
+      await writeFile(transcriptFile(), lines.slice(0, 4).join(""));
       await stop("Fact one holds.");
-      await writeFile(transcript, [...lines, line("e", "Fact two holds.")].join(""));
+      await writeFile(transcriptFile(), lines.join(""));
       await stop("Fact two holds.");
       const journal = await journalOf(sandbox);
-      for (const [id, times] of [
-        ["one", 2],
-        ["two", 2],
-        ["three", 1],
-      ] as const)
+      for (const [id, times] of Object.entries({ one: 2, two: 2, three: 1 }))
         expect([id, journal.split(`Fact ${id} holds.`).length - 1]).toEqual([id, times]);
     });
 
     describe("in a transcript of many MiB", () => {
-      const codexLine = (text: string, role = "user"): string =>
-        `${JSON.stringify({ type: "response_item", payload: { type: "message", role, content: [{ type: "input_text", text }] } })}\n`;
       const noise = codexLine("x".repeat(100_000), "developer").repeat(90);
-      const event = { session_id: "s", cwd: "/a", hook_event_name: "Stop" };
 
       test("is all read", async () => {
-        const transcript = path.join(sandbox.cwd, "t.jsonl");
-        await writeFile(transcript, `${codexLine("Fact one.")}${noise}${codexLine("Fact two.")}`);
-        for (const turn of ["1", "2", "3"])
-          await sendTo(sandbox, "codex", { ...event, transcript_path: transcript, turn_id: turn });
+        await writeFile(transcriptFile(), `${codexLine("Fact one.")}${noise}${codexLine("Fact two.")}`);
+        for (let times = 0; times < 3; times++) await stop();
         const journal = await journalOf(sandbox);
         for (const fact of ["Fact one.", "Fact two."]) expect(journal).toContain(fact);
       });
 
       test("is read to its end when the session is over", async () => {
-        const transcript = path.join(sandbox.cwd, "t.jsonl");
-        await writeFile(transcript, codexLine("No news.", "developer"));
-        await sendTo(sandbox, "codex", { ...event, transcript_path: transcript });
-        await writeFile(transcript, `${codexLine("No news.", "developer")}${noise}${codexLine("Fact two.")}`);
+        await writeFile(transcriptFile(), codexLine("No news.", "developer"));
+        await stop();
+        await writeFile(transcriptFile(), `${codexLine("No news.", "developer")}${noise}${codexLine("Fact two.")}`);
         await sandbox.runHere(["hook", "codex", "--finish", "codex:s"]);
         expect(await logsOf(sandbox)).toContain("Fact two.");
       });
     });
 
     test("is noted at the end of a session by a process that nobody waits for", async () => {
-      const event = { session_id: "s", cwd: "/home/ada/app" };
-      await sendTo(sandbox, "opencode", {
-        ...event,
-        hook_event_name: "stop",
-        messages: [said("u1", "Ada moved to Porto.")],
-      });
-      await claude({
-        ...event,
-        hook_event_name: "SessionEnd",
-        reason: "other",
-        messages: [said("u2", "Ben moved to Faro.")],
-      });
+      await opencode("stop", [said("u1", "Ada moved to Porto.")]);
+      const end = { session_id: "s", cwd: "/home/ada/app", hook_event_name: "SessionEnd", reason: "other" };
+      await claude({ ...end, messages: [said("u2", "Ben moved to Faro.")] });
       await eventually(async () => (await logsOf(sandbox)).includes("Ben moved to Faro."));
       expect(await logsOf(sandbox)).not.toContain("Porto");
       // The process is done with the folder, which is taken away.
@@ -510,13 +460,7 @@ describe("with a workspace for each test", () => {
     });
 
     test("is not kept with --read-only", async () => {
-      for (const name of ["stop", "compact"])
-        await sendTo(
-          sandbox,
-          "opencode",
-          { session_id: "s", hook_event_name: name, messages: [said("u1", "Keep it.")] },
-          "--read-only",
-        );
+      for (const name of ["stop", "compact"]) await opencode(name, [said("u1", "Keep it.")], "--read-only");
       expect(`${await logsOf(sandbox)}${await journalOf(sandbox)}`).toBe("");
     });
   });

@@ -1,5 +1,5 @@
 import type { EmbeddingChoice } from "../contract/embedding.ts";
-import { MemoryError, messageOf, pluginError } from "../contract/errors.ts";
+import { messageOf, pluginError } from "../contract/errors.ts";
 import type { IndexCheck, MemorySearchManager } from "../contract/manager.ts";
 import type { RerankChoice } from "../contract/reranker.ts";
 import type { ReportFacts } from "../contract/search-report.ts";

@@ -12,7 +12,7 @@ export interface SaidLine {
 }
 
 /** Reads a line that is a JSON object. Undefined for all else that stands in transcripts: tools, settings, summaries. */
-export type LineReader = (line: Record<string, unknown>) => SaidLine | undefined;
+type LineReader = (line: Record<string, unknown>) => SaidLine | undefined;
 
 /** Of the programs that write their transcripts line by line. */
 export const lineReaders: Readonly<Partial<Record<ClientSource, LineReader>>> = {

@@ -1,4 +1,4 @@
-import { appendFileSync, chmodSync, rmSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
+import { appendFileSync, chmodSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { type ManagerSyncParams, MemoryError } from "@memslot/core";
 import { describe, expect, test } from "vitest";
@@ -20,6 +20,11 @@ async function isDue(
 ): Promise<boolean> {
   const { source, scanned, stored } = transcript;
   return (await source.isDue?.(scanned(), stored(), { reason, sessions })) ?? true;
+}
+
+async function isDueAfter(more: string, transcript: Transcript, reason = "search"): Promise<boolean> {
+  appendFileSync(transcript.file, more);
+  return await isDue(transcript, reason);
 }
 
 /** A transcript of these lines, in the index. */
@@ -47,62 +52,41 @@ test.each([...background, ...asked])(
 describe("a transcript that has grown", () => {
   test.each(background)("is left by a sync for %s until enough is new", async (reason) => {
     const transcript = await indexed(line.repeat(10), { deltaMessages: 3, deltaBytes: 1000 });
-    appendFileSync(transcript.file, line);
-    expect(await isDue(transcript, reason)).toBe(false);
-    appendFileSync(transcript.file, line);
-    expect(await isDue(transcript, reason)).toBe(false);
-    appendFileSync(transcript.file, line);
-    expect(await isDue(transcript, reason)).toBe(true);
+    for (const due of [false, false, true]) expect(await isDueAfter(line, transcript, reason)).toBe(due);
     await transcript.sync();
-    appendFileSync(transcript.file, line);
-    expect(await isDue(transcript, reason)).toBe(false);
-    appendFileSync(transcript.file, "x".repeat(1000 - line.length));
-    expect(await isDue(transcript, reason)).toBe(true);
+    expect(await isDueAfter(line, transcript, reason)).toBe(false);
+    expect(await isDueAfter("x".repeat(1000 - line.length), transcript, reason)).toBe(true);
   });
 
   test.each(asked)("is taken by a sync for %s, however little is new", async (reason) => {
-    const transcript = await indexed(line.repeat(10));
-    appendFileSync(transcript.file, line);
-    expect(await isDue(transcript, reason)).toBe(true);
+    expect(await isDueAfter(line, await indexed(line.repeat(10)), reason)).toBe(true);
   });
 
   test("is left after a compaction too, where that is not to be forced", async () => {
     const transcript = await indexed(line, { postCompactionForce: false });
-    appendFileSync(transcript.file, line);
-    expect(await isDue(transcript, "compaction")).toBe(false);
+    expect(await isDueAfter(line, transcript, "compaction")).toBe(false);
     expect(await isDue(transcript, "cli")).toBe(true);
   });
 
   test("is always due with thresholds of nothing", async () => {
-    for (const sessions of [{ deltaBytes: 0 }, { deltaMessages: 0 }]) {
-      const transcript = await indexed(line.repeat(10), sessions);
-      appendFileSync(transcript.file, line);
-      expect(await isDue(transcript, "search")).toBe(true);
-    }
+    for (const sessions of [{ deltaBytes: 0 }, { deltaMessages: 0 }])
+      expect(await isDueAfter(line, await indexed(line.repeat(10), sessions))).toBe(true);
   });
 
   test("counts on from where it was counted to", async () => {
     const transcript = await indexed(line, { deltaMessages: 100, deltaBytes: 1_000_000 });
-    for (let count = 1; count < 100; count++) {
-      appendFileSync(transcript.file, line);
-      expect(await isDue(transcript, "search")).toBe(false);
-    }
-    appendFileSync(transcript.file, line);
-    expect(await isDue(transcript, "search")).toBe(true);
+    for (let count = 1; count <= 100; count++) expect(await isDueAfter(line, transcript)).toBe(count === 100);
   });
 });
 
 describe("a file that is not the one that was read is always due", () => {
   test("when it is shorter, of the same size, or begins otherwise", async () => {
     const transcript = await indexed(line.repeat(10));
-    truncateSync(transcript.file, line.length * 3);
-    expect(await isDue(transcript, "search")).toBe(true);
-    writeFileSync(transcript.file, line.replace("hello", "jello").repeat(10));
-    expect(await isDue(transcript, "search")).toBe(true);
-    writeFileSync(transcript.file, line.replace("hello", "jello").repeat(11));
-    expect(await isDue(transcript, "search")).toBe(true);
-    writeFileSync(transcript.file, line.repeat(11));
-    expect(await isDue(transcript, "search")).toBe(false);
+    const other = line.replace("hello", "jello");
+    for (const text of [line.repeat(3), other.repeat(10), other.repeat(11), line.repeat(11)]) {
+      writeFileSync(transcript.file, text);
+      expect(await isDue(transcript, "search")).toBe(text !== line.repeat(11));
+    }
   });
 
   test("when it has another time and the same size, and while it could change within the same time", async () => {
@@ -122,10 +106,8 @@ describe("a file that is not the one that was read is always due", () => {
     const due = async (change: object): Promise<boolean | undefined> =>
       await transcript.source.isDue?.(transcript.scanned(), stored && { ...stored, ...change }, { reason: "search" });
     expect(await due({})).toBe(false);
+    for (const cursor of [undefined, "{", '{"bytes":"1"}']) expect(await due({ cursor })).toBe(true);
     expect(await due({ recipe: "another" })).toBe(true);
-    expect(await due({ cursor: undefined })).toBe(true);
-    expect(await due({ cursor: "{" })).toBe(true);
-    expect(await due({ cursor: '{"bytes":"1"}' })).toBe(true);
   });
 
   test("when it cannot be looked at, so that reading it says why", async () => {
@@ -213,20 +195,20 @@ describe("the transcript of a session key", () => {
     const stateDir = tempFolder({ [list]: '{"k":{"sessionId":"one"}}' });
     const file = path.join(stateDir, list);
     const lookup = createSessionLookup({ stateDir, agentId: "main" });
-    utimesSync(file, 1000, 1000);
+    const setBack = (): void => utimesSync(file, 1000, 1000);
+    setBack();
     expect(await lookup("k")).toBe("sessions/one.jsonl");
     writeFileSync(file, '{"k":{"sessionId":"two"}}');
     expect(await lookup("k")).toBe("sessions/two.jsonl");
-    utimesSync(file, 1000, 1000);
+    setBack();
     expect(await lookup("k")).toBe("sessions/two.jsonl");
-    writeFileSync(file, '{"k":{"sessionId":"six"}}');
-    utimesSync(file, 1000, 1000);
-    expect(await lookup("k")).toBe("sessions/six.jsonl");
-    letRest(file);
-    expect(await lookup("k")).toBe("sessions/six.jsonl");
-    writeFileSync(file, '{"k":{"sessionId":"ten"}}');
-    utimesSync(file, 1000, 1000);
-    expect(await lookup("k")).toBe("sessions/ten.jsonl");
+    for (const id of ["six", "ten"]) {
+      writeFileSync(file, JSON.stringify({ k: { sessionId: id } }));
+      setBack();
+      expect(await lookup("k")).toBe(`sessions/${id}.jsonl`);
+      letRest(file);
+      expect(await lookup("k")).toBe(`sessions/${id}.jsonl`);
+    }
   });
 
   test("an agent id that is no folder name is refused", async () => {
