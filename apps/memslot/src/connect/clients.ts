@@ -91,8 +91,10 @@ export const allClients: readonly Client[] = [
     scopes: ["user", "project"],
     programs: ["codex"],
     signs: (place) => [codexDir(place)],
-    files(place, { server: { command, args, env }, hook, instructions }) {
-      const table = { command, args, ...(Object.keys(env).length > 0 && { env }) };
+    files(place, { server: { command, args, env }, keys, hook, instructions }) {
+      // It hands on the variables that are named.
+      const named = { ...(Object.keys(env).length > 0 && { env }), ...(keys.length > 0 && { env_vars: [...keys] }) };
+      const table = { command, args, ...named };
       // An override takes the place of the other file.
       const override = at(place, "AGENTS.override.md", codexDir(place), "AGENTS.override.md");
       const lines = place.exists(override) ? override : at(place, "AGENTS.md", codexDir(place), "AGENTS.md");

@@ -1,6 +1,7 @@
 import type { AgentConfig, MemslotConfig } from "@memslot/core";
 
-const ofProviders = /^(?:OPENAI|GEMINI|GOOGLE)_/u;
+/** Variables of the environment that belong to an embedding provider. */
+const variables = { openai: /^OPENAI_/u, gemini: /^(?:GEMINI|GOOGLE)_/u };
 
 /** Whether the configuration of an agent names no embedding provider. */
 export function isAuto({ memorySearch: { provider } }: AgentConfig): boolean {
@@ -17,10 +18,15 @@ export function withoutAgentKeys(
   notice: (line: string) => void,
 ): MemslotConfig {
   if (!isAuto(agent)) return config;
-  const unused = ["OPENAI_API_KEY", "GEMINI_API_KEY"].filter((name) => config.environment(name) !== undefined);
+  const fallback = agent.memorySearch.fallback.trim().toLowerCase();
+  const hidden = Object.entries(variables).flatMap(([id, names]) => (id === fallback ? [] : [names]));
+  const isHidden = (name: string): boolean => hidden.some((names) => names.test(name));
+  const unused = ["OPENAI_API_KEY", "GEMINI_API_KEY"].filter(
+    (name) => isHidden(name) && config.environment(name) !== undefined,
+  );
   if (unused.length > 0)
     notice(
       `${unused.join(" and ")} of the agent that started this is not used: name memorySearch.provider to search by meaning`,
     );
-  return { ...config, environment: (name) => (ofProviders.test(name) ? undefined : config.environment(name)) };
+  return { ...config, environment: (name) => (isHidden(name) ? undefined : config.environment(name)) };
 }
