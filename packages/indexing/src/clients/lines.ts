@@ -30,7 +30,8 @@ export const lineReaders: Readonly<Partial<Record<ClientSource, LineReader>>> = 
   // `{role, message: {content: […]}}`, without ids and times.
   cursor(line) {
     const said = saidBy(line["role"], objectAt(line, "message")?.["content"]);
-    return said && { ...said, text: said.text.replaceAll(/<\/?user_query>/gu, "") };
+    // What stands around the query is Cursor's own.
+    return said && { ...said, text: /<user_query>([^]*)<\/user_query>/u.exec(said.text)?.[1] ?? said.text };
   },
   // `{id, timestamp, type: "user" | "gemini", content}`; the same id once more is the same message.
   gemini: ({ type, content, id, timestamp }) => saidBy(type === "gemini" ? "assistant" : type, content, id, timestamp),

@@ -12,7 +12,7 @@ export const ownTexts = {
   dropped: "The compaction before this dropped",
 } as const;
 const ownLine = new RegExp(
-  String.raw`(?<=^[ \t]*|>|: )(?:${Object.values(ownTexts)
+  String.raw`(?:^[ \t]*\w+ hook additional context:[ \t]*|(?<=^[ \t]*|>|: ))(?:${Object.values(ownTexts)
     .map((text) => text.slice(0, 40).replaceAll(/[.*+?^$()[\]\\|]/gu, String.raw`\$&`))
     .join("|")})[^\n]*?(?=<\/[\w-]+>[ \t]*$|$)`,
   "gmu",
@@ -35,7 +35,7 @@ const thinkingTag = /<(think|thinking)>/gi;
 
 /** What programs put into a user's message: reminders, command output, the environment, what hooks gave, pictures. */
 const injectedTags =
-  "system-reminder|hook_context|session_context|task-notification|command-(?:name|message|args)|local-command-\\w+|environment_context|user_instructions|permissions|turn_aborted|INSTRUCTIONS|ide_opened_file|ide_selection|bash-(?:input|stdout|stderr)|user-prompt-submit-hook|current_datetime";
+  "system[-_]reminder|hook_context|session_context|state_snapshot|(?:task|subagent)[-_]notification|teammate-message|command-(?:name|message|args)|local-command-\\w+|environment_context|user_instructions|permissions|turn_aborted|INSTRUCTIONS|ide_(?:opened_file|selection|diagnostics)|user_shell_command|bash-(?:input|stdout|stderr)|user-prompt-submit-hook|current_datetime";
 const injectedTag = new RegExp(`<(${injectedTags}|image(?= (?:name|path)=))\\b[^<>\\n]{0,400}>`, "giu");
 const injectedStart = new RegExp(`^\\s*(?:<(?:${injectedTags})\\b|# AGENTS\\.md instructions)`, "iu");
 const closingTag = new RegExp(`</(?:${injectedTags})>`, "gu");
