@@ -130,7 +130,7 @@ function removeOne(body: string, put: JsonPut): string {
   const isOver = items.length > 0 && items.every((item) => put.isOwn(item));
   // Only comments can be left in it then.
   const { node } = find(text, put.list);
-  const isBare = node !== undefined && /^\[[\s,]*\]$/u.test(text.slice(node.offset, node.offset + node.length));
+  const isBare = node !== undefined && /^[\s,:[\]]*$/u.test(commentsAround(text, node, node.offset + node.length));
   return isOver && isBare ? removeUp(text, put.list) : text;
 }
 
@@ -260,9 +260,14 @@ function removeUp(body: string, path: readonly string[]): string {
 }
 
 function isAlone(body: string, container: Node, member: Node): boolean {
-  const before = body.slice(container.offset + 1, member.offset);
   const after = body.slice(member.offset + member.length, container.offset + container.length - 1);
-  return /^[\s,]*$/u.test(before + after);
+  return /^[\s,:{]*$/u.test(commentsAround(body, container, member.offset) + after);
+}
+
+/** What stands between the name of a value and a position in it: comments, or nothing but signs. */
+function commentsAround(body: string, { offset, parent }: Node, to: number): string {
+  const name = parent?.type === "property" ? parent.children?.[0] : undefined;
+  return body.slice(name === undefined ? offset : name.offset + name.length, to);
 }
 
 function at(value: unknown, path: readonly string[]): unknown {
