@@ -34,9 +34,10 @@ export async function* checkConnections(context: CommandContext): AsyncGenerator
 /** The variables that the configuration asks for and that are set. */
 async function keysFor(context: CommandContext): Promise<string[]> {
   try {
-    return keyVariables(chooseAgent(await readConfig(context), undefined), context.env);
+    const output = { ...context.output, notice: () => undefined };
+    return keyVariables(chooseAgent(await readConfig({ ...context, output }), undefined), context.env);
   } catch {
-    return []; // The chain before this one says what is wrong with it.
+    return []; // The chain before this one says what is wrong with it, as its notices do.
   }
 }
 
