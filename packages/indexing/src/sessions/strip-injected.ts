@@ -26,7 +26,7 @@ const ownNotice =
  */
 const frameEdge =
   /(?<mark>>>>|<<<) (?<edge>\S(?:(?!>>> |<<< )[^\n]){0,400}? (?:[0-9a-f]{24}|[0-9a-f]{12})|\d{6})(?!\w)/gu;
-const escaped = /&(?:amp;)*(?:gt|#62|#x3e);/iu;
+const escaped = /&(?:amp;)*(?:(gt|#62|#x3e)|(lt|#60|#x3c)|(apos|#39|#x27)|quot|#34|#x22);/giu;
 
 /** Memory that hosts put into a message, by the names of the tags around it. Hosts begin a line with them. */
 const memoryTag =
@@ -83,9 +83,9 @@ function ownLines(text: string, withMetadata: boolean): string[] {
 
 /** Drops what memslot wrote, also where a program has escaped it as HTML, and elements that held nothing else. */
 function stripOwn(text: string): string {
-  const plain = escaped.test(text)
-    ? text.replaceAll(/&(?:amp;)*(?:gt|#62|#x3e);/giu, ">").replaceAll(/&(?:amp;)*(?:lt|#60|#x3c);/giu, "<")
-    : text;
+  const plain = text.replaceAll(escaped, (_, more?: string, less?: string, apostrophe?: string) =>
+    more ? ">" : less ? "<" : apostrophe ? "'" : '"',
+  );
   const kept = withoutConnectBlock(stripFrames(plain)).replace(ownLine, "").replace(ownNotice, "");
   if (kept === plain) return text;
   const said = kept.replace(emptyElement, "");
