@@ -1,21 +1,9 @@
 import { defineMemoryPlugin, type MemoryPlugin } from "@memslot/core";
-import type { OpenedStore } from "./open-store.ts";
+import type { LanceStoreSettings, OpenedStore } from "./open-store.ts";
 import { configSchema, readOptions } from "./options.ts";
-import type { OpenPlaceOptions } from "./place/place.ts";
-import type { TidySettings } from "./upkeep/tidy.ts";
 
-export type { OpenedStore } from "./open-store.ts";
+export type { LanceStoreSettings, OpenedStore } from "./open-store.ts";
 export type { LanceOptions } from "./options.ts";
-
-/** Where the index is, and what may be done there. */
-export interface LanceStoreSettings extends Omit<OpenPlaceOptions, "timing"> {
-  /** The folder of the notes. With the agent it says whose notes an index holds. Absent: anybody's. */
-  workspaceDir?: string | undefined;
-  /** True: what cannot be read of the index is deleted, to be made again. A person has asked for it. */
-  rebuild?: boolean | undefined;
-  /** Absent: as usual. */
-  tidying?: Partial<TidySettings> | undefined;
-}
 
 /**
  * Opens an index in LanceDB as a store, for a plugin of one's own, with the leases of the place where several hosts share

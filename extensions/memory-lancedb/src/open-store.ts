@@ -1,10 +1,9 @@
 import { connect } from "@lancedb/lancedb";
 import { messageOf } from "@memslot/core";
 import type { ChunkStore, HostLeases } from "@memslot/indexing";
-import type { LanceStoreSettings } from "./index.ts";
 import { createLanceStore } from "./lance-store.ts";
 import { closeNative } from "./place/close-native.ts";
-import { type LancePlace, layoutVersion } from "./place/place.ts";
+import { type LancePlace, layoutVersion, type OpenPlaceOptions } from "./place/place.ts";
 import { createRun, type Run } from "./run.ts";
 import { Builds, type Found } from "./tables/builds.ts";
 import { createTables, type IndexOwner, layoutOf } from "./tables/tables.ts";
@@ -12,7 +11,17 @@ import { retryConflicts } from "./tables/writes.ts";
 import { createLastingFolder } from "./upkeep/lasting-folder.ts";
 import { dropUnreadable } from "./upkeep/readable.ts";
 import { takeOver } from "./upkeep/take-over.ts";
-import { sharedTidying, usualTidying } from "./upkeep/tidy.ts";
+import { sharedTidying, type TidySettings, usualTidying } from "./upkeep/tidy.ts";
+
+/** Where the index is, and what may be done there. */
+export interface LanceStoreSettings extends Omit<OpenPlaceOptions, "timing"> {
+  /** The folder of the notes. With the agent it says whose notes an index holds. Absent: anybody's. */
+  workspaceDir?: string | undefined;
+  /** True: what cannot be read of the index is deleted, to be made again. A person has asked for it. */
+  rebuild?: boolean | undefined;
+  /** Absent: as usual. */
+  tidying?: Partial<TidySettings> | undefined;
+}
 
 export interface OpenedStore {
   store: Required<ChunkStore>;

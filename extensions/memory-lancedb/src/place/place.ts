@@ -7,7 +7,6 @@ import { configError, type LanceOptions } from "../options.ts";
 import { type Address, addressOf, folderEnding, type IndexNames } from "./address.ts";
 import { closeNative } from "./close-native.ts";
 import { createWithin, folderErrors, remoteErrors, type RemoteErrorsInput, type Within } from "./place-errors.ts";
-import { createLeaseRows, createLeaseTable } from "./shared/lease-table.ts";
 import { ExpiringLeases, type LeaseTiming, leaseTiming } from "./shared/leases.ts";
 import { createRedact, storageOptionsOf } from "./shared/storage-options.ts";
 
@@ -268,9 +267,9 @@ async function openShared(
     }
     const tableName = `${used.tablePrefix}v${layoutVersion}_leases`;
     const { connection } = used;
-    const table = createLeaseTable({ connection, tableName, placeName: errors.name, probes: driver.probes, within });
+    const about = { connection, tableName, placeName: errors.name, probes: driver.probes, within, timing };
     signal.throwIfAborted();
-    const leases = new ExpiringLeases(createLeaseRows(table, within, Date.now), timing, Date.now);
+    const leases = new ExpiringLeases(about);
     const agentOf = (own: string): string => own.replace(/-[0-9a-f]{16}(?:\.lance)?$/, "");
     return {
       ...used,
@@ -282,7 +281,7 @@ async function openShared(
         return others.map((other) => driver.locationOf(other));
       },
       leases,
-      toWrite: async () => void (await table.toWrite()),
+      toWrite: async () => void (await leases.toWrite()),
       within,
       async close() {
         await leases.close();

@@ -2,8 +2,7 @@ import type { ObjectStorage } from "@memslot/fakes/object-storage";
 import { expect } from "vitest";
 import { inBucket } from "../../test/support/stores.ts";
 import type { PlaceLeases } from "../place/place.ts";
-import { createLeaseRows, createLeaseTable, type LeaseTable } from "../place/shared/lease-table.ts";
-import { ExpiringLeases, type LeaseTiming } from "../place/shared/leases.ts";
+import { ExpiringLeases, type LeaseInput, type LeaseTiming } from "../place/shared/leases.ts";
 import { open } from "./places.ts";
 
 /** Long enough that nothing happens by itself. */
@@ -21,10 +20,14 @@ export async function leasesAt(
   now: () => number,
   timing: LeaseTiming = calm,
 ): Promise<ExpiringLeases> {
-  const { connection, within } = await open(inBucket(storage));
-  return new ExpiringLeases(createLeaseRows(tableIn({ connection, within }), within, now), timing, now);
+  return leasesOf(await open(inBucket(storage)), timing, now);
 }
 
-export function tableIn(place: Pick<Parameters<typeof createLeaseTable>[0], "connection" | "within">): LeaseTable {
-  return createLeaseTable({ ...place, tableName: "v2_leases", placeName: "here", probes: false });
+export function leasesOf(
+  { connection, within }: Pick<LeaseInput, "connection" | "within">,
+  timing: LeaseTiming = calm,
+  now?: () => number,
+): ExpiringLeases {
+  const about = { tableName: "v2_leases", placeName: "here", probes: false };
+  return new ExpiringLeases({ ...about, connection, within, timing, now });
 }

@@ -75,7 +75,7 @@ async function withRight<Result>(
   work: () => Promise<Result>,
 ): Promise<Result> {
   const started = performance.now();
-  while (!(await leases.acquire(name, reason))) {
+  for (let tries = 1; !(await leases.acquire(name, reason)); tries++) {
     signal.throwIfAborted();
     const holder = await leases.holder(name);
     if (performance.now() - started >= waitMs()) throw new HeldElsewhere(holder);
@@ -84,7 +84,8 @@ async function withRight<Result>(
       const { completed = 0, total = 0 } = holder;
       progress?.({ completed, total, label: describeWriter({ ...holder, total: undefined }) });
     }
-    await pause(askAgainMs, undefined, { signal });
+    // Each question is some requests where hosts share a place.
+    await pause(leases.slept && tries > 5 ? 10 * askAgainMs : askAgainMs, undefined, { signal });
   }
   try {
     signal.throwIfAborted();

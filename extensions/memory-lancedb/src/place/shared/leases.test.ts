@@ -4,11 +4,10 @@ import type { ObjectStorage } from "@memslot/fakes/object-storage";
 import { tempFolder } from "@memslot/test-tools/files";
 import { expect, test, vi } from "vitest";
 import { fileOf, find, inBucket, openIn, startStorage } from "../../../test/support/stores.ts";
-import { calm, leasesAt, leasesIn, tableIn } from "../../test/leases.ts";
+import { calm, leasesAt, leasesIn, leasesOf } from "../../test/leases.ts";
 import { open } from "../../test/places.ts";
 import { onlyHost } from "../../upkeep/only-host.ts";
 import type { PlaceLeases } from "../place.ts";
-import { createLeaseRows } from "./lease-table.ts";
 
 const within = <T>(_what: string, _ms: number, _signal: unknown, call: () => Promise<T>): Promise<T> => call();
 
@@ -68,26 +67,20 @@ test("a host that makes the table at the same moment as another one tries again,
       throw new Error("lance error: Retryable commit conflict for version 2: preempted. Please retry.");
     return table;
   });
-  expect(await (await tableIn({ connection, within }).toWrite()).countRows()).toBe(3);
+  expect(await (await leasesOf({ connection, within }).toWrite()).countRows()).toBe(3);
   expect(refused).toBe(3);
   connection.close();
 });
 
 test("a table that an earlier release has made gets the row that it lacks, once", async () => {
   const connection = await connect(tempFolder());
-  const source = tableIn({ connection, within });
-  const table = await source.toWrite();
+  const hosts = [leasesOf({ connection, within }), leasesOf({ connection, within })];
+  const table = await leasesOf({ connection, within }).toWrite();
   await table.delete("name = 'compact'");
-  const rows = createLeaseRows(source, within, Date.now);
-  expect(await rows.read("compact")).toBeUndefined();
-  await Promise.all(["one", "two"].map((token) => rows.change("compact", "token = ''", { token })));
-  const held = await rows.read("compact");
-  expect(["one", "two"]).toContain(held?.token);
+  const given = await Promise.all(hosts.map((host) => host.acquire("compact", "compacting")));
+  expect(given.filter(Boolean)).toHaveLength(1);
   await table.checkoutLatest();
   expect(await table.countRows("name = 'compact'")).toBe(1);
-  // A condition that does not hold adds none.
-  await rows.change("compact", "token = 'other'", { token: "three" });
-  expect((await rows.read("compact"))?.token).toBe(held?.token);
   connection.close();
 });
 

@@ -1,10 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
-import { type SyncProgress, type WriterStatus, withDeadline } from "@memslot/core";
+import type { Connection, Table } from "@lancedb/lancedb";
+import { MemoryError, messageOf, type SyncProgress, withDeadline, type WriterStatus } from "@memslot/core";
 import pLimit from "p-limit";
+import { isConflict, isGone, toStoreError } from "../../store-failure.ts";
+import { type Columns, schemaOf, tableOf } from "../../tables/arrow-rows.ts";
+import { retryConflicts } from "../../tables/writes.ts";
 import type { PlaceLease, PlaceLeases } from "../place.ts";
-import { isConflict } from "../../store-failure.ts";
-import type { LeaseRow, LeaseRows } from "./lease-table.ts";
+import { callMs, type Within } from "../place-errors.ts";
 
 /** All in milliseconds. */
 export interface LeaseTiming {
@@ -18,16 +21,27 @@ export interface LeaseTiming {
 
 export const leaseTiming: LeaseTiming = { expiryMs: 60_000, heartbeatMs: 15_000, reportMs: 5_000 };
 
-/** Who waits for a lease asks many times a second. After so many refusals in a row an answer is believed for a while. */
-const patience = { refusals: 5, believedMs: 500 };
+export interface LeaseInput {
+  connection: Connection;
+  tableName: string;
+  /** The place, for people. */
+  placeName: string;
+  /** Whether the place may be one that writes a key again that is there already. */
+  probes: boolean;
+  within: Within;
+  timing: LeaseTiming;
+  /** Milliseconds since 1970. Absent: the system's clock. */
+  now?: (() => number) | undefined;
+}
 
-const closeMs = 5_000;
-
-/** What was last seen of a lease of somebody else. */
-interface Seen {
-  row: LeaseRow;
-  at: number;
-  refusals: number;
+interface LeaseRow {
+  name: string;
+  /** Of the holder; empty where there is none. */
+  token: string;
+  /** When the holder last said that it is alive, in milliseconds since 1970. */
+  renewed_at: number;
+  /** JSON of a `WriterStatus`; empty where there is no holder. */
+  status: string;
 }
 
 interface Held {
@@ -37,28 +51,36 @@ interface Held {
   reportedAt: number;
 }
 
+const placeLeases: readonly PlaceLease[] = ["files", "build", "compact"];
+const columns: Columns = { name: "key", token: "text", renewed_at: "number", status: "text" };
+const freeRows = placeLeases.map((name) => ({ name, token: "", renewed_at: 0, status: "" }));
+const closeMs = 5_000;
+const attempts = 6;
+/** Each so many versions old ones are deleted, by the host that makes that version: each sign of life makes one. */
+const trimEvery = 64;
+/** No call needs an old version after this time. */
+const keepMs = 600_000;
+
 /**
  * Leases as rows of a table that all hosts see. A lease is taken by a change that only one can win: of the row, where
  * it is free or its holder was not heard of for too long. They end by themselves some time after their holder does, and
  * at once when it closes them.
  */
 export class ExpiringLeases implements PlaceLeases {
-  readonly #rows: LeaseRows;
-  readonly #timing: LeaseTiming;
+  readonly #input: LeaseInput;
   readonly #now: () => number;
   readonly #held = new Map<PlaceLease, Held>();
-  readonly #seen = new Map<PlaceLease, Seen>();
   /** What is held no more without having been given back: when it was renewed last. */
   readonly #lost = new Map<PlaceLease, number>();
   // One change after the other: those of one process would only stand in each other's way.
   readonly #inTurn = pLimit(1);
+  #table: Table | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
   #laterReport: NodeJS.Timeout | undefined;
 
-  constructor(rows: LeaseRows, timing: LeaseTiming, now: () => number) {
-    this.#rows = rows;
-    this.#timing = timing;
-    this.#now = now;
+  constructor(input: LeaseInput) {
+    this.#input = input;
+    this.#now = input.now ?? Date.now;
   }
 
   acquire(name: PlaceLease, reason: string): Promise<boolean> {
@@ -73,9 +95,9 @@ export class ExpiringLeases implements PlaceLeases {
     const lease = this.#held.get("build");
     if (lease === undefined) return;
     lease.status = { ...lease.status, completed, total, label };
-    const { reportMs } = this.#timing;
+    const { reportMs } = this.#input.timing;
     if (this.#now() - lease.reportedAt >= reportMs) return this.#writeReport(lease);
-    // What is told last must not be lost: the holder may hang from here on.
+    // The last report must not be lost: the holder may hang from here on.
     this.#laterReport ??= setTimeout(() => {
       this.#laterReport = undefined;
       void this.#writeReport(lease);
@@ -83,16 +105,14 @@ export class ExpiringLeases implements PlaceLeases {
   }
 
   async holder(name: PlaceLease): Promise<WriterStatus | undefined> {
-    const lease = this.#held.get(name);
-    if (lease !== undefined) return lease.status;
-    const row = await this.#look(name);
-    return row && statusIn(row);
+    const row = this.#held.has(name) ? undefined : await this.#aliveRow(name);
+    return this.#held.get(name)?.status ?? (row && statusIn(row));
   }
 
   slept(name: PlaceLease): number | undefined {
     const since = this.#held.get(name)?.renewedAt ?? this.#lost.get(name);
     const silentMs = since === undefined ? 0 : this.#now() - since;
-    return silentMs > this.#timing.expiryMs ? silentMs : undefined;
+    return silentMs > this.#input.timing.expiryMs ? silentMs : undefined;
   }
 
   /** Gives back what is held. */
@@ -103,36 +123,108 @@ export class ExpiringLeases implements PlaceLeases {
     await withDeadline(limits, () => Promise.all(all)).catch(() => undefined);
   }
 
-  /** The holder's row, or as it was a moment ago where one asks again and again. Undefined where nobody holds it. */
-  async #look(name: PlaceLease): Promise<LeaseRow | undefined> {
-    const known = this.#seen.get(name);
-    if (known !== undefined && known.refusals > patience.refusals && this.#now() - known.at < patience.believedMs)
-      return known.row;
-    const row = await this.#aliveRow(name);
-    if (row === undefined) this.#seen.delete(name);
-    else this.#seen.set(name, { row, at: this.#now(), refusals: known?.refusals ?? 0 });
-    return row;
+  /** The table. Makes it where it is not there, and looks first whether the place keeps what several hosts write. */
+  async toWrite(): Promise<Table> {
+    const known = await this.#open();
+    // One without rows was left by a host that ended in the middle of making it.
+    if (known && (await known.countRows()) > 0) return known;
+    const { connection, tableName, placeName, probes } = this.#input;
+    const make = (): Promise<Table> => connection.createEmptyTable(tableName, schemaOf(columns), { existOk: true });
+    try {
+      // Hosts that make it at the same moment refuse each other; the next try finds it there.
+      const table = await this.#run("making the table of leases", () => retryConflicts(make));
+      if (probes && !(await this.#keepsConditions(table))) throw missingConditions(placeName);
+      await this.#run("making the table of leases", () => retryConflicts(() => insertMissing(table, freeRows)));
+      return (this.#table = table);
+    } catch (error) {
+      // Nothing of it stays in a place that is not used.
+      this.#table = undefined;
+      if (known === undefined) await connection.dropTable(tableName).catch(() => undefined);
+      throw saysUnsupported(error) ? missingConditions(placeName, error) : error;
+    }
+  }
+
+  #run<T>(what: string, call: () => Promise<T>): Promise<T> {
+    return this.#input.within(what, callMs, undefined, call);
+  }
+
+  /** Undefined where no host has made it yet. */
+  async #open(): Promise<Table | undefined> {
+    const { connection, tableName } = this.#input;
+    try {
+      return (this.#table ??= await this.#run("opening the table of leases", () => connection.openTable(tableName)));
+    } catch (error) {
+      if (isGone(error) && !MemoryError.is(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** Uses the table as it is now. Another host may have deleted the index, and the table with it: then it is opened or made once more. */
+  async #use<T>(open: () => Promise<Table | undefined>, use: (table: Table) => Promise<T>): Promise<T | undefined> {
+    const once = async (): Promise<T | undefined> => {
+      const table = await open();
+      await (table && this.#run("keeping a lease", () => table.checkoutLatest()));
+      return table && (await use(table));
+    };
+    try {
+      return await once().catch(async (error: unknown) => {
+        if (MemoryError.is(error) || !isGone(error)) throw error;
+        this.#table = undefined;
+        return await once();
+      });
+    } catch (error) {
+      // A host that meets another one asks again.
+      throw isConflict(error) ? error : toStoreError(error, `${this.#input.placeName}, at its leases,`);
+    }
+  }
+
+  /**
+   * Changes the row where the condition holds. Of several hosts that do so at once LanceDB lets one win and looks at the
+   * condition again for the others. Throws where others never let it through.
+   */
+  async #change(name: PlaceLease, condition: string, values: Partial<Omit<LeaseRow, "name">>): Promise<void> {
+    const where = `name = '${name}' AND (${condition})`;
+    await this.#use(
+      () => this.toWrite(),
+      async (table) => {
+        const run = <T>(call: () => Promise<T>): Promise<T> =>
+          retryConflicts(() => this.#run("keeping a lease", call), attempts);
+        let { version, rowsUpdated } = await run(() => table.update({ where, values }));
+        // A table that an earlier release has made lacks a row.
+        if (rowsUpdated === 0 && (await run(() => table.countRows(`name = '${name}'`))) === 0) {
+          await run(() => insertMissing(table, freeRows));
+          ({ version } = await run(() => table.update({ where, values })));
+        }
+        const old = { cleanupOlderThan: new Date(this.#now() - keepMs) };
+        // Old versions only take space.
+        if (version > 0 && version % trimEvery === 0) await run(() => table.optimize(old)).catch(() => undefined);
+      },
+    );
   }
 
   async #aliveRow(name: PlaceLease): Promise<LeaseRow | undefined> {
-    const row = await this.#rows.read(name);
+    const row = await this.#use(
+      () => this.#open(),
+      (table) =>
+        this.#run("reading a lease", async () => {
+          const [found] = (await table.query().where(`name = '${name}'`).toArray()) as LeaseRow[];
+          return found;
+        }),
+    );
     if (!row || row.token === "") return undefined;
-    return Math.abs(this.#now() - row.renewed_at) <= this.#timing.expiryMs ? row : undefined;
+    return Math.abs(this.#now() - row.renewed_at) <= this.#input.timing.expiryMs ? row : undefined;
   }
 
   async #take(name: PlaceLease, reason: string): Promise<boolean> {
     if (this.#held.has(name)) return true;
-    const found = await this.#look(name);
-    const known = this.#seen.get(name);
-    if (known !== undefined) known.refusals++;
-    if (found !== undefined) return false;
+    if ((await this.#aliveRow(name)) !== undefined) return false;
     const at = this.#now();
     const status = { pid: process.pid, host: hostname(), reason, since: new Date(at).toISOString() };
     const lease: Held = { token: randomUUID(), status, renewedAt: at, reportedAt: Number.NEGATIVE_INFINITY };
     const values = { token: lease.token, renewed_at: at, status: JSON.stringify(status) };
     try {
-      // Whoever else found it free wants the same, and finds it taken when his turn comes.
-      await this.#rows.change(name, `token = '' OR abs(renewed_at - ${at}) > ${this.#timing.expiryMs}`, values);
+      // Another host that found it free wants the same, and finds it taken.
+      await this.#change(name, `token = '' OR abs(renewed_at - ${at}) > ${this.#input.timing.expiryMs}`, values);
     } catch (error) {
       if (isConflict(error)) return false;
       throw error;
@@ -144,10 +236,10 @@ export class ExpiringLeases implements PlaceLeases {
     return true;
   }
 
-  /** Writes that the holder is alive and how far it is. Where the lease is somebody else's by now, it is not held any more. */
+  /** Writes that the holder is alive and how far it is. Where the lease is another host's by now, it is not held any more. */
   async #renew(name: PlaceLease, lease: Held): Promise<void> {
     const at = this.#now();
-    await this.#rows.change(name, own(lease), { renewed_at: at, status: JSON.stringify(lease.status) });
+    await this.#change(name, own(lease), { renewed_at: at, status: JSON.stringify(lease.status) });
     if ((await this.#aliveRow(name))?.token === lease.token) lease.renewedAt = at;
     else this.#drop(name, lease);
   }
@@ -166,7 +258,7 @@ export class ExpiringLeases implements PlaceLeases {
   }
 
   #nextBeat(): NodeJS.Timeout {
-    return setTimeout(() => void this.#beat(), this.#timing.heartbeatMs).unref();
+    return setTimeout(() => void this.#beat(), this.#input.timing.heartbeatMs).unref();
   }
 
   async #beat(): Promise<void> {
@@ -174,8 +266,8 @@ export class ExpiringLeases implements PlaceLeases {
       try {
         await this.#inTurn(() => this.#renew(name, lease));
       } catch {
-        // The place cannot be reached. Others take the lease for free after this time, and so do we.
-        if (this.#now() - lease.renewedAt > this.#timing.expiryMs) this.#drop(name, lease);
+        // The place cannot be reached. Others take the lease for free after this time, and so does this host.
+        if (this.#now() - lease.renewedAt > this.#input.timing.expiryMs) this.#drop(name, lease);
       }
     }
     if (this.#held.size > 0) this.#heartbeat = this.#nextBeat();
@@ -183,25 +275,46 @@ export class ExpiringLeases implements PlaceLeases {
 
   async #giveBack(name: PlaceLease): Promise<void> {
     const lease = this.#held.get(name);
-    this.#lost.delete(name);
-    if (lease === undefined) return;
-    this.#drop(name, lease);
-    this.#lost.delete(name);
-    try {
-      await this.#rows.change(name, own(lease), { token: "", status: "", renewed_at: 0 });
-    } catch {
+    if (lease !== undefined) {
+      this.#drop(name, lease);
       // Without a sign of life it ends by itself.
+      await this.#change(name, own(lease), { token: "", status: "", renewed_at: 0 }).catch(() => undefined);
     }
+    this.#lost.delete(name);
   }
 
   async #writeReport(lease: Held): Promise<void> {
     lease.reportedAt = this.#now();
-    try {
-      await this.#inTurn(() => this.#renew("build", lease));
-    } catch {
-      // What is told next holds this too.
-    }
+    // The next report has this one in it.
+    await this.#inTurn(() => this.#renew("build", lease)).catch(() => undefined);
   }
+
+  /**
+   * Whether the storage refuses to write a key that is there already (`If-None-Match: *`). On this every commit of
+   * LanceDB relies: without it, of two commits at once one is lost in silence. LanceDB writes a tag under exactly
+   * this condition, so the same tag is made twice, with the client and the keys that the index is written with: the second
+   * time must be refused.
+   */
+  async #keepsConditions(table: Table): Promise<boolean> {
+    const run = <T>(call: () => Promise<T>): Promise<T> => this.#run("probing for conditional writes", call);
+    const [version, tags] = [await run(() => table.version()), await run(() => table.tags())];
+    const name = `memslot-probe-${randomUUID()}`;
+    await run(() => tags.create(name, version));
+    const isRefused = await run(() => tags.create(name, version)).then(
+      () => false,
+      (error: unknown) => {
+        if (/already exists|Ref conflict/i.test(messageOf(error))) return true;
+        throw error;
+      },
+    );
+    await run(() => tags.delete(name));
+    return isRefused;
+  }
+}
+
+/** First there are no rows: of several hosts that make a table with rows at once, one overwrites what another has written. */
+async function insertMissing(table: Table, rows: typeof freeRows): Promise<void> {
+  await table.mergeInsert("name").whenNotMatchedInsertAll().execute(tableOf(columns, rows));
 }
 
 function own({ token }: Held): string {
@@ -215,4 +328,18 @@ function statusIn({ status }: LeaseRow): WriterStatus | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** True for the error of a storage that says of itself that it has no conditional writes. */
+function saysUnsupported(error: unknown): boolean {
+  const texts = [error, error instanceof Error ? error.cause : undefined].map(messageOf);
+  return texts.some((text) => /NotImplemented|not (?:yet )?(?:implemented|supported)|\b501\b/i.test(text));
+}
+
+function missingConditions(place: string, cause?: unknown): MemoryError {
+  return new MemoryError(
+    "UNAVAILABLE",
+    `${place} has no conditional writes: it writes a key again that is there already, so commits to the index would be lost in silence; use a storage that refuses a second PUT with If-None-Match: * (AWS S3, Cloudflare R2, MinIO, Google Cloud Storage, Azure), or a folder on this machine as plugins.entries.memory-lancedb.config.dbPath`,
+    cause === undefined ? {} : { cause },
+  );
 }
