@@ -1,6 +1,6 @@
 import { defineMemoryPlugin, type MemoryPlugin } from "@memslot/core";
 import type { LanceStoreSettings, OpenedStore } from "./open-store.ts";
-import { configSchema, readOptions } from "./options.ts";
+import { configSchema } from "./options.ts";
 
 export type { LanceStoreSettings, OpenedStore } from "./open-store.ts";
 export type { LanceOptions } from "./options.ts";
@@ -36,7 +36,7 @@ const plugin: MemoryPlugin = defineMemoryPlugin({
     // Before the store is open, so that nothing but the manager has to close it.
     const { createIndexedManager } = await import("@memslot/indexing");
     const { store, leases } = await openLanceStore({
-      lance: readOptions(context.options),
+      lance: context.options,
       agentId,
       ...storePlace,
       stateDir,

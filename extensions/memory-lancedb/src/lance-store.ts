@@ -2,7 +2,7 @@ import type { Table } from "@lancedb/lancedb";
 import { MemoryError } from "@memslot/core";
 import type { ChunkStore, StateAsked, StoreFiles, StoreStats } from "@memslot/indexing";
 import { type LancePlace, layoutVersion } from "./place/place.ts";
-import type { Run } from "./run.ts";
+import type { Run } from "./store-failure.ts";
 import { checkVector } from "./search/vector-search.ts";
 import { createSearches } from "./search/searches.ts";
 import type { Build, Builds } from "./tables/builds.ts";
@@ -10,7 +10,7 @@ import { putFiles, takeFiles, type Written } from "./tables/files.ts";
 import { Known } from "./tables/known.ts";
 import { filesTable, layoutOf, makeWordIndex, type Tables } from "./tables/tables.ts";
 import { createWriteQueue } from "./tables/writes.ts";
-import { onlyHost } from "./upkeep/only-host.ts";
+import { onlyHost } from "./upkeep/tidy.ts";
 import { createTidy, folderBytes, optimizeTable, type TidySettings } from "./upkeep/tidy.ts";
 
 const readDeadlineMs = 60_000;

@@ -4,7 +4,7 @@ import type { ChunkStore, HostLeases } from "@memslot/indexing";
 import { createLanceStore } from "./lance-store.ts";
 import { closeNative } from "./place/close-native.ts";
 import { type LancePlace, layoutVersion, type OpenPlaceOptions } from "./place/place.ts";
-import { createRun, type Run } from "./run.ts";
+import { createRun, type Run } from "./store-failure.ts";
 import { Builds, type Found } from "./tables/builds.ts";
 import { createTables, type IndexOwner, layoutOf } from "./tables/tables.ts";
 import { retryConflicts } from "./tables/writes.ts";
@@ -40,8 +40,8 @@ export async function openStore(
   const notices: string[] = [];
   const tables = createTables(connection, place.tablePrefix);
   const builds = new Builds(tables, owner, place.tables);
-  const opening = <Result>(call: () => Promise<Result>): Promise<Result> =>
-    run({ what: "opening the index", deadlineMs: 60_000, isListing: true, forget: () => builds.forget(), call });
+  const opening = <Result>(call: () => Promise<Result>, deadlineMs = 60_000): Promise<Result> =>
+    run({ what: "opening the index", deadlineMs, isListing: true, forget: () => builds.forget(), call });
   const mayMend = folder !== undefined && mayCreate;
   if (rebuild === true && mayCreate && folder === undefined) {
     const dropped = await dropUnreadable(place);
@@ -76,13 +76,13 @@ export async function openStore(
   }
   if (isNew && place.earlier) {
     const from = place.earlier;
-    await run({ ...longOpening, forget: () => builds.forget(), call: () => takeOver(from, tables, builds) });
+    await opening(() => takeOver(from, tables, builds), 3_600_000);
     notices.push(
       `the index ${from.location} is used as ${location} from now on, with all of its vectors; what is left under the old name can be deleted`,
     );
   } else if (isNew) {
     builds.beside = (await place.others?.()) ?? [];
-    if (builds.beside.length > 0) notices.push(besideOthers(location, builds.beside));
+    notices.push(...besideOthers(location, builds.beside));
   }
   const store = createLanceStore({
     tables,
@@ -97,17 +97,18 @@ export async function openStore(
         return await work();
       }),
     notices,
-    remarks: (active?.facts.beside ?? []).length > 0 ? [besideOthers(location, active?.facts.beside ?? [])] : [],
+    remarks: besideOthers(location, active?.facts.beside),
     close: () => place.close(),
   });
   const close = (): Promise<void> => (lasting ? lasting.close(store.close) : store.close());
   return { store: { ...store, close }, leases: place.leases };
 }
 
-const longOpening = { what: "taking over the index of an earlier release", deadlineMs: 3_600_000, isListing: true };
-
-function besideOthers(location: string, others: readonly string[]): string {
-  return `the index ${location} was new beside others of this agent (${others.join(", ")}); machines share one where the workspace is the agent's own on each, or memorySearch.workspaceId is the same`;
+function besideOthers(location: string, others: readonly string[] = []): string[] {
+  if (others.length === 0) return [];
+  const how =
+    "machines share one where the workspace is the agent's own on each, or memorySearch.workspaceId is the same";
+  return [`the index ${location} was new beside others of this agent (${others.join(", ")}); ${how}`];
 }
 
 /** Why an index is left alone that is at the place; undefined for one of our own. */

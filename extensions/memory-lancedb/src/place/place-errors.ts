@@ -1,4 +1,5 @@
 import { MemoryError, isAbort, messageOf, withDeadline } from "@memslot/core";
+import data from "../data/fault-signs.json" with { type: "json" };
 import type { Redact } from "./shared/storage-options.ts";
 
 /** What to say when a place is at fault. */
@@ -13,27 +14,15 @@ export interface PlaceErrors {
 
 type Fault = "region" | "bucket" | "keys" | "reach";
 
-/** What LanceDB and the storages below it say of each fault, in the order in which they are looked for. */
-const signs: readonly (readonly [Fault | undefined, RegExp])[] = [
-  ["region", /PermanentRedirect|AuthorizationHeaderMalformed|redirect without LOCATION|resolve region/i],
-  ["bucket", /NoSuchBucket|ContainerNotFound|(?:bucket|container) (?:does not|doesn't) exist/i],
-  // A table or a file that is not there is no fault of the place, in whatever answer of a server it was found.
-  [undefined, /Table '[^']*' was not found|Object at location .* not found|Wrapped error: Not found/i],
-  // An object that is shorter than it was written is no fault of the place either.
-  [undefined, /\b416\b|Invalid ?Range|Range Not Satisfiable|Range started at/i],
-  [
-    "keys",
-    /status(?: code)?:? ?40[13]\b|\b40[13] (?:Forbidden|Unauthorized)|AccessDenied|InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|InvalidToken|AuthenticationFailed|AuthorizationFailure|Unauthenticated|PermissionDenied|lacks valid authentication|credentials/i,
-  ],
-  [
-    "reach",
-    /error sending request|HTTP error|dns error|timed out|timeout|connection (?:refused|reset|closed)|connect error|error trying to connect|Generic (?:S3|GCS|MicrosoftAzure) error|store: "(?:S3|GCS|MicrosoftAzure)"|status(?: code)?:? ?(?:429|50[0234])\b|SlowDown|ServiceUnavailable/i,
-  ],
-];
+/**
+ * What LanceDB and the storages below it say of each fault, in the order in which they are looked for. A table or a file
+ * that is not there, or is shorter than it was written, is no fault of the place, in whatever answer it was found.
+ */
+const signs = (data as [Fault | null, string][]).map(([fault, words]) => [fault, new RegExp(words, "i")] as const);
 
 /** Which fault of the place an error of LanceDB stands for; undefined for one that is not about the place. */
 export function faultOf(message: string): Fault | undefined {
-  return signs.find(([, sign]) => sign.test(message))?.[0];
+  return signs.find(([, sign]) => sign.test(message))?.[0] ?? undefined;
 }
 
 /** Errors of a folder: what is wrong with it is told by who uses it. */

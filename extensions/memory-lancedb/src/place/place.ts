@@ -3,6 +3,7 @@ import { mkdir } from "node:fs/promises";
 import type { Connection } from "@lancedb/lancedb";
 import { MemoryError, messageOf, type WriterStatus } from "@memslot/core";
 import type { HostLeases, LeaseName } from "@memslot/indexing";
+import settings from "../data/settings.json" with { type: "json" };
 import { configError, type LanceOptions } from "../options.ts";
 import { type Address, addressOf, folderEnding, type IndexNames } from "./address.ts";
 import { closeNative } from "./close-native.ts";
@@ -69,10 +70,7 @@ export interface OpenPlaceOptions extends IndexNames {
 const connectMs = 10_000;
 
 /** LanceDB Cloud answers in time or not at all; by itself its client waits for minutes. Seconds. */
-const clientConfig = {
-  retryConfig: { retries: 2, connectRetries: 1, readRetries: 1 },
-  timeoutConfig: { timeout: 30, connectTimeout: 5, readTimeout: 15 },
-};
+const clientConfig = settings.cloudClient;
 
 /**
  * Opens the place that `dbPath` names. Throws `CONFIG` for an option that cannot be used, and `UNAVAILABLE` where
@@ -158,12 +156,7 @@ function openBucket(
     prefixOf: () => "",
     open: (name) => connect(`${root}/${name}`),
     // LanceDB takes a folder with such a name for a table.
-    list: async () => {
-      const connection = await connect(root);
-      const found = await connection.tableNames();
-      connection.close();
-      return found.map((name) => name + folderEnding);
-    },
+    list: async () => (await (await connect(root)).tableNames()).map((name) => name + folderEnding),
     probes: true,
   });
 }
@@ -180,8 +173,8 @@ function bucketFacts(uri: string, options: Record<string, string>, lance: LanceO
 }
 
 /** Protocol, host and port of an address: no name, no password, no query. */
-function originOf(address: string | undefined): string | undefined {
-  return address !== undefined && URL.canParse(address) ? new URL(address).origin : undefined;
+function originOf(address = ""): string | undefined {
+  return URL.canParse(address) ? new URL(address).origin : undefined;
 }
 
 /** An index in a project of LanceDB Cloud, whose server puts commits in order. */
@@ -217,7 +210,8 @@ async function openCloud(
 }
 
 function hostOf(address: string): string {
-  if (URL.canParse(address) && /^https?:$/.test(new URL(address).protocol)) return new URL(address).origin;
+  const origin = /^https?:/i.test(address) ? originOf(address) : undefined;
+  if (origin !== undefined) return origin;
   throw configError("hostOverride", "is no address; write one that begins with https://");
 }
 

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { type Connection, Index, type Table } from "@lancedb/lancedb";
 import type { VectorSpace } from "@memslot/indexing";
+import settings from "../data/settings.json" with { type: "json" };
 import { closeNative } from "../place/close-native.ts";
 import { layoutVersion, tableNames } from "../place/place.ts";
 import { isGone } from "../store-failure.ts";
@@ -26,15 +27,7 @@ export function vectorColumns(dimensions: number): Columns {
 }
 
 /** A word is whatever stands between spaces: the tokenizer of `indexing` has made them, and no other is to touch them. */
-const wordIndex = {
-  baseTokenizer: "whitespace",
-  lowercase: false,
-  stem: false,
-  removeStopWords: false,
-  asciiFolding: false,
-  withPosition: false,
-  maxTokenLength: 1_000_000,
-} as const;
+const wordIndex = { ...settings.wordIndex, baseTokenizer: "whitespace" } as const;
 
 /** Whose notes an index holds. */
 export interface IndexOwner {

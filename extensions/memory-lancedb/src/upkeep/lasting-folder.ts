@@ -1,7 +1,6 @@
 import type { Connection } from "@lancedb/lancedb";
 import { MemoryError } from "@memslot/core";
-import type { Run } from "../run.ts";
-import { reasonOf } from "../store-failure.ts";
+import { type Run, reasonOf } from "../store-failure.ts";
 import { createFolderRecord, setTablesAside } from "./folder-record.ts";
 import { whyUnreadable } from "./readable.ts";
 

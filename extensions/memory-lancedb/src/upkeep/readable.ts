@@ -1,16 +1,15 @@
 import { type Connection, MatchQuery, type Table } from "@lancedb/lancedb";
 import { MemoryError } from "@memslot/core";
-import { type LancePlace, layoutVersion, tableNames } from "../place/place.ts";
+import { type IndexPlace, type LancePlace, layoutVersion, tableNames } from "../place/place.ts";
 import { isConflict } from "../store-failure.ts";
 import { rowsOf } from "../tables/arrow-rows.ts";
 import { retryConflicts } from "../tables/writes.ts";
 
-/** The first table that cannot be read to its end, with the reason; undefined where all can. */
+type Ask = <Result>(call: () => Promise<Result>) => Promise<Result>;
+
+/** Why an index cannot be read to its end; undefined where it can. */
 export async function whyUnreadable(connection: Connection): Promise<unknown> {
-  for (const name of await connection.tableNames()) {
-    const error = isOurs(name) ? await whyNotRead(() => connection.openTable(name)) : undefined;
-    if (error !== undefined) return error;
-  }
+  for await (const [, error] of unreadable({ connection, tablePrefix: "" }, (call) => call())) return error;
   return undefined;
 }
 
@@ -19,43 +18,37 @@ export async function whyUnreadable(connection: Connection): Promise<unknown> {
  * where the place does not answer: what it holds is not known then.
  */
 export async function dropUnreadable(place: LancePlace): Promise<string[]> {
-  const { connection, tablePrefix: prefix, within } = place;
-  const ask = <Result>(call: () => Promise<Result>): Promise<Result> =>
-    within("looking for damage", 600_000, undefined, call);
+  const ask: Ask = (call) => place.within("looking for damage", 600_000, undefined, call);
   const dropped: string[] = [];
-  for (const name of await ask(() => tableNames(connection, prefix))) {
-    if (!isOurs(name)) continue;
-    const error = await whyNotRead(() => ask(() => connection.openTable(prefix + name)), ask);
-    if (error === undefined) continue;
+  for await (const [name, error] of unreadable(place, ask)) {
     if (MemoryError.is(error)) throw error;
-    await ask(() => retryConflicts(() => connection.dropTable(prefix + name)));
+    await ask(() => retryConflicts(() => place.connection.dropTable(place.tablePrefix + name)));
     dropped.push(name);
   }
   return dropped;
 }
 
-function isOurs(name: string): boolean {
-  return name.startsWith(`v${layoutVersion}_`);
+/** The tables that cannot be read to their end, with their words. */
+async function* unreadable(
+  { connection, tablePrefix }: Pick<IndexPlace, "connection" | "tablePrefix">,
+  ask: Ask,
+): AsyncGenerator<[name: string, error: unknown]> {
+  for (const name of await ask(() => tableNames(connection, tablePrefix))) {
+    if (!name.startsWith(`v${layoutVersion}_`)) continue;
+    try {
+      await ask(async () => readAll(await connection.openTable(tablePrefix + name)));
+    } catch (error) {
+      if (!isConflict(error)) yield [name, error];
+    }
+  }
 }
 
-/** Reads every row of a table, and its words. */
-async function whyNotRead(
-  open: () => Promise<Table>,
-  ask = <Result>(call: () => Promise<Result>): Promise<Result> => call(),
-): Promise<unknown> {
-  try {
-    const table = await open();
-    await ask(async () => {
-      let words: string | undefined;
-      for await (const row of rowsOf<{ terms?: string | null; row?: string }>(table.query())) {
-        words ??= row.terms?.trim().split(" ")[0];
-        if (row.row !== undefined) JSON.parse(row.row);
-      }
-      if (words === undefined || words === "") return;
-      await table.query().fullTextSearch(new MatchQuery(words, "terms")).select(["_score"]).limit(1).toArray();
-    });
-    return undefined;
-  } catch (error) {
-    return isConflict(error) ? undefined : error;
+async function readAll(table: Table): Promise<void> {
+  let words: string | undefined;
+  for await (const row of rowsOf<{ terms?: string | null; row?: string }>(table.query())) {
+    words ??= row.terms?.trim().split(" ")[0];
+    if (row.row !== undefined) JSON.parse(row.row);
   }
+  if (words === undefined || words === "") return;
+  await table.query().fullTextSearch(new MatchQuery(words, "terms")).select(["_score"]).limit(1).toArray();
 }

@@ -6,7 +6,7 @@ import { expect, test, vi } from "vitest";
 import { fileOf, find, inBucket, openIn, startStorage } from "../../../test/support/stores.ts";
 import { calm, leasesAt, leasesIn, leasesOf } from "../../test/leases.ts";
 import { open } from "../../test/places.ts";
-import { onlyHost } from "../../upkeep/only-host.ts";
+import { onlyHost } from "../../upkeep/tidy.ts";
 import type { PlaceLeases } from "../place.ts";
 
 const within = <T>(_what: string, _ms: number, _signal: unknown, call: () => Promise<T>): Promise<T> => call();

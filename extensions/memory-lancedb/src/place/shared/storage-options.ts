@@ -1,3 +1,4 @@
+import settings from "../../data/settings.json" with { type: "json" };
 import { configError, type LanceOptions } from "../../options.ts";
 
 /**
@@ -5,13 +6,7 @@ import { configError, type LanceOptions } from "../../options.ts";
  * three times more, and lets one request a second through after an outage, so it is off: the client underneath slows
  * down by itself where a storage asks for it. Every one of these can be set to something else in `storageOptions`.
  */
-const patience: Readonly<Record<string, string>> = {
-  connect_timeout: "3s",
-  timeout: "15s",
-  client_max_retries: "3",
-  client_retry_timeout: "5",
-  lance_aimd_max_retries: "0",
-};
+const patience: Readonly<Record<string, string>> = settings.patience;
 
 /** What LanceDB is told about an object storage. Throws `CONFIG` naming a value that is no text. */
 export function storageOptionsOf({ storageOptions = {} }: LanceOptions): Record<string, string> {
