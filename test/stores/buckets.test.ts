@@ -93,7 +93,7 @@ test(
     await builder.close();
     expect(await requestsOf(storage, () => find(reader, 6))).toBeLessThanOrEqual(20);
     expect(await requestsOf(storage, () => find(reader, 8))).toBeLessThanOrEqual(8);
-    expect(embeddings.calls().texts - texts, "one word, as the dimensions are asked for anew").toBe(1);
+    expect(embeddings.calls().texts - texts, "one word, to ask for the dimensions").toBe(1);
   },
 );
 

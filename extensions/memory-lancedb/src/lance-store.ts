@@ -34,7 +34,7 @@ export interface LanceStoreOptions {
   /** Runs what writes or deletes files. */
   changing: <Result>(work: () => Promise<Result>) => Promise<Result>;
   notices: readonly string[];
-  /** For whoever asks how the index is. */
+  /** For a status. */
   remarks: readonly string[];
   close: () => Promise<void>;
 }
@@ -167,7 +167,7 @@ async function compact(tables: Tables, known: Known, keepVersionsMs: number): Pr
   }
 }
 
-/** Where each look at a table is a request, each version of it is looked at once. */
+/** Where the size of a table costs a request, it is asked for once for each version. */
 const bytesOfTables = new WeakMap<Table, { version: number; bytes: number }>();
 
 async function bytesOf({ tables, builds, place }: LanceStoreOptions): Promise<number> {

@@ -121,7 +121,7 @@ export interface IndexHealth {
   remade?: number | undefined;
   /** One line each: repairs and fallbacks that the user should know of. */
   notices: readonly string[];
-  /** For whoever asks how the index is, one line each. */
+  /** For a status, one line each. */
   remarks?: readonly string[] | undefined;
 }
 

@@ -137,7 +137,7 @@ export interface StoreStats {
   bytes: number;
   /** What the user should know of it, one line each: repairs, and what is used in place of something else. */
   notices?: readonly string[] | undefined;
-  /** What is worth knowing for whoever asks how the index is, one line each. */
+  /** What is worth knowing of the place, one line each, for a status. */
   remarks?: readonly string[] | undefined;
 }
 

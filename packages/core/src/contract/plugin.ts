@@ -29,7 +29,7 @@ export interface MemoryPluginContext {
   rerank?: RerankChoice | undefined;
   /** True where somebody only wants to look: nothing will be indexed, and nothing needs to be made on disk. */
   lookOnly?: boolean | undefined;
-  /** True where a person asks for the index to be built anew: what cannot be read of it is not read first. */
+  /** True where a person asks for a rebuild of the index: what cannot be read of it is repaired first. */
   rebuild?: boolean | undefined;
   /** True where the process asks one question and ends: what is quick to answer but slow to start, such as a thread, is not worth it. */
   oneShot?: boolean | undefined;

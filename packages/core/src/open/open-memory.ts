@@ -53,7 +53,7 @@ export interface OpenMemoryOptions {
   warm?: boolean | undefined;
   /** Only to look: an index that is not there is not made on disk. */
   lookOnly?: boolean | undefined;
-  /** A person wants the index to be built anew, by a forced sync: damage does not keep it from opening, and is repaired. */
+  /** A person asks for a rebuild of the index, by a forced sync: damage does not keep it from opening, and is repaired. */
   rebuild?: boolean | undefined;
   /** For a process that asks one question and ends. Its thread may be held up by the index, which saves starting another. */
   oneShot?: boolean | undefined;
