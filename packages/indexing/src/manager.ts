@@ -60,7 +60,9 @@ export async function manageIndex(input: {
   // What asks for vectors, checks and estimates is loaded where it is wanted: a search by words has no use for it.
   const embedder = provider && settings.query.hybrid.enabled ? await import("./embedding/embedder.ts") : undefined;
   const vectors =
-    provider && embedder?.createEmbedder({ store, provider, choice: embeddings, settings, agentId, stateDir, notify });
+    provider &&
+    embedder &&
+    new embedder.Embedder({ store, provider, choice: embeddings, settings, agentId, stateDir, notify });
   await vectors?.count();
   const sources = input.sources ?? sourcesOf(context);
   const clientFiles = createClientFiles(sources);

@@ -12,9 +12,8 @@ export function checkEmbeddings(
   const { budget, quarantined = [], circuit, sameVectors } = status.embedding ?? {};
   if (probe.ok && sameVectors !== undefined) checks.push(failed("vectors", sameVectors));
   const { from, to, reason } = status.fallback ?? {};
-  if (to !== undefined && to !== status.backend && reason !== undefined) {
+  if (to !== undefined && to !== status.backend && reason !== undefined)
     checks.push(warned("fallback", `${to} embeds in place of ${from}: ${reason}`, remedy(reason)));
-  }
   if (probe.ok && circuit !== undefined)
     checks.push(warned("circuit", `open until ${circuit.nextProbeAt}: ${circuit.reason}`));
   if (budget !== undefined && budget.usedToday >= budget.tokensPerDay)

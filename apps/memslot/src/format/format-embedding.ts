@@ -24,16 +24,15 @@ export function describeCircuit({ embedding }: MemoryProviderStatus): string | u
 }
 
 export function describeBudget({ embedding }: MemoryProviderStatus): string | undefined {
-  if (embedding?.budget === undefined) return undefined;
-  const { usedToday, tokensPerDay } = embedding.budget;
-  return `${usedToday} of ${tokensPerDay} tokens used today`;
+  const { usedToday, tokensPerDay } = embedding?.budget ?? {};
+  return tokensPerDay === undefined ? undefined : `${usedToday} of ${tokensPerDay} tokens used today`;
 }
 
 export function describeJobs({ embedding }: MemoryProviderStatus): string | undefined {
-  if (embedding?.jobs === undefined || embedding.jobs.length === 0) return undefined;
-  return embedding.jobs
-    .map(({ id, texts, submittedAt }) => `${id} (${counted(texts, "text")}, since ${localTime(submittedAt)})`)
-    .join(", ");
+  const jobs = (embedding?.jobs ?? []).map(
+    ({ id, texts, submittedAt }) => `${id} (${counted(texts, "text")}, since ${localTime(submittedAt)})`,
+  );
+  return jobs.length === 0 ? undefined : jobs.join(", ");
 }
 
 export function describeQuarantined({ embedding }: MemoryProviderStatus): string[] {

@@ -107,10 +107,7 @@ export function formatStatus(entry: AgentStatus, options: FormatStatusOptions): 
       "Issues",
       otherIssues(scan.issues, excluded).filter((issue) => !skipped.includes(issue)),
     ),
-    ...list(
-      "Refused by the embedding provider, found by words only (edit them, or try again: memslot memory index --force)",
-      describeQuarantined(status),
-    ),
+    ...list("Refused by the provider, found by words only until memory index --force", describeQuarantined(status)),
     ...list("Notices", [...(status.custom?.notices ?? []), ...(status.custom?.remarks ?? [])]),
     ...(entry.check === undefined ? [] : formatCheck(entry.check, options)),
   ].join("\n");

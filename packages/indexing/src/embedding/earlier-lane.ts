@@ -1,6 +1,6 @@
 import type { EmbeddingChoice } from "@memslot/core";
 import type { VectorSpace } from "../chunk-store.ts";
-import { createLane, type Lane, type LaneContext } from "./lane.ts";
+import { Lane, type LaneContext } from "./lane.ts";
 
 /** Less than this share of the chunks, and an earlier space is no better than words. */
 export const enoughVectors = 0.8;
@@ -52,7 +52,7 @@ export function earlierLane(input: {
         provider?.model === space.model &&
         (provider.cacheKey ?? "") === space.providerKey &&
         (provider.dimensions ?? space.dimensions) === space.dimensions;
-      if (fits) return createLane(provider, context, space);
+      if (fits) return new Lane(provider, context, space);
     }
     return undefined;
   }

@@ -11,21 +11,20 @@ import {
 } from "@memslot/core";
 import type { ChunkIndex, QuarantinedChunk } from "../chunk-index.ts";
 import type { VectorSpace } from "../chunk-store.ts";
-import { embeddingStatus } from "./embedding-status.ts";
 import { type Budget, createBudget, OverBudget } from "./requests/budget.ts";
 import { fillLane, type FillRequest } from "./fill/fill-lane.ts";
 import type { MeaningScale } from "../fusion/fuse.ts";
-import { areSame, createSpaceScales, type SpaceScales } from "../fusion/space-scales.ts";
+import { areSame, SpaceScales } from "../fusion/space-scales.ts";
 import { type EmbeddedQuery, QuestionLanes } from "./question-lanes.ts";
 import { listBatchJobs } from "./jobs/job-records.ts";
-import { createLane, isForGood, type Lane, type LaneContext, refusalOf } from "./lane.ts";
+import { isForGood, Lane, type LaneContext, refusalOf } from "./lane.ts";
 import { countFitting, packText, requestLimits } from "./requests/pack.ts";
-import type { EmbedOptions } from "./requests/requests.ts";
+import { type EmbedOptions, plainText } from "./requests/requests.ts";
 import { openUsage, type Usage } from "./requests/usage.ts";
 
 const probeMs = 30_000;
 /** No model takes them for the same. */
-const differentTexts = ["memory", "A train leaves for the coast at noon."];
+const differentTexts = [plainText, "A train leaves for the coast at noon."];
 const shownQuarantined = 100;
 const notKept =
   "the index is kept in memory and ends with this process, so that vectors are made only when they are asked for";
@@ -50,10 +49,6 @@ interface EmbedderInput {
   agentId: string;
   stateDir: string;
   notify: (line: string) => void;
-}
-
-export function createEmbedder(input: EmbedderInput): Embedder {
-  return new Embedder(input);
 }
 
 /** The vector half of an index: with which provider texts become vectors, and which vectors a query meets. */
@@ -83,12 +78,12 @@ export class Embedder {
     const usage = openUsage({ stateDir, agentId });
     const requestMs = seconds === undefined ? undefined : seconds * 1000;
     const context: LaneContext = { store, stateDir, usage, requestMs, closing: this.#closing.signal };
-    const primary = createLane(provider, context);
+    const primary = new Lane(provider, context);
     this.#input = input;
     this.#primary = primary;
     this.#questions = new QuestionLanes({ primary, choice, context, whyPending: () => this.#pending?.reason });
     this.#usage = usage;
-    this.#scales = createSpaceScales(store.spaceFacts);
+    this.#scales = new SpaceScales(store.spaceFacts);
     this.#budget = tokensPerDay === undefined ? undefined : createBudget(usage, tokensPerDay);
     this.#dimensions = provider.dimensions;
   }
@@ -163,9 +158,10 @@ export class Embedder {
     this.#isCounted = true;
     const space = await this.#primary.knownSpace();
     this.#dimensions = space?.dimensions;
-    const { isSame, ...meaning } = (space && (await this.#scales.measured(space))) ?? {};
-    this.#meaning = "weight" in meaning && isSame !== true ? meaning : undefined;
-    this.#sameVectors = isSame === true ? sameVectors(this.#primary) : undefined;
+    const kept = space && (await this.#scales.measured(space));
+    const isSame = kept?.isSame === true;
+    this.#meaning = kept && !isSame ? { weight: kept.weight, quality: kept.quality, pairs: kept.pairs } : undefined;
+    this.#sameVectors = isSame ? sameVectors(this.#primary) : undefined;
     this.#quarantined = space ? await this.#input.store.quarantined(space, shownQuarantined) : [];
     this.#note();
   }
@@ -246,7 +242,16 @@ export class Embedder {
       fallback: fallback ?? choice.fallback,
       batchFailures: this.#batchFailures,
       status: {
-        ...embeddingStatus(choice, this.#primary, answeredBy === provider ? undefined : answeredBy, this.#quarantined),
+        reason: choice.reason,
+        passedOver: choice.passedOver,
+        host: provider.endpoint?.host,
+        keySource: provider.endpoint?.keySource,
+        activity: this.#primary.activity(),
+        answeredBy:
+          answeredBy === provider || !answeredBy ? undefined : { provider: answeredBy.id, model: answeredBy.model },
+        quarantined: this.#quarantined.map(({ path, startLine, endLine, reason: why }) => {
+          return { path, startLine, endLine, reason: why };
+        }),
         ...this.#noted,
         answered: this.#answered,
         meaning: this.#meaning,
@@ -280,7 +285,7 @@ export class Embedder {
     // With nothing missing nobody would find out that the provider is back.
     if (!outcome && request.asked && wasRefused && refusalOf(primary))
       await primary.requests
-        .embed(["memory"], { ...request, budget: this.#budgetOf(primary) })
+        .embed([plainText], { ...request, budget: this.#budgetOf(primary) })
         .catch(unlessAborted(request));
     const cause = outcome?.error ?? refusalOf(primary);
     if (!isForGood(cause)) {

@@ -1,9 +1,9 @@
 import { EmbeddingError, type EmbeddingProvider, type SyncProgress } from "@memslot/core";
 import type { ChunkIndex, SpaceStats } from "../chunk-index.ts";
-import type { VectorSpace } from "../chunk-store.ts";
+import { spaceName, type VectorSpace } from "../chunk-store.ts";
 import { Preparation } from "./preparation.ts";
 import { openCircuit } from "./requests/circuit.ts";
-import { createEmbeddingRequests, type EmbedOptions, type EmbeddingRequests } from "./requests/requests.ts";
+import { createEmbeddingRequests, type EmbedOptions, type EmbeddingRequests, plainText } from "./requests/requests.ts";
 import type { Usage } from "./requests/usage.ts";
 
 /** What every lane of a memory shares. */
@@ -18,112 +18,101 @@ export interface LaneContext {
 }
 
 /** A provider with the space that its vectors are in. A query is compared with the vectors of its own lane only. */
-export interface Lane {
+export class Lane {
   readonly provider: EmbeddingProvider;
   readonly requests: EmbeddingRequests;
   /** Names address, key and model. */
   readonly fingerprint: string;
   /** The provider gave no vectors the last time that some were missing. */
-  isDown: boolean;
-  /** Its space is known from elsewhere, whatever the provider shows. */
-  readonly isFixed: boolean;
-  /** The space, as far as it is known without a request: dimensions are stated, or vectors are there already. */
-  knownSpace(): Promise<VectorSpace | undefined>;
-  /** The space as the provider or one small request shows it, whatever the stored vectors are like. */
-  measureSpace(how: EmbedOptions & { progress: (update: SyncProgress) => void }): Promise<VectorSpace>;
-  /** The provider has made a vector of this length: where it states none, its space is the one of this length from now on. */
-  shown(length: number): void;
-  /** As last counted; undefined before the first count. */
-  stats(): SpaceStats | undefined;
-  /** Counts anew. Undefined where the space is not known. */
-  count(): Promise<SpaceStats | undefined>;
-  /** Has the provider fetch and load what it needs. */
-  prepare(how: Parameters<Preparation["wait"]>[0]): Promise<void>;
-  /** Has the provider load its libraries, once, with nobody waiting. */
-  warm(): void;
-  /** What is being fetched or loaded now. */
-  activity(): string | undefined;
-  close(): Promise<void>;
-}
+  isDown = false;
+  readonly #store: ChunkIndex;
+  readonly #preparation: Preparation;
+  readonly #hasFixedSpace: boolean;
+  #space: VectorSpace | undefined;
+  #stats: SpaceStats | undefined;
+  #isWarmed = false;
 
-/** `fixedSpace`: the one that the vectors of this provider are known to be in. */
-export function createLane(
-  provider: EmbeddingProvider,
-  { store, stateDir, usage, requestMs, closing }: LaneContext,
-  fixedSpace?: VectorSpace,
-): Lane {
-  const fingerprint = provider.endpoint?.fingerprint ?? `${provider.id} ${provider.model}`;
-  const requests = createEmbeddingRequests({
-    provider,
-    circuit: openCircuit({ stateDir, fingerprint }),
-    usage,
-    requestMs,
-  });
-  let space = fixedSpace;
-  let stats: SpaceStats | undefined;
-  const preparation = new Preparation(provider, closing);
-  let warmed = false;
-
-  const spaceOf = (dimensions: number): VectorSpace => ({
-    provider: provider.id,
-    model: provider.model,
-    providerKey: provider.cacheKey ?? "",
-    dimensions,
-  });
-
-  async function knownSpace(): Promise<VectorSpace | undefined> {
-    if (space) return space;
-    if (provider.dimensions !== undefined) return (space = spaceOf(provider.dimensions));
-    const { providerKey } = spaceOf(0);
-    const known = (await store.spaces()).find(
-      (other) =>
-        other.space.provider === provider.id &&
-        other.space.model === provider.model &&
-        other.space.providerKey === providerKey,
-    );
-    // Preparing may have told the dimensions meanwhile.
-    if (known) space = spaceOf(provider.dimensions ?? known.space.dimensions);
-    return space;
+  /** `fixedSpace`: the one that the vectors of this provider are known to be in. */
+  constructor(provider: EmbeddingProvider, context: LaneContext, fixedSpace?: VectorSpace) {
+    const { store, stateDir, usage, requestMs, closing } = context;
+    this.fingerprint = provider.endpoint?.fingerprint ?? `${provider.id} ${provider.model}`;
+    const circuit = openCircuit({ stateDir, fingerprint: this.fingerprint });
+    this.provider = provider;
+    this.requests = createEmbeddingRequests({ provider, circuit, usage, requestMs });
+    this.#store = store;
+    this.#preparation = new Preparation(provider, closing);
+    this.#hasFixedSpace = fixedSpace !== undefined;
+    this.#space = fixedSpace;
   }
 
-  return {
-    provider,
-    requests,
-    fingerprint,
-    isDown: false,
-    get isFixed() {
-      return fixedSpace !== undefined || provider.dimensions !== undefined;
-    },
-    knownSpace,
-    async measureSpace(how) {
-      await preparation.wait({ ...how, retry: true });
-      // A model that had to be fetched first tells its dimensions now.
-      if (provider.dimensions !== undefined) return (space = spaceOf(provider.dimensions));
-      const [vector] = await requests.embed(["memory"], how);
-      return (space = spaceOf(vector?.length ?? 0));
-    },
-    shown(length) {
-      if (this.isFixed || space?.dimensions === length) return;
-      space = spaceOf(length);
-      stats = undefined;
-    },
-    stats: () => stats,
-    async count() {
-      const known = await knownSpace();
-      return (stats = known && (await store.spaceStats(known)));
-    },
-    prepare: (how) => preparation.wait(how),
-    warm() {
-      if (warmed) return;
-      warmed = true;
-      Promise.resolve(provider.warm?.()).catch(() => undefined);
-    },
-    activity: () => preparation.activity,
-    async close() {
-      await requests.close();
-      await preparation.settled();
-    },
-  };
+  /** Its space is known from elsewhere, whatever the provider shows. */
+  get isFixed(): boolean {
+    return this.#hasFixedSpace || this.provider.dimensions !== undefined;
+  }
+
+  /** The space, as far as it is known without a request: dimensions are stated, or vectors are there already. */
+  async knownSpace(): Promise<VectorSpace | undefined> {
+    const { provider } = this;
+    if (this.#space) return this.#space;
+    if (provider.dimensions !== undefined) return (this.#space = this.#spaceOf(provider.dimensions));
+    const name = spaceName(this.#spaceOf(0));
+    const known = (await this.#store.spaces()).find(({ space }) => spaceName({ ...space, dimensions: 0 }) === name);
+    // Preparing may have told the dimensions meanwhile.
+    if (known) this.#space = this.#spaceOf(provider.dimensions ?? known.space.dimensions);
+    return this.#space;
+  }
+
+  /** The space as the provider or one small request shows it, whatever the stored vectors are like. */
+  async measureSpace(how: EmbedOptions & { progress: (update: SyncProgress) => void }): Promise<VectorSpace> {
+    await this.prepare({ ...how, retry: true });
+    // A model that had to be fetched first tells its dimensions now.
+    const length = this.provider.dimensions ?? (await this.requests.embed([plainText], how))[0]?.length ?? 0;
+    return (this.#space = this.#spaceOf(length));
+  }
+
+  /** The provider has made a vector of this length: where it states none, its space is the one of this length from now on. */
+  shown(length: number): void {
+    if (this.isFixed || this.#space?.dimensions === length) return;
+    this.#space = this.#spaceOf(length);
+    this.#stats = undefined;
+  }
+
+  /** As last counted; undefined before the first count. */
+  stats(): SpaceStats | undefined {
+    return this.#stats;
+  }
+
+  /** Counts again. Undefined where the space is not known. */
+  async count(): Promise<SpaceStats | undefined> {
+    const known = await this.knownSpace();
+    return (this.#stats = known && (await this.#store.spaceStats(known)));
+  }
+
+  /** Has the provider fetch and load what it needs. */
+  async prepare(how: Parameters<Preparation["wait"]>[0]): Promise<void> {
+    await this.#preparation.wait(how);
+  }
+
+  /** Has the provider load its libraries, once, with nobody waiting. */
+  warm(): void {
+    if (!this.#isWarmed) Promise.resolve(this.provider.warm?.()).catch(() => undefined);
+    this.#isWarmed = true;
+  }
+
+  /** What is being fetched or loaded now. */
+  activity(): string | undefined {
+    return this.#preparation.activity;
+  }
+
+  async close(): Promise<void> {
+    await this.requests.close();
+    await this.#preparation.settled();
+  }
+
+  #spaceOf(dimensions: number): VectorSpace {
+    const { id, model, cacheKey = "" } = this.provider;
+    return { provider: id, model, providerKey: cacheKey, dimensions };
+  }
 }
 
 /** The failure that keeps a lane from being asked until somebody changes something; undefined where there is none. */

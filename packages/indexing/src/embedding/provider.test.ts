@@ -14,7 +14,7 @@ import {
   scriptedProvider,
   stopClock,
 } from "./requests/test/scripted-provider.ts";
-import { type Lane, createLane } from "./lane.ts";
+import { Lane } from "./lane.ts";
 import { openUsage } from "./requests/usage.ts";
 import { createFakeStore } from "../../test/support/fake-store.ts";
 
@@ -315,7 +315,7 @@ describe("a lane", () => {
       ...own,
     };
     const usage = openUsage({ stateDir, agentId: "main" });
-    return createLane(provider, { store: createFakeStore(), stateDir, usage, closing: never });
+    return new Lane(provider, { store: createFakeStore(), stateDir, usage, closing: never });
   }
 
   describe("preparing", () => {

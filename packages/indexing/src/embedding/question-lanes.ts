@@ -7,12 +7,15 @@ import {
 } from "@memslot/core";
 import type { VectorSpace } from "../chunk-store.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
-import { type EarlierLane, earlierLane } from "./earlier-lane.ts";
-import { createLane, isForGood, type Lane, type LaneContext, refusalOf } from "./lane.ts";
-import { isFilled, NotFilled, otherSize } from "./lane-faults.ts";
+import { type EarlierLane, earlierLane, enoughVectors } from "./earlier-lane.ts";
+import { plainText } from "./requests/requests.ts";
+import { isForGood, Lane, type LaneContext, refusalOf } from "./lane.ts";
 
 /** How long a search waits for a model that is being loaded. */
 const readyWaitsMs = 8000;
+
+/** Too few vectors to search in. */
+export class NotFilled extends EmbeddingError {}
 
 /** The vector of a query, and the space that it may be compared in. */
 export interface EmbeddedQuery {
@@ -92,7 +95,7 @@ export class QuestionLanes {
     if (!spare) return undefined;
     const { closing } = this.#context;
     try {
-      this.#opening ??= spare.open(closing).then((other) => createLane(other, this.#context));
+      this.#opening ??= spare.open(closing).then((other) => new Lane(other, this.#context));
       this.#spare = await this.#opening;
     } catch (error) {
       this.#opening = undefined;
@@ -153,7 +156,7 @@ export class QuestionLanes {
     // A single answer may be wrong.
     const own = AbortSignal.any([signal, AbortSignal.timeout(readyWaitsMs)]);
     const how = { signal: own, reason: "search", asked: false, progress: () => undefined };
-    const [again] = lane.isFixed ? [] : await lane.requests.embed(["memory"], how).catch(() => []);
+    const [again] = lane.isFixed ? [] : await lane.requests.embed([plainText], how).catch(() => []);
     signal.throwIfAborted();
     if (again?.length === length) lane.shown(length);
     const space = await lane.knownSpace();
@@ -181,4 +184,20 @@ export class QuestionLanes {
     await this.#assertFilled(lane);
     return { ...(await this.#ask(lane, query, signal)), note: `${cause.message}; ${lane.provider.model} answered` };
   }
+}
+
+/** Whether a search by meaning is worth making. */
+function isFilled(lane: Lane): boolean {
+  const stats = lane.stats();
+  return (
+    stats !== undefined && stats.embedded > 0 && stats.embedded >= enoughVectors * (stats.embedded + stats.pending)
+  );
+}
+
+/** The failure of a provider whose vectors have another length than before. */
+function otherSize({ provider }: Lane, length: number, space: VectorSpace | undefined): EmbeddingError {
+  return new EmbeddingError(
+    "transient",
+    `${provider.id} gave a vector of ${length} numbers where the stored ones have ${space?.dimensions ?? "none"}: it serves another model under the same name; name the model in memorySearch.model, or run \`memslot memory index --force\` to embed everything with it`,
+  );
 }

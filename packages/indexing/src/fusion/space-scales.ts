@@ -25,73 +25,69 @@ interface HeldSpace {
   sample: readonly Float32Array[];
 }
 
-/** How the cosines of each space are to be read. */
-export interface SpaceScales {
+/** How the cosines of each space are to be read. Without facts nothing is measured, and every scale is undefined. */
+export class SpaceScales {
+  readonly #facts: SpaceFacts | undefined;
+  readonly #held = new Map<string, HeldSpace>();
+  readonly #weights = new Map<string, KeptWeight | undefined>();
+
+  constructor(facts: SpaceFacts | undefined) {
+    this.#facts = facts;
+  }
+
+  /** Whether every chunk of a sample has the same vector, so that no question can tell one from another. */
+  async isSame(space: VectorSpace, vectors: number): Promise<boolean> {
+    return areSame(await this.#sampleOf(space, vectors));
+  }
+
   /** The scale of a question; undefined where no vector of the space is at hand. `vectors`: how many the space has. */
-  scaleOf(space: VectorSpace, query: Float32Array, vectors: number): Promise<MeaningScale | undefined>;
+  async scaleOf(space: VectorSpace, query: Float32Array, vectors: number): Promise<MeaningScale | undefined> {
+    const sample = await this.#sampleOf(space, vectors);
+    if (sample.length === 0) return undefined;
+    return { ...spreadOf(query, sample), weight: this.#weights.get(spaceName(space))?.weight ?? unmeasuredWeight };
+  }
+
   /**
    * Measures what the space is worth, where that is not known of one of its size, and keeps it with the index. `embed` is
    * asked for the vectors of 64 texts of at most 400 characters, once. Throws what it throws, and what the store throws.
    */
-  measure(
+  async measure(
     space: VectorSpace,
     vectors: number,
     embed: (texts: readonly string[]) => Promise<readonly Float32Array[]>,
-  ): Promise<void>;
+  ): Promise<void> {
+    const facts = this.#facts;
+    const before = await this.measured(space);
+    const isKnown = serves(before, vectors);
+    if (facts === undefined || (isKnown && (before?.weight ?? 0) > 0)) return;
+    const sample = await facts.sampleVectors(space, sampled);
+    const isSame = areSame(sample.map(({ vector }) => vector));
+    if (isKnown && (before?.isSame ?? false) === isSame) return;
+    const texts = isSame ? [] : measuringTexts(sample);
+    const unknown = isSame ? { quality: 0, weight: 0, pairs: 0, isSame } : undefined;
+    const kept = texts.length === 0 ? unknown : await qualityOf(texts, embed);
+    if (!kept && !before?.isSame) return;
+    await facts.note(noteOf(space), kept && JSON.stringify({ ...kept, vectors }));
+    await this.measured(space);
+  }
+
   /** What was measured of the space, by whichever process. */
-  measured(space: VectorSpace): Promise<(MeasuredWeight & { isSame?: boolean | undefined }) | undefined>;
-  /** Whether every chunk of a sample has the same vector, so that no question can tell one from another. */
-  isSame(space: VectorSpace, vectors: number): Promise<boolean>;
-}
-
-/** `facts` is undefined for an index that has none: then nothing is measured, and every scale is undefined. */
-export function createSpaceScales(facts: SpaceFacts | undefined): SpaceScales {
-  const held = new Map<string, HeldSpace>();
-  const weights = new Map<string, KeptWeight | undefined>();
-
-  async function read(space: VectorSpace): Promise<KeptWeight | undefined> {
-    const kept = readKept(await facts?.noted(noteOf(space)));
-    weights.set(spaceName(space), kept);
+  async measured(space: VectorSpace): Promise<KeptWeight | undefined> {
+    const kept = readKept(await this.#facts?.noted(noteOf(space)));
+    this.#weights.set(spaceName(space), kept);
     return kept;
   }
 
-  async function sampleOf(space: VectorSpace, vectors: number): Promise<readonly Float32Array[]> {
+  async #sampleOf(space: VectorSpace, vectors: number): Promise<readonly Float32Array[]> {
     const name = spaceName(space);
-    const own = held.get(name);
-    // Equal vectors are read again each time: somebody may have repaired the provider.
+    const own = this.#held.get(name);
+    // Equal vectors are read again each time: the provider may have been repaired.
     if (own && Math.abs(vectors - own.vectors) <= sampleHolds * own.vectors && !areSame(own.sample)) return own.sample;
-    const sample = ((await facts?.sampleVectors(space, sampled)) ?? []).map(({ vector }) => vector);
-    held.set(name, { vectors, sample });
-    await read(space);
+    const sample = ((await this.#facts?.sampleVectors(space, sampled)) ?? []).map(({ vector }) => vector);
+    this.#held.set(name, { vectors, sample });
+    await this.measured(space);
     return sample;
   }
-
-  return {
-    isSame: async (space, vectors) => areSame(await sampleOf(space, vectors)),
-    async scaleOf(space, query, vectors) {
-      const sample = await sampleOf(space, vectors);
-      if (sample.length === 0) return undefined;
-      return { ...spreadOf(query, sample), weight: weights.get(spaceName(space))?.weight ?? unmeasuredWeight };
-    },
-    async measure(space, vectors, embed) {
-      if (facts === undefined) return;
-      const before = await read(space);
-      if (before && before.weight > 0 && serves(before, vectors)) return;
-      const sample = await facts.sampleVectors(space, sampled);
-      const isSame = areSame(sample.map(({ vector }) => vector));
-      if (serves(before, vectors) && (before?.isSame ?? false) === isSame) return;
-      const texts = isSame ? [] : measuringTexts(sample);
-      const unknown = isSame ? { quality: 0, weight: 0, pairs: 0, isSame } : undefined;
-      const kept = texts.length === 0 ? unknown : await qualityOf(texts, embed);
-      if (!kept && !before?.isSame) return;
-      await facts.note(noteOf(space), kept && JSON.stringify({ ...kept, vectors }));
-      await read(space);
-    },
-    async measured(space) {
-      const kept = await read(space);
-      return kept && { weight: kept.weight, quality: kept.quality, pairs: kept.pairs, isSame: kept.isSame };
-    },
-  };
 }
 
 /**

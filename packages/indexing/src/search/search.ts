@@ -4,8 +4,7 @@ import type { ChunkIndex, ChunkRow, IndexKeywordAnswer } from "../chunk-index.ts
 import type { PathScope, QueryTerm } from "../chunk-store.ts";
 import type { AskedQuery } from "./query/asked-query.ts";
 import type { Embedder } from "../embedding/embedder.ts";
-import type { EmbeddedQuery } from "../embedding/question-lanes.ts";
-import { NotFilled } from "../embedding/lane-faults.ts";
+import { type EmbeddedQuery, NotFilled } from "../embedding/question-lanes.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import type { RerankStage } from "../rerank/rerank-stage.ts";
 import {

@@ -1,6 +1,6 @@
 import { EmbeddingError, type SyncProgress } from "@memslot/core";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { createEmbedder, type Embedder } from "../embedding/embedder.ts";
+import { Embedder } from "../embedding/embedder.ts";
 import { createIndexSync, type IndexSync } from "./index-sync.ts";
 import { never, settingsWith, syncParams } from "../../test/support/context.ts";
 import { type FakeEmbeddings, fakeEmbeddings } from "../../test/support/fake-embeddings.ts";
@@ -28,7 +28,7 @@ async function lab(
 }
 
 function embedderOf(store: FakeStore, provider: FakeEmbeddings): Embedder {
-  return createEmbedder({
+  return new Embedder({
     store,
     provider,
     choice: { provider, requested: "fake", reason: "asked for by the test", degraded: false },

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { checkIndex } from "./check-index.ts";
-import { type Embedder, createEmbedder } from "../embedding/embedder.ts";
+import { Embedder } from "../embedding/embedder.ts";
 import { createNotesSource } from "../files/notes-source.ts";
 import { type StoredFiles, createStoredListing } from "./stored-files.ts";
 import { isAsStored, syncFiles } from "./sync.ts";
@@ -40,7 +40,7 @@ async function filled(withVectors = false): Promise<{ store: FakeStore; vectors:
   const provider = fakeEmbeddings();
   const choice = { provider, requested: "fake", reason: "asked for by the test", degraded: false };
   const stateDir = folderWith({});
-  const vectors = createEmbedder({ store, provider, choice, settings, agentId: "main", stateDir, notify: () => {} });
+  const vectors = new Embedder({ store, provider, choice, settings, agentId: "main", stateDir, notify: () => {} });
   await vectors.embedMissing({ reason: "test", asked: true, force: false, signal: never, progress: () => {} });
   return { store, vectors };
 }

@@ -6,7 +6,7 @@ import type { FillProgress } from "./fill-progress.ts";
 import { type FillStop, otherLength, stopOf } from "./fill-stop.ts";
 import { type PackedText, type RequestLimits, requestLimits, shortenText, tokensOf } from "../requests/pack.ts";
 import { createPendingQueue, type PendingQueue } from "./pending-queue.ts";
-import type { EmbeddingRequests } from "../requests/requests.ts";
+import { type EmbeddingRequests, plainText } from "../requests/requests.ts";
 import { isNetworkFault, isTimeLimit } from "../requests/retry.ts";
 import { BadVectors } from "../unit-vector.ts";
 
@@ -14,9 +14,13 @@ export interface RequestFill {
   store: Pick<ChunkIndex, "pendingVectors" | "putVectors" | "quarantine">;
   space: VectorSpace;
   requests: EmbeddingRequests;
+  /** Requests at one time. */
   concurrency: number;
+  /** What may be spent today. Undefined: no limit. */
   budget: Budget | undefined;
+  /** Who wants it, for the count of usage. */
   reason: string;
+  /** A person asked for it, so that a provider that refused is tried once more. */
   asked: boolean;
   signal: AbortSignal;
   progress: FillProgress;
@@ -27,8 +31,7 @@ export interface RequestFill {
 const pageSize = 512;
 /** So many texts refused one by one and none taken: the texts are not to blame. */
 const mostRefused = 8;
-/** No provider has a reason to refuse it, nor to take long for it. */
-const plainText = "memory";
+/** No provider has a reason to take long for a plain word. */
 const plainMs = 15_000;
 
 /**

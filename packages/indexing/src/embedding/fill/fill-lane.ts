@@ -13,6 +13,7 @@ import { type FillOptions, type FillOutcome, fillSpace } from "./fill.ts";
 import { chunkHash } from "../../text/chunk-markdown.ts";
 import { embeddingLabel } from "./fill-progress.ts";
 import type { Lane } from "../lane.ts";
+import { plainText } from "../requests/requests.ts";
 
 /** With fewer texts than this a batch job would cost more waiting than it saves. */
 const textsForBatch = 100;
@@ -112,7 +113,7 @@ type Asking = Omit<FillRequest, "force"> & { budget: Budget | undefined; onRetry
 async function knock({ provider, requests }: Lane, asking: Asking): Promise<void> {
   const limits = { what: `the embedding provider ${provider.id}`, deadlineMs: knockMs, signals: [asking.signal] };
   try {
-    await withDeadline(limits, (signal) => requests.embed(["memory"], { ...asking, signal }));
+    await withDeadline(limits, (signal) => requests.embed([plainText], { ...asking, signal }));
   } catch (error) {
     asking.signal.throwIfAborted();
     if (error instanceof OverBudget) throw error;

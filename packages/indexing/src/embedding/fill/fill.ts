@@ -1,28 +1,14 @@
 import type { SyncProgress } from "@memslot/core";
 import type { ChunkIndex } from "../../chunk-index.ts";
-import type { VectorSpace } from "../../chunk-store.ts";
 import type { BatchRun } from "../jobs/batch-jobs.ts";
-import type { Budget } from "../requests/budget.ts";
-import { fillByRequests } from "./fill-by-requests.ts";
+import { fillByRequests, type RequestFill } from "./fill-by-requests.ts";
 import { createFillProgress } from "./fill-progress.ts";
 import type { FillStop } from "./fill-stop.ts";
-import type { EmbeddingRequests } from "../requests/requests.ts";
 
-export interface FillOptions {
-  store: Pick<ChunkIndex, "pendingVectors" | "putVectors" | "quarantine" | "spaceStats">;
-  space: VectorSpace;
-  requests: EmbeddingRequests;
-  /** Requests at one time. */
-  concurrency: number;
-  /** What may be spent today. Undefined: no limit. */
-  budget: Budget | undefined;
+export interface FillOptions extends Omit<RequestFill, "progress" | "accept" | "store"> {
+  store: RequestFill["store"] & Pick<ChunkIndex, "spaceStats">;
   /** Undefined: direct calls only. */
   batch: BatchRun | undefined;
-  /** Who wants it, for the count of usage. */
-  reason: string;
-  /** A person asked for it, so that a provider that refused is tried once more. */
-  asked: boolean;
-  signal: AbortSignal;
   progress: (update: SyncProgress) => void;
 }
 

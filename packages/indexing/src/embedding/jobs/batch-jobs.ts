@@ -1,14 +1,11 @@
 import { type EmbeddingBatches, EmbeddingError, type MemorySearchSettings } from "@memslot/core";
 import { setTimeout as pause } from "node:timers/promises";
-import type { ChunkIndex } from "../../chunk-index.ts";
-import type { VectorSpace } from "../../chunk-store.ts";
-import type { Budget } from "../requests/budget.ts";
 import { BatchCalls } from "./batch-calls.ts";
 import { collectJob, type JobResult } from "./collect-job.ts";
-import type { FillProgress } from "../fill/fill-progress.ts";
+import type { RequestFill } from "../fill/fill-by-requests.ts";
 import { type FillStop, stopOf } from "../fill/fill-stop.ts";
 import { type JobRecord, openJobRecords } from "./job-records.ts";
-import { createJobTable, type JobTable } from "./job-table.ts";
+import { JobTable } from "./job-table.ts";
 import { type PackedText, tokensOf } from "../requests/pack.ts";
 import { createPendingQueue, type PendingQueue } from "../fill/pending-queue.ts";
 import type { EmbeddingRequests } from "../requests/requests.ts";
@@ -27,15 +24,7 @@ export interface BatchRunOptions {
   sleep?: ((milliseconds: number, signal: AbortSignal) => Promise<void>) | undefined;
 }
 
-interface BatchFill {
-  store: Pick<ChunkIndex, "pendingVectors" | "putVectors" | "quarantine">;
-  space: VectorSpace;
-  budget: Budget | undefined;
-  reason: string;
-  asked: boolean;
-  signal: AbortSignal;
-  progress: FillProgress;
-}
+type BatchFill = Omit<RequestFill, "requests" | "concurrency" | "accept">;
 
 interface BatchOutcome {
   /** Why nothing more may be sent. */
@@ -87,7 +76,7 @@ class JobRun {
     this.#now = now;
     this.#startedAt = now().getTime();
     this.#calls = new BatchCalls(batches, provider, signal);
-    this.#jobs = createJobTable(openJobRecords(options), space);
+    this.#jobs = new JobTable(openJobRecords(options), space);
     this.#queue = createPendingQueue({
       store,
       space,

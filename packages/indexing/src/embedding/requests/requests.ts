@@ -7,6 +7,9 @@ import { createCaller } from "./retry.ts";
 import { unitVector, unitVectors } from "../unit-vector.ts";
 import type { Usage } from "./usage.ts";
 
+/** No provider has a reason to refuse it. */
+export const plainText = "memory";
+
 export interface EmbedOptions {
   signal: AbortSignal;
   /** Who wants the vectors, for the count of usage. */

@@ -4,7 +4,7 @@ import { never, searchOptions, settingsWith } from "../../../test/support/contex
 import type { FakeEmbeddings } from "../../../test/support/fake-embeddings.ts";
 import { createFakeStore, type FakeStore } from "../../../test/support/fake-store.ts";
 import type { IndexedFile } from "../../chunk-index.ts";
-import { createEmbedder } from "../../embedding/embedder.ts";
+import { Embedder } from "../../embedding/embedder.ts";
 import type { RerankStage } from "../../rerank/rerank-stage.ts";
 import { chunkMarkdown } from "../../text/chunk-markdown.ts";
 import { splitLines } from "../../text/file-text.ts";
@@ -66,9 +66,9 @@ export async function search(
 ): Promise<Found> {
   const { provider, hybrid = {}, scope = () => undefined, days, rerank, ...options } = change;
   const settings = settingsWith({ hybrid });
-  const embedderOf = (asked: FakeEmbeddings): ReturnType<typeof createEmbedder> => {
+  const embedderOf = (asked: FakeEmbeddings): Embedder => {
     const choice = { provider: asked, requested: "fake", reason: "asked for by the test", degraded: false };
-    return createEmbedder({
+    return new Embedder({
       store,
       provider: asked,
       choice,
