@@ -24,7 +24,9 @@ const forEver = 1_000_000;
 
 const firstQuirk = randomFrom(stormSeed()).below(quirks.length);
 const chosen = [...quirks, ...quirks].slice(firstQuirk, firstQuirk + stormSize(quirks.length));
-test.each(chosen)(`a provider with the quirk $name is right, or refused by name (${seeded})`, expectQuirkHandled);
+test.each(chosen)(`a provider with the quirk $name is right, or refused by name (${seeded})`, (quirk) =>
+  expectQuirkHandled(quirk),
+);
 
 /** What a host does all day: questions, and syncs that nobody asked for. */
 async function aBusyDay(memory: Memory, given: EmbeddingHouse): Promise<string[]> {

@@ -205,7 +205,7 @@ describe("files that move", () => {
 // The others are a storm in faults.long.test.ts.
 test.each(quirks.filter(({ name }) => /^(?:nannull|zero|nested|dimdrift|efreject.*|b64\w+|403cf)$/.test(name)))(
   "a provider with the quirk $name is right, or refused by name",
-  expectQuirkHandled,
+  (quirk) => expectQuirkHandled(quirk),
 );
 
 const query = "the kitten of number 2";

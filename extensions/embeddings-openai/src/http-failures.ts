@@ -53,7 +53,7 @@ export function noVectorsFailure(body: unknown, asked: Asked): EmbeddingError {
   const address = baseUrlAdvice(asked.endpoint.base);
   const isList = isRecord(body) && Array.isArray(body["data"]);
   const isAddress = isPage || (error === undefined ? !isList : /endpoint|method|path|route|url/i.test(words));
-  const other = body === "" || body == null ? "nothing" : "something else";
+  const other = (body ?? "") === "" ? "nothing" : "something else";
   const what = isPage ? "a page for people" : error === undefined ? other : `this: ${words.slice(0, 200)}`;
   const log = isList
     ? "a server with a list of vectors for a text does not pool: --pooling mean"

@@ -23,7 +23,7 @@ export async function request(address: string | URL, init: RequestInit = {}): Pr
   const { Agent, ProxyAgent, fetch: send } = await import("undici");
   const { body, headers, method = "GET", signal = null } = init;
   // The forms and files of this process are unknown to another copy of `fetch`: their bytes are not.
-  const packed = typeof body === "string" || body == null ? undefined : new Response(body);
+  const packed = typeof (body ?? "") === "string" ? undefined : new Response(body);
   const sent = new Headers(headers);
   const type = packed?.headers.get("content-type");
   if (type && !sent.has("content-type")) sent.set("content-type", type);

@@ -22,7 +22,7 @@ export interface ApiFault {
 }
 
 /** All that are given have to hold. */
-export interface FaultCondition {
+interface FaultCondition {
   /** A regular expression that the body of the request matches. */
   body?: string | undefined;
   /** A text of it has more characters. */
