@@ -73,10 +73,7 @@ export function createClientSource(input: {
       // What has not changed has the size that it had.
       if (before !== undefined && conversationCursor(before)?.stamp === file.stamp) file.size = before.size;
     }
-    if (!areClean)
-      areClean = await redactCopies(kept.folder)
-        .then(() => true)
-        .catch(() => false);
+    areClean ||= await redactCopies(kept.folder, path.join(stateDir, "agents", agentId, `kept-${source}.rules`));
     if (keep) await addKept(all, result, signal);
     // What has lost its copy is read again, to have one.
     if (keep)

@@ -38,10 +38,7 @@ export function createJournalSource(input: {
     source: "journal",
     recipe,
     async scan(signal, indexed, look) {
-      if (!areClean)
-        areClean = await redactCopies(folder)
-          .then(() => true)
-          .catch(() => false);
+      areClean ||= await redactCopies(folder, `${folder}.rules`);
       const scan = await scanTranscripts({ folder, label: "journal" }, signal, look);
       // Nobody has to have dropped anything.
       const roots = scan.roots.filter(({ path, reason }) => path !== "journal" || reason !== "does not exist");

@@ -6,20 +6,24 @@ import { redactionVersion } from "./version.ts";
 
 /**
  * Takes out of the JSONL files of a folder, which are copies of what was said, what earlier rules let through. Lines keep
- * their numbers. A file beside the folder holds the version of the rules that its files are known to meet.
+ * their numbers. `mark` is a file outside of the folder: it holds the version of the rules that the copies are known to meet.
+ * Gives `false` where a copy cannot be read or written now.
  */
-export async function redactCopies(folder: string): Promise<void> {
-  const mark = `${folder}.rules`;
-  if ((await readFile(mark, "utf8").catch(() => "")) === String(redactionVersion)) return;
+export async function redactCopies(folder: string, mark: string): Promise<boolean> {
+  if ((await readFile(mark, "utf8").catch(() => "")) === String(redactionVersion)) return true;
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
-  const files = entries.filter((entry) => entry.isFile());
-  for (const { parentPath, name } of files) {
-    const file = path.join(parentPath, name);
-    const text = await readFile(file, "utf8");
-    const clean = text.split("\n").map(redactLine).join("\n");
-    if (clean !== text) await replaceFile(file, clean);
+  const files = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => path.join(parentPath, name));
+  try {
+    for (const file of files) {
+      const text = await readFile(file, "utf8");
+      const clean = text.split("\n").map(redactLine).join("\n");
+      if (clean !== text) await replaceFile(file, clean);
+    }
+    if (files.length > 0) await writeFile(mark, String(redactionVersion), { mode: 0o600 });
+    return true;
+  } catch {
+    return false;
   }
-  if (files.length > 0) await writeFile(mark, String(redactionVersion), { mode: 0o600 });
 }
 
 function redactLine(line: string): string {
