@@ -51,18 +51,17 @@ test.each(recipes.map((recipe) => [recipe?.name ?? "", recipe as Recipe] as cons
     const text = [recipe.before, bodyOf(recipe), recipe.after, "\n\nAda keeps the lighthouse.\n"].join("");
     house.write({ "memory/hostile.md": text });
 
-    let isIndexed = false;
-    let asked = 0;
+    const progress = { isIndexed: false, asked: 0 };
     const indexing = await turnsOf(async () => {
-      const done = memory.sync().finally(() => (isIndexed = true));
-      while (!isIndexed) {
-        asked++;
+      const done = memory.sync().finally(() => (progress.isIndexed = true));
+      while (!progress.isIndexed) {
+        progress.asked++;
         expect((await askOnce(memory, "ferry")).paths).toEqual(["memory/ferry.md"]);
       }
       expect(await done).toMatchObject({ added: 1, failed: [] });
     });
     // The whole work in one turn would be one turn.
-    expect(indexing.turns).toBeGreaterThanOrEqual(asked);
+    expect(indexing.turns).toBeGreaterThanOrEqual(progress.asked);
 
     const searching = await turnsOf(async () => {
       const { paths, results, report } = await ask(memory, "who keeps the lighthouse");
