@@ -47,9 +47,10 @@ export function listenToServer(): void {
 /** Reads the stream of the server to its end. An `EventSource` could not bring the token. */
 async function readEvents(onEvent: (event: UiEvent) => void): Promise<void> {
   const { ok, body } = await send("/api/events");
+  if (!ok) return;
   const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
-  for (let part = await reader?.read(); ok && part?.value !== undefined; part = await reader?.read()) {
+  for (let part = await reader?.read(); part?.value !== undefined; part = await reader?.read()) {
     const events = (text + part.value).split("\n\n");
     text = events.pop() ?? "";
     for (const event of events) if (event.startsWith("data: ")) onEvent(JSON.parse(event.slice(6)) as UiEvent);

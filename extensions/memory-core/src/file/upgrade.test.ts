@@ -21,17 +21,17 @@ test.each([
       expect(loadSqliteVec(db, undefined).ok).toBe(true);
       db.exec(readFileSync(new URL(`../test/${schema}-schema.sql`, import.meta.url), "utf8"));
     });
-    const stores = await Promise.all([open(path), open(path), open(path)]);
+    const stores = await Promise.all([open(path), open(path), open(path)] as const);
     const notices = stores.flatMap((store) => store.health().notices);
     expect(notices).toEqual([expect.stringMatching(/is of an earlier release and is made anew from the notes/u)]);
-    const [store] = stores;
+    const [store, second, third] = stores;
     for (const each of stores) expect(each.health().location).toBe(path);
-    expect(await store?.listFiles()).toEqual([]);
-    await store?.replaceFiles([fileOf("a.md", [text, "never embedded"])]);
-    expect(await find(stores[1]!, "word")).toEqual([text]);
-    expect(await pendingTexts(stores[2]!, space)).toEqual(["never embedded"]);
-    await stores[2]?.useSpace(space);
-    expect(await near(stores[2]!, space, text, 1)).toEqual([text]);
+    expect(await store.listFiles()).toEqual([]);
+    await store.replaceFiles([fileOf("a.md", [text, "never embedded"])]);
+    expect(await find(second, "word")).toEqual([text]);
+    expect(await pendingTexts(third, space)).toEqual(["never embedded"]);
+    await third.useSpace(space);
+    expect(await near(third, space, text, 1)).toEqual([text]);
     for (const each of stores) await each.close();
     expect(edit(path, (db) => db.pragma("user_version", { simple: true }))).toBe(schemaVersion);
   },
