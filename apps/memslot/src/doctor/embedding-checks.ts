@@ -44,16 +44,13 @@ function checkProvider(status: MemoryProviderStatus, agent: AgentConfig, probe: 
   }
   const asked = agent.memorySearch.provider;
   const reason = probe.error ?? status.custom?.providerUnavailableReason ?? "no reason given";
-  if (status.provider === "none" && ["auto", "none"].includes(asked) && !isFailure(status))
+  // `auto` may have found a key or a model that cannot be used.
+  const isFailure = status.custom?.providerUnavailableReason?.includes("cannot be used") === true;
+  if (status.provider === "none" && ["auto", "none"].includes(asked) && !isFailure)
     return reason.includes("is not installed")
       ? warned("provider", `none, keyword search: ${reason}`, remedy(reason))
       : passed("provider", `none, keyword search: ${reason}`);
   return failed("provider", `${asked} does not work: ${reason}`, remedy(reason));
-}
-
-/** `auto` found a key or a model that could not be used. */
-function isFailure({ custom }: MemoryProviderStatus): boolean {
-  return custom?.providerUnavailableReason?.includes("cannot be used") === true;
 }
 
 const remedies: readonly (readonly [RegExp, string])[] = [

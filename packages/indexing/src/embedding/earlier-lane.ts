@@ -1,5 +1,5 @@
 import type { EmbeddingChoice } from "@memslot/core";
-import type { VectorSpace } from "../chunk-store.ts";
+import { spaceName, type VectorSpace } from "../chunk-store.ts";
 import { Lane, type LaneContext } from "./lane.ts";
 
 /** Less than this share of the chunks, and an earlier space is no better than words. */
@@ -22,12 +22,7 @@ export interface EarlierLane {
  * Looks for an earlier model of the same provider only: whoever changes the provider may not want the old one to see
  * another question.
  */
-export function earlierLane(input: {
-  primary: Lane;
-  openModel: EmbeddingChoice["openModel"];
-  context: LaneContext;
-}): EarlierLane {
-  const { primary, openModel, context } = input;
+export function earlierLane(primary: Lane, openModel: EmbeddingChoice["openModel"], context: LaneContext): EarlierLane {
   const { store, closing } = context;
   let isProtected = false;
   let looked: Promise<Lane | undefined> | undefined;
@@ -35,9 +30,10 @@ export function earlierLane(input: {
   /** Earlier spaces with most of their vectors there, the one that was written to last first. */
   async function* candidates(): AsyncGenerator<VectorSpace> {
     const present = await primary.knownSpace();
+    const own = present && spaceName({ ...present, dimensions: 0 });
     for (const { space } of await store.spaces()) {
       // The same model with vectors of another length is gone: who answers to its name now makes those of the present.
-      if (space.provider !== primary.provider.id || (present && isSameModel(space, present))) continue;
+      if (space.provider !== primary.provider.id || spaceName({ ...space, dimensions: 0 }) === own) continue;
       const { embedded, pending } = await store.spaceStats(space);
       if (embedded > 0 && embedded >= enoughVectors * (embedded + pending)) yield space;
     }
@@ -69,8 +65,4 @@ export function earlierLane(input: {
     },
     opened: async () => await looked?.catch(() => undefined),
   };
-}
-
-function isSameModel(a: VectorSpace, b: VectorSpace): boolean {
-  return a.model === b.model && a.providerKey === b.providerKey;
 }

@@ -81,7 +81,7 @@ export class Embedder {
     const primary = new Lane(provider, context);
     this.#input = input;
     this.#primary = primary;
-    this.#questions = new QuestionLanes({ primary, choice, context, whyPending: () => this.#pending?.reason });
+    this.#questions = new QuestionLanes(primary, choice, context, () => this.#pending?.reason);
     this.#usage = usage;
     this.#scales = new SpaceScales(store.spaceFacts);
     this.#budget = tokensPerDay === undefined ? undefined : createBudget(usage, tokensPerDay);
@@ -286,7 +286,7 @@ export class Embedder {
     if (!outcome && request.asked && wasRefused && refusalOf(primary))
       await primary.requests
         .embed([plainText], { ...request, budget: this.#budgetOf(primary) })
-        .catch(unlessAborted(request));
+        .catch(() => request.signal.throwIfAborted());
     const cause = outcome?.error ?? refusalOf(primary);
     if (!isForGood(cause)) {
       this.#questions.endFallback();
@@ -356,9 +356,4 @@ async function embedInParts(
     vectors.push(...(await requests.embed(part, how)));
   }
   return vectors;
-}
-
-/** A failure to embed shows in the circuit; an abort goes on. */
-function unlessAborted({ signal }: { signal: AbortSignal }): () => void {
-  return () => signal.throwIfAborted();
 }

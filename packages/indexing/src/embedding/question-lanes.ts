@@ -41,18 +41,12 @@ export class QuestionLanes {
   /** The space that the store has laid out for search. */
   #usedSpace = "";
 
-  constructor(input: {
-    primary: Lane;
-    choice: EmbeddingChoice;
-    context: LaneContext;
-    whyPending: () => string | undefined;
-  }) {
-    this.#primary = input.primary;
-    this.#choice = input.choice;
-    this.#context = input.context;
-    this.#whyPending = input.whyPending;
-    const { openModel } = input.choice;
-    this.#earlier = earlierLane({ primary: input.primary, openModel, context: input.context });
+  constructor(primary: Lane, choice: EmbeddingChoice, context: LaneContext, whyPending: () => string | undefined) {
+    this.#primary = primary;
+    this.#choice = choice;
+    this.#context = context;
+    this.#whyPending = whyPending;
+    this.#earlier = earlierLane(primary, choice.openModel, context);
   }
 
   /** The lane of the spare, where it is open. */

@@ -120,26 +120,12 @@ export function spoiled(
   fault: VectorFault | undefined,
   texts: readonly string[] = [],
 ): Float32Array[] {
-  const last = vectors.length - 1;
-  const filled = (value: number, isBad: (index: number) => boolean): Float32Array[] =>
-    vectors.map((vector, index) => (isBad(index) ? vector.map(() => value) : vector));
-  const isPoison = (index: number): boolean => texts[index]?.includes("poisonword") ?? false;
-  switch (fault) {
-    case "short-count":
-      return vectors.slice(0, last);
-    case "first":
-      return vectors.slice(0, 1);
-    case "other-size":
-      return vectors.map((vector, index) => (index === last ? vector.subarray(0, vector.length >> 1) : vector));
-    case "nan":
-      return filled(Number.NaN, (index) => index === 0);
-    case "zero":
-      return filled(0, (index) => index === 0);
-    case "zero-bad":
-      return filled(0, isPoison);
-    case "null-bad":
-      return filled(Number.NaN, isPoison);
-    default:
-      return [...vectors];
-  }
+  if (fault === "short-count") return vectors.slice(0, -1);
+  if (fault === "first") return vectors.slice(0, 1);
+  return vectors.map((vector, index) => {
+    const isSpoiled = fault?.endsWith("-bad") ? texts[index]?.includes("poisonword") : index === 0;
+    if (fault === "other-size" && index === vectors.length - 1) return vector.subarray(0, vector.length >> 1);
+    if (!isSpoiled || !/^(?:nan|null|zero)/.test(fault ?? "")) return vector;
+    return vector.map(() => (fault?.startsWith("zero") ? 0 : Number.NaN));
+  });
 }

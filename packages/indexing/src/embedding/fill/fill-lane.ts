@@ -8,7 +8,6 @@ import {
 import type { ChunkIndex } from "../../chunk-index.ts";
 import { spaceName, type VectorSpace } from "../../chunk-store.ts";
 import { type Budget, OverBudget } from "../requests/budget.ts";
-import { createBatchRun } from "../jobs/batch-jobs.ts";
 import { type FillOptions, type FillOutcome, fillSpace } from "./fill.ts";
 import { chunkHash } from "../../text/chunk-markdown.ts";
 import { embeddingLabel } from "./fill-progress.ts";
@@ -64,8 +63,7 @@ export async function fillLane(
       requests,
       concurrency: provider.maxConcurrency ?? remote.nonBatchConcurrency,
       budget,
-      batch:
-        batches && createBatchRun({ batches, ...context, settings: remote.batch, requests, minTexts: textsForBatch }),
+      batch: batches && { batches, ...context, settings: remote.batch, requests, minTexts: textsForBatch },
       reason,
       asked,
       signal,
@@ -149,7 +147,9 @@ async function spaceToFill(
   const facts = store.spaceFacts;
   if (!request.asked || isStated || !known || !facts || (await facts.noted(shownBy(space))) === lane.fingerprint)
     return undefined;
-  const shown = await look(lane, request);
+  // Another address may make other vectors under the same name, or not answer.
+  const signal = AbortSignal.any([request.signal, AbortSignal.timeout(looksMs)]);
+  const shown = await lane.measureSpace({ ...request, signal }).catch(() => request.signal.throwIfAborted());
   if (shown?.dimensions === space.dimensions) await facts.note(shownBy(space), lane.fingerprint);
   return shown && (await isMissing(shown, store)) ? shown : undefined;
 }
@@ -182,15 +182,4 @@ async function measure(lane: Lane, asking: Asking): Promise<VectorSpace> {
 async function isMissing(space: VectorSpace, store: ChunkIndex): Promise<boolean> {
   const { pending, nextPending = 0 } = await store.spaceStats(space);
   return pending + nextPending > 0;
-}
-
-/** Finds out whether another address, under the same name, makes other vectors. Undefined if it does not answer. */
-async function look(lane: Lane, request: Asking): Promise<VectorSpace | undefined> {
-  const signal = AbortSignal.any([request.signal, AbortSignal.timeout(looksMs)]);
-  try {
-    return await lane.measureSpace({ ...request, signal });
-  } catch {
-    request.signal.throwIfAborted();
-    return undefined;
-  }
 }

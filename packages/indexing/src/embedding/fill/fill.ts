@@ -1,6 +1,6 @@
 import type { SyncProgress } from "@memslot/core";
 import type { ChunkIndex } from "../../chunk-index.ts";
-import type { BatchRun } from "../jobs/batch-jobs.ts";
+import { type BatchRunOptions, runBatch } from "../jobs/batch-jobs.ts";
 import { fillByRequests, type RequestFill } from "./fill-by-requests.ts";
 import { createFillProgress } from "./fill-progress.ts";
 import type { FillStop } from "./fill-stop.ts";
@@ -8,7 +8,7 @@ import type { FillStop } from "./fill-stop.ts";
 export interface FillOptions extends Omit<RequestFill, "progress" | "accept" | "store"> {
   store: RequestFill["store"] & Pick<ChunkIndex, "spaceStats">;
   /** Undefined: direct calls only. */
-  batch: BatchRun | undefined;
+  batch: BatchRunOptions | undefined;
   progress: (update: SyncProgress) => void;
 }
 
@@ -37,8 +37,8 @@ export async function fillSpace(options: FillOptions): Promise<FillOutcome | und
   const chunks = pending + nextPending;
   return chunks === 0 ? undefined : { ...stop, chunks };
 
-  async function fillByJobs({ run }: BatchRun): Promise<FillStop | undefined> {
-    const { stop, waiting, direct } = await run({ ...options, progress });
+  async function fillByJobs(jobs: BatchRunOptions): Promise<FillStop | undefined> {
+    const { stop, waiting, direct } = await runBatch(jobs, { ...options, progress });
     if (stop) return stop;
     const rest = direct && (await fillByRequests({ ...options, progress, accept: direct }));
     return rest ?? waiting;

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 
 import path from "node:path";
 import type { SyncProgress } from "@memslot/core";
 import { describe, expect, test } from "vitest";
-import { createBatchRun } from "./batch-jobs.ts";
+import type { BatchRunOptions } from "./batch-jobs.ts";
 import { listBatchJobs } from "./job-records.ts";
 import { tempFolder } from "@memslot/test-tools/files";
 import { batchBench } from "./test/batch-bench.ts";
@@ -160,14 +160,14 @@ describe("jobs of an earlier run", () => {
     const first = await batchBench(texts(10));
     await first.run({}, { wait: false });
     const forgetful = scriptedBatches();
-    const batch = createBatchRun({
+    const batch: BatchRunOptions = {
       batches: forgetful,
       settings: { enabled: true, wait: true, concurrency: 2, pollIntervalMs: 1, timeoutMinutes: 60 },
       stateDir: first.stateDir,
       agentId: "main",
       requests: first.requests,
       notify: (line) => void first.lines.push(line),
-    });
+    };
     expect(await fillWith(first.store, first.requests, { batch })).toBeUndefined();
     expect(forgetful.calls).toEqual(tables.callsOfForgetful);
     expect([first.files(), first.lines, first.requests.sent]).toEqual([[], [], []]);

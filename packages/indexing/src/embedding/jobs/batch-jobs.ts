@@ -35,20 +35,18 @@ interface BatchOutcome {
   direct: ((hash: string) => boolean) | undefined;
 }
 
-/** Makes missing vectors through the batch interface of a provider. */
-export interface BatchRun {
-  /** Throws the reason of an abort, and what the store throws; jobs on their way are found again by the next run. */
-  run(fill: BatchFill): Promise<BatchOutcome>;
-}
-
 const minuteMs = 60_000;
 /** No provider works on a job for longer. */
 const longestJobMs = 48 * 60 * minuteMs;
 /** With so many failed jobs the rest is made by direct calls. */
 const mostFailures = 2;
 
-export function createBatchRun(options: BatchRunOptions): BatchRun {
-  return { run: async (fill) => await new JobRun(options, fill).run() };
+/**
+ * Makes missing vectors through the batch interface of a provider. Throws the reason of an abort, and what the store throws;
+ * jobs on their way are found again by the next run.
+ */
+export async function runBatch(options: BatchRunOptions, fill: BatchFill): Promise<BatchOutcome> {
+  return await new JobRun(options, fill).run();
 }
 
 class JobRun {

@@ -112,26 +112,16 @@ function isRecord(value: unknown): value is JobRecord {
   if (typeof value !== "object" || value === null) return false;
   const { job, agentId, space, hashes, tokens, failures, submittedAt } = value as Partial<JobRecord>;
   return (
-    typeof job === "string" &&
-    typeof agentId === "string" &&
-    typeof space === "object" &&
-    space !== null &&
     Array.isArray(hashes) &&
-    hashes.every((hash) => typeof hash === "string") &&
-    typeof tokens === "number" &&
-    typeof failures === "number" &&
+    [job, agentId, ...hashes].every((text) => typeof text === "string") &&
+    [tokens, failures].every((count) => typeof count === "number") &&
+    typeof (space ?? "") === "object" &&
     Number.isFinite(Date.parse(submittedAt ?? ""))
   );
 }
 
 /** The jobs of an agent that are on their way, the oldest first. Reads one file for each. */
-export function listBatchJobs({
-  stateDir,
-  agentId,
-}: {
-  stateDir: string;
-  agentId: string;
-}): NonNullable<EmbeddingStatus["jobs"]> {
-  const records = openJobRecords({ stateDir, agentId, notify: () => undefined });
-  return records.list().map(({ job, hashes, submittedAt }) => ({ id: job, texts: hashes.length, submittedAt }));
+export function listBatchJobs(of: { stateDir: string; agentId: string }): NonNullable<EmbeddingStatus["jobs"]> {
+  const records = openJobRecords({ ...of, notify: () => undefined }).list();
+  return records.map(({ job, hashes, submittedAt }) => ({ id: job, texts: hashes.length, submittedAt }));
 }

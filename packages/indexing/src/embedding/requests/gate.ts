@@ -46,13 +46,16 @@ const probeMs = 60_000;
 /** How often it is looked whether another process's probe is over. */
 const lookMs = 500;
 
-export function createGate(options: {
-  circuit: Circuit;
+/** How time and chance go by; tests put their own in place. */
+export interface Pace {
   now: () => Date;
+  /** Rejects when the signal is aborted. */
   sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
+  /** 0 to 1. */
   random: () => number;
-}): Gate {
-  const { circuit, now, sleep, random } = options;
+}
+
+export function createGate(circuit: Circuit, { now, sleep, random }: Pace): Gate {
   /** The request that goes alone, and until when others wait for its end. */
   let alone: { isProbe: boolean; untilMs: number; end: Promise<void> } | undefined;
   let hasAnswered = false;

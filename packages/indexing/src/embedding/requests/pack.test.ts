@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { countFitting, countRequests, embeddingText, packText, requestLimits, shortenText } from "./pack.ts";
 import { estimateTokens } from "../../text/token-weight.ts";
 import { EmbeddingError } from "@memslot/core";
-import { unitVector, unitVectors } from "../unit-vector.ts";
+import { unitVector } from "../unit-vector.ts";
 import tables from "./test/vectors.json" with { type: "json" };
 
 const chunk = (text: string, context = ""): { hash: string; context: string; text: string } => ({
@@ -135,21 +135,6 @@ describe("unit vectors", () => {
         unitVector(Array.from({ length: 512 }).fill(1) as number[], { id: "p", dimensions: 768 }),
       );
       expect((error as Error).message).toBe("p gave a vector of 512 numbers where 768 were expected");
-    });
-  });
-
-  describe("an answer", () => {
-    test("has one vector for each text", () => {
-      const error = problem(() => unitVectors([[1], [1], [1]], 4, free));
-      expect(EmbeddingError.is(error, "transient")).toBe(true);
-      expect((error as Error).message).toBe("p gave 3 vectors for 4 texts");
-      expect((problem(() => unitVectors([[1], [1]], 1, free)) as Error).message).toBe("p gave 2 vectors for 1 text");
-      expect(unitVectors([[2], [-1]], 2, free)).toEqual([Float32Array.of(1), Float32Array.of(-1)]);
-    });
-
-    test("has vectors of one size", () => {
-      const error = problem(() => unitVectors([[1, 2], [1]], 2, free));
-      expect((error as Error).message).toBe("p gave a vector of 1 number where 2 were expected");
     });
   });
 });

@@ -1,7 +1,7 @@
 import { type EmbeddingProvider, traceCall } from "@memslot/core";
 import type { Budget } from "./budget.ts";
 import type { Circuit } from "./circuit.ts";
-import { type Patience, createGate } from "./gate.ts";
+import { type Pace, type Patience, createGate } from "./gate.ts";
 import { createQueryVectors } from "../query-vectors.ts";
 import { createCaller } from "./retry.ts";
 import { unitVector, unitVectors } from "../unit-vector.ts";
@@ -67,21 +67,18 @@ const waitInAllMs = 2 * minute;
 const usualAttempts = 4;
 const queryAttempts = 3;
 
-export function createEmbeddingRequests(options: {
-  provider: EmbeddingProvider;
-  circuit: Circuit;
-  usage: Usage;
-  /** What one request for vectors of notes may take, where that is set. */
-  requestMs?: number | undefined;
-  now?: (() => Date) | undefined;
-  /** Rejects when the signal is aborted. */
-  sleep?: ((milliseconds: number, signal: AbortSignal) => Promise<void>) | undefined;
-  /** 0 to 1. */
-  random?: (() => number) | undefined;
-}): EmbeddingRequests {
+export function createEmbeddingRequests(
+  options: Partial<Pace> & {
+    provider: EmbeddingProvider;
+    circuit: Circuit;
+    usage: Usage;
+    /** What one request for vectors of notes may take, where that is set. */
+    requestMs?: number | undefined;
+  },
+): EmbeddingRequests {
   const { provider, circuit, usage, now = () => new Date(), sleep = pause, random = Math.random } = options;
-  const gate = createGate({ circuit, now, sleep, random });
-  const call = createCaller({ provider, gate, usage, sleep, random });
+  const pace = { now, sleep, random };
+  const call = createCaller(provider, createGate(circuit, pace), usage, pace);
   const batchDeadlineMs = options.requestMs ?? (provider.isLocal ? localRequestMs : requestMs);
   const behindDeadlineMs = options.requestMs ?? (provider.isLocal ? localRequestMs : behindMs);
   const queryDeadlineMs = provider.isLocal ? localQueryMs : queryMs;

@@ -9,7 +9,7 @@ import {
 } from "@memslot/core";
 import { estimateTokens } from "../../text/token-weight.ts";
 import { type Budget, OverBudget } from "./budget.ts";
-import type { Gate, Pass, Patience } from "./gate.ts";
+import type { Gate, Pace, Pass, Patience } from "./gate.ts";
 import type { Usage } from "./usage.ts";
 
 /** One request to a provider, sent again where that may help. */
@@ -44,19 +44,11 @@ const jitter = 0.2;
 /** The end of a call whose rate limit is said to be over each time. */
 const mostRateLimits = 10;
 
-export function createCaller(options: {
-  provider: EmbeddingProvider;
-  gate: Gate;
-  usage: Usage;
-  sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
-  random: () => number;
-}): Caller {
-  const { provider, gate, usage, sleep, random } = options;
-
+export function createCaller(provider: EmbeddingProvider, gate: Gate, usage: Usage, { sleep, random }: Pace): Caller {
   async function sendOnce<Answer, Result>(call: Call<Answer, Result>, pass: Pass, sent: number): Promise<Result> {
     const { texts, reason, signal, deadlineMs, budget, operation } = call;
     signal.throwIfAborted();
-    const estimate = Math.ceil(tokensOf(texts));
+    const estimate = Math.ceil(texts.reduce((sum, text) => sum + estimateTokens(text), 0));
     const entry = { reason, provider: provider.id, model: provider.model };
     const taken = budget?.take({ ...entry, tokens: estimate });
     const what = `the embedding provider ${provider.id}`;
@@ -148,10 +140,6 @@ function attemptsFor(
   if (isTimeLimit(failure)) return texts.length > 1 ? 1 : Math.min(attempts, fewAttempts);
   const isPaid = failure.hasCost && texts.length > 1 && !isNetworkFault(failure);
   return isPaid ? Math.min(attempts, fewAttempts) : attempts;
-}
-
-function tokensOf(texts: readonly string[]): number {
-  return texts.reduce((sum, text) => sum + estimateTokens(text), 0);
 }
 
 /** Whether a request failed because it took too long: half of it may be quick enough. */

@@ -100,12 +100,8 @@ export async function readUsage(
 function add(sums: Map<string, UsageEntry>, entry: UsageEntry): void {
   const { day, agentId, reason, provider, model, requests, tokens } = entry;
   const key = JSON.stringify([day, agentId, reason, provider, model]);
-  const sum = sums.get(key);
-  if (!sum) sums.set(key, { day, agentId, reason, provider, model, requests, tokens });
-  else {
-    sum.requests += requests;
-    sum.tokens += tokens;
-  }
+  const { requests: sent = 0, tokens: spent = 0 } = sums.get(key) ?? {};
+  sums.set(key, { day, agentId, reason, provider, model, requests: sent + requests, tokens: spent + tokens });
 }
 
 /** Deletes the files that are older than 92 days. What cannot be deleted stays. */

@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from "node:fs";
 import path from "node:path";
 import type { EmbeddingBatches, EmbeddingJobState } from "@memslot/core";
 import type { JobResult } from "../collect-job.ts";
-import { type BatchRunOptions, createBatchRun } from "../batch-jobs.ts";
+import type { BatchRunOptions } from "../batch-jobs.ts";
 import type { FillOptions, FillOutcome } from "../../fill/fill.ts";
 import { tempFolder } from "@memslot/test-tools/files";
 import { fillWith, type ScriptedRequests, scriptedRequests, vectorOf } from "../../requests/test/scripted-requests.ts";
@@ -48,7 +48,7 @@ export async function batchBench(
     lines,
     clock,
     async run(change, settings, minTexts) {
-      const batch = createBatchRun({
+      const batch: BatchRunOptions = {
         batches,
         settings: { enabled: true, wait: true, concurrency: 2, pollIntervalMs: 2000, timeoutMinutes: 60, ...settings },
         stateDir,
@@ -61,7 +61,7 @@ export async function batchBench(
           signal.throwIfAborted();
           clock.time += milliseconds;
         },
-      });
+      };
       return await fillWith(store, requests, { batch, ...change });
     },
     calls: (verb) => batches.calls.filter((call) => call.startsWith(verb)),
