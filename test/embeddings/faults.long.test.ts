@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { readFileSync, truncateSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { quirks } from "@memslot/fakes/embedding-api";
 import { writeTinyGguf } from "@memslot/fakes/gguf";
@@ -303,39 +303,5 @@ describe("a model on this machine", () => {
     await memory.close();
     expect(modelProcesses()).toEqual([]);
     expect(api.log).toEqual([]);
-  });
-
-  test("that is killed is started again, and answers by meaning again", async () => {
-    const { open, folder } = await useEmbeddingHouse(manyNotes(16));
-    const modelPath = path.join(folder, "tiny.gguf");
-    writeTinyGguf(modelPath, { words });
-    const memory = await open({ provider: "local", model: undefined, local: { modelPath } });
-    await memory.sync();
-    for (const pid of modelProcesses()) process.kill(pid, "SIGKILL");
-    // A start that takes longer than the deadline of a search leaves that answer to the words.
-    const isHybrid = async (): Promise<boolean> =>
-      (await ask(memory, "the piano of number 5")).report.mode === "hybrid";
-    await eventually(isHybrid, "the model answers again");
-    expect(modelProcesses()).toHaveLength(1);
-  });
-
-  test("whose file is cut short leaves the words and the index, and the reason names the file", async () => {
-    const { open, folder, notices } = await useEmbeddingHouse(manyNotes(8));
-    const modelPath = path.join(folder, "tiny.gguf");
-    const size = writeTinyGguf(modelPath, { words });
-    const first = await open({ provider: "local", model: undefined, local: { modelPath } });
-    await first.sync();
-    await first.close();
-    truncateSync(modelPath, Math.floor(size / 2));
-    const memory = await open({ provider: "local", model: undefined, local: { modelPath } });
-    const { results, report } = await ask(memory, "the kitten of number 2");
-    expect(results[0]?.path).toBe("memory/note-2.md");
-    expect(report).toMatchObject({ state: "degraded", mode: "keyword" });
-    expect([report.reason, ...notices].join("\n")).toContain("tiny.gguf");
-    await memory.close();
-
-    writeTinyGguf(modelPath, { words });
-    const back = await open({ provider: "local", model: undefined, local: { modelPath } });
-    expect((await ask(back, "the kitten of number 2")).report).toMatchObject({ state: "ok", mode: "hybrid" });
   });
 });

@@ -1,3 +1,5 @@
+import table from "./gemini/words.json" with { type: "json" };
+
 /** What a route answers with: an object becomes JSON, text and bytes go as they are. */
 export interface Answer {
   status: number;
@@ -28,16 +30,7 @@ export function openaiError(
   return { status, body: { error: { message, type, param, code } } };
 }
 
-const words: Record<number, string> = {
-  400: "INVALID_ARGUMENT",
-  401: "UNAUTHENTICATED",
-  403: "PERMISSION_DENIED",
-  404: "NOT_FOUND",
-  429: "RESOURCE_EXHAUSTED",
-  500: "INTERNAL",
-  503: "UNAVAILABLE",
-  504: "DEADLINE_EXCEEDED",
-};
+const words: Record<number, string> = table;
 
 export function geminiError(code: number, message: string): Answer {
   return { status: code, body: { error: { code, message, status: words[code] ?? "UNKNOWN" } } };
