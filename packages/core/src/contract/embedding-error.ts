@@ -6,6 +6,7 @@ import { isAbort, messageOf } from "./errors.ts";
  * | kind        | means                                                                                | then                                                        |
  * | ----------- | ------------------------------------------------------------------------------------ | ----------------------------------------------------------- |
  * | `transient` | the network, a time limit, or a fault of the server                                  | tried again after a short pause                             |
+ * |             |                                                                                      | and split like `input` if a plain word passes meanwhile     |
  * | `rate`      | too many requests                                                                    | tried again when `retryAfterMs` is over, by no process before |
  * | `quota`     | the account has nothing left                                                         | no request until the next probe, `fallback` is used         |
  * | `auth`      | refused whatever is sent: key, permission, model name or address are wrong           | the same                                                    |
