@@ -24,11 +24,7 @@ function login(url: string, given?: string, headers: Record<string, string> = {}
   return ask(origin, "/api/login", { body, headers: { "content-type": "application/json", origin, ...headers } });
 }
 
-interface Asked {
-  headers?: Record<string, string>;
-  method?: string;
-  body?: string;
-}
+type Asked = Pick<RequestInit, "method"> & { headers?: Record<string, string>; body?: string };
 
 /** Sends exactly these headers and this path, which `fetch` would not. */
 function ask(origin: string, place: string, { headers = {}, body, method }: Asked = {}) {

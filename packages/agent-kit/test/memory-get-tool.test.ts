@@ -33,7 +33,11 @@ test.each(input.takenPlaces as [unknown, object][])("%j reads %j", async (given,
 const reads = (given: object): FakeBehaviour => ({
   readFile: async ({ relPath }) => ({ status: "ok", path: relPath, text: "", ...given }),
 });
-const fails = (error: Error): FakeBehaviour => ({ readFile: () => Promise.reject(error) });
+const fails = (error: Error): FakeBehaviour => ({
+  readFile: async () => {
+    throw error;
+  },
+});
 const refused = {
   path: "a.md",
   text: "",

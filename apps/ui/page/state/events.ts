@@ -47,8 +47,7 @@ export function listenToServer(): void {
 /** Reads the stream of the server to its end. An `EventSource` could not bring the token. */
 async function readEvents(onEvent: (event: UiEvent) => void): Promise<void> {
   const { ok, body } = await send("/api/events");
-  if (!ok) return;
-  const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
+  const reader = ok ? body?.pipeThrough(new TextDecoderStream()).getReader() : undefined;
   let text = "";
   for (let part = await reader?.read(); part?.value !== undefined; part = await reader?.read()) {
     const events = (text + part.value).split("\n\n");
