@@ -85,17 +85,6 @@ test("a file that was damaged while the index was closed is detected when it is 
   await expectRebuilt(await open(stateDir), stateDir);
 });
 
-test("in a bucket a search that meets a missing object is no answer", async () => {
-  const storage = await startStorage();
-  const store = await openIn(storage);
-  for (const file of files) await store.replaceFiles([file]);
-  await store.close();
-  for (const key of storage.keys("notes", "").filter((name) => name.includes("v2_files_1.lance/data/")))
-    await fetch(`${storage.url}/notes/${key}`, { method: "DELETE" });
-  const again = await openIn(storage);
-  await expect(find(again, "word")).rejects.toMatchObject({ code: "UNAVAILABLE" });
-});
-
 test("an index that is deleted in a bucket while it is open is no empty answer before the caller has heard of it", async () => {
   const storage = await startStorage();
   const store = await openIn(storage);

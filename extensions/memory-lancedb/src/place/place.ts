@@ -12,7 +12,7 @@ import { ExpiringLeases, type LeaseTiming, leaseTiming } from "./shared/leases.t
 import { createRedact, storageOptionsOf } from "./shared/storage-options.ts";
 
 /** The module `@lancedb/lancedb`. */
-export type LanceLibrary = typeof import("@lancedb/lancedb");
+type LanceLibrary = typeof import("@lancedb/lancedb");
 
 /** Goes up when tables change. It begins the name of each: what another release has made is known by it. */
 export const layoutVersion = 2;

@@ -74,30 +74,12 @@ describe("the failure of qmd", () => {
     `SqliteError: something\n    at Database.exec (node:1:1) {\n  code: '${code}'\n}\n`;
 
   describe("by its end", () => {
-    test.each([
-      [null, "SIGSEGV", "", "crash"],
-      [139, null, "", "crash"],
-      [134, null, "", "crash"],
-      [null, "SIGKILL", "", "crash"],
-      [143, null, "", "crash"],
-      [1, null, "qmd is not built: missing /x/dist/cli/qmd.js", "not_built"],
-      [1, null, "Error: Cannot find module '/x/dist/cli/qmd.js'\n    at x", "not_built"],
-      [1, null, "Collection not found: notes", "unknown_collection"],
-      [1, null, "Error: Failed to parse /s/qmd/index.yml: bad indentation", "config_broken"],
-      [1, null, sqlite("SQLITE_BUSY"), "index_busy"],
-      [1, null, sqlite("SQLITE_NOTADB"), "index_damaged"],
-      [1, null, sqlite("SQLITE_CORRUPT"), "index_damaged"],
-      [1, null, sqlite("SQLITE_FULL"), "no_space"],
-      [1, null, sqlite("SQLITE_IOERR_WRITE"), "no_space"],
-      [1, null, "Error: Cannot open database because the directory does not exist", "no_space"],
-      [1, null, "Error: LLM operations are disabled in CI", "models_unavailable"],
-      [1, null, "Error: No model file found at /x.gguf", "models_unavailable"],
-      [1, null, "getaddrinfo ENOTFOUND huggingface.co", "models_unavailable"],
-      [1, null, "something else", "qmd_error"],
-      [1, null, "", "qmd_error"],
-    ] as const)("code %s, signal %s, words %j: %#", (code, signal, stderr, reason) => {
-      expect(classifyEnd("qmd query", { code, signal }, stderr).reason).toBe(reason);
-    });
+    test.each(cases.ends as [number | null, NodeJS.Signals | null, string, string][])(
+      "code %s, signal %s, words %j: %#",
+      (code, signal, stderr, reason) => {
+        expect(classifyEnd("qmd query", { code, signal }, stderr).reason).toBe(reason);
+      },
+    );
   });
 
   test("a question that has the words of a failure in it is none", () => {

@@ -30,7 +30,7 @@ export class Agreement {
   readonly #ledger: Ledger;
   readonly #store: ChunkStore;
   readonly #givesVectors: boolean;
-  readonly #lookOnly: boolean;
+  readonly #readOnly: boolean;
   readonly #writes = pLimit(1);
   /** Files that the store holds and the ledger does not know. */
   #unknown = new Map<string, StoredFile>();
@@ -60,7 +60,7 @@ export class Agreement {
   }) {
     this.#ledger = input.ledger;
     this.#store = input.store;
-    this.#lookOnly = input.lookOnly;
+    this.#readOnly = input.lookOnly;
     this.#givesVectors = input.keepsVectors && !input.lookOnly;
     this.#remade = input.ledger.health().remade ?? 0;
   }
@@ -161,7 +161,7 @@ export class Agreement {
   /** Compares the lists where one may have changed without the other. `anew`: as they are from now on, not a moment ago. */
   async follow({ anew = false }: { anew?: boolean | undefined } = {}): Promise<void> {
     if (anew) this.#asked = undefined;
-    if (this.#lookOnly || this.#writes.activeCount > 0 || (await this.#isInStep())) return;
+    if (this.#readOnly || this.#writes.activeCount > 0 || (await this.#isInStep())) return;
     if (await this.#isBeingWritten()) return;
     await this.#writes(async () => {
       if (!(await this.#isInStep())) await this.#compareLists();
@@ -171,7 +171,7 @@ export class Agreement {
   /** Compares them whatever is said of them. True: the store had lost something. */
   async compare(): Promise<boolean> {
     return (
-      !this.#lookOnly &&
+      !this.#readOnly &&
       (await this.#writes(() => {
         this.#asked = undefined;
         return this.#compareLists();

@@ -1,7 +1,8 @@
 import data from "../data/hostile-strings.json" with { type: "json" };
 import { randomFrom } from "./random.ts";
 
-const fixed: readonly string[] = data;
+/** Lone surrogates are no JSON for every reader of it. */
+const fixed: readonly string[] = [...data, "\ud800", "\udc00", "a\ud83d"];
 
 const pieces: readonly string[] = [
   '"',

@@ -55,7 +55,6 @@ const placeLeases: readonly PlaceLease[] = ["files", "build", "compact"];
 const columns: Columns = { name: "key", token: "text", renewed_at: "number", status: "text" };
 const freeRows = placeLeases.map((name) => ({ name, token: "", renewed_at: 0, status: "" }));
 const closeMs = 5_000;
-const attempts = 6;
 /** Each so many versions old ones are deleted, by the host that makes that version: each sign of life makes one. */
 const trimEvery = 64;
 /** No call needs an old version after this time. */
@@ -188,7 +187,7 @@ export class ExpiringLeases implements PlaceLeases {
       () => this.toWrite(),
       async (table) => {
         const run = <T>(call: () => Promise<T>): Promise<T> =>
-          retryConflicts(() => this.#run("keeping a lease", call), attempts);
+          retryConflicts(() => this.#run("keeping a lease", call), 6);
         let { version, rowsUpdated } = await run(() => table.update({ where, values }));
         // A table that an earlier release has made lacks a row.
         if (rowsUpdated === 0 && (await run(() => table.countRows(`name = '${name}'`))) === 0) {
