@@ -22,7 +22,7 @@ export function request(given: Partial<ModelRequest> = {}): ModelRequest {
 
 /** A search tool that keeps its inputs. */
 export function searchTool(
-  execute: MemoryTool["execute"] = async () => ({ status: "ok", note: "HX-19" }),
+  execute: MemoryTool["execute"] = async () => ({ status: "ok", results: ["HX-19"] as never[] }),
 ): MemoryTool & { inputs: unknown[] } {
   const inputs: unknown[] = [];
   const properties: MemoryTool["inputSchema"]["properties"] = {
