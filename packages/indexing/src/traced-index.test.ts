@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createFakeStore } from "../test/support/fake-store.ts";
-import type { ChunkIndex, IndexedFile } from "./chunk-index.ts";
+import type { IndexedFile } from "./chunk-index.ts";
 import type { VectorSpace } from "./chunk-store.ts";
-import { withoutVectors } from "./search/keyword-store.ts";
 import { listen } from "./test/listen.ts";
 import { tracedIndex } from "./traced-index.ts";
 import { never, syncParams } from "../test/support/context.ts";
@@ -53,18 +52,6 @@ describe("a traced store", () => {
     await expect(store.stats()).rejects.toThrow(secret);
     expect(seen).toMatchObject([{ operation: "stats", outcome: "failed", errorCode: "SQLITE_IOERR" }]);
     expect(JSON.stringify(seen)).not.toContain(secret);
-  });
-
-  test.each<[string, ChunkIndex]>([
-    ["all of the contract", createFakeStore()],
-    ["words alone", withoutVectors(createFakeStore())],
-    ["the least", { ...createFakeStore(), builds: undefined, leases: undefined, upkeep: undefined }],
-  ])("has what the store has that keeps %s", (_, store) => {
-    const traced = tracedIndex(store, names);
-    expect(Object.keys(traced)).toEqual(Object.keys(store));
-    expect(traced.health()).toEqual(store.health());
-    expect(traced.keepsVectors).toBe(store.keepsVectors);
-    expect(traced.builds === undefined).toBe(store.builds === undefined);
   });
 });
 

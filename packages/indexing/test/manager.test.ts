@@ -246,14 +246,6 @@ describe("meaning", () => {
     });
   });
 
-  test("a configured provider that could not be opened makes every answer degraded", async () => {
-    const { manager } = await openMemory(folderWith({ "memory/a.md": "our budget" }), { degraded: true });
-    expect((await search(manager, "budget")).report).toMatchObject({
-      state: "degraded",
-      reason: "no embedding provider is configured",
-    });
-  });
-
   test("without a provider keywords are a mode of their own, and not an error", async () => {
     const { manager } = await openMemory(folderWith({ "memory/a.md": "our budget" }));
     expect((await search(manager, "budget")).report).toMatchObject({ state: "ok", mode: "keyword" });

@@ -1,5 +1,6 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, test, vi } from "vitest";
+import data from "../../test/data/terminal.json" with { type: "json" };
 import { createProgress, tellFirstIndex } from "./progress.ts";
 
 function inPipe(): { stderr: NodeJS.WriteStream; canRedraw: boolean; text(): string } {
@@ -67,41 +68,14 @@ describe("progress in a pipe", () => {
     );
   });
 
-  test("names another phase than that of the files by its own word", () => {
+  test.each(data.progress)("$name", ({ updates, shown }) => {
     const output = inPipe();
     let nowMs = 0;
     const progress = createProgress(output, "indexing", () => nowMs);
-    nowMs = 2000;
-    progress.update({ completed: 64, total: 500, label: "embedding" });
-    expect(output.text()).toBe("memslot: embedding: 64 of 500 (2 s)\n");
-  });
-
-  test("counts the files of a transcript as files, and another process by its name", () => {
-    const output = inPipe();
-    let nowMs = 0;
-    const progress = createProgress(output, "indexing", () => nowMs);
-    nowMs = 2000;
-    progress.update({ completed: 3, total: 9, label: "sessions/4f1c.jsonl" });
-    nowMs = 8000;
-    progress.update({ completed: 0, total: 0, label: "process 812 on alder is at work" });
-    nowMs = 14_000;
-    progress.update({ completed: 120, total: 500, label: "process 812 on alder is at work" });
-    expect(output.text()).toBe(
-      [
-        "memslot: indexing: 3 of 9 files (2 s)",
-        "memslot: process 812 on alder is at work (8 s)",
-        "memslot: process 812 on alder is at work: 120 of 500 (14 s)",
-        "",
-      ].join("\n"),
-    );
-  });
-
-  test("counts a download in megabytes, also where the name of the file looks like a path", () => {
-    const output = inPipe();
-    let nowMs = 0;
-    const progress = createProgress(output, "indexing", () => nowMs);
-    nowMs = 2000;
-    progress.update({ completed: 34, total: 329, label: "downloading model-Q8_0.gguf" });
-    expect(output.text()).toBe("memslot: downloading model-Q8_0.gguf: 34 of 329 MB (2 s)\n");
+    for (const { atMs, ...update } of updates) {
+      nowMs = atMs;
+      progress.update(update);
+    }
+    expect(output.text()).toBe(shown.map((line) => `memslot: ${line}\n`).join(""));
   });
 });

@@ -1,6 +1,5 @@
 import { execFileSync } from "node:child_process";
 import {
-  chmodSync,
   linkSync,
   lstatSync,
   mkdirSync,
@@ -22,7 +21,6 @@ import { never, settingsWith } from "../../test/support/context.ts";
 import oddNames from "../../test/support/odd-names.json" with { type: "json" };
 import tables from "./test/paths.json" with { type: "json" };
 
-const isRoot = process.getuid?.() === 0;
 const isWindows = process.platform === "win32";
 
 async function scan(workspaceDir: string, extraPaths: ScanOptions["extraPaths"] = []): Promise<ScanResult> {
@@ -226,16 +224,6 @@ describe("a scan", () => {
     expect(MemoryError.is(error, "WORKSPACE")).toBe(true);
     expect((error as Error).message).toContain(workspace);
     expect((error as Error).message).toContain("memslot init");
-  });
-
-  test.skipIf(isRoot || isWindows)("reports a folder that may not be listed, and takes its siblings", async () => {
-    const workspace = folderWith({ "memory/closed/a.md": "a", "memory/open/b.md": "b" });
-    chmodSync(path.join(workspace, "memory/closed"), 0);
-    const result = await scan(workspace);
-    chmodSync(path.join(workspace, "memory/closed"), 0o700);
-    expect(paths(result)).toEqual(["memory/open/b.md"]);
-    expect(result.failed).toMatchObject([{ path: "memory/closed" }]);
-    expect(result.unknown).toEqual(["memory/closed/"]);
   });
 
   test("that is aborted stops", async () => {
