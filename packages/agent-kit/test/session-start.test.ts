@@ -174,7 +174,7 @@ describe("the text of notes", () => {
     expect((await start()).text).not.toContain(key);
   });
 
-  test("may have CRLF, a byte order mark, NUL bytes and broken UTF-8", async () => {
+  test("may have CRLF, a byte order mark, NUL bytes and bytes of an old encoding", async () => {
     write({ "MEMORY.md": Buffer.concat([Buffer.from("\uFEFFone\r\ntwo\0\r\n"), Buffer.from([0xff, 0xfe, 0x0a])]) });
     const { text } = await start();
     expect(text).toContain("\none\ntwo\uFFFD\nÿþ\n");
