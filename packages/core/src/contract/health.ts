@@ -132,6 +132,7 @@ function meaningHealth({ status, probe = status.embedding?.answered }: HealthFac
   }
   if (vector?.enabled === false && vector.index === undefined) return { ...ok, reason: "keyword search only" };
   if (probe?.ok === false) return degraded(`${provider} does not answer: ${probe.error ?? "no reason given"}`);
+  if (embedding?.sameVectors !== undefined) return degraded(embedding.sameVectors);
   if (embedding?.circuit !== undefined) return degraded(`${provider}: ${embedding.circuit.reason}`);
   const { embedded = 0, index } = vector ?? {};
   const why = embedding?.pending === undefined ? "" : `: ${embedding.pending.reason}`;
