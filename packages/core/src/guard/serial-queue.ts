@@ -15,8 +15,8 @@ export class SerialQueue {
       signal?.throwIfAborted();
       return task();
     });
-    const done = (): void => void this.#open--;
-    this.#last = result.then(done, done);
+    const ended = (): void => void this.#open--;
+    this.#last = result.then(ended, ended);
     if (signal === undefined) return await result;
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
     const onAbort = (): void => reject(signal.reason);
