@@ -63,7 +63,7 @@ test("the model calls a tool, sees its answer, and answers; a thought signature 
     tools: [{ functionDeclarations: [{ name: "memory_search", parametersJsonSchema: tool.inputSchema }] }],
     toolConfig: { functionCallingConfig: { mode: "AUTO" } },
   });
-  const response = { status: "ok", note: "HX-19" };
+  const response = { status: "ok", results: ["HX-19"] };
   const calls = [id, "own"].map((each) => ({ functionCall: { id: each, ...search } }));
   expect(contentsOf(1)).toEqual([
     { role: "user", parts: [{ text: "What is the gate code?" }] },

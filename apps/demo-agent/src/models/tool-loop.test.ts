@@ -28,7 +28,7 @@ test("over the wire: a call, a tool's answer, and the words at the end", async (
   const { text, messages } = await run({ model, tools: [tool], onText: (delta) => shown.push(delta) });
   expect([text, shown.join("")]).toEqual(["It is HX-19.", "It is HX-19."]);
   expect(tool.inputs).toEqual([{ query: "gate code" }]);
-  const result = '{"status":"ok","note":"HX-19"}';
+  const result = '{"status":"ok","results":["HX-19"]}';
   expect(messages).toEqual([
     { role: "assistant", text: "", toolCalls: [{ id: "a", ...search }] },
     { role: "tool", toolCallId: "a", toolName: "memory_search", text: result },
