@@ -15,14 +15,7 @@ export { type LocalTime, localClock } from "./notes/local-day.ts";
 export type { NoteContent } from "./notes/note-content.ts";
 export { type ReplaceNoteOptions, type ReplacedNote, readNote, replaceNote } from "./notes/replace-note.ts";
 export { type ChatType, type CitationsMode, formatCitation, parseCitation } from "./tools/citations.ts";
-export type {
-  AssistantMessage,
-  ConversationMessage,
-  NewMessage,
-  ToolCall,
-  ToolMessage,
-  UserMessage,
-} from "./conversation.ts";
+export type * from "./conversation.ts";
 export { type FlushMoment, flushPrompts, isNoReply } from "./flush/turn/flush-prompts.ts";
 export type { DropReceipt, FlushReport } from "./flush/turn/flush-report.ts";
 export {
@@ -43,13 +36,7 @@ export {
   toMcpResult,
   toMcpTools,
 } from "./tools/mcp-tools.ts";
-export type {
-  MemoryTool,
-  MemoryToolHit,
-  MemoryToolResult,
-  ToolInputProperty,
-  ToolInputSchema,
-} from "./tools/memory-tool.ts";
+export type * from "./tools/memory-tool.ts";
 export {
   type AppendOptions,
   type EditOptions,
@@ -106,12 +93,4 @@ export {
   type SessionNoteOptions,
   writeSessionNote,
 } from "./session/session-note.ts";
-export type {
-  OpenSessionsOptions,
-  Session,
-  SessionCompaction,
-  SessionContext,
-  SessionFacts,
-  SessionPatch,
-  Sessions,
-} from "./session/session.ts";
+export type * from "./session/session.ts";

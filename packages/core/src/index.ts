@@ -1,32 +1,6 @@
 export { type MemoryErrorCode, MemoryError, isAbort, messageOf } from "./contract/errors.ts";
-export type {
-  AvailabilityProbe,
-  CompactReport,
-  IndexCheck,
-  IndexFinding,
-  LineRange,
-  ManagerReadParams,
-  ManagerSearchOptions,
-  ManagerSyncParams,
-  MemoryCapabilities,
-  MemoryReadResult,
-  MemorySearchManager,
-  MemorySearchResult,
-  MemorySurvey,
-  SessionAudience,
-  SessionTarget,
-  SyncEstimate,
-} from "./contract/manager.ts";
-export type {
-  SearchCondition,
-  SearchLeg,
-  FoundCounts,
-  SearchMatch,
-  SearchReport,
-  SearchState,
-  UnsearchedFiles,
-  WordReading,
-} from "./contract/report.ts";
+export type * from "./contract/manager.ts";
+export type * from "./contract/report.ts";
 export {
   acceptNotes,
   type HealthPart,
@@ -35,35 +9,11 @@ export {
   type MemoryHealth,
   noNotes,
 } from "./contract/health.ts";
-export type { ScoreParts, SearchWhy, WhyPlace, WhyRung, WhyStep, WhyTarget } from "./contract/search-why.ts";
-export type {
-  LeftOutFile,
-  MemoryFile,
-  MemoryFileFacts,
-  MemoryFileList,
-  MemoryPassage,
-  NoteBacklink,
-  NoteLink,
-} from "./contract/memory-files.ts";
-export type { MapNote, MemoryMap, NearPassage } from "./contract/memory-map.ts";
-export type { IndexDetails, QuarantineRelease, SpaceDetails, SyncRecord } from "./contract/index-details.ts";
-export type { SyncFailure, SyncProgress } from "./contract/status.ts";
-export type { MemoryFallback, MemorySource, SyncReport } from "./contract/status.ts";
-export type {
-  BatchStatus,
-  EmbeddingStatus,
-  ExcludedNotes,
-  FreshnessStatus,
-  GenerationStatus,
-  LastSync,
-  MemoryProviderStatus,
-  LeftOut,
-  MemoryRootStatus,
-  SourceCount,
-  StorageStatus,
-  WatchStatus,
-  WriterStatus,
-} from "./contract/status.ts";
+export type * from "./contract/search-why.ts";
+export type * from "./contract/memory-files.ts";
+export type * from "./contract/memory-map.ts";
+export type * from "./contract/index-details.ts";
+export type * from "./contract/status.ts";
 export { describeExcluded, isPoor, namedNotes, weakConfidence, withConditions } from "./contract/conditions.ts";
 export { whyTarget } from "./text/why-target.ts";
 export { describeReadings } from "./text/describe-readings.ts";
@@ -73,50 +23,14 @@ export { answerTokens, estimateTokens, isDense, mostResults, placeTokens, result
 export { hasOtherNames, isPrivateNote } from "./guard/private-notes.ts";
 export { SerialQueue } from "./guard/serial-queue.ts";
 export { type SessionKind, audienceOf, sessionKindOf } from "./guard/session-audience.ts";
-export type {
-  EmbeddingBatches,
-  EmbeddingCallOptions,
-  EmbeddingChoice,
-  EmbeddingEndpoint,
-  EmbeddingJobState,
-  EmbeddingPrice,
-  EmbeddingProvider,
-} from "./contract/embedding.ts";
-export {
-  EmbeddingError,
-  type EmbeddingFailure,
-  type HttpFailure,
-  embeddingErrorOf,
-  httpEmbeddingError,
-} from "./contract/embedding-error.ts";
-export type { RerankCallOptions, RerankChoice, RerankReport, RerankedPlace, Reranker } from "./contract/reranker.ts";
+export type * from "./contract/embedding.ts";
+export * from "./contract/embedding-error.ts";
+export type * from "./contract/reranker.ts";
 export { appConfigDir } from "./config/client-folders.ts";
-export {
-  type ClientFolders,
-  type ClientSource,
-  clientOfPath,
-  clientSources,
-  isClientSource,
-  isConversation,
-} from "./contract/client-sources.ts";
-export type { ExtraPath, MemorySearchSettings } from "./contract/settings.ts";
-export type { Memory, MemoryReadParams, MemorySearchOptions, MemorySyncParams } from "./contract/memory.ts";
-export {
-  type AnyPlugin,
-  CONTRACT,
-  type EmbeddingPlugin,
-  type EmbeddingPluginContext,
-  type EmbeddingSetup,
-  type MemoryPlugin,
-  type MemoryPluginContext,
-  type PluginKind,
-  type PluginManifest,
-  type RerankPlugin,
-  type RerankPluginContext,
-  defineEmbeddingPlugin,
-  defineMemoryPlugin,
-  defineRerankPlugin,
-} from "./contract/plugin.ts";
+export * from "./contract/client-sources.ts";
+export type * from "./contract/settings.ts";
+export type * from "./contract/memory.ts";
+export * from "./contract/plugin.ts";
 export type { StorePlace } from "./open/store-place.ts";
 export type { AgentConfig, CompactionSettings, ConfigEntry, MemslotConfig } from "./config/types.ts";
 export { agentIdProblem, agentsWithState, checkAgentPlace } from "./config/agent-id.ts";
@@ -136,7 +50,7 @@ export { currentFolder, homeDir, resolveStateDir } from "./config/paths.ts";
 export { type ConfigReferenceRow, configReference } from "./config/keys/reference.ts";
 export type { TrustedCode } from "./config/types.ts";
 export { type TrustRecord, listTrusted, revokeTrust, trustConfig } from "./config/trust/trust.ts";
-export type { SearchFilters, SearchOrder } from "./contract/search-filters.ts";
+export type * from "./contract/search-filters.ts";
 export { timeForms } from "./guard/call-arguments.ts";
 export { withDeadline } from "./guard/deadline.ts";
 export { type MemoryDeadlines, usualDeadlines } from "./guard/deadlines.ts";
