@@ -1,3 +1,4 @@
+// Of a file that is handed on whole (`*`), all that it exports is public.
 export { type AppendNoteOptions, type AppendedNote, type NoteKind, appendNote } from "./notes/append-note.ts";
 export type { ChangeKind, ChangeOutcome, Changer, LoggedChange, NoteChangeRecord } from "./changes/change-log.ts";
 export {

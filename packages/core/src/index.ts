@@ -1,3 +1,4 @@
+// Of a file that is handed on whole (`*`), all that it exports is public.
 export { type MemoryErrorCode, MemoryError, isAbort, messageOf } from "./contract/errors.ts";
 export type * from "./contract/manager.ts";
 export type * from "./contract/report.ts";
@@ -32,7 +33,7 @@ export type * from "./contract/settings.ts";
 export type * from "./contract/memory.ts";
 export * from "./contract/plugin.ts";
 export type { StorePlace } from "./open/store-place.ts";
-export type { AgentConfig, CompactionSettings, ConfigEntry, MemslotConfig } from "./config/types.ts";
+export type { AgentConfig, CompactionSettings, ConfigEntry, MemslotConfig, TrustedCode } from "./config/types.ts";
 export { agentIdProblem, agentsWithState, checkAgentPlace } from "./config/agent-id.ts";
 export { changeConfigFile } from "./config/change-file.ts";
 export { fileToEdit, searchGroupIn } from "./config/edit/where-to-edit.ts";
@@ -48,7 +49,6 @@ export {
 } from "./config/load-config.ts";
 export { currentFolder, homeDir, resolveStateDir } from "./config/paths.ts";
 export { type ConfigReferenceRow, configReference } from "./config/keys/reference.ts";
-export type { TrustedCode } from "./config/types.ts";
 export { type TrustRecord, listTrusted, revokeTrust, trustConfig } from "./config/trust/trust.ts";
 export type * from "./contract/search-filters.ts";
 export { timeForms } from "./guard/call-arguments.ts";

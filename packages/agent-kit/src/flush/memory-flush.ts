@@ -2,9 +2,8 @@ import { type AgentConfig, type Memory, MemoryError, sessionKindOf } from "@mems
 import type { ConversationMessage } from "../conversation.ts";
 import { openFlushJournal } from "./journal/flush-journal.ts";
 import type { DropReceipt, FlushReport } from "./turn/flush-report.ts";
-import type { FlushSession } from "./flush-work.ts";
 import type { FlushTurn } from "./turn/flush-turn.ts";
-import { FlushWork } from "./flush-work.ts";
+import { type FlushSession, FlushWork } from "./flush-work.ts";
 import { createMessageSaver } from "./journal/message-saver.ts";
 import { saveInline } from "./journal/save-inline.ts";
 import { type FlushDecision, type FlushState, shouldFlush } from "./should-flush.ts";

@@ -7,6 +7,7 @@ import { inTime } from "../deadline.ts";
 import { formatCitation, parseCitation } from "./citations.ts";
 import { isAboutTheCall } from "./failure-advice.ts";
 import type { MemoryToolResult } from "./memory-tool.ts";
+import { lateAnswer } from "./tool-input.ts";
 import type { ToolSetting } from "./tool-setting.ts";
 
 /** What a tool needs that changes notes. */
@@ -47,7 +48,8 @@ export async function changeAnswer(
       (limit) => run({ workspaceDir, settings, stateDir, changer, at: clock(), timeZone, signal: limit }),
       { timeoutMs: deadlineMs, signal },
     );
-    if (outcome.timedOut) return timedOut(name, deadlineMs);
+    const look = `Read the note with memory_get to see whether it was changed, before you call ${name} again.`;
+    if (outcome.timedOut) return lateAnswer("the change", deadlineMs, look);
     if (outcome.value.state === "unchanged")
       return { status: "ok", state: "unchanged", note: "The note says so already. Nothing was written." };
     const { change: made, note } = outcome.value;
@@ -78,17 +80,6 @@ export function notePlace(given: string, workspaceDir: string): { relPath: strin
   return cited === undefined
     ? { relPath }
     : { relPath, from: cited.startLine, lines: cited.endLine - cited.startLine + 1 };
-}
-
-function timedOut(name: string, timeoutMs: number): MemoryToolResult {
-  return {
-    status: "error",
-    code: "UNAVAILABLE",
-    error: `the change was not on disk within ${timeoutMs / 1000} s`,
-    timedOut: true,
-    timeoutMs,
-    action: `Read the note with memory_get to see whether it was changed, before you call ${name} again.`,
-  };
 }
 
 function failure(name: string, error: unknown): MemoryToolResult {

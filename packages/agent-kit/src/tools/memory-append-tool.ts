@@ -5,7 +5,7 @@ import { localDay } from "../notes/local-day.ts";
 import type { MemoryTool, MemoryToolResult } from "./memory-tool.ts";
 import { noteProblem } from "../notes/note-text.ts";
 import type { RecentRecalls } from "./recent-recalls.ts";
-import { type InputFields, checkInput, inputSchemaOf, badInput } from "./tool-input.ts";
+import { type InputFields, badInput, checkInput, inputSchemaOf, lateAnswer } from "./tool-input.ts";
 import type { ToolSetting } from "./tool-setting.ts";
 
 const fields = {
@@ -74,7 +74,7 @@ export function memoryAppendTool(setting: AppendTarget, append: AppendSetting, r
           (signal) => appendNote({ workspaceDir, text, kind, tags, at, timeZone: append.timeZone, signal }),
           { timeoutMs: setting.deadlineMs, signal: options.signal },
         );
-        if (outcome.timedOut) return timedOut(setting.deadlineMs);
+        if (outcome.timedOut) return lateAnswer("the note", setting.deadlineMs, lateAdvice);
         const note = outcome.value.state === "duplicate" ? { note: duplicateNote } : {};
         return { status: "ok", ...outcome.value, ...note };
       } catch (error) {
@@ -88,25 +88,14 @@ export function memoryAppendTool(setting: AppendTarget, append: AppendSetting, r
 }
 
 const duplicateNote = "Memory says so already, at the citation. Nothing was written.";
+const lateAdvice =
+  "Call memory_append again with the same note: if it was written after all, it is recognised as a duplicate.";
 const recalledNote = "This was just recalled from memory, at the citation. Nothing was written.";
 
-function timedOut(timeoutMs: number): MemoryToolResult {
-  return {
-    status: "error",
-    code: "UNAVAILABLE",
-    error: `the note was not on disk within ${timeoutMs / 1000} s`,
-    timedOut: true,
-    timeoutMs,
-    action:
-      "Call memory_append again with the same note: if it was written after all, it is recognised as a duplicate.",
-  };
-}
-
 function failure(error: unknown): MemoryToolResult {
-  const code = MemoryError.is(error) ? error.code : "UNAVAILABLE";
   return {
     status: "error",
-    code,
+    code: MemoryError.is(error) ? error.code : "UNAVAILABLE",
     error: messageOf(error) || "unknown error",
     action: "Nothing was noted. Tell the user, with the reason; do not say that you will remember it.",
   };

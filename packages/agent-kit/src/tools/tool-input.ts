@@ -165,6 +165,12 @@ function kindOf(value: unknown): string {
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
+/** What a tool answers that could not write in time, and does not know whether it has. */
+export function lateAnswer(what: string, timeoutMs: number, action: string): MemoryToolResult {
+  const error = `${what} was not on disk within ${timeoutMs / 1000} s`;
+  return { status: "error", code: "UNAVAILABLE", error, timedOut: true, timeoutMs, action };
+}
+
 /** What a tool answers to input that it cannot use. */
 export function badInput(tool: string, field: string, error: string): MemoryToolResult {
   return {

@@ -7,8 +7,7 @@ import { describeConfig } from "./keys/describe.ts";
 import { type ConfigLayer, type FoundValue, type FoundValues, textsAt } from "./layer.ts";
 import { type Environment, variable } from "./paths.ts";
 import { sourceNotices } from "./source-settings.ts";
-import type { TrustedCode } from "./types.ts";
-import type { AgentConfig, MemslotConfig, PluginEntry, PluginsConfig } from "./types.ts";
+import type { AgentConfig, MemslotConfig, PluginEntry, PluginsConfig, TrustedCode } from "./types.ts";
 
 export interface ConfigParts {
   readonly file: string | undefined;

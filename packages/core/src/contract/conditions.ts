@@ -15,15 +15,10 @@ export function isPoor({ confidence, match }: SearchReport, found: number): bool
 export function describeExcluded({ count, notes, byConfiguration }: ExcludedNotes): string | undefined {
   const first = notes.slice(0, namedNotes).map(({ path, reason }) => `${path} (${reason})`);
   const more = count > first.length ? ` and ${count - first.length} more` : "";
-  const parts = [
-    ...(count > 0
-      ? [
-          `${count} ${count === 1 ? "note or folder is" : "notes or folders are"} not searched: ${first.join(", ")}${more}`,
-        ]
-      : []),
-    ...(byConfiguration > 0 ? [`${byConfiguration} excluded by configuration`] : []),
-  ];
-  return parts.join("; ") || undefined;
+  const what = count === 1 ? "note or folder is" : "notes or folders are";
+  const found = count > 0 && `${count} ${what} not searched: ${first.join(", ")}${more}`;
+  const chosen = byConfiguration > 0 && `${byConfiguration} excluded by configuration`;
+  return [found, chosen].filter(Boolean).join("; ") || undefined;
 }
 
 /** What a report says is the case. One without a list has at most the one thing that its state and reason tell. */

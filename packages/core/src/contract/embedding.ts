@@ -1,6 +1,5 @@
 import type { EmbeddingError } from "./embedding-error.ts";
-import type { SyncProgress } from "./status.ts";
-import type { MemoryFallback } from "./status.ts";
+import type { MemoryFallback, SyncProgress } from "./status.ts";
 
 export interface EmbeddingCallOptions {
   signal?: AbortSignal | undefined;

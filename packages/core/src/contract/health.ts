@@ -46,17 +46,13 @@ const notChecked: HealthPart = { state: "unknown", reason: "not checked" };
 export function healthOf(facts: HealthFacts): MemoryHealth {
   const parts = { files: filesHealth(facts), index: indexHealth(facts), meaning: meaningHealth(facts) };
   const named = Object.entries(parts);
-  const worst = named.reduce((state, [, part]) => (rank(part.state) > rank(state) ? part.state : state), ok.state);
+  const worst = states.findLast((state) => named.some(([, part]) => part.state === state)) ?? ok.state;
   const own = named.filter(([, { state }]) => state === worst && state !== "ok");
   const reasons = own.flatMap(([name, { reason }]) =>
     reason === notChecked.reason ? `${name} ${reason}` : (reason ?? []),
   );
   const action = own.map((part) => part[1].action).find((each) => each !== undefined);
   return { state: worst, reason: reasons.join("; ") || undefined, action, ...parts, survey: facts.survey };
-}
-
-function rank(state: HealthState): number {
-  return states.indexOf(state);
 }
 
 function filesHealth({ survey }: HealthFacts): HealthPart {

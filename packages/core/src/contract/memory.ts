@@ -1,4 +1,3 @@
-import type { SyncProgress } from "./status.ts";
 import type {
   AvailabilityProbe,
   CompactReport,
@@ -16,8 +15,7 @@ import type { MemoryMap, NearPassage } from "./memory-map.ts";
 import type { MemoryFileFacts, MemoryFileList } from "./memory-files.ts";
 import type { SearchWhy, WhyTarget } from "./search-why.ts";
 import type { SearchOrder } from "./search-filters.ts";
-import type { MemorySource, SyncReport } from "./status.ts";
-import type { MemoryProviderStatus } from "./status.ts";
+import type { MemoryProviderStatus, MemorySource, SyncProgress, SyncReport } from "./status.ts";
 
 /** Options of a search; what is left out comes from the agent's settings. */
 export interface MemorySearchOptions {

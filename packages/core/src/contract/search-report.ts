@@ -4,9 +4,8 @@ import type { EmbeddingChoice } from "./embedding.ts";
 import type { ManagerSearchOptions, MemoryCapabilities, MemorySearchResult, SessionAudience } from "./manager.ts";
 import type { FoundCounts, SearchCondition, SearchReport, SearchState } from "./report.ts";
 import type { RerankChoice } from "./reranker.ts";
-import type { MemoryFallback } from "./status.ts";
+import type { MemoryFallback, MemoryProviderStatus } from "./status.ts";
 import type { KeptResults } from "../guard/search-results.ts";
-import type { MemoryProviderStatus } from "./status.ts";
 
 const states: readonly SearchState[] = ["ok", "stale", "degraded", "unavailable"];
 

@@ -29,20 +29,6 @@ export interface CreateMemoryOptions {
 
 const hanging = "run `memslot memory status --deep` to see what does not answer";
 
-/** What a manager need not be able to tell or do. */
-type AskedIfAble =
-  | "estimate"
-  | "survey"
-  | "listFiles"
-  | "describeFile"
-  | "why"
-  | "check"
-  | "compact"
-  | "details"
-  | "map"
-  | "near"
-  | "releaseQuarantine";
-
 /** What a plugin wrote, asked as the guard asks it: in time, abortable, and with errors that name the plugin. */
 export class AskedManager {
   readonly manager: MemorySearchManager;
@@ -72,7 +58,7 @@ export class AskedManager {
 
   /** Asks what a manager need not be able to tell. */
   async askIfAble<T>(
-    what: AskedIfAble,
+    what: keyof MemorySearchManager,
     deadlineMs: number,
     given: { signal?: AbortSignal | undefined },
     call: (signal: AbortSignal) => Promise<T> | undefined,
@@ -81,8 +67,7 @@ export class AskedManager {
     checkProbe(given);
     if (this.manager[what] === undefined) return undefined;
     const answer = await this.ask(what, deadlineMs, given.signal, async (signal) => call(signal));
-    checkAnswer(this.options.backend, what, answer);
-    return answer;
+    return checkAnswer(this.options.backend, what, answer);
   }
 
   async asPlugin<T>(what: string, signal: AbortSignal, call: () => Promise<T>): Promise<T> {

@@ -1,5 +1,5 @@
 import type { WhyTarget } from "../contract/search-why.ts";
-import type { SyncProgress } from "../contract/status.ts";
+import type { MemorySource, SyncProgress } from "../contract/status.ts";
 import { MemoryError } from "../contract/errors.ts";
 import type { SearchOrder } from "../contract/search-filters.ts";
 import { clientSources } from "../contract/client-sources.ts";
@@ -10,7 +10,6 @@ import type {
   ManagerSyncParams,
   SessionAudience,
 } from "../contract/manager.ts";
-import type { MemorySource } from "../contract/status.ts";
 import type { MemoryReadParams, MemorySearchOptions, MemorySyncParams } from "../contract/memory.ts";
 import type { MemorySearchSettings } from "../contract/settings.ts";
 

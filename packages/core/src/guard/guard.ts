@@ -28,7 +28,7 @@ import { answerFacts, searchFacts, syncCounts } from "./call-facts.ts";
 import { checkManager } from "../plugins/opened.ts";
 import { assertReadable } from "./private-notes.ts";
 import type { NotePlaces } from "./result-places.ts";
-import { checkReadResult, checkResults, checkSyncReport, keepResults } from "./search-results.ts";
+import { checkAnswer, checkReadResult, checkResults, keepResults } from "./search-results.ts";
 import { notesLayout } from "../files/notes-layout.ts";
 import { healthOf } from "../contract/health.ts";
 import { type ReportFacts, failureReport, finishReport, reportOf } from "../contract/search-report.ts";
@@ -48,8 +48,10 @@ export function createMemory(manager: MemorySearchManager, options: CreateMemory
   const singleSync = createSingleSync({
     lifecycle,
     idleMs: deadlines.syncIdleMs,
-    sync: async (params) =>
-      checkSyncReport(backend, await asked.asPlugin("sync", params.signal, async () => manager.sync?.(params))),
+    sync: async (params) => {
+      const report = await asked.asPlugin("sync", params.signal, async () => manager.sync?.(params));
+      return checkAnswer(backend, "sync", report, "a report or nothing");
+    },
   });
 
   async function sync(params: MemorySyncParams, tell: Tell<"sync">): Promise<SyncReport | undefined> {
@@ -111,16 +113,16 @@ export function createMemory(manager: MemorySearchManager, options: CreateMemory
     async listFiles(given = {}) {
       lifecycle.assertOpen();
       const limit = checkListing(given);
-      const list = (signal: AbortSignal): ReturnType<Memory["listFiles"]> | undefined =>
-        manager.listFiles?.({ limit, signal });
-      return await asked.askIfAble("listFiles", deadlines.upkeepMs, given, list);
+      return asked.askIfAble("listFiles", deadlines.upkeepMs, given, (signal) =>
+        manager.listFiles?.({ limit, signal }),
+      );
     },
     async describeFile(params) {
       lifecycle.assertOpen();
       const relPath = checkDescribe(params);
-      const describe = (signal: AbortSignal): ReturnType<Memory["describeFile"]> | undefined =>
-        manager.describeFile?.({ relPath, signal });
-      return await asked.askIfAble("describeFile", deadlines.upkeepMs, params, describe);
+      return asked.askIfAble("describeFile", deadlines.upkeepMs, params, (signal) =>
+        manager.describeFile?.({ relPath, signal }),
+      );
     },
     async why(query, target, given = {}) {
       lifecycle.assertOpen();
@@ -132,41 +134,33 @@ export function createMemory(manager: MemorySearchManager, options: CreateMemory
       const wanted = checkWhyTarget(target);
       if (checked.options.audience === "shared")
         throw new MemoryError("INVALID_ARGUMENT", "why a note is not found is told to the owner alone");
-      const why = (signal: AbortSignal): ReturnType<Memory["why"]> | undefined =>
-        manager.why?.(checked.query, wanted, { ...checked.options, signal, onDebug: () => undefined });
-      return asked.askIfAble("why", deadlines.searchMs, { signal: given.signal }, why);
+      return asked.askIfAble("why", deadlines.searchMs, { signal: given.signal }, (signal) =>
+        manager.why?.(checked.query, wanted, { ...checked.options, signal, onDebug: () => undefined }),
+      );
     },
     async check(given = {}) {
       lifecycle.assertOpen();
       checkProbe(given);
       const fix = checkFlag("fix", given.fix);
-      const check = (signal: AbortSignal): ReturnType<Memory["check"]> | undefined => manager.check?.({ fix, signal });
-      return (asked.checked = await asked.askIfAble("check", deadlines.upkeepMs, given, check));
+      const check = asked.askIfAble("check", deadlines.upkeepMs, given, (signal) => manager.check?.({ fix, signal }));
+      return (asked.checked = await check);
     },
-    async compact(given = {}) {
-      const compact = (signal: AbortSignal): ReturnType<Memory["compact"]> | undefined => manager.compact?.({ signal });
-      return await asked.askIfAble("compact", deadlines.upkeepMs, given, compact);
-    },
-    async details(given = {}) {
-      const details = (signal: AbortSignal): ReturnType<Memory["details"]> | undefined => manager.details?.({ signal });
-      return await asked.askIfAble("details", deadlines.upkeepMs, given, details);
-    },
+    compact: (given = {}) =>
+      asked.askIfAble("compact", deadlines.upkeepMs, given, (signal) => manager.compact?.({ signal })),
+    details: (given = {}) =>
+      asked.askIfAble("details", deadlines.upkeepMs, given, (signal) => manager.details?.({ signal })),
     async map(given = {}) {
       const params = checkMap(given);
-      const map = (signal: AbortSignal): ReturnType<Memory["map"]> | undefined => manager.map?.({ ...params, signal });
-      return await asked.askIfAble("map", deadlines.upkeepMs, given, map);
+      return asked.askIfAble("map", deadlines.upkeepMs, given, (signal) => manager.map?.({ ...params, signal }));
     },
     async near(given) {
       const params = checkNear(given);
-      const near = (signal: AbortSignal): ReturnType<Memory["near"]> | undefined =>
-        manager.near?.({ ...params, signal });
-      return await asked.askIfAble("near", deadlines.searchMs, given, near);
+      return asked.askIfAble("near", deadlines.searchMs, given, (signal) => manager.near?.({ ...params, signal }));
     },
-    async releaseQuarantine(given = {}) {
-      const release = (signal: AbortSignal): ReturnType<Memory["releaseQuarantine"]> | undefined =>
-        manager.releaseQuarantine?.({ signal });
-      return await asked.askIfAble("releaseQuarantine", deadlines.upkeepMs, given, release);
-    },
+    releaseQuarantine: (given = {}) =>
+      asked.askIfAble("releaseQuarantine", deadlines.upkeepMs, given, (signal) =>
+        manager.releaseQuarantine?.({ signal }),
+      ),
     async probeEmbeddingAvailability(given = {}) {
       lifecycle.assertOpen();
       checkProbe(given);

@@ -9,7 +9,6 @@ import type {
   MemoryReadResult,
   MemorySearchResult,
 } from "../contract/manager.ts";
-import type { SyncReport } from "../contract/status.ts";
 import { resultTokens } from "../text/result-tokens.ts";
 
 /** What is left of a manager's results, and how many were dropped for which reason. */
@@ -162,48 +161,41 @@ export function checkReadResult(backend: string, result: unknown): MemoryReadRes
   return result as MemoryReadResult;
 }
 
-export function checkSyncReport(backend: string, report: unknown): SyncReport | undefined {
-  if (report === undefined) return undefined;
-  if (typeof report !== "object" || report === null)
-    throw broken(backend, "sync", `gave ${show(report)} where a report or nothing is wanted`);
-  const fields = report as Record<string, unknown>;
-  for (const field of ["added", "changed", "removed", "unchanged"]) {
-    if (!isCount(fields[field]))
-      throw broken(backend, "sync", `"${field}" must be a whole number, 0 or more, not ${show(fields[field])}`);
-  }
-  if (!Array.isArray(fields["failed"]))
-    throw broken(backend, "sync", `"failed" must be a list, not ${show(fields["failed"])}`);
-  return report as SyncReport;
-}
+type Check = readonly [isRight: (value: unknown) => boolean, wanted: string];
+const flag: Check = [(value) => typeof value === "boolean", "true or false"];
+const list: Check = [Array.isArray, "a list"];
+const count: Check = [isCount, "a whole number, 0 or more"];
 
-/** What the answers of calls that not every manager can answer are to hold. */
-const answers: Readonly<Record<string, { flags?: string[]; lists?: string[]; counts?: string[] }>> = {
-  check: { flags: ["ok"], lists: ["findings"] },
-  compact: { counts: ["beforeBytes", "afterBytes"] },
-  listFiles: { lists: ["files", "leftOut"], counts: ["fileCount", "leftOutCount"] },
+/** What the answers of calls are to hold that give an object, or nothing. */
+const answers: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
+  sync: { added: count, changed: count, removed: count, unchanged: count, failed: list },
+  check: { ok: flag, findings: list },
+  compact: { beforeBytes: count, afterBytes: count },
+  listFiles: { files: list, leftOut: list, fileCount: count, leftOutCount: count },
   describeFile: {
-    lists: ["passages", "links", "backlinks"],
-    counts: ["passageCount", "linkCount", "backlinkCount"],
+    passages: list,
+    links: list,
+    backlinks: list,
+    passageCount: count,
+    linkCount: count,
+    backlinkCount: count,
   },
-  details: { lists: ["syncs", "spaces"] },
-  map: { lists: ["notes", "note", "startLine", "endLine", "x", "y"], counts: ["passages"] },
-  releaseQuarantine: { counts: ["chunks"] },
+  details: { syncs: list, spaces: list },
+  map: { notes: list, note: list, startLine: list, endLine: list, x: list, y: list, passages: count },
+  releaseQuarantine: { chunks: count },
 };
 
 /** Throws `PLUGIN` for an answer that is not of its shape. */
-export function checkAnswer(backend: string, call: string, given: unknown): void {
-  const { flags = [], lists = [], counts = [] } = answers[call] ?? {};
-  if (given === undefined || answers[call] === undefined) return;
+export function checkAnswer<Answer>(backend: string, call: string, given: Answer, wanted = "an object"): Answer {
+  const checks = answers[call];
+  if (given === undefined || checks === undefined) return given;
   if (typeof given !== "object" || given === null)
-    throw broken(backend, call, `gave ${show(given)} where an object is wanted`);
-  const fields = given as Record<string, unknown>;
-  const check = (names: string[], isRight: (value: unknown) => boolean, wanted: string): void => {
-    const wrong = names.find((name) => !isRight(fields[name]));
-    if (wrong !== undefined) throw broken(backend, call, `"${wrong}" must be ${wanted}, not ${show(fields[wrong])}`);
-  };
-  check(flags, (value) => typeof value === "boolean", "true or false");
-  check(lists, Array.isArray, "a list");
-  check(counts, isCount, "a whole number, 0 or more");
+    throw broken(backend, call, `gave ${show(given)} where ${wanted} is wanted`);
+  for (const [name, [isRight, what]] of Object.entries(checks)) {
+    const value: unknown = given[name as keyof typeof given];
+    if (!isRight(value)) throw broken(backend, call, `"${name}" must be ${what}, not ${show(value)}`);
+  }
+  return given;
 }
 
 function isLine(value: unknown): value is number {

@@ -15,8 +15,8 @@ export class SerialQueue {
       signal?.throwIfAborted();
       return task();
     });
-    const ended = (): void => void this.#open--;
-    this.#last = result.then(ended, ended);
+    const leave = (): void => void this.#open--;
+    this.#last = result.then(leave, leave);
     if (signal === undefined) return await result;
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
     const onAbort = (): void => reject(signal.reason);

@@ -3,8 +3,7 @@ import type { CheckedSync } from "./call-arguments.ts";
 import { type Extend, abortErrorOf } from "./deadline.ts";
 import type { Lifecycle } from "../open/lifecycle.ts";
 import type { ManagerSyncParams, SessionTarget } from "../contract/manager.ts";
-import type { SyncProgress } from "../contract/status.ts";
-import type { SyncReport } from "../contract/status.ts";
+import type { SyncProgress, SyncReport } from "../contract/status.ts";
 
 /** A sync that callers join: it goes on as long as one of them waits for it. */
 interface Run {

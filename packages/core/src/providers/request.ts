@@ -2,12 +2,6 @@ import { EmbeddingError } from "../contract/embedding-error.ts";
 import { messageOf } from "../contract/errors.ts";
 import networkFaults from "./network-faults.json" with { type: "json" };
 
-/** The proxy of a request, and the variable that names it. */
-interface Proxy {
-  url: URL;
-  variable: string;
-}
-
 const faults = networkFaults.map(([pattern = "", words = ""]) => [new RegExp(pattern), words] as const);
 
 /**
@@ -46,8 +40,8 @@ function agentOf<Made>(key: string, make: (key: string) => Made): Made {
   return agents.get(key) as Made;
 }
 
-/** The proxy that the environment names for an address. Throws for one that is no address. */
-function proxyOf(url: URL): Proxy | undefined {
+/** The proxy that the environment names for an address, and the variable. Throws for one that is no address. */
+function proxyOf(url: URL): { url: URL; variable: string } | undefined {
   const [variable, written] = variableOf(url.protocol === "https:" ? "HTTPS_PROXY" : "HTTP_PROXY");
   if (written === undefined || isThisMachine(url) || isExcluded(url, variableOf("NO_PROXY")[1] ?? "")) return undefined;
   const proxy = URL.parse(/^\w+:\/\//.test(written) ? written : `http://${written}`);
@@ -82,13 +76,10 @@ function isExcluded({ host, hostname, port, protocol }: URL, list: string): bool
  */
 export function networkFailure(
   error: unknown,
-  {
-    url,
-    hide = (text) => text,
-    hasCost = false,
-  }: { url: string | URL; hide?: (text: string) => string; hasCost?: boolean },
+  options: { url: string | URL; hide?: (text: string) => string; hasCost?: boolean },
 ): EmbeddingError {
   if (EmbeddingError.is(error)) return error;
+  const { url, hide = String, hasCost } = options;
   const { origin } = new URL(url);
   const chain: Error[] = [];
   for (let at = error; at instanceof Error && chain.length < 8; at = at.cause) chain.push(at);

@@ -6,7 +6,7 @@ import { acquireStateLock } from "../../session/state-lock.ts";
 import type { WrittenDigest } from "../turn/append-digests.ts";
 import type { DigestCause } from "../turn/flush-digest.ts";
 import type { FlushJournal } from "./flush-journal.ts";
-import { type FlushNotes, createFlushNotes, notesThatStand } from "../turn/flush-notes.ts";
+import { FlushNotes, notesThatStand } from "../turn/flush-notes.ts";
 import type { FlushRecord } from "./flush-record.ts";
 import type { FlushReport } from "../turn/flush-report.ts";
 import type { MessageSaver } from "./message-saver.ts";
@@ -75,11 +75,8 @@ async function saveRecord(
 ): Promise<FlushReport | undefined> {
   const { journal, saver, signal, clock } = options;
   const about = { messages: messages.length, days: saver.daysOf(messages) };
-  const notes = createFlushNotes({
-    known: await notesThatStand(record.notes ?? [], saver.workspaceDir),
-    workspaceDir: saver.workspaceDir,
-    save: (all) => journal.save(name, { ...record, notes: all }),
-  });
+  const known = await notesThatStand(record.notes ?? [], saver.workspaceDir);
+  const notes = new FlushNotes(known, saver.workspaceDir, (all) => journal.save(name, { ...record, notes: all }));
   if (!saver.hasModel) {
     if (record.digest === undefined)
       return await digestOf(name, record, { messages, notes, cause: "no-model", about }, options);

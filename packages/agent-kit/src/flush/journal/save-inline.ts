@@ -1,6 +1,6 @@
 import { MemoryError, isAbort, messageOf, withDeadline } from "@memslot/core";
 import type { ConversationMessage } from "../../conversation.ts";
-import { createFlushNotes } from "../turn/flush-notes.ts";
+import { FlushNotes } from "../turn/flush-notes.ts";
 import type { FlushJournal } from "./flush-journal.ts";
 import type { FlushReport } from "../turn/flush-report.ts";
 import type { MessageSaver } from "./message-saver.ts";
@@ -31,7 +31,7 @@ export async function saveInline(options: {
     for (const id of ids) done.add(id);
     journal.markDoneHere(session.id, ids);
   };
-  const notes = createFlushNotes({ known: [], workspaceDir: saver.workspaceDir, save: async () => undefined });
+  const notes = new FlushNotes([], saver.workspaceDir, async () => undefined);
   const entries: string[] = [];
   let tries = 0;
   try {

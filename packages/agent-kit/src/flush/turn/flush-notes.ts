@@ -9,64 +9,55 @@ import type { FlushNote } from "../journal/flush-record.ts";
 import { saysAll } from "./same-fact.ts";
 
 /** What one flush has written so far, over all its turns, tries and restarts. */
-export interface FlushNotes {
-  readonly all: readonly FlushNote[];
-  /** Looks where notes stand of which that is not known: one that stands nowhere was not written. */
-  look(): Promise<void>;
-  /** The note in the same place that says all that a text says. */
-  saying(note: Pick<FlushNote, "text" | "kind" | "day">): FlushNote | undefined;
-  /** Before a note is written. It is on disk when this resolves, so that a process that ends now leaves word of it. */
-  begin(note: FlushNote): Promise<void>;
-  /** It was written there. */
-  written(note: FlushNote, citation: string): void;
-  /** It was not written after all. */
-  dropped(note: FlushNote): void;
-  /** Lines that were written by other hands: those of a digest. */
-  add(notes: readonly FlushNote[]): void;
-}
-
-/** `save` makes the list last; where there is no journal it does nothing. */
-export function createFlushNotes({
-  known,
-  workspaceDir,
-  save,
-}: {
-  known: readonly FlushNote[];
-  workspaceDir: string;
-  save: (notes: readonly FlushNote[]) => Promise<void>;
-}): FlushNotes {
-  let all = [...known];
+export class FlushNotes {
+  all: readonly FlushNote[];
+  readonly #workspaceDir: string;
+  readonly #save: (notes: readonly FlushNote[]) => Promise<void>;
   // One after another, as a host may run the calls of a model side by side.
-  const saving = pLimit(1);
-  return {
-    get all() {
-      return all;
-    },
-    look: async () => {
-      const unsure = all.filter(({ citation }) => citation === undefined);
-      if (unsure.length === 0) return;
-      const standing = await notesThatStand(unsure, workspaceDir);
-      all = [...all.filter((note) => !unsure.includes(note)), ...standing];
-    },
-    saying: ({ text, kind, day }) => {
-      const same = all.filter((note) => note.kind === kind && (kind === "longterm" || note.day === day));
-      const wanted = flat(text);
-      return same.find((note) => flat(note.text) === wanted) ?? same.find((note) => saysAll(note.text, text));
-    },
-    begin: async (note) => {
-      all = [...all, note];
-      await saving(() => save(all));
-    },
-    written: (note, citation) => {
-      all = all.map((each) => (each === note ? { ...note, citation } : each));
-    },
-    dropped: (note) => {
-      all = all.filter((each) => each !== note);
-    },
-    add: (notes) => {
-      all = [...all, ...notes];
-    },
-  };
+  readonly #saving = pLimit(1);
+
+  /** `save` makes the list last; where there is no journal it does nothing. */
+  constructor(known: readonly FlushNote[], workspaceDir: string, save: (notes: readonly FlushNote[]) => Promise<void>) {
+    this.all = known;
+    this.#workspaceDir = workspaceDir;
+    this.#save = save;
+  }
+
+  /** Looks where notes stand of which that is not known: one that stands nowhere was not written. */
+  async look(): Promise<void> {
+    const unsure = this.all.filter(({ citation }) => citation === undefined);
+    if (unsure.length === 0) return;
+    const standing = await notesThatStand(unsure, this.#workspaceDir);
+    this.all = [...this.all.filter((note) => !unsure.includes(note)), ...standing];
+  }
+
+  /** The note in the same place that says all that a text says. */
+  saying({ text, kind, day }: Pick<FlushNote, "text" | "kind" | "day">): FlushNote | undefined {
+    const same = this.all.filter((note) => note.kind === kind && (kind === "longterm" || note.day === day));
+    const wanted = flat(text);
+    return same.find((note) => flat(note.text) === wanted) ?? same.find((note) => saysAll(note.text, text));
+  }
+
+  /** Before a note is written. It is on disk when this resolves, so that a process that ends now leaves word of it. */
+  async begin(note: FlushNote): Promise<void> {
+    this.add([note]);
+    await this.#saving(() => this.#save(this.all));
+  }
+
+  /** It was written there. */
+  written(note: FlushNote, citation: string): void {
+    this.all = this.all.map((each) => (each === note ? { ...note, citation } : each));
+  }
+
+  /** It was not written after all. */
+  dropped(note: FlushNote): void {
+    this.all = this.all.filter((each) => each !== note);
+  }
+
+  /** Also lines that were written by other hands: those of a digest. */
+  add(notes: readonly FlushNote[]): void {
+    this.all = [...this.all, ...notes];
+  }
 }
 
 /**

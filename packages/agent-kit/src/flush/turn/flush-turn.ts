@@ -33,8 +33,7 @@ export type FlushTurn = (turn: {
 /** What came of one flush turn. `entries` are the citations of what it wrote, whatever became of it then. */
 export type TurnOutcome =
   | { readonly state: "done"; readonly entries: readonly string[] }
-  | { readonly state: "failed"; readonly entries: readonly string[]; readonly error: string }
-  | { readonly state: "unwritable"; readonly entries: readonly string[]; readonly error: string };
+  | { readonly state: "failed" | "unwritable"; readonly entries: readonly string[]; readonly error: string };
 
 export interface FlushTurnOptions {
   readonly group: FlushGroup;
@@ -83,19 +82,8 @@ export async function runFlushTurn(options: FlushTurnOptions): Promise<TurnOutco
   }
 }
 
-interface WatchedTools {
-  readonly tools: readonly MemoryTool[];
-  readonly entries: readonly string[];
-  judge(said: string): TurnOutcome;
-  /**
-   * What is called from now on does nothing: the turn is over, and somebody else may have its messages. A note that is
-   * being written is waited for, so that the next turn knows of it.
-   */
-  end(): Promise<void>;
-}
-
 /** The tools, with an eye on what came of `memory_append`. */
-function watch(tools: readonly MemoryTool[], notes: FlushNotes, day: string): WatchedTools {
+function watch(tools: readonly MemoryTool[], notes: FlushNotes, day: string) {
   /** Of accepted notes, also of those that stood there already. */
   const entries: string[] = [];
   let written = 0;
@@ -154,7 +142,7 @@ function watch(tools: readonly MemoryTool[], notes: FlushNotes, day: string): Wa
 
   return {
     entries,
-    tools: tools.map((tool) => ({
+    tools: tools.map((tool): MemoryTool => ({
       ...tool,
       execute: async (input, options) => {
         if (ended) throw new MemoryError("CLOSED", "this flush turn is over; its tools cannot be used any more");
@@ -169,7 +157,7 @@ function watch(tools: readonly MemoryTool[], notes: FlushNotes, day: string): Wa
         if (tool.name === "memory_append" && name !== "memory_search") refused = error;
       },
     })),
-    judge(said) {
+    judge(said: string): TurnOutcome {
       if (unwritable !== undefined) return { state: "unwritable", entries, error: unwritable };
       // What it wanted to keep is not kept, and it gave up.
       if (refused !== undefined) return { state: "failed", entries, error: `its last note was refused: ${refused}` };
@@ -178,6 +166,10 @@ function watch(tools: readonly MemoryTool[], notes: FlushNotes, day: string): Wa
         said.trim() === "" ? "the model gave an empty answer" : "the model answered in words and noted nothing";
       return { state: "failed", entries, error: what };
     },
+    /**
+     * What is called from now on does nothing: the turn is over, and somebody else may have its messages. A note that is
+     * being written is waited for, so that the next turn knows of it.
+     */
     end: async () => {
       ended = true;
       await Promise.allSettled(writing);

@@ -26,43 +26,32 @@ const mostResults = 20;
 const saidCharacters = 300;
 
 /** Questions and their answers, which stand in lines of their own. */
-export interface Recalls {
+export class Recalls {
   /** The last 200, in their order. */
-  readonly latest: readonly TranscriptRecall[];
+  readonly latest: TranscriptRecall[] = [];
   /** How many there were. */
-  readonly count: number;
-  take(message: ConversationMessage, start: number): void;
-}
+  count = 0;
+  readonly #open = new Map<string, TranscriptRecall>();
 
-export function recallsOf(): Recalls {
-  const latest: TranscriptRecall[] = [];
-  const open = new Map<string, TranscriptRecall>();
-  let count = 0;
-  return {
-    latest,
-    get count() {
-      return count;
-    },
-    take(message, start) {
-      if (message.role === "assistant")
-        for (const { id, name, arguments: given } of message.toolCalls ?? []) {
-          const tool = recallTool.exec(name)?.[1];
-          if (tool === undefined) continue;
-          const recall: TranscriptRecall = { start, at: timeOf(message.at), tool, question: questionOf(given) };
-          count++;
-          latest.push(recall);
-          open.set(id, recall);
-          if (latest.length > mostHeld) latest.shift();
-          // A question that was never answered is not waited for without end.
-          for (const oldest of open.keys()) if (open.size > mostHeld) open.delete(oldest);
-        }
-      if (message.role !== "tool") return;
-      const asked = open.get(message.toolCallId);
-      if (asked === undefined) return;
-      open.delete(message.toolCallId);
-      Object.assign(asked, answerOf(message.text));
-    },
-  };
+  take(message: ConversationMessage, start: number): void {
+    if (message.role === "assistant")
+      for (const { id, name, arguments: given } of message.toolCalls ?? []) {
+        const tool = recallTool.exec(name)?.[1];
+        if (tool === undefined) continue;
+        const recall: TranscriptRecall = { start, at: timeOf(message.at), tool, question: questionOf(given) };
+        this.count++;
+        this.latest.push(recall);
+        this.#open.set(id, recall);
+        if (this.latest.length > mostHeld) this.latest.shift();
+        // A question that was never answered is not waited for without end.
+        for (const oldest of this.#open.keys()) if (this.#open.size > mostHeld) this.#open.delete(oldest);
+      }
+    if (message.role !== "tool") return;
+    const asked = this.#open.get(message.toolCallId);
+    if (asked === undefined) return;
+    this.#open.delete(message.toolCallId);
+    Object.assign(asked, answerOf(message.text));
+  }
 }
 
 function questionOf(given: string): string {

@@ -4,7 +4,7 @@ import type { ConversationMessage } from "../../conversation.ts";
 import { readEntry, type TranscriptEntry } from "../transcript/transcript-entry.ts";
 import type { HandOver } from "./hand-overs.ts";
 import { timeOf } from "./read-transcript-page.ts";
-import { recallsOf } from "./recalls.ts";
+import { Recalls } from "./recalls.ts";
 import { shownLine, shownText } from "./shown-text.ts";
 import type { TranscriptCompaction, TranscriptFacts } from "./transcript-facts.ts";
 
@@ -33,7 +33,7 @@ class Scan {
   readonly #fateOf: Fate;
   #line = 0;
   #inContext: string[] = [];
-  readonly #recalls = recallsOf();
+  readonly #recalls = new Recalls();
   readonly #facts: Omit<TranscriptFacts, "compactions" | "recalls" | "recallCount"> & {
     compactions: TranscriptCompaction[];
   } = {
