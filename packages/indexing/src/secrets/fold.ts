@@ -24,7 +24,7 @@ const deepest = 3;
 
 /** Folds a line; undefined where it reads as it is written. */
 export function foldLine(line: string): FoldedLine | undefined {
-  if (!worth.test(line)) return undefined;
+  if (!/[\\&%=<*`\u0080-\uffff]/.test(line) || !worth.test(line)) return undefined;
   let folded: FoldedLine = {
     text: line,
     starts: Array.from({ length: line.length }, (_, index) => index),

@@ -11,6 +11,11 @@ export const lineSigns = {
   cookie: 64,
   codes: 128,
   words: 256,
+  /** Nothing but words that may be of a phrase. */
+  phraseLine: 512,
+  /** So many characters without a space and most signs as a secret has that is known by its shape. */
+  longPiece: 1024,
+  longWord: 2048,
 } as const;
 
 type Sign = keyof typeof lineSigns;
@@ -31,6 +36,13 @@ function signsBy(words: Partial<Record<Sign, string>>, placeOf: (word: string) =
 /** Words that may be of a phrase have so many letters, and so many stand one behind the other. */
 const [fewestLetters, mostLetters, fewestWords] = [3, 8, 12];
 
+/** By code: 2 for characters of a long word, and 1 for these and what else a long piece has. */
+const classes = Uint8Array.from({ length: 128 }, (_, code) => {
+  const character = String.fromCharCode(code);
+  return /[\w%+/~-]/.test(character) ? 3 : /[.:=;]/.test(character) ? 1 : 0;
+});
+const longest = 20;
+
 /** The signs of a line. Large and small letters are the same, and other characters share a place with some of them. */
 export function signsOf(line: string): number {
   let signs = 0;
@@ -38,6 +50,10 @@ export function signsOf(line: string): number {
   let before = 0;
   let letters = 0;
   let words = 0;
+  let all = 0;
+  let isPhrase = true;
+  let piece20 = 0;
+  let word20 = 0;
   for (let index = 0; index < line.length; index++) {
     const code = line.charCodeAt(index);
     piece = nextPiece(piece, code);
@@ -45,15 +61,29 @@ export function signsOf(line: string): number {
     else if (code === at) signs |= lineSigns.address | lineSigns.login;
     else signs |= byPiece[piece] ?? 0;
     before = code;
+    const kind = code < 128 ? classes[code] : 0;
+    piece20 = kind === 0 ? 0 : piece20 + 1;
+    word20 = kind === 3 ? word20 + 1 : 0;
+    if (piece20 === longest) signs |= lineSigns.longPiece;
+    if (word20 === longest) signs |= lineSigns.longWord;
+    if (code > 127) isPhrase = false;
     const small = code | 32;
     if (small >= 0x61 && small <= 0x7a) letters++;
     else if (letters > 0) {
-      words = letters >= fewestLetters && letters <= mostLetters ? words + 1 : 0;
+      const isWord = letters >= fewestLetters && letters <= mostLetters;
+      words = isWord ? words + 1 : 0;
+      isPhrase &&= isWord;
+      all++;
       letters = 0;
       if (words === fewestWords) signs |= lineSigns.words;
     }
   }
-  return letters >= fewestLetters && words >= fewestWords - 1 ? signs | lineSigns.words : signs;
+  if (letters > 0) {
+    all++;
+    isPhrase &&= letters >= fewestLetters && letters <= mostLetters;
+    if (letters >= fewestLetters && words >= fewestWords - 1) signs |= lineSigns.words;
+  }
+  return isPhrase && all > 0 ? signs | lineSigns.phraseLine : signs;
 }
 
 const at = 0x40;

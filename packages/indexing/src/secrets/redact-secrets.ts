@@ -9,10 +9,6 @@ import { findLoose, findShapes, looseShapes } from "./rule-shapes.ts";
 
 export { redactionVersion } from "./version.ts";
 
-/** What a secret has that is known by its shape: so many characters without a space and most signs. */
-const longPiece = /[\w%+/~.:=;-]{20}/;
-const longWord = /[\w%+/~-]{20}/;
-
 /**
  * The text without what looks like a secret, for copies that leave the user's files: each secret is replaced by its
  * name in brackets, such as `[redacted: OpenAI key]`. Lines keep their numbers; doing it twice changes nothing more.
@@ -65,9 +61,9 @@ function* scan(page: Page, isScanned: (index: number) => boolean): Slices<void> 
 function scanLine(page: Page, index: number, signsOfLine: number): void {
   let isCut = false;
   const lineNow = (): string => page.lines[index] ?? "";
-  if (longPiece.test(lineNow())) {
+  if (signsOfLine & lineSigns.longPiece) {
     isCut = page.cut(index, findShapes(lineNow()), true);
-    if (longWord.test(lineNow()))
+    if (signsOfLine & lineSigns.longWord)
       for (const shape of looseShapes) isCut = page.cut(index, findLoose(shape, lineNow()), true) || isCut;
   }
   // What was taken out can be the name of what follows.

@@ -123,7 +123,8 @@ function cutSeeds(page: Page, signs: readonly number[]): void {
     lines.slice(Math.max(0, index - namedAbove), index + 1).some((line) => is.seedName.test(line));
   for (const [index, line] of lines.entries()) {
     if (line === "" || line.trim() === "") continue;
-    const whole = is.seedLine.test(line) ? wholeRun(line) : [];
+    const isPhrase = ((signs[index] ?? 0) & lineSigns.phraseLine) !== 0;
+    const whole = isPhrase && is.seedLine.test(line) ? wholeRun(line) : [];
     const isCandidate = whole.length > 0;
     if (!isCandidate) end();
     if (!isCandidate && ((signs[index] ?? 0) & lineSigns.words) === 0) continue;

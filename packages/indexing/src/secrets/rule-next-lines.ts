@@ -69,9 +69,10 @@ interface Columns {
 function cutColumns(page: Page, { head, first, between: separator }: Columns): void {
   const { lines } = page;
   const headings = (lines[head] ?? "").split(separator);
+  if (headings.length < 2) return;
   const names = headings.map((heading) => heading.replaceAll(/[\s*`"]/g, " ").trim());
   const isNamed = names.map((name) => isName(name));
-  if (headings.length < 2 || !isNamed.includes(true)) return;
+  if (!isNamed.includes(true)) return;
   for (let at = first; at < lines.length && !isRule(lines[at + 1]); at++) {
     const cells = (lines[at] ?? "").split(separator);
     // Where it ends, or the next one begins.

@@ -32,9 +32,11 @@ const dataUri: Start = { name: undefined, text: "data:", rest: new RegExp(ofData
 const dataUris = new RegExp(`data:${ofDataUri}`, "g");
 
 const startsByKey = new Map<number, Start[]>();
+const begins = new Uint8Array(1 << 14);
 for (const start of [dataUri, ...secretShapes.flatMap(startsOf)]) {
   const key = keyOf(start.text.charCodeAt(0), start.text.charCodeAt(1));
   startsByKey.set(key, [...(startsByKey.get(key) ?? []), start]);
+  begins[key & (begins.length - 1)] = 1;
 }
 
 function startsOf({ name, starts, rest }: (typeof secretShapes)[number]): Start[] {
@@ -62,9 +64,11 @@ export function findShapes(line: string): Cut[] {
   let unit = line.charCodeAt(0);
   for (let index = 0; index + 1 < line.length; index++) {
     const next = line.charCodeAt(index + 1);
+    const key = keyOf(unit, next);
     // A letter or digit before may be a line end as JSON has it (`\n`), or the end of a sign as addresses do (`%3D`).
     const isInside = index !== done && isLetterOrDigit(before) && second !== backslash && third !== percent;
-    const starts = isInside || index < end ? undefined : startsByKey.get(keyOf(unit, next));
+    const isStart = begins[key & (begins.length - 1)] === 1 && !isInside && index >= end;
+    const starts = isStart ? startsByKey.get(key) : undefined;
     const found = starts && shapeAt(starts, line, index);
     if (found) end = found.end;
     if (found?.name !== undefined && !isPlaceholder(line.slice(index, end))) {

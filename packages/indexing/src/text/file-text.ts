@@ -90,6 +90,7 @@ function utf16Of(bytes: Uint8Array): "utf-16le" | "utf-16be" | undefined {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return "utf-16le";
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return "utf-16be";
   const sample = bytes.subarray(0, Math.min(bytes.length, sampleBytes) & ~1);
+  if (!sample.includes(0)) return undefined;
   const zeros: [even: number, odd: number] = [0, 0];
   const pages: typeof zeros = [0, 0];
   let ascii = 0;
