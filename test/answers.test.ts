@@ -35,21 +35,13 @@ const filler = "Nothing of it stands here, and such a line is as long as they ar
 describe("how much is found", () => {
   test("counts each note that has no room once, whatever room there is", async () => {
     const memory = await withNotes(milk(40));
-    for (const [maxResults, maxTokens, shown] of [
-      [1, 4000, 1],
-      [6, 4000, 6],
-      [50, 4000, 40],
-    ] as const)
+    for (const [maxResults, maxTokens, shown] of tables.shownOf40)
       expect(await count(memory, "milk", { maxResults, maxTokens })).toMatchObject({
         shown,
         found: { passages: 40, notes: 40, more: false },
       });
     for (const maxTokens of [100, 300, 1000])
-      expect((await count(memory, "milk", { maxResults: 200, maxTokens })).found).toEqual({
-        passages: 40,
-        notes: 40,
-        more: false,
-      });
+      expect((await count(memory, "milk", { maxResults: 200, maxTokens })).found).toEqual(tables.all40);
     expect((await count(memory, "walrus")).found).toEqual({ passages: 0, notes: 0, more: false });
   });
 
@@ -69,13 +61,7 @@ describe("how much is found", () => {
     const text = Array.from({ length: 45 }, (_, index) => place(index)).join("\n");
     const memory = await withNotes({ "memory/ferries.md": text, "memory/other.md": "A ferry to the pier.\n" });
     const lines = { "memory/ferries.md": text.split("\n"), "memory/other.md": ["A ferry to the pier."] };
-    for (const options of [
-      { maxTokens: 100 },
-      { maxTokens: 300 },
-      { maxTokens: 500 },
-      { maxTokens: 4000 },
-      { maxResults: 1 },
-    ]) {
+    for (const options of tables.limits) {
       const { results, found } = await count(memory, "ferry pier", { maxResults: 200, ...options });
       const shown = results.flatMap(({ path, startLine, endLine, lines: ranges = [[startLine, endLine]] }) =>
         ranges.flatMap(([from, to]) => lines[path as keyof typeof lines].slice(from - 1, to)),

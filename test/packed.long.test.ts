@@ -40,6 +40,7 @@ import {
   withoutSources,
   wrongTypes,
 } from "./support/packing.ts";
+import tables from "./data/packed.json" with { type: "json" };
 
 const oldestNode = process.env["MEMSLOT_PACKED_NODE"] === undefined ? "22.22.0" : "22";
 // Most of these wait for package managers.
@@ -91,13 +92,7 @@ describe.each(publishedPlaces)("the tarball of %s", (place) => {
   test("says what it is and runs on, and names no source", () => {
     const { manifest } = read();
     const repository = manifestAt(place);
-    expect(manifest).toMatchObject({
-      license: "MIT",
-      type: "module",
-      sideEffects: false,
-      engines: { node: ">=22.22" },
-      publishConfig: { access: "public" },
-    });
+    expect(manifest).toMatchObject(tables.manifest);
     // The same places as in the repository, which runs from the sources.
     expect(manifest.exports).toEqual(withoutSources(repository.exports));
     expect(manifest.imports).toEqual(withoutSources(repository.imports));
@@ -152,30 +147,14 @@ describe.each(["npm", "pnpm"] as const)("memslot, installed with %s into an empt
   });
 
   test(`is a library on Node ${oldestNode}`, async () => {
-    const script = `
-      import { openMemory } from "memslot";
-      const memory = await openMemory({ agentId: "main", workspaceDir: "notes" });
-      await memory.sync();
-      const [best] = await memory.search("医生 走一万步");
-      const { text } = await memory.readFile({ relPath: best.path, from: best.startLine, lines: 3 });
-      console.log(best.path, text);
-      await memory.close();
-    `;
+    const script = tables.libraryScript.join("\n");
     const { stdout } = await stranger.run(oldest, ["--input-type=module", "--eval", script]);
     expect(stdout).toContain("memory/2026-03-05.md");
     expect(stdout).toContain("一万步");
   });
 
   test("has types that a strict project compiles against, those of its dependencies too", async () => {
-    stranger.write({
-      "app.ts": `
-        import { type Memory, type MemorySearchResult, createMemoryTools, openMemory } from "memslot";
-        const memory: Memory = await openMemory({ agentId: "main", workspaceDir: "notes" });
-        const results: readonly MemorySearchResult[] = await memory.search("port", { maxResults: 3 });
-        export const lines: number[] = results.map(({ startLine }) => startLine);
-        export const names: string[] = createMemoryTools({ memory, citations: "auto" }).map(({ name }) => name);
-      `,
-    });
+    stranger.write(tables.typedApp);
     const compiler = path.join(root, "node_modules/typescript/bin/tsc");
     const options = "--noEmit --strict --skipLibCheck false --module nodenext --target es2024 --types";
     const { stdout } = await stranger.run(process.execPath, [compiler, ...options.split(" "), "", "app.ts"]);
@@ -235,19 +214,13 @@ describe("a plugin, added to the installed command", () => {
     await stranger.run("npm", ["run", "build"], "mine");
     await succeed(stranger, "plugins", "add", "./mine");
     await succeed(stranger, "plugins", "use", "memory-mine");
-    expect(await search(stranger, [], oldest)).toMatchObject({
-      backend: "memory-mine",
-      results: [{ path: "MEMORY.md" }],
-    });
+    expect(await search(stranger, [], oldest)).toMatchObject(tables.scaffolded);
   });
 
   test("that brings native code answers from the slot", async () => {
     await succeed(stranger, "plugins", "add", "memory-lancedb");
     stranger.write({ "lancedb.json5": '{ plugins: { slots: { memory: "memory-lancedb" } } }' });
-    expect(await search(stranger, ["--config", "lancedb.json5"], oldest)).toMatchObject({
-      backend: "memory-lancedb",
-      results: [{ path: "MEMORY.md" }],
-    });
+    expect(await search(stranger, ["--config", "lancedb.json5"], oldest)).toMatchObject(tables.lancedb);
   });
 
   test("that a stranger wrote from the documentation passes its own tests and answers under the name of its package", async () => {
@@ -262,10 +235,7 @@ describe("a plugin, added to the installed command", () => {
     registry.publish(readPackedPackage(path.join(lines, "stranger-memory-lines-1.0.0.tgz")));
     await stranger.install("@stranger/memory-lines");
     stranger.write({ "lines.json5": '{ plugins: { slots: { memory: "@stranger/memory-lines" } } }' });
-    expect(await search(stranger, ["--config", "lines.json5"], oldest)).toMatchObject({
-      backend: "memory-lines",
-      results: [{ path: "MEMORY.md" }],
-    });
+    expect(await search(stranger, ["--config", "lines.json5"], oldest)).toMatchObject(tables.lines);
   });
 
   test("that asks another program starts it under the helper that was packed", async () => {
@@ -274,11 +244,7 @@ describe("a plugin, added to the installed command", () => {
     const qmd = makeFakeQmd({ folder: path.join(stranger.project, "qmd") });
     stranger.write({ "qmd.json5": `{ memory: { backend: "qmd", qmd: { command: ${JSON.stringify(qmd.command)} } } }` });
     await succeed(stranger, "memory", "index", "--workspace", "notes", "--config", "qmd.json5");
-    expect(await search(stranger, ["--config", "qmd.json5"], oldest)).toMatchObject({
-      backend: "memory-qmd",
-      state: "ok",
-      results: [{ path: "MEMORY.md" }],
-    });
+    expect(await search(stranger, ["--config", "qmd.json5"], oldest)).toMatchObject(tables.qmd);
     expect(qmd.starts("update").length).toBeGreaterThan(0);
   });
 

@@ -7,6 +7,7 @@ import type { Memory } from "memslot";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { ask, type House, useHouse } from "./support/house.ts";
 import { placedEmbeddings } from "./support/embedding-house.ts";
+import data from "./data/rerank.json" with { type: "json" };
 
 const query = "zebra lantern gate";
 
@@ -94,11 +95,7 @@ test("nothing leaves the machine that may not be seen: private notes for a group
 });
 
 test("what meaning alone has found over minScore stays, though words that score less are put before it", async () => {
-  const house = useHouse({
-    "memory/word.md": "A zebra among others.\n",
-    "memory/other.md": "A lantern among others.\n",
-    "memory/meaning.md": "The striped horse.\n",
-  });
+  const house = useHouse(data.wordAndMeaning);
   const embeddings = placedEmbeddings((text) => (text.includes("striped") ? 0.9 : 0));
   const ofHouse = { embeddings, memorySearch: { query: { rerank: { timeoutMs: 10_000 } } } };
   const plain = await house.open(ofHouse);
@@ -123,10 +120,7 @@ test("memory-qmd ranks by itself, asks no reranker and says so", async () => {
   await memory.sync();
   const { results, report } = await ask(memory, query);
   expect(results.length).toBeGreaterThan(1);
-  expect(report).toMatchObject({
-    backend: "memory-qmd",
-    rerank: { state: "unused", reason: '"memory-qmd" ranks by itself and uses no reranker' },
-  });
+  expect(report).toMatchObject(data.unused);
   expect(api.log).toEqual([]);
 });
 

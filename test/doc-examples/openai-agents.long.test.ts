@@ -4,6 +4,7 @@ import { pathToFileURL } from "node:url";
 import { openSessions } from "@memslot/agent-kit";
 import { expect, onTestFinished, test } from "vitest";
 import { createPlace, examplesFolder, lastToolResult, startModel, type ChatRequest } from "../support/doc-examples.ts";
+import given from "../data/openai-agents.json" with { type: "json" };
 
 const program = "openai-agents-sdk.ts";
 const files = { "memory/2026-03-02.md": "# 2026-03-02\n\n- The staging database listens on port 5544.\n" };
@@ -72,12 +73,7 @@ test.skipIf(process.platform === "win32")(
   async () => {
     const place = createPlace(files);
     const model = await startModel(() => ({ text: "It is too late." }));
-    const preload = `const real = fetch;
-    globalThis.fetch = (url, init) => {
-      if (!String(url.url ?? url).endsWith("/chat/completions")) return real(url, init);
-      process.kill(process.pid, "SIGINT");
-      return new Promise((_, reject) => init.signal.addEventListener("abort", () => reject(init.signal.reason)));
-    };`;
+    const preload = given.preload.join("\n");
     const flags = ["--import", `data:text/javascript,${encodeURIComponent(preload)}`];
     const { stdout, stderr, exitCode } = await place.run(program, [place.notes, "Which port?"], model.env, flags);
     expect({ stdout, exitCode }).toEqual({ stdout: "", exitCode: 1 });
@@ -122,13 +118,7 @@ test("its session gives items back as they were, takes the last away, and forget
     onTestFinished(() => sessions.close());
     return [sessions, await FileSession.open(sessions, key, folder)];
   };
-  const items = [
-    { type: "message", role: "user", content: [{ type: "input_text", text: "Which port?" }] },
-    { type: "reasoning", id: "rs_1", content: [], providerData: { encrypted: "x" } },
-    { type: "function_call", callId: "c", name: "memory_search", arguments: "{}", status: "completed" },
-    { type: "function_call_result", callId: "c", name: "memory_search", status: "completed", output: "none" },
-    { type: "message", role: "assistant", status: "completed", content: [{ type: "output_text", text: "No idea." }] },
-  ];
+  const items = given.items;
   const [sessions, store] = await reopen();
   await store.addItems(items.slice(0, 2));
   await store.addItems(items.slice(2));
@@ -145,10 +135,7 @@ test("its session gives items back as they were, takes the last away, and forget
   expect(await cleared.getItems()).toEqual(items.slice(0, 4));
   const transcript = await last.open(key);
   // The transcript keeps what was said, and only that.
-  expect(transcript.recorded.map(({ role, text }) => [role, text])).toEqual([
-    ["user", "Which port?"],
-    ["assistant", "No idea."],
-  ]);
+  expect(transcript.recorded.map(({ role, text }) => [role, text])).toEqual(given.recorded);
   await cleared.clearSession();
   expect([await cleared.getItems(), await cleared.popItem()]).toEqual([[], undefined]);
   expect(await cleared.getSessionId()).toBe(key);

@@ -6,6 +6,7 @@ import { flushModels, runFlushStorm } from "../support/flush-storm.ts";
 import { expectAllSafe, expectFlushed, flushCases, long, noteAll } from "../support/flush-stress.ts";
 import { useHouse } from "../support/house.ts";
 import { canMount, runOnReadOnlyNotes } from "../support/read-only.ts";
+import data from "../data/flush.json" with { type: "json" };
 
 // One case of each kind: each model, each time zone, each way to fill the context. `storms/flush.long.test.ts` has all.
 const models = [...new Set(flushCases.map(({ model }) => model))];
@@ -59,26 +60,7 @@ describe("notes that cannot be written", () => {
 
   test.runIf(canMount())("on a read-only mount", () => {
     const house = useHouse({ "MEMORY.md": "- Kept for ever.\n" });
-    const reports = runOnReadOnlyNotes(
-      house,
-      `import { createMemoryFlush, openSessions } from "@memslot/agent-kit";
-      import { parseConfig } from "memslot";
-      const [workspace, stateDir] = process.argv.slice(2);
-      const agent = parseConfig({ agents: { defaults: { workspace } } }, { stateDir, env: {} }).agent("main");
-      const sessions = await openSessions({ stateDir, agentId: "main" });
-      const session = await sessions.open("agent:main:main");
-      const messages = await session.append({ role: "user", text: "The boat is Heron." });
-      const reports = [];
-      for (const runTurn of [async () => "Saved.", undefined]) {
-        const flush = await createMemoryFlush({ agent, stateDir, session, runTurn });
-        await flush.beforeDrop(messages);
-        flush.retry();
-        reports.push(await flush.settled());
-        await flush.close();
-      }
-      await sessions.close();
-      console.log(JSON.stringify(reports));`,
-    );
+    const reports = runOnReadOnlyNotes(house, data.readOnlyFlush.join("\n"));
     const reason: unknown = expect.stringMatching(/cannot be written.*(?:EROFS|read-only)/);
     expect(reports).toMatchObject([
       { state: "skipped", reason },

@@ -4,18 +4,11 @@ import type { Memory, MemorySearchOptions, SearchReport } from "memslot";
 import { describe, expect, test } from "vitest";
 import { type House, useHouse } from "../support/house.ts";
 import { runCli } from "../support/run-command.ts";
+import tables from "../data/notes-elsewhere.json" with { type: "json" };
 
 /** A vault: one note in `memory/`, many in folders of their own, and what is no note of anybody. */
 function vault(house: House, many = 30): void {
-  house.write({
-    "MEMORY.md": "The heron stands in the garden.\n",
-    "memory/a.md": "The puffin is on the cliff.\n",
-    "Inbox.md": "The walrus is on the beach.\n",
-    "node_modules/x/readme.md": "not counted",
-    ".obsidian/plugin.md": "not counted",
-    "Projects/.hidden/x.md": "not counted",
-    "Projects/data.txt": "no Markdown",
-  });
+  house.write(tables.vault);
   for (let number = 0; number < many; number++) house.write({ [`Projects/deep/${number}.md`]: `walrus ${number}\n` });
   house.write({ "Daily/2026-01-05.md": "walrus\n", "Daily/2026-01-06.md": "walrus\n" });
   if (process.platform !== "win32") symlinkSync(path.join(house.notes, "Projects"), path.join(house.notes, "Linked"));
@@ -33,10 +26,7 @@ describe("a workspace with notes where nobody looks", () => {
     vault(house);
     const memory = await house.open();
     const empty = await reportOf(memory, "walrus");
-    expect(empty).toMatchObject({
-      state: "ok",
-      unsearched: { files: 33, more: false, folders: ["Projects", "Daily"] },
-    });
+    expect(empty).toMatchObject(tables.unsearched);
     expect(empty.reason).toContain("33 Markdown files below the workspace are not searched");
     expect(empty.action).toContain("memorySearch.extraPaths");
     const weak = await reportOf(memory, "walrus budget invoices tax quarterly report cliff zebra harbour ledger");

@@ -22,6 +22,7 @@ import { contentOf } from "../support/index-file.ts";
 import { noteName, twoPartNote, twoPartNotes } from "../support/notes.ts";
 import { expectFoundAfter, saveInACrowd, ways as quietWays } from "../support/saves.ts";
 import { seeded, stormSeed, stormSize } from "../support/storm-size.ts";
+import data from "../data/saves.json" with { type: "json" };
 
 vi.setConfig({ testTimeout: 30 * 60_000 });
 
@@ -43,15 +44,7 @@ test(`what was saved before the call of a sync is found when it has ended, with 
 });
 
 /** Saves what it is told, in one of several ways, and says so at once. */
-const saves = `
-const { renameSync, utimesSync, writeFileSync } = require("node:fs");
-process.on("message", ({ file, text, how }) => {
-  writeFileSync(how === "by rename" ? file + ".tmp" : file, text);
-  if (how === "by rename") renameSync(file + ".tmp", file);
-  // A clock that was set back, or a copy that keeps its time.
-  if (how === "with an old time") utimesSync(file, 1e9, 1e9);
-  process.send("saved");
-});`;
+const saves = data.saver.join("\n");
 const ways = ["in place", "by rename", "with an old time"];
 
 interface Saved {

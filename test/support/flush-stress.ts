@@ -3,6 +3,7 @@ import { type FlushTurn, runToolCall } from "@memslot/agent-kit";
 import { expect } from "vitest";
 import { type FlushHost, journalIds, notesOf, sessionRecord, startFlushHost } from "./flush-host.ts";
 import { type House, useHouse } from "./house.ts";
+import data from "../data/flush-stress.json" with { type: "json" };
 
 type Turn = Parameters<FlushTurn>[0];
 
@@ -69,16 +70,9 @@ const misbehaviours: readonly Misbehaviour[] = [
 ];
 
 /** Local midnights; on the days of the last two the clocks change. */
-const midnights: readonly { timeZone: string; midnight: string }[] = [
-  { timeZone: "Asia/Shanghai", midnight: "2026-03-05T16:00:00.000Z" },
-  { timeZone: "Europe/Amsterdam", midnight: "2026-03-29T22:00:00.000Z" },
-  { timeZone: "America/New_York", midnight: "2026-11-01T04:00:00.000Z" },
-];
+const midnights: readonly { timeZone: string; midnight: string }[] = data.midnights;
 
-const ways: readonly { way: string; tokens: number; jump: boolean }[] = [
-  { way: "overflows in a single jump", tokens: 20_000, jump: true },
-  { way: "crosses the soft limit", tokens: 12_000, jump: false },
-];
+const ways: readonly { way: string; tokens: number; jump: boolean }[] = data.ways;
 
 /** The words of a message of so many tokens. */
 export function long(tokens: number, word: string): string {

@@ -2,6 +2,7 @@ import { PassThrough } from "node:stream";
 import { expect, test, vi } from "vitest";
 import type { Agent } from "./agent.ts";
 import { type ChatOptions, runChat } from "./chat.ts";
+import data from "./test/chat.json" with { type: "json" };
 
 interface Heard {
   output: string;
@@ -59,12 +60,7 @@ async function chatOn(input: PassThrough, options: Partial<ChatOptions>): Promis
 }
 
 test("a script is answered line by line, blank lines are skipped, and each answer says what it rests on", async () => {
-  expect(await chat("one\n\n   \r\n two \r\nthree")).toEqual({
-    output: "answer to one\n\nanswer to two\n\nanswer to three\n",
-    notices:
-      "Memory: memory/a.md#L1-L2, MEMORY.md#L3-L3\nMemory: searched, and nothing of it used\nMemory: nothing was looked up\n",
-    failed: 0,
-  });
+  expect(await chat("one\n\n   \r\n two \r\nthree")).toEqual(data.lineByLine);
 });
 
 test("a question that fails is told on one line beside the answers, and the chat goes on", async () => {
@@ -83,11 +79,7 @@ test("/quit ends it, and commands answer beside the answers", async () => {
 });
 
 test("what notes and models say cannot steer the terminal", async () => {
-  const agent = agentThat(async () => ({
-    text: "\u001B[2Jred\u0007 \u202Eback\tkept\nline",
-    sources: [],
-    searched: false,
-  }));
+  const agent = agentThat(async () => data.steering);
   expect((await chat("x\n", { agent })).output).toBe("[2Jred back\tkept\nline\n");
 });
 
@@ -116,10 +108,7 @@ test("Ctrl-C at the prompt has to be pressed twice in a row", async () => {
 
 test("Ctrl-C that stopped an answer does not count at the prompt later, but does within two seconds", async () => {
   const now = vi.spyOn(performance, "now");
-  for (const [laterMs, leaves] of [
-    [1_900, true],
-    [2_100, false],
-  ] as const) {
+  for (const [laterMs, leaves] of data.secondInterrupt as [number, boolean][]) {
     let interrupts = 0;
     now.mockReturnValue(10_000);
     const input = new PassThrough();

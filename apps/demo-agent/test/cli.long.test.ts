@@ -109,22 +109,21 @@ describe("the tour", { timeout: 300_000 }, () => {
     expect(place.leftovers()).toEqual([]);
   });
 
-  test.each([
-    ["SIGINT", 4, 130],
-    ["SIGINT", 8, 130],
-    ["SIGTERM", 6, 143],
-  ] as const)("is ended by %s in step %d and leaves nothing behind", async (signal, step, code) => {
-    // Nor does it use the user's settings: with this key and this address no step would succeed.
-    const env = { OPENAI_API_KEY: "sk-no", OPENAI_BASE_URL: "http://127.0.0.1:9/v1", MEMSLOT_HOME: "/none" };
-    const child = startDemo(place, ["--tour"], env);
-    const end = ended(child);
-    await heard(child.stdout, ` ${step}/10 `);
-    child.kill(signal);
-    const { exitCode, stdout } = await end;
-    expect(exitCode).toBe(code);
-    expect(stdout).not.toMatch(/FAILED|all held/);
-    expect(place.leftovers()).toEqual([]);
-  });
+  test.each(data.tourSignals as [NodeJS.Signals, number, number][])(
+    "is ended by %s in step %d and leaves nothing behind",
+    async (signal, step, code) => {
+      // Nor does it use the user's settings: with this key and this address no step would succeed.
+      const env = { OPENAI_API_KEY: "sk-no", OPENAI_BASE_URL: "http://127.0.0.1:9/v1", MEMSLOT_HOME: "/none" };
+      const child = startDemo(place, ["--tour"], env);
+      const end = ended(child);
+      await heard(child.stdout, ` ${step}/10 `);
+      child.kill(signal);
+      const { exitCode, stdout } = await end;
+      expect(exitCode).toBe(code);
+      expect(stdout).not.toMatch(/FAILED|all held/);
+      expect(place.leftovers()).toEqual([]);
+    },
+  );
 
   async function tour(parts: Partial<TourParts>, signal = new AbortController().signal) {
     for (const name of ["TMPDIR", "TEMP", "TMP"]) vi.stubEnv(name, place.tmpDir);

@@ -5,6 +5,7 @@ import { unseenCharacter } from "@memslot/core";
 import { describe, expect, test } from "vitest";
 import { callTool, initialize, startServerProcess } from "./mcp/server.ts";
 import { type Sandbox, createSandbox } from "./run-memslot.ts";
+import data from "./data/debug.json" with { type: "json" };
 
 const note = "# Ferry\n\nThe WORDOFNOTE ferry leaves at nine.\n";
 const query = "WORDOFQUERY ferry";
@@ -26,10 +27,7 @@ describe("MEMSLOT_DEBUG in the command", () => {
   test("prints a line to stderr for each call of its channels, names unknown ones once, and changes no answer", async () => {
     const sandbox = await sandboxWithNote();
     const plain = await sandbox.runHere([...search, "--json"]);
-    const { stdout, stderr, exitCode } = await sandbox.runHere([...search, "--json"], {
-      apart: true,
-      env: { MEMSLOT_DEBUG: "search,sync,serach" },
-    });
+    const { stdout, stderr, exitCode } = await sandbox.runHere([...search, "--json"], data.wrongChannel);
     expect({ stdout, exitCode }).toEqual({ stdout: plain.stdout, exitCode: 0 });
     expect(traced(plain.stderr).lines).toEqual([]);
     const { lines } = traced(stderr);
@@ -103,13 +101,7 @@ describe("an application", () => {
   }
 
   test("goes on where nobody reads its stderr any more", async () => {
-    const program = `
-      process.stdin.resume();
-      await new Promise((resolve) => process.stdin.once("end", resolve));
-      const memory = await open();
-      process.stdout.write(String((await memory.search("ferry")).length));
-      await memory.close();
-    `;
+    const program = data.searching.join("\n");
     const running = run(await sandboxWithNote(), program, { MEMSLOT_DEBUG: "*" }, (child) => {
       child.stderr?.destroy();
       child.stdin?.end();
@@ -117,13 +109,7 @@ describe("an application", () => {
     expect(await running).toMatchObject({ stdout: "1", code: 0 });
   });
 
-  const throwing = `
-    const events = ["start", "end", "asyncStart", "asyncEnd"];
-    for (const name of ["search", "sync", "store"])
-      for (const event of events) subscribe(\`tracing:memslot:\${name}:\${event}\`, () => { throw new Error("a listener"); });
-    let told = 0;
-    subscribe("tracing:memslot:search:asyncEnd", () => void told++);
-  `;
+  const throwing = data.throwing.join("\n");
 
   test("has a line for each call whatever it has opened, and its answer where a listener throws", async () => {
     const program = `${throwing}

@@ -5,6 +5,7 @@ import { hasBrowser, openAt, useBrowser } from "./support/browser.ts";
 import { buildPage } from "./support/build-page.ts";
 import { expectNeighbours } from "./support/layout.ts";
 import { startUi } from "./support/ui-server.ts";
+import given from "./data/map-view.json" with { type: "json" };
 
 const notes = Object.fromEntries(
   Array.from({ length: 30 }, (_, index) => [
@@ -21,16 +22,7 @@ interface Picture {
 }
 
 /** Runs in the page, two frames after the last change. */
-const readCanvas = `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))).then(() => {
-  const canvas = document.querySelector("canvas");
-  const { width, height } = canvas;
-  const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
-  let found = -1;
-  for (let pixel = 0; pixel < width * height && found < 0; pixel++) if (data[4 * pixel + 3] === 255) found = pixel;
-  const density = width / canvas.clientWidth;
-  const painted = { x: (found % width) / density + 1, y: Math.floor(found / width) / density + 1 };
-  return { text: canvas.toDataURL(), ...(found >= 0 && { painted }) };
-})`;
+const readCanvas = given.readCanvas.join("\n");
 
 async function pictureOf(page: Page): Promise<Picture> {
   return await page.evaluate<Picture>(readCanvas);

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { loadConfig } from "@memslot/core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import plugin from "@memslot/embeddings-gemini";
+import data from "./data/readme.json" with { type: "json" };
 
 const page = readFileSync(join(import.meta.dirname, "../README.md"), "utf8");
 const examples = [...page.matchAll(/^```json5\n([\s\S]*?)^```$/gm)].map(([, code = ""]) => code);
@@ -31,19 +32,14 @@ describe("the README", () => {
     });
   }
 
-  test.each(
-    [
-      ["generativelanguage.googleapis.com", "GEMINI_API_KEY", "gemini-embedding-001", 3072, false],
-      ["generativelanguage.googleapis.com", "models.providers.google.apiKey", "gemini-embedding-001", 3072, false],
-      ["gateway.example", "remote.apiKey", "gemini-embedding-001", 3072, false],
-      ["generativelanguage.googleapis.com", "GEMINI_API_KEY", "gemini-embedding-2", 768, false],
-      ["generativelanguage.googleapis.com", "GEMINI_API_KEY", "gemini-embedding-001", 3072, true],
-    ].map((row, index) => [index, ...row] as const),
-  )("example %i opens for %s with the key of %s", async (index, host, keySource, model, dimensions, hasBatches) => {
-    const provider = await openExample(index);
-    expect(provider).toMatchObject({ model, dimensions, endpoint: { host, keySource } });
-    expect(provider.batches !== undefined).toBe(hasBatches);
-  });
+  test.each(data.examples.map((row, index) => [index, ...row] as const))(
+    "example %i opens for %s with the key of %s",
+    async (index, host, keySource, model, dimensions, hasBatches) => {
+      const provider = await openExample(index);
+      expect(provider).toMatchObject({ model, dimensions, endpoint: { host, keySource } });
+      expect(provider.batches !== undefined).toBe(hasBatches);
+    },
+  );
 
   test("has no example beside these, and says the prices and limits of the code", async () => {
     expect(examples).toHaveLength(5);

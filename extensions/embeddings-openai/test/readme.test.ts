@@ -9,12 +9,7 @@ import cases from "./data/cases.json" with { type: "json" };
 const page = readFileSync(new URL("../README.md", import.meta.url), "utf8");
 const examples = [...page.matchAll(/^```json5\n([\s\S]*?)^```$/gm)].map(([, text = ""]) => text);
 
-const env = {
-  OPENAI_API_KEY: "sk-environment",
-  VLLM_API_KEY: "sk-vllm",
-  OPENROUTER_API_KEY: "sk-router",
-  GATEWAY_KEY: "gateway",
-};
+const env = cases.env;
 
 /** Reads a configuration as the command would, from a file. */
 function loadExample(text: string): Promise<MemslotConfig> {

@@ -15,12 +15,7 @@ import { writeIndexYaml } from "./update/index-yaml.ts";
 import { openLedger } from "./update/ledger.ts";
 import cases from "../test/data/cases.json" with { type: "json" };
 
-const files = {
-  "a.md": "# Alpha\n\nThe staging server listens on port 5544.\n",
-  "sub/b ü#&+.md": "# Beta\n\nZX-1007 runs v1.2.3 on the production server. 医生说每天要走一万步。\n",
-  "c.md": "# Marathons\n\nTraining plans: running every day, foo_bar and a café.\n",
-  "d.md": "# Delta\n\nPorts of call: Hamburg, Oslo. Real-time data.\n",
-};
+const files = cases.realNotes;
 
 const { command, reason } = await realQmd();
 if (reason !== undefined) process.stderr.write(`${reason}\n`);

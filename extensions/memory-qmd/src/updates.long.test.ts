@@ -16,6 +16,7 @@ import {
   writeSession,
 } from "./test/memory-lab.ts";
 import { models } from "./update/index-yaml.ts";
+import data from "./test/updates.json" with { type: "json" };
 
 const onSearch = { sync: { onSearch: true } };
 const lynx = (place: string): string => `The lynx was seen near the ${place}.\n`;
@@ -79,14 +80,7 @@ describe("what is saved is found by the next search", () => {
 describe("notes that qmd does not index are searched all the same, and the status names them", () => {
   test("below folders and with names that it passes over", async () => {
     const lab = memoryLab();
-    for (const path of [
-      "memory/build/a.md",
-      "memory/.hidden/b.md",
-      "memory/vendor/c.md",
-      "memory/UP.MD",
-      "memory/d.md",
-    ])
-      lab.write(path, lynx(path));
+    for (const path of data.unwantedPlaces) lab.write(path, lynx(path));
     const { memory, ask } = await lab.open();
     await memory.sync();
     const { paths, report } = await ask("lynx", { maxResults: 20 });
@@ -215,18 +209,11 @@ test("check and compact say what they found and leave the answers as they were",
   for (const name of ["a", "b", "c"]) lab.write(`memory/${name}.md`, lynx(`${name}place`));
   const { memory, ask } = await lab.open();
   await memory.sync();
-  expect((await memory.check())?.findings.map(({ name, ok }) => [name, ok])).toEqual([
-    ["qmd", true],
-    ["documents", true],
-    ["sample by words", true],
-  ]);
+  expect((await memory.check())?.findings.map(({ name, ok }) => [name, ok])).toEqual(data.soundFindings);
   const index = JSON.parse(readFileSync(join(lab.folder, "index.sqlite"), "utf8")) as { documents: unknown[] };
   writeFileSync(join(lab.folder, "index.sqlite"), JSON.stringify({ documents: index.documents.slice(1) }));
   const broken = await memory.check();
-  expect([broken?.ok, broken?.findings.find(({ ok }) => !ok)?.message]).toEqual([
-    false,
-    "qmd holds 2 notes, 3 were read into it",
-  ]);
+  expect([broken?.ok, broken?.findings.find(({ ok }) => !ok)?.message]).toEqual(data.missingNote);
   const mended = await memory.check({ fix: true });
   expect(mended?.ok).toBe(true);
   expect(mended?.findings.filter(({ fixed }) => fixed !== undefined)).not.toEqual([]);
@@ -271,13 +258,7 @@ describe("a search by meaning", () => {
     const lab = await openSemantic();
     const { results, report } = await lab.ask("Where was the lynx?", { minScore: 0 });
     const [call] = lab.fake.calls("query");
-    expect(call?.arguments).toMatchObject({
-      searches: [
-        { type: "vec", query: "Where was the lynx?" },
-        { type: "lex", query: "lynx" },
-      ],
-      rerank: false,
-    });
+    expect(call?.arguments).toMatchObject(data.bothSearches);
     expect([report.mode, report.state]).toEqual(["hybrid", "ok"]);
     expect(results.map(({ path }) => path)).toEqual(["memory/a.md", "memory/b.md"]);
     // It is no cosine.

@@ -7,6 +7,7 @@ import plugin from "@memslot/rerank-local";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { tempFolder } from "@memslot/test-tools/files";
 import { contextOf, open, tinyReranker } from "./support/open.ts";
+import data from "./data/rerank-local.json" with { type: "json" };
 
 /** In the place of node-llama-cpp, in a process that is a real one. */
 const llama = new URL("support/fake-llama.mjs", import.meta.url).href;
@@ -36,12 +37,7 @@ describe("opening", () => {
 
   test("starts nothing and says what the model is called, where it runs and what it takes", async () => {
     const reranker = await open(tinyReranker(), { llama: "file:///nowhere.mjs" });
-    expect(reranker).toMatchObject({
-      id: "rerank-local",
-      model: "tiny-reranker.gguf",
-      maxInputTokens: 1023,
-      endpoint: { host: "this machine" },
-    });
+    expect(reranker).toMatchObject(data.reranker);
   });
 });
 

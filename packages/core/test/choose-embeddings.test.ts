@@ -337,14 +337,7 @@ describe("fallback", () => {
 
   test("answers at once where the provider cannot be opened, with nothing that was written for that", async () => {
     const standby = made("gemini");
-    const memorySearch = {
-      provider: "openai",
-      fallback: "gemini",
-      model: "text-embedding-3-large",
-      outputDimensionality: 512,
-      queryInputType: "query",
-      remote: { apiKey: "key-of-openai", headers: { "x-team": "a" } },
-    };
+    const memorySearch = data.openaiSearch;
     const choice = await choose(memorySearch, [made("openai", { fails: "down" }), standby]);
     const fallback = { from: "openai", to: "gemini", reason: expect.stringContaining("down") };
     expect(choice).toMatchObject({ provider: { id: "gemini" }, requested: "openai", degraded: true, fallback });

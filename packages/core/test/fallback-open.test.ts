@@ -15,6 +15,7 @@ import { ask, fakeProvider, gate, hang, pass, rejected, settle, stopClock } from
 import { type MemoryHome, counted, createMemoryHome } from "./support/open.ts";
 import { pluginFiles } from "./support/plugin-folders.ts";
 import wrong from "./data/wrong-fallbacks.json" with { type: "json" };
+import tables from "./data/fallback-open.json" with { type: "json" };
 
 let home: MemoryHome;
 
@@ -66,25 +67,22 @@ async function failure(slot: Slot): Promise<MemoryError> {
 }
 
 describe("plugins.entries.<id>.fallback", () => {
-  test.each([
-    ["builtin", "memory-core"],
-    ["Builtin", "memory-core"],
-    ["keyword", "memory-core"],
-    ["memory-core", "memory-core"],
-    ["other", "other"],
-  ])("%s opens %s where the plugin in the slot cannot be opened, and says so", async (fallback, id) => {
-    const told: string[] = [];
-    const plugins = [dead("tool"), counted("memory-core").plugin, counted("other").plugin];
-    const memory = await open({ fallback, plugins, told });
-    const { paths, report } = await ask(memory);
-    expect(paths).toEqual([`${id}.md`]);
-    const named = { from: "tool", to: id, reason: "qmd is not installed" };
-    expect(report).toMatchObject({ state: "degraded", fallback: named });
-    expect(memory.status()).toMatchObject({ backend: id, fallback: named, spare: { backend: id, open: true } });
-    expect(told).toEqual([
-      `"tool" is unavailable: qmd is not installed; "${id}" answers in its place until it is back`,
-    ]);
-  });
+  test.each(tables.names)(
+    "%s opens %s where the plugin in the slot cannot be opened, and says so",
+    async (fallback, id) => {
+      const told: string[] = [];
+      const plugins = [dead("tool"), counted("memory-core").plugin, counted("other").plugin];
+      const memory = await open({ fallback, plugins, told });
+      const { paths, report } = await ask(memory);
+      expect(paths).toEqual([`${id}.md`]);
+      const named = { from: "tool", to: id, reason: "qmd is not installed" };
+      expect(report).toMatchObject({ state: "degraded", fallback: named });
+      expect(memory.status()).toMatchObject({ backend: id, fallback: named, spare: { backend: id, open: true } });
+      expect(told).toEqual([
+        `"tool" is unavailable: qmd is not installed; "${id}" answers in its place until it is back`,
+      ]);
+    },
+  );
 
   test("opens nothing while the plugin in the slot works", async () => {
     const [tool, core] = [counted("tool"), counted("memory-core")];

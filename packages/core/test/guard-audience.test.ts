@@ -124,11 +124,9 @@ describe("a search", () => {
   test("from a shared session gets neither the parts of a score nor why something is not found", async () => {
     const parts = { words: 0.5, names: 0, dates: 0, meaning: 0 };
     const { search, asked } = searchOf([result({ path: "docs/team.md", parts })]);
-    const why = vi.fn<() => Promise<{ found: boolean; rungs: []; sentence: string }>>(async () => ({
-      found: true,
-      rungs: [],
-      sentence: "it is there",
-    }));
+    const why = vi.fn<() => Promise<{ found: boolean; rungs: never[]; sentence: string }>>(
+      async () => data.sharedAnswer,
+    );
     const memory = guarded({ search, why });
     const [shared] = await memory.search("q", { sessionKey: group, explain: true });
     expect([asked[0]?.explain, shared?.parts]).toEqual([false, undefined]);

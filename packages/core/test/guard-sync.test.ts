@@ -126,12 +126,7 @@ describe("sync", () => {
     runs[0]?.params.progress({ completed: 1, total: 3 });
     await start({ progress: progress("second") });
     runs[0]?.params.progress({ completed: 2, total: 3, label: "a.md" });
-    expect(seen).toEqual([
-      ["first", { completed: 1, total: 3 }],
-      ["second", { completed: 1, total: 3 }],
-      ["first", { completed: 2, total: 3, label: "a.md" }],
-      ["second", { completed: 2, total: 3, label: "a.md" }],
-    ]);
+    expect(seen).toEqual(data.heard);
     runs[0]?.end();
     await settle();
     runs[1]?.params.progress({ completed: 0, total: 1 });
@@ -228,10 +223,7 @@ describe("a sync at the start of a session", () => {
 });
 
 describe("the deadline of a sync", () => {
-  test.each([
-    ["is counted from the last progress", {}],
-    ["is put off by the progress of the sync that a forced one waits for", { force: true }],
-  ])("%s", async (_name, params) => {
+  test.each(data.putOff as [string, MemorySyncParams][])("%s", async (_name, params) => {
     stopClock();
     const { start, runs } = byHand();
     await start();

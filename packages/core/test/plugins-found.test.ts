@@ -56,13 +56,7 @@ describe("built-in plugins", () => {
   const app = { name: "app", dependencies: { "pkg-one": "1" } };
 
   test("are those among the dependencies, optional dependencies and installed peers of the host's package", async () => {
-    const packageJson = {
-      name: "app",
-      dependencies: { "pkg-one": "1", plain: "1", missing: "1" },
-      optionalDependencies: { "pkg-two": "1", gone: "1" },
-      peerDependencies: { "pkg-three": "1", "pkg-peer-that-is-not-there": "1" },
-      devDependencies: { "pkg-stray": "1" },
-    };
+    const packageJson = data.host;
     const files = {
       "package.json": packageJson,
       "dist/package.json": { type: "module" },
@@ -193,10 +187,7 @@ test("two plugins with one id are both refused, naming both places", async () =>
   const folder = tempFolder({ ...same[0], ...same[1], ...pluginFiles("other", {}, "three") });
   const found = await fromPaths(folder);
   expect(ids(found)).toEqual(["other"]);
-  expect(found.broken).toMatchObject([
-    { id: "same", error: { code: "PLUGIN" } },
-    { id: "same", error: { code: "PLUGIN" } },
-  ]);
+  expect(found.broken).toMatchObject(data.sameTwice);
   for (const message of messages(found))
     for (const name of ["one", "two"]) expect(message).toContain(join(folder, name));
   const paths = [join(folder, "one")];
@@ -315,11 +306,7 @@ describe("the plugins that an application offers", () => {
       "app/package.json": peers(...names),
       "other/package.json": { ...peers("memory-far"), peerDependenciesMeta: {} },
     });
-    expect(offeredPlugins(join(root, "app/src/main.js"))).toEqual([
-      { id: "memory-far", kind: "memory", packageName: "@memslot/memory-far" },
-      { id: "far", kind: "embedding", packageName: "@memslot/embeddings-far" },
-      { id: "memory-own", kind: "memory", packageName: "memory-own" },
-    ]);
+    expect(offeredPlugins(join(root, "app/src/main.js"))).toEqual(data.offered);
     expect(offeredPlugins(join(root, "other/main.js"))).toEqual([]);
   });
 

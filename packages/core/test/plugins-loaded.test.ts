@@ -38,16 +38,15 @@ describe("a manifest", () => {
     },
   );
 
-  test.each([
-    [null, "ENOENT"],
-    ["{", "JSON"],
-    [[], "must hold an object"],
-  ])("beside the package.json %j is refused, naming that file", async (packageJson, words) => {
-    const { known, broken, folder } = await discovered({ packageJson });
-    expect([known, broken]).toMatchObject([[], [{ id: "one", error: { code: "PLUGIN" } }]]);
-    expect(broken[0]?.error.message).toContain(join(folder, "package.json"));
-    expect(broken[0]?.error.message).toContain(words);
-  });
+  test.each(data.wrongPackageJson as [unknown, string][])(
+    "beside the package.json %j is refused, naming that file",
+    async (packageJson, words) => {
+      const { known, broken, folder } = await discovered({ packageJson });
+      expect([known, broken]).toMatchObject([[], [{ id: "one", error: { code: "PLUGIN" } }]]);
+      expect(broken[0]?.error.message).toContain(join(folder, "package.json"));
+      expect(broken[0]?.error.message).toContain(words);
+    },
+  );
 });
 
 describe("the entry of a plugin", () => {
@@ -88,11 +87,7 @@ describe("the entry of a plugin", () => {
 
 test("under plain Node a dependency is loaded from its sources, as the module that its application imports, and late", async () => {
   const core = new URL("../src/index.ts", import.meta.url).href;
-  const packageJson = {
-    name: "pkg-one",
-    type: "module",
-    exports: { "@memslot/source": "./src.ts", default: "./index.js" },
-  };
+  const packageJson = data.sourcePackage;
   const root = tempFolder({
     "app/package.json": { name: "app", type: "module", dependencies: { "pkg-one": "1" } },
     "app/main.js": `import { createRequire } from "node:module";

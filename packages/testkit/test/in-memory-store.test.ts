@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { ChunkStore, FileChunks } from "@memslot/indexing";
 import { createInMemoryStore } from "@memslot/testkit";
 import { randomFrom } from "../src/helpers/random.ts";
+import data from "./data/in-memory-store.json" with { type: "json" };
 
 function fileOf(path: string, texts: readonly string[]): FileChunks {
   const chunks = texts.map((terms, index) => ({
@@ -39,13 +40,7 @@ describe("in-memory store", () => {
     database.exec("create virtual table chunks using fts5(terms)");
     for (const text of texts) database.prepare("insert into chunks values (?)").run(text);
     const ask = database.prepare("select rowid as line, -bm25(chunks) as score from chunks where chunks match ?");
-    for (const [words, mark] of [
-      [["ant"], ""],
-      [["fox", "elk"], ""],
-      [["ant", "bee", "eel", "fox"], ""],
-      [["ant"], "*"],
-      [["be", "c", "fox"], "*"],
-    ] as const) {
+    for (const [words, mark] of data.questions as [string[], string][]) {
       const expected = ask.all(words.map((word) => `"${word}"${mark}`).join(" OR "));
       const scores = await scoresOf(store, words, mark === "*");
       expect(scores.size).toBe(expected.length);

@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import type { PublishedPackage } from "@memslot/fakes/npm-registry";
 import { onTestFinished } from "vitest";
 import { packed } from "../npm.ts";
+import data from "../data/published-packages.json" with { type: "json" };
 
 const extension = fileURLToPath(new URL("../../../../extensions/embeddings-local", import.meta.url));
 
@@ -26,28 +27,7 @@ export async function publishedPlugin(): Promise<PublishedPackage> {
 }
 
 /** What takes the place of llama.cpp: counts the letters of a text. Its vectors can be made too short. */
-const llama = `
-export const LlamaLogLevel = { error: "error" };
-export class FakeModel {
-  trainContextSize = 2048;
-  embeddingVectorSize = 64;
-  tokenize(text) {
-    return [...text.toLowerCase()].map((letter) => letter.codePointAt(0));
-  }
-  async createEmbeddingContext() {
-    return {
-      model: this,
-      calculateInputLength: (tokens) => tokens.length + 2,
-      async getEmbeddingFor(tokens) {
-        const vector = new Array(Number(process.env.LLAMA_FAKE_LENGTH ?? 64)).fill(0.01);
-        for (const token of tokens) if (token >= 97 && token < 123) vector[token - 97] += 1;
-        return { vector };
-      },
-    };
-  }
-}
-export const getLlama = async () => ({ loadModel: async () => new FakeModel() });
-`;
+const llama = data.llama.join("\n");
 
 /** node-llama-cpp with its builds for all machines, which run no model. */
 export async function publishedLlama(): Promise<PublishedPackage[]> {

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { type Browser, type BrowserContext, type Page, chromium } from "playwright-core";
 import { afterAll, beforeAll, onTestFinished } from "vitest";
+import data from "../data/browser.json" with { type: "json" };
 
 const places = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 const executablePath = process.env["MEMSLOT_CHROMIUM"] ?? places.find((place) => existsSync(place));
@@ -18,13 +19,7 @@ let browser: Browser | undefined;
 export function useBrowser(): void {
   beforeAll(async () => {
     if (executablePath === undefined) return;
-    const args = [
-      "--no-sandbox",
-      "--disable-gpu",
-      "--disable-quic",
-      "--no-first-run",
-      "--disable-background-networking",
-    ];
+    const args = data.args;
     browser = await chromium.launch({ executablePath, args });
   });
   afterAll(async () => browser?.close());

@@ -7,10 +7,7 @@ import { failureOf, fakeQmd, noSignal, openLab, type QmdLab, type QmdLabOptions 
 import cases from "../../test/data/cases.json" with { type: "json" };
 
 describe("a question", () => {
-  const files = {
-    "a.md": "# Alpha\n\nThe staging server listens on port 5544.\n",
-    "sub/b.md": "# Beta\n\nThe production server listens on port 8080.\n",
-  };
+  const files = cases.twoServers;
 
   async function labWithNotes(options: Partial<QmdLabOptions> = {}): Promise<QmdLab> {
     const lab = openLab(options);
@@ -139,12 +136,7 @@ describe("a question", () => {
 
   test("status tells what qmd has", async () => {
     const { process } = await labWithNotes();
-    expect(await process.status(noSignal)).toEqual({
-      documents: 2,
-      needsEmbedding: 2,
-      hasVectorIndex: false,
-      collections: [{ name: "notes", documents: 2 }],
-    });
+    expect(await process.status(noSignal)).toEqual(cases.statusBeforeEmbedding);
   });
 });
 

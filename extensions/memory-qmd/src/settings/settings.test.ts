@@ -52,13 +52,7 @@ describe("memory.qmd", () => {
 
   test("limits apply to the processes", () => {
     const update = { updateTimeoutMs: 5000, commandTimeoutMs: 700 };
-    expect(processLimits(readOptions({ update, limits: { timeoutMs: 900 } }))).toEqual({
-      initializeMs: 700,
-      probeMs: 700,
-      updateBaseMs: 5000,
-      updatePerFileMs: 0,
-      cliQueryMs: 900,
-    });
+    expect(processLimits(readOptions({ update, limits: { timeoutMs: 900 } }))).toEqual(cases.processLimits);
     expect(processLimits(readOptions({}))).toEqual({});
   });
 
@@ -100,11 +94,7 @@ describe("memory.qmd.scope", () => {
 describe("what is searched", () => {
   test("paths with a pattern and single files are, and the workspace is not where includeDefaultMemory is false", async () => {
     const lab = memoryLab();
-    const more = tempFolder({
-      "sub/a.md": "The heron nests.\n",
-      "b.md": "The heron does not.\n",
-      "one (1).md": "The heron flies.\n",
-    });
+    const more = tempFolder(cases.patternNotes);
     lab.write("MEMORY.md", "The heron is secret.\n");
     lab.write("memory/work/c.md", "The heron works.\n");
     lab.write("memory/d.md", "The heron rests.\n");

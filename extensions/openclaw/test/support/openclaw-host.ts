@@ -5,6 +5,7 @@ import { type AddressInfo, createServer } from "node:net";
 import os from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import tables from "../data/openclaw-host.json" with { type: "json" };
 
 /** A run of a command to its end. */
 export interface Ran {
@@ -61,15 +62,7 @@ export function createHost(program: string, folder: string, modelUrl: string): O
   mkdirSync(stateDir);
   writeFileSync(path.join(workspace, "MEMORY.md"), "# Facts\n\n- The staging database listens on port 5544.\n");
   writeFileSync(path.join(workspace, "memory/2026-03-02.md"), "# Day\n\n- Anna moved the invoices to Thursday.\n");
-  const model = {
-    id: "scripted",
-    name: "scripted",
-    reasoning: false,
-    input: ["text"],
-    cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
-    contextWindow: 128_000,
-    maxTokens: 4096,
-  };
+  const model = tables.model;
   const file = path.join(stateDir, "openclaw.json");
   const config = {
     agents: { defaults: { workspace, model: { primary: "scripted/scripted" } } },

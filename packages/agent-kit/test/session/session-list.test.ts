@@ -4,6 +4,7 @@ import { tempFolder, writeFiles } from "@memslot/test-tools/files";
 import { beforeEach, describe, expect, test } from "vitest";
 import { openSessions, type Sessions } from "@memslot/agent-kit";
 import { assistant, folderIn, key, linesOf, listIn, openSession, sessionsIn, user } from "./support/sessions.ts";
+import data from "../data/session-list.json" with { type: "json" };
 
 let stateDir: string;
 let sessions: Sessions;
@@ -133,18 +134,16 @@ describe("the list of sessions", () => {
     expect((await sessions.open(key)).id).toBe("another");
   });
 
-  test.each<[string, unknown]>([
-    ["a file elsewhere", { sessionFile: "../../../../etc/x.jsonl", sessionId: "../x" }],
-    ["no transcript", { sessionFile: "sessions.json" }],
-    ["nothing", {}],
-    ["a list", []],
-  ])("that names %s for a key begins a new session", async (_what, entry) => {
-    writeList({ [key]: entry });
-    const session = await sessions.open(key);
-    await session.append(user("x"));
-    expect(path.dirname(session.file)).toBe(folderIn(stateDir));
-    expect(namesIn().filter((name) => name.endsWith(".jsonl"))).toEqual([`${session.id}.jsonl`]);
-  });
+  test.each<[string, unknown]>(data.refusedNames as [string, unknown][])(
+    "that names %s for a key begins a new session",
+    async (_what, entry) => {
+      writeList({ [key]: entry });
+      const session = await sessions.open(key);
+      await session.append(user("x"));
+      expect(path.dirname(session.file)).toBe(folderIn(stateDir));
+      expect(namesIn().filter((name) => name.endsWith(".jsonl"))).toEqual([`${session.id}.jsonl`]);
+    },
+  );
 
   test("may name a transcript of its folder by its whole path", async () => {
     writeList({ [key]: { sessionId: "id", sessionFile: path.join(folderIn(stateDir), "mine.jsonl") } });

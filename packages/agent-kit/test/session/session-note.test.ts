@@ -8,11 +8,9 @@ import {
   writeSessionNote,
 } from "@memslot/agent-kit";
 import { tempFolder } from "@memslot/test-tools/files";
+import data from "../data/session-note.json" with { type: "json" };
 
-const messages: ConversationMessage[] = [
-  { id: "1", at: "2026-03-05T20:00:00Z", role: "user", text: "Plan the trip." },
-  { id: "2", at: "2026-03-05T20:00:01Z", role: "assistant", text: "Done." },
-];
+const messages = data.messages as ConversationMessage[];
 const describes =
   (slug: unknown, text: unknown = "We planned a trip."): DescribeSession =>
   async () =>
@@ -69,10 +67,7 @@ describe("the note of a session that ended", () => {
     const two = await Promise.all(
       ["a", "b"].map((id) => writeSessionNote({ ...given, session: { key: "k", id }, describe: describes("same") })),
     );
-    expect(two.map((note) => note.path).toSorted()).toEqual([
-      "memory/2026-03-06-same-2.md",
-      "memory/2026-03-06-same.md",
-    ]);
+    expect(two.map((note) => note.path).toSorted()).toEqual(data.besideAnother);
   });
 
   test("is written once for a session", async () => {

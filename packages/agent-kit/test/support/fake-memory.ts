@@ -9,6 +9,7 @@ import type {
   MemorySyncParams,
   SearchReport,
 } from "@memslot/core";
+import tables from "../data/fake-memory.json" with { type: "json" };
 
 export interface FakeMemory extends Memory {
   readonly searches: { query: string; options: MemorySearchOptions }[];
@@ -25,15 +26,7 @@ export interface FakeBehaviour {
   workspaceDir?: string;
 }
 
-export const harbour: MemorySearchResult = {
-  path: "memory/boats.md",
-  startLine: 3,
-  endLine: 9,
-  score: 0.8,
-  textScore: 0.8,
-  snippet: "- The harbour code is HX-19.",
-  source: "memory",
-};
+export const harbour: MemorySearchResult = tables.harbour;
 
 /** A memory with given answers that keeps its calls. It has only the calls that the agent kit makes. */
 export function fakeMemory(behaviour: FakeBehaviour = {}): FakeMemory {

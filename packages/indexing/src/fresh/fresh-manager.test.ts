@@ -6,6 +6,7 @@ import { contextFor, searchOptions, settingsWith, syncParams } from "../../test/
 import { createFakeStore } from "../../test/support/fake-store.ts";
 import { tempFolder as folderWith, writeFiles } from "@memslot/test-tools/files";
 import { manageIndex } from "../manager.ts";
+import data from "./test/fresh-manager.json" with { type: "json" };
 
 const open: MemorySearchManager[] = [];
 afterEach(async () => {
@@ -73,11 +74,7 @@ describe.runIf(process.platform === "linux")("a memory that is watched", () => {
     const workspace = folderWith({ "a.md": "zebra", "drafts/b.md": "zebra", ".gitignore": "" });
     const memory = await opened(workspace, { notes: "all" });
     await settle(memory);
-    for (const [rules, left] of [
-      ["drafts/", ["a.md"]],
-      ["*.png", ["a.md", "drafts/b.md"]],
-      ["a.md", ["drafts/b.md"]],
-    ] as const) {
+    for (const [rules, left] of data.leftOut) {
       writeFileSync(path.join(workspace, ".gitignore"), `${rules}\n`);
       expect(await memory.paths("zebra")).toEqual(left);
       await settle(memory);
@@ -115,13 +112,8 @@ describe.runIf(process.platform === "linux")("a memory that is watched", () => {
 });
 
 describe("a memory whose searches look at all files says so", () => {
-  const cases: [string, Partial<MemorySearchSettings["sync"]>, Partial<MemoryPluginContext>, unknown][] = [
-    ["where that is wanted", { onSearch: "sweep" }, {}, { by: "sweep", reason: 'sync.onSearch is "sweep"' }],
-    ["where nothing is watched", { watch: false }, {}, { by: "sweep", reason: "sync.watch is false" }],
-    ["where it was opened to look", {}, { lookOnly: true }, { by: "sweep", reason: "opened only to look" }],
-    ["where they do not look at all", { onSearch: false }, {}, { by: "sync", reason: "sync.onSearch is false" }],
-  ];
-  test.each(cases)("%s", async (_, sync, more, freshness) => {
+  type Case = [string, Partial<MemorySearchSettings["sync"]>, Partial<MemoryPluginContext>, unknown];
+  test.each(data.sweeps as Case[])("%s", async (_, sync, more, freshness) => {
     const workspace = folderWith({ "memory/a.md": "zebra" });
     const { manager, stateDir, paths, freshness: told } = await opened(workspace, { sync }, more);
     await manager.sync?.(syncParams());

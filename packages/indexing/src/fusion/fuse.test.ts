@@ -5,6 +5,7 @@ import { createHash } from "node:crypto";
 import { partnerPairs } from "./partner-pairs.ts";
 import { scanTerms } from "../text/words.ts";
 import { partnerQuality } from "./partner-quality.ts";
+import data from "./test/fuse.json" with { type: "json" };
 
 /** 0 up to 1. */
 function share(random: Random): number {
@@ -169,13 +170,7 @@ test("the same chunks give the same pairs, so many as are wanted and one of each
 });
 
 test("what is one sentence, or says the same twice, or nothing, gives none", () => {
-  const texts = [
-    "",
-    "# Title",
-    "Only one sentence with several words stands here.",
-    "The boiler was serviced by Brandt in March.\nThe boiler was serviced by Brandt in March.",
-    "---\n\n---\n\n- a\n- b\n- c",
-  ];
+  const texts = data.withoutSpread;
   expect(partnerPairs(texts.map(chunkOf), 10)).toEqual([]);
 });
 

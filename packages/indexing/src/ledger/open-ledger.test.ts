@@ -5,6 +5,7 @@ import { startChild } from "../../test/support/child.ts";
 import { tempFolder } from "@memslot/test-tools/files";
 import { edit, embed, fileOf, open, openHere, sha256, spaceOf, spoil, tempPath, vectorOf } from "./test/ledgers.ts";
 import type { OpenedStore } from "./database/database-store.ts";
+import data from "./test/open-ledger.json" with { type: "json" };
 
 const space = spaceOf("m");
 
@@ -114,14 +115,10 @@ describe("two stores in one file", () => {
     two.replaceFiles([fileOf("a.md", ["second", "third"])]);
     two.removeFiles([{ path: "b.md", source: "memory" }]);
     expect([names(one), names(two)]).toEqual([["a.md", "b.md"], ["a.md"]]);
-    expect([one.stats(), two.stats()]).toMatchObject([
-      { files: 2, chunks: 2 },
-      { files: 1, chunks: 2 },
-    ]);
-    expect([one.sample(9), two.sample(9)].map((rows) => rows.map(({ text }) => text).toSorted())).toEqual([
-      ["first", "only one"],
-      ["second", "third"],
-    ]);
+    expect([one.stats(), two.stats()]).toMatchObject(data.twoStats);
+    expect([one.sample(9), two.sample(9)].map((rows) => rows.map(({ text }) => text).toSorted())).toEqual(
+      data.twoSamples,
+    );
     expect(one.revision(), "what the other one writes changes nothing here").toBe(before);
     one.close();
     two.close();
@@ -279,11 +276,7 @@ describe("chunks that a store has found", () => {
         context,
         score,
       ]),
-    ).toEqual([
-      ["memory", 2, 2, "two", "", 3],
-      ["sessions", 1, 1, "one", "", 1],
-      ["memory", 1, 1, "one", "", 0.5],
-    ]);
+    ).toEqual(data.foundRows);
     expect(new Set(rows.map(({ id }) => id)).size).toBe(3);
     store.nextReplaceFiles(store.buildStart("v2"), [fileOf("a.md", ["new"])]);
     expect(store.rowsOf([found("a.md", "new", 1, 1)])).toEqual([]);

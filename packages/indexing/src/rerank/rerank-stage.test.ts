@@ -3,6 +3,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { search, storeWith } from "../search/test/search-lab.ts";
 import { estimateTokens } from "../text/token-weight.ts";
 import { createRerankStage, dealtScores, type RerankStage } from "./rerank-stage.ts";
+import data from "./test/rerank-stage.json" with { type: "json" };
 
 /** A reranker that thinks the more of a text the higher the number in it is, and remembers what it was asked. */
 interface AskedReranker extends Reranker {
@@ -52,10 +53,7 @@ describe("a reranker", () => {
     expect(scores).toEqual(scores.toSorted((a, b) => b - a));
     expect(new Set(scores).size).toBe(8);
     for (const [index, score] of scores.entries()) expect(score).toBeCloseTo(before.results[index]?.score ?? -1, 4);
-    expect(after.report).toMatchObject({
-      state: "ok",
-      rerank: { state: "done", id: "by-number", model: "m", candidates: 8, cached: false },
-    });
+    expect(after.report).toMatchObject(data.reranked);
     expect(after.report.rerank?.order?.[0]).toMatchObject({
       path: "memory/n007.md",
       before: 8,
@@ -150,11 +148,7 @@ describe("a reranker", () => {
   });
 
   test("does not move the note that is named like the query from the first place", async () => {
-    const notes = {
-      "memory/Heat pump.md": "The heat pump is number 0, it stands behind the house.",
-      "memory/a.md": "A heat pump in number 5 was loud, the neighbours say.",
-      "memory/b.md": "Somebody said heat pump, number 9.",
-    };
+    const notes = data.namedLikeTheQuery;
     const store = await storeWith(notes);
     const { paths } = await search(store, "heat pump", { rerank: stageOf(byNumber()) });
     expect(paths).toEqual(["memory/Heat pump.md", "memory/b.md", "memory/a.md"]);
@@ -186,12 +180,7 @@ describe("minScore", () => {
     expect(reranker.calls.map(({ texts }) => texts.length)).toEqual([before.paths.length]);
   });
 
-  test.each([
-    ["equal scores become different ones", [0.5, 0.5, 0.5], { minScore: 0.35, below: 0 }],
-    ["what was not below minScore does not fall below it", [0.2, 0.9, 0.4], { minScore: 0.35, below: 0.1 }],
-    ["ones stay at most 1", [1, 1, 1, 0.2], { minScore: 0, below: 0.2 }],
-    ["what was never sent stays behind", [0.3, 0.3], { minScore: 0, below: 0.3 }],
-  ])("%s", (_, scores, limits) => {
+  test.each(data.scores as [string, number[], Record<"minScore" | "below", number>][])("%s", (_, scores, limits) => {
     const dealt = dealtScores(scores, limits);
     expect(dealt).toHaveLength(scores.length);
     for (const [index, score] of dealt.entries()) {

@@ -8,16 +8,12 @@ import {
   embeddingConformance,
   memoryConformance,
 } from "@memslot/testkit";
+import data from "../data/reference.json" with { type: "json" };
 
 const runner = { describe, test };
 memoryConformance(runner, {
   plugin: createReferencePlugin(),
-  deviations: [
-    {
-      test: "read: gives the file as it is now, not as it was indexed",
-      reason: "shows that node:test gets the reason",
-    },
-  ],
+  deviations: data.deviations,
 });
 chunkStoreConformance(runner, { open: async () => createInMemoryStore(), reopens: false });
 embeddingConformance(runner, { open: async () => deterministicEmbeddings() });

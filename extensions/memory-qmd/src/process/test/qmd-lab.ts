@@ -13,6 +13,7 @@ import {
   type QmdQuery,
 } from "../../qmd-contract.ts";
 import { type FakeQmd, type FakeQmdOptions, makeFakeQmd } from "@memslot/fakes/qmd";
+import data from "./qmd-lab.json" with { type: "json" };
 
 /** A scripted qmd that is deleted after the test, or after the file outside of a test. */
 export function fakeQmd(options: FakeQmdOptions = {}): FakeQmd {
@@ -27,16 +28,7 @@ export function fakeQmd(options: FakeQmdOptions = {}): FakeQmd {
 export const noSignal: AbortSignal = new AbortController().signal;
 
 /** What is waited for comes in time on a loaded machine too, and what has to end ends soon. */
-export const shortLimits: Partial<QmdLimits> = {
-  initializeMs: 60_000,
-  cliQueryMs: 30_000,
-  probeMs: 30_000,
-  updateGraceMs: 300,
-  stopMs: 300,
-  killMs: 300,
-  restartMs: [0],
-  busyRetryMs: 5,
-};
+export const shortLimits: Partial<QmdLimits> = data.shortLimits;
 
 export interface QmdLab {
   fake: FakeQmd;

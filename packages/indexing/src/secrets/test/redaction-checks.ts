@@ -8,17 +8,9 @@ import {
   secretTable,
 } from "../../../test/support/secret-examples.ts";
 import { redactLines, redactSecrets } from "../redact-secrets.ts";
+import data from "./redaction-checks.json" with { type: "json" };
 
-const names = [
-  "token: ",
-  "password=",
-  '"api_key": "',
-  "Bearer ",
-  "secret access key ",
-  "basic ",
-  "密码：",
-  "postgres://a:",
-];
+const names = data.names;
 const between = [..." \n`\"'()@&。", "\r\n", ", ", " | ", "**", ": ", "\n\n", String.raw`\n`];
 
 /** Texts of secrets, names, innocent notes and random characters: lines stay where they are, and nothing is redacted twice. */

@@ -11,6 +11,7 @@ import { indexTerms, queryTerms, scanTerms } from "../words.ts";
 import { isoDate } from "../times/calendar.ts";
 import { readTimes } from "../times/read-times.ts";
 import { timeOfPath } from "../times/time-of-path.ts";
+import data from "./any-text.json" with { type: "json" };
 
 const kinds: ((random: Random) => string)[] = [
   (random) => randomSentence(random, 40),
@@ -39,11 +40,7 @@ export function expectSoundChunks({ seed, texts }: { seed: number; texts: number
     const bytes = Buffer.from(`${random.pick(["", "\ufeff"])}${lines.join(lineEnd)}${random.pick(["", lineEnd])}`);
     const read = decodeLines(bytes);
     const head = readNoteHead(read, parse);
-    const options = random.pick([
-      { tokens: 400, overlap: 80 },
-      { tokens: 60, overlap: 20 },
-      { tokens: 200, overlap: 0 },
-    ]);
+    const options = random.pick(data.chunking);
     const covered = new Set<number>();
     let previous = 0;
     for (const chunk of chunkMarkdown(read, options, { head })) {
@@ -73,11 +70,7 @@ export function expectSoundPieces({ seed, lines }: { seed: number; lines: number
   const { wrong, check } = collectChecks();
   for (let round = 0; round < lines; round++) {
     const text = (random.chance(0.5) ? randomSentence(random, 300) : randomText(random, 600)).toWellFormed();
-    const [tokens, overlap] = random.pick([
-      [40, 0],
-      [40, 10],
-      [100, 99],
-    ] as const);
+    const [tokens, overlap] = random.pick(data.sizes as [number, number][]);
     let reached = 0;
     for (const piece of splitLongLine(text, tokens, overlap)) {
       check(estimateTokens(piece) <= tokens, `round ${round}: is too large`);
