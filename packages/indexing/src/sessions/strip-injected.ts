@@ -12,7 +12,9 @@ export const ownTexts = {
   dropped: "The compaction before this dropped",
 } as const;
 const ownLine = new RegExp(
-  String.raw`(?:^[ \t]*\w+ hook additional context:[ \t]*|(?<=^[ \t]*|>|: ))(?:${Object.values(ownTexts)
+  String.raw`(?:^[^\p{L}\n]*(?:\w+ hook additional context:[^\p{L}\n]{0,8}|\w+":[ \t]*")?|<!\[CDATA\[|(?<=>[^\p{L}\n]{0,8}|: ))(?:${Object.values(
+    ownTexts,
+  )
     .map((text) => text.slice(0, 40).replaceAll(/[.*+?^$()[\]\\|]/gu, String.raw`\$&`))
     .join("|")})[^\n]*?(?=<\/[\w-]+>[ \t]*$|$)`,
   "gmu",
@@ -26,7 +28,8 @@ const ownNotice =
  */
 const frameEdge =
   /(?<mark>>>>|<<<) (?<edge>\S(?:(?!>>> |<<< )[^\n]){0,400}? (?:[0-9a-f]{24}|[0-9a-f]{12})|\d{6})(?!\w)/gu;
-const escaped = /&(?:amp;)*(?:(gt|#62|#x3e)|(lt|#60|#x3c)|(apos|#39|#x27)|quot|#34|#x22);/giu;
+const escaped =
+  /(&(?:amp;)*(?:gt|#0*62|#x0*3e);|\\u003e|\\>|＞)|(&(?:amp;)*(?:lt|#0*60|#x0*3c);|\\u003c|\\<|＜)|(&(?:amp;)*(?:apos|#0*39|#x0*27);)|&(?:amp;)*(?:quot|#0*34|#x0*22);/giu;
 
 /** Memory that hosts put into a message, by the names of the tags around it. Hosts begin a line with them. */
 const memoryTag =
@@ -39,7 +42,7 @@ const injectedTags =
 const injectedTag = new RegExp(`<(${injectedTags}|image(?= (?:name|path)=))\\b[^<>\\n]{0,400}>`, "giu");
 const injectedStart = new RegExp(`^\\s*(?:<(?:${injectedTags})\\b|# AGENTS\\.md instructions)`, "iu");
 const closingTag = new RegExp(`</(?:${injectedTags})>`, "gu");
-const emptyElement = /<([\w-]+)(?: [^<>\n]{0,200})?>\s*<\/\1>/gu;
+const emptyElement = /<([\w-]+)(?: [^<>\n]{0,200})?>\s*(?:\]\]>\s*)?<\/\1>|^[ \t]*[>│|][ \t]*$/gmu;
 
 /** Blocks that OpenClaw marks as its own, or as content of strangers. */
 const blockStart = /^<<<(?:BEGIN_)?([A-Z]+(?:_[A-Z]+)+)(?:\s[^<>]*)?>>>$/;
