@@ -116,7 +116,7 @@ export function describeMeaning({ vector, provider, embedding }: MemoryProviderS
   if (vector.semanticAvailable === undefined || state === "unverified") return "not checked (vectors not counted)";
   const vectors = {
     empty: "no vectors yet",
-    complete: "all chunks have a vector",
+    complete: `all chunks${embedding?.quarantined?.length ? " but those refused" : ""} have a vector`,
     incomplete: "some chunks have no vector",
   }[state];
   if (embedding?.sameVectors !== undefined) return `does not answer: ${embedding.sameVectors}`;
