@@ -17,6 +17,7 @@ import {
 } from "@memslot/fakes/clients";
 import { describe, expect, test } from "vitest";
 import { useLab } from "../support/clients.ts";
+import data from "../data/boundaries.json" with { type: "json" };
 
 const lab = useLab();
 
@@ -185,25 +186,12 @@ test("what a person wrote beside what a program has put in is found, and that is
     timestamp: "2026-11-20T11:00:00Z",
     message: { role: "user", content },
   });
-  appendLine(
-    file,
-    line([
-      { type: "text", text: "<system-reminder>Mind the aardvark</system-reminder>" },
-      { type: "text", text: "My wombat lives at port 9911." },
-    ]),
-  );
+  appendLine(file, line(data.besideTheOpening));
   appendLine(file, line("A bandicoot <ide_opened_file>the capybara.ts</ide_opened_file> and <b>a dingo</b>"));
   // Whoever looked for the end of each of them would be at it for hours.
   appendLine(file, line(`An emu ${"<system-reminder> <bash-input> ".repeat(60_000)}`));
   const memory = await lab.open({ sources: ["claude-code"], from: cwd });
-  for (const [word, count] of [
-    ["emu", 1],
-    ["wombat", 1],
-    ["bandicoot", 1],
-    ["dingo", 1],
-    ["aardvark", 0],
-    ["capybara", 0],
-  ] as const)
+  for (const [word, count] of data.counts as [string, number][])
     expect([word, (await lab.ask(memory, word)).found.length]).toEqual([word, count]);
 });
 

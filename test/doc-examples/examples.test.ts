@@ -5,6 +5,7 @@ import { afterwards, writeFiles } from "@memslot/test-tools/files";
 import { expect, test } from "vitest";
 import { askDemo, commandsOf, runCommands, runFirstExample } from "../support/doc-examples.ts";
 import { examplesOf, publishedPlaces, root } from "../support/repository.ts";
+import data from "../data/examples.json" with { type: "json" };
 
 const pages = [
   "README.md",
@@ -19,14 +20,7 @@ const pages = [
 /** Inside the repository, so that package names resolve as they do for its own code. */
 const examples = path.join(root, "test/.examples");
 /** What the examples for plugin authors expect of the reader's own package. */
-const readersOwn = {
-  "src/index.ts":
-    'import type { MemoryPlugin } from "@memslot/core";\ndeclare const plugin: MemoryPlugin;\nexport default plugin;\n',
-  "src/store.ts":
-    'import type { ChunkStore } from "@memslot/indexing";\nexport declare function openMyStore(file: string): Promise<ChunkStore>;\n',
-  "src/provider.ts":
-    'import type { EmbeddingProvider } from "@memslot/core";\nexport declare function createMyProvider(options: { baseUrl: string }): EmbeddingProvider;\n',
-};
+const readersOwn = data.readersOwn;
 
 test("examples in TypeScript compile under the strict settings of the project", () => {
   afterwards(() => rmSync(examples, { recursive: true, force: true }));
@@ -35,11 +29,7 @@ test("examples in TypeScript compile under the strict settings of the project", 
   writeFiles(examples, {
     ...readersOwn,
     ...Object.fromEntries(codes.map((code, index) => [`test/example-${index}.ts`, `${code}\nexport {};\n`])),
-    "tsconfig.json": {
-      extends: "../../tsconfig.base.json",
-      compilerOptions: { noEmit: true, declaration: false, isolatedDeclarations: false, noUnusedLocals: false },
-      include: ["src", "test", "../../docs/examples/tools-for-sdks.ts"],
-    },
+    "tsconfig.json": data.tsconfig,
   });
   const tsc = path.join(root, "node_modules/typescript/bin/tsc");
   const run = spawnSync(process.execPath, [tsc, "-p", examples], { encoding: "utf8", timeout: 60_000 });

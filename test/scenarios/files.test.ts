@@ -4,6 +4,7 @@ import type { LeftOutFile, MemoryFileList } from "@memslot/core";
 import type { Memory } from "memslot";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ask, type House, useHouse } from "../support/house.ts";
+import given from "../data/files.json" with { type: "json" };
 
 /** Notes of each kind, files that are excluded, and how both are listed. */
 const data = JSON.parse(readFileSync(path.join(import.meta.dirname, "../data/listed-files.json"), "utf8")) as {
@@ -63,12 +64,7 @@ describe("the list of files", () => {
     house.write({ "new.md": "n\n", "drafts/kept/d.md": "d\n" });
     const list = await memory.listFiles();
     expect(list?.files.map(({ path: file }) => file)).toEqual(["a.md", "sub/b.md"]);
-    expect(reasons(list)).toEqual({
-      "new.md": "pending",
-      "drafts/kept/d.md": "pending",
-      "drafts/c.md": "ignored",
-      ".gitignore": "hidden",
-    });
+    expect(reasons(list)).toEqual(given.folderStates);
     await memory.sync();
     expect((await memory.listFiles())?.fileCount).toBe(4);
   });
@@ -91,14 +87,7 @@ describe("what is known of one note", () => {
     expect(facts?.passages.length).toBeGreaterThan(1);
     expect(facts?.passages[0]?.startLine).toBe(1);
     expect(facts?.passages.at(-1)?.endLine).toBe(306);
-    expect(await memory.describeFile({ relPath: "./memory/pump.md" })).toMatchObject({
-      path: "memory/pump.md",
-      backlinkCount: 2,
-      backlinks: [
-        { path: "MEMORY.md", line: 3, text: "See [[pump#Noise]] and [[nowhere]]." },
-        { path: "memory/other.md", line: 1 },
-      ],
-    });
+    expect(await memory.describeFile({ relPath: "./memory/pump.md" })).toMatchObject(given.pump);
     expect(await memory.describeFile({ relPath: "memory/none.md" })).toBeUndefined();
     await expect(memory.describeFile({ relPath: "a\0.md" })).rejects.toThrow(/NUL/u);
   });
@@ -115,11 +104,7 @@ describe.skipIf(process.platform === "win32")("a note that is not searched", () 
   test.each(data.notSearched)(
     "%s is named by an empty answer, counted by another one, and accepted by name",
     async (_, kind, place, content, named) => {
-      const house = useHouse({
-        "memory/a.md": "tern\n",
-        "memory/h.md": "The heron stands.\n",
-        "out/p.md": "pangolin\n",
-      });
+      const house = useHouse(given.manyFolders);
       makeExcluded(house, kind, place, content);
       const memory = await house.open();
       const { results, report } = await ask(memory, "pangolin");
@@ -185,12 +170,7 @@ describe.skipIf(isSkipped)("a note that is there and cannot be read", () => {
 
   beforeEach(async () => {
     house = useHouse();
-    house.write({
-      "MEMORY.md": "The heron stands in the garden.\n",
-      "memory/a.md": "The puffin is on the cliff.\n",
-      "memory/deep/b.md": "The gannet is on the cliff.\n",
-      "handbook/open.md": "The walrus is on the beach.\n",
-    });
+    house.write(given.heronAndPuffin);
     house.letSettle();
     dropRights(house);
     memory = await house.open({
@@ -206,11 +186,7 @@ describe.skipIf(isSkipped)("a note that is there and cannot be read", () => {
 
   const close = (place: string): void => chmodSync(house.at(place), 0);
 
-  test.each([
-    ["a file", "memory/a.md", "memory/a.md", "puffin"],
-    ["a folder that cannot be listed", "memory/deep", "memory/deep", "gannet"],
-    ["the memory folder", "memory", "memory", "gannet"],
-  ])(
+  test.each(given.unreadable)(
     "%s: the answer says so, its old text is not in it, and it comes back by itself",
     async (_, closed, named, bird) => {
       close(closed);

@@ -7,6 +7,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { createSandbox, type Sandbox } from "./run-memslot.ts";
 import { transcript } from "./transcript.ts";
 import { report, type WrittenPlugin, writePlugin } from "./written-plugin.ts";
+import data from "./data/commands-memory.json" with { type: "json" };
 
 function numbered({ workspace }: Sandbox, name = "", count = ""): void {
   const text = Array.from({ length: Number(count) }, (__, index) => `line ${index + 1}\n`).join("");
@@ -20,11 +21,7 @@ transcript("memory/index", {
 transcript("memory/status");
 
 const full = readFileSync(new URL("golden/backend-status.json", import.meta.url), "utf8");
-const withCheck = `async check({ fix }) {
-  const words = { name: "words", ok: fix, message: "2 of 40 chunks are missing", ...(fix && { fixed: "the words of 2 chunks were made anew" }) };
-  const tables = [{ name: "chunks", bytes: 2_000_000 }, { name: "files", bytes: 900 }];
-  return { ok: fix, findings: [{ name: "files", ok: true, message: "12 files, 40 chunks" }, words], tables };
-},`;
+const withCheck = data.check.join("\n");
 /** What another copy of the core throws, which is known by its mark. */
 const failure = (code: string, message: string): string =>
   `Object.assign(new Error("${message}"), { code: "${code}", [Symbol.for("memslot.MemoryError")]: true })`;
@@ -75,14 +72,7 @@ test("only memory index --wait waits for another process, and each command gives
   const place = writePlugin(path.join(sandbox.cwd, "asked"), { id: "asked", members });
   const plugins = { slots: { memory: "asked" }, load: { paths: [place] } };
   const config = await sandbox.writeConfig(JSON.stringify({ plugins }));
-  for (const args of [
-    ["memory", "index", "--wait"],
-    ["memory", "index"],
-    ["memory", "search", "x"],
-    ["memory", "status", "--index"],
-    ["doctor"],
-  ])
-    await sandbox.runHere([...args, "--config", config]);
+  for (const args of data.allCommands) await sandbox.runHere([...args, "--config", config]);
   expect(asked).toEqual(["true for cli", "false for cli", "false for search", "false for cli", "false for cli"]);
 });
 
@@ -143,12 +133,7 @@ test("a damaged index in a bucket: each command names index --force, and that re
   const command = "memslot memory index --force";
   expect((await run("memory", "status", "--deep")).stdout).toMatch(new RegExp(`wrong  leases .*${command}`));
   await damage(/v2_files/);
-  for (const args of [
-    ["memory", "index"],
-    ["memory", "status", "--deep", "--fix"],
-    ["doctor"],
-    ["memory", "search", "badger"],
-  ]) {
+  for (const args of data.damagedCommands) {
     const { exitCode, stdout, stderr } = await run(...args);
     expect([args.join(" "), exitCode]).not.toContain(0);
     expect(stdout + stderr).toContain(command);

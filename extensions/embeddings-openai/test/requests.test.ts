@@ -14,11 +14,7 @@ describe("a request", () => {
     const onUsage = ({ tokens }: { tokens: number }): number => usages.push(tokens);
     const vectors = await provider.embedBatch(["one note", "another one"], { onUsage });
     expect(api.log.map(({ method, path }) => `${method} ${path}`)).toEqual(["POST /v1/embeddings"]);
-    expect(bodyOf(api.log[0])).toEqual({
-      model: "some-model",
-      input: ["one note", "another one"],
-      encoding_format: "base64",
-    });
+    expect(bodyOf(api.log[0])).toEqual(cases.firstRequest);
     expect(vectors.map(({ length }) => length)).toEqual([8, 8]);
     expect(usages).toEqual([api.stats().tokens]);
   });
@@ -56,10 +52,7 @@ describe("a request", () => {
     const { api, provider } = await openOnApi({ memorySearch: { model: "nomic-embed-text:latest" } });
     await provider.embedQuery("a question");
     await provider.embedBatch(["a note"]);
-    expect(api.log.map((request) => bodyOf(request)["input"])).toEqual([
-      ["search_query: a question"],
-      ["search_document: a note"],
-    ]);
+    expect(api.log.map((request) => bodyOf(request)["input"])).toEqual(cases.prefixed);
   });
 
   test("asks the model that made earlier vectors in place of the configured one", async () => {
@@ -125,23 +118,13 @@ describe("an answer", () => {
     return (await provider.embedBatch(["first", "second"])).map((vector) => Array.from(vector));
   };
 
-  test.each([
-    ["numbers in place of base64", [1, 2]],
-    ["numbers as texts", ["1", "2.0"]],
-    ["a vector in a list", [[1, 2]]],
-  ])("may hold %s", async (_, first) => {
+  test.each(cases.oddVectors as [string, unknown][])("may hold %s", async (_, first) => {
     const data = [{ embedding: first }, { embedding: [3, 4] }];
-    expect(await answered({ data })).toEqual([
-      [1, 2],
-      [3, 4],
-    ]);
+    expect(await answered({ data })).toEqual(cases.twoVectors);
   });
 
   test("may be in another order than the texts", async () => {
-    const data = [
-      { index: 1, embedding: [3, 4] },
-      { index: 0, embedding: "AACAPwAAAEA=" },
-    ];
+    const data = cases.mixedAnswer;
     expect(await answered({ data })).toEqual([
       [1, 2],
       [3, 4],
@@ -194,11 +177,7 @@ describe("what is known of a model", () => {
     expect((await open({ ...openAi, memorySearch: shorter })).dimensions).toBe(256);
   });
 
-  test.each([
-    ["text-embedding-3-small", 0.02, 0.01],
-    ["text-embedding-3-large", 0.13, 0.065],
-    ["text-embedding-ada-002", 0.1, 0.05],
-  ])("OpenAI's price of %s", async (model, usdPerMillionTokens, batchUsdPerMillionTokens) => {
+  test.each(cases.prices)("OpenAI's price of %s", async (model, usdPerMillionTokens, batchUsdPerMillionTokens) => {
     const { price } = await open({ ...openAi, memorySearch: { model } });
     expect(price).toMatchObject({ usdPerMillionTokens, batchUsdPerMillionTokens });
     expect(price?.asOf).toMatch(/^20\d\d-\d\d-\d\d$/);

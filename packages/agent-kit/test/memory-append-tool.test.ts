@@ -73,20 +73,13 @@ describe("a note that a model writes", () => {
       citation: `${daily}#L3-L3`,
       day: "2026-11-22",
     });
-    expect(await run("memory_append", { text: fact, kind: "daily" })).toMatchObject({
-      state: "appended",
-      day: "2026-11-23",
-      path: "memory/2026-11-23.md",
-    });
+    expect(await run("memory_append", { text: fact, kind: "daily" })).toMatchObject(input.dayOfTheUser);
     expect(read(daily)).toBe(`# 2026-11-22\n\n- 23:59 ${fact} #港口 #boats\n`);
     expect(read("memory/2026-11-23.md")).toBe(`# 2026-11-23\n\n- 00:00 ${fact}\n`);
   });
 
   test("goes to the curated file where it is to last", async () => {
-    expect(await runner()("memory_append", { text: fact, kind: "longterm", tags: null })).toMatchObject({
-      status: "ok",
-      citation: "MEMORY.md#L1-L1",
-    });
+    expect(await runner()("memory_append", { text: fact, kind: "longterm", tags: null })).toMatchObject(input.curated);
     expect(read("MEMORY.md")).toBe(`- 2026-11-22 ${fact}\n`);
   });
 
@@ -254,10 +247,7 @@ describe("a secret that a model writes", () => {
   });
 
   test("is masked where it is one by its name alone, and the answer says so", async () => {
-    expect(await runner()("memory_append", { text: named, kind: "daily" })).toMatchObject({
-      status: "ok",
-      masked: ["password (line 1)"],
-    });
+    expect(await runner()("memory_append", { text: named, kind: "daily" })).toMatchObject(input.masked);
     expect(read(daily)).toContain("The NAS is new, its password: [redacted: password]\n");
   });
 
@@ -312,10 +302,6 @@ describe("a failure", () => {
         },
       },
     });
-    expect(await run("memory_append", { text: fact, kind: "daily" })).toMatchObject({
-      status: "error",
-      code: "UNAVAILABLE",
-      error: "no battery",
-    });
+    expect(await run("memory_append", { text: fact, kind: "daily" })).toMatchObject(input.noBattery);
   });
 });

@@ -38,14 +38,7 @@ const fails = (error: Error): FakeBehaviour => ({
     throw error;
   },
 });
-const refused = {
-  path: "a.md",
-  text: "",
-  status: "error",
-  code: "PATH_NOT_ALLOWED",
-  error: "a.md is out",
-  field: "path",
-};
+const refused = input.refused;
 const unopened = { memory: undefined, unavailable: { error: new MemoryError("CONFIG", "bad slot") } };
 const never: FakeBehaviour = { readFile: () => new Promise(() => undefined) };
 

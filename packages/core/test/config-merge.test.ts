@@ -61,12 +61,7 @@ describe("defaults", () => {
   test("the time zone is the machine's unless one is configured, for all or for one agent", () => {
     const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
     expect(parse({}).agent("main").userTimezone).toBe(timeZone);
-    const config = parse({
-      agents: {
-        defaults: { userTimezone: "Asia/Shanghai" },
-        list: [{ id: "main" }, { id: "other", userTimezone: "Europe/Lisbon" }],
-      },
-    });
+    const config = parse(settings.timeZones);
     expect([config.agent("main").userTimezone, config.agent("other").userTimezone]).toEqual([
       "Asia/Shanghai",
       "Europe/Lisbon",
@@ -110,25 +105,14 @@ test("the headers of an agent are laid over the defaults by name; other agents a
 
 describe("plugins and providers", () => {
   test("memory.qmd reaches memory-qmd, with its own entry laid over it", () => {
-    const config = parse({
-      memory: { qmd: { command: "/opt/qmd", searchMode: "search" } },
-      plugins: { entries: { "memory-qmd": { config: { searchMode: "query" } } } },
-    });
+    const config = parse(settings.qmdConfig);
     expect(config.plugins.entries["memory-qmd"]).toEqual({
       enabled: undefined,
       config: { command: "/opt/qmd", searchMode: "query" },
     });
   });
   test("are handed on by name, and only those that are given", () => {
-    const config = parse({
-      plugins: {
-        enabled: false,
-        slots: { memory: "@someone/memory" },
-        entries: { off: { enabled: false }, "@someone/memory": { config: { a: 1 } } },
-        deny: ["memory-qmd"],
-      },
-      models: { providers: { openai: { apiKey: "k", baseUrl: "https://proxy.example/v1" }, gemini: { apiKey: "g" } } },
-    });
+    const config = parse(settings.pluginsConfig);
     expect(config.plugins.enabled).toBe(false);
     expect(config.plugins.slots.memory).toBe("@someone/memory");
     expect(config.plugins.deny).toEqual(["memory-qmd"]);
@@ -183,11 +167,7 @@ describe("the sources of an agent", () => {
     ]);
   });
 
-  test.each([
-    ["Sessions", '; did you mean "sessions"?'],
-    ["memry", '; did you mean "memory"?'],
-    ["mail", ""],
-  ])("with the unknown name %s are kept, with a notice", (name, hint) => {
+  test.each(settings.unknownSources)("with the unknown name %s are kept, with a notice", (name, hint) => {
     const config = parse(inDefaults({ sources: ["memory", name] }));
     expect(config.agent("main").memorySearch.sources).toEqual(["memory", name, "journal"]);
     const notice = `memorySearch.sources names "${name}", which is none of the sources here (memory, sessions, journal, claude-code, codex, gemini, opencode, cursor), so only a memory plugin that knows it finds something there${hint}`;

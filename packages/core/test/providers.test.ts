@@ -193,10 +193,7 @@ describe("a key", () => {
 });
 
 test("a header that cannot be sent is named without its value", () => {
-  for (const [name, value] of [
-    ["x team", "secret-4711"],
-    ["x-team", "two\nlines-4711"],
-  ] as const) {
+  for (const [name, value] of data.wrongHeaders as [string, string][]) {
     const message = said(() => checkHeader(name, value));
     expect(message).toContain(`${JSON.stringify(name)} cannot be sent`);
     expect(message).not.toContain("4711");
@@ -252,10 +249,7 @@ describe("what a provider threw", () => {
 
   test("an error with a status is read as an answer, any other is transient", () => {
     expect(embeddingErrorOf(Object.assign(new Error("no"), { status: 401 }), "mine").kind).toBe("auth");
-    expect(embeddingErrorOf(new TypeError("fetch failed"), "mine")).toMatchObject({
-      kind: "transient",
-      message: "mine: fetch failed",
-    });
+    expect(embeddingErrorOf(new TypeError("fetch failed"), "mine")).toMatchObject(data.fetchFailed);
     for (const odd of [undefined, null, "text", 7, {}]) expect(embeddingErrorOf(odd, "mine").kind).toBe("transient");
   });
 });
@@ -280,13 +274,7 @@ describe("the prefixes of a model", () => {
   });
 });
 
-const secrets = {
-  OPENAI_API_KEY: "planted-1",
-  AWS_SECRET_ACCESS_KEY: "planted-2",
-  GITHUB_TOKEN: "planted-3",
-  FOO_SECRET: "planted-4",
-  NODE_OPTIONS: "--no-warnings",
-};
+const secrets = data.planted;
 
 describe("the environment of a child", () => {
   test("has what a program needs to run, and none of the keys of its person", () => {
@@ -301,11 +289,7 @@ describe("the environment of a child", () => {
 
   test("has what is asked for besides, by name or by its beginning", () => {
     const environment = { ...secrets, HTTPS_PROXY: "http://proxy:1", npm_config_registry: "r", npm_con: "x" };
-    expect(childEnvironment(environment, [...networkVariables, "npm_config_*", "GITHUB_TOKEN"])).toEqual({
-      HTTPS_PROXY: "http://proxy:1",
-      npm_config_registry: "r",
-      GITHUB_TOKEN: "planted-3",
-    });
+    expect(childEnvironment(environment, [...networkVariables, "npm_config_*", "GITHUB_TOKEN"])).toEqual(data.passedOn);
     expect(childEnvironment({ HOME: undefined })).toEqual({});
   });
 });

@@ -9,6 +9,7 @@ import { openMemory, search } from "./support/memory.ts";
 import { fakeEmbeddings } from "./support/fake-embeddings.ts";
 import { createFakeStore } from "./support/fake-store.ts";
 import { tempFolder as folderWith, writeFiles } from "@memslot/test-tools/files";
+import data from "./data/manager.json" with { type: "json" };
 
 /** A promise that a test opens. */
 function gate(): { opened: Promise<void>; open: () => void } {
@@ -28,14 +29,8 @@ describe("a search", () => {
 
   test("that finds nothing says why", async () => {
     const { manager } = await openMemory(folderWith({ "MEMORY.md": "budget" }));
-    expect((await search(manager, "zebra")).report).toMatchObject({
-      state: "ok",
-      reason: "no memory file holds any word of the query",
-    });
-    expect((await search(manager, "…")).report).toMatchObject({
-      state: "ok",
-      reason: "the query holds no word to search for",
-    });
+    expect((await search(manager, "zebra")).report).toMatchObject(data.noWordFound);
+    expect((await search(manager, "…")).report).toMatchObject(data.noWordAsked);
   });
 
   test("finds a word of 100,000 letters, in English and in German notes, and answers one that no note has", async () => {
@@ -100,10 +95,7 @@ describe("a search", () => {
     writeFiles(workspace, { "memory/b.md": "giraffe" });
     store.fail("replaceFiles", () => new Error("disk full"));
     const failed = await search(manager, "zebra");
-    expect(failed).toMatchObject({
-      paths: ["memory/a.md"],
-      report: { state: "stale", reason: "the index could not be brought up to date: disk full" },
-    });
+    expect(failed).toMatchObject(data.failedSync);
     expect(manager.status()).toMatchObject({ dirty: true, lastSyncError: "disk full" });
     store.fail("replaceFiles", undefined);
     expect(await search(manager, "zebra")).toMatchObject({ report: { state: "ok" } });
@@ -249,11 +241,7 @@ describe("meaning", () => {
   test("without a provider keywords are a mode of their own, and not an error", async () => {
     const { manager } = await openMemory(folderWith({ "memory/a.md": "our budget" }));
     expect((await search(manager, "budget")).report).toMatchObject({ state: "ok", mode: "keyword" });
-    expect(manager.status()).toMatchObject({
-      provider: "none",
-      requestedProvider: "auto",
-      custom: { searchMode: "keyword", providerUnavailableReason: "no embedding provider is configured" },
-    });
+    expect(manager.status()).toMatchObject(data.withoutProvider);
   });
 });
 
@@ -314,10 +302,7 @@ describe("status", () => {
       mkdirSync(path.join(workspace, "memory/bad.md"));
     });
     await sync();
-    expect(manager.status()).toMatchObject({
-      dirty: true,
-      lastSync: { report: { added: 1, failed: [{ path: "memory/bad.md" }] } },
-    });
+    expect(manager.status()).toMatchObject(data.failedFile);
   });
 
   test("notices of the store are told once and kept", async () => {

@@ -24,15 +24,7 @@ test("both answers stand below each other, what words did not bring has a mark, 
     mode: "hybrid",
     reason: "the model is late",
   });
-  expect(text).toBe(
-    `"espresso"
-by words:
-    a.md#L1-L4  Anna likes espresso\ufffd[31m.
-by words and meaning (+ is new):
-  + b.md#L1-L4  Coffee, black.
-    a.md#L1-L4  Anna likes espresso\ufffd[31m.
-This answer is not all that it could be: the model is late`,
-  );
+  expect(text).toBe(data.bothAnswers.join("\n"));
   expect(text).not.toContain("\u001b");
   expect(describeComparison({ question: "x", from: "MEMORY.md", before: [], after: [], mode: "keyword" })).toContain(
     '"x" (a line of MEMORY.md; --try "…" asks your own question)\nby words:\n    nothing\n',

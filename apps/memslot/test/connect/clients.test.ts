@@ -6,6 +6,7 @@ import { type ClientId, clientIds } from "../../src/connect/client.ts";
 import { packageVersion } from "../../src/package-version.ts";
 import { createNotes, journalOf, logsOf } from "../hook/run-hook.ts";
 import { createSandbox } from "../run-memslot.ts";
+import given from "../data/clients.json" with { type: "json" };
 
 const root = path.join(import.meta.dirname, "../../../..");
 const pages = await Promise.all(
@@ -152,13 +153,7 @@ test("the plugin that is written for OpenCode shows notes, keeps what is said, a
   const hooks = (await memslot({ client, directory: sandbox.cwd })) as Hooks;
   expect(await memslot({ client, directory: sandbox.cwd })).toEqual({});
 
-  const part: Part = {
-    id: "prt_1",
-    sessionID: "ses_1",
-    messageID: "msg_1",
-    type: "text",
-    text: "what is the harbour code of the Lisbon marina?",
-  };
+  const part: Part = given.part;
   const parts = [part];
   await hooks["chat.message"]({ sessionID: "ses_1" }, { message: { id: "msg_1" }, parts });
   expect(parts).toEqual([
@@ -168,11 +163,7 @@ test("the plugin that is written for OpenCode shows notes, keeps what is said, a
   const system = ["You are OpenCode."];
   await hooks["experimental.chat.system.transform"]({ sessionID: "ses_1" }, { system });
   expect(system).toEqual(["You are OpenCode.", expect.stringContaining("port 5544")]);
-  for (const prompt of [
-    "You are a title generator. You output ONLY a thread title. Nothing else.",
-    "You are a helpful AI assistant tasked with summarizing conversations.",
-    "Summarize what was done in this conversation. Write like a pull request description.",
-  ]) {
+  for (const prompt of given.system) {
     const other = [prompt];
     await hooks["experimental.chat.system.transform"]({ sessionID: "ses_1" }, { system: other });
     expect(other).toEqual([prompt]);

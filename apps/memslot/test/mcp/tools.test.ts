@@ -7,6 +7,7 @@ import { type Sandbox, createSandbox } from "../run-memslot.ts";
 import badCallRows from "./bad-calls.json" with { type: "json" };
 import { type Transport, callTool, connect, initialize, startServer } from "./server.ts";
 import { watchedBackend } from "./watched-backend.ts";
+import data from "../data/tools.json" with { type: "json" };
 
 const transports: Transport[] = ["stdio", "http"];
 
@@ -179,10 +180,7 @@ describe("a bad call", () => {
   test("of no tool is a protocol error that names those there are", async () => {
     const server = startServer(await sandboxWithNotes());
     await initialize(server);
-    expect((await callTool(server, "memory_write", {})).error).toEqual({
-      code: -32_602,
-      message: 'Unknown tool "memory_write"; the tools are: memory_search, memory_get, memory_append',
-    });
+    expect((await callTool(server, "memory_write", {})).error).toEqual(data.unknownTool);
     expect((await callTool(server, "memory_search", [1])).error).toMatchObject({ code: -32_602 });
     expect((await server.request("prompts/list")).error).toMatchObject({ code: -32_601 });
   });
@@ -197,10 +195,7 @@ test("a memory that cannot be opened is told by every tool, with the reason", as
     isError: true,
     structuredContent: { unavailable: true, error: expect.stringContaining("the watched store is locked away") },
   });
-  for (const [name, args] of [
-    ["memory_get", { path: "MEMORY.md" }],
-    ["memory_append", { text: "x", kind: "daily" }],
-  ] as const)
+  for (const [name, args] of data.callsOfAll as [string, object][])
     expect((await callTool(server, name, args)).result).toMatchObject({
       isError: true,
       structuredContent: { status: "error", error: expect.stringContaining("locked away") },
@@ -292,10 +287,7 @@ describe("memslot log, undo and restore", () => {
 
   test("say that there is nothing where nothing was changed", async () => {
     const sandbox = await sandboxWith("{}");
-    expect(await sandbox.runHere(["log"])).toMatchObject({
-      exitCode: 0,
-      stdout: "No agent has changed a note here.\n",
-    });
+    expect(await sandbox.runHere(["log"])).toMatchObject(data.noChange);
     expect(await sandbox.runHere(["log", "--json"])).toMatchObject({ exitCode: 0, stdout: "[]\n" });
     expect(await sandbox.runHere(["undo"])).toMatchObject({ exitCode: 2 });
     expect(await sandbox.runHere(["undo", "--json"])).toMatchObject({ exitCode: 2 });
@@ -338,13 +330,7 @@ test("a server that is started in a folder of notes serves it, says so, and writ
   expect((await readdir(path.join(sandbox.cwd, "memory"))).toSorted()).toEqual(["a.md"]);
 });
 
-test.each([
-  [
-    "where the usual workspace has been made, a folder that a client works in does not take its place",
-    "that was chosen",
-  ],
-  ["a folder that is named is written into", "of this folder"],
-])("%s", async (_, walrus) => {
+test.each(data.workspaces)("%s", async (_, walrus) => {
   const sandbox = await createSandbox();
   await mkdir(path.join(sandbox.stateDir, "workspace", "memory"), { recursive: true });
   await writeFile(path.join(sandbox.stateDir, "workspace", "MEMORY.md"), "The walrus that was chosen.\n");

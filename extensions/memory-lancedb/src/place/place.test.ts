@@ -88,13 +88,7 @@ describe("settings of a bucket", () => {
   });
 
   test("limit by default how long LanceDB waits, and turn off its throttle, which is slow for long after an outage", () => {
-    expect(settingsOf({})).toEqual({
-      connect_timeout: "3s",
-      timeout: "15s",
-      client_max_retries: "3",
-      client_retry_timeout: "5",
-      lance_aimd_max_retries: "0",
-    });
+    expect(settingsOf({})).toEqual(cases.waits);
   });
 
   test("must be texts", () => {
@@ -164,10 +158,7 @@ describe("a bucket", () => {
     const place = await open(inBucket(storage));
     expect(place).toMatchObject({ kind: "bucket", location: "s3://notes/team/main", tablePrefix: "" });
     const probes = storage.log.filter(({ method, path }) => method === "PUT" && path.includes("/_refs/tags/"));
-    expect(probes.map(({ condition, status }) => [condition, status])).toEqual([
-      ["if-none-match: *", 200],
-      ["if-none-match: *", 412],
-    ]);
+    expect(probes.map(({ condition, status }) => [condition, status])).toEqual(cases.probes);
     expect(new Set(probes.map(({ path }) => path)).size, "the same key").toBe(1);
     const keys = storage.keys("notes", "");
     expect(keys.every((name) => name.startsWith("team/main/v2_leases.lance/"))).toBe(true);
@@ -206,11 +197,7 @@ describe("a bucket", () => {
   });
 
   test("that refuses the keys, or does not exist, is named, and no key is in a message, a cause or a location", async () => {
-    const secrets = {
-      access_key_id: "AKIDEXAMPLE0123",
-      secret_access_key: "wJalr/XUtn+FEMI=",
-      session_token: "tok/en+123456",
-    };
+    const secrets = cases.keys;
     const storage = await startStorage({ accessKeyId: "right", buckets: ["notes"] });
     const refused = await errorOf(open(inBucket(storage, { ...secrets, client_retry_timeout: "0" })));
     expect(refused.code).toBe("UNAVAILABLE");

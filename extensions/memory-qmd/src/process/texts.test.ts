@@ -60,10 +60,7 @@ describe("a question becomes lists of words", () => {
   });
 
   test("a question by meaning stays a sentence without line ends and negations", () => {
-    expect(meaningQuery('what is -not "here"\nand there')).toEqual({
-      type: "vec",
-      query: 'what is not "here" and there',
-    });
+    expect(meaningQuery('what is -not "here"\nand there')).toEqual(cases.byMeaning);
     expect(meaningQuery('--"')).toEqual({ type: "vec", query: '"' });
     expect(meaningQuery("\n")).toBeUndefined();
   });
@@ -90,12 +87,7 @@ describe("the failure of qmd", () => {
   });
 
   test("the message has the line that tells what went wrong, and no addresses of code", () => {
-    const stderr = [
-      "Cannot find package 'sqlite-vec-linux-x64' imported from /x/sqlite-vec/index.mjs",
-      "Error: Line 1 is missing a lex:/vec:/hyde: prefix.",
-      "    at parse (file:///x/dist/cli/qmd.js:1:1)",
-      "Node.js v24.16.0",
-    ].join("\n");
+    const stderr = cases.longMessage.join("\n");
     expect(classifyEnd("qmd query", { code: 1, signal: null }, stderr).message).toBe(
       "qmd query ended with code 1: Error: Line 1 is missing a lex:/vec:/hyde: prefix.",
     );
@@ -113,10 +105,7 @@ describe("the failure of qmd", () => {
 describe("the output of qmd", () => {
   const row = { docid: "#d7b5c5", score: 1, file: "qmd://notes/a.md", line: 3, title: "Alpha", snippet: "@@ -2,3 @@" };
   const list = JSON.stringify([row, { ...row, score: 0, file: "qmd://notes/sub/b.md", line: 0 }], null, 2);
-  const rows = [
-    { collection: "notes", path: "a.md", score: 1, line: 3 },
-    { collection: "notes", path: "sub/b.md", score: 0 },
-  ];
+  const rows = cases.rows;
 
   function reasonOf(text: string): string {
     try {
