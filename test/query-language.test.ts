@@ -3,10 +3,14 @@ import { afterwards } from "@memslot/test-tools/files";
 import { expect, test } from "vitest";
 import { useHouse, withQmd } from "./support/house.ts";
 import { askIn, describeQueryLanguage, queryLanguage } from "./support/query-language.ts";
+import { describeQuestionLanguage } from "./support/question-language.ts";
 
 describeQueryLanguage("memory-core", "all");
 for (const backend of ["memory-core by meaning", "memory-lancedb", "reference", "qmd"] as const)
   describeQueryLanguage(backend, "chosen");
+
+describeQuestionLanguage("memory-core", "all");
+for (const backend of ["memory-lancedb", "reference"] as const) describeQuestionLanguage(backend, "chosen");
 
 test("in a group no filter reveals private notes: not by a result, a count, a reason or a day", async () => {
   const shared = {

@@ -33,6 +33,7 @@ import {
 import { createWorkspace } from "@memslot/test-tools/files";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { fakeMemory } from "./support/fake-memory.ts";
+import { expectAllLines, expectSurvivesKills } from "./support/note-processes.ts";
 
 type Handle = Awaited<ReturnType<typeof promises.open>>;
 type Write = (bytes: Buffer) => Promise<{ bytesWritten: number; buffer: Buffer }>;
@@ -417,4 +418,12 @@ describe("while a line is changed, an editor", () => {
       expect(readFileSync(curated, "utf8")).toBe(then);
     },
   );
+});
+
+test("three processes that edit a note and one that appends to it lose nothing of each other", async () => {
+  await expectAllLines(4, 12);
+});
+
+test("a process that is killed while it edits leaves the note whole, with all finished edits, and unlocked", async () => {
+  await expectSurvivesKills(1);
 });

@@ -5,7 +5,7 @@ import { tempFolder } from "@memslot/test-tools/files";
 import { getLoadablePath } from "sqlite-vec";
 import { expect, test, vi } from "vitest";
 import { randomFrom, vectorsOf } from "../../test/support/vectors.ts";
-import { editsKeepCodes, enginesAgree, kernelAgrees, questionsEach } from "../test/agreement.ts";
+import { editsKeepCodes, enginesAgree, questionsEach } from "../test/agreement.ts";
 import {
   fileOf,
   lookAtVectors,
@@ -18,7 +18,6 @@ import {
   near,
   open,
 } from "../test/stores.ts";
-import { blockRows } from "./codes/code-vector.ts";
 
 // A guard against hanging, not a measure.
 vi.setConfig({ testTimeout: 600_000 });
@@ -94,10 +93,6 @@ test("through 80 edits by two processes, with bits stored and codes read in betw
 
 test.each([2, 3, 15, 100, 256, 768, 4096])("in %i dimensions all engines give the exact answer", async (dimensions) => {
   expect(await enginesAgree(dimensions)).toBe(questionsEach);
-});
-
-test("in 4,096 dimensions the kernel counts as plain JavaScript does", () => {
-  expect(kernelAgrees(4096)).toBe(blockRows);
 });
 
 test.each([9, 10, 11])("through 150 edits by two processes the answers are the exact ones (seed %i)", async (seed) => {

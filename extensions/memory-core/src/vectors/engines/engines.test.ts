@@ -1,8 +1,9 @@
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { randomFrom, vectorsOf } from "../../../test/support/vectors.ts";
-import { enginesAgree, filledWith, nearestOf, questionsEach } from "../../test/agreement.ts";
+import { enginesAgree, filledWith, kernelAgrees, nearestOf, questionsEach } from "../../test/agreement.ts";
 import { fileOf, openHere, spaceOf, tempPath } from "../../test/stores.ts";
+import { blockBytes, blockRows, checksumOf, encodeVector, packRows } from "../codes/code-vector.ts";
 import { loadSqliteVec } from "./sqlite-vec.ts";
 
 test.each([1, 17, 384])(
@@ -119,4 +120,24 @@ test("an extension that loads and does nothing is found out", () => {
   db.function("vec_version", () => "v0.1.9");
   expect(loadSqliteVec(db, undefined)).toMatchObject({ ok: false, error: "no such module: vec0" });
   db.close();
+});
+
+test.each([1, 8, 16, 17, 100, 768, 4096])(
+  "in %i dimensions products, signs, differences and checksums are those of plain JavaScript, to the last bit",
+  (dimensions) => {
+    expect(kernelAgrees(dimensions)).toBe(blockRows);
+  },
+);
+
+test("a checksum tells any change of a byte, and two rows that have changed places", () => {
+  const rows = vectorsOf("random", 16, blockRows, randomFrom(2)).map((vector) => encodeVector(vector));
+  const sum = checksumOf(new Uint8Array(packRows(rows)));
+  expect(
+    checksumOf(new Uint8Array(packRows(rows.toSpliced(3, 2, rows[4] ?? expect.fail(), rows[3] ?? expect.fail())))),
+  ).not.toBe(sum);
+  for (let byte = 0; byte < blockBytes(16); byte += 11) {
+    const bytes = new Uint8Array(packRows(rows));
+    bytes[byte] = (bytes[byte] ?? 0) ^ 0x10;
+    expect(checksumOf(bytes)).not.toBe(sum);
+  }
 });
