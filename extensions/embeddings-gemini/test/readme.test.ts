@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { loadConfig } from "@memslot/core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import plugin from "@memslot/embeddings-gemini";
+import { contextIn } from "./support/open-gemini.ts";
 import data from "./data/readme.json" with { type: "json" };
 
 const page = readFileSync(join(import.meta.dirname, "../README.md"), "utf8");
@@ -22,14 +23,7 @@ describe("the README", () => {
     const env = { HOME: folder, MEMSLOT_HOME: folder, GEMINI_API_KEY: "e", MY_GEMINI_KEY: "m", GATEWAY_KEY: "g" };
     const config = await loadConfig({ configPath: file, env, cwd: folder });
     expect(config.notices).toEqual([]);
-    return plugin.open({
-      settings: config.agent("main").memorySearch,
-      providers: config.providers,
-      environment: (name) => config.environment(name),
-      stateDir: config.stateDir,
-      options: {},
-      signal: new AbortController().signal,
-    });
+    return plugin.open(contextIn(config));
   }
 
   test.each(data.examples.map((row, index) => [index, ...row] as const))(
@@ -62,14 +56,7 @@ describe("the README", () => {
     const file = join(folder, "wrong.json5");
     writeFileSync(file, '{ agents: { defaults: { memorySearch: { provider: "gemini", inputType: "x" } } } }');
     const config = await loadConfig({ configPath: file, env: { HOME: folder, GEMINI_API_KEY: "e" }, cwd: folder });
-    const opened = plugin.open({
-      settings: config.agent("main").memorySearch,
-      providers: config.providers,
-      environment: (name) => config.environment(name),
-      stateDir: folder,
-      options: {},
-      signal: new AbortController().signal,
-    });
+    const opened = plugin.open(contextIn(config));
     await expect(opened).rejects.toThrow(`there are ${named.join(", ")}`);
   });
 });

@@ -13,6 +13,13 @@ import {
 } from "./server.ts";
 import { watchedBackend } from "./watched-backend.ts";
 
+/** Each with the exit code of a process that it ends. */
+const signals = [
+  ["SIGINT", 130],
+  ["SIGTERM", 143],
+  ["SIGHUP", 129],
+] as const;
+
 describe("memslot mcp ends", () => {
   test("with 0 when the client closes stdin, aborts what runs and closes the memory", async () => {
     const sandbox = await createSandbox();
@@ -35,11 +42,7 @@ describe("memslot mcp ends", () => {
     expect({ stdout: server.lines, stderr: server.stderr() }).toEqual({ stdout: [], stderr: "" });
   });
 
-  test.each([
-    ["SIGINT", 130],
-    ["SIGTERM", 143],
-    ["SIGHUP", 129],
-  ] as const)("on %s with %i, while a call runs and the first index is made", async (signal, exitCode) => {
+  test.each(signals)("on %s with %i, while a call runs and the first index is made", async (signal, exitCode) => {
     const sandbox = await createSandbox();
     const server = startServer(sandbox, await watchedBackend(sandbox, { sync: "held" }));
     await initialize(server);
@@ -121,11 +124,7 @@ async function startHttp(sandbox: Sandbox, args: readonly string[] = []): Promis
   return await listening(startServer(sandbox, ["--http", ...args], { MEMSLOT_MCP_TOKEN: token }));
 }
 
-test.each([
-  ["SIGINT", 130],
-  ["SIGTERM", 143],
-  ["SIGHUP", 129],
-] as const)("%s ends the HTTP server with %i while calls of both eras run", async (signal, exitCode) => {
+test.each(signals)("%s ends the HTTP server with %i while calls of both eras run", async (signal, exitCode) => {
   const sandbox = await createSandbox();
   const { server, post } = await startHttp(sandbox, await watchedBackend(sandbox));
   const params = { name: "memory_search", arguments: { query: "wait" } };

@@ -1,4 +1,4 @@
-import { type EmbeddingPluginContext, type EmbeddingProvider, parseConfig } from "@memslot/core";
+import { type EmbeddingPluginContext, type EmbeddingProvider, type MemslotConfig, parseConfig } from "@memslot/core";
 import plugin from "@memslot/embeddings-gemini";
 
 export interface GeminiSetup {
@@ -20,6 +20,11 @@ export function contextOf({ memorySearch, providers, env = {}, model }: GeminiSe
     },
     { env, baseDir: "/nowhere", stateDir: "/nowhere/state" },
   );
+  return contextIn(config, model);
+}
+
+/** What the host gives the plugin in this configuration. */
+export function contextIn(config: MemslotConfig, model?: string): EmbeddingPluginContext {
   return {
     settings: config.agent("main").memorySearch,
     providers: config.providers,
