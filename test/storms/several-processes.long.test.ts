@@ -3,7 +3,7 @@ import path from "node:path";
 import { startChild } from "@memslot/test-tools/child";
 import { tempFolder } from "@memslot/test-tools/files";
 import { type EmbeddingApi, startEmbeddingApi } from "@memslot/fakes/embedding-api";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { buildFileFaults, faultEnvironment, linesOf } from "../support/file-faults.ts";
 import { type House, indexFile, useHouse } from "../support/house.ts";
 import { contentOf, integrityOf, strayFiles } from "../support/index-file.ts";
@@ -133,21 +133,6 @@ describe("several processes on one index", { timeout: soakSeconds * 1000 + 180_0
     expect(content.chunks.every(({ vectors }) => vectors.length === 1)).toBe(true);
     expect(integrityOf(indexFile(town))).toEqual(["ok"]);
     expect(strayFiles(indexFile(town))).toEqual([]);
-  });
-
-  test("a second index says which process is at work and how far, and ends with 4; a search answers", async () => {
-    const town = await useTown();
-    const agent = town.agent();
-    resultOf(await agent.open());
-    town.api.fail({ behaviour: "hang", times: 1000 });
-    void agent.sync({ reason: "cli" });
-    await vi.waitFor(() => expect(town.api.log.length).toBeGreaterThan(0), { timeout: 60_000, interval: 20 });
-    const second = await town.cli("memory", "index");
-    expect(second).toMatchObject({ exitCode: 4, stdout: "" });
-    expect(second.stderr).toMatch(new RegExp(`process ${agent.pid} .*\\d+ of \\d+`, "u"));
-    const { exitCode, stdout } = await town.cli("memory", "search", "word77", "--json");
-    expect(exitCode).toBe(0);
-    expect((JSON.parse(stdout) as { results: { path: string }[] }).results[0]?.path).toBe(noteName(77));
   });
 
   test.skipIf(library === "")(`a search of what has not changed writes nothing${unless}`, async () => {
