@@ -16,12 +16,12 @@ export function formatCitation(place: { path: string; startLine: number; endLine
 export const citationForm = "path#L3-L9";
 
 /**
- * Takes a citation apart; undefined for text that is none. `path#L3`, `path:3`, `path:3-9` and `path:3:` with a column, as grep,
- * compilers and editors write it, name lines as well.
+ * Takes a citation apart; undefined for text that is none. `path#L3`, `path#3-9`, `path:3`, `path:L3-L9` and `path:3:` with a
+ * column, as grep, compilers and editors write it, name lines as well.
  */
 export function parseCitation(text: string): { path: string; startLine: number; endLine: number } | undefined {
-  const cited = /^(.+)#L(\d{1,9})(?:-L?(\d{1,9}))?$/s.exec(text.trim());
-  const [, path, first, last = first] = cited ?? /^(.+?):(\d{1,9})(?:-(\d{1,9})|:\d+)?:?$/s.exec(text.trim()) ?? [];
+  const cited = /^(.+?)[#:]L?(\d{1,9})(?:-L?(\d{1,9})|:\d+)?:?$/is.exec(text.trim());
+  const [, path, first, last = first] = cited ?? [];
   const [startLine, endLine] = [Number(first), Number(last)];
   return path !== undefined && startLine >= 1 && endLine >= startLine ? { path, startLine, endLine } : undefined;
 }
