@@ -77,11 +77,7 @@ test("an index that comes with texts of somebody else returns none of them, and 
   expect(report.state).toBe("ok");
 });
 
-test.each([
-  ["by its words alone", {}, "turbine"],
-  ["with a filter", {}, "turbine path:memory"],
-  ["with a score that it has to reach", { minScore: 0.3, strict: true }, "turbine in the mill"],
-])(
+test.each(data.asked as [string, object, string][])(
   "a note that was dropped because the index has other words of it is read before nothing is found: %s",
   async (_what, options, query) => {
     const house = useHouse({ "memory/mill.md": "The turbine of the mill.\n", "memory/other.md": "A lake.\n" });

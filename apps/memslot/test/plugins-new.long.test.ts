@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { type Sandbox, createSandbox } from "./run-memslot.ts";
+import data from "./data/plugins-new.json" with { type: "json" };
 
 const app = fileURLToPath(new URL("..", import.meta.url));
 const root = path.resolve(app, "../..");
@@ -89,12 +90,7 @@ describe("memslot plugins new", () => {
         path.join(folder, "tsconfig.json"),
         JSON.stringify({
           extends: path.join(root, "tsconfig.base.json"),
-          compilerOptions: {
-            noEmit: true,
-            declaration: false,
-            isolatedDeclarations: false,
-            typeRoots: ["node_modules/@types"],
-          },
+          compilerOptions: data.compilerOptions,
           include: ["src", "test"],
         }),
       );
@@ -142,12 +138,7 @@ describe("memslot plugins new", () => {
     expect((await runHere(["memory", "search", "x", "--config", wrong])).stderr).toContain('did you mean "folder"?');
   });
 
-  test.each([
-    ["Memory Mine", 2, "cannot be the name of a package"],
-    ["../x", 2, "cannot be the name of a package"],
-    ["memory-core", 2, "is taken"],
-    ["@me/none", 2, "is taken"],
-  ])("refuses the name %j", async (name, code, words) => {
+  test.each(data.refusedNames as [string, number, string][])("refuses the name %j", async (name, code, words) => {
     const { run } = await createSandbox();
     const { exitCode, stderr } = await run(["plugins", "new", name]);
     expect(exitCode).toBe(code);

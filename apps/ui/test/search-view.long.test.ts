@@ -8,12 +8,7 @@ import { buildPage } from "./support/build-page.ts";
 import { startUi } from "./support/ui-server.ts";
 import data from "./data/views.json" with { type: "json" };
 
-const notes: Record<string, string> = {
-  "MEMORY.md": "# Facts\n\nThe staging database listens on port 5544.\n",
-  "memory/2026-03-05.md": "# Ferry\n\nThe ferry to Oslo leaves at nine.\n",
-  "memory/house/pump.md": "---\ntags: [house]\n---\n# Heat pump\n\nThe pump hums at night.\n",
-  "elsewhere.md": "The ferry of nobody.\n",
-};
+const notes: Record<string, string> = data.searchNotes;
 
 buildPage();
 useBrowser();

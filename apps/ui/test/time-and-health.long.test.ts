@@ -7,11 +7,7 @@ import { buildPage } from "./support/build-page.ts";
 import { signIn, startUi } from "./support/ui-server.ts";
 import data from "./data/views.json" with { type: "json" };
 
-const notes = {
-  "MEMORY.md": "# Facts\n\nThe port is 5544.\n",
-  "memory/2026-03-05.md": "# Ferry\n\nThe ferry leaves at nine.\n",
-  "memory/2026-03-12.md": "The pump hums.\n",
-};
+const notes = data.timeNotes;
 
 buildPage();
 useBrowser();

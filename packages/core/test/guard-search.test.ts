@@ -196,12 +196,7 @@ test("a text that is too long ends with the last line that fits, and never withi
 
 describe("the report of the manager", () => {
   test("is its last one, with what the guard dropped added", async () => {
-    const given = report({
-      mode: "keyword",
-      confidence: 0.4,
-      legs: { keyword: { candidates: 7, kept: 2 } },
-      dropped: { minScore: 1, source: 2, limit: 3 },
-    });
+    const given = report(data.lastReport as Partial<SearchReport>);
     const search: MemorySearchManager["search"] = async (_query, { onDebug }) => {
       onDebug(report({ state: "stale" }));
       onDebug(given);

@@ -4,6 +4,7 @@ import { afterEach, expect, test } from "vitest";
 import type { ModelReply } from "./chat-model.ts";
 import { type ToolLoopOptions, type ToolLoopResult, runToolLoop } from "./tool-loop.ts";
 import { never, openAiAt, scripted, searchTool, testKey, thrownBy } from "./test/model-lab.ts";
+import data from "./test/tool-loop.json" with { type: "json" };
 
 let server: FakeChatServer | undefined;
 afterEach(async () => server?.close());
@@ -37,13 +38,7 @@ test("over the wire: a call, a tool's answer, and the words at the end", async (
   const [first, second] = server.requests;
   expect(first?.path).toBe("/v1/chat/completions");
   expect(first?.headers.authorization).toBe(`Bearer ${testKey}`);
-  expect(first?.body).toMatchObject({
-    model: "test-model",
-    stream: true,
-    stream_options: { include_usage: true },
-    tool_choice: "auto",
-    tools: [{ type: "function", function: { name: "memory_search", parameters: { required: ["query"] } } }],
-  });
+  expect(first?.body).toMatchObject(data.request);
   expect(second?.body.messages).toEqual([
     { role: "system", content: "You are a test." },
     { role: "user", content: "What is the gate code?" },

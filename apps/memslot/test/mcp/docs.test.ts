@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { createSandbox } from "../run-memslot.ts";
 import { callTool, initialize, launchServer, startHttpServer, startServer, token } from "./server.ts";
+import data from "../data/docs.json" with { type: "json" };
 
 const page = readFileSync(path.join(import.meta.dirname, "../../../../docs/mcp.md"), "utf8");
 
@@ -71,13 +72,7 @@ const reached = entries().filter(({ entry }) => entry.url !== undefined);
 
 describe("docs/mcp.md", () => {
   test("has a snippet for each client", () => {
-    expect(started.map(({ client }) => client)).toEqual([
-      "Claude Code",
-      "Claude Desktop",
-      "Cursor",
-      "VS Code",
-      "Codex",
-    ]);
+    expect(started.map(({ client }) => client)).toEqual(data.clients);
     expect(reached.map(({ client }) => client)).toEqual(["Cursor", "VS Code", "Codex"]);
     for (const { client, code } of snippetsIn("sh").filter(({ client: name }) => name === "Claude Code"))
       expect({ client, code }).toEqual({ client, code: expect.stringMatching(/^claude mcp add .*memslot/u) });

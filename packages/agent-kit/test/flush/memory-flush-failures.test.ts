@@ -79,11 +79,7 @@ describe("a model that fails", () => {
     const { flush, report } = await house.drop(talk, { runTurn: down });
     expect(report).toMatchObject({ state: "failed" });
     expect(await retry(flush)).toMatchObject({ state: "failed", tries: 3 });
-    expect(await retry(flush)).toMatchObject({
-      state: "digested",
-      reason: "the model failed: 503 the model is down",
-      entries: ["memory/2026-03-05.md#L3-L5"],
-    });
+    expect(await retry(flush)).toMatchObject(flushes.digested);
     expect(house.note("2026-03-05")).toContain("Digest of dropped messages (the model did not answer):");
     const before = house.notes();
     expect(await retry(flush)).toMatchObject({ state: "failed" });
@@ -279,12 +275,7 @@ describe("a journal that cannot be written", () => {
 });
 
 // A wait that keeps the microtasks of its process busy stops all timers there, so each pair has a process of its own.
-test.each([
-  ["settled", "settled", "refuses"],
-  ["settled", "close", "hangs"],
-  ["close", "settled", "refuses"],
-  ["close", "close", "hangs"],
-])(
+test.each(flushes.orders)(
   "%s() and %s() at once return, also if the endpoint of the model %s",
   async (first, second, death) => {
     const { workspaceDir, stateDir } = useFlushHouse();

@@ -8,6 +8,7 @@ import { createFakeSource, type FakeSource } from "../../test/support/fake-sourc
 import { createFakeStore, type FakeStore } from "../../test/support/fake-store.ts";
 import { tempFolder } from "@memslot/test-tools/files";
 import { eventually } from "@memslot/test-tools/wait";
+import data from "./test/index-sync.json" with { type: "json" };
 
 const names = { agentId: "main", backend: "test" };
 
@@ -330,15 +331,7 @@ describe("another process at work", () => {
     expect(provider.sent.flat().toSorted()).toEqual(["alpha", "beta", "memory"]);
   });
 
-  test.each([
-    [
-      "is waited for where hosts share the index, for longer than one that has died keeps its right",
-      true,
-      80_000,
-      90_000,
-    ],
-    ["is waited for a moment only where they do not", false, 1400, 1500],
-  ])("%s", async (_what, isShared, inTimeMs, tooLongMs) => {
+  test.each(data.waits as [string, boolean, number, number][])("%s", async (_what, isShared, inTimeMs, tooLongMs) => {
     const { store, source } = await lab();
     const { index } = await lab({ store: Object.assign(store, { isShared }), source });
     store.leaseHeldByOther("files", { pid: 77 });
@@ -428,11 +421,7 @@ describe("a search that goes on before the look at the files has ended", () => {
     for (let number = 0; number < 40; number++) source.write(`n${number}.md`, `number${number}`);
     const slow = gate();
     source.beforeRead = () => slow.opened;
-    expect(await index.freshen(never)).toEqual({
-      state: "stale",
-      reason: "40 files have changed and are still being indexed",
-      count: 40,
-    });
+    expect(await index.freshen(never)).toEqual(data.stillIndexed);
     slow.open();
     expect(await index.freshen(never)).toBeUndefined();
   });

@@ -12,6 +12,7 @@ import { join } from "node:path";
 import { MemoryError } from "@memslot/core";
 import { type WorkerClient, clientOf } from "./worker-client.ts";
 import { tempFolder } from "@memslot/test-tools/files";
+import data from "./test/thread.json" with { type: "json" };
 
 describe("a store that is opened again", () => {
   /** A store that fails as it is told, in place of the one on disk. */
@@ -22,12 +23,7 @@ describe("a store that is opened again", () => {
   ): { options: OpenOptions; openOnce: typeof openDatabaseStore; opened(): number } {
     let opened = 0;
     let left = failures;
-    const options = {
-      path: "/nowhere/main.sqlite",
-      store: "tests",
-      cacheMaxEntries: 1,
-      busyTimeoutMs: 1,
-    };
+    const options = data.options;
     const store = {
       identity: "1:1",
       settle: async () => undefined,
@@ -191,11 +187,7 @@ describe("a thread that is odd", () => {
   test("an error keeps its code, its message and the message of its cause on the way", async () => {
     const client = oddWorker();
     const failure = await failureOf(client.call("listFiles", ["fail"], options));
-    expect(failure).toMatchObject({
-      code: "INVALID_ARGUMENT",
-      message: "no such thing",
-      cause: { message: "deep down" },
-    });
+    expect(failure).toMatchObject(data.refusal);
     await client.close();
   });
 
