@@ -75,7 +75,7 @@ describe("a workspace with notes where nobody looks", () => {
     expect(status.stdout).toMatch(/Not searched: +33 Markdown files .*memorySearch\.notes/);
     const doctor = await runCli(["doctor"], { stateDir, config });
     expect(doctor.stdout).toMatch(/warn unsearched +33 Markdown files/);
-    expect(doctor.stdout).toMatch(/ok +files +all notes can be read/);
+    expect(doctor.stdout).toMatch(/ok +files +all notes are searched/);
     const search = await runCli(["memory", "search", "walrus"], { stateDir, config });
     expect(search.stdout).toContain("33 Markdown files below the workspace are not searched");
   });
