@@ -107,6 +107,10 @@ describe("bytes that are text", () => {
       ["UTF-32", Buffer.from(Array.from(english, (letter) => [letter.charCodeAt(0), 0, 0, 0]).flat())],
       ["two words in a code page", codePage("Да, нет\n", 0x400)],
       ["Russian in a code page", codePage(russian, 0x400)],
+      ...(tables.otherCodePages as [string, string][]).map(([name, hex]): [string, Buffer] => [
+        name,
+        Buffer.from(hex, "hex"),
+      ]),
       ["a text that a large binary begins with", Buffer.concat([Buffer.from(english), randomBytes(100_000)])],
     ])("is %s", (_, content) => {
       expect(whyNotText(content)).toMatch(/^is not text.*save it as UTF-8|^holds nothing but NUL bytes/);

@@ -14,8 +14,11 @@ const westernSigns = "€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’�
 /** A character of UTF-8 that is no ASCII, or one byte that is none, in bytes that are written as Latin-1. */
 const sequences =
   /([\xC2-\xDF][\x80-\xBF]|\xE0[\xA0-\xBF][\x80-\xBF]|\xED[\x80-\x9F][\x80-\xBF]|[\xE1-\xEF][\x80-\xBF]{2}|\xF0[\x90-\xBF][\x80-\xBF]{2}|[\xF1-\xF3][\x80-\xBF]{3}|\xF4[\x80-\x8F][\x80-\xBF]{2})|[\x80-\xFF]/g;
-/** Words of another script that is read as Windows-1252: no western word is made of accents alone. */
-const foreignWords = /(?<![\p{L}\p{M}])[\x80-\xFFŒœŠšŽžŸƒ]{2,}(?![\p{L}\p{M}])/gu;
+/** Words of another script that is read as Windows-1252: no western word is made of accents alone, or has many in a row. */
+const foreignWords =
+  /(?<![\p{L}\p{M}])[\x80-\xFFŒœŠšŽžŸƒ]{2,}(?![\p{L}\p{M}])|(?:([\x80-\x9F\xA1-\xFF€‚-…†-‡ˆ‰Š‹Œ‘-”•–—˜™š›œŽžŸƒ])(?!\1)){4,}/gu;
+/** Signs and capitals between two small letters, where another code page has a letter. */
+const foreignLetters = /(?<=\p{Ll})[\x81\x8D\x8F\x90\x9D\xA1-\xB3\xB5\xB6\xB8-\xDE×÷‚ƒ„†‡ˆ‰Š‹Œ“”˜›ŽŸ](?=\p{Ll})/gu;
 
 /** No character of a text, private ones and controls included. */
 const noText = /[\p{Cn}\p{Co}\p{Cs}\p{Cc}\uFFFD]/u;
@@ -63,12 +66,13 @@ export function whyNotText(bytes: Uint8Array): string | undefined {
   if (!isPlain) {
     const foreign = (text.match(foreignWords) ?? []).join("").length;
     const letters = text.match(/\p{L}/gu)?.length ?? 0;
+    const inWords = text.match(foreignLetters)?.length ?? 0;
     if (foreign > letters * (foreign > fewStrangers ? 0.1 : 0.5)) return unknown;
+    if (inWords > 2 && inWords * 20 > (text.match(/[\x80-\u{10FFFF}]/gu)?.length ?? 0)) return unknown;
   }
   let strangers = 0;
   for (let index = 0; index < text.length; index++) if (isStrange(text.charCodeAt(index))) strangers++;
-  if (strangers <= fewStrangers || strangers <= text.length * mostStrangers) return undefined;
-  return unknown;
+  return strangers > fewStrangers && strangers > text.length * mostStrangers ? unknown : undefined;
 }
 
 /** Where the last character that is no ASCII begins. */
@@ -80,9 +84,9 @@ function lastStart(bytes: Uint8Array): number {
 
 /** Control characters that no editor writes, and what takes the place of bytes that are no character. */
 function isStrange(code: number): boolean {
-  if (code === 0xfffd || (code >= 0x7f && code < 0xa0 && code !== 0x85)) return true;
   // Bell to carriage return are used in text now and then, and escape begins the colours of a terminal.
-  return code < 32 && (code < 7 || code > 13) && code !== 27;
+  const isControl = code < 32 ? (code < 7 || code > 13) && code !== 27 : code >= 0x7f && code < 0xa0 && code !== 0x85;
+  return isControl || code === 0xfffd;
 }
 
 /** By its byte order mark; without one, by the NULs that stand in every other byte and nowhere else. */
@@ -122,10 +126,9 @@ function mixedText(bytes: Uint8Array): string {
   for (const [, utf8] of written.matchAll(sequences))
     if (utf8 === undefined) single++;
     else valid++;
-  const isWestern = valid * 4 < single;
   const western = (text: string): string =>
     text.replaceAll(/[\x80-\x9F]/g, (sign) => westernSigns.charAt(sign.charCodeAt(0) - 0x80));
-  if (isWestern) return western(written);
+  if (valid * 4 < single) return western(written);
   return written.replaceAll(sequences, (piece, utf8?: string) =>
     utf8 === undefined ? western(piece) : Buffer.from(utf8, "latin1").toString(),
   );
