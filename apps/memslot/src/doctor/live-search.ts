@@ -8,7 +8,9 @@ const NAME = "search";
 export async function liveSearch(memory: Memory, signal: AbortSignal): Promise<DoctorCheck> {
   try {
     const note = await someNote(memory, signal);
-    const word = note === undefined ? undefined : longestWord((await memory.readFile({ relPath: note, signal })).text);
+    const read = note === undefined ? undefined : await memory.readFile({ relPath: note, signal });
+    // What a read says about the lines that follow is no word of the note.
+    const word = read && longestWord(read.text.replace(/\n\[More content available[^\n]*$/, ""));
     if (note === undefined || word === undefined) return passed(NAME, "not checked: no note with a word is known");
     let report: SearchReport | undefined;
     const startedAt = performance.now();
