@@ -133,7 +133,9 @@ export class ExpiringLeases implements PlaceLeases {
       // Hosts that make it at the same moment refuse each other; the next try finds it there.
       const table = await this.#run("making the table of leases", () => retryConflicts(make));
       if (probes && !(await this.#keepsConditions(table))) throw missingConditions(placeName);
-      await this.#run("making the table of leases", () => retryConflicts(() => insertMissing(table, freeRows)));
+      // Another host may have put its own in place of what was opened.
+      const fill = (): Promise<void> => table.checkoutLatest().then(() => insertMissing(table, freeRows));
+      await this.#run("making the table of leases", () => retryConflicts(fill));
       return (this.#table = table);
     } catch (error) {
       // Nothing of it stays in a place that is not used.

@@ -46,6 +46,8 @@ export function openDatabase(options: OpenOptions, tables: CompanionTables): Ope
       if (opened.notice !== undefined) notices.push(opened.notice);
       return { ...opened, location: path, isOnDisk: true, identity: fileIdentity(path), notices };
     } catch (error) {
+      // Another process has set it aside meanwhile: what it has put there is looked at.
+      if (attempt < attempts && identity !== undefined && identityBefore(path) !== identity) continue;
       if (options.mayCreate === false && isDamage(error)) {
         notices.push(`the index ${path} is damaged (${reasonOf(error)}); the next sync makes it anew from the notes`);
       } else if (attempt < attempts && isDamage(error)) {
