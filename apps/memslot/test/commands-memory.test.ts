@@ -110,7 +110,7 @@ test("an index without its words is found by status --deep and doctor, and repai
   expect(fixed).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^ {2}mended +words +\S.*; \S/mu) });
   expect((await sandbox.runHere(["memory", "search", "lighthouse keeper"])).stdout).toContain("MEMORY.md:1");
   expect((await sandbox.runHere(["memory", "status", "--deep"])).exitCode).toBe(0);
-  await sandbox.write("MEMORY.md", "The mill is old.\n".repeat(400));
+  await sandbox.write("MEMORY.md", `Password: blauefliege7x\n${"The mill is old.\n".repeat(400)}`);
   expect(await sandbox.runHere(["doctor"])).toMatchObject({ exitCode: 0 });
 });
 

@@ -1,5 +1,6 @@
 import { type Memory, type SearchReport, isAbort, messageOf } from "@memslot/core";
 import { scanTerms } from "@memslot/indexing";
+import { redactSecrets } from "@memslot/indexing/host";
 import { type DoctorCheck, failed, passed, warned } from "./doctor-check.ts";
 
 const NAME = "search";
@@ -9,21 +10,20 @@ export async function liveSearch(memory: Memory, signal: AbortSignal): Promise<D
   try {
     const note = await someNote(memory, signal);
     const read = note === undefined ? undefined : await memory.readFile({ relPath: note, signal });
-    // What a read says about the lines that follow is no word of the note.
-    const word = read && longestWord(read.text.replace(/\n\[More content available[^\n]*$/, ""));
+    // Secrets are not in the index, and what a read says about the lines that follow is not in the note.
+    const word = read && longestWord(redactSecrets(read.text.replace(/\n\[More content available[^\n]*$/, "")));
     if (note === undefined || word === undefined) return passed(NAME, "not checked: no note with a word is known");
     let report: SearchReport | undefined;
     const startedAt = performance.now();
     const results = await memory.search(word, { signal, minScore: 0, onDebug: (given) => (report = given) });
     const { mode = "", state = "ok", reason, action } = (report as SearchReport | undefined) ?? {};
-    const ms = Math.round(performance.now() - startedAt);
     if (results.length === 0)
       return failed(
         NAME,
         `"${word}" stands in ${note} and was not found: ${reason ?? "no reason given"}`,
         action ?? "Run memslot memory index --force.",
       );
-    const found = `"${word}" of ${note}: ${results.length} found, ${mode}, ${ms} ms`;
+    const found = `"${word}" of ${note}: ${results.length} found, ${mode}, ${Math.round(performance.now() - startedAt)} ms`;
     return state === "ok"
       ? passed(NAME, found)
       : warned(NAME, `${found}, but the memory is ${state}: ${reason ?? "no reason given"}`, action);
