@@ -64,7 +64,7 @@ export function whyNotText(bytes: Uint8Array): string | undefined {
   if (text === "" && decoded !== "") return "holds nothing but NUL bytes: it was not downloaded, or lost in a crash";
   const unknown = "is not text, or in an unknown encoding: save it as UTF-8, or give it another name than .md";
   if (!isPlain) {
-    const foreign = (text.match(foreignWords) ?? []).join("").length;
+    const foreign = text.match(foreignWords)?.join("").length ?? 0;
     const letters = text.match(/\p{L}/gu)?.length ?? 0;
     const inWords = text.match(foreignLetters)?.length ?? 0;
     if (foreign > letters * (foreign > fewStrangers ? 0.1 : 0.5)) return unknown;

@@ -1,5 +1,5 @@
 import { estimateTokens } from "@memslot/core";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Candidate } from "../rank.ts";
 import { candidate, expectSoundPassages, type Made, weighted } from "../test/ranked.ts";
 import { choosePassages, type ScoredPassage } from "./choose-passages.ts";
@@ -161,6 +161,14 @@ test.each(tables.shortLines as [string, string][])(
     expect(reads).toBeLessThan(1500 * lines.length);
   },
 );
+
+test("when the answer is full, the passages of a note are not built again for each of its lines", () => {
+  const built = vi.spyOn(Array.prototype, "toSorted");
+  onTestFinished(() => built.mockRestore());
+  const lines = Array.from({ length: 4000 }, (_, index) => "abcdefgh".charAt(index % 8));
+  expect(shown("a b", Array(8).fill([candidate("a b", lines)]), { maxTokens: 4000 })).toHaveLength(6);
+  expect(built.mock.calls.length).toBeLessThan(1300);
+});
 
 test("without room for a line, what is found is counted and not read", () => {
   const notes = Array.from({ length: 3 }, (_, at) => {

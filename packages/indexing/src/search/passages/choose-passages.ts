@@ -28,6 +28,8 @@ const gapTokens = 2.6;
 const leastTokens = 10;
 /** Of the pieces of one note only the worthiest compete, one for each three tokens of the budget. */
 const tokensOfPiece = 3;
+/** After so many in a row that had no room the answer is full: each costs a look at all passages of its note. */
+const mostRefused = 100;
 
 export interface PassageLimits {
   maxResults: number;
@@ -120,11 +122,12 @@ export function choosePassages(
     // Where all are worth the same, each note is shown from its beginning.
     .toSorted((a, b) => b.piece.worth - a.piece.worth || a.place - b.place);
   const best = rest[0]?.piece.worth ?? 0;
-  const leastWorth = numberCounts ? 0 : leastOfNote * best;
+  let refused = 0;
   for (const { note, piece } of rest) {
-    if (budget.left < leastTokens || piece.worth < leastWorth) break;
+    if (budget.left < leastTokens || piece.worth < (numberCounts ? 0 : leastOfNote * best)) break;
     if (note.chosen.length > 0 && (piece.worth < leastShare * best || isBeside(note, piece))) continue;
-    budget.take(note, piece);
+    refused = budget.take(note, piece) ? 0 : refused + 1;
+    if (refused === mostRefused) break;
   }
   const passages = all.flatMap(({ passages: own }) => scored(own));
   const shown = all.filter(({ chosen }) => chosen.length > 0);
@@ -181,11 +184,11 @@ class Budget {
     return this.#limits.maxTokens - this.#used;
   }
 
-  /** Takes a piece with what is needed to read it, or alone, or not at all. */
-  take(note: NotePieces, piece: Piece): void {
-    if (note.chosen.includes(piece)) return;
+  /** Takes a piece with what is needed to read it, or alone, or not at all, which is false. */
+  take(note: NotePieces, piece: Piece): boolean {
+    if (note.chosen.includes(piece)) return true;
     const needed = neededFor(note, piece);
-    if (needed.length === 0 || !this.#add(note, [piece, ...needed])) this.#add(note, [piece]);
+    return (needed.length > 0 && this.#add(note, [piece, ...needed])) || this.#add(note, [piece]);
   }
 
   #add(note: NotePieces, pieces: readonly Piece[]): boolean {
