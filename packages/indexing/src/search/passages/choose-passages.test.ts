@@ -166,7 +166,13 @@ test("when the answer is full, the passages of a note are not built again for ea
   const built = vi.spyOn(Array.prototype, "toSorted");
   onTestFinished(() => built.mockRestore());
   const lines = Array.from({ length: 4000 }, (_, index) => "abcdefgh".charAt(index % 8));
-  expect(shown("a b", Array(8).fill([candidate("a b", lines)]), { maxTokens: 4000 })).toHaveLength(6);
+  expect(
+    shown(
+      "a b",
+      Array.from("12345678", () => [candidate("a b", lines)]),
+      { maxTokens: 4000 },
+    ),
+  ).toHaveLength(6);
   expect(built.mock.calls.length).toBeLessThan(1300);
 });
 
