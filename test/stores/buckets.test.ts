@@ -164,7 +164,7 @@ describe("machines", () => {
     }
     expect(prefixesIn(shared.storage)).toHaveLength(2);
     const said =
-      /^the index s3:\/\/notes\/team\/main-[0-9a-f]{16}\.lance was new beside others of this agent \(s3:\/\/notes\/team\/main-/;
+      /^the index s3:\/\/notes\/team\/main-[0-9a-f]{16}\.lance is new; this agent has others \(s3:\/\/notes\/team\/main-/;
     expect(others.map(({ house }) => house.notices)).toEqual([[expect.stringMatching(said)], []]);
     const again = await others[1]?.house.open({ settings: inBucket(shared.storage), ...given });
     expect(again?.status().custom?.remarks).toEqual([expect.stringMatching(said)]);

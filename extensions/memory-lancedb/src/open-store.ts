@@ -108,7 +108,7 @@ function besideOthers(location: string, others: readonly string[] = []): string[
   if (others.length === 0) return [];
   const how =
     "machines share one where the workspace is the agent's own on each, or memorySearch.workspaceId is the same";
-  return [`the index ${location} was new beside others of this agent (${others.join(", ")}); ${how}`];
+  return [`the index ${location} is new; this agent has others (${others.join(", ")}); ${how}`];
 }
 
 /** Why an index is left alone that is at the place; undefined for one of our own. */

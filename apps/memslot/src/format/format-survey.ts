@@ -34,7 +34,7 @@ export function checkSurvey(survey: MemorySurvey | undefined, status: MemoryProv
       : warned(
           "files",
           why,
-          "Mend them or memorySearch.extraPaths, or name those that need not be searched in memorySearch.exclude; memslot memory status lists all.",
+          "Correct them or memorySearch.extraPaths, or name those that need not be searched in memorySearch.exclude; memslot memory status lists all.",
         );
   const unsearched = describeUnsearched(survey.unsearched);
   if (unsearched === undefined) return [files];

@@ -64,7 +64,7 @@ function filesHealth({ survey }: HealthFacts): HealthPart {
 
 /** What to do about notes that are not searched. */
 export const acceptNotes =
-  "`memslot memory status` lists the notes that are not searched; memorySearch.exclude names those that need not be.";
+  "`memslot memory status` lists the notes that are not searched; name those that need not be searched in memorySearch.exclude.";
 
 function indexHealth({ status, layout, survey, check }: HealthFacts): HealthPart {
   const { fts, files = 0, freshness, workspaceDir } = status;
