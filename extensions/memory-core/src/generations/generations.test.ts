@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { appendFileSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { openMemory, parseConfig } from "@memslot/core";
 import type { ChunkIndex, IndexedFile } from "@memslot/indexing";
@@ -308,57 +308,64 @@ test("without FTS5 a build is made and put in place all the same", async () => {
   expect(await near(store, space, "newer", 1)).toEqual(["newer"]);
 });
 
-test("what older rules for secrets let through leaves the file with its vector, and no other text is embedded again", async () => {
-  const secret = `glwt-${"a1B2c3D4e5".repeat(3)}`;
-  const place = createWorkspace({
-    "memory/a.md": "The okapi eats leaves.",
-    "memory/b.md": `The zebra pays with ${secret} at noon.`,
-  });
-  const index = path.join(place.stateDir, "memory", "main.sqlite");
-  async function synced(): Promise<string[]> {
-    const sent: string[] = [];
-    const provider = deterministicEmbeddings();
-    const { workspaceDir: workspace, stateDir } = place;
-    const memorySearch = { sync: { watch: false } };
-    const memory = await openMemory({
-      config: parseConfig({ agents: { defaults: { workspace, memorySearch } } }, { stateDir }),
-      agentId: "main",
-      plugins: [memoryCore],
-      notify: () => {},
-      embeddings: {
-        ...provider,
-        embedBatch: async (texts, options) => {
-          sent.push(...texts);
-          return await provider.embedBatch(texts, options);
-        },
-      },
+test.each([
+  ["a note", ""],
+  ["a note that was edited meanwhile", " again"],
+])(
+  "what older rules for secrets let through in %s leaves the file with its vector, and no other text is embedded again",
+  async (_, edited) => {
+    const secret = `glwt-${"a1B2c3D4e5".repeat(3)}`;
+    const place = createWorkspace({
+      "memory/a.md": "The okapi eats leaves.",
+      "memory/b.md": `The zebra pays with ${secret} at noon.`,
     });
-    await memory.sync();
-    await memory.close();
-    return sent;
-  }
-  expect(await synced()).toHaveLength(2);
-  const stale = Buffer.alloc(32, 7);
-  edit(index, (db) => {
-    const { id, hash } = db.prepare("SELECT id, hash FROM chunks WHERE text LIKE '%zebra%'").get() as {
-      id: number;
-      hash: Buffer;
-    };
-    db.exec("UPDATE files SET recipe = replace(recipe, ' redaction4', ' redaction3')");
-    db.prepare("UPDATE chunks SET text = ?, hash = ? WHERE id = ?").run(`The zebra pays with ${secret}`, stale, id);
-    db.prepare("UPDATE embedding_cache SET hash = ? WHERE hash = ?").run(stale, hash);
-    const [table] = db
-      .prepare("SELECT name FROM sqlite_schema WHERE sql LIKE '%USING fts5(%'")
-      .pluck()
-      .all() as string[];
-    db.prepare(`INSERT OR REPLACE INTO ${table} (rowid, terms) VALUES (?, ?)`).run(id, `zebra ${secret}`);
-  });
-  const holdsSecret = (): boolean =>
-    readFileSync(index).toString("latin1").toLowerCase().includes(secret.toLowerCase());
-  expect(holdsSecret()).toBe(true);
-  expect(await synced()).toEqual([expect.stringContaining("[redacted: GitLab token]")]);
-  expect(holdsSecret()).toBe(false);
-  expect(valueIn(index, "SELECT group_concat(DISTINCT recipe LIKE '% redaction4%') FROM files")).toBe("1");
-  expect(valueIn(index, "SELECT count(*) FROM vectors")).toBe(2);
-  expect(edit(index, (db) => db.prepare("SELECT 1 FROM embedding_cache WHERE hash = ?").get(stale))).toBeUndefined();
-});
+    const index = path.join(place.stateDir, "memory", "main.sqlite");
+    async function synced(): Promise<string[]> {
+      const sent: string[] = [];
+      const provider = deterministicEmbeddings();
+      const { workspaceDir: workspace, stateDir } = place;
+      const memorySearch = { sync: { watch: false } };
+      const memory = await openMemory({
+        config: parseConfig({ agents: { defaults: { workspace, memorySearch } } }, { stateDir }),
+        agentId: "main",
+        plugins: [memoryCore],
+        notify: () => {},
+        embeddings: {
+          ...provider,
+          embedBatch: async (texts, options) => {
+            sent.push(...texts);
+            return await provider.embedBatch(texts, options);
+          },
+        },
+      });
+      await memory.sync();
+      await memory.close();
+      return sent;
+    }
+    expect(await synced()).toHaveLength(2);
+    const stale = Buffer.alloc(32, 7);
+    edit(index, (db) => {
+      const { id, hash } = db.prepare("SELECT id, hash FROM chunks WHERE text LIKE '%zebra%'").get() as {
+        id: number;
+        hash: Buffer;
+      };
+      db.exec("UPDATE files SET recipe = replace(recipe, ' redaction4', ' redaction3')");
+      db.prepare("UPDATE chunks SET text = ?, hash = ? WHERE id = ?").run(`The zebra pays with ${secret}`, stale, id);
+      db.prepare("UPDATE embedding_cache SET hash = ? WHERE hash = ?").run(stale, hash);
+      const [table] = db
+        .prepare("SELECT name FROM sqlite_schema WHERE sql LIKE '%USING fts5(%'")
+        .pluck()
+        .all() as string[];
+      db.prepare(`INSERT OR REPLACE INTO ${table} (rowid, terms) VALUES (?, ?)`).run(id, `zebra ${secret}`);
+    });
+    const holdsSecret = (): boolean =>
+      readFileSync(index).toString("latin1").toLowerCase().includes(secret.toLowerCase());
+    expect(holdsSecret()).toBe(true);
+    if (edited !== "") appendFileSync(path.join(place.workspaceDir, "memory/b.md"), edited);
+    expect(await synced()).toEqual([expect.stringContaining("[redacted: GitLab token]")]);
+    expect(holdsSecret()).toBe(false);
+    expect(valueIn(index, "SELECT group_concat(DISTINCT recipe LIKE '% redaction4%') FROM files")).toBe("1");
+    expect(valueIn(index, "SELECT count(*) FROM vectors")).toBe(2);
+    expect(edit(index, (db) => db.prepare("SELECT 1 FROM embedding_cache WHERE hash = ?").get(stale))).toBeUndefined();
+  },
+);

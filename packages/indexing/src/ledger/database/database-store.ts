@@ -137,7 +137,7 @@ function openParts(options: OpenOptions, tables: CompanionTables) {
     vectors: vectors.shared,
     notice: (line) => void (notices.includes(line) || notices.push(line)),
   });
-  const fileTables = createFileTables({ db, transactions, listener: bothOf(vectors.listener, companion) });
+  const fileTables = createFileTables({ db, meta, transactions, listener: bothOf(vectors.listener, companion) });
   const filesOf = (generation: () => number): FileTables =>
     fileTables({ generation, changed: () => generations.revise() });
   const files = filesOf(() => generations.active().id);

@@ -4,6 +4,9 @@ import type { MemorySource } from "@memslot/core";
 import type Database from "better-sqlite3";
 import { type HashKey, toKey } from "../cache/hash-key.ts";
 import type { Transactions } from "../database/transactions.ts";
+import type { Meta } from "../file/meta.ts";
+import { isOfOlderRules } from "../../secrets/version.ts";
+import { createForgetText } from "../vectors/forget-text.ts";
 
 export interface AddedChunk {
   id: number;
@@ -41,6 +44,7 @@ export interface FileTarget {
 
 interface FileRow {
   id: number;
+  recipe?: string;
   chunks: number;
   bytes: number;
 }
@@ -48,6 +52,7 @@ interface FileRow {
 /** The files and their chunks. */
 export function createFileTables(input: {
   db: Database.Database;
+  meta: Meta;
   transactions: Transactions;
   listener: ChunkListener;
 }): (target: FileTarget) => FileTables {
@@ -58,7 +63,7 @@ export function createFileTables(input: {
     "SELECT path, source, hash, mtime AS mtimeMs, size, recipe, cursor FROM files WHERE +generation = ?",
   );
   const find = db.prepare<[number, string, string], FileRow>(
-    "SELECT id, chunks, chunk_bytes AS bytes FROM files WHERE generation = ? AND source = ? AND path = ?",
+    "SELECT id, recipe, chunks, chunk_bytes AS bytes FROM files WHERE generation = ? AND source = ? AND path = ?",
   );
   const insertFile = db.prepare<[Record<string, unknown>]>(
     `INSERT INTO files (generation, path, source, hash, mtime, size, recipe, cursor, chunks, chunk_bytes)
@@ -71,10 +76,13 @@ export function createFileTables(input: {
   const touchFile = db.prepare<[Record<string, unknown>]>(
     `UPDATE files SET ${facts} WHERE generation = :generation AND source = :source AND path = :path`,
   );
+  const isHeld = db.prepare<[HashKey], number>("SELECT 1 FROM chunks WHERE hash = ? LIMIT 1").pluck();
+  const forgetText = createForgetText(input);
   const deleteFile = db.prepare<[number]>("DELETE FROM files WHERE id = ?");
 
   function replaceFile(generation: number, { chunks, fromLine, ...file }: IndexedFile): void {
     const known = find.get(generation, file.source, file.path);
+    const outdated = isOfOlderRules(known?.recipe ?? "") ? fileChunks.hashes(known?.id ?? 0) : [];
     const kept = known && fileChunks.keepBefore(generation, known, fromLine);
     const row = {
       ...file,
@@ -85,6 +93,7 @@ export function createFileTables(input: {
     const fileId = kept?.id ?? Number(insertFile.run({ ...row, generation }).lastInsertRowid);
     if (kept) updateFile.run({ ...row, id: fileId });
     fileChunks.add(generation, fileId, file.source, chunks);
+    for (const hash of outdated) forgetText(hash, () => isHeld.get(hash) !== undefined);
   }
 
   function removeFile(generation: number, { source, path }: FileKey): void {
@@ -137,6 +146,7 @@ export function createFileTables(input: {
 /** The chunks of single files, with the listener told of each. */
 interface FileChunks {
   add(generation: number, fileId: number, source: MemorySource, chunks: IndexedFile["chunks"]): void;
+  hashes(fileId: number): HashKey[];
   /** Those that begin at the line or behind it. */
   drop(generation: number, fileId: number, fromLine: number): void;
   /** Leaves of the file what begins before the line, and nothing where there is none. Gives what stays. */
@@ -168,6 +178,7 @@ function createFileChunks(db: Database.Database, listener: ChunkListener): FileC
         listener.added({ id, hash: key, source, generation, terms });
       }
     },
+    hashes: (fileId) => chunksFrom.all(fileId, 0).map(({ hash }) => hash),
     drop,
     keepBefore(generation, file, fromLine) {
       if (fromLine === undefined) {

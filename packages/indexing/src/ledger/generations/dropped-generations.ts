@@ -1,6 +1,7 @@
 import type Database from "better-sqlite3";
 import type { Generations } from "./generations.ts";
-import { type Meta, metaKeys } from "../file/meta.ts";
+import type { Meta } from "../file/meta.ts";
+import { createForgetText } from "../vectors/forget-text.ts";
 import { isOfOlderRules } from "../../secrets/version.ts";
 import type { HashKey } from "../cache/hash-key.ts";
 import type { Transactions } from "../database/transactions.ts";
@@ -24,7 +25,7 @@ export function createDroppedGenerations(input: {
   vectors: Pick<Vectors, "listener">;
   companion: Pick<Companion, "drop" | "holds">;
 }): DroppedGenerations {
-  const { db, meta, transactions, generations, vectors, companion } = input;
+  const { db, transactions, generations, vectors, companion } = input;
   /** Of these only something is left that this process cannot drop. */
   const left: number[] = [];
   const someChunks = db.prepare<[number], { id: number; fileId: number; hash: HashKey; recipe: string }>(`
@@ -45,19 +46,7 @@ export function createDroppedGenerations(input: {
          JOIN files n ON n.generation = g.id AND n.source = f.source AND n.path = f.path WHERE f.id = ?) LIMIT 1`,
     )
     .pluck();
-  const cached = db.prepare<[HashKey], number>("SELECT vector_id FROM embedding_cache WHERE hash = ?").pluck();
-  const deleteVector = db.prepare<[number]>("DELETE FROM vectors WHERE id = ?");
-  const forgetHash = ["embedding_cache", "adopted_vectors", "quarantine"].map((table) =>
-    db.prepare<[HashKey]>(`DELETE FROM ${table} WHERE hash = ?`),
-  );
-
-  /** Drops the vectors of a text that the present rules for secrets have changed. */
-  function forgetText(fileId: number, hash: HashKey): void {
-    const vectorIds = cached.all(hash);
-    if (vectorIds.length === 0 || isHeld.get(hash, fileId) !== undefined) return;
-    for (const id of vectorIds) deleteVector.run(id);
-    for (const each of forgetHash) each.run(hash);
-  }
+  const forgetText = createForgetText(input);
 
   /** False when nothing was left to delete. */
   function deleteSome(generation: number): boolean {
@@ -65,10 +54,7 @@ export function createDroppedGenerations(input: {
     const lastFile = chunks.at(-1)?.fileId;
     for (const { id, fileId, hash, recipe } of chunks) {
       deleteChunk.run(id);
-      if (isOfOlderRules(recipe)) {
-        forgetText(fileId, hash);
-        meta.set(metaKeys.unwiped, "1");
-      }
+      if (isOfOlderRules(recipe)) forgetText(hash, () => isHeld.get(hash, fileId) !== undefined);
       vectors.listener.removed({ hash });
     }
     for (const id of new Set(chunks.map(({ fileId }) => fileId))) if (id !== lastFile) deleteFile.run(id);
