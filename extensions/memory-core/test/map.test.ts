@@ -132,6 +132,8 @@ test("what cannot be meant is refused, and who waits no longer is let go", async
 
 test("others are answered while a large map is drawn", async () => {
   const memory = await open(notes(1_500));
+  // The first search loads and prepares more than the map does.
+  await memory.search("ferry");
   const map = memory.map();
   let answers = 0;
   for (let done = false; !done;) {
