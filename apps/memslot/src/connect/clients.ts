@@ -81,7 +81,7 @@ export const allClients: readonly Client[] = [
       linesIn(at(place, "CLAUDE.md", claudeDir(place), "CLAUDE.md"), instructions),
     ],
     notes: (place) => [
-      "Start Claude Code anew; with --bare it runs neither hooks nor MCP servers.",
+      "Restart Claude Code; with --bare it runs neither hooks nor MCP servers.",
       ...(isProject(place) ? ["Claude Code asks once whether it may start the server that .mcp.json names."] : []),
     ],
   },
@@ -155,7 +155,7 @@ export const allClients: readonly Client[] = [
         linesIn(at(place, "AGENTS.md", folder, "AGENTS.md"), instructions),
       ];
     },
-    notes: () => ["Start OpenCode anew."],
+    notes: () => ["Restart OpenCode."],
   },
   {
     id: "cursor",
@@ -217,7 +217,7 @@ export const allClients: readonly Client[] = [
     files: (place, { server }) => [
       serverIn(path.join(appConfigDir(place), "Claude", "claude_desktop_config.json"), "mcpServers", server),
     ],
-    notes: () => ["Quit Claude Desktop wholly and start it anew."],
+    notes: () => ["Quit Claude Desktop completely and restart it."],
   },
   {
     id: "zed",
@@ -242,7 +242,7 @@ export const allClients: readonly Client[] = [
     files: ({ home }, { server }) => [
       serverIn(path.join(home, ".codeium", "windsurf", "mcp_config.json"), "mcpServers", server),
     ],
-    notes: () => ["Refresh the list of MCP servers in Windsurf, or start it anew."],
+    notes: () => ["Refresh the list of MCP servers in Windsurf, or restart it."],
   },
   {
     id: "antigravity",

@@ -50,10 +50,10 @@ export function signsOf(line: string): number {
   let before = 0;
   let letters = 0;
   let words = 0;
-  let all = 0;
+  let allWords = 0;
   let isPhrase = true;
-  let piece20 = 0;
-  let word20 = 0;
+  let pieceLength = 0;
+  let wordLength = 0;
   for (let index = 0; index < line.length; index++) {
     const code = line.charCodeAt(index);
     piece = nextPiece(piece, code);
@@ -62,10 +62,10 @@ export function signsOf(line: string): number {
     else signs |= byPiece[piece] ?? 0;
     before = code;
     const kind = code < 128 ? classes[code] : 0;
-    piece20 = kind === 0 ? 0 : piece20 + 1;
-    word20 = kind === 3 ? word20 + 1 : 0;
-    if (piece20 === longest) signs |= lineSigns.longPiece;
-    if (word20 === longest) signs |= lineSigns.longWord;
+    pieceLength = kind === 0 ? 0 : pieceLength + 1;
+    wordLength = kind === 3 ? wordLength + 1 : 0;
+    if (pieceLength === longest) signs |= lineSigns.longPiece;
+    if (wordLength === longest) signs |= lineSigns.longWord;
     if (code > 127) isPhrase = false;
     const small = code | 32;
     if (small >= 0x61 && small <= 0x7a) letters++;
@@ -73,17 +73,17 @@ export function signsOf(line: string): number {
       const isWord = letters >= fewestLetters && letters <= mostLetters;
       words = isWord ? words + 1 : 0;
       isPhrase &&= isWord;
-      all++;
+      allWords++;
       letters = 0;
       if (words === fewestWords) signs |= lineSigns.words;
     }
   }
   if (letters > 0) {
-    all++;
+    allWords++;
     isPhrase &&= letters >= fewestLetters && letters <= mostLetters;
     if (letters >= fewestLetters && words >= fewestWords - 1) signs |= lineSigns.words;
   }
-  return isPhrase && all > 0 ? signs | lineSigns.phraseLine : signs;
+  return isPhrase && allWords > 0 ? signs | lineSigns.phraseLine : signs;
 }
 
 const at = 0x40;
