@@ -75,7 +75,7 @@ export function readsTranscripts(client: ClientId): boolean {
   return isClientSource(client) && lineReaders[client] !== undefined;
 }
 
-/** What was said in one line of a client's transcript; undefined for all else that stands there, and for garbage. */
+/** The message in one line of a client transcript. Undefined for other records and for invalid lines. */
 function readLine(client: ClientId, line: string): SaidLine | undefined {
   try {
     const value: unknown = JSON.parse(line);

@@ -319,7 +319,7 @@ function isDataless(stats: BigIntStats): boolean {
   return process.platform === "darwin" && stats.size > 0n && stats.blocks === 0n;
 }
 
-/** The note that a stub of iCloud stands for. */
+/** The path of the note that an iCloud stub replaces. */
 function noteInCloud(name: string): string | undefined {
   const note = /^\.(.+)\.icloud$/u.exec(name)?.[1];
   return note !== undefined && isMarkdown(note) ? note : undefined;

@@ -105,7 +105,7 @@ function putOne(given: string, put: JsonPut, lineEnd: string): string {
   return isDeepStrictEqual(now, wanted) ? text : replaceAt(text, [...put.list, ...first], wanted, lineEnd);
 }
 
-/** Where something else that says nothing stands in place of an object or a list on the way, it becomes one. */
+/** An empty value of another type on the way to an object or a list is replaced by it. */
 function withContainers(body: string, put: JsonPut): string {
   const path = "path" in put ? put.path.slice(0, -1) : put.list;
   for (const end of path.keys()) {
@@ -264,7 +264,7 @@ function isAlone(body: string, container: Node, member: Node): boolean {
   return /^[\s,:{]*$/u.test(commentsAround(body, container, member.offset) + after);
 }
 
-/** What stands between the name of a value and a position in it: comments, or nothing but signs. */
+/** The text between the name of a value and a position in it: comments or punctuation. */
 function commentsAround(body: string, { offset, parent }: Node, to: number): string {
   const name = parent?.type === "property" ? parent.children?.[0] : undefined;
   return body.slice(name === undefined ? offset : name.offset + name.length, to);

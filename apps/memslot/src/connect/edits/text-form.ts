@@ -4,7 +4,7 @@ export interface TextEdit {
   put(text: string): string;
   /** Takes it out, and nothing else; the same text where it is not there. Throws `UnusableFile`. */
   remove(text: string): string;
-  /** Whether what was left by `remove` says nothing, so that a file that was made for it can go. */
+  /** Whether the text that `remove` left is empty, so that a file created for it can be deleted. */
   isEmpty(text: string): boolean;
 }
 
