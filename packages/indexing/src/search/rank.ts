@@ -11,11 +11,9 @@ import {
   type WeightedTerm,
 } from "./line-scores.ts";
 import { namedQuery, nameMatch } from "./name-match.ts";
-import { type MatchedPeriod, type TimeMatch, timeMatch } from "../text/times/time-match.ts";
-import { daysOfChunk, linesWithin } from "./query/chunk-days.ts";
-import { timeOfPath } from "../text/times/time-of-path.ts";
-import { namesIn, pathNames } from "../text/note-context.ts";
-import type { Days } from "../text/times/calendar.ts";
+import { pathNames } from "../text/note-context.ts";
+import type { MatchedPeriod } from "../text/times/time-match.ts";
+import { byPlace, byTime, linesOfTime, scoreOfTime, type TimedCandidate, weighTimes } from "./time-weight.ts";
 import { type HeldLanguages, scannerFor, type TermScanner } from "../text/languages/chunk-terms.ts";
 import { scanTerms, type SearchTerm } from "../text/words.ts";
 
@@ -24,44 +22,22 @@ const lineWeight = 0.5;
 const otherLinesShare = 0.3;
 const proximityWeight = 0.2;
 const nameWeight = 1;
-/** What is worth what holds the words of a time, where the time alone is asked for. */
-const otherShare = 0.4;
-/** What a day in a heading is worth, beside the day of a whole note: what is of that day comes before what mentions it. */
-const headingDayShare = 0.9;
-/** The score of a note of the very time: no score is 1. */
-const topOfTime = 0.95;
 
-export interface Candidate {
-  row: ChunkRow;
+export interface Candidate extends TimedCandidate {
   lines: string[];
   matches: TextMatches;
   /** How its text was read for the terms of the query. */
   scan: TermScanner;
-  /** BM25 and what is added to it; 0 where the keyword leg did not find the chunk. */
-  keywordWeight: number;
-  /** What the keyword weight is made of. */
-  shares: KeywordShares;
   textScore: number | undefined;
   vectorScore: number | undefined;
-  /** How well it is of a time that the query names, 0 to 1, and the first day that it is of. */
-  timeMatch: number;
-  day: number | undefined;
   /** It holds every word of the query that the index knows, or an identifier of the query as written. */
   exact: boolean;
-  score: number;
   /** How much of the score its vector alone gives, of 0 to the score. */
   meaning: number;
   /** Its place before and after a reranker, counted from 1. */
   places?: { before: number; after: number } | undefined;
   /** The score that is shown, where a reranker has given it another place. */
   placeScore?: number | undefined;
-}
-
-/** The addends of a keyword weight. */
-interface KeywordShares {
-  words: number;
-  names: number;
-  dates: number;
 }
 
 /** What the vector leg gave, and how its cosines are read. Without a scale they are read by themselves. */
@@ -128,11 +104,9 @@ export function rank(input: {
     candidate.score = fuse?.(candidate) ?? candidate.textScore ?? 0;
     if (fuse && candidate.vectorScore !== undefined)
       candidate.meaning = fuse({ ...candidate, textScore: undefined, exact: false });
-    // Nothing but a time is asked for: its notes are the answer, whatever their words.
-    if (isOnlyTime)
-      candidate.score = candidate.timeMatch === 0 ? otherShare * candidate.score : topOfTime * candidate.timeMatch;
+    if (isOnlyTime) candidate.score = scoreOfTime(candidate);
   }
-  all.sort(isOnlyTime ? byTime : byScore);
+  all.sort(isOnlyTime ? (a, b) => byTime(a, b) || byScore(a, b) : byScore);
   return { candidates: all, terms, isOnlyTime };
 }
 
@@ -162,32 +136,6 @@ export function candidateOf(
   };
 }
 
-/** The days that a chunk is of: by the name of its note, or as its note says. */
-function timeOf({ path, context }: ChunkRow): Days | undefined {
-  const [day] = namesIn(context).titles;
-  return timeOfPath(path) ?? (day === undefined ? undefined : timeOfPath(day));
-}
-
-/** How well the days of a chunk fit; where its note has none, the best of those in the headings above it and in it. */
-function bestTime(row: ChunkRow, periods: readonly MatchedPeriod[]): TimeMatch & { day: number | undefined } {
-  const own = timeOf(row);
-  const share = own === undefined ? headingDayShare : 1;
-  const matches = (own === undefined ? daysOfChunk(row) : [own]).map((days) => {
-    const { match, weight } = timeMatch(days, periods);
-    return { match: share * match, weight: share * weight, day: days.from };
-  });
-  return matches.reduce((best, match) => (match.weight > best.weight ? match : best), matches[0] ?? noTime);
-}
-
-const noTime = { match: 0, weight: 0, day: undefined };
-
-/** Of a chunk of several days, by its headings, the lines of those that are asked for; where none are, all of it. */
-function linesOfTime(row: ChunkRow, periods: readonly MatchedPeriod[]): ChunkRow {
-  if (timeOf(row) !== undefined) return row;
-  const isAsked = (days: Days): boolean => periods.some(({ from, to }) => days.from <= to && from <= days.to);
-  return linesWithin(row, isAsked) ?? row;
-}
-
 /** Gives each candidate of the keyword leg its weight. */
 function weighKeywords(
   candidates: readonly Candidate[],
@@ -214,15 +162,7 @@ function weighKeywords(
     candidate.shares = { words: candidate.keywordWeight - names, names, dates: 0 };
     top = Math.max(top, candidate.keywordWeight);
   }
-  if (periods.length > 0) {
-    for (const candidate of candidates) {
-      const { match, weight, day } = bestTime(candidate.row, periods);
-      candidate.day = day;
-      candidate.timeMatch = match;
-      candidate.shares.dates = weight * (top > 0 ? top : ideal);
-      candidate.keywordWeight += candidate.shares.dates;
-    }
-  }
+  if (periods.length > 0) weighTimes(candidates, periods, top > 0 ? top : ideal);
 }
 
 function isExact(matches: TextMatches, terms: readonly WeightedTerm[], known: ReadonlySet<number>): boolean {
@@ -244,16 +184,6 @@ function fusionOf(
   return ({ row, textScore, exact }) => fuse({ cosine: cosines.get(row.id), textScore, exact });
 }
 
-/** In the order of their days where they fit as well; within a note from its beginning. */
-function byTime(a: Candidate, b: Candidate): number {
-  if (a.score !== b.score || a.day === undefined || b.day === undefined) return byScore(a, b);
-  return a.day - b.day || byPlace(a, b);
-}
-
 function byScore(a: Candidate, b: Candidate): number {
   return b.score - a.score || b.keywordWeight - a.keywordWeight || byPlace(a, b);
-}
-
-function byPlace({ row: a }: Candidate, { row: b }: Candidate): number {
-  return a.path < b.path ? -1 : a.path > b.path ? 1 : a.startLine - b.startLine;
 }
