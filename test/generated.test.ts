@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { offeredPlugins } from "@memslot/core";
 import { describe, expect, test } from "vitest";
-import { vectorKernel, withConfigTable, withOfferedPeers, withOwnSchema } from "./support/generated.ts";
+import { languageTable, vectorKernel, withConfigTable, withOfferedPeers, withOwnSchema } from "./support/generated.ts";
 import { extensions, root } from "./support/repository.ts";
 
 const commandFile = "apps/memslot/package.json";
@@ -12,6 +12,8 @@ test.each([
   ["docs/configuration.md", withConfigTable],
   [commandFile, withOfferedPeers],
   ["extensions/memory-core/src/vectors/kernel/kernel-bytes.ts", vectorKernel],
+  ["packages/indexing/src/text/languages/files.ts", () => languageTable("files")],
+  ["packages/indexing/src/text/languages/stemmer-modules.ts", () => languageTable("stemmers")],
 ])("%s is what its sources come to (pnpm generate makes it so)", async (name, made) => {
   expect(read(name)).toBe(await made(read(name)));
 });

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { vectorKernel, withConfigTable, withOfferedPeers, withOwnSchema } from "./support/generated.ts";
+import { languageTable, vectorKernel, withConfigTable, withOfferedPeers, withOwnSchema } from "./support/generated.ts";
 import { extensions, root } from "./support/repository.ts";
 
 async function write(name: string, made: (text: string) => string | Promise<string>): Promise<void> {
@@ -11,4 +11,6 @@ async function write(name: string, made: (text: string) => string | Promise<stri
 await write("docs/configuration.md", withConfigTable);
 await write("apps/memslot/package.json", withOfferedPeers);
 await write("extensions/memory-core/src/vectors/kernel/kernel-bytes.ts", vectorKernel);
+await write("packages/indexing/src/text/languages/files.ts", () => languageTable("files"));
+await write("packages/indexing/src/text/languages/stemmer-modules.ts", () => languageTable("stemmers"));
 for (const { place } of extensions) await write(`${place}/memslot.plugin.json`, (text) => withOwnSchema(text, place));

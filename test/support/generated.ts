@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { type AnyPlugin, configReference } from "@memslot/core";
@@ -81,4 +81,18 @@ ${lines.map((line) => `  "${line}",`).join("\n")}
   } finally {
     module.destroy();
   }
+}
+
+/** `files.ts` and `stemmer-modules.ts` beside the languages: those that have a file, and the stemmers that these name. */
+export function languageTable(kind: "files" | "stemmers"): string {
+  const folder = path.join(root, "packages/indexing/src/text/languages");
+  const files = readdirSync(folder).filter((name) => name.endsWith(".json"));
+  const lines = files.toSorted().flatMap((name) => {
+    if (kind === "files") return `export { default as ${name.slice(0, 2)} } from "./${name}" with { type: "json" };\n`;
+    const stemmer = /"stemmer": "(\w+)"/u.exec(readFileSync(path.join(folder, name), "utf8"))?.[1];
+    return stemmer === undefined
+      ? []
+      : `export { stemmer as ${name.slice(0, 2)} } from "@orama/stemmers/${stemmer}";\n`;
+  });
+  return `// Made of the JSON files of this folder by \`pnpm generate\`.\n${lines.join("")}`;
 }

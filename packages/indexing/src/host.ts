@@ -15,5 +15,5 @@ export { sessionsFolder } from "./sessions/sessions-folder.ts";
 export { readLines, type TranscriptLine } from "./sessions/transcript-lines.ts";
 export { connectMarkers, decodeText } from "./text/file-text.ts";
 export { estimateTokens } from "./text/token-weight.ts";
-export { stopWords } from "./text/stop-words.ts";
+export { stopWords } from "./text/languages/languages.ts";
 export { scanTerms } from "./text/words.ts";

@@ -65,7 +65,7 @@ export { listRows } from "./search/query/listed-notes.ts";
 export { fitsPlace, fittingPart, undatedIn } from "./search/query/row-filter.ts";
 export { type FoundChunk, matchTexts, rowOf } from "./search/search-texts.ts";
 export { sessionsFolder } from "./sessions/sessions-folder.ts";
-export { stopWords } from "./text/stop-words.ts";
+export { stopWords } from "./text/languages/languages.ts";
 export { timeOfPath } from "./text/times/time-of-path.ts";
 export { indexTerms, queryTerms, scanTerms } from "./text/words.ts";
 export { createMatcher, marked, matchedWords, type Matcher } from "./shown/matched-words.ts";

@@ -5,7 +5,7 @@ import { type ChunkingOptions, chunkMarkdown } from "../text/chunk-markdown.ts";
 import { decodeLines, noteText, splitLines } from "../text/file-text.ts";
 import { chunkTerms } from "../text/languages/chunk-terms.ts";
 import { languageOfFile } from "../text/languages/detect-language.ts";
-import type { LanguageCode } from "../text/languages/function-words.ts";
+import type { LanguageCode } from "../text/languages/languages.ts";
 import { loadStemmers } from "../text/languages/stemmers.ts";
 import { contextOfNote, pathNames } from "../text/note-context.ts";
 import { mayHaveFrontMatter } from "../text/note-head.ts";

@@ -2,8 +2,7 @@ import { lazily } from "@memslot/core";
 import { stemmer } from "stemmer";
 import { irregularForms } from "./irregular-forms.ts";
 import { languageOfQuestion } from "./languages/detect-language.ts";
-import { englishWords, functionWords, type LanguageCode } from "./languages/function-words.ts";
-import { stopWords } from "./stop-words.ts";
+import { englishWords, functionWords, type LanguageCode, stopWords } from "./languages/languages.ts";
 import { surrogateSafe } from "./token-weight.ts";
 import { addToHash, WordCache } from "./word-cache.ts";
 

@@ -1,3 +1,4 @@
+import { languages } from "../../text/languages/languages.ts";
 import { matchLines, type WeightedTerm } from "../line-scores.ts";
 import { isQuestion, sentenceEnd } from "../passages/pieces.ts";
 import type { Candidate } from "../rank.ts";
@@ -11,20 +12,14 @@ const leastShare = 0.2;
 /** Who speaks: `- Petra: …`, `**Petra**: …`. */
 const speakerMark = /^\s*(?:[-*+]\s+)?(?:\*\*)?([^:：]{1,40}?)(?:\*\*)?[:：]\s*/u;
 
-function anyOf(words: string, characters: string): RegExp {
-  return new RegExp(String.raw`(?<![\p{L}\p{N}_])(?:${words})(?![\p{L}\p{N}_])|[${characters}]`, "iu");
+/** Words for the one who speaks, or for the one who is spoken to, in any language. Chinese puts no spaces around them. */
+function anyOf(who: "speaker" | "spokenTo"): RegExp {
+  const { zh, ...others } = languages;
+  const words = Object.values(others).map((language) => language[who]);
+  return new RegExp(String.raw`(?<![\p{L}\p{N}_])(?:${words.join("|")})(?![\p{L}\p{N}_])|${zh[who]}`, "iu");
 }
 
-/** Words for the one who speaks and for the one who is spoken to, in English, German, French, Spanish, Italian, Portuguese,
- * Dutch, the Scandinavian languages, Russian and Chinese. */
-const speaking = anyOf(
-  "i|me|my|mine|myself|we|us|our|ours|ich|mich|mir|mein(?:e[mnrs]?)?|wir|uns|unser(?:e[mnrs]?)?|je|j|moi|mon|ma|mes|nous|notre|yo|mi|mis|nosotros|io|mio|mia|noi|eu|meu|minha|nós|ik|mij|mijn|wij|jag|mig|min|jeg|vi|я|мне|меня|мой|моя|мы",
-  "我咱",
-);
-const spokenTo = anyOf(
-  "you|your|yours|yourself|du|dich|dir|dein(?:e[mnrs]?)?|euch|euer|eure|tu|toi|ton|ta|tes|vous|votre|vos|tú|ti|te|tus|usted|tuo|tua|voi|você|teu|tua|jij|jou|jouw|je|dig|din|ditt|deg|ты|тебе|тебя|твой|вы|вам|ваш",
-  "你您",
-);
+const [speaking, spokenTo] = [anyOf("speaker"), anyOf("spokenTo")];
 
 /**
  * Where people speak in turn and the question names one of them: 1 where what is said of that one holds as much of the

@@ -1,4 +1,4 @@
-import type { LanguageCode } from "../../text/languages/function-words.ts";
+import type { LanguageCode } from "../../text/languages/languages.ts";
 
 /** True for languages that write two words as one, with letters in between. */
 export function isJoining(held: readonly LanguageCode[]): boolean {

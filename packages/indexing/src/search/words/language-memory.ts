@@ -1,4 +1,4 @@
-import type { LanguageCode } from "../../text/languages/function-words.ts";
+import type { LanguageCode } from "../../text/languages/languages.ts";
 
 /** Places whose languages are kept, and the longest text that names some: a scope may list thousands of paths. */
 const keptPlaces = 20;

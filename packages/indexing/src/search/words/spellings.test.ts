@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { LanguageCode } from "../../text/languages/function-words.ts";
+import type { LanguageCode } from "../../text/languages/languages.ts";
 import { LanguageMemory } from "./language-memory.ts";
 import { loadCharacterVariants, otherCharacters } from "./chinese-characters.ts";
 import { joinedWords, splitWord } from "./compounds.ts";

@@ -1,7 +1,7 @@
 import type { IndexKeywordAnswer } from "../../chunk-index.ts";
 import type { QueryTerm } from "../../chunk-store.ts";
 import { type HeldLanguages, languageTerm, stemTerm } from "../../text/languages/chunk-terms.ts";
-import { type LanguageCode, languageCodes } from "../../text/languages/function-words.ts";
+import { type LanguageCode, languageCodes } from "../../text/languages/languages.ts";
 import { loadStemmers } from "../../text/languages/stemmers.ts";
 import { foldWord, type SearchTerm, termOfWord } from "../../text/words.ts";
 

@@ -1,6 +1,6 @@
 import { indexTerms, scanTerms, type TermSink } from "../words.ts";
 import { languageOfText } from "./detect-language.ts";
-import { functionWords, type LanguageCode } from "./function-words.ts";
+import { functionWords, type LanguageCode } from "./languages.ts";
 import type { Stemmers } from "./stemmers.ts";
 
 /** No word of a text begins with it: what does stands beside the words. */

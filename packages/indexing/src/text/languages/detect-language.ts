@@ -1,5 +1,5 @@
 import { addToHash, WordCache } from "../word-cache.ts";
-import { englishWords, type LanguageCode, tellingWords } from "./function-words.ts";
+import { englishWords, type LanguageCode, tellingWords } from "./languages.ts";
 
 /** Weight of function words from which on a text, or a question, is taken to be in their language. */
 const enoughInText = 2;

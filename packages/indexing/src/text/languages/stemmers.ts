@@ -1,5 +1,5 @@
 import { foldWord } from "../words.ts";
-import type { LanguageCode } from "./function-words.ts";
+import type { LanguageCode } from "./languages.ts";
 
 /** Returns the stem of a word, folded as terms are, or an empty text if the word has none. */
 type Stemmer = (word: string) => string;
@@ -21,30 +21,8 @@ export function loadStemmers(): Promise<Stemmers> {
 let loading: Promise<Stemmers> | undefined;
 
 async function load(): Promise<Stemmers> {
-  const [da, de, es, fr, it, nl, no, pt, ru, sv] = await Promise.all([
-    import("@orama/stemmers/danish"),
-    import("@orama/stemmers/german"),
-    import("@orama/stemmers/spanish"),
-    import("@orama/stemmers/french"),
-    import("@orama/stemmers/italian"),
-    import("@orama/stemmers/dutch"),
-    import("@orama/stemmers/norwegian"),
-    import("@orama/stemmers/portuguese"),
-    import("@orama/stemmers/russian"),
-    import("@orama/stemmers/swedish"),
-  ]);
-  return {
-    da: keeping(da.stemmer),
-    de: keeping(de.stemmer),
-    es: keeping(es.stemmer),
-    fr: keeping(fr.stemmer),
-    it: keeping(it.stemmer),
-    nl: keeping(nl.stemmer),
-    no: keeping(no.stemmer),
-    pt: keeping(pt.stemmer),
-    ru: keeping(ru.stemmer),
-    sv: keeping(sv.stemmer),
-  };
+  const stemmers = Object.entries(await import("./stemmer-modules.ts"));
+  return Object.fromEntries(stemmers.map(([code, stem]) => [code, keeping(stem)])) as unknown as Stemmers;
 }
 
 /** Stems of the words that were asked for already. Suffixes are told by their accents, so these go last. */

@@ -1,7 +1,9 @@
 import type { Season } from "../calendar.ts";
 import type { Feast } from "../feasts.ts";
 import type { CountedUnit } from "../grammar/language.ts";
-import vocabulary from "./vocabulary.json" with { type: "json" };
+import { zh } from "../../languages/files.ts";
+
+const vocabulary = zh.chineseDates;
 
 /** How many years from this one, and how many days from today. */
 export const years: Readonly<Record<string, number>> = vocabulary.years;

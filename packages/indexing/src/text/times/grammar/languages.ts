@@ -1,22 +1,16 @@
 import { namedPattern } from "../named-pattern.ts";
 import { chineseWords } from "../chinese/chinese-words.ts";
 import { edge, type Language, noLetterBefore, oneOf } from "./language.ts";
-import dutch from "./languages/dutch.json" with { type: "json" };
-import english from "./languages/english.json" with { type: "json" };
-import french from "./languages/french.json" with { type: "json" };
-import german from "./languages/german.json" with { type: "json" };
-import italian from "./languages/italian.json" with { type: "json" };
-import portuguese from "./languages/portuguese.json" with { type: "json" };
-import russian from "./languages/russian.json" with { type: "json" };
-import spanish from "./languages/spanish.json" with { type: "json" };
+import { languages } from "../../languages/languages.ts";
 import { lazily } from "@memslot/core";
 import { type PhraseReader, phraseReader } from "./phrases.ts";
 import { type WordsAround, wordsAround } from "./words-around.ts";
 
-/** The languages with spaces that times are read in. Where words mean different times, the first one counts. */
-const languages: readonly Language[] = [english, german, french, spanish, portuguese, italian, dutch, russian];
-
-const known = languages.map((language) => {
+/** Where words mean different times, the first one counts. */
+const { en, ...others } = languages;
+const known = [en, ...Object.values(others)].flatMap(({ name, dates }) => {
+  if (dates === undefined) return [];
+  const language = { name, ...dates };
   return { hint: hintOf(language), read: phraseReader(language), words: lazily(() => wordsAround(language)) };
 });
 const anyHint = /[\d〇\u4e00-\u9fff]/;

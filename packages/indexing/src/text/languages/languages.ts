@@ -1,0 +1,60 @@
+import type { Language } from "../times/grammar/language.ts";
+import * as files from "./files.ts";
+
+/** A language, as its file `<code>.json` describes it. Lists of words are in small letters, separated by spaces. */
+interface LanguageFile {
+  /** In English. */
+  name: string;
+  /** Module of `@orama/stemmers`. Absent: words are taken as they are, or stemmed with those of all texts (English). */
+  stemmer?: string;
+  /** Words of a question that are not searched for, whatever language the notes are in. */
+  stopWords?: string;
+  /**
+   * Words that hold sentences together and that nobody searches for. They tell languages apart, and are left out of a
+   * question in theirs. Short on purpose: a word that may be meant is no function word.
+   */
+  functionWords?: string;
+  /** Those of them that are words of English too, or part of names ("de la Rosa"): alone they tell nothing of a language. */
+  ambiguous?: string;
+  /** How people call themselves, and whom they talk to, as patterns with `|` between them. */
+  speaker: string;
+  spokenTo: string;
+  /** Absent: dates are not read in words of this language. */
+  dates?: Omit<Language, "name">;
+}
+
+export const languages: Readonly<Record<keyof typeof files, LanguageFile>> = files;
+
+/** Languages other than English whose words are stemmed, by their code of ISO 639-1. */
+export type LanguageCode = keyof typeof import("./stemmer-modules.ts");
+
+export const languageCodes = (Object.keys(languages) as (keyof typeof files)[]).filter(
+  (code) => languages[code].stemmer !== undefined,
+) as readonly LanguageCode[];
+
+export const functionWords = Object.fromEntries(
+  Object.entries(languages).map(([code, { functionWords: words }]) => [code, wordsIn(words)]),
+) as unknown as Readonly<Record<LanguageCode | "en", ReadonlySet<string>>>;
+
+export const englishWords: ReadonlySet<string> = functionWords.en;
+
+/** The list is short on purpose: leaving out "own", "after", "before", "both" or "all" made answers measurably worse. */
+export const stopWords: ReadonlySet<string> = wordsIn(languages.en.stopWords);
+
+const ambiguous = new Set(Object.values(languages).flatMap((language) => [...wordsIn(language.ambiguous)]));
+
+/** Which languages a word is a function word of, with how much it tells of them. */
+export const tellingWords: ReadonlyMap<string, { codes: readonly LanguageCode[]; weight: number }> = new Map(
+  [...Map.groupBy(languageCodes.flatMap(wordsOf), ({ word }) => word)].map(([word, all]) => [
+    word,
+    { codes: all.map(({ code }) => code), weight: englishWords.has(word) || ambiguous.has(word) ? 0.4 : 1 },
+  ]),
+);
+
+function wordsOf(code: LanguageCode): { code: LanguageCode; word: string }[] {
+  return [...functionWords[code]].map((word) => ({ code, word }));
+}
+
+function wordsIn(list = ""): Set<string> {
+  return new Set(list.split(" "));
+}
