@@ -2,6 +2,7 @@ import type { Chunk } from "../chunk-store.ts";
 import type { FoundLines } from "../search/held-lines.ts";
 import { redactInSlices, redactLines } from "../secrets/redact-secrets.ts";
 import { type ChunkingOptions, chunkMarkdown } from "../text/chunk-markdown.ts";
+import { withoutData, withoutPictures } from "../text/embedded-data.ts";
 import { decodeLines, noteText, splitLines } from "../text/file-text.ts";
 import { chunkTerms } from "../text/languages/chunk-terms.ts";
 import { languageOfFile } from "../text/languages/detect-language.ts";
@@ -24,16 +25,16 @@ export interface NoteBytes {
 
 /** Work on all of a note. `pause` lets others work in between. */
 export const noteTasks = {
-  /** Chunks with their terms, cut from a copy without secrets. */
+  /** Chunks with their terms, cut from a copy without secrets and data. */
   async cut(
     { bytes, path = "", chunking = { tokens: 400, overlap: 80 } }: NoteBytes,
     pause: () => Promise<void>,
   ): Promise<Chunk[]> {
     const { lines: written, skippedBefore } = withoutGaps(noteText(bytes), chunking.tokens);
-    const redacting = redactInSlices(written);
+    const redacting = redactInSlices(withoutPictures(written));
     let redacted = redacting.next();
     for (; redacted.done !== true; redacted = redacting.next()) await pause();
-    const lines = redacted.value;
+    const lines = withoutData(redacted.value);
     const names = pathNames(path);
     // What reads YAML is only loaded for a note that has some.
     const parse = mayHaveFrontMatter(lines) ? (await import("yaml")).parse : undefined;
@@ -52,9 +53,9 @@ export const noteTasks = {
     }
     return chunks;
   },
-  /** For each of the found lines, whether they are in the note once its secrets are redacted. */
+  /** For each of the found lines, whether they are in the note once its secrets are redacted and its data is replaced. */
   async hold({ bytes, found = [] }: NoteBytes): Promise<boolean[]> {
-    const lines = redactLines(decodeLines(bytes));
+    const lines = withoutData(redactLines(withoutPictures(decodeLines(bytes))));
     const own = ({ startLine, endLine }: FoundLines): string[] => lines.slice(startLine - 1, endLine);
     return found.map((each) =>
       holdsLines(

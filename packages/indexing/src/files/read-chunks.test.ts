@@ -16,6 +16,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { FileRecord } from "../chunk-index.ts";
 import { stampOf } from "./file-stamp.ts";
 import { noteTasks } from "./note-tasks.ts";
+import { notesHold } from "./notes-hold.ts";
 import { readChunks, recipeOf, skippedBecause, stampInNote } from "./read-chunks.ts";
 import { redactionVersion } from "../secrets/redact-secrets.ts";
 import { type ScannedFile, maxFileBytes } from "./scan.ts";
@@ -130,6 +131,27 @@ describe("a file", () => {
     expect(later?.changed?.chunks).toHaveLength(1);
     expect(skippedBecause(later?.record ?? expect.fail())).toBeUndefined();
   });
+});
+
+test.each([60_000, 800_000])("a picture of %i bytes in a file is no words and no chunk", async (bytes) => {
+  const picture = createHash("sha512")
+    .update("")
+    .digest("base64")
+    .slice(0, 80)
+    .repeat(bytes / 60);
+  const drawing = `\`\`\`compressed-json\n${picture.replaceAll(/.{256}/gu, "$&\n\n")}\n\`\`\``;
+  const text = `# Porch\n\n![s](data:image/png;base64,${picture})\n\n${drawing}\n\n# Roof\n\ntiles`;
+  const file = prepared(text);
+  const last = text.split("\n").length;
+  const chunks = (await read(file))?.changed?.chunks ?? [];
+  expect(chunks).toMatchObject([
+    { startLine: 1, endLine: 6, terms: "porch s compress json compressed-json a" },
+    { startLine: last - 2, endLine: last, text: "# Roof\n\ntiles" },
+  ]);
+  // What the file holds is compared with its data replaced, too.
+  const found = chunks.map((chunk) => ({ ...chunk, lines: chunk.text.split("\n") }));
+  const other = found.map((chunk) => ({ ...chunk, lines: [...chunk.lines.slice(1), "x"] }));
+  expect(await notesHold(file.absolutePath, [...found, ...other], never)).toEqual([true, true, false, false]);
 });
 
 describe("a file that is known", () => {

@@ -11,7 +11,8 @@ const longestLine = 10_000;
 const longestText = 200;
 const wikiLink = /\[\[([^[\]\n]+)\]\]/gu;
 const markdownLink = /\]\(\s*(?:<([^<>\n]+)>|([^\s()<>]+(?:\([^\s()<>]*\)[^\s()<>]*)*))(?:\s+["'(][^\n]*?)?\s*\)/gu;
-const hasScheme = /^(?:[a-z][a-z0-9+.-]*:|\/\/)/iu;
+/** An address, or the mark of a picture that is in the note itself. */
+const isElsewhere = /^(?:[a-z][a-z0-9+.-]*:|\/\/|\[…\]$)/iu;
 
 /** Links to other notes, in their order; what stands in code is none, and an address of the web is none. */
 export function linksIn(lines: readonly string[]): WrittenLink[] {
@@ -31,7 +32,7 @@ export function linksIn(lines: readonly string[]): WrittenLink[] {
       found.push({ kind: "wiki", target: (inner.split("|")[0] ?? "").replace(/\\$/u, "").trim() });
     for (const [, inBrackets, plain] of text.matchAll(markdownLink)) {
       const target = inBrackets ?? plain ?? "";
-      if (!hasScheme.test(target)) found.push({ kind: "markdown", target });
+      if (!isElsewhere.test(target)) found.push({ kind: "markdown", target });
     }
     const shown = line.trim();
     for (const link of found)

@@ -2,10 +2,12 @@ import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { chunkMarkdown, type TextChunk } from "./chunk-markdown.ts";
+import { furtherData, withoutData } from "./embedded-data.ts";
 import { readNoteHead } from "./note-head.ts";
 import { estimateTokens } from "./token-weight.ts";
 import { expectSoundChunks, expectSoundPieces } from "./test/any-text.ts";
 import { splitLongLine } from "./split-long-line.ts";
+import { fill } from "../../test/support/secret-examples.ts";
 import tables from "./test/chunks.json" with { type: "json" };
 
 const usual = { tokens: 400, overlap: 80 };
@@ -165,6 +167,35 @@ describe("code blocks", () => {
       expect(cut([fence, "# Heading", ...linesOf(40, 20)]).at(-1)?.context).toBe(isBlock ? "" : "Heading");
     },
   );
+});
+
+describe("data", () => {
+  test.each(tables.data as [string, string, string?][])("%s", (_, text, expected) => {
+    const lines = fill(text).split("\n");
+    const kept = withoutData(lines);
+    expect(kept).toHaveLength(lines.length);
+    if (expected === undefined) expect(kept).toEqual(lines);
+    else expect(kept.filter((own) => own !== "").join("\n")).toBe(expected);
+    expect(withoutData(kept)).toEqual(kept);
+  });
+
+  test("far behind its mark ends a chunk, and the lines behind it keep their numbers", () => {
+    const lines = ["# Porch", ...fill("‹lines 100›").split("\n"), "tiles"];
+    expect(withoutData(lines).filter((own) => own === furtherData)).toHaveLength(60);
+    expect(cut(withoutData(lines))).toMatchObject([
+      { startLine: 1, endLine: 2, text: "# Porch\n[…]" },
+      { startLine: 103, endLine: 103, text: "tiles", context: "Porch" },
+    ]);
+  });
+
+  test.each([
+    ["a run", "ab3D".repeat(4 << 20), 3],
+    ["addresses", '"data:image/png,'.repeat(1 << 20), 1 << 24],
+    ["short runs", `${"a1B".repeat(60)}.`.repeat(90_000), 90_000 * 181],
+    ["runs between dots", `${"3f".repeat(100)}.`.repeat(80_000), 80_000 * 4],
+  ])("in a line of 16 MiB of %s is found", (_, text, length) => {
+    expect(withoutData([text])[0]).toHaveLength(length);
+  });
 });
 
 describe("long lines", () => {

@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
+import { furtherData } from "./embedded-data.ts";
 import { type FileContext, foldedTitle } from "./file-context.ts";
 import { splitLongLine } from "./split-long-line.ts";
 import { estimateTokens, surrogateSafe } from "./token-weight.ts";
 
 /** Part of every recipe: raise it when the same file gives other chunks. */
-export const chunkerVersion = 3;
+export const chunkerVersion = 4;
 
 export interface ChunkingOptions {
   /** Estimated tokens that one chunk may have. */
@@ -78,6 +79,10 @@ export function* chunkMarkdown(
 
   for (let index = isCut ? 0 : head.lines; index < lines.length; index++) {
     const text = lines[index] ?? "";
+    if (text === furtherData) {
+      yield* flush(false);
+      continue;
+    }
     const line: Line = { number: index + 1, text, tokens: estimateTokens(text) + 0.25 };
     const inFrontMatter = index < head.lines;
     if (index === head.lines && index > 0) yield* flush(false);
@@ -91,7 +96,10 @@ export function* chunkMarkdown(
       if (pending.length === 0) context = contextOf(headings.slice(0, -1));
     }
     if (opensFence) fence = opensFence;
-    else if (fence !== undefined && isFenceEnd(text, fence)) fence = undefined;
+    else if (fence !== undefined && isFenceEnd(text, fence)) {
+      fence = undefined;
+      if (lines[index - 1] === furtherData) continue;
+    }
 
     if (line.tokens > options.tokens) {
       yield* flush(false);
