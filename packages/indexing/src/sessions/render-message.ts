@@ -1,5 +1,6 @@
 import { splitLines } from "../text/file-text.ts";
 import { redactLines } from "../secrets/redact-secrets.ts";
+import { withoutData, withoutPictures } from "../text/embedded-data.ts";
 import { splitLongLine } from "../text/split-long-line.ts";
 import { estimateTokens } from "../text/token-weight.ts";
 
@@ -17,8 +18,11 @@ const said = /[\p{L}\p{N}\p{S}]/u;
  */
 export function renderMessage(role: "user" | "assistant", text: string, tokens: number): string[] {
   const clean = text.toWellFormed().replaceAll("\0", " ").normalize("NFC");
-  const joined = redactLines(splitLines(clean)).join(" ").replaceAll(/\s+/g, " ").trim();
-  const [content = ""] = redactLines([joined]);
+  const joined = redactLines(withoutPictures(splitLines(clean)))
+    .join(" ")
+    .replaceAll(/[\s\0]+/g, " ")
+    .trim();
+  const [content = ""] = withoutData(redactLines([joined]));
   if (!said.test(content)) return [];
   const label = labels[role];
   // Room for one character of any script, however small a chunk is.
