@@ -10,6 +10,7 @@ import {
   timeForms,
 } from "@memslot/core";
 import { redactSecrets } from "../../secrets/redact-secrets.ts";
+import { furtherData, withoutData } from "../../text/embedded-data.ts";
 import { isoDate } from "../../text/times/calendar.ts";
 import { parseQuery, type WrittenFilter } from "./parse-query.ts";
 import { type Phrase, phraseOf } from "./phrase.ts";
@@ -51,7 +52,8 @@ interface PathPattern {
 const knownSources: readonly MemorySource[] = ["memory", "sessions", "journal", ...clientSources];
 
 /** Reads a question. Throws `INVALID_ARGUMENT` for `since` and `until` that are no times; the query itself is never refused. */
-export function askedQuery(query: string, options: ManagerSearchOptions, now: Date): AskedQuery {
+export function askedQuery(written: string, options: ManagerSearchOptions, now: Date): AskedQuery {
+  const query = withoutData(written.split("\n")).join("\n").replaceAll(furtherData, "");
   const words: string[] = [];
   const phrases: Phrase[] = [];
   const excluded: Phrase[] = [];
