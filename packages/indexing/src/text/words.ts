@@ -7,7 +7,7 @@ import { surrogateSafe } from "./token-weight.ts";
 import { addToHash, WordCache } from "./word-cache.ts";
 
 /** Part of every recipe: raise it when the same text gives other terms, so that indexes are brought up to date. */
-export const wordsVersion = 4;
+export const wordsVersion = 5;
 
 /** Receives each term of a text, with the range of the text that it stands for (UTF-16 units, end exclusive). */
 export type TermSink = (term: string, start: number, end: number, kind: TermKind) => void;
@@ -84,11 +84,6 @@ export function scanTerms(text: string, sink: TermSink): void {
           index += 2;
         } else break;
       }
-      const data = endOfData(text, start, index);
-      if (data > 0) {
-        index = data;
-        continue;
-      }
       const known = joined ? undefined : plainWords.get(text, start, index, hash);
       if (known !== undefined) sink(known, start, index, "word");
       else if (joined) scanJoined(text, start, index, sink);
@@ -100,17 +95,6 @@ export function scanTerms(text: string, sink: TermSink): void {
       scanUnspaced(text, start, index, sink);
     } else index++;
   }
-}
-
-const dataRun = /[A-Za-z0-9+/]+/y;
-
-/** The end of what is no word but base64, as of a picture that was pasted into a note; else 0. */
-function endOfData(text: string, start: number, end: number): number {
-  if (end - start <= maxWholeLength && text[end] !== "+" && text[end] !== "/") return 0;
-  dataRun.lastIndex = start;
-  const [run = ""] = dataRun.exec(text) ?? [];
-  const isData = run.length > maxWholeLength && /\d/u.test(run) && /[A-Z]/u.test(run) && /[a-z]/u.test(run);
-  return isData ? start + run.length : 0;
 }
 
 function isUnspaced(kind: number): boolean {
