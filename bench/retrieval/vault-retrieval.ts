@@ -3,7 +3,7 @@ import { askSix, type Believed, printCalibration, printConfidence } from "./conf
 import { plainFts, type Answer } from "./plain-fts.ts";
 import { openNotes } from "./recall.ts";
 import { printTable } from "../support/table.ts";
-import { type EvidenceLines, isSetAside, readVault, type Vault, type VaultQuestion } from "./vault.ts";
+import { type EvidenceLines, isSetAside, readVault, readWholeVault, type Vault, type VaultQuestion } from "./vault.ts";
 
 /** What came of one question: the first six results, and how sure the answer is of itself. */
 export interface Asked extends Believed {
@@ -20,6 +20,9 @@ export const halves: readonly (readonly [name: string, belongs: (asked: Asked) =
   ["the half for tuning", ({ question }) => !isSetAside(question)],
   ["the half set aside", ({ question }) => isSetAside(question)],
 ];
+
+/** In characters: longer notes of the handbooks have a heading for everything. A section of them is the answer. */
+const longNote = 4000;
 
 const usual = ["all but synonyms", ({ question }: Asked) => question.kind !== "synonym"] as const;
 
@@ -49,6 +52,46 @@ export async function benchVault(): Promise<void> {
     }),
   );
   printCalibration(halves.map(([name, belongs]) => [name, own.filter(belongs)]));
+  await benchHandbooks(vault);
+}
+
+/** The same questions with the handbooks in the folder, and the questions about the handbooks. */
+async function benchHandbooks(alone: Vault): Promise<void> {
+  const whole = readWholeVault();
+  const own = await askMemory(whole);
+  const plain = askPlain(whole);
+  const known = new Set(alone.questions.map(({ id }) => id));
+  const isKnown = ({ question }: Asked): boolean => known.has(question.id);
+  const isNew = (asked: Asked): boolean => !isKnown(asked);
+  const isInLong = ({ question }: Asked): boolean =>
+    question.evidence.every(({ path }) => (whole.notes.get(path)?.length ?? 0) > longNote);
+  printGroups(
+    "Vault with handbooks, questions of the vault: memslot, in brackets plain FTS5",
+    own.filter(isKnown),
+    plain.filter(isKnown),
+    kindOf,
+    usual,
+  );
+  for (const [half, belongs] of halves) {
+    const isAsked = (asked: Asked): boolean => isNew(asked) && belongs(asked);
+    printGroups(
+      `Vault with handbooks, questions of the handbooks, ${half}`,
+      own.filter(isAsked),
+      plain.filter(isAsked),
+      kindOf,
+      ["answered by a short note", (asked) => !isInLong(asked)],
+      ["answered by a long note", isInLong],
+    );
+  }
+  const isAnswerable = ({ question }: Asked): boolean => question.evidence.length > 0;
+  const asked = own.filter(isNew);
+  printConfidence("Handbooks", [
+    {
+      name: "both halves",
+      answerable: asked.filter(isAnswerable),
+      unanswerable: asked.filter((one) => !isAnswerable(one)),
+    },
+  ]);
 }
 
 /** The folder is opened as an extra path: by itself it holds nothing that memory is looked for in. */
@@ -118,7 +161,7 @@ export function printGroups(
   own: readonly Asked[],
   plain: readonly Asked[],
   groupOf: (question: VaultQuestion) => string,
-  [most, isOfMost]: readonly [name: string, belongs: (asked: Asked) => boolean],
+  ...parts: readonly (readonly [name: string, belongs: (asked: Asked) => boolean])[]
 ): void {
   const answerable = (asked: Asked): boolean => asked.question.evidence.length > 0;
   const groups = [...new Set(own.filter(answerable).map(({ question }) => groupOf(question)))];
@@ -137,7 +180,7 @@ export function printGroups(
     ["", "questions", ...measures.map(([name]) => name)],
     [
       row("all", answerable),
-      row(most, (asked) => answerable(asked) && isOfMost(asked)),
+      ...parts.map(([name, belongs]) => row(name, (asked) => answerable(asked) && belongs(asked))),
       ...groups.map((group) => row(group, (asked) => answerable(asked) && groupOf(asked.question) === group)),
     ],
   );

@@ -29,8 +29,22 @@ export interface EvidenceLines {
   endLine: number;
 }
 
-/** Reads the vault that stands of this repository. */
-export function readVault(folder: string = path.join(import.meta.dirname, "../vault")): Vault {
+const vaultFolder = path.join(import.meta.dirname, "../vault");
+
+/** The handbooks beside the vault's own notes, with questions of their own. */
+export const handbooksFolder: string = path.join(vaultFolder, "handbooks");
+
+/** The vault of this repository and its handbooks in one folder. Its questions are those of both, the handbooks' last. */
+export function readWholeVault(): Vault {
+  const [own, handbooks] = [readVault(), readVault(handbooksFolder)];
+  return {
+    notes: new Map([...own.notes, ...handbooks.notes]),
+    questions: [...own.questions, ...handbooks.questions],
+  };
+}
+
+/** Reads the vault of this repository without its handbooks, or the notes and questions of another folder. */
+export function readVault(folder: string = vaultFolder): Vault {
   const root = path.join(folder, "notes");
   const files = readdirSync(root, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
