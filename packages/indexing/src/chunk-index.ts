@@ -33,6 +33,8 @@ export interface ChunkRow extends FileKey {
   endLine: number;
   text: string;
   context: string;
+  /** Bytes (UTF-8) of the texts of all chunks of its file. */
+  noteBytes?: number | undefined;
 }
 
 /**

@@ -35,7 +35,6 @@ export const noteTasks = {
     let redacted = redacting.next();
     for (; redacted.done !== true; redacted = redacting.next()) await pause();
     const lines = withoutData(redacted.value);
-    const names = pathNames(path);
     // What reads YAML is only loaded for a note that has some.
     const parse = mayHaveFrontMatter(lines) ? (await import("yaml")).parse : undefined;
     const stemmers = await loadStemmers();
@@ -45,7 +44,7 @@ export const noteTasks = {
     const chunks: Chunk[] = [];
     for (const chunk of chunkMarkdown(lines, chunking, contextOfNote(dayOf(path), lines, parse))) {
       // Not in the context: a note that is moved keeps its vectors.
-      const searched = [chunk.text, chunk.context, names].filter(Boolean).join("\n");
+      const searched = [chunk.text, chunk.context, pathNames(path, chunk.context)].filter(Boolean).join("\n");
       const terms = chunkTerms(searched, stemmers, languageOf);
       const skipped = skippedBefore(chunk.startLine);
       chunks.push({ ...chunk, startLine: chunk.startLine + skipped, endLine: chunk.endLine + skipped, terms });

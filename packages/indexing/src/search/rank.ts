@@ -10,6 +10,8 @@ import {
   type TextMatches,
   type WeightedTerm,
 } from "./line-scores.ts";
+import { followStubs, type MovedNote } from "./moved-notes.ts";
+import { noteEvidence } from "./note-evidence.ts";
 import { namedQuery, nameMatch } from "./name-match.ts";
 import { pathNames } from "../text/note-context.ts";
 import type { MatchedPeriod } from "../text/times/time-match.ts";
@@ -17,11 +19,13 @@ import { byPlace, byTime, linesOfTime, scoreOfTime, type TimedCandidate, weighTi
 import { type HeldLanguages, scannerFor, type TermScanner } from "../text/languages/chunk-terms.ts";
 import { scanTerms, type SearchTerm } from "../text/words.ts";
 
-/** What the keyword score is made of, beside BM25. Weights measured on dated daily notes; they are flat around here. */
+/** What the weight of a chunk is made of, beside BM25. Measured on dated daily notes and flat around these values. */
 const lineWeight = 0.5;
 const otherLinesShare = 0.3;
 const proximityWeight = 0.2;
-const nameWeight = 1;
+/** The shares of the chunk and of its names, beside the evidence of its note. Flat within .4 to .6 and .6 to .9. */
+const chunkOfNote = 0.5;
+const namesOfNoteShare = 0.75;
 
 export interface Candidate extends TimedCandidate {
   lines: string[];
@@ -55,8 +59,9 @@ export interface Ranking {
 /**
  * Makes one list of the two legs, best first.
  *
- * The keyword weight is `bm25 + 0.5 × (best line + 0.3 × other lines) + 0.2 × proximity + ideal × name match + top ×
- * weight of the time`. It becomes a score by `1 - e^(-1.5 × weight / ideal)`, ideal being the BM25 of a text that is the query itself: strictly
+ * The weight of a chunk is `bm25 + 0.5 × (best line + 0.3 × other lines) + 0.2 × proximity`. The keyword weight is this plus
+ * `ideal × name match`; in a note that is about something `0.5 × weight of the chunk + bm25 of the note + 0.75 × ideal × name
+ * match`; and in both `+ top × weight of the time`. It becomes a score by `1 - e^(-1.5 × weight / ideal)`, ideal being the BM25 of a text that is the query itself: strictly
  * rising, never 1, and the same thing means the same score in every index. `createFusion` makes one score of this and the
  * cosine similarity.
  */
@@ -69,6 +74,8 @@ export function rank(input: {
   times: { periods: readonly MatchedPeriod[]; isOnlyTime: boolean };
   /** Chunks of notes of these times. */
   ofTime: readonly ChunkRow[];
+  /** The targets of stubs among the chunks. */
+  moved?: readonly MovedNote[] | undefined;
   /** The languages of the notes. Absent: words are found as they are written, and by their stems in English. */
   languages?: HeldLanguages | undefined;
 }): Ranking {
@@ -81,11 +88,13 @@ export function rank(input: {
     };
   });
   const candidates = new Map<ChunkRow["id"], Candidate>();
-  for (const row of [...(keyword?.rows ?? []), ...input.ofTime]) {
+  const targets = (input.moved ?? []).flatMap(({ rows }) => rows);
+  for (const row of [...(keyword?.rows ?? []), ...input.ofTime, ...targets]) {
     if (candidates.has(row.id)) continue;
     candidates.set(row.id, candidateOf(isOnlyTime ? linesOfTime(row, periods) : row, terms, input.languages));
   }
   weighKeywords([...candidates.values()], terms, periods);
+  followStubs(input.moved ?? [], candidates);
   for (const row of vector?.rows ?? []) {
     const candidate = candidates.get(row.id) ?? candidateOf(row, terms, input.languages);
     candidate.vectorScore = Math.max(-1, Math.min(1, row.score));
@@ -117,7 +126,7 @@ export function candidateOf(
   languages?: HeldLanguages | undefined,
 ): Candidate {
   const lines = row.text.split("\n");
-  const above = [row.context, pathNames(row.path)].filter(Boolean).join("\n");
+  const above = [row.context, pathNames(row.path, row.context)].filter(Boolean).join("\n");
   const scan = languages && languages.held.length > 0 ? scannerFor([...lines, above], languages) : scanTerms;
   return {
     row,
@@ -142,24 +151,25 @@ function weighKeywords(
   terms: readonly WeightedTerm[],
   periods: readonly MatchedPeriod[],
 ): void {
-  const words = candidates.reduce((sum, candidate) => sum + candidate.matches.words, 0);
+  const wordCount = candidates.reduce((sum, candidate) => sum + candidate.matches.words, 0);
   const ideal = idealBm25(terms);
   const named = namedQuery(terms);
+  const ofNote = noteEvidence(candidates, terms, named);
   let top = 0;
   for (const candidate of candidates) {
     const { matches } = candidate;
     const scores = matches.lines.map((line) => lineScore(line, terms));
     const best = scores.reduce((most, score) => Math.max(most, score), 0);
     const others = scores.reduce((sum, score) => sum + score, 0) - best;
-    const base = bm25(matches, words / candidates.length, terms);
+    const base = bm25(matches, wordCount / candidates.length, terms);
     const name = nameMatch(named, { ...candidate.row, lines: candidate.lines }, candidate.scan);
-    candidate.keywordWeight =
-      base +
-      lineWeight * (best + otherLinesShare * others) +
-      proximityWeight * proximityScore(matches, terms) +
-      nameWeight * ideal * name;
-    const names = nameWeight * ideal * name;
-    candidate.shares = { words: candidate.keywordWeight - names, names, dates: 0 };
+    const evidence = ofNote.get(candidate);
+    const own =
+      base + lineWeight * (best + otherLinesShare * others) + proximityWeight * proximityScore(matches, terms);
+    const names = (evidence === undefined ? 1 : namesOfNoteShare) * ideal * name;
+    const words = evidence === undefined ? own : chunkOfNote * own + evidence;
+    candidate.keywordWeight = words + names;
+    candidate.shares = { words, names, dates: 0 };
     top = Math.max(top, candidate.keywordWeight);
   }
   if (periods.length > 0) weighTimes(candidates, periods, top > 0 ? top : ideal);

@@ -12,6 +12,7 @@ import type { FoundLines } from "./held-lines.ts";
 import { matchStrength } from "./match/match-strength.ts";
 import { ofNoDay, timeStrength } from "./match/time-strength.ts";
 import { chooseNotes, passesScore } from "./chosen-notes.ts";
+import type { MovedNote } from "./moved-notes.ts";
 import type { ScoredPassage } from "./passages/choose-passages.ts";
 import type { Passage } from "./passages/passage.ts";
 import { type FusionWeights, type MeaningScale, scaleOfRows } from "../fusion/fuse.ts";
@@ -83,6 +84,8 @@ export interface LegAnswers {
   /** The times that the query names, and the chunks of notes of them. Absent: they are only read from the query. */
   times?: QueryTimes | undefined;
   ofTime?: readonly ChunkRow[] | undefined;
+  /** The targets of stubs among the chunks. */
+  moved?: readonly MovedNote[] | undefined;
   /** Whether more matched than a leg gives. */
   isCut?: boolean | undefined;
   /** Why the answer is worth less than it could be. */
@@ -112,6 +115,7 @@ export function rankingOf(input: SearchInput, legs: LegAnswers): Ranking {
     weights: fusionWeights(input.settings, keyword !== undefined),
     times: legs.times ?? readTimes(input.query, { now: input.now }),
     ofTime: legs.ofTime ?? [],
+    moved: legs.moved,
     languages: keyword?.languages,
   });
 }

@@ -17,6 +17,7 @@ import {
   type SearchOutcome,
   withMore,
 } from "./search-outcome.ts";
+import { movedNotes } from "./moved-notes.ts";
 import type { Ranking, VectorLeg } from "./rank.ts";
 import { type QueryTimes, readTimes } from "../text/times/read-times.ts";
 import { queryTerms } from "../text/words.ts";
@@ -66,12 +67,14 @@ export async function searchChunks(
 
   const vectorAnswer = vector.status === "fulfilled" ? vector.value : undefined;
   const rows = [keyword.status === "fulfilled" ? (keyword.value?.answer.rows ?? []) : [], ofTime];
+  const moved = await movedNotes(rows.flat(), store, places);
   return await rerankedOutcome(input, places, {
     isCut: isFull([...rows, vectorAnswer?.rows.filter(({ score }) => score >= options.minScore) ?? []], places, limit),
     keyword: keyword.status === "fulfilled" ? keyword.value : undefined,
     vector: vectorAnswer,
     times,
     ofTime,
+    moved,
     degraded: degradation(keyword, vector, useKeywords, input) ?? noteOn(vectorAnswer, options),
     fallback: vectorAnswer?.fallback,
     legsMs: performance.now() - started,

@@ -79,16 +79,45 @@ export function nameOfNote(path: string): string | undefined {
 }
 
 /** Changes with what a note is found by beside its text and its context. */
-export const pathNamesVersion = 1;
+export const pathNamesVersion = 2;
 
 /**
  * The names that a note is found by for the place where it lies, a line each: its own, and those of its folders in the
  * workspace but for `memory` and figures. Undefined where there is none.
  */
-export function pathNames(path: string): string | undefined {
+export function pathNames(path: string, context = ""): string | undefined {
   const isOutside = path.startsWith("/") || /^[A-Za-z]:/u.test(path);
   const folders = isOutside ? [] : path.split("/").slice(0, -1);
   const says = (name: string): boolean => /\p{L}/u.test(name) && !plainNames.has(name.toLowerCase());
-  const names = [nameOfNote(path), ...folders.filter(says).map((name) => name.replaceAll(/[\s_-]+/gu, " ").trim())];
+  const names = [
+    nameOfNote(path),
+    ...initialNames(path, context),
+    ...folders.filter(says).map((name) => name.replaceAll(/[\s_-]+/gu, " ").trim()),
+  ];
   return names.filter((name) => name !== undefined).join("\n") || undefined;
+}
+
+/** Short words that initials may leave out: "Return on investment" is ROI, "Department of state" DS. */
+const smallWords: ReadonlySet<string> = new Set(
+  "a an and at by for from in of on or the to with de du des der die das und".split(" "),
+);
+
+/** The names of a note made of the initials of its file name and its title, as `SSRF`. */
+export function initialNames(path: string, context: string): string[] {
+  const names = [nameOfNote(path), ...namesIn(context).titles.slice(0, 2)];
+  return [...new Set(names.flatMap((name) => (name === undefined ? [] : initialsOf(name))))];
+}
+
+/** The initials of three to six words, with and without the short ones. */
+export function initialsOf(name: string): string[] {
+  const words = name.replace(/\s*\([^()]*\)$/u, "").match(/[\p{L}\p{N}]+/gu) ?? [];
+  const telling = words.filter((word) => !smallWords.has(word.toLowerCase()));
+  return [words, telling]
+    .filter(({ length }) => length >= 3 && length <= 6)
+    .map((own) =>
+      own
+        .map((word) => String.fromCodePoint(word.codePointAt(0) ?? 0))
+        .join("")
+        .toUpperCase(),
+    );
 }

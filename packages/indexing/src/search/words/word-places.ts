@@ -71,7 +71,7 @@ export function writtenUnderName(
     return undefined;
   };
   for (const row of rows) {
-    const name = written([pathNames(row.path), row.context].join("\n"), head);
+    const name = written([pathNames(row.path, row.context), row.context].join("\n"), head);
     const held = name && written(row.text, tail);
     if (held !== undefined) return `${name} … ${held}`;
   }
@@ -83,7 +83,7 @@ function linesWith(
   terms: readonly SearchTerm[],
   languages: HeldLanguages | undefined,
 ): Generator<{ line: string; places: WordPlace[] }> {
-  return linesIn([row.text, row.context, pathNames(row.path)].join("\n"), terms, languages);
+  return linesIn([row.text, row.context, pathNames(row.path, row.context)].join("\n"), terms, languages);
 }
 
 function* linesIn(
