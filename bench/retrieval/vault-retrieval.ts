@@ -25,6 +25,8 @@ export const halves: readonly (readonly [name: string, belongs: (asked: Asked) =
 const longNote = 4000;
 
 const usual = ["all but synonyms", ({ question }: Asked) => question.kind !== "synonym"] as const;
+/** The questions that other programs are asked, too: see `bench/page`. */
+const withoutClock = ["without a day of asking", ({ question }: Asked) => question.now === undefined] as const;
 
 /**
  * Measures, in keyword mode, what is found in the vault of this repository, by kind of question: the half that weights
@@ -42,7 +44,7 @@ export async function benchVault(): Promise<void> {
       kindOf,
       usual,
     );
-  printGroups("Vault by language, both halves", own, plain, ({ language }) => language, usual);
+  printGroups("Vault by language, both halves", own, plain, ({ language }) => language, usual, withoutClock);
   const isAnswerable = ({ question }: Asked): boolean => question.evidence.length > 0;
   printConfidence(
     "Vault",
@@ -66,11 +68,19 @@ async function benchHandbooks(alone: Vault): Promise<void> {
   const isInLong = ({ question }: Asked): boolean =>
     question.evidence.every(({ path }) => (whole.notes.get(path)?.length ?? 0) > longNote);
   printGroups(
-    "Vault with handbooks, questions of the vault: memslot, in brackets plain FTS5",
+    "Vault with handbooks, both halves: memslot, in brackets plain FTS5",
+    own,
+    plain,
+    ({ id }) => (known.has(id) ? "questions of the vault" : "questions of the handbooks"),
+    withoutClock,
+  );
+  printGroups(
+    "Vault with handbooks, questions of the vault",
     own.filter(isKnown),
     plain.filter(isKnown),
     kindOf,
     usual,
+    withoutClock,
   );
   for (const [half, belongs] of halves) {
     const isAsked = (asked: Asked): boolean => isNew(asked) && belongs(asked);
