@@ -81,9 +81,12 @@ export function nameOfNote(path: string): string | undefined {
 /** Changes with what a note is found by beside its text and its context. */
 export const pathNamesVersion = 2;
 
+const emoji = /\p{Extended_Pictographic}|\p{RI}{2}/gu;
+
 /**
  * The names that a note is found by for the place where it lies, a line each: its own, and those of its folders in the
- * workspace but for `memory` and figures. Undefined where there is none.
+ * workspace but for `memory` and figures. Emoji in them stand in a line of their own, where they are words. Undefined where
+ * there is none.
  */
 export function pathNames(path: string, context = ""): string | undefined {
   const isOutside = path.startsWith("/") || /^[A-Za-z]:/u.test(path);
@@ -94,7 +97,8 @@ export function pathNames(path: string, context = ""): string | undefined {
     ...initialNames(path, context),
     ...folders.filter(says).map((name) => name.replaceAll(/[\s_-]+/gu, " ").trim()),
   ];
-  return names.filter((name) => name !== undefined).join("\n") || undefined;
+  const written = names.filter((name) => name !== undefined).join("\n");
+  return [written, written.match(emoji)?.join(" ")].filter(Boolean).join("\n") || undefined;
 }
 
 /** Short words that initials may leave out: "Return on investment" is ROI, "Department of state" DS. */

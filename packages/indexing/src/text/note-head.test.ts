@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { readNoteHead, silentLines } from "./note-head.ts";
 import { chunkMarkdown } from "./chunk-markdown.ts";
-import { contextOfNote, nameOfNote, namesIn } from "./note-context.ts";
+import { contextOfNote, nameOfNote, namesIn, pathNames } from "./note-context.ts";
 import tables from "./test/words.json" with { type: "json" };
 
 const headOf = (...lines: string[]): ReturnType<typeof readNoteHead> => readNoteHead(lines, parse);
@@ -87,6 +87,10 @@ test.each(tables.silentLines as [string, string[], number[]][])(
 
 test.each(tables.names as [string, string?][])("the name of %s is %s", (path, name) => {
   expect(nameOfNote(path)).toBe(name);
+});
+
+test("emoji in the name of a note are a line of their own", () => {
+  expect(pathNames("🇨🇭/🏠 Home.md")).toBe("🏠 Home\n🏠");
 });
 
 test("a context is read as it was made", () => {

@@ -25,11 +25,15 @@ const unspacedCharacter = 2;
 const joiner = 3;
 /** Says how the character before it is drawn, or where a line may break: it is in a word without being part of it. */
 const invisible = 4;
+/** A word only in a line without any other. */
+const emoji = 5;
 
 // The marks that Japanese adds to kana (alone, half-width or the vowel sign) are shared by scripts, so they are named.
 const unspacedScripts =
   /[\u3099-\u309a\uff70\uff9e-\uff9f\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}ー々〆〻]/u;
 const invisibles = /[\p{Variation_Selector}\u00ad]/u;
+const emojiCharacter = /[\p{Extended_Pictographic}\p{RI}]/u;
+const emojiPiece = /\p{RI}{2}|[^]/uy;
 const lettersDigitsMarks = /[\p{L}\p{N}\p{M}_]/u;
 const joiners = "-./:@#+&'’";
 
@@ -59,6 +63,7 @@ function classify(character: string): number {
   if (invisibles.test(character)) return invisible;
   if (unspacedScripts.test(character)) return unspacedCharacter;
   if (lettersDigitsMarks.test(character)) return wordCharacter;
+  if (emojiCharacter.test(character)) return emoji;
   return joiners.includes(character) ? joiner : separator;
 }
 
@@ -69,8 +74,11 @@ function classify(character: string): number {
 export function scanTerms(text: string, sink: TermSink): void {
   const length = text.length;
   let index = 0;
+  /** Where the emoji of a line begin that has no word. */
+  let alone: number[] | undefined = [];
   while (index < length) {
     const kind = classOf(text, index);
+    if (kind === wordCharacter || kind === unspacedCharacter) alone = undefined;
     if (kind === wordCharacter) {
       const start = index;
       let joined = false;
@@ -93,14 +101,34 @@ export function scanTerms(text: string, sink: TermSink): void {
       const start = index;
       while (index < length && isUnspaced(classOf(text, index))) index++;
       scanUnspaced(text, start, index, sink);
-    } else index++;
+    } else if (kind === emoji) {
+      alone?.push(index);
+      index += emojiAt(text, index).length;
+    } else {
+      if (text.charCodeAt(index++) !== lineFeed) continue;
+      for (const at of alone ?? []) giveEmoji(text, at, sink);
+      alone = [];
+    }
   }
+  for (const at of alone ?? []) giveEmoji(text, at, sink);
+}
+
+function giveEmoji(text: string, at: number, sink: TermSink): void {
+  const character = emojiAt(text, at);
+  sink(character, at, at + character.length, "word");
+}
+
+/** A flag is two characters; of other emoji that are joined, each is one. */
+function emojiAt(text: string, index: number): string {
+  emojiPiece.lastIndex = index;
+  return emojiPiece.exec(text)?.[0] ?? "";
 }
 
 function isUnspaced(kind: number): boolean {
   return kind === unspacedCharacter || kind === invisible;
 }
 
+const lineFeed = 0x0a;
 const plusSign = 0x2b;
 const numberSign = 0x23;
 
