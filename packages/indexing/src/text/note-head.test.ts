@@ -27,6 +27,12 @@ describe("front matter", () => {
     expect(headOf("---", ...lines, "---", "text")).toMatchObject({ lines: lines.length + 2, saysMore });
   });
 
+  test.each(tables.nearlyYaml as [string, string[], object][])("that is nearly YAML: %s", (_, lines, expected) => {
+    const head = headOf("---", ...lines, "---", "text");
+    expect(head).toMatchObject(expected);
+    expect(silentLines(["---", ...lines, "---", "text"]).has(head.lines - 1)).toBe(true);
+  });
+
   test.each(tables.headDays as [string[], string?][])("%j is of the day %s", (lines, day) => {
     expect(headOf("---", ...lines, "---", "text").day).toBe(day);
   });

@@ -37,34 +37,29 @@ const ownProperties: ReadonlySet<string> = new Set(
 );
 
 /**
- * Reads the front matter (YAML between two lines `---`) and the `#tags` of a note. What is no YAML is text, and a note
- * never fails for it. `parse` is that of `yaml`; without it front matter is text.
+ * Reads the front matter (YAML between two lines `---`) and the `#tags` of a note. What is nearly YAML is read property by
+ * property; a note never fails for it. A second block of properties right behind the first belongs to it. `parse` is that of
+ * `yaml`; without it front matter is text.
  */
 export function readNoteHead(lines: readonly string[], parse: typeof parseYaml | undefined): NoteHead {
-  const end = endOfFrontMatter(lines);
-  const text = lines.slice(1, Math.max(1, end)).join("\n");
-  const properties = end < 0 || parse === undefined ? undefined : parseProperties(text, parse);
-  if (properties === undefined)
-    return {
-      lines: end + 1,
-      title: undefined,
-      day: undefined,
-      aliases: [],
-      tags: tagsIn(lines, end + 1, []),
-      saysMore: end >= 0,
-    };
+  const blocks = frontMatter(lines);
+  const end = blocks.at(-1)?.end ?? -1;
+  const properties = new Map<string, unknown[]>();
+  for (const { from, end: last } of blocks)
+    if (parse !== undefined) addProperties(properties, lines.slice(from + 1, last), parse);
   const valueOf = (...names: readonly string[]): string[] => names.flatMap((name) => textsOf(properties.get(name)));
   const tags = valueOf("tags", "tag", "keywords", "category", "categories")
     .flatMap((text) => text.split(/[,\s]+/u))
     .map((tag) => tag.replace(/^#/u, ""))
     .filter((tag) => tag !== "" && tag.length <= maxTagLength);
+  const isText = properties.size === 0 && lines.slice(1, Math.max(1, end)).some((line) => !/^\s*(?:#.*)?$/u.test(line));
   return {
     lines: end + 1,
     title: valueOf("title")[0],
     day: dayIn(valueOf("date", "day", "created", "created_at")),
     aliases: valueOf("aliases", "alias").slice(0, maxNames),
     tags: tagsIn(lines, end + 1, tags),
-    saysMore: [...properties].some(([name, value]) => !ownProperties.has(name) && textsOf(value).length > 0),
+    saysMore: isText || [...properties].some(([name, value]) => !ownProperties.has(name) && textsOf(value).length > 0),
   };
 }
 
@@ -77,11 +72,31 @@ export function mayHaveFrontMatter(lines: readonly string[]): boolean {
   return lines[0]?.trimEnd() === "---";
 }
 
-/** The index of the line that ends the front matter, -1 where there is none. */
-function endOfFrontMatter(lines: readonly string[]): number {
-  if (!mayHaveFrontMatter(lines)) return -1;
+/** Where the blocks of properties begin and end. */
+function frontMatter(lines: readonly string[]): { from: number; end: number }[] {
+  const end = endOfBlock(lines, 0);
+  if (end < 0) return [];
+  const from = lines.findIndex((line, index) => index > end && line.trim() !== "");
+  const second = endOfBlock(lines, from);
+  const inside = lines.slice(from + 1, Math.max(from, second));
+  // Between two rulers may be a text.
+  const isBlock =
+    second > 0 &&
+    inside.every((line) => /^(?:\s|#|- |$)/u.test(line) || property.test(line)) &&
+    inside.some((line) => ownProperties.has(nameIn(line)));
+  return isBlock
+    ? [
+        { from: 0, end },
+        { from, end: second },
+      ]
+    : [{ from: 0, end }];
+}
+
+/** The index of the line that ends a block, -1 where there is none. */
+function endOfBlock(lines: readonly string[], from: number): number {
+  if (lines[from]?.trimEnd() !== "---") return -1;
   let length = 0;
-  for (let index = 1; index < Math.min(lines.length, maxHeadLines); index++) {
+  for (let index = from + 1; index < Math.min(lines.length, from + maxHeadLines); index++) {
     const text = lines[index] ?? "";
     if (/^(?:---|\.\.\.)\s*$/u.test(text)) return index;
     length += text.length;
@@ -95,28 +110,72 @@ function endOfFrontMatter(lines: readonly string[]): number {
  * file or show the note, with what is indented below them. Empty where the text does not begin with front matter.
  */
 export function silentLines(lines: readonly string[]): ReadonlySet<number> {
-  const end = endOfFrontMatter(lines);
-  const silent = new Set(end < 0 ? [] : [0, end]);
-  let isSilent = false;
-  for (let index = 1; index < end; index++) {
-    const name = /^["']?([^\s"':#-][^:"']*)["']?\s*:/u.exec(lines[index] ?? "")?.[1];
-    if (name !== undefined) isSilent = ownProperties.has(name.trim().toLowerCase());
-    if (isSilent) silent.add(index);
+  const silent = new Set<number>();
+  for (const { from, end } of frontMatter(lines)) {
+    let isSilent = false;
+    for (let index = from; index <= end; index++) {
+      const name = nameIn(lines[index] ?? "");
+      if (name !== "") isSilent = ownProperties.has(name);
+      if (isSilent || index === from || index === end) silent.add(index);
+    }
   }
   return silent;
 }
 
-/** By their names in lower case; undefined where it is no list of properties. */
-function parseProperties(text: string, parse: typeof parseYaml): Map<string, unknown> | undefined {
+/** A property with its value, as far as it is in that line. */
+const property = /^["']?([^\s"':#-][^:："']*)["']?\s*[:：](?!\/\/)\s*(.*)$/u;
+/** What begins with `#` is a comment to YAML, and a tag or a title to who writes it. */
+const hidden = /^(?:\s*-|(?:title|tags?|keywords|alias(?:es)?)\s*:)[ \t]+#[^\s#]/iu;
+
+/** In lower case; empty where the line begins no property. */
+function nameIn(line: string): string {
+  return property.exec(line)?.[1]?.trim().toLowerCase() ?? "";
+}
+
+/** Adds properties by their names in lower case. Those of one name are added to each other. */
+function addProperties(to: Map<string, unknown[]>, lines: readonly string[], parse: typeof parseYaml): void {
+  const add = (name: string, value: unknown): unknown =>
+    to.set(name.trim().toLowerCase(), [...(to.get(name.trim().toLowerCase()) ?? []), value]);
+  const whole = mappingIn(lines, parse);
+  if (whole !== undefined) {
+    for (const [name, value] of Object.entries(whole)) add(name, value);
+    return;
+  }
+  /** What is named with `&name`, by `*name`: cut, since it may name itself many times. */
+  const known = new Map<string, string[]>();
+  const plain = lines.map((line) => line.replaceAll("\t", "  "));
+  for (let index = 0; index < plain.length;) {
+    const first = plain[index++]?.trimStart() ?? "";
+    const [, name, value = ""] = property.exec(first) ?? [];
+    if (name === undefined) continue;
+    const own = [first];
+    while (/^(?: |- )/u.test(plain[index] ?? "")) own.push(plain[index++] ?? "");
+    const items = own.slice(1).flatMap((line) => /^ *- +(.*)$/u.exec(line)?.[1] ?? []);
+    const read =
+      Object.values(mappingIn(own, parse) ?? {})[0] ?? [value, ...items].map((text) => looseValue(text, known));
+    const anchor = /^&(\S+)/u.exec(value)?.[1];
+    if (anchor !== undefined) known.set(`*${anchor}`, textsOf(read).slice(0, maxTags));
+    add(name, read);
+  }
+}
+
+/** The properties of what is YAML. */
+function mappingIn(lines: readonly string[], parse: typeof parseYaml): object | undefined {
+  if (lines.some((line) => hidden.test(line))) return undefined;
   try {
     // Aliases of YAML can grow without end, and Obsidian writes none.
-    const value: unknown = parse(text, { maxAliasCount: 0, logLevel: "silent", uniqueKeys: false });
-    if (value === null) return new Map();
-    if (typeof value !== "object" || Array.isArray(value)) return undefined;
-    return new Map(Object.entries(value).map(([name, own]) => [name.toLowerCase(), own]));
+    const value: unknown = parse(lines.join("\n"), { maxAliasCount: 0, logLevel: "error" });
+    return typeof value === "object" && !Array.isArray(value) ? (value ?? {}) : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** A value or a list of them as it is written, without its quotes. */
+function looseValue(text: string, known: ReadonlyMap<string, string[]>): string[] {
+  const plain = text.replace(/^&\S+\s+/u, "").trim();
+  const list = /^\[([^\]]*)\]?$/u.exec(plain)?.[1]?.split(",") ?? [plain];
+  return list.flatMap((each) => known.get(each.trim()) ?? each.trim().replaceAll(/^["']|["']$/gu, ""));
 }
 
 /** The texts of a property that is one or a list of them. */
