@@ -15,6 +15,17 @@ import { createFakeStore } from "../../../test/support/fake-store.ts";
 import type { ChunkIndex, IndexedFile } from "../../chunk-index.ts";
 import { askedQuery } from "./asked-query.ts";
 import { searchFiltered } from "./filtered-search.ts";
+import { fitsTags } from "./row-filter.ts";
+
+test.each([
+  ["#two #words #big", true],
+  ["#Two-Words", true],
+  ["#two_words/of", true],
+  ["#two #big", false],
+])("%s fits a tag of two words: %s", (context, expected) => {
+  const asked = askedQuery('tag:"two  words"', searchOptions(), new Date());
+  expect(fitsTags({ context }, asked)).toBe(expected);
+});
 
 describe("a query", () => {
   /** Short: words as they are, phrases in «», what is left out behind a minus, filters in []. */

@@ -27,7 +27,10 @@ export function fitsPlace({ path, source }: Pick<ChunkRow, "path" | "source">, a
 export function fitsTags({ context }: Pick<ChunkRow, "context">, { tags, excludedTags }: AskedQuery): boolean {
   if (tags.length === 0 && excludedTags.length === 0) return true;
   const own = namesIn(context).tags.map(folded);
-  const has = (wanted: string): boolean => own.some((tag) => tag === wanted || tag.startsWith(`${wanted}/`));
+  const hasTag = (wanted: string): boolean => own.some((tag) => tag === wanted || tag.startsWith(`${wanted}/`));
+  // A tag of two words is kept as two tags, or written as one with a sign between.
+  const has = (wanted: string): boolean =>
+    ["-", "_"].some((sign) => hasTag(wanted.replaceAll(/\s+/gu, sign))) || wanted.split(/\s+/u).every(hasTag);
   return tags.every(has) && !excludedTags.some(has);
 }
 
