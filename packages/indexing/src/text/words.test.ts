@@ -191,7 +191,7 @@ describe("the language of a text", () => {
     expect(languageOfQuestion(["Kosten", "der", "Wärmepumpe"], held)).toBe("de");
     expect(languageOfQuestion(["Kosten", "der", "Wärmepumpe"], ["fr"])).toBeUndefined();
     expect(languageOfQuestion(["die", "hard"], held)).toBeUndefined();
-    expect(languageOfQuestion(["what", "did", "der", "Spiegel", "say"], held)).toBeUndefined();
+    expect(languageOfQuestion(["what", "did", "der", "Spiegel", "say"], held)).toBe("en");
   });
 
   test("names in another language do not make a text of it", () => {
@@ -290,6 +290,16 @@ describe("words of a question that hold it together", () => {
     expect(asked(name)).toContain(own);
     expect(asked(`WHAT DID THE ${name} BUDGET SAY`)).not.toContain(own);
   });
+
+  test.each(languageTables.roles as [string, LanguageCode | "", string][])(
+    "%s (notes in: %j): %s",
+    (query, held, roles) => {
+      const terms = queryTerms(query, held === "" ? [] : [held]);
+      expect(terms.map(({ written, role }) => (role === undefined ? written : `${written}=${role}`)).join(" ")).toBe(
+        roles,
+      );
+    },
+  );
 
   test("words of all languages are in small letters, each once", () => {
     for (const code of languageCodes) for (const word of functionWords[code]) expect(word).toMatch(/^\p{Ll}+$/u);

@@ -2,7 +2,14 @@ import { lazily } from "@memslot/core";
 import { stemmer } from "stemmer";
 import { irregularForms } from "./irregular-forms.ts";
 import { languageOfQuestion } from "./languages/detect-language.ts";
-import { englishWords, functionWords, type LanguageCode, stopWords } from "./languages/languages.ts";
+import {
+  anyOf,
+  englishWords,
+  functionWords,
+  isFunctionWord,
+  type LanguageCode,
+  stopWords,
+} from "./languages/languages.ts";
 import { surrogateSafe } from "./token-weight.ts";
 import { addToHash, WordCache } from "./word-cache.ts";
 
@@ -303,6 +310,12 @@ export interface SearchTerm {
   prefix: boolean;
   kind: TermKind;
   identifier: boolean;
+  /**
+   * What it is in its question, where that is about something else too. `function`: probably a function word, in a question
+   * that does not tell its language: it weighs next to nothing. `question`: part of a phrase such as "how much", which no
+   * answer has to hold.
+   */
+  role?: "function" | "question" | undefined;
   /** As it stands in the query. */
   written?: string | undefined;
   /** Further terms that count as this one: its stems in the languages of the notes. Found as they are. */
@@ -312,13 +325,17 @@ export interface SearchTerm {
 const holdsDigitOrJoiner = /[\p{N}\-./:@#+&_]/u;
 const maxQueryTerms = 64;
 
+const asking = lazily(() => anyOf("questionWords", "giu"));
+
 /**
  * The distinct terms of a query in their order, without stop words, unless it holds nothing else. At most 64. `held`: the
  * languages of the notes, for the stop words of a question in one of them; those of English are known always.
  */
 export function queryTerms(query: string, held: readonly LanguageCode[] = []): SearchTerm[] {
   const found = new Map<string, SearchTerm & { isStopped: boolean }>();
-  const own = stopWordsOf(query, held);
+  const language = languageOf(query, held);
+  const own = language === undefined || language === "en" ? undefined : functionWords[language];
+  const phrases = [...query.matchAll(asking())].map(({ index, 0: text }) => [index, index + text.length] as const);
   let before: TermKind | undefined;
   scanTerms(query, (term, start, end, kind) => {
     const endsPairs = kind === "single" && before === "pair";
@@ -328,22 +345,26 @@ export function queryTerms(query: string, held: readonly LanguageCode[] = []): S
     const written = query.slice(start, end);
     const lower = written.toLowerCase();
     const isStopped = kind === "word" && (stopWords.has(lower) || stopWords.has(term) || own?.has(lower) === true);
+    const isLight = kind === "word" && language === undefined && isFunctionWord(lower, held);
+    const asks = phrases.some(([from, to]) => start < to && end > from);
+    const role = asks ? "question" : isLight ? "function" : undefined;
     // The last character of a run is indexed by itself and every other one begins a pair, so that one character on
     // its own is found as the beginning of a term. At the end of pairs it adds nothing.
-    found.set(term, { term, prefix: kind === "single", kind, identifier, written, isStopped });
+    found.set(term, { term, prefix: kind === "single", kind, identifier, written, role, isStopped });
   });
   const all = [...found.values()];
   const telling = all.filter(({ isStopped }) => !isStopped);
   const isTold = telling.some(({ kind, written = "" }) => kind !== "word" || !englishWords.has(written.toLowerCase()));
   const terms = isTold ? telling : all;
-  return terms.slice(0, maxQueryTerms).map(({ isStopped: _isStopped, ...term }) => term);
+  const isAbout = terms.some(({ role }) => role === undefined);
+  return terms
+    .slice(0, maxQueryTerms)
+    .map(({ isStopped: _isStopped, role, ...term }) => (isAbout && role !== undefined ? { ...term, role } : term));
 }
 
-/** The stop words of the language that a question is in, among those of the notes. */
-function stopWordsOf(query: string, held: readonly LanguageCode[]): ReadonlySet<string> | undefined {
-  if (held.length === 0) return undefined;
+/** The language that a question is in: English, or one of those of the notes. */
+function languageOf(query: string, held: readonly LanguageCode[]): LanguageCode | "en" | undefined {
   const words: string[] = [];
   scanTerms(query, (_term, start, end, kind) => void (kind === "word" && words.push(query.slice(start, end))));
-  const language = languageOfQuestion(words, held);
-  return language && functionWords[language];
+  return languageOfQuestion(words, held);
 }

@@ -1,4 +1,4 @@
-import { languages } from "../../text/languages/languages.ts";
+import { anyOf } from "../../text/languages/languages.ts";
 import { matchLines, type WeightedTerm } from "../line-scores.ts";
 import { isQuestion, sentenceEnd } from "../passages/pieces.ts";
 import type { Candidate } from "../rank.ts";
@@ -12,13 +12,7 @@ const leastShare = 0.2;
 /** Who speaks: `- Petra: …`, `**Petra**: …`. */
 const speakerMark = /^\s*(?:[-*+]\s+)?(?:\*\*)?([^:：]{1,40}?)(?:\*\*)?[:：]\s*/u;
 
-/** Words for the one who speaks, or for the one who is spoken to, in any language. Chinese puts no spaces around them. */
-function anyOf(who: "speaker" | "spokenTo"): RegExp {
-  const { zh, ...others } = languages;
-  const words = Object.values(others).map((language) => language[who]);
-  return new RegExp(String.raw`(?<![\p{L}\p{N}_])(?:${words.join("|")})(?![\p{L}\p{N}_])|${zh[who]}`, "iu");
-}
-
+/** Words for the one who speaks, and for the one who is spoken to. */
 const [speaking, spokenTo] = [anyOf("speaker"), anyOf("spokenTo")];
 
 /**

@@ -23,13 +23,18 @@ export function languageOfFile(lines: readonly string[]): LanguageCode | undefin
   return language === "en" ? undefined : language;
 }
 
-/** The language of a question, which is short, among those that its notes are in. `words` are as they are written. */
-export function languageOfQuestion(words: readonly string[], held: readonly LanguageCode[]): LanguageCode | undefined {
-  const { best, weight, english } = weigh(
-    words.map((word) => word.toLowerCase()),
-    held,
-  );
-  return weight > english && weight >= enoughInQuestion ? best : undefined;
+/**
+ * The language of a question, which is short: English, or one of those that its notes are in. `words` are as they are
+ * written.
+ */
+export function languageOfQuestion(
+  written: readonly string[],
+  held: readonly LanguageCode[],
+): LanguageCode | "en" | undefined {
+  const words = written.map((word) => word.toLowerCase());
+  const { best, weight, english } = weigh(words, held);
+  if (weight > english && weight >= enoughInQuestion) return best;
+  return words.some((word) => englishWords.has(word) && !tellingWords.has(word)) ? "en" : undefined;
 }
 
 function told({ count, functionWords }: FirstWords): LanguageCode | "en" | undefined {

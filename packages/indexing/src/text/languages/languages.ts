@@ -16,6 +16,10 @@ interface LanguageFile {
   functionWords?: string;
   /** Those of them that are words of English too, or part of names ("de la Rosa"): alone they tell nothing of a language. */
   ambiguous?: string;
+  /** Words of English that questions are about, though another language has them as function words. */
+  contentWords?: string;
+  /** Phrases that ask and name nothing that is asked for ("how much", "tell me about"), as patterns with `|` between them. */
+  questionWords: string;
   /** How people call themselves, and whom they talk to, as patterns with `|` between them. */
   speaker: string;
   spokenTo: string;
@@ -50,6 +54,21 @@ export const tellingWords: ReadonlyMap<string, { codes: readonly LanguageCode[];
     { codes: all.map(({ code }) => code), weight: englishWords.has(word) || ambiguous.has(word) ? 0.4 : 1 },
   ]),
 );
+
+const contentWords = wordsIn(languages.en.contentWords);
+
+/** Whether a word is a function word of one of these languages, or of any other and no word of English. */
+export function isFunctionWord(word: string, held: readonly LanguageCode[]): boolean {
+  const codes = tellingWords.get(word)?.codes ?? [];
+  return codes.length > 0 && (!contentWords.has(word) || codes.some((code) => held.includes(code)));
+}
+
+/** What languages say in a pattern, in any of them. Chinese puts no spaces around its words. */
+export function anyOf(field: "questionWords" | "speaker" | "spokenTo", flags = "iu"): RegExp {
+  const { zh, ...others } = languages;
+  const words = Object.values(others).map((language) => language[field]);
+  return new RegExp(String.raw`(?<![\p{L}\p{N}_])(?:${words.join("|")})(?![\p{L}\p{N}_])|${zh[field]}`, flags);
+}
 
 function wordsOf(code: LanguageCode): { code: LanguageCode; word: string }[] {
   return [...functionWords[code]].map((word) => ({ code, word }));
