@@ -13,7 +13,7 @@ import { timeStrength } from "./time-strength.ts";
 import tables from "../test/names.json" with { type: "json" };
 
 function termsOf(query: string): WeightedTerm[] {
-  return queryTerms(query).map((term) => ({ ...term, idf: 2 }));
+  return queryTerms(query, ["de"]).map((term) => ({ ...term, idf: 2 }));
 }
 
 interface Found {

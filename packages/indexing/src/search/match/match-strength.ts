@@ -100,7 +100,8 @@ function askedTerms({
   return { asked: { weights, named, ofTime }, unsure: names.unsure, wholes: names.wholes };
 }
 
-function weightOf({ kind, idf, term }: WeightedTerm, frequency: number): number {
+function weightOf({ kind, idf, term, role }: WeightedTerm, frequency: number): number {
+  if (role !== undefined) return 0;
   // Its parts are terms of their own; capitals that would else be a stop word (`US`) have none.
   if (kind === "whole" && !term.startsWith("^")) return 0;
   return kind === "pair" && frequency === 0 && /\p{Script=Han}/u.test(term) ? unknownPairShare * idf : idf;

@@ -20,7 +20,8 @@ export function scattering(
   ];
   const weigh = (held: readonly number[]): number => held.reduce((sum, index) => sum + (weights[index] ?? 0), 0);
   const wordsOf = (held: readonly number[]): number =>
-    held.filter((index) => terms[index]?.kind === "word" && !ofTime.has(index)).length;
+    held.filter((index) => terms[index]?.kind === "word" && terms[index].role === undefined && !ofTime.has(index))
+      .length;
   const notes = Map.groupBy(shown, ({ row }) => JSON.stringify([row.source, row.path]));
   const byNote = [...notes.values()].map(termsIn);
   const all = termsIn(shown);
