@@ -44,7 +44,8 @@ export interface NameFit {
 export function namedQuery(terms: readonly WeightedTerm[]): NamedQuery {
   const words = new Map<string, WeightedTerm>();
   for (const entry of terms)
-    if (entry.kind !== "whole") for (const form of [entry.term, ...(entry.forms ?? [])]) words.set(form, entry);
+    if (entry.kind !== "whole" && entry.role !== "function")
+      for (const form of [entry.term, ...(entry.forms ?? [])]) words.set(form, entry);
   const own = new Set(words.values());
   const weight = [...own].reduce((sum, { idf }) => sum + idf, 0);
   return { terms: words, count: own.size, weight, initials: initialsIn(terms), known: new Map() };

@@ -104,6 +104,19 @@ describe("keyword scores", () => {
   });
 });
 
+test("a note is not found by its name for a function word, nor for what only asks", () => {
+  for (const [query, name, text] of [
+    ["anniversaire de Léa", "Tarte de pommes", "Léa: 12 May"],
+    ["how much is netflix", "Much", "netflix: 12.99 a month"],
+  ] as const) {
+    const rows = [row(`# ${name}`, { path: `${name}.md` }), row(text, { path: "list.md" })].map(
+      (each) => [each, 1] as const,
+    );
+    const frequencies = queryTerms(query).map(({ term }) => (term === "anniversair" ? 0 : 1));
+    expect(ranked(query, { keyword: keywordAnswer(rows, frequencies) }).candidates[0]?.row.path).toBe("list.md");
+  }
+});
+
 describe("exact finds", () => {
   const exact = (query: string, text: string, counts: number[]): boolean | undefined =>
     ranked(query, { keyword: keywordAnswer([[row(text), 1]], counts) }).candidates[0]?.exact;

@@ -26,6 +26,8 @@ const proximityWeight = 0.2;
 /** The shares of the chunk and of its names, beside the evidence of its note. Flat within .4 to .6 and .6 to .9. */
 const chunkOfNote = 0.5;
 const namesOfNoteShare = 0.75;
+/** What is left of the weight of a word that is probably a function word, or part of a phrase that only asks. */
+const roleShares = { function: 0.05, question: 0.3 };
 
 export interface Candidate extends TimedCandidate {
   lines: string[];
@@ -84,7 +86,9 @@ export function rank(input: {
   const terms = input.terms.map((term, index): WeightedTerm => {
     return {
       ...term,
-      idf: inverseDocumentFrequency(keyword?.chunkCount ?? 0, keyword?.documentFrequencies[index] ?? 0),
+      idf:
+        (term.role === undefined ? 1 : roleShares[term.role]) *
+        inverseDocumentFrequency(keyword?.chunkCount ?? 0, keyword?.documentFrequencies[index] ?? 0),
     };
   });
   const candidates = new Map<ChunkRow["id"], Candidate>();
