@@ -156,7 +156,8 @@ function leftOver({ pieces, chosen }: NotePieces, isWorthIt: (piece: WorthyPiece
 
 /** Whether its line holds a word of the query; where nothing is looked for, each does. */
 function holdsWord({ candidate, at }: Piece, terms: readonly WeightedTerm[]): boolean {
-  return terms.length === 0 || (candidate.matches.lines[at]?.counts.size ?? 0) > 0;
+  const held = [...(candidate.matches.lines[at]?.counts.keys() ?? [])];
+  return terms.length === 0 || held.some((index) => terms[index]?.role === undefined);
 }
 
 /** No source crowds out another, nor meaning what holds the query exactly. */
