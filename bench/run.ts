@@ -40,7 +40,7 @@ words       the first index and questions of every kind by words alone, beside p
 embeddings  the same as speed with an embedding server on this machine, and what is asked of it
 freshness   what it costs to be right: unchanged and changed files, event loop, watching, transcripts, rebuilds
 local       tokens per second of the local embeddings, on a made model if no GGUF file is given
-retrieval   recall on the vault beside it and on public data sets; --data is the folder that holds them
+retrieval   recall on the vault, public documentation and public data sets; --data is the folder that holds them
 rerank      what a reranker does to the order on the vault: made-up ones, and that of --url
 hybrid      words and meaning together, with providers of every quality: made ones, word vectors, an endpoint
 backends    the same notes and questions with every backend; --qmd is the command of the qmd tool

@@ -1,8 +1,8 @@
-import { readFileSync } from "node:fs";
-import path from "node:path";
 import { createHash } from "node:crypto";
 import { diarists, makeDiary } from "@memslot/bench/diary";
+import { documentSets, readDocuments } from "@memslot/bench/documents";
 import { describe, expect, test } from "vitest";
+import faults from "./data/vault-faults.json" with { type: "json" };
 import { handbooksFolder, isSetAside, readVault, readWholeVault, type VaultQuestion } from "@memslot/bench/vault";
 import { handbookCounts, spanOf, vaultProblems } from "@memslot/bench/vault-check";
 
@@ -12,6 +12,7 @@ describe("the vault of the bench", () => {
   test("has labels that hold, and so do its handbooks, which share no path and no id with it", () => {
     expect(vaultProblems(vault)).toEqual([]);
     expect(vaultProblems(handbooks, handbookCounts)).toEqual([]);
+    for (const name of documentSets) expect(vaultProblems(readDocuments(name), "any")).toEqual([]);
     expect(whole.notes.size).toBe(vault.notes.size + handbooks.notes.size);
     expect(new Set(whole.questions.map(({ id }) => id)).size).toBe(600);
   });
@@ -45,12 +46,7 @@ describe("the check of its labels", () => {
     expect(wrong({ kind: "unanswerable", query: "owl", evidence: [] })).toEqual([]);
   });
 
-  const faults = JSON.parse(readFileSync(path.join(import.meta.dirname, "data/vault-faults.json"), "utf8")) as [
-    string,
-    Partial<VaultQuestion>,
-    string,
-  ][];
-  test.each(faults)("finds %s", (_name, change, problem) => {
+  test.each(faults as [string, Partial<VaultQuestion>, string][])("finds %s", (_name, change, problem) => {
     expect(wrong(change).join("\n")).toContain(problem);
   });
 

@@ -36,11 +36,7 @@ export function plainFts(set: Pick<RetrievalSet, "files">): {
   const query = database.prepare("SELECT rowid AS id FROM chunks WHERE chunks MATCH ? ORDER BY rank LIMIT ?");
   return {
     search(text, limit) {
-      const words = (
-        pairs(text)
-          .toLowerCase()
-          .match(/[\p{L}\p{N}]+/gu) ?? []
-      ).filter((word) => !stopWords.has(word));
+      const words = wordsOf(text);
       if (words.length === 0) return [];
       const rows = query.all(words.map((word) => `"${word}"`).join(" OR "), limit) as { id: number }[];
       return rows.flatMap(({ id }) => chunks[id - 1] ?? []);
@@ -49,7 +45,17 @@ export function plainFts(set: Pick<RetrievalSet, "files">): {
   };
 }
 
-function pairs(text: string): string {
+/** The words of a question without English function words, Chinese as overlapping pairs. */
+export function wordsOf(text: string): string[] {
+  const words =
+    pairs(text)
+      .toLowerCase()
+      .match(/[\p{L}\p{N}]+/gu) ?? [];
+  return words.filter((word) => !stopWords.has(word));
+}
+
+/** Chinese as overlapping pairs of characters, with spaces between them. */
+export function pairs(text: string): string {
   return text.replaceAll(/\p{Script=Han}+/gu, (run) => {
     const characters = [...run];
     return ` ${characters.map((character, index) => character + (characters[index + 1] ?? "")).join(" ")} `;

@@ -5,7 +5,7 @@ import { plainFts } from "./plain-fts.ts";
 import { openSet, type Tally, tallies } from "./recall.ts";
 import { printTable } from "../support/table.ts";
 import { benchDiaries } from "./diary-retrieval.ts";
-import { benchVault } from "./vault-retrieval.ts";
+import { benchDocuments, benchVault } from "./vault-retrieval.ts";
 
 /**
  * Measures, in keyword mode, how much of the known evidence is in the first results: in the range of lines (recall@k),
@@ -14,6 +14,7 @@ import { benchVault } from "./vault-retrieval.ts";
  */
 export async function benchRetrieval(dataFolder: string | undefined): Promise<void> {
   await benchVault();
+  await benchDocuments();
   await benchDiaries();
   const folder = dataFolder ?? path.join(import.meta.dirname, "../data");
   const found = [

@@ -1,6 +1,8 @@
 import { mock } from "node:test";
 import { askSix, type Believed, printCalibration, printConfidence } from "./confidence.ts";
 import { plainFts, type Answer } from "./plain-fts.ts";
+import { compareWithOthers } from "./compare.ts";
+import { documentSets, readDocuments } from "./documents.ts";
 import { openNotes } from "./recall.ts";
 import { printTable } from "../support/table.ts";
 import { type EvidenceLines, isSetAside, readVault, readWholeVault, type Vault, type VaultQuestion } from "./vault.ts";
@@ -12,6 +14,8 @@ export interface Asked extends Believed {
   inSix: boolean;
   recall: number;
 }
+
+export const isAnswerable = ({ question }: Asked): boolean => question.evidence.length > 0;
 
 /** So many lines of one piece of evidence are enough: nobody has to be shown all of a long note that was asked for by name. */
 const linesEnough = 10;
@@ -45,16 +49,40 @@ export async function benchVault(): Promise<void> {
       usual,
     );
   printGroups("Vault by language, both halves", own, plain, ({ language }) => language, usual, withoutClock);
-  const isAnswerable = ({ question }: Asked): boolean => question.evidence.length > 0;
+  printConfidenceOfHalves("Vault", own);
+  printCalibration(halves.map(([name, belongs]) => [name, own.filter(belongs)]));
+  await compareWithOthers("Vault", vault, own);
+  await benchHandbooks(vault);
+}
+
+function printConfidenceOfHalves(title: string, asked: readonly Asked[]): void {
   printConfidence(
-    "Vault",
+    title,
     halves.map(([name, belongs]) => {
-      const asked = own.filter(belongs);
-      return { name, answerable: asked.filter(isAnswerable), unanswerable: asked.filter((one) => !isAnswerable(one)) };
+      const half = asked.filter(belongs);
+      return { name, answerable: half.filter(isAnswerable), unanswerable: half.filter((one) => !isAnswerable(one)) };
     }),
   );
-  printCalibration(halves.map(([name, belongs]) => [name, own.filter(belongs)]));
-  await benchHandbooks(vault);
+}
+
+/** The documentation of npm packages, by kind of question. */
+export async function benchDocuments(): Promise<void> {
+  for (const name of documentSets) {
+    const documents = readDocuments(name);
+    const title = `Documentation of ${name}`;
+    const own = await askMemory(documents);
+    const plain = askPlain(documents);
+    for (const [half, belongs] of halves)
+      printGroups(
+        `${title}, ${half}: memslot, in brackets plain FTS5`,
+        own.filter(belongs),
+        plain.filter(belongs),
+        kindOf,
+        ["all but paraphrases", ({ question }) => question.kind !== "paraphrase"],
+      );
+    printConfidenceOfHalves(title, own);
+    await compareWithOthers(title, documents, own);
+  }
 }
 
 /** The same questions with the handbooks in the folder, and the questions about the handbooks. */
@@ -93,7 +121,6 @@ async function benchHandbooks(alone: Vault): Promise<void> {
       ["answered by a long note", isInLong],
     );
   }
-  const isAnswerable = ({ question }: Asked): boolean => question.evidence.length > 0;
   const asked = own.filter(isNew);
   printConfidence("Handbooks", [
     {
@@ -102,6 +129,7 @@ async function benchHandbooks(alone: Vault): Promise<void> {
       unanswerable: asked.filter((one) => !isAnswerable(one)),
     },
   ]);
+  await compareWithOthers("Handbooks in the folder of the vault", whole, asked);
 }
 
 /** The folder is opened as an extra path: by itself it holds nothing that memory is looked for in. */
@@ -141,7 +169,7 @@ export function askPlain(vault: Vault): Asked[] {
   }
 }
 
-function judge(question: VaultQuestion, results: readonly Answer[], sure: Omit<Believed, "held">): Asked {
+export function judge(question: VaultQuestion, results: readonly Answer[], sure: Omit<Believed, "held">): Asked {
   const right = new Set(question.evidence.map((place) => place.path));
   return {
     question,
@@ -196,6 +224,6 @@ export function printGroups(
   );
 }
 
-function mean(values: readonly number[]): number {
+export function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
 }

@@ -45,20 +45,29 @@ export function readWholeVault(): Vault {
 
 /** Reads the vault of this repository without its handbooks, or the notes and questions of another folder. */
 export function readVault(folder: string = vaultFolder): Vault {
-  const root = path.join(folder, "notes");
+  return {
+    notes: readNotes(path.join(folder, "notes")),
+    questions: readQuestions(path.join(folder, "questions.jsonl")),
+  };
+}
+
+/** Reads the files of a folder, sorted by path. */
+export function readNotes(root: string): Map<string, string> {
   const files = readdirSync(root, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => path.relative(root, path.join(entry.parentPath, entry.name)))
     .sort();
   const text = (file: string): string => readFileSync(path.join(root, file), "utf8").replaceAll("\r\n", "\n");
-  return {
-    // A disk may spell an umlaut in two signs; the questions spell it in one.
-    notes: new Map(files.map((file) => [file.split(path.sep).join("/").normalize("NFC"), text(file)])),
-    questions: readFileSync(path.join(folder, "questions.jsonl"), "utf8")
-      .split("\n")
-      .filter((line) => line.trim() !== "")
-      .map((line) => JSON.parse(line) as VaultQuestion),
-  };
+  // A disk may spell an umlaut in two signs; the questions spell it in one.
+  return new Map(files.map((file) => [file.split(path.sep).join("/").normalize("NFC"), text(file)]));
+}
+
+/** Reads questions, one JSON object a line. */
+export function readQuestions(file: string): VaultQuestion[] {
+  return readFileSync(file, "utf8")
+    .split("\n")
+    .filter((line) => line.trim() !== "")
+    .map((line) => JSON.parse(line) as VaultQuestion);
 }
 
 /**
