@@ -27,7 +27,7 @@ const proximityWeight = 0.2;
 const chunkOfNote = 0.5;
 const namesOfNoteShare = 0.75;
 /** What is left of the weight of a word that is probably a function word, or part of a phrase that only asks. */
-const roleShares = { function: 0.05, question: 0.3 };
+const roleShares = { function: 0.05, question: 0.1 };
 
 export interface Candidate extends TimedCandidate {
   lines: string[];
