@@ -123,7 +123,7 @@ describe("a name", () => {
 
   function match(query: string, chunk: Partial<Parameters<typeof nameMatch>[1]>): number {
     const terms = queryTerms(query).map((term) => ({ ...term, idf: idf[term.term] ?? 1 }));
-    return nameMatch(namedQuery(terms), {
+    return nameMatch(namedQuery(terms, query), {
       path: "memory/2026-03-05.md",
       startLine: 1,
       context: "",

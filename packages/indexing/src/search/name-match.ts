@@ -27,6 +27,8 @@ export interface NamedQuery {
   weight: number;
   /** Initials of words in a row, in small letters, with these words. */
   initials: ReadonlyMap<string, readonly WeightedTerm[]>;
+  /** Letters and digits of all of the query. */
+  letters: string;
   /** Names that were compared already. */
   known: Map<string, NameFit>;
 }
@@ -41,17 +43,28 @@ export interface NameFit {
   isWhole: boolean;
 }
 
-export function namedQuery(terms: readonly WeightedTerm[]): NamedQuery {
+export function namedQuery(terms: readonly WeightedTerm[], query = ""): NamedQuery {
   const words = new Map<string, WeightedTerm>();
   for (const entry of terms)
     if (entry.kind !== "whole" && entry.role !== "function")
       for (const form of [entry.term, ...(entry.forms ?? [])]) words.set(form, entry);
   const own = new Set(words.values());
   const weight = [...own].reduce((sum, { idf }) => sum + idf, 0);
-  return { terms: words, count: own.size, weight, initials: initialsIn(terms), known: new Map() };
+  return {
+    terms: words,
+    count: own.size,
+    weight,
+    initials: initialsIn(terms),
+    letters: lettersOf(query),
+    known: new Map(),
+  };
 }
 
 const numberWords = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"];
+
+function lettersOf(text: string): string {
+  return foldWord(text).replaceAll(/[^\p{L}\p{N}]/gu, "");
+}
 
 /** The initials of three to six words in a row, as `2fa` of "two factor authentication". */
 function initialsIn(terms: readonly WeightedTerm[]): Map<string, readonly WeightedTerm[]> {
@@ -94,12 +107,17 @@ export function nameMatch(
   return best;
 }
 
+/** Puts files in an order: `08-turbopack.md`. */
+const placeNumber = /^\d{2,3} (?=\p{L})/u;
+
 /** The names of the note of a chunk: its file's, its title, and others. */
 export function namesOfNote(chunk: { path: string; context: string; lines: readonly string[] }): string[] {
   const { titles, aliases } = namesIn(chunk.context);
   const first = headingOf(chunk.lines.find((line) => line.trim() !== "") ?? "");
   const title = first?.level === 1 && titles.length === 0 ? first.title : undefined;
-  return [nameOfNote(chunk.path), title, titles[0], ...aliases].filter((name) => name !== undefined);
+  const name = nameOfNote(chunk.path);
+  const names = [name, name?.replace(placeNumber, ""), title, titles[0], ...aliases];
+  return [...new Set(names)].filter((each) => each !== undefined);
 }
 
 const bracketed = /^(.*\S)\s*\(([^()]+)\)$/u;
@@ -117,12 +135,14 @@ export function fitOf(query: NamedQuery, name: string, scan: TermScanner): NameF
   return fit;
 }
 
-function fitPart({ terms, count, weight, initials }: NamedQuery, name: string, scan: TermScanner): NameFit {
+function fitPart({ terms, count, weight, initials, letters }: NamedQuery, name: string, scan: TermScanner): NameFit {
+  // Also where the words are joined in another way, or words that say nothing are part of the name, as in `useRouter`.
+  if (letters !== "" && lettersOf(name) === letters) return { share: 1, found: new Set(terms.values()), isWhole: true };
   const found = new Map<WeightedTerm, number>();
-  const short = name.length <= 12 ? initials.get(foldWord(name).replaceAll(/[^\p{L}\p{N}]/gu, "")) : undefined;
+  const short = name.length <= 12 ? initials.get(lettersOf(name)) : undefined;
   for (const each of short ?? []) found.set(each, 1);
-  for (const letters of initialsOf(name)) {
-    const each = terms.get(termOfWord(letters));
+  for (const short of initialsOf(name)) {
+    const each = terms.get(termOfWord(short));
     if (each !== undefined) found.set(each, 1);
   }
   let words = found.size;

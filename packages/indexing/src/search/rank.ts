@@ -12,7 +12,7 @@ import {
 } from "./line-scores.ts";
 import { followStubs, type MovedNote } from "./moved-notes.ts";
 import { noteEvidence } from "./note-evidence.ts";
-import { namedQuery, nameMatch } from "./name-match.ts";
+import { type NamedQuery, namedQuery, nameMatch } from "./name-match.ts";
 import { pathNames } from "../text/note-context.ts";
 import type { MatchedPeriod } from "../text/times/time-match.ts";
 import { byPlace, byTime, linesOfTime, scoreOfTime, type TimedCandidate, weighTimes } from "./time-weight.ts";
@@ -78,6 +78,7 @@ export function rank(input: {
   ofTime: readonly ChunkRow[];
   /** The targets of stubs among the chunks. */
   moved?: readonly MovedNote[] | undefined;
+  query?: string | undefined;
   /** The languages of the notes. Absent: words are found as they are written, and by their stems in English. */
   languages?: HeldLanguages | undefined;
 }): Ranking {
@@ -97,7 +98,7 @@ export function rank(input: {
     if (candidates.has(row.id)) continue;
     candidates.set(row.id, candidateOf(isOnlyTime ? linesOfTime(row, periods) : row, terms, input.languages));
   }
-  weighKeywords([...candidates.values()], terms, periods);
+  weighKeywords([...candidates.values()], namedQuery(terms, input.query), terms, periods);
   followStubs(input.moved ?? [], candidates);
   for (const row of vector?.rows ?? []) {
     const candidate = candidates.get(row.id) ?? candidateOf(row, terms, input.languages);
@@ -152,12 +153,12 @@ export function candidateOf(
 /** Gives each candidate of the keyword leg its weight. */
 function weighKeywords(
   candidates: readonly Candidate[],
+  named: NamedQuery,
   terms: readonly WeightedTerm[],
   periods: readonly MatchedPeriod[],
 ): void {
   const wordCount = candidates.reduce((sum, candidate) => sum + candidate.matches.words, 0);
   const ideal = idealBm25(terms);
-  const named = namedQuery(terms);
   const ofNote = noteEvidence(candidates, terms, named);
   let top = 0;
   for (const candidate of candidates) {

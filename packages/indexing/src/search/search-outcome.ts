@@ -109,6 +109,7 @@ export function placesOf({ sources }: ManagerSearchOptions, scope: SourceScope):
 export function rankingOf(input: SearchInput, legs: LegAnswers): Ranking {
   const { keyword, vector } = legs;
   return rank({
+    query: input.query,
     terms: keyword?.terms ?? [],
     keyword: keyword?.answer,
     vector,
