@@ -1,5 +1,5 @@
 import { headingOf } from "../text/chunk-markdown.ts";
-import { initialsOf, namesIn, nameOfNote } from "../text/note-context.ts";
+import { initialsOf, namesIn, nameOfNote, withoutPlaceholders } from "../text/note-context.ts";
 import type { TermScanner } from "../text/languages/chunk-terms.ts";
 import { foldWord, scanTerms, termOfWord } from "../text/words.ts";
 import type { WeightedTerm } from "./line-scores.ts";
@@ -127,7 +127,8 @@ const noFit: NameFit = { share: 0, found: new Set(), isWhole: false };
 export function fitOf(query: NamedQuery, name: string, scan: TermScanner): NameFit {
   const known = query.known.get(name);
   if (known !== undefined) return known;
-  const parts = [name, ...(bracketed.exec(name)?.slice(1) ?? [])];
+  const plain = withoutPlaceholders(name);
+  const parts = [plain, ...(bracketed.exec(plain)?.slice(1) ?? [])];
   const fit = parts
     .map((part) => fitPart(query, part, scan))
     .reduce((best, other) => (other.share > best.share ? other : best), noFit);

@@ -117,6 +117,18 @@ test("a note is not found by its name for a function word, nor for what only ask
   }
 });
 
+test("a heading or a name that a template fills in gives nothing", () => {
+  const template = row("# {{title}}\n\n{{date}}", { context: "<% tp.file.title %>", path: "{{title}}.md" });
+  const note = row("the title of the house is in the safe");
+  const ranking = ranked("title", {
+    keyword: keywordAnswer(
+      [template, note].map((own) => [own, 5] as const),
+      [2],
+    ),
+  });
+  expect([scoreOf(ranking, template), ranking.candidates[0]?.row.id]).toEqual([0, note.id]);
+});
+
 describe("exact finds", () => {
   const exact = (query: string, text: string, counts: number[]): boolean | undefined =>
     ranked(query, { keyword: keywordAnswer([[row(text), 1]], counts) }).candidates[0]?.exact;

@@ -13,7 +13,7 @@ import {
 import { followStubs, type MovedNote } from "./moved-notes.ts";
 import { noteEvidence } from "./note-evidence.ts";
 import { type NamedQuery, namedQuery, nameMatch } from "./name-match.ts";
-import { pathNames } from "../text/note-context.ts";
+import { pathNames, withoutPlaceholders } from "../text/note-context.ts";
 import type { MatchedPeriod } from "../text/times/time-match.ts";
 import { byPlace, byTime, linesOfTime, scoreOfTime, type TimedCandidate, weighTimes } from "./time-weight.ts";
 import { type HeldLanguages, scannerFor, type TermScanner } from "../text/languages/chunk-terms.ts";
@@ -131,13 +131,14 @@ export function candidateOf(
   languages?: HeldLanguages | undefined,
 ): Candidate {
   const lines = row.text.split("\n");
-  const above = [row.context, pathNames(row.path, row.context)].filter(Boolean).join("\n");
+  const above = withoutPlaceholders([row.context, pathNames(row.path, row.context)].filter(Boolean).join("\n"));
+  const written = lines.map((line) => (line.startsWith("#") ? withoutPlaceholders(line) : line));
   const scan = languages && languages.held.length > 0 ? scannerFor([...lines, above], languages) : scanTerms;
   return {
     row,
     lines,
     scan,
-    matches: matchLines(lines, above, terms, scan),
+    matches: matchLines(written, above, terms, scan),
     keywordWeight: 0,
     shares: { words: 0, names: 0, dates: 0 },
     textScore: undefined,

@@ -59,6 +59,11 @@ function isTags(line: string): boolean {
   return tagLine.test(line);
 }
 
+/** Names or headings with spaces in place of what a template fills in: `{{title}}`, `<% tp.file.title %>`. */
+export function withoutPlaceholders(names: string): string {
+  return names.replaceAll(/\{\{[^{}]*\}\}|<%[^%]*%>/gu, (placeholder) => " ".repeat(placeholder.length));
+}
+
 /** Names that say what a file is for and not what it is about. */
 const plainNames: ReadonlySet<string> = new Set(["memory", "readme", "index", "_index", "untitled"]);
 const dateInName = /^\d{4}[-_.]?\d{2}[-_.]?\d{2}[-_. ]*|^\d{4}-(?:W\d{2}|\d{2})$/iu;
