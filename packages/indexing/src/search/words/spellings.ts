@@ -1,3 +1,5 @@
+import data from "./spellings.json" with { type: "json" };
+
 const latin = "abcdefghijklmnopqrstuvwxyz";
 const cyrillic = "абвгдежзийклмнопрстуфхцчшщъыьэюя";
 /** A shorter word is one letter away from too many others. */
@@ -11,7 +13,7 @@ const firstLetterFrom = 7;
  * neighbours the other way round (Damerau 1964). None for a word that is short, or in another script than Latin and Cyrillic.
  */
 export function oneErrorAway(word: string): string[] {
-  const alphabet = /^[a-zßøæłđœ]+$/u.test(word) ? latin : /^[а-яё]+$/u.test(word) ? cyrillic : "";
+  const alphabet = /^[a-zßøæłđ]+$/u.test(word) ? latin : /^[а-яё]+$/u.test(word) ? cyrillic : "";
   if (alphabet === "" || word.length < minLength || word.length > maxLength) return [];
   const from = word.length >= firstLetterFrom ? 0 : 1;
   const words = new Set<string>();
@@ -30,33 +32,15 @@ export function oneErrorAway(word: string): string[] {
 }
 
 /** Letters that are written as two where a keyboard lacks them, and the one that is left of each without its mark. */
-const spelledOut: readonly (readonly [RegExp, string])[] = [
-  [/([aou])e/g, "$1"],
-  [/aa/g, "a"],
-  [/ae/g, "æ"],
-  [/oe/g, "ø"],
-  [/ø|œ/g, "o"],
-  [/ł/g, "l"],
-  [/đ/g, "d"],
-  [/æ/g, "a"],
-];
+const spelledOut = data.spelledOut.map(([from = "", to = ""]) => [new RegExp(from, "g"), to] as const);
 /** Letters that no keyboard of another language has, by the one that is written in their place. One of a word is enough. */
-const barred: Readonly<Record<string, string>> = { o: "ø", l: "ł", d: "đ" };
-const inTwo: Readonly<Record<string, string>> = {
-  ä: "ae",
-  ö: "oe",
-  ü: "ue",
-  å: "aa",
-  ø: "oe",
-  æ: "ae",
-  ß: "ss",
-  œ: "oe",
-};
+const barred: Readonly<Record<string, string>> = data.barred;
+const inTwo: Readonly<Record<string, string>> = data.inTwo;
 
 /** Other ways to write a word that holds, or lacks, letters with marks: `Mueller` for `Müller` and the other way round. */
 export function otherSpellings(written: string, folded: string): string[] {
   const lower = written.normalize("NFC").toLowerCase();
-  const words = [lower.replaceAll(/[äöüåøæßœ]/g, (letter) => inTwo[letter] ?? letter)];
+  const words = [lower.replaceAll(/[äöüåøæß]/g, (letter) => inTwo[letter] ?? letter)];
   for (const [from, to] of spelledOut) words.push(folded.replaceAll(from, to));
   for (const [at, letter] of [...folded].entries()) {
     const other = barred[letter];
