@@ -91,10 +91,16 @@ function askedTerms({
   periods,
   terms,
   frequencies,
+  candidates,
 }: MatchInput): { asked: AskedTerms } & Pick<NamedTerms, "unsure" | "wholes"> {
   const timeWords = new Set(periods.flatMap(({ text }) => queryTerms(text).map(({ term }) => term)));
   const ofTime = new Set(terms.keys().filter((index) => timeWords.has(terms[index]?.term ?? "")));
-  const names = namedTerms(query, terms, frequencies);
+  const names = namedTerms(
+    query,
+    terms,
+    frequencies,
+    candidates.slice(0, lookedAt).flatMap(({ lines }) => lines),
+  );
   const named = names.named.difference(ofTime);
   const weights = terms.map((term, index) => weightOf(term, frequencies[index] ?? 0));
   return { asked: { weights, named, ofTime }, unsure: names.unsure, wholes: names.wholes };

@@ -29,6 +29,8 @@ export function namedTerms(
   terms: readonly WeightedTerm[],
   /** How many chunks hold each term. */
   frequencies: readonly number[],
+  /** The best chunks: as they write it, a capital at the beginning of the question is that of a name or of the sentence. */
+  lines: readonly string[] = [],
 ): NamedTerms {
   const words = [...query.matchAll(wordMarks)].map(([word], place, all) => {
     const begins = place === 0 || /[.!?:。！？：]\s*$/u.test(query.slice(0, all[place]?.index));
@@ -40,7 +42,8 @@ export function namedTerms(
   const names = words.filter(({ word, begins, before }) => {
     if (!isCapital(word)) return false;
     if (isTitle) return true;
-    return begins ? possessive.test(word) : isSure || !determiner.test(before);
+    if (begins) return possessive.test(word) || (isSure && isWrittenAsName(word, lines));
+    return isSure || !determiner.test(before);
   });
   const written = new Set(names.map(({ word }) => withoutPossessive(word)));
   const [named, unsure] = [new Set<number>(), new Set<number>()];
@@ -59,6 +62,15 @@ export function namedTerms(
     unsure.add(index);
   }
   return { named, unsure, wholes };
+}
+
+/** Whether lines write a word with a capital inside a sentence, and never without. */
+function isWrittenAsName(word: string, lines: readonly string[]): boolean {
+  const places = lines.flatMap((line) => [
+    ...line.matchAll(new RegExp(String.raw`(?<inside>\p{Ll}[,;]? )?(?<![\p{L}\p{N}])${word}(?![\p{L}\p{N}])`, "giu")),
+  ]);
+  const isInside = places.some(({ 0: found, groups }) => groups?.["inside"] !== undefined && found.endsWith(word));
+  return isInside && places.every(({ 0: found }) => found.endsWith(word));
 }
 
 /** Stands before a name, or before what has an article in English and German, but for what is many or much. */

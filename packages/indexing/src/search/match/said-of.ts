@@ -9,8 +9,9 @@ import type { AskedTerms } from "./places.ts";
 const steepness = 2;
 const leastShare = 0.2;
 
-/** Who speaks: `- Petra: …`, `**Petra**: …`. */
-const speakerMark = /^\s*(?:[-*+]\s+)?(?:\*\*)?([^:：]{1,40}?)(?:\*\*)?[:：]\s*/u;
+/** Who speaks: `- Petra: …`, `**Petra**: …`. A name of up to three words, and no code, path or address. */
+const speakerMark =
+  /^\s*(?:[-*+]\s+)?(?:\*\*)?((?:[\p{Lu}\p{Lo}][\p{L}\p{M}'’.-]*)(?: [\p{Lu}\p{Lo}][\p{L}\p{M}'’.-]*){0,2})(?:\*\*)?[:：]\s*/u;
 
 /** Words for the one who speaks, and for the one who is spoken to. */
 const [speaking, spokenTo] = [anyOf("speaker"), anyOf("spokenTo")];
@@ -25,7 +26,9 @@ export function shareSaidOf(
   terms: readonly WeightedTerm[],
   { weights, named }: AskedTerms,
 ): number {
-  const names = [...named].map((index) => withoutPossessive(terms[index]?.written ?? ""));
+  // An identifier says nothing.
+  const people = [...named].filter((index) => terms[index]?.kind !== "whole" && terms[index]?.identifier === false);
+  const names = people.map((index) => withoutPossessive(terms[index]?.written ?? ""));
   const total = weights.reduce((sum, weight, index) => sum + (named.has(index) ? 0 : weight), 0);
   if (names.length === 0 || total === 0) return 1;
   const worthOf = (held: Iterable<number>): number =>
@@ -34,7 +37,8 @@ export function shareSaidOf(
   for (const { lines, matches, scan } of candidates) {
     const speakers = lines.map((line) => speakerMark.exec(line)?.[1]?.toLowerCase());
     const isNamed = speakers.map((speaker) => speaker !== undefined && names.some((name) => speaker.includes(name)));
-    if (!isNamed.includes(true)) continue;
+    // One name before a colon is the head of a list or a definition: others have to speak, too.
+    if (!isNamed.includes(true) || new Set(speakers.filter((speaker) => speaker !== undefined)).size < 2) continue;
     for (const [at, line] of lines.entries()) {
       if (speakers[at] === undefined) continue;
       // What a line holds in all is the most that its sentences can add.
