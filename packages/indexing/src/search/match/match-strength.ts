@@ -107,7 +107,7 @@ function askedTerms({
 }
 
 function weightOf({ kind, idf, term, role }: WeightedTerm, frequency: number): number {
-  if (role !== undefined) return 0;
+  if (role !== undefined) return kind === "pair" ? unknownPairShare * idf : 0;
   // Its parts are terms of their own; capitals that would else be a stop word (`US`) have none.
   if (kind === "whole" && !term.startsWith("^")) return 0;
   return kind === "pair" && frequency === 0 && /\p{Script=Han}/u.test(term) ? unknownPairShare * idf : idf;

@@ -33,14 +33,19 @@ export function bestPlace(candidates: readonly Candidate[], asked: AskedTerms): 
   return places.reduce((most, place) => Math.max(most, worthOf(place, asked)), 0);
 }
 
-function placesIn({ matches, timeMatch }: Candidate): Place[] {
+function placesIn({ lines, matches, timeMatch }: Candidate): Place[] {
   const elsewhere = new Set(matches.counts.keys());
   const inLines = new Set(matches.lines.flatMap(({ counts }) => [...counts.keys()]));
   const above = elsewhere.difference(inLines);
   const at = (index: number): ReadonlySet<number> => new Set(matches.lines[index]?.counts.keys());
+  // Of the headings in the chunk itself, those that a line is under, by their depth.
+  const headings: ReadonlySet<number>[] = [];
   const places = matches.lines.flatMap(({ counts }, index): Place[] => {
+    const depth = /^#{1,6}(?=\s)/u.exec(lines[index] ?? "")?.[0].length ?? 0;
+    if (depth > 0) headings.splice(depth, headings.length, at(index));
     if (counts.size === 0) return [];
-    return [{ own: at(index), beside: at(index - 1).union(at(index + 1)), above, elsewhere, timeMatch }];
+    const over = headings.reduce((all, heading) => all.union(heading), above);
+    return [{ own: at(index), beside: at(index - 1).union(at(index + 1)), above: over, elsewhere, timeMatch }];
   });
   // A note may be named like the question, or be of its time, without a line that holds it.
   const none: ReadonlySet<number> = new Set();
