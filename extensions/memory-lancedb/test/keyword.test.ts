@@ -64,7 +64,7 @@ test("the same words are found as in memory-core, with the same counts, in the i
   expect(await answers(store)).toEqual(await answers(core));
 });
 
-test("in a large index very common words are not looked for while a rarer one is there", async () => {
+test("in a large index every word is looked for, and the count of a very common one is estimated", async () => {
   const stateDir = tempFolder();
   const store = await open(stateDir);
   const many = Array.from({ length: 60 }, (_, file) =>
@@ -75,9 +75,8 @@ test("in a large index very common words are not looked for while a rarer one is
   );
   await store.replaceFiles([...many, fileOf("rare.md", ["a rare word"])]);
   const both = await ask(store, "common", "rare");
-  expect(both.rows.map(({ path }) => path)).toEqual(["rare.md"]);
-  // What stands in thousands of chunks is estimated from a sample: here all of it says so.
-  expect(both.documentFrequencies).toEqual([6001, 1]);
+  expect([both.rows.length, both.rows[0]?.path]).toEqual([6001, "rare.md"]);
+  expect(both.documentFrequencies).toEqual([6000, 1]);
   expect((await ask(store, "common")).rows).toHaveLength(6000);
   // In three of four: estimated too, and near.
   expect((await ask(store, "often")).documentFrequencies[0]).toBeGreaterThan(4096);
@@ -89,7 +88,7 @@ test("in a large index very common words are not looked for while a rarer one is
   await store.replaceFiles([fileOf("new.md", ["a newcomer"])]);
   const found = await ask(store, "newcomer", "common");
   expect(found.documentFrequencies[0]).toBe(1);
-  expect(found.rows.map(({ path }) => path)).toEqual(["new.md"]);
+  expect(found.rows[0]?.path).toEqual("new.md");
 });
 
 test("a table without its index of words, left by a process that was killed, gets one with the next write", async () => {

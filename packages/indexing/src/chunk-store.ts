@@ -94,8 +94,8 @@ export interface KeywordQuery extends FileFilter, StateAsked {
  */
 export interface KeywordAnswer {
   /**
-   * Best first; `score` is BM25, positive, higher is better. Never empty where one of these chunks holds a term: where
-   * very common terms are left out, they are looked for all the same when nothing else is found.
+   * Best first; `score` is BM25, positive, higher is better. Never empty where one of these chunks contains a term. The host
+   * itself excludes very common terms before it asks among many chunks, so that every store gives the same candidates.
    */
   rows: readonly ScoredChunk[];
   /** Chunks in the index; with a scope, of these sources within it. */

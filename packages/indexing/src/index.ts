@@ -41,7 +41,7 @@ export {
 } from "./chunk-store.ts";
 export type { Ledger, LedgerOptions } from "./ledger/ledger.ts";
 export { withoutVectors } from "./search/keyword-store.ts";
-export { bm25Within, type CountedText, worthAsking } from "./search/bm25.ts";
+export { bm25Within, type CountedText } from "./search/bm25.ts";
 export type { IndexedSource } from "./indexed-source.ts";
 export { type ClientSurvey, surveyClients } from "./clients/survey-clients.ts";
 export { manageIndex, sourcesOf } from "./manager.ts";

@@ -106,14 +106,15 @@ function searchWith(parts: SearchParts): TracedSearch {
     const { sources, stats } = index.facts();
     const scope = withoutUnread(allowed, sources);
     const days: SearchInput["days"] = (places) => index.days(places);
-    const question: SearchInput = { settings, backend, query, options, scope, now, days, languages, revision, trace };
+    const known = { scope, now, days, languages, chunks: stats.chunks, revision };
+    const question: SearchInput = { settings, backend, query, options, ...known, trace };
     // Without a chunk there is nothing to compare with. Others who read along are not to learn whether there is one.
-    const known = options.audience === "shared" || stats.chunks > 0 ? vectors : undefined;
+    const embedder = options.audience === "shared" || stats.chunks > 0 ? vectors : undefined;
     const outcome = isFiltered(asked)
       ? await (find
           ? findFiltered({ ...question, asked }, find)
-          : searchFiltered({ ...question, asked, store, vectors: known, rerank }))
-      : await (find?.(question) ?? searchChunks({ ...question, store, vectors: known, rerank }));
+          : searchFiltered({ ...question, asked, store, vectors: embedder, rerank }))
+      : await (find?.(question) ?? searchChunks({ ...question, store, vectors: embedder, rerank }));
     if (options.audience !== "shared" || !vectors || vectors.facts().missing === 0) return outcome;
     return await withMissingWithin(outcome, { store, vectors, places: placesOf(options, scope) });
   }

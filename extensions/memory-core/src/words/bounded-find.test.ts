@@ -70,9 +70,9 @@ test("of 20,000 chunks with the same common words, 8,000 are weighed, and all ar
   expect(ofSource.texts.toSorted()).toEqual(["alpha alone", "beta alone"]);
   expect(Math.max(...ofSource.weighed)).toBeLessThanOrEqual(8000);
 
-  // A rarer word among them is all that is looked for, as before.
+  // A rarer word among them comes first.
   const ofRare = ask(words(...common, "n77"), "memory", "sessions");
-  expect([ofRare.weighed, ofRare.texts.map((text) => text.split(" ").at(-1))]).toEqual([[1], ["n77"]]);
+  expect([ofRare.weighed[0], ofRare.texts[0]?.split(" ").at(-1)]).toEqual([1, "n77"]);
 
   // Words of a beginning that stand in more places than are weighed: some of them are looked for, and no beginning.
   const ofBeginning = ask([{ term: "pre", prefix: true }], "memory", "sessions");

@@ -1,6 +1,5 @@
 import type { IndexKeywordAnswer, KeywordQuery } from "@memslot/indexing";
 import type Database from "better-sqlite3";
-import { worthAsking } from "@memslot/indexing/ledger-tables";
 import {
   createChunkCounter,
   filterParameters,
@@ -14,7 +13,7 @@ import {
 } from "@memslot/indexing/ledger-tables";
 import { createScopedKeywordSearch, type ScopedKeywordSearch } from "./scoped-keyword-search.ts";
 import { type AskWords, findBounded } from "./bounded-find.ts";
-import { createWordCounts, type CountedTerm, type WordCounts } from "./word-counts.ts";
+import { createWordCounts, type WordCounts } from "./word-counts.ts";
 import { wordTable } from "./word-tables.ts";
 
 /** Keyword search for a database whose SQLite has FTS5. */
@@ -61,13 +60,8 @@ export function createKeywordSearch(input: {
       const first = newest === undefined ? undefined : findNth.get({ ...filter, match, skipped: newest - 1 });
       return find.all({ ...filter, match, first: first ?? null, limit: query.limit });
     };
-    const found = (asked: readonly CountedTerm[]): ScoredId[] =>
-      findBounded(asked, query.limit, { ask, wordsWith: statements.wordsWith });
-    const asked = worthAsking(counted, ({ chunks }) => chunks, chunkCount);
-    let ranked = found(asked);
-    // The rarer words may all stand in other sources: then the common ones are the question.
-    if (ranked.length === 0 && !isForAll)
-      ranked = found(counted.filter((term) => term.chunks > 0 && !asked.includes(term)));
+    const asked = counted.filter(({ chunks }) => chunks > 0);
+    const ranked = findBounded(asked, query.limit, { ask, wordsWith: statements.wordsWith });
     return { rows: readRows(ranked), chunkCount, documentFrequencies, ...lack };
   }
 

@@ -1,6 +1,6 @@
 import type { IndexKeywordAnswer, KeywordQuery, QueryTerm } from "@memslot/indexing";
 import type Database from "better-sqlite3";
-import { bm25Within, type CountedText, worthAsking } from "@memslot/indexing/ledger-tables";
+import { bm25Within, type CountedText } from "@memslot/indexing/ledger-tables";
 import { filterParameters, isAsked, type ReadRows } from "@memslot/indexing/ledger-tables";
 import { wordTable } from "./word-tables.ts";
 
@@ -59,10 +59,9 @@ export function createScopedKeywordSearch(
     const counted = terms.map((term) => countIn(places, term));
     const documentFrequencies = counted.map((counts) => counts.size);
     const chunkCount = places.size;
-    const asked = worthAsking([...counted.keys()], (index) => documentFrequencies[index] ?? 0, chunkCount);
     const texts = new Map<number, CountedText & { counts: Map<number, number> }>();
-    for (const index of asked) {
-      for (const [chunk, count] of counted[index] ?? []) {
+    for (const [index, counts] of counted.entries()) {
+      for (const [chunk, count] of counts) {
         const text = texts.get(chunk) ?? { counts: new Map(), length: 0 };
         text.counts.set(index, count);
         texts.set(chunk, text);

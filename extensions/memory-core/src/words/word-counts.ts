@@ -41,6 +41,7 @@ export function createWordCounts(db: Database.Database, generation: number): Wor
   const beginnings = db.prepare<[string, string], { word: string; chunks: number }>(
     `SELECT term AS word, doc AS chunks FROM chunk_words WHERE term >= ? AND term < ? LIMIT ${maxPrefixWords}`,
   );
+  const holders = db.prepare<[string], number>(`SELECT count(*) FROM ${words} WHERE ${words} MATCH ?`).pluck();
   const firstHolders = db.prepare<[string], { found: number; last: number | null }>(
     `SELECT count(*) AS found, max(rowid) AS last FROM
        (SELECT rowid FROM ${words} WHERE ${words} MATCH ? LIMIT ${lookedAt})`,
@@ -68,7 +69,7 @@ export function createWordCounts(db: Database.Database, generation: number): Wor
     return Math.max(found, Math.min(chunkCount, Math.round(found / share)));
   }
 
-  /** Several words of a beginning stand in one chunk: what goes beyond all chunks together, and beyond what is weighed, is not counted. */
+  /** What goes beyond all chunks together, and beyond what is weighed, is not counted. */
   function countBeginning(beginning: string): number {
     let postings = 0;
     for (const { chunks } of each(beginning)) {
@@ -115,7 +116,13 @@ export function createWordCounts(db: Database.Database, generation: number): Wor
             ? remembered(estimates, term.term, () => estimate(term.term))
             : countWord(term.term);
         counted += postings;
-        return { term, chunks: Math.min(chunkCount, postings), postings };
+        // Several words of a beginning are in one chunk: those that may be weighed are counted once.
+        const match = `${quoted(term.term)} *`;
+        const chunks =
+          term.prefix && postings > 0 && postings <= maxPostings
+            ? remembered(counts, match, () => holders.get(match) ?? 0)
+            : Math.min(chunkCount, postings);
+        return { term, chunks, postings };
       });
     },
     wordsWith: (beginning) => [...each(beginning)].toSorted((left, right) => left.chunks - right.chunks),

@@ -1,18 +1,10 @@
-import type { KeywordAnswer, KeywordQuery, QueryTerm, ScoredChunk } from "@memslot/indexing";
-import { bm25Within, worthAsking } from "@memslot/indexing";
+import type { KeywordAnswer, KeywordQuery, QueryTerm } from "@memslot/indexing";
+import { bm25Within } from "@memslot/indexing";
 import { allRows } from "../tables/arrow-rows.ts";
 import { oneOf } from "../tables/filter.ts";
 import { chunkOf, type Listing } from "../tables/listing.ts";
 import { type Asked, askedOf } from "./asked.ts";
-import {
-  canStandInTerms,
-  type Counted,
-  holding,
-  standing,
-  type TermCount,
-  type TermCounts,
-  wordsWith,
-} from "./term-counts.ts";
+import { canStandInTerms, type Counted, holding, standing, type TermCounts, wordsWith } from "./term-counts.ts";
 import { byScore } from "./vector-search.ts";
 
 /** Chunks of a scope whose words are read to weigh them. Of more, those that hold most of the rarer terms. */
@@ -34,20 +26,15 @@ export async function searchKeywords(
   const counted = await Promise.all(
     terms.map((term) => (mayStand(term) ? counts.count(term, build) : { chunks: 0, words: [] })),
   );
-  const rarer = worthAsking(counted, ({ chunks }) => chunks, chunkCount);
-  const find = async (some: readonly TermCount[]): Promise<ScoredChunk[]> => {
-    const words = new Set(some.flatMap(({ words: own }) => own));
-    if (words.size === 0 || asked.files.length === 0) return [];
-    const found = holding(table, words, asked.filter).select(["row", "_score"]).limit(limit);
-    return (await allRows<{ row: string; _score: number }>(found)).flatMap(({ row, _score }) => {
-      const chunk = chunkOf(row);
-      return chunk ? [{ ...chunk, score: _score }] : [];
-    });
-  };
-  let rows = await find(rarer);
-  // The rarer words may all stand in other sources: then the common ones are the question.
-  if (rows.length === 0) rows = await find(counted.filter((term) => term.chunks > 0 && !rarer.includes(term)));
-  return { rows: rows.toSorted(byScore), chunkCount, documentFrequencies: counted.map(({ chunks }) => chunks) };
+  const documentFrequencies = counted.map(({ chunks }) => chunks);
+  const words = new Set(counted.flatMap((count) => (count.chunks > 0 ? count.words : [])));
+  if (words.size === 0 || asked.files.length === 0) return { rows: [], chunkCount, documentFrequencies };
+  const found = holding(table, words, asked.filter).select(["row", "_score"]).limit(limit);
+  const rows = (await allRows<{ row: string; _score: number }>(found)).flatMap(({ row, _score }) => {
+    const chunk = chunkOf(row);
+    return chunk ? [{ ...chunk, score: _score }] : [];
+  });
+  return { rows: rows.toSorted(byScore), chunkCount, documentFrequencies };
 }
 
 /**
@@ -71,11 +58,9 @@ async function searchScope(
     }),
   );
   const documentFrequencies = holders.map(({ size }) => size);
-  const worth = worthAsking([...holders.keys()], (index) => documentFrequencies[index] ?? 0, chunkCount);
   const weights = new Map<string, number>();
-  for (const index of worth)
-    for (const id of holders[index] ?? [])
-      weights.set(id, (weights.get(id) ?? 0) + 1 / (documentFrequencies[index] ?? 1));
+  for (const [index, own] of holders.entries())
+    for (const id of own) weights.set(id, (weights.get(id) ?? 0) + 1 / (documentFrequencies[index] ?? 1));
   // What a chunk is named for does not depend on what stands outside, either.
   const heaviest = [...weights].toSorted((left, right) => right[1] - left[1] || (left[0] < right[0] ? -1 : 1));
   const ids = heaviest.slice(0, Math.max(weighedAtMost, limit)).map(([id]) => id);
@@ -85,7 +70,7 @@ async function searchScope(
   );
   const counted = texts.map((text) => {
     const words = text.terms.split(" ").filter((word) => word !== "");
-    const ofTerms = worth.map((index): [number, number] => [index, countOf(terms[index], words)]);
+    const ofTerms = terms.map((term, index): [number, number] => [index, countOf(term, words)]);
     return { counts: new Map(ofTerms), length: words.length };
   });
   const scores = bm25Within(counted, { chunkCount, documentFrequencies });
@@ -96,7 +81,6 @@ async function searchScope(
   return { rows: rows.toSorted(byScore).slice(0, limit), chunkCount, documentFrequencies };
 }
 
-function countOf(term: QueryTerm | undefined, words: readonly string[]): number {
-  if (!term) return 0;
+function countOf(term: QueryTerm, words: readonly string[]): number {
   return words.filter((word) => (term.prefix ? word.startsWith(term.term) : word === term.term)).length;
 }

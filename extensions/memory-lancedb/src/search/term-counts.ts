@@ -13,7 +13,7 @@ const roughFrom = 5000;
 /** How much the index may change, as a share of its chunks, before what was counted is counted again. */
 const roughShare = 0.02;
 /** Chunks that are counted one by one, in a large index. For a word that stands in more, a sample tells how many. */
-const countedAtMost = 4096;
+const countedAtMost = 8192;
 /** Chunks whose words are looked at for that. A share of 4 % is told right to about half a percent. */
 const sampled = 1000;
 /** Chunks that are read for the words that begin with something, and words that are searched for in its place. */

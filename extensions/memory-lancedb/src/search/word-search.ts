@@ -1,5 +1,5 @@
 import type { KeywordAnswer, KeywordQuery, QueryTerm } from "@memslot/indexing";
-import { bm25Within, type CountedText, worthAsking } from "@memslot/indexing";
+import { bm25Within, type CountedText } from "@memslot/indexing";
 import { type ListedChunk, type Listing, placeOf } from "../tables/listing.ts";
 import { askedOf } from "./asked.ts";
 import { canStandInTerms, gaps } from "./term-counts.ts";
@@ -46,34 +46,12 @@ export function searchWords({ terms, limit, ...filter }: KeywordQuery, listing: 
   }
   const chunkCount = held.length + others.length;
 
-  function find(indices: readonly number[]): KeywordAnswer["rows"] {
-    const worth = new Set(indices);
-    const weighed = held.map((text) => ({
-      ...text,
-      counts: new Map([...text.counts].filter(([index]) => worth.has(index))),
-    }));
-    const isFound = ({ counts }: CountedText): boolean => counts.size > 0;
-    // The usual length is that of all chunks, and in a scope that of the chunks that hold something.
-    const texts: readonly CountedText[] = filter.scope ? weighed.filter(isFound) : [...weighed, ...others];
-    const scores = bm25Within(texts, { chunkCount, documentFrequencies });
-    const rows = texts.flatMap((text, at) =>
-      isHeld(text) && isFound(text) && asked.has(text.chunk)
-        ? [{ ...placeOf(text.chunk), score: scores[at] ?? 0 }]
-        : [],
-    );
-    return rows.toSorted(byScore).slice(0, limit);
-  }
-
-  const indices = [...terms.keys()];
-  const worth = worthAsking(indices, (index) => documentFrequencies[index] ?? 0, chunkCount);
-  const rows = find(worth);
-  // The rarer words may all stand in other sources: then the common ones are the question.
-  const common = indices.filter((index) => !worth.includes(index));
-  return { rows: rows.length > 0 ? rows : find(common), chunkCount, documentFrequencies };
-}
-
-function isHeld(text: CountedText): text is Held {
-  return "chunk" in text;
+  // The usual length is that of all chunks, and in a scope that of the chunks that hold something.
+  const scores = bm25Within(filter.scope ? held : [...held, ...others], { chunkCount, documentFrequencies });
+  const rows = held.flatMap(({ chunk }, at) =>
+    asked.has(chunk) ? [{ ...placeOf(chunk), score: scores[at] ?? 0 }] : [],
+  );
+  return { rows: rows.toSorted(byScore).slice(0, limit), chunkCount, documentFrequencies };
 }
 
 function wordsOf(chunk: ListedChunk): Words {

@@ -10,7 +10,7 @@ export { forgetSum } from "./file/file-sum.ts";
 export { type Meta, metaKeys } from "./file/meta.ts";
 export { applicationId, createTables, hasTable, schemaVersion, setPragmas } from "./file/schema.ts";
 export { isAboutWordsOnly, isBusy, isFileFailure, isSqliteError } from "./file/store-errors.ts";
-export { bm25Within, type CountedText, worthAsking } from "../search/bm25.ts";
+export { bm25Within, type CountedText } from "../search/bm25.ts";
 export { byScore, createChunkCounter, type ReadRows, type ScoredId } from "./files/chunk-rows.ts";
 export { filterParameters, isAsked } from "./files/file-filter.ts";
 export { type Generations, perGeneration } from "./generations/generations.ts";

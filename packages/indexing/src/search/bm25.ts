@@ -46,7 +46,7 @@ export function bm25Within(
   });
 }
 
-/** In more chunks than this, very common terms are not looked for: the cost of a search follows its matches. */
+/** In more chunks than this, very common terms do not choose the candidates: the cost of a search follows its matches. */
 const manyChunks = 5000;
 /** Chunks that may hold a term, as a share of all, before it counts as very common. */
 const commonShare = 0.2;
@@ -56,17 +56,14 @@ export function isLarge(chunkCount: number): boolean {
   return chunkCount > manyChunks;
 }
 
-/**
- * Leaves out terms that stand in no chunk, and among many chunks very common ones while a rarer one is there to find.
- * `holders` tells how many of the chunks hold one.
- */
-export function worthAsking<Term>(
+/** The terms that some chunk contains. Among many chunks the very common ones are apart: `holders` counts the chunks with a term. */
+export function byRarity<Term>(
   terms: readonly Term[],
-  holders: (term: Term, index: number) => number,
+  holders: readonly number[],
   chunkCount: number,
-): Term[] {
+): Record<"rare" | "common", Term[]> {
   const limit = isLarge(chunkCount) ? chunkCount * commonShare : chunkCount;
-  const matching = terms.filter((term, index) => holders(term, index) > 0);
-  const rare = terms.filter((term, index) => holders(term, index) > 0 && holders(term, index) <= limit);
-  return rare.length > 0 ? rare : matching;
+  const matching = (least: number, most: number): Term[] =>
+    terms.filter((_, index) => (holders[index] ?? 0) > least && (holders[index] ?? 0) <= most);
+  return { rare: matching(0, limit), common: matching(limit, Infinity) };
 }

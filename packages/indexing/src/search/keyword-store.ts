@@ -1,23 +1,20 @@
 import type { ChunkIndex } from "../chunk-index.ts";
 
 /** A store that keeps no vectors: what is left of the contract for it. */
-export type KeywordStore = Pick<
+export type KeywordStore = Omit<
   ChunkIndex,
-  keyof Omit<
-    ChunkIndex,
-    | "keepsVectors"
-    | "useSpace"
-    | "searchVector"
-    | "pendingVectors"
-    | "putVectors"
-    | "knownVectors"
-    | "quarantine"
-    | "quarantined"
-    | "releaseQuarantine"
-    | "spaces"
-    | "spaceStats"
-    | "probeVector"
-  >
+  | "keepsVectors"
+  | "useSpace"
+  | "searchVector"
+  | "pendingVectors"
+  | "putVectors"
+  | "knownVectors"
+  | "quarantine"
+  | "quarantined"
+  | "releaseQuarantine"
+  | "spaces"
+  | "spaceStats"
+  | "probeVector"
 >;
 
 /** Makes a whole store of one that finds by words alone. It is never given a vector. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { inverseDocumentFrequency, worthAsking } from "./bm25.ts";
+import { byRarity, inverseDocumentFrequency } from "./bm25.ts";
 import { bm25, idealBm25, matchLines, proximityScore } from "./line-scores.ts";
 import { loadStemmers } from "../text/languages/stemmers.ts";
 import { scannerFor } from "../text/languages/chunk-terms.ts";
@@ -111,10 +111,10 @@ describe("words and their stems", () => {
   });
 });
 
-test.each(tables.worthAsking as [string, Record<string, number>, number, string[]][])(
-  "words that are asked for: %s",
-  (_, holders, chunkCount, expected) => {
-    expect(worthAsking(Object.keys(holders), (word) => holders[word] ?? 0, chunkCount)).toEqual(expected);
+test.each(tables.byRarity as [string, Record<string, number>, number, string[], string[]][])(
+  "%s",
+  (_, holders, chunkCount, rare, common) => {
+    expect(byRarity(Object.keys(holders), Object.values(holders), chunkCount)).toEqual({ rare, common });
   },
 );
 

@@ -59,6 +59,8 @@ export interface SearchInput {
   days?: ((places: readonly SearchedSource[]) => Promise<readonly number[]>) | undefined;
   /** Which languages the notes are in, as far as that is known. Absent: it is counted for each question. */
   languages?: LanguageMemory | undefined;
+  /** Chunks in the index, roughly: whether terms are counted before they are looked for. Absent: they are counted with it. */
+  chunks?: number | undefined;
   /** The state of the index that is asked, where that is known. */
   revision?: string | undefined;
   /** Is told all that led to the answer, to say of one passage what came of it. */

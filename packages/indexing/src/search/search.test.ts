@@ -318,6 +318,30 @@ describe("limits", () => {
     ]);
   });
 
+  test.each([
+    ["that is known to be large", 5200, undefined],
+    ["of unknown size", undefined, undefined],
+    ["with a scope", 5200, { within: ["notes.md"], without: [] }],
+  ])("in an index %s rare terms choose the candidates, all terms weigh them", async (_, chunks, scope) => {
+    const text = (index: number): string =>
+      `common${index % 2 === 0 ? " half" : ""}${index % 1000 === 7 ? " rare" : ""}`;
+    const store = await storeWith({});
+    const terms = Array.from({ length: 5200 }, (__, index) => text(index));
+    const rows = terms.map((each, index) => {
+      return { startLine: index + 1, endLine: index + 1, text: each, context: "", terms: each, hash: `${index}` };
+    });
+    const file = { path: "notes.md", source: "memory", hash: "x", mtimeMs: 1, size: 1, recipe: "r", chunks: rows };
+    await store.replaceFiles([file]);
+    const found = async (query: string): Promise<[rows: number, best: string | undefined]> => {
+      const { report, results } = await search(store, query, { chunks, scope: () => scope });
+      return [report.legs.keyword?.candidates ?? 0, results[0]?.snippet.split("\n")[0]];
+    };
+    expect(await found("rare half common")).toEqual([6, "common rare"]);
+    expect((await found("half common"))[0]).toBe(100);
+    expect(await found("rare absent")).toEqual([6, "common rare"]);
+    expect(await found("absent")).toEqual([0, undefined]);
+  });
+
   test("what a scope leaves out is no candidate", async () => {
     const store = await storeWith(notes);
     const scope = { within: ["docs/"], without: [] };

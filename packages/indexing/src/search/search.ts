@@ -1,5 +1,6 @@
 import { passesScore } from "./chosen-notes.ts";
 import { type ManagerSearchOptions, messageOf } from "@memslot/core";
+import { byRarity, isLarge } from "./bm25.ts";
 import type { ChunkIndex, ChunkRow, IndexKeywordAnswer } from "../chunk-index.ts";
 import type { PathScope, QueryTerm } from "../chunk-store.ts";
 import type { AskedQuery } from "./query/asked-query.ts";
@@ -145,13 +146,14 @@ function wordsOf(query: string, asked: AskedQuery | undefined): string {
 }
 
 async function keywordLeg(
-  { store, languages, revision }: SearchInput & { store: ChunkIndex },
+  { store, languages, revision, chunks = 0 }: SearchInput & { store: ChunkIndex },
   query: string,
   places: readonly SearchedSource[],
   limit: number,
 ): Promise<WordsFound> {
   // Where one source is narrowed, all are counted within what may be seen, so that no figure is about anything else.
   const isNarrowed = places.some(({ scope }) => scope !== undefined);
+  const counting = isNarrowed ? places : places.slice(0, 1).map(() => ({ source: noSource, scope: undefined }));
   const ask = async (asked: readonly QueryTerm[], among: readonly SearchedSource[], most: number) =>
     await Promise.all(
       among.map(({ source, scope = isNarrowed ? everything : undefined }) =>
@@ -164,14 +166,22 @@ async function keywordLeg(
   let isWhole = true;
   const source: WordSource = {
     find: async (asked, most = limit) => {
-      const answers = await ask(asked, places, most);
-      const incomplete = answers.find((answer) => answer.incomplete !== undefined)?.incomplete;
+      // Counting costs little next to finding all chunks with a very common term, but for a scope, where it is the same work.
+      const countsFirst = !isNarrowed && isLarge(chunks);
+      let answers = await ask(asked, countsFirst ? counting : places, countsFirst ? 1 : most);
       const { chunkCount, documentFrequencies } = countsOf(answers, asked.length);
+      // With every store the rarer terms choose the candidates; all terms weigh them.
+      const { rare, common } = byRarity(asked, documentFrequencies, chunkCount);
+      const isChosen = countsFirst || (rare.length > 0 && common.length > 0);
+      for (const some of isChosen ? [rare, common] : []) {
+        if (some.length > 0) answers = await ask(some, places, most);
+        if (answers.some(({ rows }) => rows.length > 0)) break;
+      }
+      const incomplete = answers.find((answer) => answer.incomplete !== undefined)?.incomplete;
       return { rows: answers.flatMap(({ rows }) => rows), chunkCount, documentFrequencies, incomplete };
     },
     count: async (asked) => {
-      const among = isNarrowed ? places : places.slice(0, 1).map(() => ({ source: noSource, scope: undefined }));
-      const answers = await ask(asked, among, 1);
+      const answers = await ask(asked, counting, 1);
       isWhole = answers.every((answer) => answer.incomplete === undefined);
       return countsOf(answers, asked.length).documentFrequencies;
     },

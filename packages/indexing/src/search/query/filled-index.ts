@@ -1,4 +1,4 @@
-import type { ChunkIndex, ChunkRow, IndexKeywordAnswer } from "../../chunk-index.ts";
+import type { ChunkIndex, ChunkRow } from "../../chunk-index.ts";
 import type { QueryTerm } from "../../chunk-store.ts";
 import type { AskedQuery } from "./asked-query.ts";
 import { scanTerms } from "../../text/words.ts";
@@ -36,21 +36,12 @@ export function filledIndex<Index extends SearchedIndex>(index: Index, asked: As
   };
   return {
     ...index,
-    async searchKeyword(query) {
-      const { limit, terms } = query;
-      const ask = (own: readonly QueryTerm[]): Promise<IndexKeywordAnswer> =>
-        filled(
-          limit,
-          (wanted) => index.searchKeyword({ ...query, terms: own, limit: wanted }),
-          (part) => holdsTerm(part.text, own),
-        );
-      const answer = await ask(terms);
-      if (answer.rows.length > 0 || terms.length < 2) return answer;
-      // Very common words are not looked for beside rarer ones, which are all in chunks that do not fit.
-      const each = await Promise.all(terms.map((term) => ask([term])));
-      const rows = new Map(each.flatMap((own) => own.rows.map((row) => [row.id, row])));
-      return { ...answer, rows: [...rows.values()].toSorted((a, b) => b.score - a.score).slice(0, limit) };
-    },
+    searchKeyword: (query) =>
+      filled(
+        query.limit,
+        (limit) => index.searchKeyword({ ...query, limit }),
+        (part) => holdsTerm(part.text, query.terms),
+      ),
     searchVector: (query) => filled(query.limit, (limit) => index.searchVector({ ...query, limit })),
   };
 }

@@ -8,21 +8,18 @@ import { needsText } from "./chunk-days.ts";
 import type { Phrase } from "./phrase.ts";
 import { fitsDays, fitsPlace, fitsTags, fittingPart, limitsDays } from "./row-filter.ts";
 
-/** The notes that a question may find, and those that it may not for want of a day. */
-export interface NarrowedPlaces {
-  places: SearchedSource[];
-  undated: number;
-}
-
 type Listed = Pick<ChunkIndex, "listChunks" | "searchKeyword">;
 
-/** Narrows each source to the notes of which a chunk fits, as far as that can be told before anything is looked for. */
+/**
+ * Narrows each source to the notes of which a chunk fits, as far as that can be told before anything is looked for. `undated`: how
+ * many notes do not fit for want of a day.
+ */
 export async function narrowedPlaces(
   index: Listed,
   places: readonly SearchedSource[],
   asked: AskedQuery,
   signal: AbortSignal,
-): Promise<NarrowedPlaces> {
+): Promise<{ places: SearchedSource[]; undated: number }> {
   let undated = 0;
   const narrowed = await Promise.all(
     places.map(async (place) => {
@@ -102,7 +99,7 @@ async function holdersIn(
   const costOf = (choice: readonly QueryTerm[]): number =>
     choice.reduce((sum, term) => sum + (holders.get(term) ?? 0), 0);
   const [fewest = []] = choices.toSorted((a, b) => costOf(a) - costOf(b));
-  // One by one: beside a rarer word a very common one is not looked for.
+  // One by one: a store may exclude a very common term beside a rarer one.
   const answers = await Promise.all(
     fewest.map((term) =>
       index.searchKeyword({ terms: [term], sources: [source], scope, limit: Math.max(1, chunkCount) }),

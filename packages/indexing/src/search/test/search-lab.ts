@@ -62,9 +62,10 @@ export async function search(
     scope?: SourceScope;
     days?: readonly number[];
     rerank?: RerankStage | undefined;
+    chunks?: number | undefined;
   } = {},
 ): Promise<Found> {
-  const { provider, hybrid = {}, scope = () => undefined, days, rerank, ...options } = change;
+  const { provider, hybrid = {}, scope = () => undefined, days, rerank, chunks, ...options } = change;
   const settings = settingsWith({ hybrid });
   const embedderOf = (asked: FakeEmbeddings): Embedder => {
     const choice = { provider: asked, requested: "fake", reason: "asked for by the test", degraded: false };
@@ -94,6 +95,7 @@ export async function search(
     scope,
     now,
     days: days && (async () => days),
+    chunks,
     rerank,
   });
   return { results, paths: results.map(({ path }) => path), report: withConditions(report, conditions) };
