@@ -12,7 +12,7 @@ import {
 import { redactSecrets } from "../../secrets/redact-secrets.ts";
 import { furtherData, withoutData } from "../../text/embedded-data.ts";
 import { isoDate } from "../../text/times/calendar.ts";
-import { parseQuery, type WrittenFilter } from "./parse-query.ts";
+import { parseQuery, type QueryPart, type WrittenFilter } from "./parse-query.ts";
 import { type Phrase, phraseOf } from "./phrase.ts";
 import { readDays } from "./time-limits.ts";
 
@@ -51,8 +51,16 @@ interface PathPattern {
 /** What is searched when nothing is said of it: names that `source:` may have besides those of the options. */
 const knownSources: readonly MemorySource[] = ["memory", "sessions", "journal", ...clientSources];
 
-/** Reads a question. Throws `INVALID_ARGUMENT` for `since` and `until` that are no times; the query itself is never refused. */
-export function askedQuery(written: string, options: ManagerSearchOptions, now: Date): AskedQuery {
+/**
+ * Reads a question. Throws `INVALID_ARGUMENT` for `since` and `until` that are no times; the query itself is never refused.
+ * `pasted`: parts that are words, each with the text around it that a note contains.
+ */
+export function askedQuery(
+  written: string,
+  options: ManagerSearchOptions,
+  now: Date,
+  pasted: ReadonlyMap<string, string> = new Map(),
+): AskedQuery {
   const query = withoutData(written.split("\n")).join("\n").replaceAll(furtherData, "");
   const words: string[] = [];
   const phrases: Phrase[] = [];
@@ -61,15 +69,14 @@ export function askedQuery(written: string, options: ManagerSearchOptions, now: 
   const unread: string[] = [];
   const parts = parseQuery(query);
   for (const part of parts) {
-    if (part.kind === "words") words.push(part.text);
-    else if (part.kind === "filter") {
-      const problem = problemOf(part, options, now);
-      if (problem === undefined) filters.push(part);
-      else {
-        words.push(part.text);
-        unread.push(`${part.text} was taken for words: ${problem}`);
-      }
-    } else {
+    const literal = pasted.get(part.text);
+    const problem = literal
+      ? `a note contains ${JSON.stringify(literal.trim())}`
+      : problemOf(part, options, now, words.at(-1));
+    if (problem !== undefined) unread.push(`${part.text} was taken for words: ${problem}`);
+    if (part.kind === "words" || problem !== undefined) words.push(part.text);
+    else if (part.kind === "filter") filters.push(part);
+    else {
       const phrase = phraseOf(redactSecrets(part.value));
       (part.isExcluded ? excluded : phrases).push(phrase);
       if (!part.isExcluded) words.push(part.value);
@@ -79,7 +86,9 @@ export function askedQuery(written: string, options: ManagerSearchOptions, now: 
     filters.filter((filter) => filter.name === name && filter.isExcluded === isExcluded).map(({ value }) => value);
   const [sources, left] = [valuesOf("source"), valuesOf("source", true)];
   // With a window of days, a question without a word asks for all that is of them.
-  const isPlain = parts.every(({ kind }) => kind === "words") && !namesDays(options);
+  const { since, until, order = "relevance" } = options;
+  const isPlain =
+    parts.every(({ kind }) => kind === "words") && order === "relevance" && (since ?? until) === undefined;
   return {
     words: isPlain ? query : wordsIn(words.join(" ")),
     phrases,
@@ -93,14 +102,9 @@ export function askedQuery(written: string, options: ManagerSearchOptions, now: 
     ),
     namesSources: sources.length + left.length > 0,
     ...daysOf(options, { after: valuesOf("after"), before: valuesOf("before") }, now),
-    order: options.order ?? "relevance",
+    order,
     unread,
   };
-}
-
-/** Whether the options name days, or ask for an order of days. */
-function namesDays({ since, until, order = "relevance" }: ManagerSearchOptions): boolean {
-  return since !== undefined || until !== undefined || order !== "relevance";
 }
 
 /** Whether the question is anything else than words in the order of relevance. */
@@ -138,12 +142,19 @@ function filled<Item>(list: readonly Item[]): readonly Item[] | undefined {
   return list.length === 0 ? undefined : list;
 }
 
-/** Why a filter cannot be read as one. */
+/** Why a filter or a phrase cannot be read as one. `before`: the words before it. */
 function problemOf(
-  { name, value, isExcluded }: WrittenFilter,
+  part: QueryPart,
   { sources }: Pick<ManagerSearchOptions, "sources">,
   now: Date,
+  before = "",
 ): string | undefined {
+  if (part.kind === "words" || (part.kind === "phrase" && part.isExcluded)) return undefined;
+  if (part.kind === "phrase") {
+    if (/^\S*\*\S*$/u.test(part.value)) return "it is a pattern";
+    return /(?:^|\s)--?\p{L}[\p{L}\p{N}_-]*=?$/u.test(before) ? "it is the value of an option" : undefined;
+  }
+  const { name, value, isExcluded } = part;
   if (name === "path") {
     const problem = globProblem(value);
     return isPattern(value) && problem !== undefined ? `the pattern ${problem}` : undefined;

@@ -4,10 +4,11 @@ import type { Embedder } from "../../embedding/embedder.ts";
 import type { RerankStage } from "../../rerank/rerank-stage.ts";
 import { placesOf, type SearchInput, type SearchOutcome } from "../search-outcome.ts";
 import { searchChunks } from "../search.ts";
-import { type AskedQuery, filtersOf, filtersRows } from "./asked-query.ts";
+import { type AskedQuery, askedQuery, filtersOf, filtersRows } from "./asked-query.ts";
 import { filledIndex } from "./filled-index.ts";
 import { listNotes } from "./listed-notes.ts";
 import { narrowedPlaces } from "./narrowed-places.ts";
+import { pastedParts } from "./pasted-parts.ts";
 import { withoutEach } from "./without-each.ts";
 
 export interface FilteredInput extends SearchInput {
@@ -21,7 +22,10 @@ export interface FilteredInput extends SearchInput {
  * A search for what fits the filters of a question. They are applied while candidates are looked for: each leg gives as
  * many that fit as it would give without them. Where nothing is found, the report says which filter left it out.
  */
-export async function searchFiltered(input: FilteredInput): Promise<SearchOutcome> {
+export async function searchFiltered(given: FilteredInput): Promise<SearchOutcome> {
+  const pasted = await pastedParts(given, given.store, given.asked);
+  const asked = pasted.size === 0 ? given.asked : askedQuery(given.query, given.options, given.now, pasted);
+  const input = { ...given, asked };
   const outcome = await searchOnce(input);
   if (outcome.results.length > 0 || (outcome.conditions ?? []).length > 0) return outcome;
   const reason = await whyNothing(input);

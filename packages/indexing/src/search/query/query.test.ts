@@ -168,6 +168,7 @@ describe("a filtered search", () => {
     rows: () => number;
     ask: (query: string, change?: Partial<ManagerSearchOptions>) => Promise<MemorySearchResult[]>;
     reason: () => string | undefined;
+    unread: () => readonly string[];
   }> {
     const fake = createFakeStore();
     await fake.replaceFiles(
@@ -178,6 +179,7 @@ describe("a filtered search", () => {
     );
     let rows = 0;
     let reason: string | undefined;
+    let unread: readonly string[] = [];
     const store: ChunkIndex = {
       ...fake,
       async searchKeyword(query) {
@@ -189,6 +191,7 @@ describe("a filtered search", () => {
     return {
       rows: () => rows,
       reason: () => reason,
+      unread: () => unread,
       async ask(query, change = {}) {
         rows = 0;
         const options = { ...searchOptions(change), onDebug: () => undefined };
@@ -198,10 +201,20 @@ describe("a filtered search", () => {
         const input = { settings, backend: "test", query, options, asked, scope, now, store, vectors: undefined };
         const { results, report } = await searchFiltered(input);
         ({ reason } = report);
+        unread = report.filters?.unread ?? [];
         return results;
       },
     };
   }
+
+  test.each(tables.pasted as [string, string[], string[], string[]][])(
+    "%s finds only text that it does not exclude, or that contains it literally",
+    async (query, texts, found, unread) => {
+      const index = await indexOf(texts);
+      const paths = (await index.ask(query)).map(({ path }) => path);
+      expect([paths.toSorted(), index.unread()]).toEqual([found, unread]);
+    },
+  );
 
   test("a phrase is looked for by the word of it that stands in the fewest chunks, however common the others are", async () => {
     const crowd = Array.from({ length: 3000 }, (_, at) => `the house of the house number ${at}`);
@@ -229,7 +242,7 @@ describe("a filtered search", () => {
     const found = await ask("otter -holt", { maxResults: 5 });
     expect(found.length).toBe(5);
     for (const { snippet } of found) expect(snippet).toContain("river");
-    // 100 are wanted: of 400 there are as many that fit.
-    expect(rows()).toBeLessThanOrEqual(100 + 400);
+    // 100 are compared with the question as it is written; 100 are wanted, and of 400 there are as many that fit.
+    expect(rows()).toBeLessThanOrEqual(100 + 100 + 400);
   });
 });

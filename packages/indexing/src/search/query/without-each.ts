@@ -1,6 +1,5 @@
 import type { MemorySource } from "@memslot/core";
-import { isoDate } from "../../text/times/calendar.ts";
-import type { AskedQuery } from "./asked-query.ts";
+import { type AskedQuery, filtersOf } from "./asked-query.ts";
 
 /** A question without one of its filters. */
 export interface WithoutFilter {
@@ -20,6 +19,12 @@ export function withoutEach(asked: AskedQuery, allSources: readonly MemorySource
   const nothing = asked.words === "" ? "no note" : "nothing that matches";
   const add = (name: string, says: string, change: Partial<AskedQuery>): void =>
     void parts.push({ name, says, without: { ...asked, ...change } });
+  /** What filters are called, and what is to be said of them; `left` are those with a minus. */
+  const addNamed = (wanted: string[], left: string[], verb: string, change: Partial<AskedQuery>): void => {
+    const name = [...wanted, ...left.map((filter) => `-${filter}`)].join(" ");
+    const says = wanted.length > 0 ? `${nothing} ${verb} ${name}` : `all that matches ${verb} ${left.join(" or ")}`;
+    if (name !== "") add(name, says, change);
+  };
   for (const phrase of asked.phrases) {
     const name = `the phrase "${phrase.text}"`;
     add(name, `no note holds ${name}`, { phrases: asked.phrases.filter((other) => other !== phrase) });
@@ -28,15 +33,13 @@ export function withoutEach(asked: AskedQuery, allSources: readonly MemorySource
     const words = asked.excluded.map(({ text }) => `"${text}"`).join(" or ");
     add(`leaving out ${words}`, `all that matches holds ${words}`, { excluded: [] });
   }
-  const [paths, leftPaths] = [named("path", asked.paths), named("path", asked.excludedPaths)];
-  if (paths.length + leftPaths.length > 0)
-    add(...saysOf(paths, leftPaths, { nothing, verb: "lies at" }), { paths: [], excludedPaths: [] });
-  const tagged = (tags: readonly string[]): string[] => tags.map((tag) => `tag:${tag}`);
-  const [tags, leftTags] = [tagged(asked.tags), tagged(asked.excludedTags)];
-  if (tags.length + leftTags.length > 0)
-    add(...saysOf(tags, leftTags, { nothing, verb: "has" }), { tags: [], excludedTags: [] });
+  const path = ({ text }: { text: string }): string => `path:${text}`;
+  addNamed(asked.paths.map(path), asked.excludedPaths.map(path), "lies at", { paths: [], excludedPaths: [] });
+  const tag = (text: string): string => `tag:${text}`;
+  addNamed(asked.tags.map(tag), asked.excludedTags.map(tag), "has", { tags: [], excludedTags: [] });
   if (asked.from !== undefined || asked.to !== undefined) {
-    const days = [since(asked.from), until(asked.to)].filter(Boolean).join(" ");
+    const { since, until } = filtersOf(asked);
+    const days = [since && `since ${since}`, until && `until ${until}`].filter(Boolean).join(" ");
     add(`the days ${days}`, `${nothing} is of the days ${days}`, { from: undefined, to: undefined });
   }
   if (asked.namesSources)
@@ -45,27 +48,4 @@ export function withoutEach(asked: AskedQuery, allSources: readonly MemorySource
       namesSources: false,
     });
   return parts.slice(0, mostParts);
-}
-
-/** What filters are called, and what is to be said of them; `left` are those with a minus. */
-function saysOf(
-  wanted: readonly string[],
-  left: readonly string[],
-  { nothing, verb }: { nothing: string; verb: string },
-): [name: string, says: string] {
-  const name = [...wanted, ...left.map((filter) => `-${filter}`)].join(" ");
-  if (wanted.length > 0) return [name, `${nothing} ${verb} ${name}`];
-  return [name, `all that matches ${verb} ${left.join(" or ")}`];
-}
-
-function named(filter: string, patterns: AskedQuery["paths"]): string[] {
-  return patterns.map(({ text }) => `${filter}:${text}`);
-}
-
-function since(day: number | undefined): string {
-  return day === undefined ? "" : `since ${isoDate(day)}`;
-}
-
-function until(day: number | undefined): string {
-  return day === undefined ? "" : `until ${isoDate(day)}`;
 }

@@ -38,7 +38,7 @@ export async function whyInSearch(
   return await whyOf({
     store,
     vectors,
-    asked,
+    asked: trace?.input.asked ?? asked,
     options,
     target: target.path === undefined ? target : { ...target, path: pathInIndex(target.path, workspaceDir) },
     trace,

@@ -1,0 +1,61 @@
+import { redactSecrets } from "../../secrets/redact-secrets.ts";
+import { queryTerms } from "../../text/words.ts";
+import { flatMapInSlices } from "../../time-slices.ts";
+import type { ChunkIndex, ChunkRow } from "../../chunk-index.ts";
+import { placesOf, type SearchedSource, type SearchInput } from "../search-outcome.ts";
+import type { AskedQuery } from "./asked-query.ts";
+import { parseQuery } from "./parse-query.ts";
+import { fittingPart } from "./row-filter.ts";
+
+/** Exclusions and filters that are compared with notes, and how many chunks of each source, the best first. */
+const mostParts = 16;
+const mostChunks = 100;
+
+/**
+ * The parts of a question that are pasted text, each with the text around it that a note contains: those that would exclude
+ * the very chunk in which they are written (`java -jar app.jar -server`).
+ */
+export async function pastedParts(
+  { query, options, ...input }: SearchInput,
+  store: Pick<ChunkIndex, "searchKeyword">,
+  asked: AskedQuery,
+): Promise<Map<string, string>> {
+  const runs = literalRuns(query);
+  const terms = queryTerms(redactSecrets(query));
+  if (runs.length === 0 || terms.length === 0) return new Map();
+  const ask = async ({ source, scope }: SearchedSource): Promise<ChunkRow[]> =>
+    (await store.searchKeyword({ terms, sources: [source], scope, limit: mostChunks })).rows;
+  const rows = (await Promise.all(placesOf(options, input.scope).map(ask))).flat();
+  const pasted = await flatMapInSlices(rows, options.signal, (row) => {
+    const lines = row.text.replaceAll("\\\n", " ").split("\n").map(literalText);
+    const held = runs.filter(([, run]) => lines.some((line) => line.includes(run)));
+    return held.length > 0 && fittingPart(row, asked) === undefined ? held : [];
+  });
+  return new Map(pasted);
+}
+
+/**
+ * For each exclusion the text from the word before it on, or to the word after it where it comes first. A filter may be text
+ * only in a question with an option, and then only as the whole question.
+ */
+function literalRuns(query: string): [part: string, run: string][] {
+  const parts = parseQuery(query).filter((part) => part.kind !== "words");
+  const excluded = new Set(parts.flatMap(({ isExcluded, text }) => (isExcluded ? text.toLowerCase() : [])));
+  const words = literalText(query).trim().split(" ");
+  const isWord = (word: string): boolean => /[\p{L}\p{N}]/u.test(word) && !excluded.has(word);
+  const hasOption = words.some((word) => /^--?\p{L}[^:]*$/u.test(word));
+  return parts.slice(0, mostParts).flatMap(({ kind, isExcluded, text }) => {
+    if (kind === "filter") return hasOption ? [[text, literalText(query)]] : [];
+    const at = words.indexOf(text.toLowerCase());
+    const before = words.findLastIndex((word, index) => index < at && isWord(word));
+    const end = before < 0 ? words.findIndex((word, index) => index > at && isWord(word)) : at;
+    if (!isExcluded || at < 0 || end < 0) return [];
+    return [[text, literalText(words.slice(before < 0 ? at : before, end + 1).join(" "))]];
+  });
+}
+
+/** A line by its words, with a space around each: quotation marks, brackets, ends of sentences and capitals do not count. */
+function literalText(line: string): string {
+  const words = line.toLowerCase().split(/[\s"'`“”‘’„«»()]+|[.,;!?。，；！？]+(?=\s|$)/u);
+  return ` ${words.filter(Boolean).join(" ")} `;
+}
