@@ -25,6 +25,9 @@ export function AnswerState({ report, shown }: { report: SearchReport; shown: nu
       {readings?.map(({ word, as }) => (
         <p key={word}>{t("search.read", { word, as })}</p>
       ))}
+      {filters?.unread?.map((text) => (
+        <p key={text}>{text}</p>
+      ))}
       {filters && (filters.since ?? filters.until) !== undefined && (
         <p class="faint">
           {filters.since ?? "…"} – {filters.until ?? "…"}
