@@ -1,3 +1,5 @@
+import { isoDate } from "../times/calendar.ts";
+import { daysInText } from "../times/days-in-text.ts";
 import { indexTerms, scanTerms, type TermSink } from "../words.ts";
 import { languageOfText } from "./detect-language.ts";
 import { functionWords, type LanguageCode } from "./languages.ts";
@@ -18,11 +20,14 @@ export function languageTerm(code: LanguageCode): string {
 
 /**
  * The terms of a text, joined by spaces, as a store indexes them: its words, and where it is in another language than
- * English the stems of that, besides. `ofFile`: asked for the language of the file, where a text does not tell its own.
+ * English the stems of that, besides; and the days that it names, as `2020-10-26`. `ofFile`: asked for the language of the file, where a text does not tell its own.
  */
 export function chunkTerms(text: string, stemmers: Stemmers, ofFile?: () => LanguageCode | undefined): string {
+  const days = daysInText(text)
+    .map(({ from }) => isoDate(from))
+    .filter((day) => !text.includes(day));
   const told = languageOfText(text) ?? ofFile?.();
-  if (told === undefined || told === "en") return indexTerms(text);
+  if (told === undefined || told === "en") return [indexTerms(text), ...days].join(" ");
   const terms: string[] = [];
   const words: string[] = [];
   scanTerms(text, (term, start, end, kind) => {
@@ -35,7 +40,7 @@ export function chunkTerms(text: string, stemmers: Stemmers, ofFile?: () => Lang
     const found = stem(word);
     if (found !== "") terms.push(stemTerm(found));
   }
-  terms.push(languageTerm(told));
+  terms.push(languageTerm(told), ...days);
   return terms.join(" ");
 }
 

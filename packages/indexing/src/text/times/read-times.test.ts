@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { isoDate } from "./calendar.ts";
+import { daysInText } from "./days-in-text.ts";
 import { readTimes, type TimeReading } from "./read-times.ts";
 import { expectDaysReadBack } from "../test/any-text.ts";
 import tables from "./test/readings.json" with { type: "json" };
@@ -177,4 +178,8 @@ describe("named patterns", () => {
     );
     expect(others).toEqual(["named-pattern.ts"]);
   });
+});
+
+test.each(tables.daysInText as [string, string[]][])("%j names the days %j", (text, days) => {
+  expect(daysInText(text).map(({ from }) => isoDate(from))).toEqual(days);
 });

@@ -1,6 +1,6 @@
 import { namedPattern } from "../named-pattern.ts";
 import { chineseWords } from "../chinese/chinese-words.ts";
-import { edge, type Language, noLetterBefore, oneOf } from "./language.ts";
+import { edge, type Language, noLetterBefore, oneOf, wordsOf } from "./language.ts";
 import { languages } from "../../languages/languages.ts";
 import { lazily } from "@memslot/core";
 import { type PhraseReader, phraseReader } from "./phrases.ts";
@@ -8,9 +8,16 @@ import { type WordsAround, wordsAround } from "./words-around.ts";
 
 /** Where words mean different times, the first one counts. */
 const { en, ...others } = languages;
-const known = [en, ...Object.values(others)].flatMap(({ name, dates }) => {
-  if (dates === undefined) return [];
-  const language = { name, ...dates };
+const dated: readonly Language[] = [en, ...Object.values(others)].flatMap(({ name, dates }) =>
+  dates === undefined ? [] : { name, ...dates },
+);
+
+/** The names of each month in all of these languages, January first. */
+export const monthWords: readonly string[] = Array.from({ length: 12 }, (_, index) =>
+  wordsOf(...dated.map(({ months }) => months[index] ?? "")),
+);
+
+const known = dated.map((language) => {
   return { hint: hintOf(language), read: phraseReader(language), words: lazily(() => wordsAround(language)) };
 });
 const anyHint = /[\d〇\u4e00-\u9fff]/;
