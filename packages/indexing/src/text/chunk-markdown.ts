@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { furtherData } from "./embedded-data.ts";
 import { type FileContext, foldedTitle } from "./file-context.ts";
+import { embeddedContext } from "./note-context.ts";
 import { splitLongLine } from "./split-long-line.ts";
 import { estimateTokens, surrogateSafe } from "./token-weight.ts";
 
@@ -178,7 +179,7 @@ function toChunk(lines: readonly Line[], context: string): TextChunk | undefined
 
 /** Names the vector of a chunk. */
 export function chunkHash({ context, text }: { context: string; text: string }): string {
-  return createHash("sha256").update(context).update("\0").update(text).digest("hex");
+  return createHash("sha256").update(embeddedContext(context)).update("\0").update(text).digest("hex");
 }
 
 // No expression here may look at a line in more than one way: a line can be as long as a file.

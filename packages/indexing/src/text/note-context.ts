@@ -8,6 +8,8 @@ export interface ChunkNames {
   aliases: string[];
   /** Without `#`. */
   tags: string[];
+  /** Whether the day, the first of the titles, is the one on which the note was made. */
+  isWrittenDay?: true | undefined;
 }
 
 const betweenTitles = " > ";
@@ -15,6 +17,8 @@ const aliasMark = "= ";
 const betweenAliases = " | ";
 /** Characters of the other names of a note, and of its tags, that stand with every chunk: the first that fit. */
 const maxBeside = 400;
+/** Ends the context of a note whose day is the one that it was made on. */
+const writtenMark = "\n~";
 const tagLine = /^#\S+(?: #\S+)*$/u;
 
 /** What all chunks of a note stand under: its day, by its name or else by its front matter, and its title, and beside them other names and tags. */
@@ -31,12 +35,18 @@ export function contextOfNote(
     head.tags.map((tag) => `#${tag}`),
     " ",
   );
-  return { above, beside: [aliases, tags].filter(Boolean).join("\n"), head };
+  const mark = day === undefined && head.madeOn !== undefined ? "~" : "";
+  return { above, beside: [aliases, tags, mark].filter(Boolean).join("\n"), head };
 }
 
 function fitting(names: readonly string[], between: string): string {
   let length = 0;
   return names.filter((name) => (length += name.length + between.length) <= maxBeside).join(between);
+}
+
+/** The part of a context that is embedded. */
+export function embeddedContext(context: string): string {
+  return context.endsWith(writtenMark) ? context.slice(0, -writtenMark.length) : context;
 }
 
 /** Reads a context as `contextOfNote` and the headings have made it. */
@@ -52,6 +62,7 @@ export function namesIn(context: string): ChunkNames {
     titles: titles === "" ? [] : titles.split(betweenTitles),
     aliases: aliases?.split(betweenAliases) ?? [],
     tags: tags?.split(" ").map((tag) => tag.slice(1)) ?? [],
+    isWrittenDay: context.endsWith(writtenMark) || undefined,
   };
 }
 

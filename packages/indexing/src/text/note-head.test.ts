@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { readNoteHead, silentLines } from "./note-head.ts";
-import { chunkMarkdown } from "./chunk-markdown.ts";
+import { embeddingText } from "../embedding/requests/pack.ts";
+import { chunkMarkdown, type TextChunk } from "./chunk-markdown.ts";
 import { contextOfNote, nameOfNote, namesIn, pathNames } from "./note-context.ts";
 import tables from "./test/words.json" with { type: "json" };
 
@@ -119,4 +120,16 @@ test("a context is read as it was made", () => {
   expect(namesIn(only?.context ?? "")).toEqual({ titles: [], aliases: ["HP"], tags: ["home", "a/b"] });
   expect(namesIn("#home")).toEqual({ titles: [], aliases: [], tags: ["home"] });
   expect(namesIn("#1\n#home")).toEqual({ titles: ["#1"], aliases: [], tags: ["home"] });
+});
+
+test("the day that a note was made on is marked, and embedded like any other day", () => {
+  const chunkOf = (name: string): TextChunk => {
+    const lines = ["---", `${name}: 2026-03-05`, "---", "text"];
+    const [chunk] = chunkMarkdown(lines, { tokens: 400, overlap: 80 }, contextOfNote(undefined, lines, parse));
+    if (!chunk) throw new Error("no chunk");
+    return chunk;
+  };
+  const [made, of] = [chunkOf("created"), chunkOf("date")];
+  expect([made, of].map(({ context }) => namesIn(context).isWrittenDay)).toEqual([true, undefined]);
+  expect([made.hash, embeddingText(made)]).toEqual([of.hash, embeddingText(of)]);
 });

@@ -9,6 +9,8 @@ export interface NoteHead {
   title: string | undefined;
   /** The day that its front matter says it is of or was made on, as `YYYY-MM-DD`. */
   day: string | undefined;
+  /** The same, where it only says when the note was made. */
+  madeOn?: string | undefined;
   /** Other names of the note. */
   aliases: string[];
   /** Without `#`, those of the front matter first, each once. */
@@ -48,6 +50,8 @@ export function readNoteHead(lines: readonly string[], parse: typeof parseYaml |
   for (const { from, end: last } of blocks)
     if (parse !== undefined) addProperties(properties, lines.slice(from + 1, last), parse);
   const valueOf = (...names: readonly string[]): string[] => names.flatMap((name) => textsOf(properties.get(name)));
+  const ofDay = dayIn(valueOf("date", "day"));
+  const madeOn = dayIn(valueOf("created", "created_at"));
   const tags = valueOf("tags", "tag", "keywords", "category", "categories")
     .flatMap((text) => text.split(/[,\s]+/u))
     .map((tag) => tag.replace(/^#/u, ""))
@@ -56,7 +60,8 @@ export function readNoteHead(lines: readonly string[], parse: typeof parseYaml |
   return {
     lines: end + 1,
     title: valueOf("title")[0],
-    day: dayIn(valueOf("date", "day", "created", "created_at")),
+    day: ofDay ?? madeOn,
+    madeOn: ofDay === undefined ? madeOn : undefined,
     aliases: valueOf("aliases", "alias").slice(0, maxNames),
     tags: tagsIn(lines, end + 1, tags),
     saysMore: isText || [...properties].some(([name, value]) => !ownProperties.has(name) && textsOf(value).length > 0),

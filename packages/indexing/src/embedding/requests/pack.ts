@@ -1,4 +1,5 @@
 import type { EmbeddingProvider } from "@memslot/core";
+import { embeddedContext } from "../../text/note-context.ts";
 import { estimateTokens, indexAtTokens } from "../../text/token-weight.ts";
 
 const defaultItems = 64;
@@ -41,8 +42,8 @@ export interface RequestLimits {
 export type ProviderLimits = Pick<EmbeddingProvider, "maxInputTokens" | "maxBatchItems" | "maxBatchTokens">;
 
 /** What is embedded for a chunk: its headings, then its text. */
-export function embeddingText(chunk: { context: string; text: string }): string {
-  return chunk.context === "" ? chunk.text : `${chunk.context}\n\n${chunk.text}`;
+export function embeddingText({ context, text }: { context: string; text: string }): string {
+  return context === "" ? text : `${embeddedContext(context)}\n\n${text}`;
 }
 
 /** What one request to this provider may hold. */
