@@ -30,8 +30,6 @@ const namesOfNoteShare = 0.75;
 const roleShares = { function: 0.05, question: 0.1 };
 
 export interface Candidate extends TimedCandidate {
-  lines: string[];
-  matches: TextMatches;
   /** How its text was read for the terms of the query. */
   scan: TermScanner;
   textScore: number | undefined;
@@ -144,7 +142,9 @@ export function candidateOf(
     textScore: undefined,
     vectorScore: undefined,
     timeMatch: 0,
-    day: undefined,
+    days: undefined,
+    held: 0,
+    isNamed: false,
     exact: false,
     score: 0,
     meaning: 0,
@@ -178,7 +178,7 @@ function weighKeywords(
     candidate.shares = { words, names, dates: 0 };
     top = Math.max(top, candidate.keywordWeight);
   }
-  if (periods.length > 0) weighTimes(candidates, periods, top > 0 ? top : ideal);
+  if (periods.length > 0) weighTimes(candidates, periods, terms, top > 0 ? top : ideal);
 }
 
 function isExact(matches: TextMatches, terms: readonly WeightedTerm[], known: ReadonlySet<number>): boolean {

@@ -1,11 +1,13 @@
 import { EmbeddingError, type SearchReport } from "@memslot/core";
 import { describe, expect, test, vi } from "vitest";
 import type { KeywordQuery, VectorQuery } from "../chunk-store.ts";
+import { noteTasks } from "../files/note-tasks.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import type { SourceScope } from "./session-scope.ts";
 import { type FakeEmbeddings, fakeEmbeddings } from "../../test/support/fake-embeddings.ts";
 import type { FakeStore } from "../../test/support/fake-store.ts";
 import { expectAnyQueryIsAnswered, type Found, isCounted, notes, search, storeWith } from "./test/search-lab.ts";
+import dated from "./test/dated-notes.json" with { type: "json" };
 import tables from "./test/golden-notes.json" with { type: "json" };
 
 function isAsked({ method }: FakeStore["calls"][number]): boolean {
@@ -62,6 +64,17 @@ describe("by time", () => {
     const week = await search(store, "what happened from 2 to 10 March 2026", { days });
     // Notes of the days themselves go first.
     expect(week.paths.slice(0, 2)).toEqual(["memory/2026-03-09.md", "Log.md"]);
+  });
+
+  test.each(dated)("what a note is of goes first: $what", async ({ files, first }) => {
+    const store = await storeWith({});
+    for (const [path, text] of Object.entries(files)) {
+      const chunks = await noteTasks.cut({ bytes: Buffer.from(text), path }, () => Promise.resolve());
+      const file = { path, source: "memory", hash: text, mtimeMs: 1, size: text.length, recipe: "r", chunks };
+      await store.replaceFiles([file]);
+    }
+    for (const [query, path] of first)
+      expect([query, (await search(store, query ?? "")).paths[0]]).toEqual([query, path]);
   });
 
   test("notes of the time that may not be seen are not found", async () => {

@@ -1,27 +1,46 @@
 import type { ChunkRow } from "../chunk-index.ts";
+import { headingOf } from "../text/chunk-markdown.ts";
 import { namesIn } from "../text/note-context.ts";
 import type { Days } from "../text/times/calendar.ts";
+import { daysInText } from "../text/times/days-in-text.ts";
+import { readTimes } from "../text/times/read-times.ts";
 import { type MatchedPeriod, type TimeMatch, timeMatch } from "../text/times/time-match.ts";
 import { timeOfPath } from "../text/times/time-of-path.ts";
-import { daysOfChunk, linesWithin } from "./query/chunk-days.ts";
+import { queryTerms } from "../text/words.ts";
+import type { TextMatches, WeightedTerm } from "./line-scores.ts";
+import { linesWithin } from "./query/chunk-days.ts";
 
-/** What is worth what holds the words of a time, where the time alone is asked for. */
+/** What holds the words of a date earns so much of its score where the query is nothing but a date. */
 const otherShare = 0.4;
-/** What a day in a heading is worth, beside the day of a whole note: what is of that day comes before what mentions it. */
-const headingDayShare = 0.9;
-/** The score of a note of the very time: no score is 1. */
+/** The score of a note of the requested days: no score is 1. */
 const topOfTime = 0.95;
+/** The weight of days by what says them, where a name has 1: the day a note was made on, a heading, its first lines, a line. */
+const writtenShare = 0.7;
+const headingDayShare = 0.9;
+const firstLinesShare = 0.8;
+const lineShare = 0.6;
+const firstLines = 4;
+/** A year in a title says nothing of a time within it. */
+const longest = 360;
+/** What a date weighs for a note that has none of the other words of the query. */
+const wordlessShare = 0.2;
 
-/** What a candidate has to have to be weighed by the times of a query. */
+/** A candidate as far as dates weigh it. */
 export interface TimedCandidate {
   row: ChunkRow;
+  lines: readonly string[];
+  matches: TextMatches;
   /** BM25 and what is added to it; 0 where the keyword leg did not find the chunk. */
   keywordWeight: number;
   /** What the keyword weight is made of. */
   shares: KeywordShares;
-  /** How well it is of a time that the query names, 0 to 1, and the first day that it is of. */
+  /** How well it is of a time that the query names, 0 to 1, and the days that it is of. */
   timeMatch: number;
-  day: number | undefined;
+  days: Days | undefined;
+  /** Its name or a heading is of exactly the days that the query names. */
+  isNamed: boolean;
+  /** The weight of the other words of the query that it holds. */
+  held: number;
   score: number;
 }
 
@@ -32,17 +51,28 @@ interface KeywordShares {
   dates: number;
 }
 
-/** Adds to the keyword weight of each candidate what its days are worth, at most `top`. */
+/** Adds to the keyword weight of each candidate the weight of its days, at most `top`: less without the other words. */
 export function weighTimes(
   candidates: readonly TimedCandidate[],
   periods: readonly MatchedPeriod[],
+  terms: readonly WeightedTerm[],
   top: number,
 ): void {
+  const ofTime = new Set(periods.flatMap(({ text }) => queryTerms(text).map(({ term }) => term)));
+  const rest = terms.map(({ term, idf }) => (ofTime.has(term) ? 0 : idf));
+  for (const candidate of candidates)
+    candidate.held = candidate.matches.counts.keys().reduce((held, index) => held + (rest[index] ?? 0), 0);
+  const most = candidates.reduce((held, candidate) => Math.max(held, candidate.held), 0);
+  const all = rest.reduce((sum, weight) => sum + weight, 0);
+  const isOfDay = periods.some(({ unit }) => unit === "day");
   for (const candidate of candidates) {
-    const { match, weight, day } = bestTime(candidate.row, periods);
-    candidate.day = day;
+    const { match, weight, days, isNamed } = bestTime(candidate, periods);
+    candidate.isNamed = isNamed;
+    // A day is asked for by what happened, which its note may tell in other words.
+    const share = isOfDay || all === 0 ? 1 : 1 - (1 - wordlessShare) * ((most - candidate.held) / all);
+    candidate.days = days;
     candidate.timeMatch = match;
-    candidate.shares.dates = weight * top;
+    candidate.shares.dates = weight * share * top;
     candidate.keywordWeight += candidate.shares.dates;
   }
 }
@@ -52,36 +82,92 @@ export function scoreOfTime({ timeMatch, score }: TimedCandidate): number {
   return timeMatch === 0 ? otherShare * score : topOfTime * timeMatch;
 }
 
-/** The days that a chunk is of: by the name of its note, or as its note says. */
-function timeOf({ path, context }: ChunkRow): Days | undefined {
-  const [day] = namesIn(context).titles;
-  return timeOfPath(path) ?? (day === undefined ? undefined : timeOfPath(day));
+/** The days that a chunk is of and their weights: by its name, its headings and, for a day of the query, its lines. */
+function daysNamed({ row, lines }: TimedCandidate, periods: readonly MatchedPeriod[]): (readonly [Days, number])[] {
+  const { titles, isWrittenDay } = namesIn(row.context);
+  const own = timeOfPath(row.path);
+  const stem = /([^/]*?)(?:\.[^./]*)?$/u.exec(row.path)?.[1] ?? "";
+  const isDated = own !== undefined || timeOfPath(titles[0] ?? "") !== undefined;
+  const headings = lines.flatMap((line) => (line.startsWith("#") ? (headingOf(line) ?? []) : []));
+  const names: (readonly [string, number])[] = [
+    [stem.replaceAll(/(?<=\p{L})[-_]|[-_](?=\p{L})/gu, " "), 1],
+    ...titles.map(
+      (title, at) =>
+        [title, at === 0 && isWrittenDay === true ? writtenShare : at > Number(isDated) ? headingDayShare : 1] as const,
+    ),
+    ...headings.map(({ title, level }) => [title, level === 1 ? 1 : headingDayShare] as const),
+  ];
+  const isSaid = (days: Days): boolean =>
+    days.to - days.from < longest || periods.some(({ from, to }) => from <= days.from && days.to <= to);
+  const named = names.flatMap(([name, share]) =>
+    daysOfName(name)
+      .filter(isSaid)
+      .map((days) => [days, share] as const),
+  );
+  if (own) named.push([own, 1]);
+  const asked = periods.filter(({ unit, isOpen }) => unit === "day" && !isOpen);
+  if (asked.length === 0) return named;
+  const isAsked = (day: Days): boolean => asked.some(({ from, to }) => from <= day.from && day.from <= to);
+  const head = row.startLine === 1 ? daysInText(lines.slice(0, firstLines).join("\n")) : [];
+  return [
+    ...named,
+    ...head.filter(isAsked).map((days) => [days, firstLinesShare] as const),
+    ...daysInText(row.text)
+      .filter(isAsked)
+      .map((days) => [days, lineShare] as const),
+  ];
 }
 
-/** How well the days of a chunk fit; where its note has none, the best of those in the headings above it and in it. */
-function bestTime(row: ChunkRow, periods: readonly MatchedPeriod[]): TimeMatch & { day: number | undefined } {
-  const own = timeOf(row);
-  const share = own === undefined ? headingDayShare : 1;
-  const matches = (own === undefined ? daysOfChunk(row) : [own]).map((days) => {
-    const { match, weight } = timeMatch(days, periods);
-    return { match: share * match, weight: share * weight, day: days.from };
-  });
-  return matches.reduce((best, match) => (match.weight > best.weight ? match : best), matches[0] ?? noTime);
+const read = new Map<string, Days[]>();
+const mostRead = 5000;
+
+/** The days, weeks, months and years that a name says with a year. */
+function daysOfName(name: string): Days[] {
+  if (!/(?:19|20)\d\d/u.test(name)) return [];
+  const known = read.get(name);
+  if (known) return known;
+  const noted = timeOfPath(name);
+  const { periods } = readTimes(noted ? "" : name, { now: new Date() });
+  const spans = periods.filter(({ unit, isOpen, text }) => unit !== "day" && !isOpen && /\d{4}/u.test(text));
+  const days = noted ? [noted] : [...daysInText(name), ...spans];
+  if (read.size >= mostRead) read.clear();
+  read.set(name, days);
+  return days;
 }
 
-const noTime = { match: 0, weight: 0, day: undefined };
+const noTime = { match: 0, weight: 0, days: undefined };
+
+/** How well the days of a chunk fit: those that fit best. */
+function bestTime(
+  candidate: TimedCandidate,
+  periods: readonly MatchedPeriod[],
+): Pick<TimedCandidate, "days" | "isNamed"> & TimeMatch {
+  const named = daysNamed(candidate, periods);
+  const [best = noTime] = named
+    .map(([days, share]) => {
+      const { match, weight } = timeMatch(days, periods);
+      return { match: share * match, weight: share * weight, days };
+    })
+    .toSorted((a, b) => b.weight - a.weight);
+  // The notes of a day or a week are a list of days.
+  const isNamed = named.some(([days]) =>
+    periods.some(({ from, to }) => to - from > 7 && from === days.from && to === days.to),
+  );
+  return { ...best, isNamed };
+}
 
 /** Of a chunk of several days, by its headings, the lines of those that are asked for; where none are, all of it. */
 export function linesOfTime(row: ChunkRow, periods: readonly MatchedPeriod[]): ChunkRow {
-  if (timeOf(row) !== undefined) return row;
-  const isAsked = (days: Days): boolean => periods.some(({ from, to }) => days.from <= to && from <= days.to);
-  return linesWithin(row, isAsked) ?? row;
+  return linesWithin(row, (days) => periods.some(({ from, to }) => days.from <= to && from <= days.to)) ?? row;
 }
 
-/** In the order of their days where they fit as well; within a note from its beginning. 0 where no day decides. */
+/**
+ * Of what fits as well, first what is named by these days, then what holds more of the words, in the order of the days.
+ * 0 where no day decides.
+ */
 export function byTime(a: TimedCandidate, b: TimedCandidate): number {
-  if (a.score !== b.score || a.day === undefined || b.day === undefined) return 0;
-  return a.day - b.day || byPlace(a, b);
+  if (a.score !== b.score || a.days === undefined || b.days === undefined) return 0;
+  return Number(b.isNamed) - Number(a.isNamed) || b.held - a.held || a.days.from - b.days.from || byPlace(a, b);
 }
 
 export function byPlace({ row: a }: TimedCandidate, { row: b }: TimedCandidate): number {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { MeaningScale } from "../../fusion/fuse.ts";
 import type { WeightedTerm } from "../line-scores.ts";
+import { timeOfPath } from "../../text/times/time-of-path.ts";
 import { type Candidate, candidateOf } from "../rank.ts";
 import { row } from "../test/ranked.ts";
 import { queryTerms } from "../../text/words.ts";
@@ -156,7 +157,10 @@ test.each(tables.chinese as [string, string[]][])("%s names %j", (query, names) 
 const asked = [oneDay(2026, 3, 5)].filter((days): days is Days => days !== undefined);
 
 function strengthOf(path: string, timeMatch: number): ReturnType<typeof timeStrength> {
-  return timeStrength([{ ...candidateOf(row("A quiet day.", { path }), []), timeMatch }], asked);
+  return timeStrength(
+    [{ ...candidateOf(row("A quiet day.", { path }), []), timeMatch, days: timeOfPath(path) }],
+    asked,
+  );
 }
 
 test("a note of the time that is asked for is an answer, one of the days after it is not", () => {

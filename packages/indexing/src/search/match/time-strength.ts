@@ -1,6 +1,5 @@
 import { weakConfidence } from "@memslot/core";
 import type { Days } from "../../text/times/calendar.ts";
-import { daysOfChunk } from "../query/chunk-days.ts";
 import type { Candidate } from "../rank.ts";
 import type { MatchStrength } from "./match-strength.ts";
 
@@ -15,9 +14,7 @@ const noDayShare = 0.3;
 export function timeStrength(shown: readonly Candidate[], periods: readonly Days[]): MatchStrength {
   if (shown.length === 0) return { confidence: 0, match: { level: "none" } };
   const best = Math.max(...shown.map(({ timeMatch }) => timeMatch));
-  const isOfTime = shown
-    .slice(0, lookedAt)
-    .some(({ row }) => daysOfChunk(row).some((days) => isWithinAny(days, periods)));
+  const isOfTime = shown.slice(0, lookedAt).some(({ days }) => days !== undefined && isWithinAny(days, periods));
   // What is shown was found by the words of the time.
   if (!isOfTime && best === 0) return { confidence: 0, match: { level: "none", reason: "no note is of that time" } };
   const confidence = isOfTime ? best : nearShare * best;

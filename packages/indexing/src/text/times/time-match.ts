@@ -3,7 +3,7 @@ import type { TimeUnit } from "./found-time.ts";
 import type { Period } from "./read-times.ts";
 
 /** What of a period matters for how well a note fits it. */
-export type MatchedPeriod = Pick<Period, "from" | "to" | "unit" | "rank" | "near" | "isOpen">;
+export type MatchedPeriod = Pick<Period, "from" | "to" | "unit" | "rank" | "near" | "isOpen" | "text">;
 
 /** How far around a period notes may be about it. */
 const reachOfDays = 7;
