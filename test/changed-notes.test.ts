@@ -10,7 +10,8 @@ let memory: Memory;
 beforeEach(async () => {
   const filler = Array.from({ length: 12 }, (_, index) => `- Filler ${index} about nothing in particular.`).join("\n");
   house = useHouse({
-    "MEMORY.md": `# Memory\n\n- The boat is insured with Hollandia until May.\n${filler}\n- The walrus is called Otto.\n`,
+    "MEMORY.md": `# Memory\n\n- The boat is insured with Hollandia until May.\n${filler}\n`,
+    "memory/otto.md": "The walrus is called Otto.\n",
   });
   memory = await house.open({ memorySearch: { sync: { watch: false } } });
   await memory.sync({ reason: "test" });

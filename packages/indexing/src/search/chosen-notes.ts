@@ -1,31 +1,46 @@
 import type { ManagerSearchOptions, SearchOrder } from "@memslot/core";
-import { choosePassages, type ChosenPassages } from "./passages/choose-passages.ts";
+import { choosePassages, type ChosenPassages, scoreOf } from "./passages/choose-passages.ts";
 import { hasOwnLines } from "./passages/passage.ts";
+import { type AskedQuery, isFiltered } from "./query/asked-query.ts";
 import { byDay } from "./query/by-day.ts";
 import { daysOfLine } from "./query/chunk-days.ts";
 import type { Candidate, Ranking } from "./rank.ts";
 
 /** What a match is worth at least, beside the best one, where they are put in the order of their days. */
 const orderedShare = 0.5;
+/** A note below this share of the best score is noise. */
+const noiseShare = 0.05;
 
 /**
  * Applies `minScore` and the limit. The threshold is for the vector leg: a chunk that the keyword leg found stays,
- * unless the caller named a threshold for this search and the chunk does not hold the query exactly.
+ * unless the caller named a threshold for this search and the chunk does not hold the query exactly. Noise is left out,
+ * unless the query asks for a list: by filters, in an order of days or by a time alone.
  */
 export function chooseNotes(
   ranking: Ranking,
   options: ManagerSearchOptions,
-): ChosenPassages & { belowScore: number; overLimit: number; notes: readonly Candidate[][]; noteCount: number } {
+  asked: AskedQuery | undefined,
+): ChosenPassages & Record<"belowScore" | "overLimit" | "noteCount" | "noiseLimit", number> & { notes: Candidate[][] } {
   const passed = ranking.candidates.filter((candidate) => passesScore(candidate, options));
-  const notes = [...Map.groupBy(inOrder(passed, options.order), noteOf).values()];
+  const isList = ranking.isOnlyTime || (asked !== undefined && isFiltered(asked));
+  const [best] = ranking.candidates;
+  const noiseLimit = isList || best === undefined ? 0 : noiseShare * scoreOf(best);
+  const all = [...Map.groupBy(inOrder(passed, options.order), noteOf).values()];
+  const notes = all.filter((note) => !isNoise(note, noiseLimit));
   const kept = withRoomForSources(notes, options.maxResults);
   return {
     ...choosePassages(kept, ranking.terms, { ...options, keepsOrder: (options.order ?? "relevance") !== "relevance" }),
-    belowScore: ranking.candidates.length - passed.length,
+    belowScore: ranking.candidates.length - passed.length + all.length - notes.length,
     overLimit: notes.length - kept.length,
     notes: kept,
+    noiseLimit,
     noteCount: new Set(notes.map(([first]) => first && JSON.stringify([first.row.source, first.row.path]))).size,
   };
+}
+
+/** Whether all of a note is below the least score, and none of it holds the query exactly. */
+export function isNoise(note: readonly Candidate[], least: number): boolean {
+  return note.every((candidate) => scoreOf(candidate) < least && !candidate.exact);
 }
 
 /** Whether `minScore` lets a candidate pass: by the score of the index, whatever a reranker thinks of it. */
@@ -35,7 +50,7 @@ export function passesScore(candidate: Candidate, options: Pick<ManagerSearchOpt
 }
 
 /** What is one result: lines of one note, or a chunk where lines have no numbers of their own. */
-function noteOf(candidate: Candidate): string {
+export function noteOf(candidate: Candidate): string {
   const { source, path, id } = candidate.row;
   return JSON.stringify(hasOwnLines(candidate) ? [source, path] : [source, path, id]);
 }

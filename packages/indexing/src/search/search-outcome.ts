@@ -77,6 +77,8 @@ export interface SearchTrace {
   /** The candidates that have a place among the results, by note. */
   notes: readonly (readonly Candidate[])[];
   passages: readonly ScoredPassage[];
+  /** Notes with a lower score than this were left out. */
+  noiseLimit: number;
 }
 
 /** What the legs of a search have given. */
@@ -135,17 +137,20 @@ export function outcomeOf(
   const { keyword, vector, degraded } = legs;
   const started = performance.now();
   const ranking = given ?? rankingOf(input, legs);
-  const { passages, belowScore, overLimit, overBudget, further, notes, noteCount } = chooseNotes(ranking, options);
+  const chosen = chooseNotes(ranking, options, input.asked);
+  const { passages, belowScore, overLimit, overBudget, further, noteCount } = chosen;
   const explained = (passage: ScoredPassage): MemorySearchResult =>
     options.explain === true
       ? { ...resultOf(passage), parts: scorePartsOf(passage.best, ranking.isOnlyTime, passage.score) }
       : resultOf(passage);
   const lines = new Map(passages.map((passage) => [explained(passage), linesOf(passage)]));
-  input.trace?.({ input, places, legs, ranking, notes, passages });
+  input.trace?.({ input, places, legs, ranking, ...chosen });
   const results = [...lines.keys()];
   const isDropped = (candidate: Candidate): boolean => !passesScore(candidate, options);
   const dropped = results.length > 0 ? [] : ranking.candidates.filter(isDropped).slice(0, mostDropped);
   const kept = passages.map(({ best }) => best);
+  const keptBy = (by: "textScore" | "vectorScore"): number => kept.filter((each) => each[by] !== undefined).length;
+  const noRoom = overBudget + further;
   const report: SearchReport = {
     backend: input.backend,
     mode: vector && keyword ? "hybrid" : vector ? "vector" : "keyword",
@@ -154,25 +159,13 @@ export function outcomeOf(
     legs: {
       keyword: keyword && {
         candidates: new Set([...keyword.answer.rows, ...(legs.ofTime ?? [])].map(({ id }) => id)).size,
-        kept: kept.filter((candidate) => candidate.textScore !== undefined).length,
+        kept: keptBy("textScore"),
       },
-      vector: vector && {
-        candidates: vector.rows.length,
-        kept: kept.filter((candidate) => candidate.vectorScore !== undefined).length,
-      },
+      vector: vector && { candidates: vector.rows.length, kept: keptBy("vectorScore") },
     },
     sources: sourceCounts(places, ranking, kept),
-    dropped: {
-      minScore: belowScore,
-      source: 0,
-      limit: overLimit,
-      ...(overBudget + further > 0 && { tokens: overBudget + further }),
-    },
-    found: {
-      passages: passages.length + overLimit + overBudget + further,
-      notes: noteCount,
-      more: legs.isCut === true,
-    },
+    dropped: { minScore: belowScore, source: 0, limit: overLimit, ...(noRoom > 0 && { tokens: noRoom }) },
+    found: { passages: passages.length + overLimit + noRoom, notes: noteCount, more: legs.isCut === true },
     ...strengthOf(input, legs, ranking, results),
     meaning: keyword && vector && scaleOf(vector),
     ...(keyword && keyword.readings.length > 0 && { readings: keyword.readings }),
@@ -224,11 +217,7 @@ function sourceCounts(
 ): NonNullable<SearchReport["sources"]> {
   const count = (of: readonly Candidate[], source: MemorySource): number =>
     of.filter(({ row }) => row.source === source).length;
-  return places.map(({ source }) => ({
-    source,
-    candidates: count(candidates, source),
-    kept: count(kept, source),
-  }));
+  return places.map(({ source }) => ({ source, candidates: count(candidates, source), kept: count(kept, source) }));
 }
 
 /** The configured weights, made to sum to 1. Alone, a leg has all the weight. */
@@ -239,27 +228,21 @@ function fusionWeights(settings: MemorySearchSettings, keywordRan: boolean): Fus
   return { vector: vectorWeight / sum, text: textWeight / sum };
 }
 
-export function resultOf({
-  best,
-  score,
-  startLine,
-  endLine,
-  lines,
-  heading,
-  snippet,
-}: ScoredPassage): MemorySearchResult {
+export function resultOf({ best, ...passage }: ScoredPassage): MemorySearchResult {
+  const { startLine, endLine, score, lines, heading, snippet } = passage;
+  const { row, vectorScore, textScore } = best;
   const isWhole = lines === undefined || (lines[0]?.[0] === startLine && lines[0][1] === endLine);
   return {
-    path: best.row.path,
+    path: row.path,
     startLine,
     endLine,
     score,
-    ...(best.vectorScore !== undefined && { vectorScore: best.vectorScore }),
-    ...(best.textScore !== undefined && { textScore: best.textScore }),
+    ...(vectorScore !== undefined && { vectorScore }),
+    ...(textScore !== undefined && { textScore }),
     snippet,
     ...(!isWhole && { lines }),
     ...(heading !== undefined && { heading }),
-    source: best.row.source,
+    source: row.source,
   };
 }
 

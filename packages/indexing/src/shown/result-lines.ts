@@ -9,13 +9,7 @@ export interface ResultLines {
   lines: readonly (NumberedLine | Gap)[];
 }
 
-/** A result, with what some backends say besides. */
-export interface FoundResult extends MemorySearchResult {
-  /** First and last line of each part of the snippet, where it is not all of them from `startLine` to `endLine`. */
-  lines?: readonly (readonly [from: number, to: number])[] | undefined;
-  /** The heading that the first of these lines stands under, where the snippet does not show it. */
-  heading?: string | undefined;
-}
+export type FoundResult = MemorySearchResult;
 
 interface Wish {
   query: string;

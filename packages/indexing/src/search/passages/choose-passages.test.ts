@@ -3,6 +3,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Candidate } from "../rank.ts";
 import { candidate, expectSoundPassages, type Made, weighted } from "../test/ranked.ts";
 import { choosePassages, type ScoredPassage } from "./choose-passages.ts";
+import { piecesOf } from "./pieces.ts";
 import tables from "../test/names.json" with { type: "json" };
 
 function shown(
@@ -22,14 +23,17 @@ function passages(query: string, lines: readonly string[], made: Made = {}): Sco
   return shown(query, [[candidate(query, lines, made)]]);
 }
 
+/** Lines without a word of the query, more than an answer has room for. */
+const rest = Array.from({ length: 400 }, () => "Nothing about it.");
+
 describe("of one note", () => {
   test("lines far from each other are one result with a gap, and exact lines", () => {
     const lines = Array.from({ length: 30 }, (_, index) =>
       index === 4 || index === 20 ? "The ferry leaves." : `x${index}.`,
     );
-    const [passage, ...more] = passages("ferry", lines);
+    const [passage, ...more] = passages("ferry", [...lines, ...rest]);
     expect(more).toEqual([]);
-    expect(passage).toMatchObject({ startLine: 1, endLine: 30 });
+    expect(passage).toMatchObject({ startLine: 1, endLine: 430 });
     expect(passage?.snippet).toBe("…\nx3.\nThe ferry leaves.\nx5.\n…\nx19.\nThe ferry leaves.\nx21.\n…");
     expect(passage?.lines).toEqual([
       [4, 6],
@@ -56,18 +60,18 @@ describe("of one note", () => {
       ["The ferry.", "d."],
     ];
     const found = shown("ferry", [[candidate("ferry", one), candidate("ferry", other, { startLine: 3, score: 0.5 })]]);
-    expect(found.map(({ snippet }) => snippet)).toEqual(["…\nb.\nThe ferry.\nd."]);
-    expect(found[0]?.lines).toEqual([[2, 4]]);
+    expect(found.map(({ snippet }) => snippet)).toEqual(["a.\nb.\nThe ferry.\nd."]);
+    expect(found[0]?.lines).toEqual([[1, 4]]);
   });
 });
 
 describe("with a line comes", () => {
   test.each(tables.context as [string, string, string[], string][])("%s", (_what, query, lines, snippet) => {
-    expect(passages(query, lines)[0]?.snippet).toBe(snippet);
+    expect(passages(query, [...lines, ...rest])[0]?.snippet.startsWith(snippet)).toBe(true);
   });
 
   test("its heading, where that is not shown: from the chunk, or from above it", () => {
-    const lines = ["## Boats", "", "a.", "", "b.", "", "The ferry.", ""];
+    const lines = ["## Boats", "", ...rest, "The ferry."];
     expect(passages("ferry", lines)[0]).toMatchObject({ heading: "Boats" });
     expect(passages("ferry", ["The ferry."], { context: "Travel > Boats" })[0]).toMatchObject({ heading: "Boats" });
     expect(passages("boats ferry", lines)[0]?.heading).toBeUndefined();
@@ -113,23 +117,40 @@ describe("of twelve notes, the later ones worth little", () => {
     return [...new Set(shown("ferry", notes.slice(0, limits.maxResults), limits).map(({ best }) => best.row.path))];
   };
 
-  test("each but three has its result where the number counts, and one more of the best note has the rest", () => {
-    expect(paths({ maxResults: 12, maxTokens: 2000 }).length).toBe(9);
+  test("the best note is shown whole before them, where the number counts", () => {
+    expect(paths({ maxResults: 12, maxTokens: 2000 }).length).toBe(6);
     expect(shown("ferry", notes, { maxResults: 12, maxTokens: 2000 }).length).toBe(12);
-    expect(paths({ maxResults: 8, maxTokens: 1333 }).length).toBe(5);
+    const listed = choosePassages(notes, weighted("ferry"), { maxResults: 12, maxTokens: 2000, keepsOrder: true });
+    expect(new Set(listed.passages.map(({ best }) => best.row.path)).size).toBe(9);
   });
 
-  test("each has its result where the number counts and the best note has no more to say", () => {
+  test.each([
+    [2000, 12],
+    [1000, 1],
+  ])("in %i tokens %i of them have a result where the best note has no more to say", (maxTokens, count) => {
     const short = notes.map(([own], rank) => [
       candidate("ferry", ["The ferry, once."], { path: own?.row.path ?? "", score: rank === 0 ? 0.9 : 0.05 }),
     ]);
-    expect(shown("ferry", short, { maxResults: 12, maxTokens: 2000 }).length).toBe(12);
-    expect(shown("ferry", short, { maxResults: 12, maxTokens: 1000 }).length).toBe(3);
+    expect(shown("ferry", short, { maxResults: 12, maxTokens }).length).toBe(count);
   });
+});
 
-  test("three have where the budget counts", () => {
-    expect(paths({ maxResults: 12, maxTokens: 1000 }).length).toBe(3);
-  });
+test.each(tables.whole as [string, { note: string[]; filler: number; shown: string; maxTokens: number }][])(
+  "in the budget that is left %s",
+  (_what, { note, filler, shown: text, maxTokens }) => {
+    const lines = note.flatMap((line) => (line === "FILLER" ? rest.slice(0, filler) : [line]));
+    expect(shown("ferry", [[candidate("ferry", lines)]], { maxTokens })[0]?.snippet).toBe(text);
+  },
+);
+
+test("a line is worth more by its label and by the match two lines before it", () => {
+  const scores = (lines: string[]): number[] =>
+    piecesOf(candidate("anna ferry", lines), weighted("anna ferry"), 100).map(({ score }) => score);
+  const [labelled = 0, plain = 0] = ["- **Anna:** yes.", "- Yes, Anna."].flatMap((line) => scores([line]));
+  expect(labelled).toBeGreaterThan(plain);
+  const [, , third = 0] = scores(["The ferry.", "a.", "Anna."]);
+  expect(third).toBeGreaterThan(plain);
+  expect(scores(["The ferry.", "a.", "b."])[2]).toBe(0);
 });
 
 test("transcripts keep the range of their chunk, and name no lines", () => {

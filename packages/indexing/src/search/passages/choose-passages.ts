@@ -6,16 +6,14 @@ import { allPiecesOf, isQuestion, type Piece, piecesOf } from "./pieces.ts";
 
 /** Chunks that lines are chosen from, at most: the best of each note that has a place, and the best of all. */
 const lookedAt = 30;
-/** Notes whose best line is taken before others compete for the rest of the budget. */
-const surePlaces = 3;
-/** Where the number of results counts, each but so many: these are for what more the best notes hold. */
+/** Where the number of results counts, so many are left for what more the best notes hold. */
 const freePlaces = 3;
 /** What a line is worth for its chunk alone, beside what it holds of the query. */
 const chunkShare = 0.6;
 const power = 0.5;
-/** A further line of a note that is worth less than this share of the worthiest is left out, whatever room there is. */
+/** A further line of a note that is worth less than this share of the worthiest is shown with its whole section or not at all. */
 const leastShare = 0.35;
-/** The same for the first line of a note, where it is the budget that counts. */
+/** A note whose best line is worth less than this share of the worthiest is shown after all others, if the number of results counts. */
 const leastOfNote = 0.3;
 /** It is the number of results that counts where there are so few, or where each has so many tokens. */
 const fewResults = 6;
@@ -25,7 +23,7 @@ const shortAnswer = 20;
 /** What the marks at both ends of a passage take. */
 const gapTokens = 2.6;
 /** Below this many tokens nothing that is worth reading fits. */
-const leastTokens = 10;
+export const leastTokens = 10;
 /** Of the pieces of one note only the worthiest compete, one for each three tokens of the budget. */
 const tokensOfPiece = 3;
 /** After so many in a row that had no room the answer is full: each costs a look at all passages of its note. */
@@ -35,7 +33,7 @@ export interface PassageLimits {
   maxResults: number;
   /** Estimated tokens of all passages together. */
   maxTokens: number;
-  /** The notes stay in the order that they are given in; else the best comes first. */
+  /** The notes stay in the order that they are given in; else the best comes first. A list: no note is worth less than another. */
   keepsOrder?: boolean;
 }
 
@@ -70,8 +68,9 @@ type WorthyPiece = Piece & { worth: number };
 
 /**
  * Chooses the lines that answer over all candidates and fills one budget with them. A line is worth
- * `(score of its chunk / best score)^0.5 × (0.6 + (its weight + 0.5 × best neighbour) / ideal)`; each of the first notes gets its
- * best line, and the rest goes by worth. With a line comes what is needed to read it.
+ * `(score of its chunk / best score)^0.5 × (0.6 + its weight with that of its neighbours / ideal)`; the first note, and the others where
+ * the number of results counts, get their best line, and the rest goes by worth. With a line comes what is needed to read it. In
+ * the budget that is left, notes or sections are shown whole; then come notes of little worth.
  *
  * @param notes Candidates by note, the best note first, each note with its best candidate first.
  */
@@ -107,28 +106,33 @@ export function choosePassages(
     return { candidates, pieces, places, chosen: [], passages: [], tokens: 0 };
   });
   const numberCounts = limits.maxResults <= fewResults || limits.maxTokens >= roomOfResult * limits.maxResults;
-  const sure = numberCounts ? Math.max(surePlaces, limits.maxResults - freePlaces) : surePlaces;
+  const sure = numberCounts ? Math.max(freePlaces, limits.maxResults - freePlaces) : 1;
   const budget = new Budget(limits);
   const most = Math.ceil(limits.maxTokens / tokensOfPiece);
   const worthiest = new Map(
     all.map((note) => [note, note.pieces.toSorted((a, b) => b.worth - a.worth).slice(0, most)]),
   );
-  for (const note of all.filter((each, place) => place < sure || isFirstOfItsKind(each, all))) {
-    const [best] = worthiest.get(note) ?? [];
-    if (best !== undefined) budget.take(note, best);
-  }
+  const best = Math.max(0, ...[...worthiest.values()].map(([piece]) => piece?.worth ?? 0));
+  const least = limits.keepsOrder === true && numberCounts ? 0 : leastOfNote * best;
+  const takeBestOf = (some: readonly NotePieces[], leastWorth = 0): void => {
+    const pieces = some.map((note) => ({ note, piece: worthiest.get(note)?.[0] }));
+    for (const { note, piece } of pieces) if (piece && piece.worth >= leastWorth) budget.take(note, piece);
+  };
+  takeBestOf(all.slice(0, sure), least);
+  takeBestOf(all.filter((note) => isFirstOfItsKind(note, all)));
   const rest = [...worthiest]
     .flatMap(([note, pieces]) => pieces.map((piece) => ({ note, piece, place: note.places.get(piece) ?? 0 })))
     // Where all are worth the same, each note is shown from its beginning.
     .toSorted((a, b) => b.piece.worth - a.piece.worth || a.place - b.place);
-  const best = rest[0]?.piece.worth ?? 0;
   let refused = 0;
   for (const { note, piece } of rest) {
-    if (budget.left < leastTokens || piece.worth < (numberCounts ? 0 : leastOfNote * best)) break;
+    if (budget.left < leastTokens || piece.worth < least) break;
     if (note.chosen.length > 0 && (piece.worth < leastShare * best || isBeside(note, piece))) continue;
     refused = budget.take(note, piece) ? 0 : refused + 1;
     if (refused === mostRefused) break;
   }
+  if (limits.keepsOrder !== true) for (const note of all) budget.takeWhole(note);
+  if (numberCounts) takeBestOf(all);
   const passages = all.flatMap(({ passages: own }) => scored(own));
   const shown = all.filter(({ chosen }) => chosen.length > 0);
   const worthOfChunk = (candidate: Candidate): number =>
@@ -168,7 +172,7 @@ function isFirstOfItsKind(note: NotePieces, all: readonly NotePieces[]): boolean
 }
 
 /** What it has where a reranker has given places. */
-function scoreOf({ placeScore, score }: Candidate): number {
+export function scoreOf({ placeScore, score }: Candidate): number {
   return placeScore ?? score;
 }
 
@@ -192,7 +196,19 @@ class Budget {
     return (needed.length > 0 && this.#add(note, [piece, ...needed])) || this.#add(note, [piece]);
   }
 
+  /** Takes a note from its beginning, or else the sections of the lines that are shown of it, each if it fits whole. */
+  takeWhole(note: NotePieces): void {
+    const { pieces, chosen } = note;
+    if (chosen.length === 0) return;
+    const isWhole = pieces.every((piece, at) => at === 0 || !isGap(pieces[at - 1] as Piece, piece));
+    if (isWhole && pieces[0]?.candidate.row.startLine === 1 && this.#add(note, pieces)) return;
+    const shown = new Set(chosen);
+    for (const section of sectionsOf(pieces)) if (section.some((piece) => shown.has(piece))) this.#add(note, section);
+  }
+
   #add(note: NotePieces, pieces: readonly Piece[]): boolean {
+    // A line takes about one token at least.
+    if (pieces.length > note.tokens + this.left) return false;
     const chosen = [...new Set([...note.chosen, ...pieces])].toSorted(inOrder);
     const passages = passagesOf(chosen, note.passages);
     const tokens = passages.reduce((sum, passage) => sum + passage.tokens + gapTokens, 0);
@@ -239,6 +255,16 @@ function neededFor(note: NotePieces, piece: Piece): Piece[] {
   const id = piece.text.includes("~~") ? /\[\[#(\^[A-Za-z0-9-]{1,64})\]\]/u.exec(piece.text)?.[1] : undefined;
   for (const other of [ids.get(id ?? ""), pieces[parents[at] ?? -1]]) if (other !== undefined) needed.add(other);
   return [...needed];
+}
+
+/** The lines from each heading to the next one. */
+function sectionsOf(pieces: readonly Piece[]): Piece[][] {
+  const sections: Piece[][] = [[]];
+  for (const piece of pieces) {
+    if (piece.isHeading) sections.push([]);
+    sections.at(-1)?.push(piece);
+  }
+  return sections;
 }
 
 /** Whether a line has nothing of the query and stands by none that has, in a chunk that was found for its words. */
@@ -292,17 +318,14 @@ function parentsOf(pieces: readonly Piece[]): number[] {
  * line is worth less.
  */
 function scored(passages: readonly Passage[]): ScoredPassage[] {
-  const worths = new Map(
-    passages.map((passage) => [passage, Math.max(...(passage.pieces as WorthyPiece[]).map(({ worth }) => worth))]),
-  );
-  const order = passages.toSorted((a, b) => (worths.get(b) ?? 0) - (worths.get(a) ?? 0));
-  const top = worths.get(order[0] as Passage) ?? 1;
+  const worthOf = ({ pieces }: Passage): number => Math.max(...(pieces as WorthyPiece[]).map(({ worth }) => worth));
+  const order = passages.toSorted((a, b) => worthOf(b) - worthOf(a));
   return order.map((passage, place) => {
     const best = passage.pieces
       .map(({ candidate }) => candidate)
       .reduce((one, other) => (scoreOf(other) > scoreOf(one) ? other : one));
-    if (place > 0)
-      return { ...passage, best, score: scoreOf(best) * Math.min((worths.get(passage) ?? 0) / top, 0.99 ** place) };
+    const share = worthOf(passage) / worthOf(order[0] as Passage);
+    if (place > 0) return { ...passage, best, score: scoreOf(best) * Math.min(share, 0.99 ** place) };
     const rows = passage.pieces.map(({ candidate: { row } }) => row);
     const startLine = Math.min(...rows.map((row) => row.startLine));
     const endLine = Math.max(...rows.map((row) => row.endLine));

@@ -24,10 +24,15 @@ export interface Piece {
 
 /** The longest line that is one piece, in estimated tokens. */
 const maxPieceTokens = 100;
-/** What a line gets of the better of its neighbours: a match is understood by what stands around it. */
+/** What a line gets of the better of its neighbours, and of the better of the lines behind them: context explains a match. */
 const neighbourShare = 0.3;
+const farShare = 0.1;
 /** What a question hands to the line that answers it. */
-const answerShare = 0.6;
+const answerShare = 0.8;
+/** What a line gets whose label holds a word of the query (`Anna: …`, `**Phone:** …`), as a share of the weight of all words of the query. */
+const labelShare = 0.1;
+/** Up to the colon: at most 40 characters, behind bullets and emphasis. */
+const label = /^[^\p{L}\p{N}]{0,12}([^:：]{1,40})(?::[\s*_]|：)/u;
 
 export function isQuestion(text: string): boolean {
   return /[?？]["'”’」)\s]*$/u.test(text);
@@ -53,26 +58,22 @@ export function allPiecesOf(candidate: Candidate, terms: readonly WeightedTerm[]
   const limit = Math.min(maxPieceTokens, maxTokens);
   const pieces: Piece[] = [];
   const own: number[] = [];
+  const ideal = terms.reduce((sum, { idf }) => sum + idf, 0);
   let title: string | undefined;
   for (const [at, line] of candidate.lines.entries()) {
     if (line.trim() === "") continue;
     const above = title;
     const heading = headingOf(line)?.title;
     title = heading ?? title;
-    const matched = candidate.matches.lines[at];
-    if (answerTokens(line) <= limit) {
-      const isHeading = heading !== undefined;
-      pieces.push({ candidate, at, start: 0, isCut: false, text: line, score: 0, isHeading, title: above });
-      own.push(matched === undefined ? 0 : lineScore(matched, terms));
-      continue;
-    }
-    const parts = [...cutLine(line, limit)];
-    const { lines } = matchLines(parts, "", terms, candidate.scan);
+    const parts = answerTokens(line) <= limit ? [line] : [...cutLine(line, limit)];
+    const isWhole = parts.length === 1;
+    const { lines } = isWhole ? candidate.matches : matchLines(parts, "", terms, candidate.scan);
     let start = 0;
     for (const [index, text] of parts.entries()) {
       const isCut = index + 1 < parts.length;
-      pieces.push({ candidate, at, start, isCut, text, score: 0, isHeading: false, title: above });
-      const matches = lines[index];
+      const isHeading = isWhole && heading !== undefined;
+      pieces.push({ candidate, at, start, isCut, text, score: 0, isHeading, title: above });
+      const matches = lines[isWhole ? at : index];
       own.push(matches === undefined ? 0 : lineScore(matches, terms));
       start += text.length;
     }
@@ -81,9 +82,13 @@ export function allPiecesOf(candidate: Candidate, terms: readonly WeightedTerm[]
     const before = pieces[index - 1];
     return score + (before !== undefined && isQuestion(before.text) ? answerShare * (own[index - 1] ?? 0) : 0);
   });
+  const better = (index: number, far: number): number => Math.max(handed[index - far] ?? 0, handed[index + far] ?? 0);
   for (const [index, piece] of pieces.entries()) {
-    const neighbours = Math.max(handed[index - 1] ?? 0, handed[index + 1] ?? 0);
-    piece.score = (handed[index] ?? 0) + neighbourShare * neighbours;
+    const named = own[index] === 0 ? undefined : label.exec(piece.text)?.[1];
+    const isNamed = named !== undefined && matchLines([named], "", terms, candidate.scan).counts.size > 0;
+    const near = (handed[index] ?? 0) + neighbourShare * better(index, 1);
+    const far = near === 0 ? 0 : farShare * better(index, 2);
+    piece.score = near + far + (isNamed ? labelShare * ideal : 0);
   }
   return pieces;
 }

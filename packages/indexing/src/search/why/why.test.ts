@@ -115,28 +115,17 @@ describe("why something is not found", () => {
     sentence?: string;
     act?: string;
   }
-  const long = Array.from({ length: 60 }, (_, index) => `The walrus number ${index} sleeps on a stone.`).join("\n\n");
-
-  test.each<Case>([
-    ...(tables.whyNot as Case[]),
-    {
-      what: "it is cut by the budget",
-      files: { "MEMORY.md": long },
-      query: "walrus",
-      target: { path: "MEMORY.md", line: 119 },
-      options: { maxTokens: 100 },
-      step: "answer",
-      sentence: "cut by the budget of 100 tokens",
-      act: '"maxTokens":200',
+  test.each<Case>(tables.whyNot as Case[])(
+    "$what",
+    async ({ files, query = "zebra", target, options, step, sentence = "", act = "" }) => {
+      const told = await why(await open(tempFolder(files)), query, target, options);
+      expect(failedStep(told)).toBe(step);
+      expect(told.sentence).toContain(sentence);
+      expect(JSON.stringify(told.act) ?? "").toContain(act);
+      const failed = told.rungs.findIndex(({ state }) => state === "failed");
+      if (step === "file") expect(told.rungs.slice(failed + 1).every(({ state }) => state === "unknown")).toBe(true);
     },
-  ])("$what", async ({ files, query = "zebra", target, options, step, sentence = "", act = "" }) => {
-    const told = await why(await open(tempFolder(files)), query, target, options);
-    expect(failedStep(told)).toBe(step);
-    expect(told.sentence).toContain(sentence);
-    expect(JSON.stringify(told.act) ?? "").toContain(act);
-    const failed = told.rungs.findIndex(({ state }) => state === "failed");
-    if (step === "file") expect(told.rungs.slice(failed + 1).every(({ state }) => state === "unknown")).toBe(true);
-  });
+  );
 
   test("it holds no word of the query, and meaning was not asked", async () => {
     const folder = tempFolder({ "MEMORY.md": "zebra", "memory/a.md": "giraffe" });
@@ -180,6 +169,14 @@ describe("why something is not found", () => {
     expect(sumOf(told.beatenBy?.parts as ScoreParts)).toBeCloseTo(told.beatenBy?.score ?? 0, 9);
     const maxResults = told.act?.maxResults ?? 1;
     expect((await why(manager, "walrus", { path: "memory/n7.md", line: 1 }, { maxResults })).found).toBe(true);
+  });
+
+  test("it is noise beside the best, and in a list it is none", async () => {
+    const query = "zebra walrus kitten travel ticket river lamp budget euro";
+    const files = { "memory/a.md": query, "memory/b.md": "One euro.", "memory/c.md": "Two euro." };
+    const manager = await open(tempFolder(files));
+    expect((await why(manager, query, { path: "memory/b.md" })).sentence).toMatch(/^rank \d of 3, left out as noise/u);
+    expect((await why(manager, `${query} -elephant`, { path: "memory/b.md" })).found).toBe(true);
   });
 
   test("nothing: it is found, and the reranker's move is told", async () => {

@@ -1,8 +1,10 @@
-import { passesScore } from "../chosen-notes.ts";
+import { isNoise, passesScore } from "../chosen-notes.ts";
 import {
+  answerTokens,
   clientSources,
   isConversation,
   type ManagerSearchOptions,
+  placeTokens,
   type SearchWhy,
   type WhyPlace,
   type WhyRung,
@@ -15,6 +17,7 @@ import { type AskedQuery, filtersRows } from "../query/asked-query.ts";
 import { fittingPart } from "../query/row-filter.ts";
 import { type Candidate, candidateOf } from "../rank.ts";
 import { scorePartsOf } from "../score-parts.ts";
+import { leastTokens } from "../passages/choose-passages.ts";
 import { type SearchTrace } from "../search-outcome.ts";
 
 const mostTokens = 4000;
@@ -38,30 +41,14 @@ export interface WhyInput {
 /** What is told of the first thing that failed. */
 type Act = NonNullable<SearchWhy["act"]>;
 
-const steps: readonly WhyStep[] = [
-  "file",
-  "indexed",
-  "passage",
-  "filters",
-  "words",
-  "meaning",
-  "candidate",
-  "score",
-  "rank",
-  "answer",
-];
+const steps = "file indexed passage filters words meaning candidate score rank answer".split(" ") as WhyStep[];
 
 /** The rungs that have been climbed, up to the first that failed. */
 class Ladder {
   readonly rungs: WhyRung[] = [];
 
-  ok(step: WhyStep, says: string): void {
-    this.rungs.push({ step, state: "ok", says });
-  }
-
-  note(step: WhyStep, says: string): void {
-    this.rungs.push({ step, state: "note", says });
-  }
+  readonly ok = (step: WhyStep, says: string): unknown => this.rungs.push({ step, state: "ok", says });
+  readonly note = (step: WhyStep, says: string): unknown => this.rungs.push({ step, state: "note", says });
 
   failed(step: WhyStep, says: string, act?: Act, more: Partial<SearchWhy> = {}): SearchWhy {
     this.rungs.push({ step, state: "failed", says });
@@ -172,31 +159,41 @@ function placed(
   const ranked = `rank ${rank + 1} of ${candidates.length}`;
   ladder.ok("rank", `${ranked}${moved}`);
 
-  const isOwn = ({ row }: Candidate): boolean => row.path === candidate.row.path && row.source === candidate.row.source;
+  const failed = (says: string, act: Act): SearchWhy => ladder.failed("answer", `${ranked}, ${says}`, act, more);
+  const otherWords = { says: "Ask with words that stand in it." };
+  const cutByLimit = (why: string, least: number): SearchWhy => {
+    const wanted = Math.min(mostResults, Math.max(least, options.maxResults + 1));
+    const act = { says: `Show ${wanted} results.`, maxResults: wanted };
+    return failed(`cut by the limit of ${counted(options.maxResults, "result")}${why}`, act);
+  };
   if (!trace.notes.some((note) => note.includes(candidate))) {
+    if (isNoise([candidate], trace.noiseLimit)) return failed("left out as noise beside the best score", otherWords);
     const passing = candidates.slice(0, rank + 1).filter((each) => passesScore(each, options));
-    const notes = new Set(passing.map(({ row }) => JSON.stringify([row.source, row.path]))).size;
-    const wanted = Math.min(mostResults, Math.max(notes, options.maxResults + 1));
-    const says = `${ranked}, cut by the limit of ${counted(options.maxResults, "result")}${behind(more)}`;
-    return ladder.failed("answer", says, { says: `Show ${wanted} results.`, maxResults: wanted }, more);
+    return cutByLimit(behind(more), new Set(passing.map(({ row }) => JSON.stringify([row.source, row.path]))).size);
   }
-  const own = trace.passages.filter(({ best }) => isOwn(best));
+  const { row, lines: texts } = candidate;
+  const own = trace.passages.filter(({ best }) => best.row.path === row.path && best.row.source === row.source);
   const isShown = own.some(
     ({ startLine, endLine, lines = [[startLine, endLine]] }) =>
       line === undefined || lines.some(([from, to]) => from <= line && line <= to),
   );
   if (isShown) return ladder.found(`it is in the answer, ${ranked}${moved}`, more);
-  const wanted = Math.min(mostTokens, options.maxTokens * 2);
   const why = own.length === 0 ? "no line of its note had room" : "other lines of its note were worth more of the room";
-  const says = `${ranked}, cut by the budget of ${options.maxTokens} tokens: ${why}`;
-  const act: Act =
+  const used = trace.passages.reduce((sum, { tokens }) => sum + tokens, 0);
+  const needed = placeTokens + answerTokens(line === undefined ? "" : (texts[line - row.startLine] ?? ""));
+  if (used + needed <= options.maxTokens - leastTokens) {
+    const isFull = trace.passages.length >= options.maxResults;
+    return isFull ? cutByLimit(`: ${why}`, 0) : failed("left out: what is shown holds more of the query", otherWords);
+  }
+  const wanted = Math.min(mostTokens, options.maxTokens * 2);
+  const act =
     wanted > options.maxTokens
       ? { says: `Search with ${wanted} tokens.`, maxTokens: wanted }
       : { says: "Ask for what this line alone says." };
-  return ladder.failed("answer", says, act, more);
+  return failed(`cut by the budget of ${options.maxTokens} tokens: ${why}`, act);
 }
 
-function sayWords(ladder: Ladder, row: ChunkRow, { legs, ranking }: SearchTrace): void {
+function sayWords(ladder: Ladder, row: ChunkRow, { legs, ranking }: SearchTrace): unknown {
   const { terms } = ranking;
   if (legs.keyword === undefined) return ladder.note("words", "words were not searched");
   if (terms.length === 0) return ladder.note("words", "the query holds no word to search for");
@@ -263,14 +260,13 @@ function whyFiltered(row: ChunkRow, { asked, trace, options }: WhyInput): string
 
 /** The passages of the target's file, or those that hold its text. */
 async function rowsOf({ store, target, options }: WhyInput): Promise<ChunkRow[]> {
-  const { path, text } = target;
+  const { path, text = "" } = target;
   const sources = [...new Set([...options.sources, "memory", "sessions", "journal", ...clientSources])];
-  if (path !== undefined) {
-    const rows = await store.listChunks({ sources, scope: { within: [path], without: [] }, withText: true });
-    return rows.toSorted((a, b) => a.startLine - b.startLine);
-  }
-  const rows = await store.listChunks({ sources, withText: true });
-  return rows.filter((row) => holds(row, text ?? ""));
+  const scope = path === undefined ? undefined : { within: [path], without: [] };
+  const rows = await store.listChunks({ sources, scope, withText: true });
+  return path === undefined
+    ? rows.filter((row) => holds(row, text))
+    : rows.toSorted((a, b) => a.startLine - b.startLine);
 }
 
 function holds({ text }: ChunkRow, wanted: string): boolean {
