@@ -1,6 +1,6 @@
+import { type Asked, isAnswerable, judge, mean } from "./judge.ts";
 import { openOthers } from "./other-engines.ts";
 import { printTable } from "../support/table.ts";
-import { type Asked, isAnswerable, judge, mean } from "./vault-retrieval.ts";
 import type { Vault } from "./vault.ts";
 
 /**

@@ -1,5 +1,6 @@
 import { diarists, makeDiary } from "../diary/diary.ts";
-import { type Asked, askMemory, askPlain, halves, printGroups } from "./vault-retrieval.ts";
+import type { Asked } from "./judge.ts";
+import { askMemory, askPlain, halves, printGroups } from "./vault-retrieval.ts";
 
 /** Measures, in keyword mode, whether the day that a question names comes first, in diaries whose days are much alike. */
 export async function benchDiaries(): Promise<void> {

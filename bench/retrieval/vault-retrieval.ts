@@ -1,24 +1,12 @@
 import { mock } from "node:test";
-import { askSix, type Believed, printCalibration, printConfidence } from "./confidence.ts";
-import { plainFts, type Answer } from "./plain-fts.ts";
+import { askSix, printCalibration, printConfidence } from "./confidence.ts";
+import { type Asked, isAnswerable, judge, mean } from "./judge.ts";
+import { plainFts } from "./plain-fts.ts";
 import { compareWithOthers } from "./compare.ts";
 import { documentSets, readDocuments } from "./documents.ts";
 import { openNotes } from "./recall.ts";
 import { printTable } from "../support/table.ts";
-import { type EvidenceLines, isSetAside, readVault, readWholeVault, type Vault, type VaultQuestion } from "./vault.ts";
-
-/** What came of one question: the first six results, and how sure the answer is of itself. */
-export interface Asked extends Believed {
-  question: VaultQuestion;
-  first: boolean;
-  inSix: boolean;
-  recall: number;
-}
-
-export const isAnswerable = ({ question }: Asked): boolean => question.evidence.length > 0;
-
-/** So many lines of one piece of evidence are enough: nobody has to be shown all of a long note that was asked for by name. */
-const linesEnough = 10;
+import { isSetAside, readVault, readWholeVault, type Vault, type VaultQuestion } from "./vault.ts";
 
 export const halves: readonly (readonly [name: string, belongs: (asked: Asked) => boolean])[] = [
   ["the half for tuning", ({ question }) => !isSetAside(question)],
@@ -169,26 +157,6 @@ export function askPlain(vault: Vault): Asked[] {
   }
 }
 
-export function judge(question: VaultQuestion, results: readonly Answer[], sure: Omit<Believed, "held">): Asked {
-  const right = new Set(question.evidence.map((place) => place.path));
-  return {
-    question,
-    first: results.slice(0, 1).some((result) => right.has(result.path)),
-    inSix: results.some((result) => right.has(result.path)),
-    recall: mean(question.evidence.map((place) => shareFound(place, results))),
-    held: question.evidence.some((place) => shareFound(place, results) > 0),
-    ...sure,
-  };
-}
-
-function shareFound(place: EvidenceLines, results: readonly Answer[]): number {
-  const lines = Array.from({ length: place.endLine - place.startLine + 1 }, (_, index) => place.startLine + index);
-  const found = lines.filter((line) =>
-    results.some((result) => result.path === place.path && result.startLine <= line && result.endLine >= line),
-  );
-  return Math.min(1, found.length / Math.min(lines.length, linesEnough));
-}
-
 /** Questions that name a day of asking are a group of their own: they need a clock that can be set. */
 function kindOf({ kind, now }: VaultQuestion): string {
   return now === undefined ? kind : `${kind}, from the day of asking`;
@@ -222,8 +190,4 @@ export function printGroups(
       ...groups.map((group) => row(group, (asked) => answerable(asked) && groupOf(asked.question) === group)),
     ],
   );
-}
-
-export function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
 }
