@@ -1,7 +1,11 @@
 import type { TermScanner } from "../text/languages/chunk-terms.ts";
+import { isEnding } from "../text/languages/word-endings.ts";
 import type { SearchTerm } from "../text/words.ts";
 import { idealTermScore, termScore } from "./bm25.ts";
 import { scanTerms } from "../text/words.ts";
+
+/** What a word counts that ends with one of the query. */
+const endingShare = 0.5;
 
 /** A term of the query with its weight. */
 export interface WeightedTerm extends SearchTerm {
@@ -34,28 +38,39 @@ export function matchLines(
 ): TextMatches {
   const exact = new Map<string, number>();
   const prefixes: { prefix: string; index: number }[] = [];
+  const backward: typeof prefixes = [];
   for (const [index, term] of terms.entries()) {
     if (term.prefix) prefixes.push({ prefix: term.term, index });
     else exact.set(term.term, index);
     for (const form of term.forms ?? []) exact.set(form, index);
+    for (const ending of term.endings ?? []) {
+      if (ending.prefix) backward.push({ prefix: ending.term, index });
+      else exact.set(ending.term, index);
+    }
   }
+  const hasForms = terms.some(({ forms, endings }) => forms !== undefined || endings !== undefined);
   const total = new Map<number, number>();
   let words = 0;
   const matchLine = (line: string): LineMatches => {
     const counts = new Map<number, number>();
     const positions: LineMatches["positions"] = [];
     // Where a word was found as it is written, its stem is no second one.
-    const foundAt = scan === scanTerms ? undefined : new Map<number, number>();
-    const note = (index: number, start: number): void => {
+    const foundAt = hasForms ? new Map<number, number>() : undefined;
+    const note = (index: number, start: number, share = 1): void => {
       foundAt?.set(index, start);
-      add(counts, index);
-      add(total, index);
+      add(counts, index, share);
+      add(total, index, share);
       positions.push({ term: index, word: words });
     };
     scan(line, (term, start, _end, kind) => {
       if (kind === "word" || kind === "pair") words++;
       const index = exact.get(term);
-      if (index !== undefined && (kind !== "stem" || foundAt?.get(index) !== start)) note(index, start);
+      if (index !== undefined && (kind !== "stem" || foundAt?.get(index) !== start))
+        note(index, start, isEnding(term) ? endingShare : 1);
+      if (kind === "stem" && isEnding(term))
+        for (const entry of backward)
+          if (foundAt?.get(entry.index) !== start && term.startsWith(entry.prefix))
+            note(entry.index, start, endingShare);
       if (prefixes.length > 0)
         for (const entry of prefixes) if (term.startsWith(entry.prefix)) note(entry.index, start);
     });
@@ -67,8 +82,8 @@ export function matchLines(
   return { lines: matched, counts: total, words: wordsInLines };
 }
 
-function add(counts: Map<number, number>, index: number): void {
-  counts.set(index, (counts.get(index) ?? 0) + 1);
+function add(counts: Map<number, number>, index: number, share: number): void {
+  counts.set(index, (counts.get(index) ?? 0) + share);
 }
 
 /**
@@ -92,7 +107,8 @@ export function idealBm25(terms: readonly WeightedTerm[]): number {
 /** The weight of the query terms in a line; each further occurrence of the same term counts a quarter. */
 export function lineScore(line: LineMatches, terms: readonly WeightedTerm[]): number {
   let score = 0;
-  for (const [index, count] of line.counts) score += (terms[index]?.idf ?? 0) * (1 + 0.25 * Math.min(count - 1, 3));
+  for (const [index, count] of line.counts)
+    score += (terms[index]?.idf ?? 0) * (count < 1 ? count : 1 + 0.25 * Math.min(count - 1, 3));
   return score;
 }
 

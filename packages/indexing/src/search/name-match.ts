@@ -1,7 +1,8 @@
 import { headingOf } from "../text/chunk-markdown.ts";
 import { initialsOf, namesIn, nameOfNote, withoutPlaceholders } from "../text/note-context.ts";
 import type { TermScanner } from "../text/languages/chunk-terms.ts";
-import { foldWord, scanTerms, termOfWord } from "../text/words.ts";
+import { foldWord } from "../text/fold-word.ts";
+import { scanTerms, termOfWord } from "../text/words.ts";
 import type { WeightedTerm } from "./line-scores.ts";
 
 /** A name that stands over a whole note counts a little less in the chunks behind its first. */

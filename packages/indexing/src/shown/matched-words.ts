@@ -1,5 +1,5 @@
 import type { SearchReport } from "@memslot/core";
-import { queryTerms, scanTerms } from "../text/words.ts";
+import { readQuery, scanTerms } from "../text/words.ts";
 
 /** A stretch of text, in UTF-16 units; the end is exclusive. */
 interface Range {
@@ -19,8 +19,13 @@ export type Matcher = (text: string) => Matches;
 
 /** Finds the words of a query in texts: by stem, as the index does, so that "decided" is found for "decide". */
 export function createMatcher(query: string): Matcher {
-  const terms = queryTerms(query);
-  const whole = new Set(terms.filter(({ prefix }) => !prefix).map(({ term }) => term));
+  const read = readQuery(query);
+  const terms = [...read.terms, ...read.values.map(({ term }) => term)];
+  const whole = new Set(
+    terms.flatMap(({ term, prefix, forms = [], endings = [] }) =>
+      prefix ? [] : [term, ...forms, ...endings.map((ending) => ending.term)],
+    ),
+  );
   const prefixes = terms.filter(({ prefix }) => prefix).map(({ term }) => term);
   return (text) => {
     const found: Range[] = [];

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { queryTerms, scanTerms, type TermKind } from "./words.ts";
+import { queryTerms, readQuery, scanTerms, type TermKind } from "./words.ts";
 import { chunkTerms, scannerFor } from "./languages/chunk-terms.ts";
 import { languageOfFile, languageOfQuestion, languageOfText } from "./languages/detect-language.ts";
 import { functionWords, languageCodes, type LanguageCode } from "./languages/languages.ts";
@@ -61,6 +61,36 @@ test.each(tables.same as [string, string][])("%s has the same terms as %s", (tex
 
 test.each(tables.composed)("%s has the same terms composed and decomposed", (text) => {
   expect(terms(text.normalize("NFD"))).toEqual(terms(text.normalize("NFC")));
+});
+
+test.each(tables.values as [string, string][])("%s is %s, in a text and in a question", (one, other) => {
+  for (const [query, text] of [
+    [one, other],
+    [other, one],
+  ] as const) {
+    const indexed = new Set(terms(`Call ${text}, today`));
+    const { terms: words, values } = readQuery(query);
+    const all = [...words.filter(({ written }) => written === query), ...values.map(({ term }) => term)];
+    expect(all.some(({ term, forms = [] }) => [term, ...forms].some((form) => indexed.has(form)))).toBe(true);
+  }
+});
+
+test.each(tables.noValues)("%s holds no values", (text) => {
+  expect(readQuery(text).values).toEqual([]);
+});
+
+test("a value covers its groups, and a text of numbers has few", () => {
+  const [value] = readQuery("call +1 (555) 010-7788 now").values.filter(({ term }) => term.term === "15550107788");
+  expect(value?.written.map(({ term }) => term)).toEqual(["1", "555", "010", "7788", "010-7788"]);
+  const numbers = Array.from({ length: 1000 }, (_, index) => String(1000 + index)).join(" ");
+  expect(scan(numbers).length).toBeLessThan(1100);
+});
+
+test.each(tables.particles)("%s is found in %s", (query, text) => {
+  const indexed = new Set(terms(text));
+  const [word] = queryTerms(query);
+  const readings = [word?.term, ...(word?.forms ?? []), ...(word?.endings ?? []).map(({ term }) => term)];
+  expect(readings.some((reading) => indexed.has(reading ?? ""))).toBe(true);
 });
 
 test.each(["c++", "C#", "f#", "g++"])("%s keeps the punctuation that makes its name", (name) => {

@@ -1,5 +1,6 @@
 import { lazily } from "@memslot/core";
 import { stemmer } from "stemmer";
+import { foldWord, isDigit, leftOut } from "./fold-word.ts";
 import { irregularForms } from "./irregular-forms.ts";
 import { languageOfQuestion } from "./languages/detect-language.ts";
 import {
@@ -10,7 +11,9 @@ import {
   type LanguageCode,
   stopWords,
 } from "./languages/languages.ts";
+import { endingTerm, isEnding, withoutParticles } from "./languages/word-endings.ts";
 import { surrogateSafe } from "./token-weight.ts";
+import { joinedValues, type Value, valuesAt } from "./values.ts";
 import { addToHash, WordCache } from "./word-cache.ts";
 
 /** Part of every recipe: raise it when the same text gives other terms, so that indexes are brought up to date. */
@@ -22,7 +25,8 @@ export type TermSink = (term: string, start: number, end: number, kind: TermKind
 /**
  * `word`: one word. `whole`: words held together by punctuation or capitals (`QX-7919`, `node.js`, `memorySearch`),
  * whose parts come as words besides. `pair`: two neighbouring characters of a script written without spaces.
- * `single`: the last character of such a run. `stem`: what a word comes down to in the language of its text, besides it.
+ * `single`: the last character of such a run. `stem`: what a word comes down to in
+ * the language of its text, or without an article or a particle, besides it.
  */
 export type TermKind = "word" | "whole" | "pair" | "single" | "stem";
 
@@ -42,7 +46,12 @@ const invisibles = /[\p{Variation_Selector}\u00ad]/u;
 const emojiCharacter = /[\p{Extended_Pictographic}\p{RI}]/u;
 const emojiPiece = /\p{RI}{2}|[^]/uy;
 const lettersDigitsMarks = /[\p{L}\p{N}\p{M}_]/u;
-const joiners = "-./:@#+&'’";
+/** U+02BB and U+02BC are apostrophes that count as letters elsewhere. */
+const apostrophes = "'’ʻʼ";
+const joiners = `-./:@#+&${apostrophes}`;
+
+const apostrophe = new RegExp(`[${apostrophes}]`, "gu");
+const decimalDigit = /\p{Nd}/u;
 
 const maxWholeLength = 100;
 const maxPartLength = 64;
@@ -68,22 +77,39 @@ function classOf(text: string, index: number): number {
 
 function classify(character: string): number {
   if (invisibles.test(character)) return invisible;
+  if (joiners.includes(character)) return joiner;
+  if (decimalDigit.test(character)) return wordCharacter;
   if (unspacedScripts.test(character)) return unspacedCharacter;
-  if (lettersDigitsMarks.test(character)) return wordCharacter;
   if (emojiCharacter.test(character)) return emoji;
-  return joiners.includes(character) ? joiner : separator;
+  return lettersDigitsMarks.test(character) ? wordCharacter : separator;
+}
+
+type ValueSink = (value: Value) => void;
+
+function valueSink(sink: TermSink): ValueSink {
+  return ({ terms, start, end }) => {
+    for (const term of terms) sink(term, start, end, "whole");
+  };
 }
 
 /**
  * The one tokenizer: index, query, snippet and marking all use it, so that a word means the same everywhere.
  * Terms come in the order of the text. They hold no spaces.
  */
-export function scanTerms(text: string, sink: TermSink): void {
+export function scanTerms(text: string, sink: TermSink, sinkValue: ValueSink = valueSink(sink)): void {
   const length = text.length;
   let index = 0;
   /** Where the emoji of a line begin that has no word. */
   let alone: number[] | undefined = [];
-  while (index < length) {
+  /** The values that the scan is in, and where they end. */
+  let values: readonly Value[] = [];
+  let valuesEnd = Infinity;
+  while (index < length || valuesEnd <= length) {
+    if (index >= valuesEnd) {
+      for (const value of values) sinkValue(value);
+      valuesEnd = Infinity;
+      continue;
+    }
     const kind = classOf(text, index);
     if (kind === wordCharacter || kind === unspacedCharacter) alone = undefined;
     if (kind === wordCharacter) {
@@ -101,8 +127,12 @@ export function scanTerms(text: string, sink: TermSink): void {
       }
       const known = joined ? undefined : plainWords.get(text, start, index, hash);
       if (known !== undefined) sink(known, start, index, "word");
-      else if (joined) scanJoined(text, start, index, sink);
+      else if (joined) scanJoined(text, start, index, sink, sinkValue);
       else scanPart(text, start, index, sink, hash);
+      if (valuesEnd === Infinity && (isDigit(text.charCodeAt(start)) || isDigit(text.charCodeAt(index - 1)))) {
+        values = valuesAt(text, start, index);
+        valuesEnd = values[0]?.end ?? Infinity;
+      }
       index = scanSuffix(text, start, index, sink);
     } else if (kind === unspacedCharacter) {
       const start = index;
@@ -156,7 +186,7 @@ function scanSuffix(text: string, start: number, end: number, sink: TermSink): n
 /** The tail of a contraction ("it's", "we'll") says nothing. */
 const contracted = /^(?:s|t|d|m|ll|re|ve)$/i;
 
-function scanJoined(text: string, start: number, end: number, sink: TermSink): void {
+function scanJoined(text: string, start: number, end: number, sink: TermSink, sinkValue: ValueSink): void {
   let onlyApostrophes = true;
   let partStart = start;
   for (let index = start; index <= end; index++) {
@@ -168,13 +198,26 @@ function scanJoined(text: string, start: number, end: number, sink: TermSink): v
     partStart = index + 1;
   }
   if (!onlyApostrophes && end - start <= maxWholeLength) {
-    sink(foldWord(text.slice(start, end)).replaceAll("’", "'"), start, end, "whole");
+    const { whole, terms } = termsOfRun(text.slice(start, end));
+    sink(whole, start, end, "whole");
+    if (terms.length > 0) sinkValue({ terms, start, end });
   }
 }
 
+const runs = new Map<string, { whole: string; terms: string[] }>();
+
+/** The terms of a run besides its parts: as it is written, and as a value. */
+function termsOfRun(run: string): { whole: string; terms: string[] } {
+  const known = runs.get(run);
+  if (known !== undefined) return known;
+  const terms = { whole: foldWord(run).replaceAll(apostrophe, "'"), terms: joinedValues(run).map(termOfWord) };
+  if (runs.size >= maxStemsKept) runs.clear();
+  runs.set(run, terms);
+  return terms;
+}
+
 function isApostrophe(text: string, index: number): boolean {
-  const character = text[index];
-  return character === "'" || character === "’";
+  return apostrophes.includes(text.charAt(index));
 }
 
 const small = String.raw`[\p{Ll}\p{N}]\p{M}*`;
@@ -191,7 +234,11 @@ function scanPart(text: string, start: number, end: number, sink: TermSink, hash
   if (!part.includes("_") && !capitalInside.test(part)) {
     const term = termOfWord(part);
     give(term, start, end, "word", sink);
-    if (isInCapitals(part)) {
+    if (mayHoldParticles(term)) {
+      const { noun, rests = [] } = withoutParticles(term) ?? {};
+      if (noun !== undefined) sink(noun, start, end, "stem");
+      for (const rest of rests) sink(endingTerm(rest), start, end, "stem");
+    } else if (isInCapitals(part)) {
       if (!isShouted(text, start, end)) sink(capitalTerm(part), start, end, "whole");
     } else if (hash !== undefined && !isLong && term !== "") plainWords.set(part, hash, term);
     return;
@@ -205,6 +252,12 @@ function scanPart(text: string, start: number, end: number, sink: TermSink, hash
   }
   // Stemmed, so that `iPhone` and `iphone` are the same; underscores alone are nothing.
   if (from > start) give(termOfWord(part), start, end, "whole", sink);
+}
+
+/** Hebrew and Arabic, quickly. */
+function mayHoldParticles(term: string): boolean {
+  const unit = term.charCodeAt(0);
+  return unit >= 0x5d0 && unit < 0x700;
 }
 
 const inCapitals = /^[A-Z]{2,5}$/;
@@ -268,19 +321,6 @@ function scanUnspaced(text: string, start: number, end: number, sink: TermSink):
   if (previous !== "") sink(previous, previousStart, end, "single");
 }
 
-const asciiOnly = /^[\x20-\x7e]*$/;
-// Latin, Greek and Cyrillic accents, Hebrew points, Arabic vowel signs: written or left out at will. The frames of
-// keycaps, what is invisible, and the white space that some letters are made of when they are taken apart.
-const leftOut = /[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670\u20d0-\u20ff\p{Variation_Selector}\u00ad\s]/gu;
-
-/** Lower case and without accents, as terms are. */
-export function foldWord(word: string): string {
-  const lower = word.toLowerCase();
-  if (asciiOnly.test(lower)) return lower;
-  // Mathematical letters have no lower case of their own.
-  return lower.normalize("NFKD").toLowerCase().replaceAll(leftOut, "").replaceAll("ß", "ss").normalize("NFC");
-}
-
 const stems = new Map<string, string>();
 const latinLetters = /^[a-z]{3,}$/;
 
@@ -320,6 +360,14 @@ export interface SearchTerm {
   written?: string | undefined;
   /** Further terms that count as this one: its stems in the languages of the notes. Found as they are. */
   forms?: readonly string[] | undefined;
+  /** Terms of words that end with this one. What is found by them counts half. */
+  endings?: readonly Pick<SearchTerm, "term" | "prefix">[] | undefined;
+}
+
+/** A value of a query, and the terms of what it is written as. */
+export interface QueryValue {
+  term: SearchTerm;
+  written: readonly SearchTerm[];
 }
 
 const holdsDigitOrJoiner = /[\p{N}\-./:@#+&_]/u;
@@ -332,34 +380,68 @@ const asking = lazily(() => anyOf("questionWords", "giu"));
  * languages of the notes, for the stop words of a question in one of them; those of English are known always.
  */
 export function queryTerms(query: string, held: readonly LanguageCode[] = []): SearchTerm[] {
-  const found = new Map<string, SearchTerm & { isStopped: boolean }>();
+  return readQuery(query, held).terms;
+}
+
+/** The terms of a query, and the values that it holds. */
+export function readQuery(
+  query: string,
+  held: readonly LanguageCode[] = [],
+): { terms: SearchTerm[]; values: QueryValue[] } {
+  const found = new Map<
+    string,
+    { own: SearchTerm; role: SearchTerm["role"]; isStopped: boolean; start: number; end: number }
+  >();
+  const values: Value[] = [];
   const language = languageOf(query, held);
-  const own = language === undefined || language === "en" ? undefined : functionWords[language];
+  const stopped = language === undefined || language === "en" ? undefined : functionWords[language];
   const phrases = [...query.matchAll(asking())].map(({ index, 0: text }) => [index, index + text.length] as const);
   let before: TermKind | undefined;
-  scanTerms(query, (term, start, end, kind) => {
+  let last: SearchTerm | undefined;
+  const sink: TermSink = (term, start, end, kind) => {
     const endsPairs = kind === "single" && before === "pair";
     before = kind;
-    if (endsPairs || found.has(term)) return;
+    if (kind === "stem") addReading(last, term);
+    if (endsPairs || kind === "stem" || found.has(term)) return;
     const identifier = (kind === "word" && /\p{N}/u.test(term)) || (kind === "whole" && holdsDigitOrJoiner.test(term));
     const written = query.slice(start, end);
     const lower = written.toLowerCase();
-    const isStopped = kind === "word" && (stopWords.has(lower) || stopWords.has(term) || own?.has(lower) === true);
+    const isStopped = kind === "word" && (stopWords.has(lower) || stopWords.has(term) || stopped?.has(lower) === true);
     const isLight = kind === "word" && language === undefined && isFunctionWord(lower, held);
     const asks = phrases.some(([from, to]) => start < to && end > from);
     const role = asks ? "question" : isLight ? "function" : undefined;
     // The last character of a run is indexed by itself and every other one begins a pair, so that one character on
     // its own is found as the beginning of a term. At the end of pairs it adds nothing.
-    found.set(term, { term, prefix: kind === "single", kind, identifier, written, role, isStopped });
-  });
+    last = { term, prefix: kind === "single", kind, identifier, written };
+    found.set(term, { own: last, role, isStopped, start, end });
+    if (kind === "word" && term.length > 2 && mayHoldParticles(term)) addReading(last, endingTerm(term));
+  };
+  scanTerms(query, sink, (value) => values.push(value));
   const all = [...found.values()];
   const telling = all.filter(({ isStopped }) => !isStopped);
-  const isTold = telling.some(({ kind, written = "" }) => kind !== "word" || !englishWords.has(written.toLowerCase()));
-  const terms = isTold ? telling : all;
-  const isAbout = terms.some(({ role }) => role === undefined);
-  return terms
-    .slice(0, maxQueryTerms)
-    .map(({ isStopped: _isStopped, role, ...term }) => (isAbout && role !== undefined ? { ...term, role } : term));
+  const isTold = telling.some(
+    ({ own: { kind, written = "" } }) => kind !== "word" || !englishWords.has(written.toLowerCase()),
+  );
+  const placed = (isTold ? telling : all).slice(0, maxQueryTerms);
+  const isAbout = (isTold ? telling : all).some(({ role }) => role === undefined);
+  for (const { own, role } of placed) if (isAbout && role !== undefined) own.role = role;
+  return {
+    terms: placed.map(({ own }) => own),
+    values: values.slice(0, maxQueryTerms).map(({ start, end, terms: [term = "", ...forms] }) => ({
+      term: { term, prefix: false, kind: "word", identifier: true, written: query.slice(start, end), forms },
+      written: placed.filter((place) => place.start >= start && place.end <= end).map(({ own }) => own),
+    })),
+  };
+}
+
+/** Adds a reading of a word to it: what it is without an article as a form, and the others as ends of words. */
+function addReading(word: SearchTerm | undefined, term: string): void {
+  if (word === undefined) return;
+  if (isEnding(term)) word.endings = [...(word.endings ?? []), { term, prefix: false }];
+  else {
+    word.forms = [...(word.forms ?? []), term];
+    addReading(word, endingTerm(term));
+  }
 }
 
 /** The language that a question is in: English, or one of those of the notes. */

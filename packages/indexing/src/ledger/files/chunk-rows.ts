@@ -5,7 +5,8 @@ import { toKey } from "../cache/hash-key.ts";
 import { Damage } from "../file/file-faults.ts";
 import { filterParameters, isAsked } from "./file-filter.ts";
 
-const columns = "c.id, f.path, f.source, c.start_line AS startLine, c.end_line AS endLine, c.text, c.context, f.chunk_bytes AS noteBytes";
+const columns =
+  "c.id, f.path, f.source, c.start_line AS startLine, c.end_line AS endLine, c.text, c.context, f.chunk_bytes AS noteBytes";
 
 type ScoredRow = ChunkRow & { score: number };
 

@@ -20,6 +20,7 @@ interface PhraseWord {
 export function phraseOf(text: string): Phrase {
   const words: { term: string; wholes: Map<number, string>; start: number }[] = [];
   scanTerms(text, (term, start, _end, kind) => {
+    if (kind === "stem") return;
     if (kind !== "whole") {
       words.push({ term: kind === "pair" ? firstOf(term) : term, wholes: new Map(), start });
       return;

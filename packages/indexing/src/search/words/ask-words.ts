@@ -1,11 +1,11 @@
 import type { WordReading } from "@memslot/core";
 import type { IndexKeywordAnswer } from "../../chunk-index.ts";
 import type { HeldLanguages } from "../../text/languages/chunk-terms.ts";
-import { queryTerms, type SearchTerm } from "../../text/words.ts";
+import { type QueryValue, readQuery, type SearchTerm } from "../../text/words.ts";
 import { readingsShown } from "./readings-shown.ts";
 import { readOtherwise } from "./read-otherwise.ts";
 import type { OtherReading } from "./written-otherwise.ts";
-import { languagesOf, storeTerms, withForms, wordCounts, type WordSource } from "./word-source.ts";
+import { countWords, languagesOf, storeTerms, withForms, wordCounts, type WordSource } from "./word-source.ts";
 
 /** From so many terms on they are counted before all that hold them are looked for. */
 const manyTerms = 16;
@@ -27,7 +27,9 @@ export interface WordsFound {
  */
 export async function askWords(query: string, source: WordSource): Promise<WordsFound> {
   const languages = await languagesOf(source);
-  const terms = queryTerms(query, languages?.held).map((term) => withForms(term, languages));
+  const read = readQuery(query, languages?.held);
+  const written = await withValues(read.terms, read.values, source);
+  const terms = written.map((term) => withForms(term, languages));
   // In a long question some word is usually unknown, and what was found before that was read is of no use.
   const isLong = terms.length >= manyTerms;
   const found = await find(terms, source, isLong ? 1 : undefined);
@@ -39,6 +41,39 @@ export async function askWords(query: string, source: WordSource): Promise<Words
   const distinct = [...new Map(asked.map((term) => [`${term.term} ${term.prefix}`, term])).values()];
   const answer = await find(distinct, source);
   return { answer, terms: distinct, languages, readings: readingsShown([...others.values()], answer.rows, languages) };
+}
+
+/** Words of three letters or more, or capitals before a number: the notes may write them apart. */
+const isOfWords = /^(?:\p{L}{3,}-?)+$|^\p{L}+\s/u;
+
+/**
+ * The terms with the values that stand in the notes: each as a form of what is written, where that stands there too, else in
+ * place of it. Words stay that are known by themselves.
+ */
+async function withValues(
+  terms: readonly SearchTerm[],
+  values: readonly QueryValue[],
+  source: WordSource,
+): Promise<SearchTerm[]> {
+  if (values.length === 0) return [...terms];
+  const asked = values.flatMap(({ term, written }) => [term, ...written]);
+  const counts = await countWords(source, asked);
+  const known = new Set(asked.filter((_, index) => (counts[index] ?? 0) > 0));
+  return values.reduce(
+    (result, { term, written }) => {
+      if (!known.has(term)) return result;
+      const isWhole = (own: SearchTerm): boolean => own.written === term.written || written.length === 1;
+      const whole = written.find((own) => known.has(own) && isWhole(own));
+      if (whole !== undefined) {
+        const forms = [...(whole.forms ?? []), term.term, ...(term.forms ?? [])];
+        return result.map((own) => (own === whole ? { ...whole, forms } : own));
+      }
+      const gone = written.filter((own) => !known.has(own) || !isOfWords.test(term.written ?? ""));
+      const at = result.findIndex((own) => written.includes(own));
+      return result.toSpliced(Math.max(0, at), 0, term).filter((own) => !gone.includes(own));
+    },
+    [...terms],
+  );
 }
 
 async function find(terms: readonly SearchTerm[], source: WordSource, most?: number): Promise<IndexKeywordAnswer> {

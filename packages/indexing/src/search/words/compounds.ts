@@ -1,18 +1,11 @@
-import type { LanguageCode } from "../../text/languages/languages.ts";
-
-/** True for languages that write two words as one, with letters in between. */
-export function isJoining(held: readonly LanguageCode[]): boolean {
-  return held.some((code) => code === "da" || code === "de" || code === "nl" || code === "no" || code === "sv");
-}
-
 /** Letters that hold the parts of a compound together in German and its neighbours. */
 const links = ["", "s", "n", "en", "es", "er", "e"];
 const minPart = 3;
 
 /** The words that two neighbours of a question may be one word of. `isLinked`: in a language that joins them in either order. */
 export function joinedWords(first: string, second: string, isLinked: boolean): string[] {
-  if (first.length < minPart || second.length < minPart) return [];
-  if (!isLinked) return [first + second];
+  if (first.length + second.length <= minPart) return [];
+  if (!isLinked || first.length < minPart || second.length < minPart) return [first + second];
   return links.flatMap((link) => [first + link + second, second + link + first]);
 }
 

@@ -1,9 +1,10 @@
-import type { HeldLanguages } from "../../text/languages/chunk-terms.ts";
+import { type HeldLanguages, isJoining } from "../../text/languages/chunk-terms.ts";
 import type { ChunkRow, IndexKeywordAnswer } from "../../chunk-index.ts";
 import { isLarge } from "../bm25.ts";
-import { foldWord, type SearchTerm } from "../../text/words.ts";
+import { foldWord } from "../../text/fold-word.ts";
+import { type SearchTerm } from "../../text/words.ts";
 import { loadCharacterVariants } from "./chinese-characters.ts";
-import { isJoining, splitWord } from "./compounds.ts";
+import { splitWord } from "./compounds.ts";
 import { oneErrorAway } from "./spellings.ts";
 import { writtenIn, writtenTogether, writtenUnderName } from "./word-places.ts";
 import { countWords, storeTerms, termFor, type WordSource } from "./word-source.ts";

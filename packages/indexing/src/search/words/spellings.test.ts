@@ -65,7 +65,8 @@ describe("other ways to write a word", () => {
     expect(joinedWords("ice", "cream", false)).toEqual(["icecream"]);
     expect(joinedWords("frist", "steuer", true)).toContain("steuerfrist");
     expect(joinedWords("arbeit", "zeit", true)).toContain("arbeitszeit");
-    expect(joinedWords("at", "home", true)).toEqual([]);
+    expect(joinedWords("wi", "fi", true)).toEqual(["wifi"]);
+    expect(joinedWords("a", "b", true)).toEqual([]);
   });
 
   test("a word may be two, each of three letters or more", () => {

@@ -1,9 +1,11 @@
 import type { IndexKeywordAnswer } from "../../chunk-index.ts";
 import type { QueryTerm } from "../../chunk-store.ts";
-import { type HeldLanguages, languageTerm, stemTerm } from "../../text/languages/chunk-terms.ts";
+import { type HeldLanguages, isJoining, languageTerm, stemTerm } from "../../text/languages/chunk-terms.ts";
 import { type LanguageCode, languageCodes } from "../../text/languages/languages.ts";
+import { backwardTerm } from "../../text/languages/word-endings.ts";
 import { loadStemmers } from "../../text/languages/stemmers.ts";
-import { foldWord, type SearchTerm, termOfWord } from "../../text/words.ts";
+import { foldWord } from "../../text/fold-word.ts";
+import { type SearchTerm, termOfWord } from "../../text/words.ts";
 
 /** The notes that a question may see, asked for words. */
 export interface WordSource {
@@ -25,13 +27,33 @@ export async function languagesOf(source: WordSource): Promise<HeldLanguages | u
   return held.length === 0 ? undefined : { held, stemmers: await loadStemmers() };
 }
 
+/** Fewer letters, and fewer of a stem, end too many words. */
+const shortestEnd = 5;
+const shortestEndStem = 4;
+/** A stemmer leaves fewer letters of a compound than of its last word alone. */
+const head = "boden";
+
+/** The terms of compounds that end with a word. */
+function endingsOf(word: string, { held, stemmers }: HeldLanguages): QueryTerm[] {
+  if (word.length < shortestEnd || /\P{L}/u.test(word)) return [];
+  const ends = held.filter((code) => isJoining([code])).map((code) => stemmers[code](head + word).slice(head.length));
+  const long = [...new Set(ends)].filter(({ length }) => length >= shortestEndStem);
+  return long.map((end) => ({ term: backwardTerm(end), prefix: true }));
+}
+
 /** The same word with its stems in the languages of the notes. */
 export function withForms(term: SearchTerm, languages: HeldLanguages | undefined): SearchTerm {
   if (term.kind !== "word" || term.written === undefined || languages === undefined) return term;
   const { held, stemmers } = languages;
   const spellings = [...new Set([term.written, foldWord(term.written)])];
   const stems = held.flatMap((code) => spellings.map((spelling) => stemmers[code](spelling)));
-  return { ...term, forms: [...new Set(stems)].filter((stem) => stem !== "").map(stemTerm) };
+  const distinct = [...new Set(stems)].filter((stem) => stem !== "");
+  const endings = [...(term.endings ?? []), ...endingsOf(foldWord(term.written), languages)];
+  return {
+    ...term,
+    forms: [...(term.forms ?? []), ...distinct.map(stemTerm)],
+    ...(endings.length > 0 && { endings }),
+  };
 }
 
 /** A word that does not stand in the question. */
@@ -42,22 +64,24 @@ export function termFor(written: string, languages: HeldLanguages | undefined): 
 
 /** The terms of a store that words stand for, each after the other with its forms. */
 export function storeTerms(terms: readonly SearchTerm[]): QueryTerm[] {
-  return terms.flatMap(({ term, prefix, forms = [] }) => [
+  return terms.flatMap(({ term, prefix, forms = [], endings = [] }) => [
     { term, prefix },
     ...forms.map((form) => ({ term: form, prefix: false })),
+    ...endings,
   ]);
 }
 
 /**
  * How many chunks hold each of the words, from the counts of `storeTerms`: those of the form that most of them hold. What is in
- * a language holds the stem, whatever other form stands there, so that no chunk is counted twice.
+ * a language holds the stem, whatever other form stands there, so that no chunk is counted twice. Words that end with it
+ * count where nothing else does.
  */
 export function wordCounts(terms: readonly SearchTerm[], counts: readonly number[]): number[] {
   let at = 0;
-  return terms.map(({ forms = [] }) => {
-    const own = counts.slice(at, at + 1 + forms.length);
-    at += 1 + forms.length;
-    return Math.max(0, ...own);
+  return terms.map(({ forms = [], endings = [] }) => {
+    const own = counts.slice(at, (at += 1 + forms.length));
+    const ending = counts.slice(at, (at += endings.length));
+    return Math.max(0, ...own) || Math.max(0, ...ending);
   });
 }
 

@@ -1,7 +1,8 @@
-import type { HeldLanguages } from "../../text/languages/chunk-terms.ts";
-import { foldWord, type SearchTerm } from "../../text/words.ts";
+import { type HeldLanguages, isJoining } from "../../text/languages/chunk-terms.ts";
+import { foldWord } from "../../text/fold-word.ts";
+import { type SearchTerm } from "../../text/words.ts";
 import { type CharacterVariants, otherCharacters } from "./chinese-characters.ts";
-import { isJoining, joinedWords } from "./compounds.ts";
+import { joinedWords } from "./compounds.ts";
 import { otherSpellings } from "./spellings.ts";
 import { termFor } from "./word-source.ts";
 

@@ -1,6 +1,7 @@
 import { isoDate } from "../times/calendar.ts";
 import { daysInText } from "../times/days-in-text.ts";
 import { indexTerms, scanTerms, type TermSink } from "../words.ts";
+import { backwardTerm } from "./word-endings.ts";
 import { languageOfText } from "./detect-language.ts";
 import { functionWords, type LanguageCode } from "./languages.ts";
 import type { Stemmers } from "./stemmers.ts";
@@ -16,6 +17,22 @@ export function stemTerm(stem: string): string {
 /** The term that stands with every text in a language. */
 export function languageTerm(code: LanguageCode): string {
   return mark + mark + code;
+}
+
+/** What stands for a word besides it: its stem, and where it may be a compound the letters of that from the end. */
+function stemTerms(word: string, stem: string, code: LanguageCode): string[] {
+  if (stem === "") return [];
+  const isCompound = stem.length >= shortestCompound && isJoining([code]) && (code !== "de" || isCapital.test(word));
+  return isCompound ? [stemTerm(stem), backwardTerm(stem)] : [stemTerm(stem)];
+}
+
+const shortestCompound = 8;
+/** German compounds that are searched for are nouns. */
+const isCapital = /^\p{Lu}/u;
+
+/** True for languages that write two words as one, with letters in between. */
+export function isJoining(codes: readonly LanguageCode[]): boolean {
+  return codes.some((code) => code === "da" || code === "de" || code === "nl" || code === "no" || code === "sv");
 }
 
 /**
@@ -38,7 +55,7 @@ export function chunkTerms(text: string, stemmers: Stemmers, ofFile?: () => Lang
   for (const word of words) {
     if (functionWords[told].has(word.toLowerCase())) continue;
     const found = stem(word);
-    if (found !== "") terms.push(stemTerm(found));
+    terms.push(...stemTerms(word, found, told));
   }
   terms.push(languageTerm(told), ...days);
   return terms.join(" ");
@@ -66,7 +83,7 @@ export function scannerFor(lines: readonly string[], { stemmers, held }: HeldLan
       sink(term, start, end, kind);
       if (kind !== "word") return;
       const word = text.slice(start, end);
-      const stems = codes.map((code) => stemmers[code](word)).filter((stem) => stem !== "");
-      for (const stem of stems) sink(stemTerm(stem), start, end, "stem");
+      for (const code of codes)
+        for (const own of stemTerms(word, stemmers[code](word), code)) sink(own, start, end, "stem");
     });
 }

@@ -1,4 +1,4 @@
-import { foldWord } from "../words.ts";
+import { foldWord } from "../fold-word.ts";
 import type { LanguageCode } from "./languages.ts";
 
 /** Returns the stem of a word, folded as terms are, or an empty text if the word has none. */

@@ -1,0 +1,115 @@
+import { asciiDigits } from "./fold-word.ts";
+import data from "./values.json" with { type: "json" };
+
+/** The ways to write a value without what separates its groups, and the range of the text that it stands for. */
+export interface Value {
+  terms: readonly string[];
+  start: number;
+  end: number;
+}
+
+const space = String.raw`[ \u00a0\u2009\u202f]`;
+const gap = String.raw`(?:[).]?${space}\(?|${space}/${space}|[-–./()])`;
+/** Dates are read elsewhere. */
+const date = String.raw`\d{4}(?<ymd>[-./])\d\d?\k<ymd>\d\d?(?:T[\d:]+)?|\d\d?(?<dmy>[-./])\d\d?\k<dmy>(?:\d{4}|\d\d)`;
+const whole = String.raw`(?![\p{L}\p{N}])`;
+/** `14,500`, `14'500`, `1 000 000`, `1,45,000`. */
+const thousands = String.raw`\d{1,3}(?:(?<mark>[.,'’_])\d{3}(?:\k<mark>\d{3}){0,9}(?!\k<mark>\d)|(?<blank>${space})\d{3}(?:\k<blank>\d{3}){0,9}(?![- /]\d)|(?:,\d\d){1,4},\d{3})`;
+const quantity = String.raw`\d{1,9}(?:\.\d{1,3})?(?:${space}|-)(?<unit>[A-Za-zµ]{1,4})`;
+/** Telephone numbers, and groups of digits and capitals such as those of an IBAN. */
+const groups = String.raw`[A-Z]{0,8}\d[A-Z\d]{0,19}\)?(?:${gap}(?:[A-Z]{4} )?[A-Z]{0,3}\d[A-Z\d]{0,11}){0,11}(?![.,'’:]\d)`;
+const valueAt = new RegExp(
+  String.raw`^(?<open>[+(]?)(?:(?<date>${date})|(?<number>${thousands})|(?<amount>${quantity})|(?<grouped>${groups}))${whole}`,
+  "u",
+);
+const isDate = new RegExp(String.raw`^(?:${date})(?![-.]?\d)`, "u");
+const isYears = /^(?:19|20)\d\d\D(?:(?:19|20)\d\d|\d\d)$/u;
+const codeBefore = /(?<![\p{L}\p{N}])[A-Z]{2,8}[ \u00a0]$/u;
+
+const units: ReadonlySet<string> = new Set(data.units.split(" "));
+const longestCode = 12;
+/** No value is longer, with what is between its groups. */
+const longestValue = 160;
+const fewestDigits = 6;
+
+/**
+ * The values that begin with the word at an index of a text, as one term each: numbers (`14,500`), telephone numbers, an IBAN,
+ * a number with its unit (`250 ml`) or with the capitals before it (`ISO 9001`). For those without a space see `joinedValues`.
+ */
+export function valuesAt(text: string, index: number, wordEnd: number): Value[] {
+  const isOpened = index > 0 && opening.includes(text.charAt(index - 1));
+  if (!isOpened && !mayBeValue(text, index, wordEnd)) return [];
+  const start = isOpened ? index - 1 : index;
+  const rest = text.slice(start, start + longestValue);
+  const found = valueAt.exec(text.charCodeAt(index) < 0x80 ? rest : asciiDigits(rest));
+  const { open = "", number, amount, grouped, unit = "" } = found?.groups ?? {};
+  const core = number ?? amount ?? grouped;
+  if (found === null || core === undefined) return [];
+  const end = start + found[0].length;
+  if (amount !== undefined) {
+    const isUnit = units.has(unit.toLowerCase()) || /^[A-Z]{2,3}$/u.test(unit);
+    if (isUnit) return [{ terms: [plainOf(amount, /[^\p{L}\p{N}.]/gu)], start: index, end }];
+  }
+  const written = amount === undefined ? open + core : core.slice(0, -unit.length - 1);
+  const plain = plainOf(written);
+  const isOne = /^\d*$/u.test(core);
+  if (grouped !== undefined && !isOne && !isGrouped(written)) return [];
+  const terms = [...(isOne || amount !== undefined ? [] : [plain]), ...otherNumbers(written, plain)];
+  const values: Value[] = terms.length === 0 ? [] : [{ terms, start: number === undefined ? start : index, end }];
+  const [code] = (plain.length <= longestCode && codeBefore.exec(text.slice(Math.max(0, start - 10), start))) || [];
+  if (code !== undefined)
+    values.push({ terms: [plainOf(code) + plain], start: start - code.length, end: start + written.length });
+  return values;
+}
+
+const opening = "+(";
+/** What comes after the first group of a value, in the characters that follow it. */
+const continuing =
+  /^(?:[ \u00a0\u2009\u202f]\/? ?(?:[\d(\u0660-\u0fff]|[A-Z](?![a-z]))|[,)–_/]\d|\) \d|[ \u00a0\u2009\u202f-]([a-zµ]{1,4})(?![a-z\d]))/;
+const joiner = /[-.'’/]/;
+
+/** Tells most numbers apart from values by the characters around them. */
+function mayBeValue(text: string, start: number, end: number): boolean {
+  const next = continuing.exec(text.slice(end, end + 6));
+  if (next !== null) return next[1] === undefined || units.has(next[1]);
+  if (text[start - 1] === " " && /[A-Z]/.test(text.charAt(start - 2))) return true;
+  if (end - start < 5 || text[start + 4] === "-") return false;
+  return end - start > fewestDigits || joiner.test(text.slice(start, end));
+}
+
+/** `Wi-Fi`, `PROJ-1187`, a UUID, an ISBN: the terms of a run without what joins it. */
+export function joinedValues(run: string): string[] {
+  const written = asciiDigits(run);
+  const isWord = /^[\p{L}\p{M}]+(?:-[\p{L}\p{M}]+){1,2}$|^\p{L}+\.js$/u.test(written);
+  const isCode = /^(?=.*\p{L})[\p{L}\d]+(?:-[\p{L}\d]+){1,6}$|^\w\w(?::\w\w){5}$|^\w{4}(?:\.\w{4}){2}$/u.test(written);
+  const isNumber = /^\d+(?:[-./]\d+)+$/u.test(written);
+  if (isDate.test(written) || !(isWord || isCode || isNumber)) return [];
+  const plain = plainOf(written);
+  if (/\p{L}/u.test(plain)) return [plain];
+  const isOther = isYears.test(written) || /^(?:\d+\.\d+|\d{1,3}(?:\.\d{1,3}){3})$/u.test(written);
+  if (plain.length < fewestDigits || isOther) return [];
+  return isCode ? [plain] : [plain, ...otherNumbers(written, plain)];
+}
+
+function plainOf(written: string, between = /[^\p{L}\p{N}\p{M}]/gu): string {
+  // The zero of `+49 (0)30` is dialled within the country alone.
+  return written.replace("(0)", "").replaceAll(between, "").toLowerCase();
+}
+
+/** Whether groups are one value. Without a space they are a run. */
+function isGrouped(groups: string): boolean {
+  if (groups.replaceAll(/\D/gu, "").length < fewestDigits) return false;
+  if (/[+(]/u.test(groups)) return true;
+  const parts = groups.split(/[^A-Z\d]+/u);
+  return /\s/u.test(groups) && (parts.length > 2 || (parts.every(({ length }) => length > 2) && !isYears.test(groups)));
+}
+
+const abroad = new RegExp(String.raw`^(?:00)?(?:${data.countryCode})0?(?=\d{6})`, "u");
+
+/** A telephone number without the code of its country, or without the zero before it. */
+function otherNumbers(written: string, plain: string): string[] {
+  if (plain.length < 7 || /\D/u.test(plain)) return [];
+  if (written.startsWith("+")) return [plain.replace(abroad, "")];
+  if (plain.startsWith("00")) return [plain.slice(2), plain.replace(abroad, "")];
+  return /^(?:0|1(?=\d{10}$))/u.test(plain) ? [plain.slice(1)] : [];
+}
