@@ -109,7 +109,7 @@ describe("a file", () => {
             endLine: 3,
             text: "# Plans\n\nWe deployed QX-7919.",
             context: "",
-            terms: "plan we deploi qx 7919 qx-7919 plan",
+            terms: "plan we deploi qx 7919 qx-7919 qx7919 plan",
             hash: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
           },
         ],
@@ -145,7 +145,7 @@ test.each([60_000, 800_000])("a picture of %i bytes in a file is no words and no
   const last = text.split("\n").length;
   const chunks = (await read(file))?.changed?.chunks ?? [];
   expect(chunks).toMatchObject([
-    { startLine: 1, endLine: 6, terms: "porch s compress json compressed-json a" },
+    { startLine: 1, endLine: 6, terms: "porch s compress json compressed-json compressedjson a" },
     { startLine: last - 2, endLine: last, text: "# Roof\n\ntiles" },
   ]);
   // What the file holds is compared with its data replaced, too.
