@@ -1,17 +1,14 @@
 import { lazily } from "@memslot/core";
+import { zh } from "../../text/languages/files.ts";
 
-/** The commonest family names, without those that are as often a word of their own (钱, 马, 方, 高). */
-const familyNames = new Set(
-  "王李张張刘劉陈陳杨楊赵趙吴吳周徐孙孫胡朱郭何林罗羅郑鄭梁谢謝宋唐许許邓鄧冯馮韩韓曹彭萧蕭蔡潘袁蒋蔣杜苏蘇魏程吕呂沈卢盧崔谭譚廖范汪陆陸贾賈韦韋邹鄒孟秦邱侯尹薛闫阎閻郝龚龔邵赖賴覃",
-);
-/** Those that are as often a word: a name only with a title behind them. */
-const otherFamilyNames = new Set("黄黃高马馬方任何石金钱錢江白常安于成姜田夏叶葉余余丁万萬段毛付曾温溫龙龍");
-const doubleNames = new Set(["欧阳", "歐陽", "司马", "司馬", "上官", "诸葛", "諸葛", "司徒", "慕容", "令狐", "皇甫"]);
-const titles =
-  /^(?:先生|女士|小姐|太太|夫人|老师|老師|医生|醫生|大夫|经理|經理|总|總|教授|博士|律师|律師|主任|师傅|師傅|同学|同學|阿姨|叔叔|奶奶|爷爷|爺爺|哥|姐|工)$/u;
-/** What stands behind a name and is no part of one. */
-const noGivenName =
-  /^[坐住喜爱愛吃喝买買卖賣去来來做写寫读讀学學用打开開放看听聽找叫拿带帶管负負煮的是在有和与與跟同给給对對把被让讓向从從到说說吗嗎呢了吧啊几幾谁誰什怎哪多会會能可要想也都还還就不没沒年月日时時一二三四五六七八九十天号號家人]/u;
+/**
+ * The commonest family names; those that are as often a word of their own (钱, 马, 方, 高), which are a name only with a title
+ * behind them; and those of two characters.
+ */
+const [familyNames, otherFamilyNames] = [new Set(zh.names.family), new Set(zh.names.otherFamily)];
+const doubleNames = new Set(zh.names.double.split(" "));
+/** Titles; and what stands behind a name and is no part of one. */
+const [titles, noGivenName] = [new RegExp(zh.names.titles, "u"), new RegExp(zh.names.noGivenName, "u")];
 
 const numbered = /[一二两兩三四五六七八九十几幾这這那每多半\d]$/u;
 
