@@ -47,8 +47,8 @@ const steps = "file indexed passage filters words meaning candidate score rank a
 class Ladder {
   readonly rungs: WhyRung[] = [];
 
-  readonly ok = (step: WhyStep, says: string): unknown => this.rungs.push({ step, state: "ok", says });
-  readonly note = (step: WhyStep, says: string): unknown => this.rungs.push({ step, state: "note", says });
+  readonly ok = (step: WhyStep, says: string): void => void this.rungs.push({ step, state: "ok", says });
+  readonly note = (step: WhyStep, says: string): void => void this.rungs.push({ step, state: "note", says });
 
   failed(step: WhyStep, says: string, act?: Act, more: Partial<SearchWhy> = {}): SearchWhy {
     this.rungs.push({ step, state: "failed", says });
@@ -193,7 +193,7 @@ function placed(
   return failed(`cut by the budget of ${options.maxTokens} tokens: ${why}`, act);
 }
 
-function sayWords(ladder: Ladder, row: ChunkRow, { legs, ranking }: SearchTrace): unknown {
+function sayWords(ladder: Ladder, row: ChunkRow, { legs, ranking }: SearchTrace): void {
   const { terms } = ranking;
   if (legs.keyword === undefined) return ladder.note("words", "words were not searched");
   if (terms.length === 0) return ladder.note("words", "the query holds no word to search for");
