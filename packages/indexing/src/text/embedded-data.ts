@@ -1,5 +1,5 @@
 /**
- * Replaces a run of data that nobody reads as text: a picture, an archive, a certificate. It has no letter and no digit, so it
+ * Replaces a run of data that is no text: a picture, an archive, a certificate. It has no letter and no digit, so it
  * gives no term and is no chunk by itself.
  */
 export const dataMark = "[…]";
