@@ -107,7 +107,7 @@ test("what meaning alone has found over minScore stays, though words that score 
     "zebra lantern",
   );
   expect(report.rerank?.state).toBe("done");
-  expect(results.map(({ path }) => path)).toEqual(["memory/other.md", "memory/word.md", "memory/meaning.md"]);
+  expect(results.map(({ path }) => path)).toEqual(["memory/word.md", "memory/other.md", "memory/meaning.md"]);
   expect(results[2]?.score).toBeGreaterThanOrEqual(0.35);
 });
 

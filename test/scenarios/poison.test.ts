@@ -139,7 +139,7 @@ describe("a text from the web", () => {
   test("is found by who asks for it, with its place, and is not given to a session unasked", async () => {
     const { house, run } = await useAgent({ "memory/web/ferry.md": poison, "MEMORY.md": "The owner's own.\n" });
     const { results } = await run("memory_search", { query: "ferry CANARY" });
-    expect(results).toMatchObject([{ path: "memory/web/ferry.md", startLine: 1, endLine: 5 }]);
+    expect(results).toMatchObject([{ path: "memory/web/ferry.md", startLine: 1, endLine: 9 }]);
     const session = { kind: "main", private: true } as const;
     const start = (): ReturnType<typeof sessionStartContext> =>
       sessionStartContext({ workspaceDir: house.notes, now, timeZone: "UTC", session });

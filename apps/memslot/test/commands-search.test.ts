@@ -20,16 +20,18 @@ transcript("search/counts", {
 
 async function search(sandbox: Sandbox, query: string, ...args: string[]): Promise<string[]> {
   const { stdout } = await sandbox.runHere(["memory", "search", query, "--json", ...args]);
-  return (JSON.parse(stdout).results as { path: string }[]).map((result) => result.path);
+  return [...new Set((JSON.parse(stdout).results as { path: string }[]).map((result) => result.path))];
 }
 
 test("--min-score leaves out what scores less, also a note that holds every word, and says so", async () => {
   const sandbox = await createSandbox();
   const both = `The ferry leaves the harbour late. ${"The weather was fine again. ".repeat(9)}\n`;
   await sandbox.write("memory/both.md", both);
+  for (const name of ["a", "b", "c"]) await sandbox.write(`memory/${name}.md`, "A day at home.\n");
   await sandbox.write("memory/one.md", `The ferry was late. ${"Nothing else is to be said of it. ".repeat(9)}\n`);
   const { stdout } = await sandbox.runHere(["memory", "search", "ferry harbour", "--json"]);
-  const [first, second] = (JSON.parse(stdout).results as { score: number }[]).map(({ score }) => score);
+  const results = JSON.parse(stdout).results as { path: string; score: number }[];
+  const [first, second] = ["both", "one"].map((name) => results.find(({ path }) => path.endsWith(`${name}.md`))?.score);
   const between = String(((first ?? 0) + (second ?? 0)) / 2);
   for (const [limit, found] of [
     ["0", ["memory/both.md", "memory/one.md"]],

@@ -69,10 +69,10 @@ describe("transcripts", () => {
     expect((await searchBoth(manager, "zebra")).paths).toEqual([]);
     expect(manager.status().sourceCounts?.map(({ waiting }) => waiting)).toEqual([0, 1]);
     transcript(workspace, "s1", ...Array.from({ length: 50 }, (_, index) => `line ${index}`));
-    expect((await searchBoth(manager, "zebra")).paths).toEqual(["sessions/s1.jsonl"]);
+    expect((await searchBoth(manager, "zebra")).paths).toContain("sessions/s1.jsonl");
     transcript(workspace, "s1", "and a giraffe");
     await manager.sync?.(syncParams({ reason: "compaction", sessions: [{ sessionId: "s1" }] }));
-    expect((await searchBoth(manager, "giraffe")).paths).toEqual(["sessions/s1.jsonl"]);
+    expect((await searchBoth(manager, "giraffe")).paths).toContain("sessions/s1.jsonl");
   });
 
   test("are counted by source", async () => {

@@ -26,7 +26,13 @@ export function chooseNotes(
   const [best] = ranking.candidates;
   const noiseLimit = isList || best === undefined ? 0 : noiseShare * scoreOf(best);
   const all = [...Map.groupBy(inOrder(passed, options.order), noteOf).values()];
-  const notes = all.filter((note) => !isNoise(note, noiseLimit));
+  // The best of a source is never crowded out by another.
+  const bests = new Set(
+    Map.groupBy(all, sourceOf)
+      .values()
+      .map(([first]) => first),
+  );
+  const notes = all.filter((note) => bests.has(note) || !isNoise(note, noiseLimit));
   const kept = withRoomForSources(notes, options.maxResults);
   return {
     ...choosePassages(kept, ranking.terms, { ...options, keepsOrder: (options.order ?? "relevance") !== "relevance" }),
@@ -36,6 +42,10 @@ export function chooseNotes(
     noiseLimit,
     noteCount: new Set(notes.map(([first]) => first && JSON.stringify([first.row.source, first.row.path]))).size,
   };
+}
+
+function sourceOf(note: readonly Candidate[]): string | undefined {
+  return note[0]?.row.source;
 }
 
 /** Whether all of a note is below the least score, and none of it holds the query exactly. */
@@ -79,7 +89,6 @@ function indexOfBestLine({ matches }: Candidate): number {
  * hides an identifier. `notes` are in their order, which the answer keeps.
  */
 function withRoomForSources(notes: readonly Candidate[][], limit: number): Candidate[][] {
-  const sourceOf = (note: readonly Candidate[]): string | undefined => note[0]?.row.source;
   const sources = new Set(notes.map(sourceOf));
   const room = sources.size < 2 || limit < sources.size ? 0 : Math.max(1, Math.floor(limit / (2 * sources.size)));
   const kept = new Set<Candidate[]>();

@@ -128,8 +128,8 @@ const noFit: NameFit = { share: 0, found: new Set(), isWhole: false };
 export function fitOf(query: NamedQuery, name: string, scan: TermScanner): NameFit {
   const known = query.known.get(name);
   if (known !== undefined) return known;
-  const plain = withoutPlaceholders(name);
-  const parts = [plain, ...(bracketed.exec(plain)?.slice(1) ?? [])];
+  const isTemplate = withoutPlaceholders(name) !== name;
+  const parts = isTemplate ? [] : [name, ...(bracketed.exec(name)?.slice(1) ?? [])];
   const fit = parts
     .map((part) => fitPart(query, part, scan))
     .reduce((best, other) => (other.share > best.share ? other : best), noFit);

@@ -71,7 +71,7 @@ const joiner = /[-.'’/]/;
 /** Tells most numbers apart from values by the characters around them. */
 function mayBeValue(text: string, start: number, end: number): boolean {
   const next = continuing.exec(text.slice(end, end + 6));
-  if (next !== null) return next[1] === undefined || units.has(next[1]);
+  if (next !== null && (next[1] === undefined || units.has(next[1]))) return true;
   if (text[start - 1] === " " && /[A-Z]/.test(text.charAt(start - 2))) return true;
   if (end - start < 5 || text[start + 4] === "-") return false;
   return end - start > fewestDigits || joiner.test(text.slice(start, end));

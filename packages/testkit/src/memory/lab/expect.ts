@@ -4,7 +4,7 @@ import type { OpenedMemory } from "./lab.ts";
 
 /** The paths of results, best first. */
 export function pathsOf(results: readonly MemorySearchResult[]): string[] {
-  return results.map((result) => result.path);
+  return [...new Set(results.map((result) => result.path))];
 }
 
 /** The lines of what was read, without a notice that may stand after them. */

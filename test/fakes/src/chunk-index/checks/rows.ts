@@ -23,7 +23,7 @@ export const rowChecks: readonly IndexCheck[] = [
       await index.replaceFiles([{ ...fileOf("memory/a.md", []), chunks: [chunk] }]);
       const { rows } = await index.searchKeyword({ terms: exactly("banana"), sources: ["memory"], limit: 5 });
       assert.equal(rows.length, 1);
-      const { id: _id, score, ...row } = rows[0] ?? assert.fail();
+      const { id: _id, score, noteBytes: _bytes, ...row } = rows[0] ?? assert.fail();
       assert.deepEqual(row, {
         path: "memory/a.md",
         source: "memory",
@@ -44,7 +44,7 @@ export const rowChecks: readonly IndexCheck[] = [
       await index.removeFiles([{ path: "memory/b.md", source: "memory" }]);
       const { rows } = await index.searchVector({ space: one, vector: byNumber("2"), sources: ["memory"], limit: 5 });
       assert.equal(rows.length, 1);
-      const { id: _id, score: _score, ...row } = rows[0] ?? assert.fail();
+      const { id: _id, score: _score, noteBytes: _bytes, ...row } = rows[0] ?? assert.fail();
       assert.deepEqual(row, {
         path: "memory/a.md",
         source: "memory",
