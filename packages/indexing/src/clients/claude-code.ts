@@ -1,6 +1,6 @@
 import path from "node:path";
 import { readJson } from "../sessions/transcript-record.ts";
-import type { Client } from "./client.ts";
+import type { Client } from "./client-finding.ts";
 import { clientRecord } from "./lines.ts";
 
 /** `projects/<slug>/<session>.jsonl`, and beside them `memory/*.md`. What subagents did lies in folders of their own. */

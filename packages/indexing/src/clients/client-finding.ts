@@ -1,11 +1,12 @@
 import type { BigIntStats, Dirent } from "node:fs";
 import path from "node:path";
-import { messageOf } from "@memslot/core";
+import { type ClientSource, messageOf } from "@memslot/core";
 import { codeOf, listInPlace } from "@memslot/core/files";
 import { kindOf, statOf } from "../files/file-kind.ts";
 import { createStampTrust, mtimeMsOf, type StampTrust, stampOf } from "../files/file-stamp.ts";
 import type { ScanResult } from "../files/scan.ts";
 import { createTimeSlices, type TimeSlices } from "../time-slices.ts";
+import type { RecordReader } from "../sessions/transcript-record.ts";
 import type { ClientFile } from "./client.ts";
 
 /** One look at what a program keeps. Symbolic links below its folder are not followed. */
@@ -91,4 +92,15 @@ export class ClientFinding {
     this.result.files = [...this.files.values()];
     return this.result;
   }
+}
+
+/** A program that keeps its conversations on this machine. */
+export interface Client {
+  readonly source: ClientSource;
+  /** As people call it. */
+  readonly name: string;
+  /** How its lines are read. */
+  readonly recordOf: RecordReader;
+  /** Finds what it keeps in its folders. What cannot be looked at is told to `finding`. */
+  find(finding: ClientFinding, folders: readonly string[]): Promise<void>;
 }

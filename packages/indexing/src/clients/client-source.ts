@@ -12,15 +12,15 @@ import { redactionVersion } from "../secrets/redact-secrets.ts";
 import { readTranscript } from "../sessions/read-transcript.ts";
 import { parseCursor } from "../sessions/transcript-cursor.ts";
 import { createTranscriptDue } from "../sessions/transcript-due.ts";
-import { areSaid, saidAt } from "../sessions/transcript-holds.ts";
+import { areSaid } from "../sessions/transcript-holds.ts";
 import type { RecordReader } from "../sessions/transcript-record.ts";
 import { wordsVersion } from "../text/words.ts";
 import { clients } from "./all-clients.ts";
-import { type ClientFile, unknownSize } from "./client.ts";
+import { type ClientFile, recordsOf, unknownSize } from "./client.ts";
 import { findFiles, folderIn } from "./find-files.ts";
 import { KeptCopies, keptRecord } from "./kept-copies.ts";
 import { createProjectMatch } from "./project.ts";
-import { conversationCursor, readConversation, saidInConversation } from "./read-conversation.ts";
+import { conversationCursor, readConversation } from "./read-conversation.ts";
 
 /** Part of the recipe: raise it when the same conversation gives other chunks. */
 const clientVersion = 2;
@@ -108,11 +108,11 @@ export function createClientSource(input: {
     // A copy that does not end where the reading has ended is made anew, with it.
     const isWhole = copy === undefined || (stored && parseCursor(stored.cursor)?.lines) === copy.lines;
     const known = isWhole ? stored : undefined;
-    const how = { source, recipe, tokens, onLine: copy?.onLine, signal };
+    const how = { source, recipe, tokens, recordOf: recordOf(file), onLine: copy?.onLine, signal };
     const reading =
       file.kind === "lines"
-        ? await readTranscript({ ...how, file, stored: known, folder: file.folder, recordOf: recordOf(file) })
-        : await readConversation({ ...how, file });
+        ? await readTranscript({ ...how, file, stored: known, folder: file.folder })
+        : await readConversation(file, how);
     await copy?.save();
     return reading;
   }
@@ -143,11 +143,7 @@ export function createClientSource(input: {
         const file = found.get(place);
         if (file === undefined) return lines.map(() => false);
         if (file.kind === "note") return await notesHold(file.absolutePath, lines, signal);
-        const said =
-          file.kind === "lines"
-            ? await saidAt(file.absolutePath, lines, { tokens, recordOf: recordOf(file), signal })
-            : await saidInConversation(file, lines, { tokens, signal });
-        return areSaid(lines, said);
+        return await areSaid(lines, tokens, signal, (isAsked) => recordsOf(file, recordOf(file), { signal, isAsked }));
       },
     }),
     read: async (file, stored, signal) => await read(file as ClientFile, stored, signal),

@@ -1,7 +1,6 @@
-import type { ClientSource } from "@memslot/core";
 import type { ScannedFile } from "../files/scan.ts";
-import type { RecordReader, TranscriptRecord } from "../sessions/transcript-record.ts";
-import type { ClientFinding } from "./client-finding.ts";
+import { type LineChoice, recordsOfLines } from "../sessions/transcript-lines.ts";
+import type { NumberedRecords, RecordReader } from "../sessions/transcript-record.ts";
 
 /** Of a conversation in a database, before it is read: then it is the bytes of what was said. */
 export const unknownSize = -1;
@@ -18,15 +17,11 @@ export interface ClientFile extends ScannedFile {
   records?: ((signal: AbortSignal) => NumberedRecords) | undefined;
 }
 
-export type NumberedRecords = AsyncIterable<readonly [number: number, record: TranscriptRecord]>;
-
-/** A program that keeps its conversations on this machine. */
-export interface Client {
-  readonly source: ClientSource;
-  /** As people call it. */
-  readonly name: string;
-  /** How its lines are read. */
-  readonly recordOf: RecordReader;
-  /** Finds what it keeps in its folders. What cannot be looked at is told to `finding`. */
-  find(finding: ClientFinding, folders: readonly string[]): Promise<void>;
+/** What is in a conversation. Of a transcript only what is asked for. */
+export function recordsOf(
+  file: Pick<ClientFile, "absolutePath" | "records">,
+  recordOf: RecordReader,
+  choice: LineChoice,
+): NumberedRecords {
+  return file.records?.(choice.signal) ?? recordsOfLines(file.absolutePath, recordOf, choice);
 }

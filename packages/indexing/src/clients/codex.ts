@@ -1,8 +1,7 @@
 import type { Dirent } from "node:fs";
 import path from "node:path";
 import { isObject, readJson, type TranscriptRecord } from "../sessions/transcript-record.ts";
-import type { Client } from "./client.ts";
-import type { ClientFinding } from "./client-finding.ts";
+import type { Client, ClientFinding } from "./client-finding.ts";
 import { recordsOfZstd } from "./compressed.ts";
 import { clientRecord, objectAt, textAt } from "./lines.ts";
 import { everywhere } from "./project.ts";

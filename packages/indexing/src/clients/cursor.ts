@@ -1,9 +1,16 @@
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { messageOf } from "@memslot/core";
-import { isObject, readJson, saidRecord, timeOf, type TranscriptRecord } from "../sessions/transcript-record.ts";
-import { type Client, type ClientFile, type NumberedRecords, unknownSize } from "./client.ts";
-import type { ClientFinding } from "./client-finding.ts";
+import {
+  isObject,
+  type NumberedRecords,
+  readJson,
+  saidRecord,
+  timeOf,
+  type TranscriptRecord,
+} from "../sessions/transcript-record.ts";
+import { type ClientFile, unknownSize } from "./client.ts";
+import type { Client, ClientFinding } from "./client-finding.ts";
 import { clientRecord, jsonOf, textAt } from "./lines.ts";
 import { findInDatabase, withDatabase } from "./read-database.ts";
 import { readSmall } from "./read-small.ts";

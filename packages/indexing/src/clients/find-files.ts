@@ -1,11 +1,8 @@
 import { realpathSync } from "node:fs";
-import { open } from "node:fs/promises";
-import { openForReading } from "../files/file-kind.ts";
 import type { ScanResult } from "../files/scan.ts";
-import { readLines } from "../sessions/transcript-lines.ts";
 import type { RecordReader } from "../sessions/transcript-record.ts";
-import type { Client, ClientFile } from "./client.ts";
-import { ClientFinding } from "./client-finding.ts";
+import { type ClientFile, recordsOf } from "./client.ts";
+import { type Client, ClientFinding } from "./client-finding.ts";
 
 /** What a program keeps in its folders, with what could not be looked at. Changes nothing there. */
 export async function findFiles(
@@ -38,22 +35,9 @@ export async function folderIn(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   if (file.kind === "note") return undefined;
-  if (file.kind === "whole") {
-    for await (const [number, record] of file.records?.(signal) ?? []) {
-      if ("folder" in record && record.folder !== undefined) return record.folder;
-      if (number > headRecords) break;
-    }
-    return undefined;
+  for await (const [number, record] of recordsOf(file, recordOf, { signal, mostBytes: headBytes })) {
+    if ("folder" in record && record.folder !== undefined) return record.folder;
+    if (file.kind === "whole" && number > headRecords) break;
   }
-  const handle = await open(file.absolutePath, openForReading);
-  try {
-    for await (const lines of readLines(handle, 0, Math.min(file.size, headBytes), signal))
-      for (const { bytes } of lines) {
-        const record = bytes === undefined ? undefined : recordOf(bytes);
-        if (record !== undefined && "folder" in record && record.folder !== undefined) return record.folder;
-      }
-    return undefined;
-  } finally {
-    await handle.close();
-  }
+  return undefined;
 }

@@ -1,10 +1,8 @@
-import { open } from "node:fs/promises";
 import path from "node:path";
-import { openForReading } from "../files/file-kind.ts";
+import { withFile } from "../files/file-kind.ts";
 import { readLines } from "../sessions/transcript-lines.ts";
-import { isObject, readJson, type TranscriptRecord } from "../sessions/transcript-record.ts";
-import type { Client, NumberedRecords } from "./client.ts";
-import type { ClientFinding } from "./client-finding.ts";
+import { isObject, type NumberedRecords, readJson, type TranscriptRecord } from "../sessions/transcript-record.ts";
+import type { Client, ClientFinding } from "./client-finding.ts";
 import { absoluteFolder, clientRecord, jsonOf, textAt } from "./lines.ts";
 import { everywhere } from "./project.ts";
 import { readSmall } from "./read-small.ts";
@@ -76,8 +74,7 @@ async function* recordsOfLines(file: string, signal: AbortSignal): NumberedRecor
       if (id !== undefined) byId.set(id, entry);
     } else if (record.kind === "message") earlier.record = record;
   };
-  const handle = await open(file, openForReading);
-  try {
+  await withFile(file, async (handle) => {
     for await (const lines of readLines(handle, 0, (await handle.stat()).size, signal))
       for (const { bytes, ended } of lines) {
         number++;
@@ -101,23 +98,17 @@ async function* recordsOfLines(file: string, signal: AbortSignal): NumberedRecor
         }
         put(textAt(line, "id"), record);
       }
-  } finally {
-    await handle.close();
-  }
+  });
   for (const each of kept) yield [each.number, each.record];
 }
 
 /** `{messages: […]}`, numbered from 1. */
 async function* recordsOfObject(file: string, signal: AbortSignal): NumberedRecords {
-  const handle = await open(file, openForReading);
-  let text: string;
-  try {
+  const text = await withFile(file, async (handle) => {
     const { size } = await handle.stat();
     if (size > maxFileBytes) throw new Error(`is larger than ${maxFileBytes / 1024 / 1024} MB`);
-    text = await handle.readFile({ encoding: "utf8", signal });
-  } finally {
-    await handle.close();
-  }
+    return await handle.readFile({ encoding: "utf8", signal });
+  });
   const { messages } = JSON.parse(text) as { messages?: unknown };
   for (const [index, message] of (Array.isArray(messages) ? messages : []).entries())
     yield [index + 1, isObject(message) ? clientRecord(message, "gemini") : { kind: "broken" }];

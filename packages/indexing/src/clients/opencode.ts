@@ -1,7 +1,14 @@
 import path from "node:path";
 import { messageOf } from "@memslot/core";
-import { readJson, saidRecord, timeOf, type TranscriptRecord } from "../sessions/transcript-record.ts";
-import { type Client, type ClientFile, type NumberedRecords, unknownSize } from "./client.ts";
+import {
+  readJson,
+  saidRecord,
+  timeOf,
+  type NumberedRecords,
+  type TranscriptRecord,
+} from "../sessions/transcript-record.ts";
+import { type ClientFile, unknownSize } from "./client.ts";
+import type { Client } from "./client-finding.ts";
 import { absoluteFolder, jsonOf, objectAt, textAt } from "./lines.ts";
 import { findInDatabase, withDatabase } from "./read-database.ts";
 

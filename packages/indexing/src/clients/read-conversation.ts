@@ -1,15 +1,13 @@
 import { createHash } from "node:crypto";
-import type { MemorySource } from "@memslot/core";
 import type { FileRecord } from "../chunk-index.ts";
-import type { FoundLines } from "../search/held-lines.ts";
 import type { FileReading } from "../indexed-source.ts";
 import { createTimeSlices } from "../time-slices.ts";
 import { createMessageChunker } from "../sessions/chunk-messages.ts";
 import type { Turn } from "../sessions/generated-text.ts";
-import { localDay, renderSaid } from "../sessions/read-transcript.ts";
-import type { TranscriptRecord } from "../sessions/transcript-record.ts";
+import { localDay, renderSaid, type TranscriptReading } from "../sessions/read-transcript.ts";
+import { readRecord } from "../sessions/transcript-record.ts";
 import { loadStemmers } from "../text/languages/stemmers.ts";
-import { type ClientFile, type NumberedRecords, unknownSize } from "./client.ts";
+import { type ClientFile, recordsOf, unknownSize } from "./client.ts";
 
 /** Of one conversation so many characters are taken. */
 const maxCharacters = 32_000_000;
@@ -32,23 +30,16 @@ export function conversationCursor({ cursor }: Pick<FileRecord, "cursor">): Conv
 }
 
 /** Reads a conversation from its beginning. Of what was said the text is held once, as chunks. */
-export async function readConversation(input: {
-  file: ClientFile;
-  source: MemorySource;
-  recipe: string;
-  /** Estimated tokens that one chunk may have. */
-  tokens: number;
-  /** Is told of every record, in their order. */
-  onLine?: ((number: number, record: TranscriptRecord) => void) | undefined;
-  signal: AbortSignal;
-}): Promise<FileReading> {
-  const { file, source, recipe, tokens, onLine, signal } = input;
+export async function readConversation(
+  file: ClientFile,
+  { source, recipe, tokens, onLine, signal, recordOf = readRecord }: Omit<TranscriptReading, "file" | "stored">,
+): Promise<FileReading> {
   const chunker = createMessageChunker<number>(tokens, await loadStemmers());
   const slices = createTimeSlices(signal);
   const hash = createHash("sha256");
   let bytes = 0;
   let [turn, day, folder, passedOver]: [Turn, string, string | undefined, number] = ["plain", "", file.folder, 0];
-  for await (const [line, record] of recordsOf(file, signal)) {
+  for await (const [line, record] of recordsOf(file, recordOf, { signal })) {
     if (slices.isOver()) await slices.pause();
     onLine?.(line, record);
     const isFull = chunker.characters() > maxCharacters;
@@ -78,27 +69,4 @@ export async function readConversation(input: {
     cursor: JSON.stringify(cursor),
   };
   return { record, changed: { ...record, chunks: chunker.chunks() } };
-}
-
-/** What the messages say that are asked for, by their numbers. */
-export async function saidInConversation(
-  file: ClientFile,
-  found: readonly Pick<FoundLines, "startLine" | "endLine">[],
-  { tokens, signal }: { tokens: number; signal: AbortSignal },
-): Promise<Map<number, readonly string[]>> {
-  const said = new Map<number, readonly string[]>();
-  const last = Math.max(...found.map(({ endLine }) => endLine));
-  const slices = createTimeSlices(signal);
-  for await (const [number, record] of recordsOf(file, signal)) {
-    if (slices.isOver()) await slices.pause();
-    if (number > last) break;
-    if (record.kind === "message" && found.some(({ startLine, endLine }) => number >= startLine && number <= endLine))
-      said.set(number, [...(said.get(number) ?? []), ...renderSaid(record, "plain", tokens).rendered]);
-  }
-  return said;
-}
-
-function recordsOf(file: ClientFile, signal: AbortSignal): NumberedRecords {
-  if (file.records === undefined) throw new Error(`${file.path} is no conversation`);
-  return file.records(signal);
 }

@@ -1,22 +1,23 @@
-import { open } from "node:fs/promises";
 import { type ManagerReadParams, MemoryError, type MemoryReadResult, messageOf } from "@memslot/core";
 import { codeOf } from "@memslot/core/files";
-import { openForReading } from "../files/file-kind.ts";
+import { withFile } from "../files/file-kind.ts";
 import { fitWindow } from "../files/read-file.ts";
 import { redactLines } from "../secrets/redact-secrets.ts";
 import { asOneLine, wholeLineTokens } from "../sessions/render-message.ts";
 import { renderSaid } from "../sessions/read-transcript.ts";
-import { readLines } from "../sessions/transcript-lines.ts";
 import type { RecordReader } from "../sessions/transcript-record.ts";
 import { decodeLines } from "../text/file-text.ts";
-import type { ClientFile, NumberedRecords } from "./client.ts";
+import { type ClientFile, recordsOf } from "./client.ts";
+
+/** A file of which a window is read. */
+type ShownFile = Pick<ClientFile, "path" | "absolutePath" | "kind" | "records">;
 
 /**
- * A window of what a program keeps: a line for each of its lines, as it is searched, without secrets and empty where nothing
+ * A window of a conversation or a note: a line for each of its lines, as it is searched, without secrets and empty where nothing
  * was said.
  */
 export async function readClientWindow(
-  { file, recordOf }: { file: ClientFile; recordOf: RecordReader },
+  { file, recordOf }: { file: ShownFile; recordOf: RecordReader },
   { from, lines, signal }: Pick<ManagerReadParams, "from" | "lines" | "signal">,
 ): Promise<MemoryReadResult> {
   const shown = file.path;
@@ -39,21 +40,18 @@ interface Wanted {
 }
 
 /** `total`: lines up to the first behind the window. */
-async function windowOf(file: ClientFile, wanted: Wanted): Promise<{ window: string[]; total: number }> {
-  const { from, to, signal } = wanted;
+async function windowOf(
+  file: ShownFile,
+  { from, to, recordOf, signal }: Wanted,
+): Promise<{ window: string[]; total: number }> {
   if (file.kind === "note") {
-    const handle = await open(file.absolutePath, openForReading);
-    try {
-      const all = redactLines(decodeLines(await handle.readFile({ signal })));
-      return { window: all.slice(from - 1, to), total: all.length };
-    } finally {
-      await handle.close();
-    }
+    const bytes = await withFile(file.absolutePath, (handle) => handle.readFile({ signal }));
+    const all = redactLines(decodeLines(bytes));
+    return { window: all.slice(from - 1, to), total: all.length };
   }
   const window: string[] = [];
   let total = 0;
-  const records = file.kind === "whole" ? file.records?.(signal) : recordsOfLines(file, wanted);
-  for await (const [number, record] of records ?? []) {
+  for await (const [number, record] of recordsOf(file, recordOf, { signal, isAsked: (line) => line >= from })) {
     total = number;
     if (number > to) break;
     if (number < from) continue;
@@ -64,19 +62,4 @@ async function windowOf(file: ClientFile, wanted: Wanted): Promise<{ window: str
     window.push([before, shown].filter(Boolean).join(" "));
   }
   return { window, total };
-}
-
-/** What stands before the window is counted and not read. */
-async function* recordsOfLines(file: ClientFile, { from, recordOf, signal }: Wanted): NumberedRecords {
-  const handle = await open(file.absolutePath, openForReading);
-  try {
-    let number = 0;
-    for await (const lines of readLines(handle, 0, (await handle.stat()).size, signal))
-      for (const { bytes } of lines) {
-        const isAsked = ++number >= from && bytes !== undefined;
-        yield [number, isAsked ? recordOf(bytes) : { kind: "broken" }];
-      }
-  } finally {
-    await handle.close();
-  }
 }

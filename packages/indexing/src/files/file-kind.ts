@@ -1,4 +1,5 @@
 import { type BigIntStats, constants, lstatSync, realpathSync, type StatsBase } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
 import { messageOf } from "@memslot/core";
 import { codeOf, noSurprises } from "@memslot/core/files";
 
@@ -7,6 +8,16 @@ export const linkReason = "is a symbolic link, which is not followed";
 
 /** Opening a path that turned into a link since it was looked at fails, where the platform can say so. */
 export const openForReading: number = constants.O_RDONLY | noSurprises;
+
+/** Runs work with a file that is open for reading, and closes it. Throws what opening it throws. */
+export async function withFile<Result>(file: string, work: (handle: FileHandle) => Promise<Result>): Promise<Result> {
+  const handle = await open(file, openForReading);
+  try {
+    return await work(handle);
+  } finally {
+    await handle.close();
+  }
+}
 
 /** Looks at what is there, without following a link. Exact: the number of a file may be too large for a JavaScript number. */
 export function statOf(absolutePath: string): BigIntStats | Error {

@@ -1,11 +1,7 @@
-import { open } from "node:fs/promises";
-import { type ManagerReadParams, MemoryError, type MemoryReadResult, messageOf } from "@memslot/core";
-import { openForReading } from "../files/file-kind.ts";
-import { fitWindow } from "../files/read-file.ts";
-import { asOneLine, renderMessage, wholeLineTokens } from "../sessions/render-message.ts";
+import { type ManagerReadParams, MemoryError, type MemoryReadResult } from "@memslot/core";
+import { readClientWindow } from "../clients/read-window.ts";
 import { readRecord } from "../sessions/transcript-record.ts";
 import { journalFile } from "./journal-folder.ts";
-import { codeOf } from "@memslot/core/files";
 
 /** Whether a path is one that a result from the journal has. */
 export function isJournalPath(relPath: string): boolean {
@@ -17,7 +13,7 @@ export function isJournalPath(relPath: string): boolean {
  * where others read along.
  */
 export async function readJournal(params: ManagerReadParams, folder: string): Promise<MemoryReadResult> {
-  const { relPath, from, lines, signal } = params;
+  const { relPath } = params;
   if (params.audience === "shared")
     throw new MemoryError(
       "PATH_NOT_ALLOWED",
@@ -25,32 +21,9 @@ export async function readJournal(params: ManagerReadParams, folder: string): Pr
     );
   const file = journalFile(folder, relPath);
   const shown = relPath.replace(/^\.\//, "");
-  const text = file === undefined ? undefined : await textOf(file, shown, signal);
-  if (text === undefined) return { status: "not_found", text: "", path: shown };
-  const all = text.replace(/\n$/, "").split("\n");
-  const window = all.slice(from - 1, from - 1 + lines).map(shownLine);
-  if (window.length === 0) return { status: "ok", text: "", path: shown, from, lines: 0 };
-  return fitWindow(window, shown, from, all.length);
-}
-
-async function textOf(file: string, shown: string, signal: AbortSignal): Promise<string | undefined> {
-  try {
-    const handle = await open(file, openForReading);
-    try {
-      return await handle.readFile({ encoding: "utf8", signal });
-    } finally {
-      await handle.close();
-    }
-  } catch (error) {
-    if (signal.aborted) throw error;
-    if (codeOf(error) === "ENOENT") return undefined;
-    throw new MemoryError("UNAVAILABLE", `${shown} cannot be read: ${messageOf(error)}`, { cause: error });
-  }
-}
-
-/** Empty for a line that nobody said. */
-function shownLine(line: string): string {
-  const record = readRecord(Buffer.from(line));
-  if (record.kind !== "message") return "";
-  return asOneLine(renderMessage(record.role, record.text, wholeLineTokens));
+  if (file === undefined) return { status: "not_found", text: "", path: shown };
+  return await readClientWindow(
+    { file: { path: shown, absolutePath: file, kind: "lines" }, recordOf: readRecord },
+    params,
+  );
 }

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
-import { open, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import path from "node:path";
 import type { FileRecord } from "../chunk-index.ts";
 import { jsonOf, textAt } from "../clients/lines.ts";
-import { openForReading } from "../files/file-kind.ts";
+import { withFile } from "../files/file-kind.ts";
 import { stampOf } from "../files/file-stamp.ts";
 import type { ScannedFile } from "../files/scan.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
@@ -46,8 +46,7 @@ export function createTranscriptCover(
   async function isCovered(file: ScannedFile, kept: Kept, stored: FileRecord): Promise<boolean> {
     const cursor = parseCursor(stored.cursor);
     if (cursor === undefined || cursor.more) return false;
-    const handle = await open(path.join(folder, `${kept.sessionId}.jsonl`), openForReading);
-    try {
+    return await withFile(path.join(folder, `${kept.sessionId}.jsonl`), async (handle) => {
       // What is in the index is still what stands in the file.
       if (!(await continues(handle, cursor))) return false;
       const state = `${stored.hash} ${stampOf(await handle.stat({ bigint: true }))}`;
@@ -65,9 +64,7 @@ export function createTranscriptCover(
         }
       answers.set(file.path, { state, isCovered: missing.size === 0 });
       return missing.size === 0;
-    } finally {
-      await handle.close();
-    }
+    });
   }
 
   return async (file, transcripts) => {

@@ -218,12 +218,6 @@ export function renderSaid(
   return { turn: read.turn, rendered: renderMessage(role, read.text, tokens) };
 }
 
-/** What a line of a transcript says, as it is shown, whatever stands around it. */
-export function saidIn(line: TranscriptLine, tokens: number, recordOf: RecordReader = readRecord): readonly string[] {
-  const record = line.bytes === undefined ? undefined : recordOf(line.bytes);
-  return record?.kind === "message" ? renderSaid(record, "plain", tokens).rendered : [];
-}
-
 /** Lets others work once a slice of time is used up. */
 function createPause(signal: AbortSignal): () => Promise<void> | undefined {
   let sliceStart = performance.now();

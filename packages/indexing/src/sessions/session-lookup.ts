@@ -1,6 +1,5 @@
-import { open } from "node:fs/promises";
 import path from "node:path";
-import { openForReading } from "../files/file-kind.ts";
+import { withFile } from "../files/file-kind.ts";
 import { isLasting, stampOf } from "../files/file-stamp.ts";
 import { sessionsFolder, transcriptPath } from "./sessions-folder.ts";
 
@@ -24,8 +23,7 @@ export function createSessionLookup(input: { stateDir: string; agentId: string }
   let known: { stamp: string; byKey: ReadonlyMap<string, Listed[]> } | undefined;
 
   async function load(): Promise<ReadonlyMap<string, Listed[]>> {
-    const handle = await open(path.join(folder, "sessions.json"), openForReading);
-    try {
+    return await withFile(path.join(folder, "sessions.json"), async (handle) => {
       const nowMs = Date.now();
       const stats = await handle.stat({ bigint: true });
       if (!stats.isFile() || stats.size > maxBytes) return new Map();
@@ -35,9 +33,7 @@ export function createSessionLookup(input: { stateDir: string; agentId: string }
       // A file that is being written may change again within the same time stamp.
       known = isLasting(stats, nowMs, false) ? { stamp, byKey } : undefined;
       return byKey;
-    } finally {
-      await handle.close();
-    }
+    });
   }
 
   return async (sessionKey) => {

@@ -1,7 +1,6 @@
-import { open } from "node:fs/promises";
 import type { ManagerSyncParams, MemorySearchSettings } from "@memslot/core";
 import type { FileRecord } from "../chunk-index.ts";
-import { openForReading } from "../files/file-kind.ts";
+import { withFile } from "../files/file-kind.ts";
 import type { ScannedFile } from "../files/scan.ts";
 import type { SessionLookup } from "./session-lookup.ts";
 import { transcriptPath } from "./sessions-folder.ts";
@@ -40,8 +39,7 @@ export function createTranscriptDue(input: {
   async function holdsLines(file: ScannedFile, from: number, wanted: number): Promise<boolean> {
     const before = countedOf.get(file.path);
     const counted = before?.from === from && before.to <= file.size ? before : { from, to: from, lines: 0 };
-    const handle = await open(file.absolutePath, openForReading);
-    try {
+    await withFile(file.absolutePath, async (handle) => {
       const block = Buffer.allocUnsafe(blockBytes);
       while (counted.lines < wanted && counted.to < file.size) {
         const length = Math.min(block.length, file.size - counted.to);
@@ -51,9 +49,7 @@ export function createTranscriptDue(input: {
         for (let at = read.indexOf(10); at >= 0; at = read.indexOf(10, at + 1)) counted.lines++;
         counted.to += bytesRead;
       }
-    } finally {
-      await handle.close();
-    }
+    });
     countedOf.set(file.path, counted);
     return counted.lines >= wanted;
   }
@@ -62,7 +58,7 @@ export function createTranscriptDue(input: {
     const cursor = stored.recipe === input.recipe ? parseCursor(stored.cursor) : undefined;
     if (!cursor || cursor.more || file.size <= stored.size) return true;
     if (file.size - cursor.bytes >= deltaBytes) return true;
-    if (!(await isSame(file, cursor))) return true;
+    if (!(await withFile(file.absolutePath, (handle) => continues(handle, cursor)))) return true;
     return await holdsLines(file, cursor.bytes, deltaMessages);
   }
 
@@ -78,15 +74,6 @@ export function createTranscriptDue(input: {
       return true;
     }
   };
-}
-
-async function isSame(file: ScannedFile, cursor: NonNullable<ReturnType<typeof parseCursor>>): Promise<boolean> {
-  const handle = await open(file.absolutePath, openForReading);
-  try {
-    return await continues(handle, cursor);
-  } finally {
-    await handle.close();
-  }
 }
 
 /** A session's file has its id as name, with the topic behind it where the session has topics. */

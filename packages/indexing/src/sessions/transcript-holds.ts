@@ -1,11 +1,10 @@
-import { open } from "node:fs/promises";
 import path from "node:path";
-import { openForReading } from "../files/file-kind.ts";
 import { createHeldLines, type FoundLines } from "../search/held-lines.ts";
 import type { IndexedSource } from "../indexed-source.ts";
-import { saidIn } from "./read-transcript.ts";
-import { readLines } from "./transcript-lines.ts";
-import type { RecordReader } from "./transcript-record.ts";
+import { createTimeSlices } from "../time-slices.ts";
+import { renderSaid } from "./read-transcript.ts";
+import { recordsOfLines } from "./transcript-lines.ts";
+import { type NumberedRecords, readRecord } from "./transcript-record.ts";
 
 /** Compares what the index says of a transcript with what its lines say now. */
 export function createTranscriptHolds(input: {
@@ -21,43 +20,34 @@ export function createTranscriptHolds(input: {
       return `${input.label}/${name}` === transcript ? path.join(input.folder, name) : undefined;
     },
     compare: async (absolutePath, found, signal) =>
-      areSaid(found, await saidAt(absolutePath, found, { tokens: input.tokens, signal })),
+      await areSaid(found, input.tokens, signal, (isAsked) =>
+        recordsOfLines(absolutePath, readRecord, { signal, isAsked }),
+      ),
   });
 }
 
-/** For each of them, whether its lines are among what is said there now. */
-export function areSaid(found: readonly FoundLines[], said: ReadonlyMap<number, readonly string[]>): boolean[] {
+/** For each of them, whether its lines are among what is said there now, whatever stands around it. */
+export async function areSaid(
+  found: readonly FoundLines[],
+  tokens: number,
+  signal: AbortSignal,
+  recordsOf: (isAsked: (number: number) => boolean) => NumberedRecords,
+): Promise<boolean[]> {
+  const said = new Map<number, readonly string[]>();
+  const last = Math.max(...found.map(({ endLine }) => endLine));
+  const isWanted = (number: number): boolean =>
+    found.some(({ startLine, endLine }) => number >= startLine && number <= endLine);
+  const slices = createTimeSlices(signal);
+  for await (const [number, record] of recordsOf((line) => line > last || isWanted(line))) {
+    if (slices.isOver()) await slices.pause();
+    if (number > last) break;
+    if (record.kind === "message" && isWanted(number))
+      said.set(number, [...(said.get(number) ?? []), ...renderSaid(record, "plain", tokens).rendered]);
+  }
   return found.map(({ startLine, endLine, lines }) => {
     const there = Array.from({ length: endLine - startLine + 1 }, (_, index) => said.get(startLine + index) ?? []);
     return isWithin(lines, there.flat());
   });
-}
-
-/** What the lines of a transcript say that are asked for. Up to the last of them its line ends are counted. */
-export async function saidAt(
-  absolutePath: string,
-  found: readonly Pick<FoundLines, "startLine" | "endLine">[],
-  { tokens, recordOf, signal }: { tokens: number; recordOf?: RecordReader | undefined; signal: AbortSignal },
-): Promise<Map<number, readonly string[]>> {
-  const said = new Map<number, readonly string[]>();
-  const last = Math.max(...found.map(({ endLine }) => endLine));
-  const handle = await open(absolutePath, openForReading);
-  try {
-    const stats = await handle.stat();
-    if (!stats.isFile()) return said;
-    let number = 0;
-    for await (const lines of readLines(handle, 0, stats.size, signal)) {
-      for (const line of lines) {
-        number++;
-        if (found.some(({ startLine, endLine }) => number >= startLine && number <= endLine))
-          said.set(number, saidIn(line, tokens, recordOf));
-        if (number >= last) return said;
-      }
-    }
-    return said;
-  } finally {
-    await handle.close();
-  }
 }
 
 /** In this order, with others between them: what a heartbeat said is not in the index. */

@@ -1,4 +1,6 @@
-import type { FileHandle } from "node:fs/promises";
+import { type FileHandle, open } from "node:fs/promises";
+import { openForReading } from "../files/file-kind.ts";
+import type { NumberedRecords, RecordReader } from "./transcript-record.ts";
 
 /** A longer line is passed over: no message that anybody wrote or read is that long. */
 export const maxLineBytes: number = 4 * 1024 * 1024;
@@ -27,6 +29,21 @@ export async function* readLines(
   signal: AbortSignal,
 ): AsyncGenerator<TranscriptLine[]> {
   const block = Buffer.allocUnsafe(Math.max(1, Math.min(blockBytes, to - from)));
+  yield* linesOf(blocks(), from);
+
+  async function* blocks(): AsyncGenerator<Buffer> {
+    for (let position = from; position < to;) {
+      signal.throwIfAborted();
+      const { bytesRead } = await handle.read(block, 0, Math.min(block.length, to - position), position);
+      if (bytesRead === 0) return;
+      position += bytesRead;
+      yield block.subarray(0, bytesRead);
+    }
+  }
+}
+
+/** The lines of blocks that follow each other from a place on. A block may be used again once the next one is asked for. */
+export async function* linesOf(blocks: AsyncIterable<Buffer>, from = 0): AsyncGenerator<TranscriptLine[]> {
   let carried: Buffer[] = [];
   let length = 0;
   let start = from;
@@ -42,26 +59,44 @@ export async function* readLines(
     return line;
   };
 
-  while (position < to) {
-    signal.throwIfAborted();
-    const { bytesRead } = await handle.read(block, 0, Math.min(block.length, to - position), position);
-    if (bytesRead === 0) break;
-    const read = block.subarray(0, bytesRead);
+  for await (const read of blocks) {
     const lines: TranscriptLine[] = [];
     let at = 0;
     for (let end = read.indexOf(10); end >= 0; end = read.indexOf(10, at)) {
       lines.push(take(position + end + 1, read.subarray(at, end), true));
       at = end + 1;
     }
-    length += bytesRead - at;
+    length += read.length - at;
     if (length > maxLineBytes) carried = [];
-    else if (at < bytesRead) carried.push(Buffer.from(read.subarray(at)));
-    position += bytesRead;
+    else if (at < read.length) carried.push(Buffer.from(read.subarray(at)));
+    position += read.length;
     if (lines.length > 0) yield lines;
   }
-  if (position > start) {
-    // What was carried is the whole of it; `length` says whether it is too long.
-    const tooLong = length > maxLineBytes;
-    yield [{ start, end: position, bytes: tooLong ? undefined : Buffer.concat(carried), ended: false }];
+  if (position > start) yield [take(position, Buffer.alloc(0), false)];
+}
+
+/** Which lines of a file are read. */
+export interface LineChoice {
+  signal: AbortSignal;
+  /** Absent: all of them. */
+  isAsked?: ((number: number) => boolean) | undefined;
+  /** Lines that begin behind so many bytes are not. */
+  mostBytes?: number | undefined;
+}
+
+/** What the lines of a file say, each with its number. Those that are not asked for are only counted. */
+export async function* recordsOfLines(
+  file: string,
+  recordOf: RecordReader,
+  { signal, isAsked = () => true, mostBytes = Infinity }: LineChoice,
+): NumberedRecords {
+  const handle = await open(file, openForReading);
+  try {
+    let number = 0;
+    for await (const lines of readLines(handle, 0, Math.min((await handle.stat()).size, mostBytes), signal))
+      for (const { bytes } of lines)
+        if (isAsked(++number)) yield [number, bytes === undefined ? { kind: "broken" } : recordOf(bytes)];
+  } finally {
+    await handle.close();
   }
 }

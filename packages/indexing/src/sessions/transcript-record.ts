@@ -31,6 +31,9 @@ export type TranscriptRecord =
 /** Reads one line, without its line end. */
 export type RecordReader = (line: Buffer) => TranscriptRecord;
 
+/** The records of a conversation, each with its number. */
+export type NumberedRecords = AsyncGenerator<readonly [number: number, record: TranscriptRecord]>;
+
 type JsonObject = Record<string, unknown>;
 
 const textTypes: ReadonlySet<unknown> = new Set(["text", "input_text", "output_text"]);
