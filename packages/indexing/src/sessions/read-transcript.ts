@@ -65,7 +65,7 @@ export async function readTranscript(reading: TranscriptReading): Promise<FileRe
 }
 
 async function readOpened(handle: FileHandle, reading: TranscriptReading): Promise<FileReading> {
-  const { file, stored, recipe, signal } = reading;
+  const { file, stored, recipe } = reading;
   const nowMs = Date.now();
   const stats = await handle.stat({ bigint: true });
   const [size, mtimeMs, stamp] = [Number(stats.size), mtimeMsOf(stats), stampOf(stats)];
@@ -87,17 +87,7 @@ async function readOpened(handle: FileHandle, reading: TranscriptReading): Promi
 
   const from = cursor?.from ?? beginning;
   const chunker = createMessageChunker<Origin>(reading.tokens, await loadStemmers());
-  const end = await readOn(handle, {
-    chunker,
-    from,
-    skip: cursor?.skip ?? 0,
-    sizeBytes: size,
-    knownBytes: cursor?.bytes ?? 0,
-    tokens: reading.tokens,
-    recordOf: reading.recordOf ?? readRecord,
-    onLine: reading.onLine,
-    signal,
-  });
+  const end = await readOn(handle, reading, { chunker, from, cursor, sizeBytes: size });
   const openChunk = chunker.open();
   const marks = await marksOf(handle, end.bytes);
   const next: TranscriptCursor = {
@@ -138,27 +128,20 @@ interface ReadingEnd {
 
 async function readOn(
   handle: FileHandle,
-  input: {
-    chunker: MessageChunker<Origin>;
-    from: Origin;
-    skip: number;
-    sizeBytes: number;
-    /** Bytes that were read before; up to there nothing is new. */
-    knownBytes: number;
-    tokens: number;
-    recordOf: RecordReader;
-    onLine: TranscriptReading["onLine"];
-    signal: AbortSignal;
-  },
+  { tokens, recordOf = readRecord, onLine, signal }: TranscriptReading,
+  given: { chunker: MessageChunker<Origin>; from: Origin; cursor: TranscriptCursor | undefined; sizeBytes: number },
 ): Promise<ReadingEnd> {
-  const { chunker, knownBytes, sizeBytes, recordOf, onLine, signal } = input;
-  let { from: origin, skip } = input;
+  const { chunker, cursor, sizeBytes } = given;
+  // Up to there nothing is new.
+  const knownBytes = cursor?.bytes ?? 0;
+  let origin = given.from;
+  let skip = cursor?.skip ?? 0;
   let folder: string | undefined;
   const pause = createPause(signal);
   for await (const lines of readLines(handle, origin.bytes, sizeBytes, signal)) {
     for (const line of lines) {
       const record = line.bytes === undefined ? ({ kind: "broken" } as const) : recordOf(line.bytes);
-      const taken = takeLine(line, record, origin, input.tokens);
+      const taken = takeLine(line, record, origin, tokens);
       if (taken === undefined) return { bytes: line.start, ended: true, more: false, origin, folder };
       folder ??= "folder" in record ? record.folder : undefined;
       chunker.reach(line.start);

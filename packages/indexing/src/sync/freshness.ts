@@ -1,9 +1,6 @@
 import { messageOf, type SearchCondition } from "@memslot/core";
-import type { ChunkIndex } from "../chunk-index.ts";
 import type { FileKey } from "../chunk-store.ts";
-import type { Embedder } from "../embedding/embedder.ts";
-import type { IndexRecord } from "./index-facts.ts";
-import type { LongWork } from "./long-work.ts";
+import type { LongWork, LongWorkParts } from "./long-work.ts";
 import type { StoredListing } from "./stored-files.ts";
 import { HeldElsewhere, withWriteRight } from "./write-right.ts";
 
@@ -21,74 +18,56 @@ interface Sweep {
   changed: number | undefined;
 }
 
+/** What looking at the files for searches works with. */
+interface FreshnessParts extends LongWorkParts {
+  listing: StoredListing;
+  longWork: LongWork;
+  /** False: a search does not look at the files. */
+  onSearch: boolean;
+  /** Runs a look at the files when those before it have ended. */
+  inTurn: <Result>(work: () => Promise<Result>) => Promise<Result>;
+  /** Whether a look at the files would find nothing that the index does not hold, where that is known without one. */
+  isUnchanged: () => Promise<boolean>;
+  /** Looks at the files and writes what has changed. */
+  pass: (waitMs: () => number, onPlanned: (changed: number) => void) => Promise<void>;
+}
+
 /** What a search waits for before it asks, and what it may say of the answer then. */
 export class Freshness {
-  readonly #index: ChunkIndex;
-  readonly #listing: StoredListing;
-  readonly #vectors: Embedder | undefined;
-  readonly #record: IndexRecord;
-  readonly #longWork: LongWork;
-  readonly #onSearch: boolean;
-  readonly #closing: AbortSignal;
-  readonly #inTurn: <Result>(work: () => Promise<Result>) => Promise<Result>;
-  readonly #isUnchanged: () => Promise<boolean>;
-  readonly #pass: (waitMs: () => number, onPlanned: (changed: number) => void) => Promise<void>;
+  readonly #parts: FreshnessParts;
   /** A look at the files that some search waits for and that has not begun: later searches wait for the same. */
   #next: Sweep | undefined;
   /** The state of the index that the facts were counted at. */
   #followed: string | undefined;
 
-  constructor(input: {
-    index: ChunkIndex;
-    listing: StoredListing;
-    vectors: Embedder | undefined;
-    record: IndexRecord;
-    longWork: LongWork;
-    /** False: a search does not look at the files. */
-    onSearch: boolean;
-    closing: AbortSignal;
-    /** Runs a look at the files when those before it have ended. */
-    inTurn: <Result>(work: () => Promise<Result>) => Promise<Result>;
-    /** Whether a look at the files would find nothing that the index does not hold, where that is known without one. */
-    isUnchanged: () => Promise<boolean>;
-    /** Looks at the files and writes what has changed. */
-    pass: (waitMs: () => number, onPlanned: (changed: number) => void) => Promise<void>;
-  }) {
-    this.#index = input.index;
-    this.#listing = input.listing;
-    this.#vectors = input.vectors;
-    this.#record = input.record;
-    this.#longWork = input.longWork;
-    this.#onSearch = input.onSearch;
-    this.#closing = input.closing;
-    this.#inTurn = input.inTurn;
-    this.#isUnchanged = input.isUnchanged;
-    this.#pass = input.pass;
+  constructor(parts: FreshnessParts) {
+    this.#parts = parts;
   }
 
   /** Waits for a look at the files that begins now. Says why the answer cannot be taken as fresh, where it cannot. */
   async freshen(signal: AbortSignal): Promise<SearchCondition | undefined> {
     // Another process may have made the index, or changed it, since this one counted.
     await this.#follow();
-    if (!this.#onSearch) {
-      const reason = this.#record.whyStale();
+    if (!this.#parts.onSearch) {
+      const reason = this.#parts.record.whyStale();
       return reason === undefined ? undefined : { state: "stale", reason };
     }
     // One that runs already may have passed the note that was saved a moment ago.
     const sweep = (this.#next ??= this.#plan(() => void (this.#next = undefined)));
-    const before = this.#longWork.behind;
+    const before = this.#parts.longWork.behind;
     const limitMs = this.#isEmpty() ? undefined : searchWaitsMs;
     const unfresh = await waitFor(sweep.outcome, limitMs, signal, () => soFar(sweep));
     // Vectors of a note or two are there in a moment, and the answer is better with them.
-    const { behind } = this.#longWork;
-    if (this.#vectors && behind && behind !== before) await waitFor(behind, searchWaitsMs, signal, () => undefined);
+    const { behind } = this.#parts.longWork;
+    if (this.#parts.vectors && behind && behind !== before)
+      await waitFor(behind, searchWaitsMs, signal, () => undefined);
     return unfresh;
   }
 
   /** Reads these files again, whatever their records say, and looks at all others. Says why that is not done yet. */
   async reread(keys: readonly FileKey[], signal: AbortSignal): Promise<SearchCondition | undefined> {
     const sweep = this.#plan(() => this.#distrust(keys));
-    await this.#record.count();
+    await this.#parts.record.count();
     const limitMs = this.#isEmpty() ? firstIndexWaitsMs : searchWaitsMs;
     return await waitFor(sweep.outcome, limitMs, signal, () => soFar(sweep));
   }
@@ -99,31 +78,31 @@ export class Freshness {
   }
 
   #isEmpty(): boolean {
-    return this.#record.facts.stats.chunks === 0;
+    return this.#parts.record.facts.stats.chunks === 0;
   }
 
   /** Counts again where the files that answer have changed since, whichever process has done it. */
   async #follow(): Promise<void> {
-    const revision = await this.#index.revision?.({ anew: true });
+    const revision = await this.#parts.index.revision?.({ anew: true });
     if (revision === undefined || revision !== this.#followed) {
-      await this.#record.count();
-      await this.#vectors?.count();
+      await this.#parts.record.count();
+      await this.#parts.vectors?.count();
       this.#followed = revision;
       // Vectors that others make change no file.
-    } else if ((this.#vectors?.facts().missing ?? 0) > 0) await this.#vectors?.count();
+    } else if ((this.#parts.vectors?.facts().missing ?? 0) > 0) await this.#parts.vectors?.count();
   }
 
   /** A look that begins, with `first`, when those before it have ended. */
   #plan(first: () => Promise<void> | void): Sweep {
-    const sweep: Sweep = { changed: undefined, outcome: this.#inTurn(() => this.#look(sweep, first)) };
+    const sweep: Sweep = { changed: undefined, outcome: this.#parts.inTurn(() => this.#look(sweep, first)) };
     return sweep;
   }
 
   async #look(sweep: Sweep, first: () => Promise<void> | void): Promise<SearchCondition | undefined> {
     try {
       await first();
-      if (await this.#isUnchanged()) return undefined;
-      await this.#pass(
+      if (await this.#parts.isUnchanged()) return undefined;
+      await this.#parts.pass(
         () => this.patience(),
         (changed) => (sweep.changed = changed),
       );
@@ -140,15 +119,15 @@ export class Freshness {
   /** Makes files count as changed. */
   async #distrust(keys: readonly FileKey[]): Promise<void> {
     // Somebody who edits the index by hand does not say that it has changed.
-    this.#listing.forget();
-    const known = await this.#listing.files();
+    this.#parts.listing.forget();
+    const known = await this.#parts.listing.files();
     const records = keys.flatMap(({ source, path }) => {
       const record = known.get(source)?.get(path);
       return record === undefined ? [] : [{ ...record, hash: "", mtimeMs: -1, cursor: undefined }];
     });
     if (records.length === 0) return;
-    const right = { reason: "search", waitMs: () => this.patience(), signal: this.#closing };
-    await withWriteRight(this.#index, "files", right, () => this.#index.touchFiles(records));
+    const right = { reason: "search", waitMs: () => this.patience(), signal: this.#parts.closing };
+    await withWriteRight(this.#parts.index, "files", right, () => this.#parts.index.touchFiles(records));
   }
 }
 

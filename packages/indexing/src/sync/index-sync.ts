@@ -16,10 +16,10 @@ import type { CatchUp } from "../fresh/catch-up.ts";
 import { createNoteDays } from "./note-days.ts";
 import type { SearchedSource } from "../search/search-outcome.ts";
 import { Freshness, othersMayTakeMs } from "./freshness.ts";
-import { behindTheScenes, createIndexFacts, type IndexFacts, type IndexRecord } from "./index-facts.ts";
-import { createRecipeOwner, type RecipeOwner } from "./recipe-owner.ts";
+import { behindTheScenes, createIndexFacts, type IndexFacts } from "./index-facts.ts";
+import { createRecipeOwner } from "./recipe-owner.ts";
 import { buildName } from "./rebuild.ts";
-import { LongWork, type SyncParams } from "./long-work.ts";
+import { LongWork, type LongWorkParts, type SyncParams } from "./long-work.ts";
 import { createStoredListing, type StoredFiles, type StoredListing } from "./stored-files.ts";
 import { type SyncOutcome, syncFiles } from "./sync.ts";
 import { busyError, HeldElsewhere, withWriteRight } from "./write-right.ts";
@@ -62,13 +62,8 @@ export interface IndexSync {
 }
 
 /** What bringing the files up to date works with. */
-interface FileParts {
-  store: ChunkIndex;
+interface FileParts extends Omit<LongWorkParts, "closing"> {
   listing: StoredListing;
-  sources: readonly IndexedSource[];
-  vectors: Embedder | undefined;
-  record: IndexRecord;
-  owner: RecipeOwner;
   catchUp: CatchUp | undefined;
 }
 
@@ -98,15 +93,12 @@ export async function createIndexSync(input: {
     buildName(sources),
     lazily(() => input.notify?.(keptNotice)),
   );
-  const fileParts: FileParts = { store, listing, sources, vectors, record, owner, catchUp };
+  const fileParts: FileParts = { index: store, listing, sources, vectors, record, owner, catchUp };
   const daysOf = createNoteDays();
   const files = pLimit(1);
-  const longWork = new LongWork({ index: store, sources, vectors, record, owner, closing: closing.signal });
+  const longWork = new LongWork({ ...fileParts, closing: closing.signal });
   const freshness = new Freshness({
-    index: store,
-    listing,
-    vectors,
-    record,
+    ...fileParts,
     longWork,
     onSearch,
     closing: closing.signal,
@@ -199,7 +191,7 @@ export async function createIndexSync(input: {
 
 /** Brings the words that answer up to date. */
 async function indexFiles(
-  { store, listing, sources, vectors, record, owner, catchUp }: FileParts,
+  { index: store, listing, sources, vectors, record, owner, catchUp }: FileParts,
   params: SyncParams,
   waitMs: () => number,
   onPlanned?: (changed: number) => void,

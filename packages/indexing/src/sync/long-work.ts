@@ -27,14 +27,19 @@ const providerRestMs = 15_000;
 
 export type SyncParams = Omit<ManagerSyncParams, "wait">;
 
+/** What works on an index. */
+export interface LongWorkParts {
+  index: ChunkIndex;
+  sources: readonly IndexedSource[];
+  vectors: Embedder | undefined;
+  record: IndexRecord;
+  owner: RecipeOwner;
+  closing: AbortSignal;
+}
+
 /** What takes long once the words are in: a new build where one is due, and vectors. One does it at a time, over all processes. */
 export class LongWork {
-  readonly #index: ChunkIndex;
-  readonly #sources: readonly IndexedSource[];
-  readonly #vectors: Embedder | undefined;
-  readonly #record: IndexRecord;
-  readonly #owner: RecipeOwner;
-  readonly #closing: AbortSignal;
+  readonly #parts: LongWorkParts;
   readonly #turns = pLimit(1);
   /** Whoever wants to see how far it is. */
   readonly #watchers = new Set<(update: SyncProgress) => void>();
@@ -43,22 +48,10 @@ export class LongWork {
   /** Work with nobody waiting for all of it. */
   #behind: Promise<void> | undefined;
   #again = false;
-  readonly #tellOthers = createProgressTeller(async (update) => await this.#index.leases?.report(update));
+  readonly #tellOthers = createProgressTeller(async (update) => await this.#parts.index.leases?.report(update));
 
-  constructor(input: {
-    index: ChunkIndex;
-    sources: readonly IndexedSource[];
-    vectors: Embedder | undefined;
-    record: IndexRecord;
-    owner: RecipeOwner;
-    closing: AbortSignal;
-  }) {
-    this.#index = input.index;
-    this.#sources = input.sources;
-    this.#vectors = input.vectors;
-    this.#record = input.record;
-    this.#owner = input.owner;
-    this.#closing = input.closing;
+  constructor(parts: LongWorkParts) {
+    this.#parts = parts;
   }
 
   /** What is being done with nobody waiting for all of it. */
@@ -68,16 +61,18 @@ export class LongWork {
 
   /** Whether there is something to do, as far as is known. */
   isDue(): boolean {
-    const { stats, outdated, waitingFor } = this.#record.facts;
+    const { stats, outdated, waitingFor } = this.#parts.record.facts;
     if (this.#providerRest.current()) return outdated && waitingFor === undefined;
-    return (outdated && stats.files > 0) || stats.generation?.next !== undefined || this.#vectors?.isBehind() === true;
+    return (
+      (outdated && stats.files > 0) || stats.generation?.next !== undefined || this.#parts.vectors?.isBehind() === true
+    );
   }
 
   /** Does it, and gives the report of the whole. */
   async run(params: SyncParams, done: SyncOutcome): Promise<SyncReport> {
     const { report } = done;
-    const { facts } = this.#record;
-    const { builds } = this.#index;
+    const { facts } = this.#parts.record;
+    const { builds } = this.#parts.index;
     if (!builds || !this.#buildIsDue(params)) {
       // Begun for settings that have been taken back since.
       if (facts.stats.generation?.next) await builds?.abandon();
@@ -86,15 +81,15 @@ export class LongWork {
     }
     const rebuilt = await rebuildIndex({
       builds,
-      sources: this.#sources,
+      sources: this.#parts.sources,
       params,
       fill: () => this.#fillVectors(params),
-      obstacle: async () => await this.#vectors?.obstacle(),
+      obstacle: async () => await this.#parts.vectors?.obstacle(),
     });
     facts.waitingFor = rebuilt.waitingFor;
     facts.outdated = rebuilt.waitingFor !== undefined;
-    if (!facts.outdated) await this.#owner.rebuilt();
-    await this.#vectors?.count();
+    if (!facts.outdated) await this.#parts.owner.rebuilt();
+    await this.#parts.vectors?.count();
     const { added, changed, unchanged, failed } = rebuilt.files.report;
     return {
       ...report,
@@ -119,8 +114,8 @@ export class LongWork {
         this.#turns(() => this.#asOnlyOne(params, waitMs, work)),
       );
     } catch (error) {
-      if (error instanceof HeldElsewhere) this.#record.heldBy(error.holder);
-      else if (!signal.aborted) this.#record.failed(error);
+      if (error instanceof HeldElsewhere) this.#parts.record.heldBy(error.holder);
+      else if (!signal.aborted) this.#parts.record.failed(error);
       throw error;
     } finally {
       this.#watchers.delete(params.progress);
@@ -135,7 +130,7 @@ export class LongWork {
       return await this.inTurn({ ...params, signal }, 0, (own) => this.run(own, done));
     } catch (error) {
       if (params.signal.aborted) throw error;
-      const { pending } = this.#vectors?.facts().status ?? {};
+      const { pending } = this.#parts.vectors?.facts().status ?? {};
       const chunks = pending?.chunks ?? 0;
       if (error instanceof HeldElsewhere) return withPending(done.report, chunks, error.message);
       if (patience.aborted) return withPending(done.report, chunks, "making them takes longer than a search may wait");
@@ -154,7 +149,7 @@ export class LongWork {
     };
     this.#behind ??= work()
       .catch((error: unknown) => {
-        if (error instanceof HeldElsewhere) this.#record.facts.missingVectors ??= error.message;
+        if (error instanceof HeldElsewhere) this.#parts.record.facts.missingVectors ??= error.message;
       })
       .finally(() => (this.#behind = undefined));
   }
@@ -173,34 +168,34 @@ export class LongWork {
     const { reason, signal } = params;
     signal.throwIfAborted();
     const right = { reason, waitMs: () => waitMs, signal, progress: params.progress };
-    return await withWriteRight(this.#index, "build", right, async () => {
-      this.#record.working(reason);
+    return await withWriteRight(this.#parts.index, "build", right, async () => {
+      this.#parts.record.working(reason);
       try {
         return await work({ ...params, progress: (update) => this.#tell(update) });
       } finally {
-        this.#record.working(undefined);
-        await this.#record.count();
+        this.#parts.record.working(undefined);
+        await this.#parts.record.count();
       }
     });
   }
 
   #tell(update: SyncProgress): void {
     for (const watcher of this.#watchers) watcher(update);
-    this.#record.progress(update);
+    this.#parts.record.progress(update);
     this.#tellOthers(update);
   }
 
   /** The build to make: a new one, or one that was begun before. */
   #buildIsDue({ force }: SyncParams): boolean {
-    const { stats, outdated } = this.#record.facts;
+    const { stats, outdated } = this.#parts.record.facts;
     if (stats.files === 0) return false;
-    return force || outdated || stats.generation?.next?.name === buildName(this.#sources);
+    return force || outdated || stats.generation?.next?.name === buildName(this.#parts.sources);
   }
 
   async #fillVectors(params: SyncParams): Promise<SyncReport["pendingVectors"]> {
-    const vectors = this.#vectors;
+    const vectors = this.#parts.vectors;
     if (!vectors) return undefined;
-    const { facts } = this.#record;
+    const { facts } = this.#parts.record;
     if (vectors.isBehind()) facts.missingVectors ??= "they are being made";
     try {
       const pending = await vectors.embedMissing({ ...params, asked: !behindTheScenes.has(params.reason) });
@@ -212,7 +207,7 @@ export class LongWork {
       facts.missingVectors = params.signal.aborted ? "making them was interrupted" : messageOf(error);
       throw error;
     } finally {
-      await this.#record.count();
+      await this.#parts.record.count();
     }
   }
 
@@ -222,9 +217,9 @@ export class LongWork {
     const tryAgain = (): void => {
       // A timer may come a little early.
       this.#providerRest.end();
-      const params: SyncParams = { reason: "interval", force: false, progress: () => {}, signal: this.#closing };
+      const params: SyncParams = { reason: "interval", force: false, progress: () => {}, signal: this.#parts.closing };
       const report: SyncReport = { added: 0, changed: 0, removed: 0, unchanged: 0, failed: [] };
-      const { outdated } = this.#record.facts;
+      const { outdated } = this.#parts.record.facts;
       if (this.isDue()) this.runBehind(params, { report, roots: [], sources: new Map(), outdated });
     };
     this.#nextTry = setTimeout(tryAgain, providerRestMs);

@@ -1,35 +1,44 @@
 import { readFileSync, statfsSync, statSync } from "node:fs";
 import { basename } from "node:path";
+import fileSystems from "./file-systems.json" with { type: "json" };
 
 /**
  * Local file systems, by the number that Linux gives them: all that changes them goes through this kernel, which tells of
  * it in the order in which it happens. Layered, shared and network file systems are not among them.
  */
-const local: ReadonlySet<number> = new Set([
-  0xef53, // ext2, ext3, ext4
-  0x58465342, // XFS
-  0x9123683e, // Btrfs
-  0xf2f52010, // F2FS
-  0xca451a4e, // bcachefs
-  0x2fc12fc1, // ZFS
-  0x01021994, // tmpfs
-  0x858458f6, // ramfs
-]);
+const local: ReadonlyMap<string, string> = new Map(Object.entries(fileSystems.local));
 
 /** Those that somebody may meet and wonder. */
-const names = new Map([
-  [0x794c7630, "an overlay"],
-  [0x65735546, "a FUSE"],
-  [0x6969, "an NFS"],
-  [0x01021997, "a 9P"],
-]);
+const names: ReadonlyMap<string, string> = new Map(Object.entries(fileSystems.layered));
 
 /** Why what happens in a folder may not all be told, or not in order. Throws what `statfs` throws. */
 export function whyNotInOrder(folder: string): string | undefined {
-  // The number is signed on some machines.
-  const type = statfsSync(folder).type >>> 0;
+  const type = typeOf(folder);
   if (local.has(type)) return undefined;
-  return `${folder} is on ${names.get(type) ?? `an unknown (0x${type.toString(16)})`} file system`;
+  return `${folder} is on ${names.get(type) ?? `an unknown (${type})`} file system`;
+}
+
+/** The number of the file system that a folder is on, as Linux gives it. */
+function typeOf(folder: string): string {
+  // It is signed on some machines.
+  return `0x${(statfsSync(folder).type >>> 0).toString(16)}`;
+}
+
+/** File systems whose changes are made elsewhere. */
+const remote: ReadonlyMap<string, string> = new Map(Object.entries(fileSystems.remote));
+
+/**
+ * The kind of network or shared file system that a folder is on, where the system tells. There the kernel sees only the
+ * changes that are made on this machine: a watch would be silent about the others.
+ */
+export function networkFileSystem(folder: string): string | undefined {
+  if (process.platform !== "linux") return undefined;
+  try {
+    return remote.get(typeOf(folder));
+  } catch {
+    // A folder that is not there now is looked at when it comes.
+    return undefined;
+  }
 }
 
 /**

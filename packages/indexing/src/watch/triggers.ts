@@ -38,7 +38,7 @@ const unwatched = "sync.watch is false";
  * something changed: the run looks for itself. Nothing here keeps a process alive.
  */
 export function createTriggers(input: TriggerInput): Triggers {
-  const { settings, changed, notify } = input;
+  const { settings, changed } = input;
   const { watchDebounceMs, watchMaxFiles, intervalMinutes } = settings;
   let closed = false;
   let running: Promise<void> | undefined;
@@ -69,12 +69,10 @@ export function createTriggers(input: TriggerInput): Triggers {
   });
   const watch = settings.watch
     ? watchRoots({
-        roots: input.roots,
+        ...input,
         maxFiles: watchMaxFiles,
         event: burst.touch,
         began: changed,
-        notify,
-        sentinelDir: input.sentinelDir,
       })
     : undefined;
   // A timer takes at most 2^31 - 1 milliseconds, about 24 days.
@@ -101,22 +99,14 @@ export function createTriggers(input: TriggerInput): Triggers {
   };
 }
 
-/** Events that come one after the other, seen as one. */
-interface Burst {
-  touch(): void;
-  cancel(): void;
-}
-
 /**
  * Calls `began` with the first event, and `ended` when no other has come for `quietMs`, or `ceilingMs` after the first
  * however many come. The timer keeps no process alive.
  */
-export function createBurst(input: {
-  quietMs: number;
-  ceilingMs: number;
-  began: () => void;
-  ended: () => void;
-}): Burst {
+export function createBurst(input: { quietMs: number; ceilingMs: number; began: () => void; ended: () => void }): {
+  touch(): void;
+  cancel(): void;
+} {
   const { quietMs, ceilingMs } = input;
   let timer: NodeJS.Timeout | undefined;
   let firstAt = 0;

@@ -1,10 +1,11 @@
 import { randomBytes } from "node:crypto";
-import { rmSync, statfsSync } from "node:fs";
+import { rmSync } from "node:fs";
 import path from "node:path";
 import { Worker } from "node:worker_threads";
 import { messageOf, type WatchStatus } from "@memslot/core";
 import type { WatchRoot } from "./watch-scope.ts";
 import type { FolderNews } from "./folder-watches.ts";
+import { networkFileSystem } from "./mounts.ts";
 import { createQuestions } from "./questions.ts";
 import type { NewsOrder, WatchOrder, WatchTold } from "./watch-thread.ts";
 
@@ -247,36 +248,4 @@ function failureOf(message: string): Failure {
       advice: "Raise `ulimit -n`, or on Linux fs.inotify.max_user_instances",
     };
   return { reason: `files cannot be watched: ${message}`, advice: "Check the folders" };
-}
-
-/** File systems whose changes are made elsewhere, by the number that Linux gives them. */
-const remote = new Map([
-  [0x6969, "NFS"],
-  [0x517b, "SMB"],
-  [0xff534d42, "SMB"],
-  [0xfe534d42, "SMB"],
-  [0x65735546, "FUSE"],
-  [0x01021997, "9P"],
-  [0x5346414f, "AFS"],
-  [0x6b414653, "AFS"],
-  [0x00c36400, "Ceph"],
-  [0x73757245, "Coda"],
-  [0x564c, "NCP"],
-  [0x786f4256, "VirtualBox"],
-  [0xbacbacbc, "VMware"],
-]);
-
-/**
- * The kind of network or shared file system that a folder is on, where the system tells. There the kernel sees only the
- * changes that are made on this machine: a watch would be silent about the others.
- */
-function networkFileSystem(folder: string): string | undefined {
-  if (process.platform !== "linux") return undefined;
-  try {
-    // The number is signed on some machines.
-    return remote.get(statfsSync(folder).type >>> 0);
-  } catch {
-    // A folder that is not there now is looked at when it comes.
-    return undefined;
-  }
 }
