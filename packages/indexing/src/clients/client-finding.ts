@@ -2,7 +2,7 @@ import type { BigIntStats, Dirent } from "node:fs";
 import path from "node:path";
 import { type ClientSource, messageOf } from "@memslot/core";
 import { codeOf, listInPlace } from "@memslot/core/files";
-import { kindOf, statOf } from "../files/file-kind.ts";
+import { kindOf, statOf, withFile } from "../files/file-kind.ts";
 import { createStampTrust, mtimeMsOf, type StampTrust, stampOf } from "../files/file-stamp.ts";
 import type { ScanResult } from "../files/scan.ts";
 import { createTimeSlices, type TimeSlices } from "../time-slices.ts";
@@ -103,4 +103,18 @@ export interface Client {
   readonly recordOf: RecordReader;
   /** Finds what it keeps in its folders. What cannot be looked at is told to `finding`. */
   find(finding: ClientFinding, folders: readonly string[]): Promise<void>;
+}
+
+const maxSmallBytes = 4 * 1024 * 1024;
+
+/** The text of a small file that a program keeps beside its conversations; empty for whatever is none. Waits for nobody. */
+export async function readSmall(file: string): Promise<string> {
+  try {
+    return await withFile(file, async (handle) => {
+      const stats = await handle.stat();
+      return stats.isFile() && stats.size <= maxSmallBytes ? await handle.readFile("utf8") : "";
+    });
+  } catch {
+    return "";
+  }
 }

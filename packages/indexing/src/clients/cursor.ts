@@ -10,10 +10,9 @@ import {
   type TranscriptRecord,
 } from "../sessions/transcript-record.ts";
 import { type ClientFile, unknownSize } from "./client.ts";
-import type { Client, ClientFinding } from "./client-finding.ts";
+import { type Client, type ClientFinding, readSmall } from "./client-finding.ts";
 import { clientRecord, jsonOf, textAt } from "./lines.ts";
 import { findInDatabase, withDatabase } from "./read-database.ts";
-import { readSmall } from "./read-small.ts";
 
 interface ComposerRow {
   id: string;

@@ -1,4 +1,4 @@
-import { realpathSync } from "node:fs";
+import { realPathOf } from "../files/quiet-look.ts";
 import type { ScanResult } from "../files/scan.ts";
 import type { RecordReader } from "../sessions/transcript-record.ts";
 import { type ClientFile, recordsOf } from "./client.ts";
@@ -12,16 +12,11 @@ export async function findFiles(
 ): Promise<{ files: ReadonlyMap<string, ClientFile>; result: ScanResult }> {
   const finding = new ClientFinding(client.source, signal);
   // The folder itself may be a link to where somebody keeps all settings.
-  await client.find(finding, folders.map(realPath));
+  await client.find(
+    finding,
+    folders.map((folder) => realPathOf(folder) ?? folder),
+  );
   return { files: finding.files, result: finding.done() };
-}
-
-function realPath(folder: string): string {
-  try {
-    return realpathSync.native(folder);
-  } catch {
-    return folder;
-  }
 }
 
 /** Where a conversation was had stands in one of its first lines. */

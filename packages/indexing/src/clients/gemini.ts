@@ -2,10 +2,9 @@ import path from "node:path";
 import { withFile } from "../files/file-kind.ts";
 import { readLines } from "../sessions/transcript-lines.ts";
 import { isObject, type NumberedRecords, readJson, type TranscriptRecord } from "../sessions/transcript-record.ts";
-import type { Client, ClientFinding } from "./client-finding.ts";
+import { type Client, type ClientFinding, readSmall } from "./client-finding.ts";
 import { absoluteFolder, clientRecord, jsonOf, textAt } from "./lines.ts";
 import { everywhere } from "./project.ts";
-import { readSmall } from "./read-small.ts";
 
 const maxFileBytes = 64 * 1024 * 1024;
 

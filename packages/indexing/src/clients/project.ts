@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, realpathSync } from "node:fs";
+import { existsSync } from "node:fs";
 import path from "node:path";
+import { entriesOf, realPathOf } from "../files/quiet-look.ts";
 
 /** Stands for every folder: what a program remembers for all projects. */
 export const everywhere = "*";
@@ -23,7 +24,7 @@ function projectRoot(folder: string): string {
  */
 export function createProjectMatch(projectDir: string): (folder: string | undefined) => boolean {
   const own = path.resolve(projectDir);
-  const places = new Set([own, realPath(own)].flatMap((place) => [place, projectRoot(place)]));
+  const places = new Set([own, realPathOf(own) ?? own].flatMap((place) => [place, projectRoot(place)]));
   const roots = new Set([...places].map(projectRoot));
   const known = new Map<string, boolean>();
 
@@ -37,7 +38,7 @@ export function createProjectMatch(projectDir: string): (folder: string | undefi
     if (!path.isAbsolute(folder)) return false;
     const place = path.resolve(folder);
     if (!existsSync(place)) return places.has(place);
-    return roots.has(projectRoot(place)) || roots.has(projectRoot(realPath(place)));
+    return roots.has(projectRoot(place)) || roots.has(projectRoot(realPathOf(place) ?? place));
   }
 
   return (folder) => {
@@ -60,28 +61,11 @@ function foldersOf(slug: string): string[] {
 
   function look(folder: string, rest: string): void {
     if (found.length > 1 || ++looks > mostLooks) return;
-    for (const entry of entriesOf(folder)) {
-      const own = entry.replaceAll(/[^a-zA-Z0-9]/g, "-");
-      if (own === rest) found.push(path.join(folder, entry));
-      else if (rest.startsWith(`${own}-`)) look(path.join(folder, entry), rest.slice(own.length + 1));
+    for (const { name } of entriesOf(folder).filter((entry) => entry.isDirectory())) {
+      const own = name.replaceAll(/[^a-zA-Z0-9]/g, "-");
+      if (own === rest) found.push(path.join(folder, name));
+      else if (rest.startsWith(`${own}-`)) look(path.join(folder, name), rest.slice(own.length + 1));
     }
-  }
-}
-
-function entriesOf(folder: string): string[] {
-  try {
-    const entries = readdirSync(folder, { withFileTypes: true });
-    return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
-  } catch {
-    return [];
-  }
-}
-
-function realPath(place: string): string {
-  try {
-    return realpathSync.native(place);
-  } catch {
-    return place;
   }
 }
 

@@ -1,13 +1,12 @@
 import type { MemorySearchSettings } from "@memslot/core";
 import type { IndexedSource } from "../indexed-source.ts";
-import { holdsContent, readChunks, recipeOf, skippedBecause, stampInNote } from "./read-chunks.ts";
+import { holdsContent, notesHold, readChunks, recipeOf, skippedBecause, stampInNote } from "./read-chunks.ts";
 import { scanMemory } from "./scan.ts";
 import path from "node:path";
 import { createHeldLines } from "../search/held-lines.ts";
 import { FileStates } from "./file-stamp.ts";
 import { isMarkdown } from "./folder/markdown-name.ts";
 import { memoryRoots, type NotesChoice, type NotesSettings } from "./memory-roots.ts";
-import { notesHold } from "./notes-hold.ts";
 import { placeOf } from "./note-place.ts";
 
 /** The Markdown files of a workspace and of `extraPaths`. */

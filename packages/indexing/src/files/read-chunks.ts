@@ -4,7 +4,8 @@ import { type ChunkingOptions, chunkerVersion } from "../text/chunk-markdown.ts"
 import { pathNamesVersion } from "../text/note-context.ts";
 import type { IndexedFile, FileRecord } from "../chunk-index.ts";
 import { isLasting, stampOf } from "./file-stamp.ts";
-import { textVersion, whyNotText } from "../text/file-text.ts";
+import { noteText, TextLines, textVersion, whyNotText } from "../text/file-text.ts";
+import { holdsLines, type NoteBytes } from "./note-tasks.ts";
 import { noteTask } from "./note-thread.ts";
 import { redactionVersion } from "../secrets/redact-secrets.ts";
 import { pathTimesVersion } from "../text/times/time-of-path.ts";
@@ -79,4 +80,20 @@ export function skippedBecause({ cursor = "" }: FileRecord): string | undefined 
 export async function holdsContent(file: ScannedFile, { hash }: FileRecord, signal: AbortSignal): Promise<boolean> {
   const read = await readSettled(file.absolutePath, undefined, signal);
   return read !== undefined && createHash("sha256").update(read.bytes).digest("hex") === hash;
+}
+
+/** Compares what the index says of a note with the note, as it would be copied into the index now. */
+export async function notesHold(
+  absolutePath: string,
+  found: NonNullable<NoteBytes["found"]>,
+  signal: AbortSignal,
+): Promise<boolean[]> {
+  const read = await readSettled(absolutePath, undefined, signal);
+  if (!read) return found.map(() => false);
+  const written = new TextLines(noteText(read.bytes));
+  // As a rule they stand there as they are: what was no secret then is none now.
+  const held = found.map((each) => holdsLines(each, written.slice(each.startLine, each.endLine)));
+  if (held.every(Boolean)) return held;
+  const redacted = await noteTask("hold", { bytes: read.bytes, found }, signal);
+  return held.map((isHeld, index) => isHeld || redacted[index] === true);
 }

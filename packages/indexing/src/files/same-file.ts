@@ -1,5 +1,6 @@
-import { type BigIntStats, realpathSync } from "node:fs";
+import type { BigIntStats } from "node:fs";
 import { statOf } from "./file-kind.ts";
+import { realPathOf } from "./quiet-look.ts";
 
 /** Tells whether two paths are names of one file, as the file system sees it. */
 export interface KnownFiles<Known extends { absolutePath: string }> {
@@ -16,7 +17,7 @@ export function createKnownFiles<Known extends { absolutePath: string }>(): Know
   return {
     add(file, stats) {
       const isNumbered = stats.ino !== 0n;
-      const key = isNumbered ? stats.ino : realSpelling(file.absolutePath);
+      const key = isNumbered ? stats.ino : (realPathOf(file.absolutePath) ?? file.absolutePath);
       let known = devices.get(stats.dev);
       if (known === undefined) devices.set(stats.dev, (known = new Map()));
       const earlier = known.get(key);
@@ -49,12 +50,4 @@ export function isSameFile(left: string, right: string): boolean {
     a.ctimeNs === b.ctimeNs &&
     a.birthtimeNs === b.birthtimeNs
   );
-}
-
-function realSpelling(absolutePath: string): string {
-  try {
-    return realpathSync.native(absolutePath);
-  } catch {
-    return absolutePath;
-  }
 }

@@ -1,4 +1,4 @@
-import { type BigIntStats, type Dirent, readdirSync, realpathSync, statSync } from "node:fs";
+import { type BigIntStats, type Dirent, readdirSync, statSync } from "node:fs";
 import path from "node:path";
 import { type ExtraPath, MemoryError, type MemoryRootStatus, messageOf, type SyncFailure } from "@memslot/core";
 import { cloudStub, codeOf } from "@memslot/core/files";
@@ -12,6 +12,7 @@ import { ignoredFolders } from "./ignored-folders.ts";
 import { isMarkdown } from "./folder/markdown-name.ts";
 import { type MemoryRoot, memoryRoots, type NotesChoice, notesRootLabel, relativePath } from "./memory-roots.ts";
 import { foldedName } from "./folded-name.ts";
+import { realPathOf } from "./quiet-look.ts";
 import { createKnownFiles, isSameFile } from "./same-file.ts";
 import { createTimeSlices, type TimeSlices } from "../time-slices.ts";
 
@@ -129,23 +130,10 @@ export async function scanMemory(options: ScanOptions): Promise<ScanResult> {
 }
 
 /** What has been found so far. */
-interface Listing {
-  result: ScanResult & { excluded: SyncFailure[]; accepted: Set<string> };
-  /** False where it is left out, or is known under another name. */
-  take(file: string, absolutePath: string, stats: BigIntStats): boolean;
-  /** What several roots lead to is reported once. */
-  fail(file: string, reason: string): void;
-  passOver(file: string, reason: string): void;
-  /** Passes over a note, or a folder that holds some. */
-  exclude(file: string, reason: string): void;
-  /** A link is passed over in the end, unless it leads to what is searched under its own name. */
-  excludeLink(file: string, absolutePath: string): void;
-  /** Takes their stamps from those files whose state they do not tell. Called when all were found. */
-  judge(): void;
-}
+type Listing = ReturnType<typeof createListing>;
 
-function createListing(states: FileStates): Listing {
-  const result: Listing["result"] = {
+function createListing(states: FileStates) {
+  const result: ScanResult & { excluded: SyncFailure[]; accepted: Set<string> } = {
     files: [],
     roots: [],
     failed: [],
@@ -158,24 +146,29 @@ function createListing(states: FileStates): Listing {
   const trust = createStampTrust();
   const seen: { scanned: ScannedFile; stats: BigIntStats }[] = [];
   const links = new Map<string, string>();
+  /** What several roots lead to is reported once. */
   const once = (file: string, report: () => void): void => {
     if (!reported.has(file)) report();
     reported.add(file);
   };
-  const listing: Listing = {
+  const listing = {
     result,
-    fail: (file, reason) => once(file, () => void result.failed.push({ path: file, reason })),
+    fail: (file: string, reason: string): void => once(file, () => void result.failed.push({ path: file, reason })),
     // What is left out on purpose is no failure: a sync without failures has everything that it should have.
-    passOver: (file, reason) => once(file, () => void result.roots.push({ path: file, state: "skipped", reason })),
+    passOver: (file: string, reason: string): void =>
+      once(file, () => void result.roots.push({ path: file, state: "skipped", reason })),
 
-    exclude(file, reason) {
+    /** Passes over a note, or a folder that holds some. */
+    exclude(file: string, reason: string): void {
       if (!reported.has(file)) result.excluded.push({ path: file, reason });
       listing.passOver(file, reason);
     },
 
-    excludeLink: (file, absolutePath) => void links.set(file, absolutePath),
+    /** A link is passed over in the end, unless it leads to what is searched under its own name. */
+    excludeLink: (file: string, absolutePath: string): void => void links.set(file, absolutePath),
 
-    take(file, absolutePath, stats) {
+    /** False where it is left out, or is known under another name. */
+    take(file: string, absolutePath: string, stats: BigIntStats): boolean {
       const { mtimeMs, stamp } = states.of(file, stats);
       const scanned: ScannedFile = { path: file, absolutePath, mtimeMs, size: Number(stats.size), stamp };
       const earlier = known.add(scanned, stats);
@@ -191,10 +184,11 @@ function createListing(states: FileStates): Listing {
       return true;
     },
 
-    judge() {
+    /** Takes their stamps from those files whose state they do not tell. Called when all were found. */
+    judge(): void {
       const taken = links.size === 0 ? [] : result.files.map(({ absolutePath }) => absolutePath);
       for (const [file, link] of links) {
-        const target = targetOf(link);
+        const target = realPathOf(link);
         const isSearched = taken.some((each) => each === target || each.startsWith(`${target}${path.sep}`));
         // Editors lock a note with a hidden link to nowhere.
         const isLock = target === undefined && path.basename(file).startsWith(".");
@@ -323,14 +317,6 @@ function isDataless(stats: BigIntStats): boolean {
 function noteInCloud(name: string): string | undefined {
   const note = /^\.(.+)\.icloud$/u.exec(name)?.[1];
   return note !== undefined && isMarkdown(note) ? note : undefined;
-}
-
-function targetOf(link: string): string | undefined {
-  try {
-    return realpathSync.native(link);
-  } catch {
-    return undefined; // It leads nowhere.
-  }
 }
 
 function whyNotReadable(stats: BigIntStats): string {

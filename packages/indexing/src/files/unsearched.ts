@@ -1,5 +1,5 @@
-import { type Dirent, readdirSync } from "node:fs";
 import path from "node:path";
+import { entriesOf } from "./quiet-look.ts";
 import type { SearchReport, UnsearchedFiles } from "@memslot/core";
 import { notesLayout } from "@memslot/core/files";
 import { folderRules, unlessUnreadable } from "./folder/folder-rules.ts";
@@ -108,13 +108,4 @@ function resultOf(counted: ReadonlyMap<string, number>, more: boolean): Unsearch
     more,
     folders: folders.slice(0, namedFolders).map(([folder]) => folder),
   };
-}
-
-function entriesOf(folder: string): Dirent[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true });
-  } catch {
-    // A folder that cannot be listed is no part of the memory: what it holds is not counted.
-    return [];
-  }
 }

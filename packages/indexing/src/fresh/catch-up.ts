@@ -1,11 +1,11 @@
 import { lstatSync } from "node:fs";
 import path from "node:path";
 import { codeOf } from "@memslot/core/files";
+import { lastingStamp } from "../files/file-stamp.ts";
 import { identityOf } from "../watch/folder-identity.ts";
 import type { WatchNews } from "../watch/watch-roots.ts";
 import type { WatchRoot } from "../watch/watch-scope.ts";
 import { FolderView } from "./folder-view.ts";
-import { lastingStamp } from "./lasting-stamp.ts";
 
 /** For so long a folder that does not tell all is believed to go on so. */
 const barredMs = 60_000;

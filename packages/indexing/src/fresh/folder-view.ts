@@ -2,12 +2,11 @@ import type { BigIntStats, Dirent } from "node:fs";
 import path from "node:path";
 import { listInPlace } from "@memslot/core/files";
 import { statOf } from "../files/file-kind.ts";
-import { stampOf } from "../files/file-stamp.ts";
+import { lastingStamp, stampOf } from "../files/file-stamp.ts";
 import { isMarkdown } from "../files/folder/markdown-name.ts";
 import { identityOf } from "../watch/folder-identity.ts";
 import type { FolderNote } from "../watch/folder-watches.ts";
 import { mountedFiles } from "../watch/mounts.ts";
-import { lastingStamp } from "./lasting-stamp.ts";
 
 /** How a look at the files asks the file system. */
 export interface FolderLook {

@@ -1,5 +1,6 @@
 import { rm } from "node:fs/promises";
-import type { MemorySearchSettings } from "@memslot/core";
+import { type ManagerReadParams, MemoryError, type MemoryReadResult, type MemorySearchSettings } from "@memslot/core";
+import { readClientWindow } from "../clients/read-window.ts";
 import type { IndexedSource } from "../indexed-source.ts";
 import { redactCopies } from "../secrets/redact-copies.ts";
 import { redactionVersion } from "../secrets/redact-secrets.ts";
@@ -10,7 +11,8 @@ import { sessionsFolder } from "../sessions/sessions-folder.ts";
 import { parseCursor } from "../sessions/transcript-cursor.ts";
 import { createTranscriptHolds } from "../sessions/transcript-holds.ts";
 import { wordsVersion } from "../text/words.ts";
-import { journalFolder } from "./journal-folder.ts";
+import { readRecord } from "../sessions/transcript-record.ts";
+import { journalFile, journalFolder } from "./journal-folder.ts";
 import { createTranscriptCover } from "./transcript-cover.ts";
 
 /** Part of the recipe: raise it when the same file gives other chunks. */
@@ -66,4 +68,29 @@ export function createJournalSource(input: {
     read: async (file, stored, signal) =>
       await readTranscript({ file, stored, source: "journal", recipe, tokens, signal }),
   };
+}
+
+/** Whether a path is one that a result from the journal has. */
+export function isJournalPath(relPath: string): boolean {
+  return /^(?:\.\/)?journal\/[^/]+\.jsonl$/.test(relPath);
+}
+
+/**
+ * Reads a window of a file of the journal: a line for each of its lines, as it is searched, without secrets. Refuses
+ * where others read along.
+ */
+export async function readJournal(params: ManagerReadParams, folder: string): Promise<MemoryReadResult> {
+  const { relPath } = params;
+  if (params.audience === "shared")
+    throw new MemoryError(
+      "PATH_NOT_ALLOWED",
+      `${relPath} cannot be read in a session that others read: it is private.`,
+    );
+  const file = journalFile(folder, relPath);
+  const shown = relPath.replace(/^\.\//, "");
+  if (file === undefined) return { status: "not_found", text: "", path: shown };
+  return await readClientWindow(
+    { file: { path: shown, absolutePath: file, kind: "lines" }, recordOf: readRecord },
+    params,
+  );
 }

@@ -1,6 +1,7 @@
 import type { IndexCheck, IndexFinding } from "@memslot/core";
-import type { ChunkIndex, IndexUpkeep } from "../chunk-index.ts";
-import { compareContents } from "./compare-contents.ts";
+import type { ChunkIndex, FileRecord, IndexUpkeep } from "../chunk-index.ts";
+import { createStoredListing } from "./stored-files.ts";
+import { isAsStored, readFailure } from "./sync.ts";
 import type { Embedder } from "../embedding/embedder.ts";
 import { areSame } from "../fusion/space-scales.ts";
 import type { IndexedSource } from "../indexed-source.ts";
@@ -13,19 +14,21 @@ const wordsAsked = 24;
 const wordsLimit = 200;
 const neighboursLimit = 50;
 
+interface CheckedIndex {
+  store: ChunkIndex;
+  sources: readonly IndexedSource[];
+  vectors: Embedder | undefined;
+  fix: boolean;
+  signal: AbortSignal;
+}
+
 type SampledChunk = Awaited<ReturnType<IndexUpkeep["sample"]>>[number];
 
 /**
  * Whether an index can be relied on: the parts of the store fit together, and a random sample of its chunks finds itself
  * by its words and by its vectors, and the files hold what was indexed of them. With `fix` the store mends what is wrong first, and what is told is how it is then.
  */
-export async function checkIndex(input: {
-  store: ChunkIndex;
-  sources: readonly IndexedSource[];
-  vectors: Embedder | undefined;
-  fix: boolean;
-  signal: AbortSignal;
-}): Promise<IndexCheck> {
+export async function checkIndex(input: CheckedIndex): Promise<IndexCheck> {
   const { store, vectors, fix, signal } = input;
   const { upkeep } = store;
   const findings: IndexFinding[] = [];
@@ -46,7 +49,7 @@ export async function checkIndex(input: {
     if (byVector) findings.push(byVector);
   }
   signal.throwIfAborted();
-  const contents = await compareContents({ store, sources: input.sources, fix, signal });
+  const contents = await compareContents(input);
   if (contents) findings.push(contents);
   const tables = await upkeep?.tables();
   return { ok: findings.every(({ ok }) => ok), findings, tables };
@@ -110,4 +113,61 @@ function sampleFinding(name: string, asked: number, lost: readonly SampledChunk[
   const ok = lost.length === 0;
   const found = `${asked - lost.length} of ${asked} chunks found themselves`;
   return { name, ok, message: ok ? found : `${found}; not found: ${places.join(", ")}` };
+}
+
+const named = 5;
+
+/**
+ * Reads every file and compares it with what was indexed of it. A file that has changed since is named, and is no fault:
+ * the next look finds it. One that differs although the file system tells nothing of a change is a fault; with `fix` it is
+ * marked, so that the next look reads it. Undefined where no source can compare.
+ */
+async function compareContents(input: CheckedIndex): Promise<IndexFinding | undefined> {
+  const { store, fix, signal } = input;
+  const sources = input.sources.filter(({ holdsContent }) => holdsContent !== undefined);
+  if (sources.length === 0) return undefined;
+  const listing = createStoredListing(store);
+  const stored = await listing.files();
+  const [changed, unread]: [string[], string[]] = [[], []];
+  const hidden: FileRecord[] = [];
+  let same = 0;
+  for (const source of sources) {
+    for (const file of (await source.scan(signal, () => listing.files())).files) {
+      signal.throwIfAborted();
+      const before = stored.get(source.source)?.get(file.path);
+      try {
+        if (before === undefined) changed.push(file.path);
+        else if ((await source.holdsContent?.(file, before, signal)) === true) same++;
+        else if (file.stamp !== undefined && isAsStored(file, before, source)) hidden.push(before);
+        else changed.push(file.path);
+      } catch (error) {
+        signal.throwIfAborted();
+        unread.push(`${file.path} (${readFailure(error)})`);
+      }
+    }
+  }
+  if (fix && hidden.length > 0)
+    await store.touchFiles(hidden.map((file) => ({ ...file, mtimeMs: -1, cursor: undefined })));
+  const parts = [
+    `${same} files hold what was indexed of them`,
+    listed(
+      "differ although their times and sizes say that they are unchanged",
+      hidden.map(({ path }) => path),
+    ),
+    listed("have changed since the last sync", changed),
+    listed("cannot be read", unread),
+  ];
+  const isFixed = fix && hidden.length > 0;
+  return {
+    name: "contents",
+    ok: isFixed || hidden.length === 0,
+    message: parts.filter((part) => part !== undefined).join("; "),
+    ...(isFixed && { fixed: "they are read again by the next search or sync" }),
+  };
+}
+
+function listed(what: string, names: readonly string[]): string | undefined {
+  if (names.length === 0) return undefined;
+  const rest = names.length - named;
+  return `${names.length} ${what}: ${names.slice(0, named).join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
 }

@@ -16,7 +16,7 @@ import {
 } from "./batch-writer.ts";
 import type { FileRecord, SharedFileTable } from "../chunk-index.ts";
 import type { FileKey } from "../chunk-store.ts";
-import { forEachAtOnce } from "./for-each-at-once.ts";
+import pLimit from "p-limit";
 import { outOfDescriptors } from "../files/file-kind.ts";
 import type { FolderLook } from "../fresh/folder-view.ts";
 import type { IndexedSource } from "../indexed-source.ts";
@@ -330,4 +330,19 @@ export function readFailure(error: unknown): string {
   if (code === "EACCES" || code === "EPERM") return "permission denied: make the file readable for this user";
   if (code === "ELOOP") return "is a symbolic link, which is not followed";
   return outOfDescriptors(error) ?? messageOf(error);
+}
+
+/** Works on the items in their order, so many at a time. After a failure the others end with the item they have. */
+async function forEachAtOnce<T>(items: readonly T[], atOnce: number, work: (item: T) => Promise<void>): Promise<void> {
+  const limit = pLimit(atOnce);
+  let failure: { error: unknown } | undefined;
+  await limit.map(items, async (item) => {
+    if (failure) return;
+    try {
+      await work(item);
+    } catch (error) {
+      failure ??= { error };
+    }
+  });
+  if (failure) throw failure.error;
 }

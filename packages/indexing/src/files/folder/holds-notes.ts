@@ -1,5 +1,5 @@
-import { type Dirent, readdirSync } from "node:fs";
 import path from "node:path";
+import { entriesOf } from "../quiet-look.ts";
 import { folderRules, unlessUnreadable } from "./folder-rules.ts";
 import { isMarkdown } from "./markdown-name.ts";
 
@@ -30,12 +30,4 @@ export function holdsNotes(folder: string): boolean {
     }
   }
   return false;
-}
-
-function entriesOf(folder: string): Dirent[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true });
-  } catch {
-    return []; // What cannot be listed holds nothing that could be left out.
-  }
 }
