@@ -17,13 +17,7 @@ export const claudeCode: Client = {
         const place = path.join(projects, slug);
         for (const { name } of await finding.list(place, `${slug}/`))
           if (/\.jsonl$/iu.test(name)) await finding.take(`${slug}/${name}`, path.join(place, name), { kind: "lines" });
-        const memory = path.join(place, "memory");
-        for (const { name } of await finding.list(memory, `${slug}/memory/`))
-          if (/\.md$/iu.test(name))
-            await finding.take(`${slug}/memory/${name}`, path.join(memory, name), {
-              kind: "note",
-              folder: `slug:${slug}`,
-            });
+        await finding.takeNotes(path.join(place, "memory"), `${slug}/memory/`, `slug:${slug}`);
       }
     }
   },

@@ -1,13 +1,13 @@
 import {
   clientOfPath,
   type ManagerReadParams,
-  MemoryError,
   type MemoryReadResult,
   type MemorySource,
   messageOf,
   type SessionAudience,
 } from "@memslot/core";
 import type { PathScope } from "../chunk-store.ts";
+import { notReadable } from "../files/read-file.ts";
 import type { IndexedSource } from "../indexed-source.ts";
 import type { StoredFiles } from "../sync/stored-files.ts";
 import type { ClientFile } from "./client.ts";
@@ -42,7 +42,7 @@ async function mayShow(source: ClientIndexedSource, file: ClientFile, signal: Ab
     return await source.mayShow(file, signal);
   } catch (error) {
     if (signal.aborted) throw error;
-    throw new MemoryError("UNAVAILABLE", `${file.path} cannot be read: ${messageOf(error)}`, { cause: error });
+    throw notReadable(file.path, `: ${messageOf(error)}`, "UNAVAILABLE", error);
   }
 }
 
@@ -63,17 +63,13 @@ export function createClientFiles(sources: readonly IndexedSource[]): ClientFile
     },
     async read(params, source) {
       const shown = params.relPath.replace(/^\.\//u, "").normalize("NFC");
-      if (params.audience === "shared")
-        throw new MemoryError(
-          "PATH_NOT_ALLOWED",
-          `${shown} cannot be read in a session that others read: it is private.`,
-        );
+      if (params.audience === "shared") throw notReadable(shown, " in a session that others read: it is private.");
       const known = await source.fileOf(shown, params.signal);
       if (known === undefined) return { status: "not_found", text: "", path: shown };
       if (!(await mayShow(source, known.file, params.signal)))
-        throw new MemoryError(
-          "PATH_NOT_ALLOWED",
-          `${shown} cannot be read here: it is of another project. Ask from there, or set memorySearch.clients.scope to "all".`,
+        throw notReadable(
+          shown,
+          ' here: it is of another project. Ask from there, or set memorySearch.clients.scope to "all".',
         );
       return await readClientWindow(known, params);
     },

@@ -64,6 +64,13 @@ export class ClientFinding {
     this.files.set(place, taken);
   }
 
+  /** Takes the Markdown files of a folder; `inside` is what their names in the index begin with. */
+  async takeNotes(folder: string, inside: string, project: string | undefined): Promise<void> {
+    for (const { name } of await this.list(folder, inside))
+      if (/\.md$/iu.test(name))
+        await this.take(inside + name, path.join(folder, name), { kind: "note", folder: project });
+  }
+
   /** Takes what is no file of its own. Of several with the same name the first counts. */
   add(name: string, file: Omit<ClientFile, "path">): void {
     const place = this.pathOf(name);

@@ -9,7 +9,7 @@ import { createHeldLines } from "../search/held-lines.ts";
 import { redactCopies } from "../secrets/redact-copies.ts";
 import { redactionVersion } from "../secrets/redact-secrets.ts";
 import { readTranscript } from "../sessions/read-transcript.ts";
-import { parseCursor } from "../sessions/transcript-cursor.ts";
+import { parseCursor, passedOverIn } from "../sessions/transcript-cursor.ts";
 import { createTranscriptDue } from "../sessions/transcript-due.ts";
 import { areSaid } from "../sessions/transcript-holds.ts";
 import type { RecordReader } from "../sessions/transcript-record.ts";
@@ -128,14 +128,11 @@ export function createClientSource(input: {
       return result;
     },
     isDue: async (file, stored, params) =>
-      kindOf(file) !== "lines" || (await due({ file, stored, params: { reason: params.reason } })),
+      kindOf(file) !== "lines" || (await due(file, stored, { reason: params.reason })),
     stampOf: (stored) => (isNote(stored) ? stampInNote(stored) : cursorOf(stored)?.stamp),
     holdsContent: async (file, stored, signal) => kindOf(file) === "note" && (await holdsContent(file, stored, signal)),
     skippedBecause: (stored) => (isNote(stored) ? skippedBecause(stored) : undefined),
-    issueOf(stored) {
-      const lines = cursorOf(stored)?.passedOver ?? 0;
-      return lines === 0 ? undefined : `${lines} lines were passed over or cut: not JSON, not UTF-8 or too long`;
-    },
+    issueOf: (stored) => passedOverIn(cursorOf(stored)),
     holds: createHeldLines({
       placeOf: (place) => found.get(place)?.absolutePath,
       async compare(_absolutePath, lines, signal, place) {

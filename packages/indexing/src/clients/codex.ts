@@ -19,10 +19,7 @@ export const codex: Client = {
   async find(finding, folders) {
     for (const folder of folders) {
       for (const name of ["sessions", "archived_sessions"]) await findSessions(finding, path.join(folder, name), 0);
-      const memories = path.join(folder, "memories");
-      for (const { name } of await finding.list(memories))
-        if (/\.md$/iu.test(name))
-          await finding.take(`memories/${name}`, path.join(memories, name), { kind: "note", folder: everywhere });
+      await finding.takeNotes(path.join(folder, "memories"), "memories/", everywhere);
     }
   },
 };

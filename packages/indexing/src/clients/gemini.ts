@@ -44,10 +44,7 @@ async function findProject(finding: ClientFinding, place: string, named: Readonl
       const read = /l$/iu.test(chat) ? recordsOfLines : recordsOfObject;
       await finding.take(`${name}/${chat}`, file, { kind: "whole", folder, records: (signal) => read(file, signal) });
     }
-  const memory = path.join(place, "memory");
-  for (const { name: note } of await finding.list(memory, `${name}/memory/`))
-    if (/\.md$/iu.test(note))
-      await finding.take(`${name}/memory/${note}`, path.join(memory, note), { kind: "note", folder });
+  await finding.takeNotes(path.join(place, "memory"), `${name}/memory/`, folder);
 }
 
 /** The folders of the projects by their names here. */

@@ -1,7 +1,7 @@
-import { type ManagerReadParams, MemoryError, type MemoryReadResult, messageOf } from "@memslot/core";
+import { type ManagerReadParams, type MemoryReadResult, messageOf } from "@memslot/core";
 import { codeOf } from "@memslot/core/files";
 import { withFile } from "../files/file-kind.ts";
-import { fitWindow } from "../files/read-file.ts";
+import { fitWindow, notReadable } from "../files/read-file.ts";
 import { redactLines } from "../secrets/redact-secrets.ts";
 import { asOneLine, wholeLineTokens } from "../sessions/render-message.ts";
 import { renderSaid } from "../sessions/read-transcript.ts";
@@ -28,7 +28,7 @@ export async function readClientWindow(
   } catch (error) {
     if (signal.aborted) throw error;
     if (codeOf(error) === "ENOENT") return { status: "not_found", text: "", path: shown };
-    throw new MemoryError("UNAVAILABLE", `${shown} cannot be read: ${messageOf(error)}`, { cause: error });
+    throw notReadable(shown, `: ${messageOf(error)}`, "UNAVAILABLE", error);
   }
 }
 

@@ -5,6 +5,7 @@ import {
   isPrivateNote,
   type ManagerReadParams,
   MemoryError,
+  type MemoryErrorCode,
   type MemoryReadResult,
   messageOf,
 } from "@memslot/core";
@@ -37,20 +38,30 @@ export async function readMemoryFile(
   const absolutePath = allowedPath(relPath, memoryRoots(workspaceDir, extraPaths, choice, exclude), workspaceDir);
   const shown = relativePath(workspaceDir, absolutePath);
   if (params.audience === "shared" && isPrivateNote(shown)) {
-    throw new MemoryError(
-      "PATH_NOT_ALLOWED",
-      `${shown} cannot be read in a session that others read: it is a private note. Put what a group may see into a folder that extraPaths names.`,
+    throw notReadable(
+      shown,
+      " in a session that others read: it is a private note. Put what a group may see into a folder that extraPaths names.",
     );
   }
   const bytes = await readBytes(absolutePath, shown, signal);
   if (!bytes) return { status: "not_found", text: "", path: shown };
 
   const notText = whyNotText(bytes);
-  if (notText !== undefined) throw new MemoryError("PATH_NOT_ALLOWED", `${shown} cannot be read: it ${notText}.`);
+  if (notText !== undefined) throw notReadable(shown, `: it ${notText}.`);
   const lines = new TextLines(noteText(bytes));
   const window = lines.slice(from, from - 1 + params.lines);
   if (window.length === 0) return { status: "ok", text: "", path: shown, from, lines: 0 };
   return fitWindow(window, shown, from, lines.count());
+}
+
+/** The error for a path that may not be read. `why` follows "cannot be read". */
+export function notReadable(
+  shown: string,
+  why: string,
+  code: MemoryErrorCode = "PATH_NOT_ALLOWED",
+  cause?: unknown,
+): MemoryError {
+  return new MemoryError(code, `${shown} cannot be read${why}`, cause === undefined ? undefined : { cause });
 }
 
 /** Cuts the window to the budget, by whole lines, and says where to go on. */
@@ -131,14 +142,9 @@ async function readBytes(absolutePath: string, shown: string, signal: AbortSigna
     const handle = await openInPlace(absolutePath, constants.O_RDONLY);
     try {
       const stats = await handle.stat();
-      if (!stats.isFile())
-        throw new MemoryError("PATH_NOT_ALLOWED", `${shown} cannot be read: it is not a regular file.`);
-      if (stats.size > maxFileBytes) {
-        throw new MemoryError(
-          "PATH_NOT_ALLOWED",
-          `${shown} cannot be read: it is larger than ${maxFileBytes / 1024 / 1024} MiB. Split it into smaller files.`,
-        );
-      }
+      if (!stats.isFile()) throw notReadable(shown, ": it is not a regular file.");
+      if (stats.size > maxFileBytes)
+        throw notReadable(shown, `: it is larger than ${maxFileBytes / 1024 / 1024} MiB. Split it into smaller files.`);
       return await handle.readFile({ signal });
     } finally {
       await handle.close();
@@ -147,26 +153,13 @@ async function readBytes(absolutePath: string, shown: string, signal: AbortSigna
     if (MemoryError.is(error) || signal.aborted) throw error;
     const code = codeOf(error);
     const isMissing = code === "ENOENT" || code === "ENOTDIR" || code === "ENAMETOOLONG";
-    if (isMissing && existsSync(cloudStub(absolutePath)))
-      throw new MemoryError("WORKSPACE", `${shown} cannot be read: ${notDownloaded}.`);
+    if (isMissing && existsSync(cloudStub(absolutePath))) throw notReadable(shown, `: ${notDownloaded}.`, "WORKSPACE");
     if (isMissing) return undefined;
     // A parent became a link between the look and the opening.
     if (error instanceof MovedError)
-      throw new MemoryError(
-        "PATH_NOT_ALLOWED",
-        `${shown} cannot be read: it leads out of the memory folder through a link.`,
-        { cause: error },
-      );
+      throw notReadable(shown, ": it leads out of the memory folder through a link.", "PATH_NOT_ALLOWED", error);
     if (code === "ELOOP")
-      throw new MemoryError(
-        "PATH_NOT_ALLOWED",
-        `${shown} cannot be read: it is a symbolic link, which is not followed.`,
-        { cause: error },
-      );
-    throw new MemoryError(
-      "WORKSPACE",
-      `${shown} cannot be read: ${messageOf(error)}. Check the file and its permissions.`,
-      { cause: error },
-    );
+      throw notReadable(shown, ": it is a symbolic link, which is not followed.", "PATH_NOT_ALLOWED", error);
+    throw notReadable(shown, `: ${messageOf(error)}. Check the file and its permissions.`, "WORKSPACE", error);
   }
 }

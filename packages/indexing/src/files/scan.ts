@@ -107,7 +107,12 @@ export async function scanMemory(options: ScanOptions): Promise<ScanResult> {
     } else if (!isReadable(stats)) skip(whyNotReadable(stats), "note");
     else if (root.kind === "folder" && !root.extra) skip("is a file, not a folder", "note");
     else if (!isMarkdown(root.absolutePath)) skip("is not a Markdown file (.md)");
-    else found(listing.take(place, root.absolutePath, stats) ? 1 : 0);
+    else
+      result.roots.push({
+        path: root.label,
+        state: "indexed",
+        files: listing.take(place, root.absolutePath, stats) ? 1 : 0,
+      });
 
     /** `note`: it is one, or holds some, that a search would reach if it could. */
     function skip(reason: string, what: "note" | "place" = "place"): void {
@@ -119,10 +124,6 @@ export async function scanMemory(options: ScanOptions): Promise<ScanResult> {
       const leftOut = root.rules === undefined ? undefined : createLeftOutCount();
       const files = await walkRoot(root, { listing, look, workspaceDir, slices, leftOut });
       result.roots.push({ path: root.label, state: "indexed", files, ...(leftOut && { leftOut: leftOut.counts() }) });
-    }
-
-    function found(files: number): void {
-      result.roots.push({ path: root.label, state: "indexed", files });
     }
   }
   listing.judge();

@@ -1,9 +1,10 @@
 import { rm } from "node:fs/promises";
-import { type ManagerReadParams, MemoryError, type MemoryReadResult, type MemorySearchSettings } from "@memslot/core";
+import { type ManagerReadParams, type MemoryReadResult, type MemorySearchSettings } from "@memslot/core";
 import { readClientWindow } from "../clients/read-window.ts";
 import type { IndexedSource } from "../indexed-source.ts";
 import { redactCopies } from "../secrets/redact-copies.ts";
 import { redactionVersion } from "../secrets/redact-secrets.ts";
+import { notReadable } from "../files/read-file.ts";
 import type { ScannedFile } from "../files/scan.ts";
 import { readTranscript } from "../sessions/read-transcript.ts";
 import { scanTranscripts } from "../sessions/scan-transcripts.ts";
@@ -81,11 +82,7 @@ export function isJournalPath(relPath: string): boolean {
  */
 export async function readJournal(params: ManagerReadParams, folder: string): Promise<MemoryReadResult> {
   const { relPath } = params;
-  if (params.audience === "shared")
-    throw new MemoryError(
-      "PATH_NOT_ALLOWED",
-      `${relPath} cannot be read in a session that others read: it is private.`,
-    );
+  if (params.audience === "shared") throw notReadable(relPath, " in a session that others read: it is private.");
   const file = journalFile(folder, relPath);
   const shown = relPath.replace(/^\.\//, "");
   if (file === undefined) return { status: "not_found", text: "", path: shown };

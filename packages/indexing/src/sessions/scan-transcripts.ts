@@ -29,23 +29,19 @@ export async function scanTranscripts(
   look: FolderLook = plainLook,
 ): Promise<ScanResult> {
   const result: ScanResult = { files: [], roots: [], failed: [], unknown: [] };
-  const problem = problemOf(folder);
+  let entries: Dirent[] = [];
+  let problem = problemOf(folder);
+  try {
+    if (!problem) entries = look.list(folder);
+  } catch (error) {
+    problem = { reason: `cannot be listed: ${messageOf(error)}`, unknown: true };
+  }
   if (problem) {
     result.roots.push({ path: label, state: "skipped", reason: problem.reason });
     if (problem.unknown) {
       result.unknown.push(`${label}/`);
       result.failed.push({ path: label, reason: problem.reason });
     }
-    return result;
-  }
-  let entries: Dirent[];
-  try {
-    entries = look.list(folder);
-  } catch (error) {
-    const reason = `cannot be listed: ${messageOf(error)}`;
-    result.roots.push({ path: label, state: "skipped", reason });
-    result.failed.push({ path: label, reason });
-    result.unknown.push(`${label}/`);
     return result;
   }
   entries.sort((a, b) => (a.name < b.name ? -1 : 1));

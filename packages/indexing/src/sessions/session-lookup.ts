@@ -51,15 +51,6 @@ export function createSessionLookup(input: { stateDir: string; agentId: string }
   };
 }
 
-/** The same for a single question. */
-export async function sessionTranscriptOf(input: {
-  stateDir: string;
-  agentId: string;
-  sessionKey: string;
-}): Promise<string | undefined> {
-  return await createSessionLookup(input)(input.sessionKey);
-}
-
 function listOf(sessions: unknown, folder: string): Map<string, Listed[]> {
   const byKey = new Map<string, Listed[]>();
   if (typeof sessions !== "object" || sessions === null || Array.isArray(sessions)) return byKey;

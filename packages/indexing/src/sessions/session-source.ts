@@ -6,7 +6,7 @@ import { readTranscript } from "./read-transcript.ts";
 import { scanTranscripts } from "./scan-transcripts.ts";
 import { createSessionLookup } from "./session-lookup.ts";
 import { sessionsFolder } from "./sessions-folder.ts";
-import { parseCursor } from "./transcript-cursor.ts";
+import { parseCursor, passedOverIn } from "./transcript-cursor.ts";
 import { createTranscriptHolds } from "./transcript-holds.ts";
 import { createTranscriptDue } from "./transcript-due.ts";
 
@@ -26,18 +26,14 @@ export function createSessionSource(input: {
   const folder = sessionsFolder(input);
   const { tokens } = input.settings.chunking;
   const recipe = `transcripts${transcriptVersion}:${tokens} words${wordsVersion} redaction${redactionVersion}`;
-  const due = createTranscriptDue({ settings: input.settings, recipe, lookup: createSessionLookup(input) });
   return {
     source: "sessions",
     recipe,
     scan: async (signal, _, look) => await scanTranscripts({ folder, label: "sessions" }, signal, look),
-    issueOf(stored) {
-      const lines = parseCursor(stored.cursor)?.passedOver ?? 0;
-      return lines === 0 ? undefined : `${lines} lines were passed over or cut: not JSON, not UTF-8 or too long`;
-    },
+    issueOf: (stored) => passedOverIn(parseCursor(stored.cursor)),
     stampOf: (stored) => parseCursor(stored.cursor)?.stamp,
     holds: createTranscriptHolds({ folder, label: "sessions", tokens }),
-    isDue: async (file, stored, params) => await due({ file, stored, params }),
+    isDue: createTranscriptDue({ settings: input.settings, recipe, lookup: createSessionLookup(input) }),
     read: async (file, stored, signal) =>
       await readTranscript({ file, stored, source: "sessions", recipe, tokens, signal }),
   };

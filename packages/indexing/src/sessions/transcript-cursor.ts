@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
 import type { Turn } from "./generated-text.ts";
+import { isObject } from "./transcript-record.ts";
 
 const markBytes = 4096;
 
@@ -55,6 +56,12 @@ export function parseCursor(text: string | undefined): TranscriptCursor | undefi
   return isCursor(value) ? value : undefined;
 }
 
+/** What of a conversation was passed over, in a few words; undefined where nothing was. */
+export function passedOverIn(cursor: Pick<TranscriptCursor, "passedOver"> | undefined): string | undefined {
+  if (cursor === undefined || cursor.passedOver === 0) return undefined;
+  return `${cursor.passedOver} lines were passed over or cut: not JSON, not UTF-8 or too long`;
+}
+
 /** Hashes that tell whether a file still begins, and goes on up to `bytes`, as it did. */
 export async function marksOf(handle: FileHandle, bytes: number): Promise<{ head: string; tail: string }> {
   const headBytes = Math.min(bytes, markBytes);
@@ -87,24 +94,13 @@ async function hashOf(handle: FileHandle, position: number, length: number): Pro
   return createHash("sha256").update(bytes.subarray(0, read)).digest("hex");
 }
 
-const cursorShape = {
-  bytes: "number",
-  ended: "boolean",
-  more: "boolean",
-  mtimeMs: "number",
-  head: "string",
-  tail: "string",
-  passedOver: "number",
-  skip: "number",
-} as const;
-const originShape = { bytes: "number", lines: "number", turn: "string", day: "string", passedOver: "number" } as const;
-
 function isCursor(value: unknown): value is TranscriptCursor {
-  return hasShape(value, cursorShape) && "from" in value && hasShape(value.from, originShape);
+  if (!has(value, "number", "bytes", "mtimeMs", "passedOver", "skip")) return false;
+  if (!has(value, "boolean", "ended", "more") || !has(value, "string", "head", "tail")) return false;
+  const from = (value as { from?: unknown }).from;
+  return has(from, "number", "bytes", "lines", "passedOver") && has(from, "string", "turn", "day");
 }
 
-function hasShape(value: unknown, shape: Readonly<Record<string, string>>): value is object {
-  if (typeof value !== "object" || value === null) return false;
-  const fields = new Map<string, unknown>(Object.entries(value));
-  return Object.entries(shape).every(([key, type]) => typeof fields.get(key) === type);
+function has(value: unknown, type: string, ...names: readonly string[]): boolean {
+  return isObject(value) && names.every((name) => typeof value[name] === type);
 }

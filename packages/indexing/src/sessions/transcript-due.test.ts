@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { settingsWith } from "../../test/support/context.ts";
 import { tempFolder } from "@memslot/test-tools/files";
 import { said, type Transcript, transcriptIn } from "./test/transcripts.ts";
-import { createSessionLookup, sessionTranscriptOf } from "./session-lookup.ts";
+import { createSessionLookup } from "./session-lookup.ts";
 import { letRest } from "../../test/support/let-rest.ts";
 import lists from "./test/session-lists.json" with { type: "json" };
 
@@ -145,7 +145,7 @@ describe("the transcript of a session key", () => {
 
   async function lookUp(sessions: unknown, sessionKey: string): Promise<string | undefined> {
     const stateDir = tempFolder({ [list]: typeof sessions === "string" ? sessions : JSON.stringify(sessions) });
-    return await sessionTranscriptOf({ stateDir, agentId: "main", sessionKey });
+    return await createSessionLookup({ stateDir, agentId: "main" })(sessionKey);
   }
 
   test.each(lists.keys as [string, unknown, string, string?][])(
@@ -211,9 +211,7 @@ describe("the transcript of a session key", () => {
     }
   });
 
-  test("an agent id that is no folder name is refused", async () => {
-    await expect(sessionTranscriptOf({ stateDir: tempFolder(), agentId: "../x", sessionKey: "k" })).rejects.toThrow(
-      MemoryError,
-    );
+  test("an agent id that is no folder name is refused", () => {
+    expect(() => createSessionLookup({ stateDir: tempFolder(), agentId: "../x" })).toThrow(MemoryError);
   });
 });

@@ -2,6 +2,7 @@ import type { ManagerSyncParams, MemorySearchSettings } from "@memslot/core";
 import type { FileRecord } from "../chunk-index.ts";
 import { withFile } from "../files/file-kind.ts";
 import type { ScannedFile } from "../files/scan.ts";
+import type { IndexedSource } from "../indexed-source.ts";
 import type { SessionLookup } from "./session-lookup.ts";
 import { transcriptPath } from "./sessions-folder.ts";
 import { continues, parseCursor } from "./transcript-cursor.ts";
@@ -9,12 +10,6 @@ import { continues, parseCursor } from "./transcript-cursor.ts";
 const blockBytes = 64 * 1024;
 /** Syncs that nobody has asked for: they leave a transcript until enough of it is new. */
 const background: ReadonlySet<string> = new Set(["search", "watch", "interval"]);
-
-export interface TranscriptDue {
-  file: ScannedFile;
-  stored: FileRecord | undefined;
-  params: Pick<ManagerSyncParams, "reason" | "sessions">;
-}
 
 /** Lines of a part of a file, counted once: what came since is counted on to them. */
 interface Counted {
@@ -32,7 +27,7 @@ export function createTranscriptDue(input: {
   settings: MemorySearchSettings;
   recipe: string;
   lookup: SessionLookup;
-}): (due: TranscriptDue) => Promise<boolean> {
+}): NonNullable<IndexedSource["isDue"]> {
   const { deltaBytes, deltaMessages, postCompactionForce } = input.settings.sync.sessions;
   const countedOf = new Map<string, Counted>();
 
@@ -62,8 +57,7 @@ export function createTranscriptDue(input: {
     return await holdsLines(file, cursor.bytes, deltaMessages);
   }
 
-  return async ({ file, stored, params }) => {
-    const { reason, sessions } = params;
+  return async (file, stored, { reason, sessions }) => {
     if (sessions) return await isNamed(file.path, sessions, input.lookup);
     if (!background.has(reason) && (reason !== "compaction" || postCompactionForce)) return true;
     if (!stored) return true;

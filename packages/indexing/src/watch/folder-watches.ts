@@ -96,7 +96,7 @@ export class FolderWatches {
   ask(answer: (news: FolderNews) => void): void {
     try {
       this.#sentinel ??= createSentinel(this.#sentinelDir, () => this.count());
-      this.#sentinel.send(() => answer(this.#take()));
+      this.#sentinel(() => answer(this.#take()));
     } catch (error) {
       answer({ lost: `the sentinel could not be written: ${(error as Error).message}`, barred: true });
     }

@@ -4,11 +4,11 @@ import path from "node:path";
 /** What a process that was killed leaves behind is taken away after so long. */
 const keptMs = 24 * 60 * 60_000;
 
-/** A change made on purpose: when the system tells of it, it has told of all that happened before. */
-export interface Sentinel {
-  /** Calls back when the system has told of it, in the turn in which it tells. Throws what the file system throws. */
-  send(told: () => void): void;
-}
+/**
+ * Makes a change on purpose: when the system tells of it, it has told of all that happened before. Calls back when the system
+ * has told of it, in the turn in which it tells. Throws what the file system throws.
+ */
+export type Sentinel = (told: () => void) => void;
 
 /**
  * A file in a folder of its own that gets another name with each sentinel. The name says which one it is; the content of
@@ -42,17 +42,15 @@ export function createSentinel(folder: string, heard: () => void): Sentinel {
   begin();
   removeOld(path.dirname(folder));
 
-  return {
-    send(told) {
-      waiting.set(`${last + 1}`, told);
-      try {
-        step();
-      } catch {
-        // Somebody has tidied up.
-        begin();
-        step();
-      }
-    },
+  return (told) => {
+    waiting.set(`${last + 1}`, told);
+    try {
+      step();
+    } catch {
+      // Somebody has tidied up.
+      begin();
+      step();
+    }
   };
 }
 

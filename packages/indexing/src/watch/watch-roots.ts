@@ -42,10 +42,7 @@ export interface RootWatchInput {
 }
 
 /** Why nothing can be watched, and what a person can do. */
-interface Failure {
-  reason: string;
-  advice: string;
-}
+type Failure = readonly [reason: string, advice: string];
 
 const retryAfterMs = 5 * 60_000;
 /** What was another thing by the time it was asked about is so no more at the next try. Within `retryAfterMs` so often. */
@@ -81,7 +78,7 @@ export function watchRoots(input: RootWatchInput): RootWatch {
   let sentinelDir: string | undefined;
   const questions = createQuestions<FolderNews>(input.newsWithinMs ?? newsWithinMs);
 
-  function turnOff({ reason, advice }: Failure): void {
+  function turnOff([reason, advice]: Failure): void {
     phase = "off";
     offBecause = reason;
     retryAt = performance.now() + (input.retryMs ?? retryAfterMs);
@@ -99,7 +96,7 @@ export function watchRoots(input: RootWatchInput): RootWatch {
     if (performance.now() - firstQuickAt > retryAfterMs) [quickRetries, firstQuickAt] = [0, performance.now()];
     if (quickRetries++ >= mostQuickRetries) return turnOff(failure);
     phase = "off";
-    offBecause = failure.reason;
+    offBecause = failure[0];
     retryAt = Number.POSITIVE_INFINITY;
     end();
     quickRetry = setTimeout(start, input.quickRetryMs ?? quickRetryMs).unref();
@@ -134,7 +131,11 @@ export function watchRoots(input: RootWatchInput): RootWatch {
         if (thread !== own) return;
         if (message.kind === "news") return questions.answered(message.id, message.news);
         if (message.kind === "failed") return failed(message.message);
-        if (message.kind === "tooMany") return turnOff(tooMany(maxFiles));
+        if (message.kind === "tooMany")
+          return turnOff([
+            `there are more than ${maxFiles} files and folders (sync.watchMaxFiles)`,
+            "Raise sync.watchMaxFiles, name fewer folders in extraPaths",
+          ]);
         if (message.kind === "rules") return start();
         folders = message.folders;
         if (message.kind === "changed") return event();
@@ -214,19 +215,12 @@ function remoteRoot(roots: readonly WatchRoot[]): Failure | undefined {
   for (const { kind, path } of roots) {
     const system = kind === "folder" ? networkFileSystem(path) : undefined;
     if (system !== undefined)
-      return {
-        reason: `${path} is on a ${system} file system, which does not tell of changes made elsewhere`,
-        advice: "Keep the notes on a local disk",
-      };
+      return [
+        `${path} is on a ${system} file system, which does not tell of changes made elsewhere`,
+        "Keep the notes on a local disk",
+      ];
   }
   return undefined;
-}
-
-function tooMany(maxFiles: number): Failure {
-  return {
-    reason: `there are more than ${maxFiles} files and folders (sync.watchMaxFiles)`,
-    advice: "Raise sync.watchMaxFiles, name fewer folders in extraPaths",
-  };
 }
 
 /** What chokidar asks about may be another thing by then: a link that is a folder now has no `readlink`. */
@@ -236,16 +230,13 @@ function isPassing(message: string): boolean {
 
 function failureOf(message: string): Failure {
   if (message.includes("ENOSPC"))
-    return {
-      reason: "the system allows no more watches (ENOSPC)",
-      advice: "On Linux, raise fs.inotify.max_user_watches",
-    };
+    return ["the system allows no more watches (ENOSPC)", "On Linux, raise fs.inotify.max_user_watches"];
   // Node does not always name it by its code.
   const [shortage] = /EMFILE|ENFILE/.exec(message.replace("too many open files", "EMFILE")) ?? [];
   if (shortage !== undefined)
-    return {
-      reason: `too many files are open, or too many programs watch files (${shortage})`,
-      advice: "Raise `ulimit -n`, or on Linux fs.inotify.max_user_instances",
-    };
-  return { reason: `files cannot be watched: ${message}`, advice: "Check the folders" };
+    return [
+      `too many files are open, or too many programs watch files (${shortage})`,
+      "Raise `ulimit -n`, or on Linux fs.inotify.max_user_instances",
+    ];
+  return [`files cannot be watched: ${message}`, "Check the folders"];
 }
