@@ -4,7 +4,7 @@ import { linksIn } from "../listing/note-links.ts";
 import { createLinkResolver } from "../listing/resolve-link.ts";
 import { headingOf } from "../text/chunk-markdown.ts";
 import movedWords from "./moved-words.json" with { type: "json" };
-import type { Candidate } from "./rank.ts";
+import type { MovedNote } from "./rank.ts";
 import type { SearchedSource } from "./search-outcome.ts";
 
 /** Bytes and words of a stub at most, and results that are looked at for stubs. */
@@ -18,12 +18,6 @@ const moved = new RegExp(
     .join("|"),
   "iu",
 );
-
-/** A note that only says where its text is now, and the chunks of the note that it points to. */
-export interface MovedNote {
-  stub: ChunkRow["id"];
-  rows: readonly ChunkRow[];
-}
 
 /** Finds the stubs among the best chunks, each with the chunks of its target, as far as these may be searched. */
 export async function movedNotes(
@@ -66,26 +60,4 @@ function linkOfStub({ text, noteBytes = Infinity }: ChunkRow): ReturnType<typeof
       .replaceAll(/\[\[.*?\]\]|\[[^\]]*\]\([^)]*\)/gu, " ")
       .match(/[\p{L}\p{N}]+/gu) ?? [];
   return words.length <= 1 || (words.length <= maxWords && moved.test(lines.join(" "))) ? link : undefined;
-}
-
-/** What a stub counts beside the note that it points to. */
-const stubShare = 0.9;
-
-/** Gives the best chunk of each note that a stub points to the weight of the stub, which comes behind it. */
-export function followStubs(moved: readonly MovedNote[], candidates: ReadonlyMap<ChunkRow["id"], Candidate>): void {
-  for (const { stub, rows } of moved) {
-    const from = candidates.get(stub);
-    const [first] = rows
-      .flatMap(({ id }) => candidates.get(id) ?? [])
-      .toSorted((a, b) => b.keywordWeight - a.keywordWeight);
-    if (from === undefined || first === undefined) continue;
-    const { keywordWeight, shares } = from;
-    if (keywordWeight > first.keywordWeight) Object.assign(first, { keywordWeight, shares });
-    from.keywordWeight = stubShare * keywordWeight;
-    from.shares = {
-      words: stubShare * shares.words,
-      names: stubShare * shares.names,
-      dates: stubShare * shares.dates,
-    };
-  }
 }

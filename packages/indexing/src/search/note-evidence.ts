@@ -5,7 +5,7 @@ import { timeOfPath } from "../text/times/time-of-path.ts";
 import { termScore } from "./bm25.ts";
 import type { WeightedTerm } from "./line-scores.ts";
 import { fitOf, type NamedQuery, namesOfNote } from "./name-match.ts";
-import type { Candidate } from "./rank.ts";
+import type { TimedCandidate } from "./time-weight.ts";
 
 /** A section whose heading fits the query this well counts as a note of its own. */
 const sectionFit = 0.5;
@@ -17,16 +17,16 @@ const sectionFit = 0.5;
  * Conversations and notes of a day are no notes about something: they are missing.
  */
 export function noteEvidence(
-  candidates: readonly Candidate[],
+  candidates: readonly TimedCandidate[],
   terms: readonly WeightedTerm[],
   named: NamedQuery,
-): Map<Candidate, number> {
-  const isNote = ({ row }: Candidate): boolean => !isConversation(row) && timeOfPath(row.path) === undefined;
+): Map<TimedCandidate, number> {
+  const isNote = ({ row }: TimedCandidate): boolean => !isConversation(row) && timeOfPath(row.path) === undefined;
   const notes = [...Map.groupBy(candidates.filter(isNote), ({ row }) => `${row.source} ${row.path}`).values()];
   const mean = notes.reduce((sum, note) => sum + lengthOf(note), 0) / notes.length;
   const score = (counts: ReadonlyMap<number, number>, length: number): number =>
     counts.entries().reduce((sum, [index, count]) => sum + termScore(terms[index]?.idf ?? 0, count, length / mean), 0);
-  const evidence = new Map<Candidate, number>();
+  const evidence = new Map<TimedCandidate, number>();
   for (const note of notes) {
     const whole = score(countsOf(note, terms, named), lengthOf(note));
     for (const candidate of note) {
@@ -44,13 +44,13 @@ export function noteEvidence(
 }
 
 /** Bytes of a note. A store that does not know them counts what was found. */
-function lengthOf(note: readonly Candidate[]): number {
+function lengthOf(note: readonly TimedCandidate[]): number {
   return note[0]?.row.noteBytes ?? note.reduce((bytes, { row }) => bytes + Buffer.byteLength(row.text), 0);
 }
 
 /** How often each term occurs in the chunks of a note. A term that only its names hold, in another form, occurs once. */
 function countsOf(
-  note: readonly Candidate[],
+  note: readonly TimedCandidate[],
   terms: readonly WeightedTerm[],
   named: NamedQuery,
 ): ReadonlyMap<number, number> {
@@ -71,7 +71,7 @@ function sum(all: readonly ReadonlyMap<number, number>[]): Map<number, number> {
 }
 
 /** The sections of a chunk by their lines: the one that it begins in, and those that begin in it. */
-function* sectionsOf({ row, lines }: Candidate): Generator<{ title: string; from: number; to: number }> {
+function* sectionsOf({ row, lines }: TimedCandidate): Generator<{ title: string; from: number; to: number }> {
   const title = namesIn(row.context).titles.at(-1);
   const open = title === undefined ? [] : [{ title, level: 6, from: 0 }];
   for (const [at, line] of lines.entries()) {

@@ -10,13 +10,12 @@ import {
   type TextMatches,
   type WeightedTerm,
 } from "./line-scores.ts";
-import { followStubs, type MovedNote } from "./moved-notes.ts";
 import { noteEvidence } from "./note-evidence.ts";
 import { type NamedQuery, namedQuery, nameMatch } from "./name-match.ts";
 import { pathNames, withoutPlaceholders } from "../text/note-context.ts";
 import type { MatchedPeriod } from "../text/times/time-match.ts";
 import { byPlace, byTime, linesOfTime, scoreOfTime, type TimedCandidate, weighTimes } from "./time-weight.ts";
-import { type HeldLanguages, scannerFor, type TermScanner } from "../text/languages/chunk-terms.ts";
+import { type HeldLanguages, scannerFor } from "../text/languages/chunk-terms.ts";
 import { scanTerms, type SearchTerm } from "../text/words.ts";
 
 /** What the weight of a chunk is made of, beside BM25. Measured on dated daily notes and flat around these values. */
@@ -28,10 +27,10 @@ const chunkOfNote = 0.5;
 const namesOfNoteShare = 0.75;
 /** What is left of the weight of a word that is probably a function word, or part of a phrase that only asks. */
 const roleShares = { function: 0.05, question: 0.1 };
+/** What a stub counts beside the note that it points to. */
+const stubShare = 0.9;
 
 export interface Candidate extends TimedCandidate {
-  /** How its text was read for the terms of the query. */
-  scan: TermScanner;
   textScore: number | undefined;
   vectorScore: number | undefined;
   /** It holds every word of the query that the index knows, or an identifier of the query as written. */
@@ -42,6 +41,12 @@ export interface Candidate extends TimedCandidate {
   places?: { before: number; after: number } | undefined;
   /** The score that is shown, where a reranker has given it another place. */
   placeScore?: number | undefined;
+}
+
+/** A note that only says where its text is now, and the chunks of the note that it points to. */
+export interface MovedNote {
+  stub: ChunkRow["id"];
+  rows: readonly ChunkRow[];
 }
 
 /** What the vector leg gave, and how its cosines are read. Without a scale they are read by themselves. */
@@ -179,6 +184,22 @@ function weighKeywords(
     top = Math.max(top, candidate.keywordWeight);
   }
   if (periods.length > 0) weighTimes(candidates, periods, terms, top > 0 ? top : ideal);
+}
+
+/** Gives the best chunk of each note that a stub points to the weight of the stub, which comes behind it. */
+function followStubs(moved: readonly MovedNote[], candidates: ReadonlyMap<ChunkRow["id"], Candidate>): void {
+  for (const { stub, rows } of moved) {
+    const from = candidates.get(stub);
+    const [first] = rows
+      .flatMap(({ id }) => candidates.get(id) ?? [])
+      .toSorted((a, b) => b.keywordWeight - a.keywordWeight);
+    if (from === undefined || first === undefined) continue;
+    const { keywordWeight, shares } = from;
+    if (keywordWeight > first.keywordWeight) Object.assign(first, { keywordWeight, shares });
+    from.keywordWeight = stubShare * keywordWeight;
+    const { words, names, dates } = shares;
+    from.shares = { words: stubShare * words, names: stubShare * names, dates: stubShare * dates };
+  }
 }
 
 function isExact(matches: TextMatches, terms: readonly WeightedTerm[], known: ReadonlySet<number>): boolean {

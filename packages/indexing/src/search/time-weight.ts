@@ -1,5 +1,6 @@
 import type { ChunkRow } from "../chunk-index.ts";
 import { headingOf } from "../text/chunk-markdown.ts";
+import type { TermScanner } from "../text/languages/chunk-terms.ts";
 import { namesIn } from "../text/note-context.ts";
 import type { Days } from "../text/times/calendar.ts";
 import { daysInText } from "../text/times/days-in-text.ts";
@@ -30,10 +31,12 @@ export interface TimedCandidate {
   row: ChunkRow;
   lines: readonly string[];
   matches: TextMatches;
+  /** How its text was read for the terms of the query. */
+  scan: TermScanner;
   /** BM25 and what is added to it; 0 where the keyword leg did not find the chunk. */
   keywordWeight: number;
   /** What the keyword weight is made of. */
-  shares: KeywordShares;
+  shares: Record<"words" | "names" | "dates", number>;
   /** How well it is of a time that the query names, 0 to 1, and the days that it is of. */
   timeMatch: number;
   days: Days | undefined;
@@ -42,13 +45,6 @@ export interface TimedCandidate {
   /** The weight of the other words of the query that it holds. */
   held: number;
   score: number;
-}
-
-/** The addends of a keyword weight. */
-interface KeywordShares {
-  words: number;
-  names: number;
-  dates: number;
 }
 
 /** Adds to the keyword weight of each candidate the weight of its days, at most `top`: less without the other words. */
