@@ -9,7 +9,7 @@ import { candidateOf } from "./rank.ts";
 import { row, weightedTerms } from "./test/ranked.ts";
 import { queryTerms } from "../text/words.ts";
 import { readTimes } from "../text/times/read-times.ts";
-import { timeTerms } from "./time-terms.ts";
+import { timeTerms } from "./search.ts";
 import tables from "./test/names.json" with { type: "json" };
 
 describe("matches", () => {

@@ -1,7 +1,6 @@
 import { MemoryError, type MemoryReadResult } from "@memslot/core";
 import { describe, expect, test } from "vitest";
-import { fileLines } from "./file-lines.ts";
-import { type FoundResult, resultLines } from "./result-lines.ts";
+import { fileLines, type FoundResult, resultLines } from "./result-lines.ts";
 import {
   findInFile,
   type Gap,

@@ -1,7 +1,6 @@
-import { isConversation, type Memory, type MemorySearchResult } from "@memslot/core";
+import { isAbort, isConversation, type Memory, type MemorySearchResult } from "@memslot/core";
 import { createMatcher, type Matcher } from "./matched-words.ts";
-import { fileLines } from "./file-lines.ts";
-import { type Gap, type NumberedLine, findInFile, numberByPlace, withGaps, withoutNumbers } from "./numbered-lines.ts";
+import { findInFile, type Gap, numberByPlace, type NumberedLine, withGaps, withoutNumbers } from "./numbered-lines.ts";
 
 /** A result with the lines that are shown of it. */
 export interface ResultLines {
@@ -78,4 +77,36 @@ function numbersOf(lines: readonly (NumberedLine | Gap)[]): number[] {
 function withoutEnd(lines: readonly (NumberedLine | Gap)[]): readonly (NumberedLine | Gap)[] {
   const last = lines.findLastIndex((line) => line.kind === "gap" || line.text.trim() !== "");
   return lines.slice(0, last + 1);
+}
+
+/**
+ * Lines of a file as they stand there, from the first to the last, both 1-based; fewer where the file ends before.
+ * Undefined where the memory does not give out its lines: a transcript, a journal, a file that is gone.
+ */
+export async function fileLines(
+  memory: Pick<Memory, "readFile">,
+  place: { path: string; from: number; to: number; signal: AbortSignal },
+): Promise<string[] | undefined> {
+  const lines: string[] = [];
+  let from = place.from;
+  try {
+    while (from <= place.to) {
+      const read = await memory.readFile({
+        relPath: place.path,
+        from,
+        lines: place.to - from + 1,
+        signal: place.signal,
+      });
+      if (read.status !== "ok") return undefined;
+      // Behind the lines stands a notice where more follows.
+      lines.push(...read.text.split("\n").slice(0, read.lines ?? 0));
+      if (read.nextFrom === undefined || read.nextFrom <= from) break;
+      from = read.nextFrom;
+    }
+  } catch (error) {
+    if (isAbort(error)) throw error;
+    // What was found is shown without the numbers of its lines: that it cannot be read anymore is no fault of the answer.
+    return undefined;
+  }
+  return lines;
 }

@@ -3,11 +3,10 @@ import type { MeaningScale } from "../../fusion/fuse.ts";
 import { queryTerms } from "../../text/words.ts";
 import type { Candidate } from "../rank.ts";
 import type { WeightedTerm } from "../line-scores.ts";
-import { strengthOfMeaning } from "./meaning-strength.ts";
 import { isWrittenApart, maybeNames, type NamedTerms, namedTerms, withoutPossessive } from "./named-words.ts";
 import { type AskedTerms, bestPlace } from "./places.ts";
 import { shareSaidOf } from "./said-of.ts";
-import { scattering } from "./scattering.ts";
+import { mostWeight } from "../../fusion/partner-quality.ts";
 
 /** Chunks that are looked at: what an answer is made of stands in the first ones. */
 const lookedAt = 12;
@@ -133,4 +132,52 @@ function whyWeak({
   return scattered > 0
     ? "the words that were asked for stand in different notes"
     : "the words that were asked for do not stand together in one place";
+}
+
+/** Standard deviations above the mean from which on a cosine says something, and from which on it says all that it can. */
+const leastDeviations = 3;
+const mostDeviations = 5;
+/** A smaller deviation is a rounding: the chunks are all alike, or there is only one. */
+const leastDeviation = 0.001;
+
+/**
+ * How far the nearest of these chunks answers by its meaning, 0 to 1: by how many standard deviations its cosine is above
+ * the mean of the space, times what vectors of this space are worth, of the most
+ * that they can be.
+ */
+function strengthOfMeaning(candidates: readonly Candidate[], scale: MeaningScale | undefined): number {
+  if (scale === undefined || scale.deviation < leastDeviation) return 0;
+  const nearest = candidates.reduce((most, { vectorScore = -1 }) => Math.max(most, vectorScore), -1);
+  const deviations = (nearest - scale.mean) / scale.deviation;
+  const share = Math.min(1, Math.max(0, (deviations - leastDeviations) / (mostDeviations - leastDeviations)));
+  return share * Math.min(1, scale.weight / mostWeight);
+}
+
+/** How the terms of a question are spread over the notes that are shown. */
+interface Scattering {
+  /** What the terms weigh that stand in other notes than the one which holds most, and not in that one. */
+  weight: number;
+  /** No two words of the question stand in one note, and more than one in all of them. */
+  isApart: boolean;
+}
+
+function scattering(
+  shown: readonly Candidate[],
+  terms: readonly WeightedTerm[],
+  { weights, ofTime }: AskedTerms,
+): Scattering {
+  const termsIn = (candidates: readonly Candidate[]): number[] => [
+    ...new Set(candidates.flatMap(({ matches }) => [...matches.counts.keys()])),
+  ];
+  const weigh = (held: readonly number[]): number => held.reduce((sum, index) => sum + (weights[index] ?? 0), 0);
+  const wordsOf = (held: readonly number[]): number =>
+    held.filter((index) => terms[index]?.kind === "word" && terms[index].role === undefined && !ofTime.has(index))
+      .length;
+  const notes = Map.groupBy(shown, ({ row }) => JSON.stringify([row.source, row.path]));
+  const byNote = [...notes.values()].map(termsIn);
+  const all = termsIn(shown);
+  return {
+    weight: weigh(all) - Math.max(...byNote.map(weigh)),
+    isApart: wordsOf(all) > 1 && byNote.every((held) => wordsOf(held) < 2),
+  };
 }

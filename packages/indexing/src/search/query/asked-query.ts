@@ -11,10 +11,10 @@ import {
 } from "@memslot/core";
 import { redactSecrets } from "../../secrets/redact-secrets.ts";
 import { furtherData, withoutData } from "../../text/embedded-data.ts";
-import { isoDate } from "../../text/times/calendar.ts";
+import { dayNumber, type Days, isoDate, localDay, monthDays, oneDay, yearDays } from "../../text/times/calendar.ts";
 import { parseQuery, type QueryPart, type WrittenFilter } from "./parse-query.ts";
 import { type Phrase, phraseOf } from "./phrase.ts";
-import { readDays } from "./time-limits.ts";
+import { readTimes } from "../../text/times/read-times.ts";
 
 /** A question with what it is to be filtered by, from the query and from the options together. */
 export interface AskedQuery {
@@ -234,4 +234,31 @@ function tagOf(value: string): string {
 /** Two spellings of a name that are one to people. */
 export function folded(name: string): string {
   return name.normalize("NFC").toLowerCase();
+}
+
+const isoForm = /^(?<y>\d{4})(?:-(?<m>\d{1,2})(?:-(?<d>\d{1,2}))?)?$/u;
+const momentForm = /^\d{4}-\d{2}-\d{2}T[\d:.]+(?:Z|[+-]\d{2}:?\d{2})?$/u;
+
+/**
+ * The days that a text names and nothing else: `2026-03-05`, `2026-03`, `2026`, a moment as ISO 8601 writes it, and whatever
+ * `readTimes` reads, where a year that is not named is the last one that is not to come. Undefined for all else.
+ */
+export function readDays(text: string, now: Date): Days | undefined {
+  const given = text.trim();
+  const { y, m, d } = isoForm.exec(given)?.groups ?? {};
+  if (y !== undefined) {
+    if (m === undefined) return dayNumber(Number(y), 1, 1) === undefined ? undefined : yearDays(Number(y));
+    if (d !== undefined) return oneDay(Number(y), Number(m), Number(d));
+    return Number(m) >= 1 && Number(m) <= 12 ? monthDays(Number(y), Number(m)) : undefined;
+  }
+  if (momentForm.test(given)) {
+    const moment = new Date(given);
+    if (Number.isNaN(moment.getTime())) return undefined;
+    const day = localDay(moment);
+    return { from: day, to: day };
+  }
+  const { periods, rest } = readTimes(given, { now });
+  const named = periods.filter(({ rank }) => rank === 0);
+  const [period] = named;
+  return named.length === 1 && period !== undefined && !/[\p{L}\p{N}]/u.test(rest) ? period : undefined;
 }

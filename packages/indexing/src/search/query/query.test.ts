@@ -8,12 +8,11 @@ import { holdsPhrase, phraseOf } from "./phrase.ts";
 import { isoDate } from "../../text/times/calendar.ts";
 import { row } from "../test/ranked.ts";
 import { daysOfChunk, daysOfLine, linesWithin } from "./chunk-days.ts";
-import { readDays } from "./time-limits.ts";
 import type { ManagerSearchOptions, MemorySearchResult } from "@memslot/core";
 import { searchOptions, settingsWith } from "../../../test/support/context.ts";
 import { createFakeStore } from "../../../test/support/fake-store.ts";
 import type { ChunkIndex, IndexedFile } from "../../chunk-index.ts";
-import { askedQuery } from "./asked-query.ts";
+import { askedQuery, readDays } from "./asked-query.ts";
 import { searchFiltered } from "./filtered-search.ts";
 import { fitsTags } from "./row-filter.ts";
 

@@ -1,11 +1,11 @@
 import type { WordReading } from "@memslot/core";
-import type { IndexKeywordAnswer } from "../../chunk-index.ts";
+import type { ChunkRow, IndexKeywordAnswer } from "../../chunk-index.ts";
 import type { HeldLanguages } from "../../text/languages/chunk-terms.ts";
 import { type QueryValue, readQuery, type SearchTerm } from "../../text/words.ts";
-import { readingsShown } from "./readings-shown.ts";
 import { readOtherwise } from "./read-otherwise.ts";
 import type { OtherReading } from "./written-otherwise.ts";
 import { countWords, languagesOf, storeTerms, withForms, wordCounts, type WordSource } from "./word-source.ts";
+import { writtenIn } from "./word-places.ts";
 
 /** From so many terms on they are counted before all that hold them are looked for. */
 const manyTerms = 16;
@@ -79,4 +79,28 @@ async function withValues(
 async function find(terms: readonly SearchTerm[], source: WordSource, most?: number): Promise<IndexKeywordAnswer> {
   const answer = await source.find(storeTerms(terms), most);
   return { ...answer, documentFrequencies: wordCounts(terms, answer.documentFrequencies) };
+}
+
+/** What is told of the words that were read otherwise, as the chunks that were found write them, each once. */
+function readingsShown(
+  readings: readonly OtherReading[],
+  rows: readonly ChunkRow[],
+  languages: HeldLanguages | undefined,
+): WordReading[] {
+  const shown: WordReading[] = [];
+  for (const { word, by, as, isTold } of readings) {
+    if (!isTold) continue;
+    const [only] = by;
+    const found = as ?? (only && writtenIn(rows, only, languages)) ?? only?.written ?? word;
+    const before = shown.at(-1);
+    // Neighbouring pairs of characters are one word.
+    if (before && isContinued(before, word) && before.as.at(-1) === found.at(0)) {
+      shown[shown.length - 1] = { word: before.word + word.slice(1), as: before.as + found.slice(1) };
+    } else if (!shown.some((other) => other.word === word && other.as === found)) shown.push({ word, as: found });
+  }
+  return shown;
+}
+
+function isContinued(before: WordReading, word: string): boolean {
+  return /^\p{Script=Han}{2}$/u.test(word) && before.word.at(-1) === word.at(0);
 }

@@ -4,6 +4,7 @@ import {
   monthDays,
   oneDay,
   quarterDays,
+  type Season,
   seasonDays,
   weekAround,
   weekDays,
@@ -11,16 +12,25 @@ import {
   yearOf,
 } from "../calendar.ts";
 import { chineseNumber, figure, yearFigure } from "./chinese-numbers.ts";
-import { feastDays, isOneDay } from "../feasts.ts";
+import { type Feast, feastDays, isOneDay } from "../feasts.ts";
 import { dayOf, findAll, type FoundTime, known, ofYear, type ReadingContext, type TimeRead } from "../found-time.ts";
 import type { CountedUnit, Part } from "../grammar/language.ts";
 import { lazily } from "@memslot/core";
 import { openTime } from "../grammar/open-times.ts";
-import { years, days, seasons, feasts, units } from "./chinese-vocabulary.ts";
 import { nthWithin, thirdOf } from "../grammar/pieces-of-spans.ts";
 import { agoDays, recentDays, unitBeside, weekdayBeside } from "../grammar/relative-times.ts";
+import { zh } from "../../languages/files.ts";
 
 const chinese = "chinese";
+
+const vocabulary = zh.chineseDates;
+
+/** How many years from this one, and how many days from today. */
+const years: Readonly<Record<string, number>> = vocabulary.years;
+const days: Readonly<Record<string, number>> = vocabulary.days;
+const seasons = vocabulary.seasons as Readonly<Record<string, Season>>;
+const feasts = vocabulary.feasts as Readonly<Record<string, Feast>>;
+const units = vocabulary.units as Readonly<Record<string, CountedUnit>>;
 
 const month = `(?<![\\d〇零一二三四五六七八九十两个])(?<m>${figure})月(?:份)?`;
 const year = `(?:(?:(?<y>${yearFigure})年|(?<ry>大前年|前年|去年|今年|明年))(?:的)?)`;

@@ -1,10 +1,33 @@
 import { namedPattern } from "../named-pattern.ts";
-import { chineseWords } from "../chinese/chinese-words.ts";
 import { edge, type Language, noLetterBefore, oneOf, wordsOf } from "./language.ts";
 import { languages } from "../../languages/languages.ts";
 import { lazily } from "@memslot/core";
 import { type PhraseReader, phraseReader } from "./phrases.ts";
 import { type WordsAround, wordsAround } from "./words-around.ts";
+
+const never = /(?!)/;
+
+/** What stands around times in Chinese. What is said behind a time, such as 以来, is read with it. */
+const chineseWords: WordsAround = {
+  name: "chinese",
+  joins: /^的?$/,
+  counted: never,
+  ordinalOf: () => 0,
+  parts: [],
+  to: /^\s*(?:到|至|-)\s*$/,
+  and: /^[和与跟]$/,
+  between: /在$/,
+  betweenOrFrom: /[从自在]$/,
+  since: never,
+  before: never,
+  after: never,
+  until: never,
+  distance: { before: never, after: never },
+  numberOf: () => undefined,
+  unitOf: () => undefined,
+  serving: /[在从于]$/,
+  filler: never,
+};
 
 /** Where words mean different times, the first one counts. */
 const { en, ...others } = languages;
