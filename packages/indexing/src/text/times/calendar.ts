@@ -95,3 +95,8 @@ export function easterDay(year: number): number | undefined {
 function monthStart(year: number, month: number): number | undefined {
   return dayNumber(year + Math.floor((month - 1) / 12), ((((month - 1) % 12) + 12) % 12) + 1, 1);
 }
+
+/** From the first day of the one to the last of the other. */
+export function joined(first: Days | undefined, last: Days | undefined): Days | undefined {
+  return first && last && first.from <= last.to ? { from: first.from, to: last.to } : undefined;
+}

@@ -139,3 +139,8 @@ export function withoutOverlaps(found: readonly FoundTime[]): FoundTime[] {
   }
   return kept.sort((a, b) => a.start - b.start);
 }
+
+/** What may be no time, where nothing beside it says that it is one. */
+export function loneUnless(isSure: boolean, read: TimeRead | undefined): TimeRead | undefined {
+  return read && (isSure ? read : { ...read, lone: true });
+}

@@ -10,10 +10,20 @@ import {
   weekDays,
   yearDays,
   yearOf,
+  joined,
 } from "../calendar.ts";
 import { chineseNumber, figure, yearFigure } from "./chinese-numbers.ts";
 import { type Feast, feastDays, isOneDay } from "../feasts.ts";
-import { dayOf, findAll, type FoundTime, known, ofYear, type ReadingContext, type TimeRead } from "../found-time.ts";
+import {
+  dayOf,
+  findAll,
+  type FoundTime,
+  known,
+  ofYear,
+  type ReadingContext,
+  type TimeRead,
+  loneUnless,
+} from "../found-time.ts";
 import type { CountedUnit, Part } from "../grammar/language.ts";
 import { lazily } from "@memslot/core";
 import { openTime } from "../grammar/open-times.ts";
@@ -74,8 +84,7 @@ const calendarRules = (): Rule[] => [
     ({ y, ry, m, d, m2 = m, d2 }, { today }) =>
       inYear("span", { y, ry }, today, (of) => {
         const from = oneDay(of, chineseNumber(m) ?? 0, chineseNumber(d) ?? 0);
-        const to = oneDay(of, chineseNumber(m2) ?? 0, chineseNumber(d2) ?? 0);
-        return from && to && from.from <= to.to ? { from: from.from, to: to.to } : undefined;
+        return joined(from, oneDay(of, chineseNumber(m2) ?? 0, chineseNumber(d2) ?? 0));
       }),
   ),
   rule(`${year}?${month}(?!\\d)${part}?(?!天)`, ({ y, ry, m, part: piece }, { today }) => {
@@ -86,10 +95,9 @@ const calendarRules = (): Rule[] => [
     );
   }),
   rule(`${year}?${month}(?:到|至|-)(?<m2>${figure})月(?:份)?`, ({ y, ry, m, m2 }, { today }) =>
-    inYear("span", { y, ry }, today, (of) => {
-      const [from, to] = [monthDays(of, chineseNumber(m) ?? 0), monthDays(of, chineseNumber(m2) ?? 0)];
-      return from && to && from.from <= to.to ? { from: from.from, to: to.to } : undefined;
-    }),
+    inYear("span", { y, ry }, today, (of) =>
+      joined(monthDays(of, chineseNumber(m) ?? 0), monthDays(of, chineseNumber(m2) ?? 0)),
+    ),
   ),
   rule(`(?:(?<y>${yearFigure})年(?!\\d)|(?<ry>大前年|前年|去年|今年|明年))(?:的?${part})?`, (groups, { today }) =>
     inYear(groups["part"] === undefined ? "year" : "span", groups, today, (of) =>
@@ -109,10 +117,7 @@ const calendarRules = (): Rule[] => [
     ({ u, piece }, { today }) =>
       known("span", pieceOf(unitBeside(u === "月" ? "month" : "year", 0, today)?.days(0), piece)),
   ),
-  rule("最近", (_, { today }) => {
-    const read = recentDays(2, "week", today);
-    return read && { ...read, lone: true };
-  }),
+  rule("最近", (_, { today }) => loneUnless(false, recentDays(2, "week", today))),
   rule(`(?<half>[上下])半年`, ({ half }, { today }) =>
     known("span", halfOf(yearDays(yearOf(today)), half === "上" ? 1 : 2)),
   ),
@@ -133,11 +138,8 @@ const relativeRules = (): Rule[] => [
   }),
   rule(`${step}${unit}(?:(?<part>[初中底末])${pieceEnd})?`, ({ step: word, u = "", part: piece }, { today }) => {
     const read = unitBeside(unitOf(u), stepOf(word), today);
-    return piece !== undefined && read && unitOf(u) === "month"
-      ? known("span", pieceOf(read.days(0), piece))
-      : piece === undefined
-        ? read
-        : undefined;
+    if (piece === undefined) return read;
+    return unitOf(u) === "month" ? known("span", pieceOf(read?.days(0), piece)) : undefined;
   }),
   rule(
     `(?<![每逢下])${step}?(?:周|星期|礼拜)(?<wd>[一二三四五六日天])(?!期|个)(?:晚上|早上|上午|下午|中午|夜里)?`,
@@ -154,7 +156,7 @@ const relativeRules = (): Rule[] => [
   }),
   rule(`${year}?第(?<n>${figure})个?(?:周|星期|礼拜)(?![一二三四五六日天末])`, (groups, { today }) => {
     const read = inYear("week", groups, today, (of) => weekDays(of, chineseNumber(groups["n"]) ?? 0));
-    return read && (read.hasYear ? read : { ...read, lone: true });
+    return loneUnless(read?.hasYear === true, read);
   }),
   rule(
     `(?:${year}?${month}|${year})的?(?<o>第${figure}|最后一|首)个?(?<u>周末|周|星期|礼拜|天)`,
@@ -165,9 +167,9 @@ const relativeRules = (): Rule[] => [
         m === undefined ? yearDays(of) : monthDays(of, chineseNumber(m) ?? 0);
       const of = unitOf(u) ?? "day";
       if (of === "week" && m === undefined && number > 0) return undefined;
-      return inYear(of === "weekend" ? "span" : of === "week" ? "week" : "day", groups, today, (year_) =>
-        nthWithin(within(year_), number, of === "weekend" ? "weekend" : of === "week" ? "week" : "day"),
-      );
+      const counted = of === "weekend" || of === "week" ? of : "day";
+      const unitOfTime = counted === "weekend" ? "span" : counted;
+      return inYear(unitOfTime, groups, today, (year_) => nthWithin(within(year_), number, counted));
     },
   ),
   rule(`${year}?第?(?<q>[一二三四1-4])季度`, (groups, { today }) =>
@@ -195,14 +197,7 @@ function opened(
   { today }: ReadingContext,
 ): TimeRead | undefined {
   if (!read) return undefined;
-  const opening =
-    before !== undefined
-      ? "before"
-      : after !== undefined
-        ? "after"
-        : since !== undefined || sinceToo !== undefined
-          ? "since"
-          : undefined;
+  const opening = before ? "before" : after ? "after" : since || sinceToo ? "since" : undefined;
   return opening ? openTime(read, opening, today) : read;
 }
 
@@ -214,14 +209,14 @@ function readSeason(groups: Groups, today: number): TimeRead | undefined {
     pieceOf(seasonDays(of, season), piece),
   );
   const isTime = read?.hasYear === true || groups["this"] !== undefined || groups["said"] !== undefined;
-  return read && (isTime ? read : { ...read, lone: true });
+  return loneUnless(isTime, read);
 }
 
 function readFeast(groups: Groups, today: number): TimeRead | undefined {
   const feast = feasts[groups["f"] ?? ""];
   if (!feast) return undefined;
   const read = inYear(isOneDay(feast) ? "day" : "span", groups, today, (of) => feastDays(feast, of));
-  return read && (read.hasYear || groups["said"] !== undefined ? read : { ...read, lone: true });
+  return loneUnless(read?.hasYear === true || groups["said"] !== undefined, read);
 }
 
 function inYear(

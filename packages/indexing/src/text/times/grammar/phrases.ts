@@ -9,6 +9,7 @@ import {
   weekDays,
   weekdayOf,
   yearDays,
+  joined,
 } from "../calendar.ts";
 import { type Feast, feastDays, isOneDay } from "../feasts.ts";
 import {
@@ -20,6 +21,7 @@ import {
   ofYear,
   type ReadingContext,
   type TimeRead,
+  loneUnless,
 } from "../found-time.ts";
 import { type CountedUnit, countedUnits, indexOf, type Language, noLetterBefore, oneOf } from "./language.ts";
 import { lazily } from "@memslot/core";
@@ -40,7 +42,11 @@ interface Named {
 
 /** Makes the patterns of a language when they are first needed: most queries name no time. */
 export function phraseReader(language: Language): PhraseReader {
-  const rules = lazily(() => rulesOf(language));
+  const rules = lazily(() =>
+    [dayRules, namedRules, relativeRules, countedRules].flatMap((rulesOf) =>
+      rulesOf(language).map(([source, read]) => [namedPattern(source, "g"), read] as const),
+    ),
+  );
   return (text, context) => {
     return rules().flatMap(([pattern, read]) =>
       findAll(text, pattern, language.name, (groups, match) =>
@@ -56,13 +62,9 @@ function withLongYear({ yy, ...groups }: Groups): Groups {
 }
 
 type Rule = readonly [
-  pattern: RegExp,
+  pattern: string,
   read: (groups: Groups, context: ReadingContext, before: string) => TimeRead | undefined,
 ];
-
-function rulesOf(language: Language): Rule[] {
-  return [...dayRules(language), ...namedRules(language), ...relativeRules(language), ...countedRules(language)];
-}
 
 /** "12 March 2024", "January 3-5". */
 function dayRules(language: Language): Rule[] {
@@ -97,11 +99,11 @@ function dayRules(language: Language): Rule[] {
   const isOpened = endingIn(language.between, language.from, language.in);
   const second = `(?:${oneOf(language.article, language.in)}\\s+)?${day.replace("<d>", "<d2>").replace("<dw>", "<dw2>")}`;
   return [
-    [pattern(`${start}${weekday}?${day}\\.?(?:\\s+|\\s*-\\s*|(?<=\\.))${of}?${month}${year}?${end}`), readDay],
-    [pattern(`${start}${weekday}?${monthFirst}${month}\\.?(?:\\s+|-)(?:the\\s+)?${day}${year}?${end}`), readDay],
-    [pattern(`${start}${day}\\.?${until}${second}\\.?(?:\\s+|-|(?<=\\.))${of}?${month}${year}?${end}`), readDays],
-    [pattern(`${start}${monthFirst}${month}\\.?\\s+${day}${until}${second}${year}?${end}`), readDays],
-    [pattern(`${start}${month}${until}${month.replace("<m>", "<m2>")}${year}?${end}`), readMonths],
+    [`${start}${weekday}?${day}\\.?(?:\\s+|\\s*-\\s*|(?<=\\.))${of}?${month}${year}?${end}`, readDay],
+    [`${start}${weekday}?${monthFirst}${month}\\.?(?:\\s+|-)(?:the\\s+)?${day}${year}?${end}`, readDay],
+    [`${start}${day}\\.?${until}${second}\\.?(?:\\s+|-|(?<=\\.))${of}?${month}${year}?${end}`, readDays],
+    [`${start}${monthFirst}${month}\\.?\\s+${day}${until}${second}${year}?${end}`, readDays],
+    [`${start}${month}${until}${month.replace("<m>", "<m2>")}${year}?${end}`, readMonths],
   ];
 }
 
@@ -114,17 +116,16 @@ function namedRules(language: Language): Rule[] {
     const name = named(x);
     if (!name) return undefined;
     const read = ofYear(name.unit, y, name.days);
-    const isSure = y !== undefined || name.isSure || isAnnounced.test(before);
-    return read && (isSure ? read : { ...read, lone: true });
+    return loneUnless(y !== undefined || name.isSure || isAnnounced.test(before), read);
   };
   const readBeside: Rule[1] = (groups, { today }) => {
     const name = named(groups["x"]);
     return name && besideToday(name.unit, today, stepOf(groups), name.days);
   };
   return [
-    [pattern(`${start}(?<x>${names})${year}?${end}(?!\\.?,?\\s*\\d{1,2}(?!\\d))`), readNamed],
-    [pattern(`${start}${step.before}\\s+(?<x>${names})${end}`), readBeside],
-    [pattern(`${start}(?<x>${names})\\s+${step.after}${end}`), readBeside],
+    [`${start}(?<x>${names})${year}?${end}(?!\\.?,?\\s*\\d{1,2}(?!\\d))`, readNamed],
+    [`${start}${step.before}\\s+(?<x>${names})${end}`, readBeside],
+    [`${start}(?<x>${names})\\s+${step.after}${end}`, readBeside],
   ];
 }
 
@@ -147,72 +148,55 @@ function relativeRules(language: Language): Rule[] {
   // "Fin del año pasado" is of the year before.
   const steps = oneOf(beforeLast.after, last.after, current.after, next.after);
   const readRecent: Rule[1] = ({ n, u }, { today }) => recentDays(countOf(n), unitOf(u), today);
-  const readWeekday: Rule[1] = (groups, { today }) => {
-    const weekday = indexOf(language.weekdays, groups["x"] ?? "");
-    return weekdayBeside(weekday, stepOf(groups), today);
-  };
-  const readLoneWeekday: Rule[1] = ({ x = "" }, { today }, before) => {
-    const read = weekdayBeside(indexOf(language.weekdays, x), -1, today);
-    return read && (isAnnounced.test(before) ? read : { ...read, lone: true });
-  };
+  const readWeekday: Rule[1] = (groups, { today }) =>
+    weekdayBeside(indexOf(language.weekdays, groups["x"] ?? ""), stepOf(groups), today);
+  const readLoneWeekday: Rule[1] = ({ x = "" }, { today }, before) =>
+    loneUnless(isAnnounced.test(before), weekdayBeside(indexOf(language.weekdays, x), -1, today));
   return [
     [
-      pattern(`${start}(?<x>${days})${end}`),
+      `${start}(?<x>${days})${end}`,
       ({ x = "" }, { today }) => {
         const offset = Object.values(language.relativeDays)[indexOf(Object.keys(language.relativeDays), x)];
         return offset === undefined ? undefined : known("day", { from: today + offset, to: today + offset });
       },
     ],
-    [
-      pattern(`${start}${oneOf(language.past)}\\s+(?<u>${unit})${end}`),
-      ({ u }, { today }) => recentDays(1, unitOf(u), today),
-    ],
+    [`${start}${oneOf(language.past)}\\s+(?<u>${unit})${end}`, ({ u }, { today }) => recentDays(1, unitOf(u), today)],
     // "Recently" may stand beside anything, "in den letzten Tagen" is a time.
     [
-      pattern(`${start}(?<x>${language.lately})${end}`),
-      ({ x = "" }, { today }) => {
-        const read = recentDays(2, "week", today);
-        return read && (x.includes(" ") ? read : { ...read, lone: true });
-      },
+      `${start}(?<x>${language.lately})${end}`,
+      ({ x = "" }, { today }) => loneUnless(x.includes(" "), recentDays(2, "week", today)),
     ],
     [
-      pattern(
-        `${start}${part}\\s+(?:${oneOf(language.article)}\\s+)?(?<u>${unit})${end}(?!\\s+(?:${of}|\\d|${steps}))`,
-      ),
+      `${start}${part}\\s+(?:${oneOf(language.article)}\\s+)?(?<u>${unit})${end}(?!\\s+(?:${of}|\\d|${steps}))`,
       (groups, { today }) => {
         const [now, piece] = [unitOf(groups["u"]), (["early", "middle", "late"] as const).find((name) => groups[name])];
         if (now === undefined || now === "day" || now === "weekend" || piece === undefined) return undefined;
-        const span = thirdOf(unitBeside(now, 0, today)?.days(0), piece);
-        return known("span", span);
+        return known("span", thirdOf(unitBeside(now, 0, today)?.days(0), piece));
       },
     ],
-    [pattern(`${start}${oneOf(language.beforeLast.before)}\\s+(?<u>${unit})${end}`), readBeforeLast],
-    [pattern(`${start}(?<u>${unit})\\s+${oneOf(language.beforeLast.after)}${end}`), readBeforeLast],
-    [pattern(`${start}${step.before}\\s+(?<u>${unit})${end}`), readBeside],
-    [pattern(`${start}(?<u>${unit})\\s+${step.after}${end}`), readBeside],
+    [`${start}${oneOf(language.beforeLast.before)}\\s+(?<u>${unit})${end}`, readBeforeLast],
+    [`${start}(?<u>${unit})\\s+${oneOf(language.beforeLast.after)}${end}`, readBeforeLast],
+    [`${start}${step.before}\\s+(?<u>${unit})${end}`, readBeside],
+    [`${start}(?<u>${unit})\\s+${step.after}${end}`, readBeside],
     [
-      pattern(`${start}${oneOf(language.units.weekend)}${end}`),
-      (_, { today }, before) => {
-        const read = unitBeside("weekend", weekdayOf(today) < 5 ? -1 : 0, today);
-        return read && (isAnnounced.test(before) ? read : { ...read, lone: true });
-      },
+      `${start}${oneOf(language.units.weekend)}${end}`,
+      (_, { today }, before) =>
+        loneUnless(isAnnounced.test(before), unitBeside("weekend", weekdayOf(today) < 5 ? -1 : 0, today)),
     ],
-    [pattern(`${start}${oneOf(language.ago.before)}\\s+${count}\\s+(?<u>${unit})${end}`), readAgo],
-    [pattern(`${start}${count}\\s+(?<u>${unit})\\s+${oneOf(language.ago.after)}${end}`), readAgo],
+    [`${start}${oneOf(language.ago.before)}\\s+${count}\\s+(?<u>${unit})${end}`, readAgo],
+    [`${start}${count}\\s+(?<u>${unit})\\s+${oneOf(language.ago.after)}${end}`, readAgo],
     [
-      pattern(
-        `${start}${language.countMayLack === true ? "" : "(?!)"}(?<u>${unit})\\s+${oneOf(language.ago.after)}${end}`,
-      ),
+      `${start}${language.countMayLack === true ? "" : "(?!)"}(?<u>${unit})\\s+${oneOf(language.ago.after)}${end}`,
       ({ u }, { today }) => agoDays(1, unitOf(u), today),
     ],
-    [pattern(`${start}${count}\\s+(?<u>${unit})\\s+${oneOf(language.ago.after)}\\s+${today}${end}`), readSameDay],
-    [pattern(`${start}${today}\\s+${count}\\s+(?<u>${unit})\\s+${oneOf(language.ago.after)}${end}`), readSameDay],
-    [pattern(`${start}${today}\\s+${oneOf(language.ago.before)}\\s+${count}\\s+(?<u>${unit})${end}`), readSameDay],
-    [pattern(`${start}${oneOf(language.recent.before)}\\s+${count}\\s+(?<u>${unit})${end}`), readRecent],
-    [pattern(`${start}${count}\\s+${oneOf(language.recent.after)}\\s+(?<u>${unit})${end}`), readRecent],
-    [pattern(`${start}(?<x>${weekdays})${end}`), readLoneWeekday],
-    [pattern(`${start}${step.before}\\s+(?<x>${weekdays})${end}`), readWeekday],
-    [pattern(`${start}(?<x>${weekdays})\\s+${step.after}${end}`), readWeekday],
+    [`${start}${count}\\s+(?<u>${unit})\\s+${oneOf(language.ago.after)}\\s+${today}${end}`, readSameDay],
+    [`${start}${today}\\s+${count}\\s+(?<u>${unit})\\s+${oneOf(language.ago.after)}${end}`, readSameDay],
+    [`${start}${today}\\s+${oneOf(language.ago.before)}\\s+${count}\\s+(?<u>${unit})${end}`, readSameDay],
+    [`${start}${oneOf(language.recent.before)}\\s+${count}\\s+(?<u>${unit})${end}`, readRecent],
+    [`${start}${count}\\s+${oneOf(language.recent.after)}\\s+(?<u>${unit})${end}`, readRecent],
+    [`${start}(?<x>${weekdays})${end}`, readLoneWeekday],
+    [`${start}${step.before}\\s+(?<x>${weekdays})${end}`, readWeekday],
+    [`${start}(?<x>${weekdays})\\s+${step.after}${end}`, readWeekday],
   ];
 }
 
@@ -223,26 +207,19 @@ function countedRules(language: Language): Rule[] {
   const decade = language.decade.replaceAll("DECADE", "(?<y>(?:1[5-9]|20)?\\d0)");
   return [
     [
-      pattern(
-        `${start}(?<k>${language.weekNumber})\\s*(?:#|n[or]\\.?\\s)?\\s*(?<w>[1-9]|0[1-9]|[1-4]\\d|5[0-3])${year}?${end}`,
-      ),
+      `${start}(?<k>${language.weekNumber})\\s*(?:#|n[or]\\.?\\s)?\\s*(?<w>[1-9]|0[1-9]|[1-4]\\d|5[0-3])${year}?${end}`,
       ({ k = "", w, y }, _, before) => {
         const read = ofYear("week", y, (in_) => weekDays(in_, Number(w)));
-        return (
-          read && (y !== undefined || k.startsWith("k") || isAnnounced.test(before) ? read : { ...read, lone: true })
-        );
+        return loneUnless(y !== undefined || k.startsWith("k") || isAnnounced.test(before), read);
       },
     ],
     [
-      pattern(`${start}${ordinal}\\s+${oneOf(language.units.quarter)}${year}?${end}`),
+      `${start}${ordinal}\\s+${oneOf(language.units.quarter)}${year}?${end}`,
       ({ o, y }) => ofYear("season", y, (in_) => quarterDays(in_, indexOf(language.ordinals, o ?? "") + 1)),
     ],
-    ...yearFigures.map((figure): Rule => [
-      pattern(`${start}${figure}${end}`),
-      ({ y }) => known("year", yearDays(Number(y))),
-    ]),
+    ...yearFigures.map((figure): Rule => [`${start}${figure}${end}`, ({ y }) => known("year", yearDays(Number(y)))]),
     [
-      pattern(`${start}${oneOf(decade)}${end}`),
+      `${start}${oneOf(decade)}${end}`,
       ({ y = "" }) =>
         known("span", yearDays(y.length === 4 ? Number(y) : 1900 + Number(y) + (Number(y) < 30 ? 100 : 0), 10)),
     ],
@@ -279,12 +256,4 @@ function stepOf(groups: Groups): number {
 
 function asRange(read: TimeRead | undefined): TimeRead | undefined {
   return read && { ...read, isRange: true };
-}
-
-function joined(first: Days | undefined, last: Days | undefined): Days | undefined {
-  return first && last && { from: first.from, to: last.to };
-}
-
-function pattern(source: string): RegExp {
-  return namedPattern(source, "g");
 }
