@@ -4,6 +4,8 @@ import { isoDate } from "./calendar.ts";
 import { daysInText } from "./days-in-text.ts";
 import { readTimes, type TimeReading } from "./read-times.ts";
 import { expectDaysReadBack } from "../test/any-text.ts";
+import { timeMatch } from "./time-match.ts";
+import { timeOfPath } from "./time-of-path.ts";
 import tables from "./test/readings.json" with { type: "json" };
 import path from "node:path";
 import { groupsOf, namedPattern } from "./named-pattern.ts";
@@ -182,4 +184,64 @@ describe("named patterns", () => {
 
 test.each(tables.daysInText as [string, string[]][])("%j names the days %j", (text, days) => {
   expect(daysInText(text).map(({ from }) => isoDate(from))).toEqual(days);
+});
+
+const fit = (name: string, query: string): number =>
+  timeMatch(timeOfPath(`${name}.md`), readTimes(query, { now }).periods).match;
+
+test.each(tables.fits as [string, string, string, number][])(
+  "how well a note fits a time, %s: %s and %s, %d",
+  (_, name, query, expected) => {
+    expect(fit(name, query)).toBeCloseTo(expected, 10);
+  },
+);
+
+test("after a time it falls, a month reaches further than a day, a week as far", () => {
+  const after = ["2026-03-06", "2026-03-07", "2026-03-10", "2026-03-12"].map((name) => fit(name, "2026-03-05"));
+  expect(after).toEqual(after.toSorted((a, b) => b - a));
+  expect(fit("2026-03-14", "in February")).toBeGreaterThan(0);
+  expect(fit("2026-03-15", "last week")).toBeGreaterThan(0);
+});
+
+test("no time: nothing counts", () => {
+  expect(timeMatch(undefined, readTimes("2026-01-02", { now }).periods)).toEqual({ match: 0, weight: 0 });
+  expect(timeMatch(20_000, [])).toEqual({ match: 0, weight: 0 });
+});
+
+test("a note of a week or month fits a time within it, less the longer it is", () => {
+  const [week, month, year] = ["2024-W12", "2024-03", "2024"].map((name) => fit(name, "2024-03-20"));
+  expect(week).toBeGreaterThan(month ?? 1);
+  expect(month).toBeGreaterThan(year ?? 1);
+  expect(year).toBeGreaterThan(0.5);
+  expect(fit("2024-W12", "2024-03-17")).toBeLessThan(0.6);
+});
+
+test("of several years that may be meant the latest is worth most", () => {
+  const { periods } = readTimes("12 March", { now, days: days("2021-03-12", "2022-03-12", "2023-03-12") });
+  const [latest, before, first] = ["2023-03-12", "2022-03-12", "2021-03-12"].map(
+    (date) => timeMatch(days(date)[0], periods).match,
+  );
+  expect(latest).toBe(1);
+  expect(before).toBeLessThan(1);
+  expect(first).toBeLessThan(before ?? 0);
+});
+
+test("a note of the very day weighs more than any words, one of a longer time less, one that is only about then little", () => {
+  const weight = (path: string, query: string): number =>
+    timeMatch(timeOfPath(path), readTimes(query, { now }).periods).weight;
+  const { weights } = tables;
+  expect(weights.map(([path, query]) => [path, query, weight(String(path), String(query))])).toEqual(weights);
+  for (const name of ["2024-W12", "2024-03-21"])
+    expect(weight(`${name}.md`, "2024-03-20")).toBeCloseTo(0.4 * fit(name, "2024-03-20"), 10);
+});
+
+describe("the time of a path", () => {
+  test.each(tables.dated as [string, string][])("%s is of %s", (path, expected) => {
+    const time = timeOfPath(path);
+    expect(time && `${time.unit} ${isoDate(time.from)}..${isoDate(time.to)}`).toBe(expected);
+  });
+
+  test.each(tables.undated)("%s is of no time", (path) => {
+    expect(timeOfPath(path)).toBeUndefined();
+  });
 });
