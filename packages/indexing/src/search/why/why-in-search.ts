@@ -30,7 +30,6 @@ export async function whyInSearch(
   },
 ): Promise<SearchWhy> {
   const { store, vectors, index } = parts;
-  const { workspaceDir, settings } = parts.context;
   const asked = askedQuery(query, options, new Date());
   let trace: SearchTrace | undefined;
   await parts.search(query, { ...options, explain: true }, (given) => (trace = given));
@@ -40,9 +39,10 @@ export async function whyInSearch(
     vectors,
     asked: trace?.input.asked ?? asked,
     options,
-    target: target.path === undefined ? target : { ...target, path: pathInIndex(target.path, workspaceDir) },
+    target:
+      target.path === undefined ? target : { ...target, path: pathInIndex(target.path, parts.context.workspaceDir) },
     trace,
-    whyNotIndexed: (file) => whyNotIndexed(file, { workspaceDir, settings, sources }),
+    whyNotIndexed: (file) => whyNotIndexed(file, parts.context, sources),
     problemOf: (file) => problemWith(file, sources),
   });
 }

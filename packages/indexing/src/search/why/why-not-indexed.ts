@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import path from "node:path";
-import { type MemorySearchSettings, messageOf } from "@memslot/core";
+import { type MemoryPluginContext, messageOf } from "@memslot/core";
 import { notesLayout } from "@memslot/core/files";
 import { ignoredFolders } from "../../files/ignored-folders.ts";
 import { isMarkdown } from "../../files/folder/markdown-name.ts";
@@ -12,13 +12,9 @@ type Reason = Awaited<ReturnType<WhyInput["whyNotIndexed"]>>;
 /** Why a note of the workspace is not in the index: it is not there, it is left out, or it was not taken yet. */
 export async function whyNotIndexed(
   file: string,
-  input: {
-    workspaceDir: string;
-    settings: Pick<MemorySearchSettings, "notes" | "extraPaths">;
-    sources: ReadonlyMap<string, SourceOutcome>;
-  },
+  { workspaceDir, settings }: MemoryPluginContext,
+  sources: ReadonlyMap<string, SourceOutcome>,
 ): Promise<Reason> {
-  const { workspaceDir, settings, sources } = input;
   const absolute = path.resolve(workspaceDir, file);
   const inside = path.relative(workspaceDir, absolute);
   if (inside.startsWith("..") || path.isAbsolute(inside))

@@ -22,6 +22,7 @@ import { type SearchTrace } from "../search-outcome.ts";
 
 const mostTokens = 4000;
 const mostResults = 200;
+const otherWords = "Ask with words that stand in it.";
 
 /** A search that was run, and what it is to be asked about. */
 export interface WhyInput {
@@ -50,9 +51,10 @@ class Ladder {
   readonly ok = (step: WhyStep, says: string): void => void this.rungs.push({ step, state: "ok", says });
   readonly note = (step: WhyStep, says: string): void => void this.rungs.push({ step, state: "note", says });
 
-  failed(step: WhyStep, says: string, act?: Act, more: Partial<SearchWhy> = {}): SearchWhy {
+  failed(step: WhyStep, says: string, act?: Act | string, more: Partial<SearchWhy> = {}): SearchWhy {
     this.rungs.push({ step, state: "failed", says });
-    return { found: false, rungs: this.#whole(), sentence: says, act, ...more };
+    const told = typeof act === "string" ? { says: act } : act;
+    return { found: false, rungs: this.#whole(), sentence: says, act: told, ...more };
   }
 
   found(says: string, more: Partial<SearchWhy>): SearchWhy {
@@ -73,12 +75,10 @@ export async function whyOf(input: WhyInput): Promise<SearchWhy> {
   const rows = await rowsOf(input);
   if (rows.length === 0) {
     if (target.path === undefined)
-      return ladder.failed("indexed", "no indexed note holds this text", {
-        says: "Name the note instead, as notes/x.md:12.",
-      });
+      return ladder.failed("indexed", "no indexed note holds this text", "Name the note instead, as notes/x.md:12.");
     const { step, says, act } = await input.whyNotIndexed(target.path);
     if (step === "indexed") ladder.ok("file", `${target.path} is there`);
-    return ladder.failed(step, says, act === undefined ? undefined : { says: act });
+    return ladder.failed(step, says, act);
   }
   const [first] = rows;
   const path = first?.path ?? "";
@@ -91,14 +91,10 @@ export async function whyOf(input: WhyInput): Promise<SearchWhy> {
   const holding = rows.filter((row) =>
     text === undefined ? line === undefined || (row.startLine <= line && line <= row.endLine) : holds(row, text),
   );
-  if (holding.length === 0)
-    return ladder.failed(
-      "passage",
-      `no passage of ${path} holds line ${line}: it is empty, or the file ends before it`,
-      {
-        says: "Name a line that holds text.",
-      },
-    );
+  if (holding.length === 0) {
+    const says = `no passage of ${path} holds line ${line}: it is empty, or the file ends before it`;
+    return ladder.failed("passage", says, "Name a line that holds text.");
+  }
   const candidates = trace?.ranking.candidates ?? [];
   const known = new Set(holding.map(({ id }) => id));
   const rank = candidates.findIndex((candidate) => known.has(candidate.row.id));
@@ -108,7 +104,7 @@ export async function whyOf(input: WhyInput): Promise<SearchWhy> {
 
   const filtered = whyFiltered(row, input);
   if (filtered !== undefined)
-    return ladder.failed("filters", filtered, { says: "Take the filter out of the query, or ask for this source." });
+    return ladder.failed("filters", filtered, "Take the filter out of the query, or ask for this source.");
   ladder.ok("filters", "no filter, source or session leaves it out");
   if (trace === undefined) return ladder.found("every note that fits the filters is listed, the newest first", {});
 
@@ -117,12 +113,7 @@ export async function whyOf(input: WhyInput): Promise<SearchWhy> {
   const candidate = candidates[rank];
   if (candidate === undefined) {
     const says = `it is not among the ${counted(candidates.length, "candidate")} that words and meaning gave`;
-    return ladder.failed(
-      "candidate",
-      says,
-      { says: "Ask with words that stand in it." },
-      { candidates: candidates.length },
-    );
+    return ladder.failed("candidate", says, otherWords, { candidates: candidates.length });
   }
   ladder.ok("candidate", `it is one of ${counted(candidates.length, "candidate")}`);
   return placed(ladder, { candidate, rank, line: lineOf(row, target) }, { trace, options });
@@ -159,8 +150,8 @@ function placed(
   const ranked = `rank ${rank + 1} of ${candidates.length}`;
   ladder.ok("rank", `${ranked}${moved}`);
 
-  const failed = (says: string, act: Act): SearchWhy => ladder.failed("answer", `${ranked}, ${says}`, act, more);
-  const otherWords = { says: "Ask with words that stand in it." };
+  const failed = (says: string, act: Act | string): SearchWhy =>
+    ladder.failed("answer", `${ranked}, ${says}`, act, more);
   const cutByLimit = (why: string, least: number): SearchWhy => {
     const wanted = Math.min(mostResults, Math.max(least, options.maxResults + 1));
     const act = { says: `Show ${wanted} results.`, maxResults: wanted };
@@ -186,10 +177,8 @@ function placed(
     return isFull ? cutByLimit(`: ${why}`, 0) : failed("left out: what is shown holds more of the query", otherWords);
   }
   const wanted = Math.min(mostTokens, options.maxTokens * 2);
-  const act =
-    wanted > options.maxTokens
-      ? { says: `Search with ${wanted} tokens.`, maxTokens: wanted }
-      : { says: "Ask for what this line alone says." };
+  const search = { says: `Search with ${wanted} tokens.`, maxTokens: wanted };
+  const act = wanted > options.maxTokens ? search : "Ask for what this line alone says.";
   return failed(`cut by the budget of ${options.maxTokens} tokens: ${why}`, act);
 }
 
@@ -198,12 +187,10 @@ function sayWords(ladder: Ladder, row: ChunkRow, { legs, ranking }: SearchTrace)
   if (legs.keyword === undefined) return ladder.note("words", "words were not searched");
   if (terms.length === 0) return ladder.note("words", "the query holds no word to search for");
   const { matches } = candidateOf(row, terms, legs.keyword.languages);
-  const named = (isHeld: boolean): string =>
-    [
-      ...new Set(
-        terms.flatMap(({ term, written = term }, index) => (matches.counts.has(index) === isHeld ? [written] : [])),
-      ),
-    ].join(", ");
+  const named = (isHeld: boolean): string => {
+    const own = terms.filter((_, index) => matches.counts.has(index) === isHeld);
+    return [...new Set(own.map(({ term, written = term }) => written))].join(", ");
+  };
   const [held, missing] = [named(true), named(false)];
   if (held === "") return ladder.note("words", `it holds no word of the query; missing: ${missing}`);
   ladder.ok("words", missing === "" ? `it holds ${held}` : `it holds ${held}; missing: ${missing}`);
@@ -224,20 +211,16 @@ async function sayMeaning(
   const answer = await store.searchVector({ space, vector, sources: [row.source], scope, limit: mostResults });
   const found = answer.rows.find(({ id }) => id === row.id);
   const lowest = Math.min(...legs.vector.rows.map(({ score }) => score));
-  if (found !== undefined)
-    return ladder.note(
-      "meaning",
-      `its similarity is ${found.score.toFixed(3)}, scored directly: the nearest that were looked at end at ${lowest.toFixed(3)}`,
-    );
+  if (found !== undefined) {
+    const others = `the nearest that were looked at end at ${lowest.toFixed(3)}`;
+    return ladder.note("meaning", `its similarity is ${found.score.toFixed(3)}, scored directly: ${others}`);
+  }
   const refused = (await store.quarantined(space, 1000)).find(
     (each) => each.path === row.path && each.source === row.source && each.startLine === row.startLine,
   );
-  ladder.note(
-    "meaning",
-    refused === undefined
-      ? "it has no vector yet: only words find it"
-      : `its text was refused by the embedding provider, only words find it: ${refused.reason}`,
-  );
+  if (refused === undefined) return ladder.note("meaning", "it has no vector yet: only words find it");
+  const says = `its text was refused by the embedding provider, only words find it: ${refused.reason}`;
+  ladder.note("meaning", says);
 }
 
 /** Which filter, source or session leaves a passage out. */
