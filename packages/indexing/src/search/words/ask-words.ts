@@ -34,7 +34,7 @@ export async function askWords(query: string, source: WordSource): Promise<Words
   const isLong = terms.length >= manyTerms;
   const found = await find(terms, source, isLong ? 1 : undefined);
   const others = found.documentFrequencies.includes(0)
-    ? await readOtherwise(terms, found, source, languages)
+    ? await readOtherwise(terms, found, { source, languages })
     : new Map<SearchTerm, OtherReading>();
   if (others.size === 0) return { answer: isLong ? await find(terms, source) : found, terms, languages, readings: [] };
   const asked = terms.flatMap((term) => others.get(term)?.by ?? [term]);

@@ -22,6 +22,12 @@ const looksAt = 3;
 /** Chunks in which it is looked for first how a word is written: as a rule one of them tells. */
 const fewChunks = 10;
 
+/** The notes that are searched, and their languages. */
+interface SearchedNotes {
+  source: WordSource;
+  languages: HeldLanguages | undefined;
+}
+
 /**
  * Reads the words that stand nowhere in another way, in this order: joined with a neighbour, written with other letters, as
  * the beginning of a longer word, as two words that stand together, with one typing error. What is not in the notes in
@@ -30,15 +36,14 @@ const fewChunks = 10;
 export async function readOtherwise(
   terms: readonly SearchTerm[],
   found: Pick<IndexKeywordAnswer, "chunkCount" | "documentFrequencies">,
-  source: WordSource,
-  languages: HeldLanguages | undefined,
+  notes: SearchedNotes,
 ): Promise<Map<SearchTerm, OtherReading>> {
   const unknown = terms.filter((term, index) => found.documentFrequencies[index] === 0 && mayBeReadOtherwise(term));
-  const readings = await readWritten(unknown, terms, source, languages);
+  const readings = await readWritten(unknown, terms, notes);
   const left = (): SearchTerm[] =>
     unknown.filter((term) => term.kind === "word" && !term.identifier && !readings.has(term));
   for (const term of left().slice(0, maxWords)) {
-    const reading = await readSplit(term, source, languages);
+    const reading = await readSplit(term, notes);
     if (reading) readings.set(term, reading);
   }
   let spellings = 0;
@@ -46,7 +51,7 @@ export async function readOtherwise(
     const others = oneErrorAway(foldWord(term.written ?? term.term));
     spellings += others.length;
     if (spellings > maxSpellings && isLarge(found.chunkCount)) break;
-    const reading = await readMistyped(term, others, source, languages);
+    const reading = await readMistyped(term, others, notes);
     if (reading) readings.set(term, reading);
   }
   return readings;
@@ -61,8 +66,7 @@ function mayBeReadOtherwise({ kind, prefix, term, written = term }: SearchTerm):
 async function readWritten(
   unknown: readonly SearchTerm[],
   terms: readonly SearchTerm[],
-  source: WordSource,
-  languages: HeldLanguages | undefined,
+  { source, languages }: SearchedNotes,
 ): Promise<Map<SearchTerm, OtherReading>> {
   const hasPairs = unknown.some(({ kind }) => kind === "pair");
   const variants = hasPairs ? await loadCharacterVariants() : () => [];
@@ -90,23 +94,16 @@ async function readWritten(
  * A compound whose parts stand together somewhere, or, in a language that joins words, whose first part names what holds the
  * second. That they stand in the notes says nothing yet.
  */
-async function readSplit(
-  term: SearchTerm,
-  source: WordSource,
-  languages: HeldLanguages | undefined,
-): Promise<OtherReading | undefined> {
+async function readSplit(term: SearchTerm, { source, languages }: SearchedNotes): Promise<OtherReading | undefined> {
   const { written = term.term } = term;
   const isLinked = isJoining(languages?.held ?? []);
   const pairs = splitWord(foldWord(written), isLinked).map(
     ([head, tail]) => [termFor(head, languages), termFor(tail, languages)] as const,
   );
   const counts = await countWords(source, pairs.flat());
-  const known = pairs
-    .map((pair, index) => ({ pair, count: Math.min(counts[2 * index] ?? 0, counts[2 * index + 1] ?? 0) }))
-    .filter(({ count }) => count > 0)
-    .toSorted((left, right) => right.count - left.count);
+  const known = commonest(pairs, (index) => Math.min(counts[2 * index] ?? 0, counts[2 * index + 1] ?? 0));
   for (const look of isLinked ? [writtenTogether, writtenUnderName] : [writtenTogether]) {
-    for (const { pair } of known.slice(0, looksAt)) {
+    for (const pair of known) {
       const as = await lookIn(source, pair, (rows) => look(rows, pair, languages));
       if (as !== undefined) return { word: written, by: pair, as, isTold: true };
     }
@@ -118,8 +115,7 @@ async function readSplit(
 async function readMistyped(
   term: SearchTerm,
   spelled: readonly string[],
-  source: WordSource,
-  languages: HeldLanguages | undefined,
+  { source, languages }: SearchedNotes,
 ): Promise<OtherReading | undefined> {
   const { written = term.term } = term;
   const meant = Map.groupBy(
@@ -131,11 +127,7 @@ async function readMistyped(
     source,
     others.map(([first]) => first as SearchTerm),
   );
-  const known = others
-    .map((spellings, index) => ({ spellings, count: counts[index] ?? 0 }))
-    .filter(({ count }) => count > 0)
-    .toSorted((left, right) => right.count - left.count);
-  for (const { spellings } of known.slice(0, looksAt)) {
+  for (const spellings of commonest(others, (index) => counts[index] ?? 0)) {
     const [by] = spellings;
     if (by === undefined) continue;
     const isMeant = (found: string, isStem: boolean): boolean =>
@@ -144,6 +136,13 @@ async function readMistyped(
     if (as !== undefined) return { word: written, by: [by], as, isTold: true };
   }
   return undefined;
+}
+
+/** Those that most chunks hold, without what none holds. */
+function commonest<Item>(items: readonly Item[], countOf: (index: number) => number): Item[] {
+  const counted = items.map((item, index) => ({ item, count: countOf(index) })).filter(({ count }) => count > 0);
+  const sorted = counted.toSorted((left, right) => right.count - left.count);
+  return sorted.slice(0, looksAt).map(({ item }) => item);
 }
 
 /** Looks into chunks that hold one of the words for what they tell, into a few first. */

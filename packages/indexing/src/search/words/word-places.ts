@@ -22,14 +22,11 @@ export function writtenIn(
   languages: HeldLanguages | undefined,
   isMeant: (written: string, isStem: boolean) => boolean = () => true,
 ): string | undefined {
-  for (const row of rows) {
-    for (const { line, places } of linesWith(row, [term], languages)) {
-      for (const { start, end, isStem } of places) {
-        const written = line.slice(start, end);
-        if (isMeant(written, isStem)) return written;
-      }
+  for (const row of rows)
+    for (const { line, places } of linesIn(textOf(row), [term], languages)) {
+      const place = places.find(({ start, end, isStem }) => isMeant(line.slice(start, end), isStem));
+      if (place) return line.slice(place.start, place.end);
     }
-  }
   return undefined;
 }
 
@@ -42,17 +39,13 @@ export function writtenTogether(
   pair: readonly [SearchTerm, SearchTerm],
   languages: HeldLanguages | undefined,
 ): string | undefined {
-  for (const row of rows) {
-    for (const { line, places } of linesWith(row, pair, languages)) {
-      for (const first of places) {
-        const second = places.find(
-          (other) =>
-            other.index !== first.index && other.word > first.word && other.word - first.word <= mostBetween + 1,
-        );
-        if (second) return line.slice(first.start, second.end);
+  for (const row of rows)
+    for (const { line, places } of linesIn(textOf(row), pair, languages))
+      for (const { index, word, start } of places) {
+        const isNear = (other: WordPlace): boolean => other.word > word && other.word - word <= mostBetween + 1;
+        const second = places.find((other) => other.index !== index && isNear(other));
+        if (second) return line.slice(start, second.end);
       }
-    }
-  }
   return undefined;
 }
 
@@ -66,9 +59,8 @@ export function writtenUnderName(
   languages: HeldLanguages | undefined,
 ): string | undefined {
   const written = (text: string, term: SearchTerm): string | undefined => {
-    for (const { line, places } of linesIn(text, [term], languages))
-      for (const { start, end } of places) return line.slice(start, end);
-    return undefined;
+    const [found] = linesIn(text, [term], languages);
+    return found?.line.slice(found.places[0]?.start, found.places[0]?.end);
   };
   for (const row of rows) {
     const name = written([pathNames(row.path, row.context), row.context].join("\n"), head);
@@ -78,12 +70,9 @@ export function writtenUnderName(
   return undefined;
 }
 
-function linesWith(
-  row: ChunkRow,
-  terms: readonly SearchTerm[],
-  languages: HeldLanguages | undefined,
-): Generator<{ line: string; places: WordPlace[] }> {
-  return linesIn([row.text, row.context, pathNames(row.path, row.context)].join("\n"), terms, languages);
+/** What words of a chunk are looked for in. */
+function textOf({ text, context, path }: ChunkRow): string {
+  return [text, context, pathNames(path, context)].join("\n");
 }
 
 function* linesIn(

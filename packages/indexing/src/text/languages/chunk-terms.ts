@@ -51,14 +51,9 @@ export function chunkTerms(text: string, stemmers: Stemmers, ofFile?: () => Lang
     terms.push(term);
     if (kind === "word") words.push(text.slice(start, end));
   });
-  const stem = stemmers[told];
-  for (const word of words) {
-    if (functionWords[told].has(word.toLowerCase())) continue;
-    const found = stem(word);
-    terms.push(...stemTerms(word, found, told));
-  }
-  terms.push(languageTerm(told), ...days);
-  return terms.join(" ");
+  const stemmed = words.filter((word) => !functionWords[told].has(word.toLowerCase()));
+  const stems = stemmed.flatMap((word) => stemTerms(word, stemmers[told](word), told));
+  return [...terms, ...stems, languageTerm(told), ...days].join(" ");
 }
 
 /** The languages other than English that notes are in, and what stems their words. */
