@@ -91,15 +91,11 @@ function Side({
         {t("compare.backend")}
         <select
           value={settings.backend ?? ""}
-          onChange={({ currentTarget: { value } }) =>
-            onChange({ ...settings, backend: value === "" ? undefined : value })
-          }
+          onChange={({ currentTarget: { value } }) => onChange({ ...settings, backend: value || undefined })}
         >
           <option value="">{t("compare.asSet")}</option>
           {backends.map((id) => (
-            <option key={id} value={id}>
-              {id}
-            </option>
+            <option key={id}>{id}</option>
           ))}
         </select>
       </label>
