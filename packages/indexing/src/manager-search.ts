@@ -149,9 +149,7 @@ function searchWith(parts: SearchParts): TracedSearch {
     const report = reportOf(outcome, { unfresh, excluded, isOwner }, parts);
     const found = outcome.results.length;
     const says = isOwner && options.sources.includes("memory") && isPoor(report, found);
-    options.onDebug(
-      says ? withUnsearched(report, found, await unsearched.count(options.signal), workspaceDir) : report,
-    );
+    options.onDebug(says ? withUnsearched(report, found, await unsearched(options.signal), workspaceDir) : report);
     return outcome.results;
   };
 }

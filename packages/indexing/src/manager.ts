@@ -149,7 +149,7 @@ export async function manageIndex(input: {
 
     survey: async ({ signal }) => ({
       ...(await findExcluded(sources, await index.stored(), signal)),
-      unsearched: await unsearched.count(signal),
+      unsearched: await unsearched(signal),
     }),
 
     async check({ fix, signal }) {

@@ -60,6 +60,7 @@ export function createClientSource(input: {
   let found: ReadonlyMap<string, ClientFile> = new Map();
   let narrowed: { stored: unknown; found: unknown; scope: PathScope } | undefined;
   let last: { atMs: number; result: ScanResult } | undefined;
+  const rested = (): typeof last => (last && performance.now() - last.atMs < restMs ? last : undefined);
   const nameOf = (place: string): string => place.slice(source.length + 2);
   const isKept = ({ absolutePath }: ClientFile): boolean => absolutePath.startsWith(kept.folder + path.sep);
   const recordOf = (file: ClientFile): RecordReader => (isKept(file) ? keptRecord : client.recordOf);
@@ -119,9 +120,10 @@ export function createClientSource(input: {
   return {
     source,
     recipe,
-    isSettled: () => last !== undefined && performance.now() - last.atMs < restMs,
+    isSettled: () => rested() !== undefined,
     async scan(signal, indexed, _look, isAsked = true) {
-      if (!isAsked && last !== undefined && performance.now() - last.atMs < restMs) return last.result;
+      const rest = isAsked ? undefined : rested();
+      if (rest !== undefined) return rest.result;
       const result = await look(signal, (await indexed()).get(source));
       // Of what could not be looked at, the next search asks again.
       last = result.failed.length > 0 ? undefined : { atMs: performance.now(), result };
@@ -129,9 +131,9 @@ export function createClientSource(input: {
     },
     isDue: async (file, stored, params) =>
       kindOf(file) !== "lines" || (await due(file, stored, { reason: params.reason })),
-    stampOf: (stored) => (isNote(stored) ? stampInNote(stored) : cursorOf(stored)?.stamp),
+    stampOf: (stored) => (isConversation(stored) ? cursorOf(stored)?.stamp : stampInNote(stored)),
     holdsContent: async (file, stored, signal) => kindOf(file) === "note" && (await holdsContent(file, stored, signal)),
-    skippedBecause: (stored) => (isNote(stored) ? skippedBecause(stored) : undefined),
+    skippedBecause: (stored) => (isConversation(stored) ? undefined : skippedBecause(stored)),
     issueOf: (stored) => passedOverIn(cursorOf(stored)),
     holds: createHeldLines({
       placeOf: (place) => found.get(place)?.absolutePath,
@@ -155,24 +157,17 @@ export function createClientSource(input: {
       // As a rule nothing has changed since the last question, and reading thousands of records takes longer than the search.
       if (narrowed === undefined || narrowed.stored !== stored || narrowed.found !== found) {
         const within: string[] = [];
-        for (const [place, record] of stored ?? []) if (isInProject(folderOf(record))) within.push(place);
+        for (const [place, record] of stored ?? [])
+          if (isInProject(cursorOf(record)?.folder ?? found.get(place)?.folder)) within.push(place);
         narrowed = { stored, found, scope: { within, without: [] } };
       }
       return narrowed.scope;
     },
   };
-
-  function folderOf(stored: FileRecord): string | undefined {
-    return cursorOf(stored)?.folder ?? found.get(stored.path)?.folder;
-  }
 }
 
 function kindOf(file: object): ClientFile["kind"] {
   return (file as ClientFile).kind;
-}
-
-function isNote(stored: FileRecord): boolean {
-  return !isConversation(stored);
 }
 
 /** What the record of a conversation says of its reading; undefined for a note. */

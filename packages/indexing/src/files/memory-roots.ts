@@ -76,13 +76,8 @@ export function memoryRoots(
       hasPattern: pattern !== undefined,
     });
   });
-  const all = [
-    own("MEMORY.md", "file"),
-    own("memory.md", "file"),
-    own("USER.md", "file"),
-    own("memory", "folder"),
-    ...extra,
-  ];
+  const files = ["MEMORY.md", "memory.md", "USER.md"].map((name) => own(name, "file"));
+  const all = [...files, own("memory", "folder"), ...extra];
   if (choice === undefined || notesLayout(workspaceDir, choice.notes).layout !== "all") return all;
   const rules: RulesInput = { folder: workspaceDir, stateDir: choice.stateDir, known: choice.known };
   const matches = (file: string): boolean => letsThrough(rules, file);

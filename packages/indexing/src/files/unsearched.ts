@@ -15,9 +15,7 @@ const keptMs = 30_000;
 const namedFolders = 5;
 
 /** Counts the Markdown files below a workspace that are no part of the memory, and would be as a folder of notes. */
-export interface UnsearchedCounter {
-  count(signal: AbortSignal): Promise<UnsearchedFiles>;
-}
+export type UnsearchedCounter = (signal: AbortSignal) => Promise<UnsearchedFiles>;
 
 /** Looks at names only: opens nothing, follows no link, and passes over the folders of tools and hidden ones. */
 export function createUnsearchedCounter(input: {
@@ -63,12 +61,10 @@ export function createUnsearchedCounter(input: {
     return resultOf(counted, false);
   }
 
-  return {
-    async count(signal) {
-      if (last === undefined || performance.now() - last.atMs > keptMs)
-        last = { files: await walk(signal), atMs: performance.now() };
-      return last.files;
-    },
+  return async (signal) => {
+    if (last === undefined || performance.now() - last.atMs > keptMs)
+      last = { files: await walk(signal), atMs: performance.now() };
+    return last.files;
   };
 }
 

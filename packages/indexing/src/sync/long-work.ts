@@ -13,7 +13,7 @@ import type { IndexedSource } from "../indexed-source.ts";
 import { behindTheScenes, type IndexRecord } from "./index-facts.ts";
 import type { RecipeOwner } from "./recipe-owner.ts";
 import { buildName, rebuildIndex } from "./rebuild.ts";
-import type { SyncOutcome } from "./sync.ts";
+import { nothingDone, type SyncOutcome } from "./sync.ts";
 import { createProgressTeller } from "./tell-progress.ts";
 import { HeldElsewhere, withWriteRight } from "./write-right.ts";
 
@@ -218,7 +218,7 @@ export class LongWork {
       // A timer may come a little early.
       this.#providerRest.end();
       const params: SyncParams = { reason: "interval", force: false, progress: () => {}, signal: this.#parts.closing };
-      const report: SyncReport = { added: 0, changed: 0, removed: 0, unchanged: 0, failed: [] };
+      const report: SyncReport = { ...nothingDone, failed: [] };
       const { outdated } = this.#parts.record.facts;
       if (this.isDue()) this.runBehind(params, { report, roots: [], sources: new Map(), outdated });
     };

@@ -27,6 +27,8 @@ import { codeOf } from "@memslot/core/files";
 import { isUsualGap } from "../files/usual-gap.ts";
 
 const readsAtOnce = 8;
+/** Of a sync that has found nothing. */
+export const nothingDone: Omit<SyncReport, "failed"> = { added: 0, changed: 0, removed: 0, unchanged: 0 };
 export interface SyncOutcome {
   report: SyncReport;
   roots: MemoryRootStatus[];
@@ -101,13 +103,7 @@ export async function syncFiles(input: SyncInput): Promise<SyncOutcome> {
   const scans: { source: IndexedSource; scan: ScanResult }[] = [];
   for (const source of asked)
     scans.push({ source, scan: await source.scan(signal, () => listing.files(), input.look, input.isAsked) });
-  const report: SyncReport = {
-    added: 0,
-    changed: 0,
-    removed: 0,
-    unchanged: 0,
-    failed: scans.flatMap(({ scan }) => scan.failed),
-  };
+  const report: SyncReport = { ...nothingDone, failed: scans.flatMap(({ scan }) => scan.failed) };
 
   let plan = await planSync(input, scans, await listing.files());
   const adopted = await adoptHeld(plan.work, input);

@@ -199,8 +199,7 @@ describe("others who read along", () => {
 
 describe("what is not searched", () => {
   const count = async (workspaceDir: string, notes: "auto" | "all"): Promise<number> =>
-    (await createUnsearchedCounter({ workspaceDir, settings: { extraPaths: [], notes }, stateDir: "/x" }).count(never))
-      .files;
+    (await createUnsearchedCounter({ workspaceDir, settings: { extraPaths: [], notes }, stateDir: "/x" })(never)).files;
 
   test("is what `notes: all` would take in: no more and no less", async () => {
     const files = {

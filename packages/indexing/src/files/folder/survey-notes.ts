@@ -31,6 +31,6 @@ export async function surveyNotes(input: {
     ...notesLayout(workspaceDir, notes),
     files: files.length,
     leftOut: roots.find(({ path }) => path === notesRootLabel)?.leftOut ?? [],
-    unsearched: await createUnsearchedCounter({ workspaceDir, settings, stateDir }).count(signal),
+    unsearched: await createUnsearchedCounter({ workspaceDir, settings, stateDir })(signal),
   };
 }
