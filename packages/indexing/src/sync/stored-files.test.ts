@@ -6,10 +6,7 @@ import { fileOf, open, tempPath } from "../ledger/test/ledgers.ts";
 import { createStoredListing, type StoredFiles } from "./stored-files.ts";
 
 /** A listing of a real ledger, and how often it has read all files. */
-function listingOf(index: Pick<ChunkIndex, "listFiles" | "revision">): {
-  listing: ReturnType<typeof createStoredListing>;
-  lists: () => number;
-} {
+function listingOf(index: Pick<ChunkIndex, "listFiles" | "revision">) {
   let lists = 0;
   const listFiles = async (): Promise<FileRecord[]> => {
     lists++;

@@ -117,12 +117,7 @@ describe("a check of the index", () => {
 });
 
 describe("the history of syncs", () => {
-  function smallFacts(): {
-    note: (name: string, value: string | undefined) => Promise<void>;
-    noted: () => Promise<string | undefined>;
-    value: () => string | undefined;
-    fail: boolean;
-  } {
+  function smallFacts() {
     let kept: string | undefined;
     const facts = {
       fail: false,
@@ -137,12 +132,8 @@ describe("the history of syncs", () => {
   }
 
   function record(minute: number): SyncRecord {
-    return {
-      reason: "cli",
-      finishedAt: new Date(Date.UTC(2026, 2, 5, 9, minute)).toISOString(),
-      durationMs: minute,
-      added: 1,
-    };
+    const finishedAt = new Date(Date.UTC(2026, 2, 5, 9, minute)).toISOString();
+    return { reason: "cli", finishedAt, durationMs: minute, added: 1 };
   }
 
   test("a hundred are kept, the latest", async () => {
