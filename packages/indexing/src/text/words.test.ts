@@ -277,19 +277,12 @@ describe("stems", () => {
       scannerFor([text], { stemmers, held })(text, (term, _start, _end, kind) => kind === "stem" && found.push(term));
       return found;
     };
-    expect(stemsOf("Die Häuser sind mit der Bahn da", ["de", "fr"])).toContain("~haus");
-    expect(stemsOf("Die Häuser sind mit der Bahn da", ["fr"])).toEqual([]);
-    expect(stemsOf("The houses are over there", ["de"])).toEqual([]);
-    expect(stemsOf("Häuser", ["de"])).toEqual(["~haus"]);
+    for (const [text, held, stem] of languageTables.stemsOf as [string, LanguageCode[], string?][])
+      expect(stemsOf(text, held).filter((own) => stem === undefined || own === stem)).toEqual(stem ? [stem] : []);
   });
 
   test("no word of any text is taken for a stem", () => {
-    const text = "~haus ~~de ^it ~ ~~ a~b";
-    expect(
-      chunkTerms(text, stemmers)
-        .split(" ")
-        .filter((term) => /^[~^]/u.test(term)),
-    ).toEqual([]);
+    expect(chunkTerms("~haus ~~de ^it ~ ~~ a~b", stemmers)).not.toMatch(/(?:^| )[~^]/u);
   });
 });
 

@@ -16,12 +16,7 @@ import { askedQuery, readDays } from "./asked-query.ts";
 import { searchFiltered } from "./filtered-search.ts";
 import { fitsTags } from "./row-filter.ts";
 
-test.each([
-  ["#two #words #big", true],
-  ["#Two-Words", true],
-  ["#two_words/of", true],
-  ["#two #big", false],
-])("%s fits a tag of two words: %s", (context, expected) => {
+test.each(tables.twoWords as [string, boolean][])("%s fits a tag of two words: %s", (context, expected) => {
   const asked = askedQuery('tag:"two  words"', searchOptions(), new Date());
   expect(fitsTags({ context }, asked)).toBe(expected);
 });
