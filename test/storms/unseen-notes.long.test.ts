@@ -131,16 +131,7 @@ function noteOf(random: Random, words: readonly string[]): string {
 }
 
 function question(random: Random): string {
-  const all = [
-    ...commonWords,
-    ...secretWords,
-    ...beginnings,
-    "nothing",
-    "2026-05-04",
-    "heroon",
-    "zanzibr",
-    "divorse",
-    "deplyo",
-  ];
+  const others = "nothing 2026-05-04 heroon zanzibr divorse deplyo".split(" ");
+  const all = [...commonWords, ...secretWords, ...beginnings, ...others];
   return Array.from({ length: 1 + random.below(4) }, () => random.pick(all)).join(" ");
 }

@@ -3,7 +3,7 @@ import { type FoundChunk, matchTexts } from "./search-texts.ts";
 import { contextFor, never, searchOptions, settingsWith, syncParams } from "../../test/support/context.ts";
 import { chunksOf } from "./test/search-lab.ts";
 import { outcomeOf } from "./search-outcome.ts";
-import { isAsked } from "../chunk-store.ts";
+import { isAsked, type PathScope } from "../chunk-store.ts";
 import { type KeywordStore, withoutVectors } from "./keyword-store.ts";
 import { manageIndex } from "../manager.ts";
 import { fakeEmbeddings } from "../../test/support/fake-embeddings.ts";
@@ -119,19 +119,14 @@ describe("a store that finds by words alone", () => {
 
 describe("isAsked", () => {
   const file = { path: "memory/a.md", source: "memory" };
-  test.each([
-    [undefined, true],
-    [{ within: [""], without: [] }, true],
-    [{ within: ["memory/"], without: [] }, true],
-    [{ within: ["memory/a.md"], without: [] }, true],
-    [{ within: ["memory"], without: [] }, false],
-    [{ within: ["memory/a"], without: [] }, false],
-    [{ within: ["memory/"], without: ["memory/a.md"] }, false],
-    [{ within: [], without: [] }, false],
-  ])("with the scope %j is %s for memory/a.md", (scope, wanted) => {
-    expect(isAsked(file, { sources: ["memory"], scope })).toBe(wanted);
-    expect(isAsked(file, { sources: ["sessions"], scope })).toBe(false);
-  });
+  test.each(golden.scopes as [PathScope | null, boolean][])(
+    "with the scope %j is %s for memory/a.md",
+    (given, wanted) => {
+      const scope = given ?? undefined;
+      expect(isAsked(file, { sources: ["memory"], scope })).toBe(wanted);
+      expect(isAsked(file, { sources: ["sessions"], scope })).toBe(false);
+    },
+  );
 });
 
 describe("a search ahead", () => {
