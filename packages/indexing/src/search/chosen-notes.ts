@@ -60,7 +60,7 @@ export function passesScore(candidate: Candidate, options: Pick<ManagerSearchOpt
 }
 
 /** What is one result: lines of one note, or a chunk where lines have no numbers of their own. */
-export function noteOf(candidate: Candidate): string {
+function noteOf(candidate: Candidate): string {
   const { source, path, id } = candidate.row;
   return JSON.stringify(hasOwnLines(candidate) ? [source, path] : [source, path, id]);
 }

@@ -2,7 +2,7 @@
  * Replaces a run of data that is no text: a picture, an archive, a certificate. It has no letter and no digit, so it
  * gives no term and is no chunk by itself.
  */
-export const dataMark = "[…]";
+const dataMark = "[…]";
 /** A line of data that ends a chunk. No other line of a note holds a NUL. */
 export const furtherData = "\0";
 

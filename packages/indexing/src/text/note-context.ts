@@ -123,7 +123,7 @@ const smallWords: ReadonlySet<string> = new Set(
 );
 
 /** The names of a note made of the initials of its file name and its title, as `SSRF`. */
-export function initialNames(path: string, context: string): string[] {
+function initialNames(path: string, context: string): string[] {
   const names = [nameOfNote(path), ...namesIn(context).titles.slice(0, 2)];
   return [...new Set(names.flatMap((name) => (name === undefined ? [] : initialsOf(name))))];
 }
