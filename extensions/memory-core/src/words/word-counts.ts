@@ -111,7 +111,7 @@ export function createWordCounts(db: Database.Database, generation: number): Wor
       let counted = 0;
       return terms.map((term) => {
         const postings = term.prefix
-          ? countBeginning(term.term)
+          ? remembered(counts, `${term.term}*`, () => countBeginning(term.term))
           : counted > countedAtMost && !counts.has(term.term)
             ? remembered(estimates, term.term, () => estimate(term.term))
             : countWord(term.term);

@@ -41,14 +41,18 @@ function endingsOf(word: string, { held, stemmers }: HeldLanguages): QueryTerm[]
   return long.map((end) => ({ term: backwardTerm(end), prefix: true }));
 }
 
-/** The same word with its stems in the languages of the notes. */
-export function withForms(term: SearchTerm, languages: HeldLanguages | undefined): SearchTerm {
+/** The same word with its stems in the languages of the notes, and as the end of compounds in them. */
+export function withForms(
+  term: SearchTerm,
+  languages: HeldLanguages | undefined,
+  isEnding: boolean = true,
+): SearchTerm {
   if (term.kind !== "word" || term.written === undefined || languages === undefined) return term;
   const { held, stemmers } = languages;
   const spellings = [...new Set([term.written, foldWord(term.written)])];
   const stems = held.flatMap((code) => spellings.map((spelling) => stemmers[code](spelling)));
   const distinct = [...new Set(stems)].filter((stem) => stem !== "");
-  const endings = [...(term.endings ?? []), ...endingsOf(foldWord(term.written), languages)];
+  const endings = [...(term.endings ?? []), ...(isEnding ? endingsOf(foldWord(term.written), languages) : [])];
   return {
     ...term,
     forms: [...(term.forms ?? []), ...distinct.map(stemTerm)],
@@ -56,10 +60,10 @@ export function withForms(term: SearchTerm, languages: HeldLanguages | undefined
   };
 }
 
-/** A word that does not stand in the question. */
+/** A word that is not in the question. There may be hundreds, and looking for what ends with each takes long. */
 export function termFor(written: string, languages: HeldLanguages | undefined): SearchTerm {
   const term: SearchTerm = { term: termOfWord(written), prefix: false, kind: "word", identifier: false, written };
-  return withForms(term, languages);
+  return withForms(term, languages, false);
 }
 
 /** The terms of a store that words stand for, each after the other with its forms. */
