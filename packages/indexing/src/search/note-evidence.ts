@@ -75,7 +75,7 @@ function* sectionsOf({ row, lines }: TimedCandidate): Generator<{ title: string;
   const title = namesIn(row.context).titles.at(-1);
   const open = title === undefined ? [] : [{ title, level: 6, from: 0 }];
   for (const [at, line] of lines.entries()) {
-    const heading = headingOf(line);
+    const heading = line.includes("#") ? headingOf(line) : undefined;
     if (heading === undefined) continue;
     while ((open.at(-1)?.level ?? 0) >= heading.level) for (const ended of open.splice(-1)) yield { ...ended, to: at };
     open.push({ ...heading, from: at });
