@@ -48,16 +48,13 @@ export async function movedNotes(
 }
 
 /** The one link of a short note that says that its text has moved, or that is nothing but the link. */
-function linkOfStub({ text, noteBytes = Infinity }: ChunkRow): ReturnType<typeof linksIn>[number] | undefined {
+function linkOfStub({ text: whole, noteBytes = Infinity }: ChunkRow): ReturnType<typeof linksIn>[number] | undefined {
   if (noteBytes > maxBytes) return undefined;
-  const lines = text.split("\n").filter((line) => headingOf(line) === undefined);
+  const lines = whole.split("\n").filter((line) => headingOf(line) === undefined);
   const links = linksIn(lines);
   const [link] = links;
   if (link === undefined || links.some(({ target }) => target !== link.target)) return undefined;
-  const words =
-    lines
-      .join(" ")
-      .replaceAll(/\[\[.*?\]\]|\[[^\]]*\]\([^)]*\)/gu, " ")
-      .match(/[\p{L}\p{N}]+/gu) ?? [];
-  return words.length <= 1 || (words.length <= maxWords && moved.test(lines.join(" "))) ? link : undefined;
+  const text = lines.join(" ");
+  const words = text.replaceAll(/\[\[.*?\]\]|\[[^\]]*\]\([^)]*\)/gu, " ").match(/[\p{L}\p{N}]+/gu) ?? [];
+  return words.length <= 1 || (words.length <= maxWords && moved.test(text)) ? link : undefined;
 }
