@@ -35,7 +35,7 @@ export async function pastedParts(
 }
 
 /**
- * For each exclusion the text from the word before it on, or to the word after it where it comes first. A filter may be text
+ * For each exclusion the text from the word before it, and the text up to the word after it. A filter may be text
  * only in a question with an option, and then only as the whole question.
  */
 function literalRuns(query: string): [part: string, run: string][] {
@@ -47,10 +47,11 @@ function literalRuns(query: string): [part: string, run: string][] {
   return parts.slice(0, mostParts).flatMap(({ kind, isExcluded, text }) => {
     if (kind === "filter") return hasOption ? [[text, literalText(query)]] : [];
     const at = words.indexOf(text.toLowerCase());
+    if (!isExcluded || at < 0) return [];
     const before = words.findLastIndex((word, index) => index < at && isWord(word));
-    const end = before < 0 ? words.findIndex((word, index) => index > at && isWord(word)) : at;
-    if (!isExcluded || at < 0 || end < 0) return [];
-    return [[text, literalText(words.slice(before < 0 ? at : before, end + 1).join(" "))]];
+    const after = words.findIndex((word, index) => index > at && isWord(word));
+    const runs = [after < 0 ? [] : words.slice(at, after + 1), before < 0 ? [] : words.slice(before, at + 1)];
+    return runs.filter(({ length }) => length > 0).map((run) => [text, literalText(run.join(" "))]);
   });
 }
 
