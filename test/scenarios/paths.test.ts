@@ -172,7 +172,8 @@ describe("paths", () => {
     });
     house.letSettle();
     for (const round of ["first", "after a restart"]) {
-      const memory = await house.open();
+      // A watch that begins while the files are looked at makes the index dirty: what changed before was not seen.
+      const memory = await house.open({ memorySearch: { sync: { watch: false } } });
       expect(await memory.sync(), round).toMatchObject({ failed: [] });
       expect(skipped(memory, "memory/picture.md"), round).toMatch(/^is not text/);
       expect(memory.status().dirty, round).toBe(false);

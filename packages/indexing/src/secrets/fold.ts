@@ -3,8 +3,8 @@ import table from "./entities.json" with { type: "json" };
 /** A line as a reader sees it, with where each of its characters begins and ends in the original. */
 export interface FoldedLine {
   readonly text: string;
-  readonly starts: number[];
-  readonly ends: number[];
+  starts: number[];
+  ends: number[];
 }
 
 /** Entities that stand for characters of keys, and for what surrounds them. */

@@ -65,19 +65,10 @@ export class Page {
   /** Makes cuts in a line, in ascending order and without overlap. Reports whether there were any. */
   cut(index: number, cuts: readonly Cut[], isCertain = false): boolean {
     if (cuts.length === 0) return false;
+    for (const { name } of cuts) if (name !== undefined) this.found.push({ line: index + 1, kind: name, isCertain });
     const folded = this.#folded.get(index);
-    let line = this.lines[index] ?? "";
-    for (const { start, end, name } of cuts.toReversed()) {
-      const mark = name === undefined ? "" : `[redacted: ${name}]`;
-      if (name !== undefined) this.found.push({ line: index + 1, kind: name, isCertain });
-      line = line.slice(0, start) + mark + line.slice(end);
-      if (folded === undefined || end === start) continue;
-      const [from, to] = [folded.starts[start] ?? 0, folded.ends[end - 1] ?? 0];
-      folded.cuts.push({ start: from, end: to, name });
-      for (const [list, value] of [[folded.starts, from] as const, [folded.ends, to] as const])
-        list.splice(start, end - start, ...Array<number>(mark.length).fill(value));
-    }
-    this.lines[index] = line;
+    if (folded) cutFolded(folded, cuts);
+    this.lines[index] = withoutCuts(this.lines[index] ?? "", cuts);
     return true;
   }
 
@@ -91,13 +82,38 @@ export class Page {
   }
 }
 
-/** A later cut replaces earlier ones that it covers. */
+function markOf({ name }: Cut): string {
+  return name === undefined ? "" : `[redacted: ${name}]`;
+}
+
+/** One pass for all cuts: a line of 1 MB can have thousands. */
+function withoutCuts(line: string, cuts: readonly Cut[]): string {
+  const kept = cuts.map((cut, at) => line.slice(cuts[at - 1]?.end ?? 0, cut.start) + markOf(cut));
+  return kept.join("") + line.slice(cuts.at(-1)?.end ?? 0);
+}
+
+/** Notes the same cuts in the original of a folded line, and where the characters of the line come from after them. */
+function cutFolded(folded: FoldedLine & { readonly cuts: Cut[] }, cuts: readonly Cut[]): void {
+  const placesNow = (all: readonly number[], marked: (cut: Cut) => number): number[] => {
+    const kept = cuts.flatMap((cut, at) => [
+      ...all.slice(cuts[at - 1]?.end ?? 0, cut.start),
+      ...Array<number>(markOf(cut).length).fill(marked(cut)),
+    ]);
+    return [...kept, ...all.slice(cuts.at(-1)?.end ?? 0)];
+  };
+  const { starts, ends } = folded;
+  const [from, to] = [({ start }: Cut) => starts[start] ?? 0, ({ end }: Cut) => ends[end - 1] ?? 0];
+  for (const cut of cuts) if (cut.end > cut.start) folded.cuts.push({ start: from(cut), end: to(cut), name: cut.name });
+  folded.starts = placesNow(starts, from);
+  folded.ends = placesNow(ends, to);
+}
+
+/** A cut of what was cut before covers all of it, and replaces it. */
 function cutOut(line: string, cuts: readonly Cut[]): string {
-  const last = cuts.filter(
-    ({ start, end }, index) => !cuts.slice(index + 1).some((later) => later.start <= start && later.end >= end),
-  );
-  let kept = line;
-  for (const { start, end, name } of last.toSorted((a, b) => b.start - a.start))
-    kept = kept.slice(0, start) + (name === undefined ? "" : `[redacted: ${name}]`) + kept.slice(end);
-  return kept;
+  let covered = 0;
+  const outer = cuts
+    .toReversed()
+    .toSorted((a, b) => a.start - b.start || b.end - a.end)
+    .filter(({ start, end }) => start >= covered && (covered = end) >= start);
+  return withoutCuts(line, outer);
 }
