@@ -56,19 +56,20 @@ export function matchStrength(input: MatchInput): MatchStrength {
   // In an order of days what is shown may be none of the best.
   const shown = first.length > 0 ? first : input.candidates.filter(input.isShown).slice(0, lookedAt);
   if (shown.length === 0) return { confidence: 0, match: { level: "none" } };
-  const { asked, unsure, wholes } = askedTerms(input);
-  const { weights, named, ofTime } = asked;
+  const { asked: all, unsure, wholes } = askedTerms(input);
+  const { weights, ofTime } = all;
   const total = weights.reduce((sum, weight) => sum + weight, 0) || 1;
-  const seen = new Set(shown.flatMap(({ matches }) => [...matches.counts.keys()]));
+  const held = shown.map(({ matches }) => matches.counts);
+  const seen = new Set(held.flatMap((counts) => [...counts.keys()]));
+  // A note may write it as two words.
+  const named = new Set([...all.named].filter((index) => seen.has(index) || !isWrittenApart(index, terms, held)));
+  const asked = { ...all, named };
   const time = Math.max(...shown.map(({ timeMatch }) => timeMatch));
   const shareMissing = (index: number): number => (seen.has(index) ? 0 : ofTime.has(index) ? 1 - time : 1);
   const missing = weights.reduce((sum, weight, index) => sum + shareMissing(index) * weight, 0) / total;
   const said = shareSaidOf(shown, terms, asked);
   const meaning = said * strengthOfMeaning(shown, input.scale);
-  const held = shown.map(({ matches }) => matches.counts);
-  const absent = [...named].filter(
-    (index) => !seen.has(index) && !(meaning > 0 && unsure.has(index)) && !isWrittenApart(index, terms, held),
-  );
+  const absent = [...named].filter((index) => !seen.has(index) && !(meaning > 0 && unsure.has(index)));
   const { weight: elsewhere, isApart } = scattering(shown, terms, asked);
   const scattered = elsewhere / total;
   const unknown = maybeNames(input.query, terms, input.frequencies);
