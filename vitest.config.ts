@@ -10,8 +10,8 @@ const config: ViteUserConfig = defineConfig({
   ssr: { resolve: { conditions: ["@memslot/source", "node", "import", "module", "default"] } },
   test: {
     // Worker threads and child processes started by the code under test load the sources too.
-    // Each of their threads strips types with WebAssembly. V8 compiles calls out of WebAssembly anew after 1,000 of them, and
-    // aborts the process now and then where a thread has ended ("Check failed: jit_page.has_value()"): it is told not to.
+    // Each of their threads strips types with WebAssembly. V8 optimizes calls out of WebAssembly after 1,000 of them, and can
+    // abort the process when a thread has ended ("Check failed: jit_page.has_value()"): here it never does.
     execArgv: ["--conditions=@memslot/source", "--wasm-wrapper-tiering-budget=2000000000"],
     // The developer's own API keys must not reach a test.
     env: { OPENAI_API_KEY: "", OPENAI_BASE_URL: "", GEMINI_API_KEY: "", HF_TOKEN: "", HF_ENDPOINT: "" },
