@@ -60,10 +60,10 @@ export function withForms(
   };
 }
 
-/** A word that is not in the question. There may be hundreds, and looking for what ends with each takes long. */
-export function termFor(written: string, languages: HeldLanguages | undefined): SearchTerm {
+/** A word that is not in the question. `isEnding`: only where there are few, since finding compounds takes long. */
+export function termFor(written: string, languages: HeldLanguages | undefined, isEnding: boolean = false): SearchTerm {
   const term: SearchTerm = { term: termOfWord(written), prefix: false, kind: "word", identifier: false, written };
-  return withForms(term, languages, false);
+  return withForms(term, languages, isEnding);
 }
 
 /** The terms of a store that words stand for, each after the other with its forms. */

@@ -35,8 +35,8 @@ export function writtenOtherwise(
     const others = otherCharacters(term.term, variants);
     return [others.map((as) => ({ word: term.term, by: [{ ...term, term: as, written: as }], as, isTold: true }))];
   }
-  const reading = (word: string, other: string): OtherReading => {
-    return { word, by: [termFor(other, languages)], isTold: true };
+  const reading = (word: string, other: string, isEnding: boolean): OtherReading => {
+    return { word, by: [termFor(other, languages, isEnding)], isTold: true };
   };
   const isLinked = isJoining(languages?.held ?? []);
   const at = words.indexOf(term);
@@ -44,10 +44,10 @@ export function writtenOtherwise(
     const [first, second] = [words[from]?.written, words[from + 1]?.written];
     if (first === undefined || second === undefined) return [];
     return joinedWords(foldWord(first), foldWord(second), isLinked).map((other) =>
-      reading(`${first} ${second}`, other),
+      reading(`${first} ${second}`, other, false),
     );
   });
-  const spelled = otherSpellings(written, foldWord(written)).map((other) => reading(written, other));
+  const spelled = otherSpellings(written, foldWord(written)).map((other) => reading(written, other, true));
   const isBeginning = term.term.length >= minPrefixLength;
   return [
     joined,
