@@ -66,9 +66,8 @@ export function namedTerms(
 
 /** Whether lines write a word with a capital inside a sentence, and never without. */
 function isWrittenAsName(word: string, lines: readonly string[]): boolean {
-  const places = lines.flatMap((line) => [
-    ...line.matchAll(new RegExp(String.raw`(?<inside>\p{Ll}[,;]? )?(?<![\p{L}\p{N}])${word}(?![\p{L}\p{N}])`, "giu")),
-  ]);
+  const place = new RegExp(String.raw`(?<inside>\p{Ll}[,;]? )?(?<![\p{L}\p{N}])${word}(?![\p{L}\p{N}])`, "giu");
+  const places = lines.flatMap((line) => [...line.matchAll(place)]);
   const isInside = places.some(({ 0: found, groups }) => groups?.["inside"] !== undefined && found.endsWith(word));
   return isInside && places.every(({ 0: found }) => found.endsWith(word));
 }
