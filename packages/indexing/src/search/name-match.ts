@@ -143,8 +143,8 @@ function fitPart({ terms, count, weight, initials, letters }: NamedQuery, name: 
   const found = new Map<WeightedTerm, number>();
   const short = name.length <= 12 ? initials.get(lettersOf(name)) : undefined;
   for (const each of short ?? []) found.set(each, 1);
-  for (const short of initialsOf(name)) {
-    const each = terms.get(termOfWord(short));
+  for (const abbreviation of initialsOf(name)) {
+    const each = terms.get(termOfWord(abbreviation));
     if (each !== undefined) found.set(each, 1);
   }
   let words = found.size;
