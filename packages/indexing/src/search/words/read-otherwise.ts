@@ -2,11 +2,11 @@ import { type HeldLanguages, isJoining } from "../../text/languages/chunk-terms.
 import type { ChunkRow, IndexKeywordAnswer } from "../../chunk-index.ts";
 import { isLarge } from "../bm25.ts";
 import { foldWord } from "../../text/fold-word.ts";
-import { type SearchTerm } from "../../text/words.ts";
+import { scanTerms, type SearchTerm } from "../../text/words.ts";
 import { loadCharacterVariants } from "./chinese-characters.ts";
 import { splitWord } from "./compounds.ts";
 import { oneErrorAway } from "./spellings.ts";
-import { writtenIn, writtenTogether, writtenUnderName } from "./word-places.ts";
+import { textOf, writtenIn, writtenTogether, writtenUnderName } from "./word-places.ts";
 import { countWords, storeTerms, termFor, type WordSource } from "./word-source.ts";
 import { type OtherReading, writtenOtherwise } from "./written-otherwise.ts";
 
@@ -40,6 +40,13 @@ export async function readOtherwise(
 ): Promise<Map<SearchTerm, OtherReading>> {
   const unknown = terms.filter((term, index) => found.documentFrequencies[index] === 0 && mayBeReadOtherwise(term));
   const readings = await readWritten(unknown, terms, notes);
+  for (const [word, { by, ...reading }] of readings) {
+    const [term] = by;
+    if (!term?.prefix || !/^\d+$/u.test(term.term)) continue;
+    const longer = await longerNumber(term, notes.source);
+    if (longer !== undefined) readings.set(word, { ...reading, by: [longer] });
+    else readings.delete(word);
+  }
   const left = (): SearchTerm[] =>
     unknown.filter((term) => term.kind === "word" && !term.identifier && !readings.has(term));
   for (const term of left().slice(0, maxWords)) {
@@ -88,6 +95,18 @@ async function readWritten(
     if (reading && !readings.has(term)) readings.set(term, reading);
   }
   return readings;
+}
+
+/** The numbers that begin with these digits and are written in one piece: groups of digits are joined as a whole only. */
+async function longerNumber(digits: SearchTerm, source: WordSource): Promise<SearchTerm | undefined> {
+  const { rows } = await source.find(storeTerms([digits]));
+  const longer = new Set<string>();
+  for (const row of rows)
+    scanTerms(textOf(row), (term, _start, _end, kind) => {
+      if (kind === "word" && term.startsWith(digits.term)) longer.add(term);
+    });
+  const [first, ...forms] = longer;
+  return first === undefined ? undefined : { ...digits, term: first, prefix: false, forms };
 }
 
 /**

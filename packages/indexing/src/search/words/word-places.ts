@@ -71,7 +71,7 @@ export function writtenUnderName(
 }
 
 /** What words of a chunk are looked for in. */
-function textOf({ text, context, path }: ChunkRow): string {
+export function textOf({ text, context, path }: ChunkRow): string {
   return [text, context, pathNames(path, context)].join("\n");
 }
 
