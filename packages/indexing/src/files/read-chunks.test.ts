@@ -19,7 +19,7 @@ import { noteTasks } from "./note-tasks.ts";
 import { notesHold, readChunks, recipeOf, skippedBecause, stampInNote } from "./read-chunks.ts";
 import { redactionVersion } from "../secrets/redact-secrets.ts";
 import { type ScannedFile, maxFileBytes } from "./scan.ts";
-import { queryTerms } from "../text/words.ts";
+import { queryTerms } from "../text/query-terms.ts";
 import { never } from "../../test/support/context.ts";
 import { stubBuiltin } from "../../test/support/stub-builtin.ts";
 import { privateKeyBlock, secretExamples } from "../../test/support/secret-examples.ts";

@@ -5,7 +5,7 @@ import type { Embedder } from "../embedding/embedder.ts";
 import { isoDate, localDay } from "../text/times/calendar.ts";
 import { timeOfPath } from "../text/times/time-of-path.ts";
 import { chunkHash } from "../text/chunk-markdown.ts";
-import { queryTerms } from "../text/words.ts";
+import { queryTerms } from "../text/query-terms.ts";
 
 /** Kept axes serve as long as there are not so many times more or fewer passages. */
 const mostGrowth = 1.5;

@@ -7,7 +7,7 @@ import { namedQuery, nameMatch } from "./name-match.ts";
 import { choosePassages } from "./passages/choose-passages.ts";
 import { candidateOf } from "./rank.ts";
 import { row, weightedTerms } from "./test/ranked.ts";
-import { queryTerms } from "../text/words.ts";
+import { queryTerms } from "../text/query-terms.ts";
 import { readTimes } from "../text/times/read-times.ts";
 import { timeTerms } from "./search.ts";
 import tables from "./test/names.json" with { type: "json" };

@@ -1,6 +1,6 @@
 import type { TermScanner } from "../text/languages/chunk-terms.ts";
 import { isEnding } from "../text/languages/word-endings.ts";
-import type { SearchTerm } from "../text/words.ts";
+import type { SearchTerm } from "../text/query-terms.ts";
 import { idealTermScore, termScore } from "./bm25.ts";
 import { scanTerms } from "../text/words.ts";
 

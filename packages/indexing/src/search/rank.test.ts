@@ -3,7 +3,7 @@ import type { ChunkRow, IndexKeywordAnswer, IndexVectorAnswer } from "../chunk-i
 import type { FusionWeights } from "../fusion/fuse.ts";
 import { rank, type Ranking } from "./rank.ts";
 import { readTimes } from "../text/times/read-times.ts";
-import { queryTerms } from "../text/words.ts";
+import { queryTerms } from "../text/query-terms.ts";
 import { keywordAnswer, row, vectorAnswer } from "./test/ranked.ts";
 import { randomFrom, randomSentence } from "@memslot/test-tools/random";
 

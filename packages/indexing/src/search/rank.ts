@@ -16,7 +16,8 @@ import { pathNames, withoutPlaceholders } from "../text/note-context.ts";
 import type { MatchedPeriod } from "../text/times/time-match.ts";
 import { byPlace, byTime, linesOfTime, scoreOfTime, type TimedCandidate, weighTimes } from "./time-weight.ts";
 import { type HeldLanguages, scannerFor } from "../text/languages/chunk-terms.ts";
-import { scanTerms, type SearchTerm } from "../text/words.ts";
+import type { SearchTerm } from "../text/query-terms.ts";
+import { scanTerms } from "../text/words.ts";
 
 /** What the weight of a chunk is made of, beside BM25. Measured on dated daily notes and flat around these values. */
 const lineWeight = 0.5;

@@ -21,7 +21,7 @@ import {
 import { movedNotes } from "./moved-notes.ts";
 import type { Ranking, VectorLeg } from "./rank.ts";
 import { type QueryTimes, readTimes } from "../text/times/read-times.ts";
-import { queryTerms } from "../text/words.ts";
+import { queryTerms } from "../text/query-terms.ts";
 import { askWords, type WordsFound } from "./words/ask-words.ts";
 import type { WordSource } from "./words/word-source.ts";
 import { isoDate } from "../text/times/calendar.ts";

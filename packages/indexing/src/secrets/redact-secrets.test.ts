@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { randomFrom, randomSentence, randomText } from "@memslot/test-tools/random";
-import { indexTerms, queryTerms } from "../text/words.ts";
+import { queryTerms } from "../text/query-terms.ts";
+import { indexTerms } from "../text/words.ts";
 import { redactLines, redactSecrets } from "./redact-secrets.ts";
 import { looseShapes, secretShapes } from "./rule-shapes.ts";
 import { expectSoundRedaction, expectLinearTime } from "./test/redaction-checks.ts";

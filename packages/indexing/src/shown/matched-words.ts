@@ -1,5 +1,6 @@
 import type { SearchReport } from "@memslot/core";
-import { readQuery, scanTerms } from "../text/words.ts";
+import { readQuery } from "../text/query-terms.ts";
+import { scanTerms } from "../text/words.ts";
 
 /** A stretch of text, in UTF-16 units; the end is exclusive. */
 interface Range {

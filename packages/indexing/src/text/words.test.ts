@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
-import { queryTerms, readQuery, scanTerms, type TermKind } from "./words.ts";
+import { queryTerms, readQuery } from "./query-terms.ts";
+import { scanTerms, type TermKind } from "./words.ts";
 import { chunkTerms, scannerFor } from "./languages/chunk-terms.ts";
 import { languageOfFile, languageOfQuestion, languageOfText } from "./languages/detect-language.ts";
 import { functionWords, languageCodes, type LanguageCode } from "./languages/languages.ts";

@@ -4,7 +4,7 @@ import type { WeightedTerm } from "../line-scores.ts";
 import { timeOfPath } from "../../text/times/time-of-path.ts";
 import { type Candidate, candidateOf } from "../rank.ts";
 import { row } from "../test/ranked.ts";
-import { queryTerms } from "../../text/words.ts";
+import { queryTerms } from "../../text/query-terms.ts";
 import { type MatchStrength, matchStrength } from "./match-strength.ts";
 import { namedTerms } from "./named-words.ts";
 import { chineseNames } from "./chinese-names.ts";

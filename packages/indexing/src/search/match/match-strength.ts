@@ -1,6 +1,6 @@
 import { type SearchMatch, weakConfidence } from "@memslot/core";
 import type { MeaningScale } from "../../fusion/fuse.ts";
-import { queryTerms } from "../../text/words.ts";
+import { queryTerms } from "../../text/query-terms.ts";
 import type { Candidate } from "../rank.ts";
 import type { WeightedTerm } from "../line-scores.ts";
 import { isWrittenApart, maybeNames, type NamedTerms, namedTerms, withoutPossessive } from "./named-words.ts";

@@ -1,5 +1,5 @@
 import { redactSecrets } from "../../secrets/redact-secrets.ts";
-import { queryTerms } from "../../text/words.ts";
+import { queryTerms } from "../../text/query-terms.ts";
 import { flatMapInSlices } from "../../time-slices.ts";
 import type { ChunkIndex, ChunkRow } from "../../chunk-index.ts";
 import { placesOf, type SearchedSource, type SearchInput } from "../search-outcome.ts";

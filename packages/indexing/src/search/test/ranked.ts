@@ -6,7 +6,8 @@ import { inverseDocumentFrequency } from "../bm25.ts";
 import { matchLines, type WeightedTerm } from "../line-scores.ts";
 import { choosePassages } from "../passages/choose-passages.ts";
 import type { Candidate } from "../rank.ts";
-import { queryTerms, scanTerms } from "../../text/words.ts";
+import { queryTerms } from "../../text/query-terms.ts";
+import { scanTerms } from "../../text/words.ts";
 
 /** The terms of a query with weights as in an index of 1,000 chunks; `counts` says how many hold a term, 10 if not named. */
 export function weightedTerms(query: string, counts: Record<string, number> = {}): WeightedTerm[] {

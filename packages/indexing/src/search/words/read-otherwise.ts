@@ -2,7 +2,8 @@ import { type HeldLanguages, isJoining } from "../../text/languages/chunk-terms.
 import type { ChunkRow, IndexKeywordAnswer } from "../../chunk-index.ts";
 import { isLarge } from "../bm25.ts";
 import { foldWord } from "../../text/fold-word.ts";
-import { scanTerms, type SearchTerm } from "../../text/words.ts";
+import type { SearchTerm } from "../../text/query-terms.ts";
+import { scanTerms } from "../../text/words.ts";
 import { loadCharacterVariants } from "./chinese-characters.ts";
 import { splitWord } from "./compounds.ts";
 import { oneErrorAway } from "./spellings.ts";

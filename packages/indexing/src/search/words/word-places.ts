@@ -1,7 +1,8 @@
 import type { ChunkRow } from "../../chunk-index.ts";
 import { pathNames } from "../../text/note-context.ts";
 import { type HeldLanguages, scannerFor } from "../../text/languages/chunk-terms.ts";
-import { scanTerms, type SearchTerm } from "../../text/words.ts";
+import type { SearchTerm } from "../../text/query-terms.ts";
+import { scanTerms } from "../../text/words.ts";
 
 /** Where one of some words stands in a line. */
 interface WordPlace {

@@ -5,7 +5,8 @@ import { type LanguageCode, languageCodes } from "../../text/languages/languages
 import { backwardTerm } from "../../text/languages/word-endings.ts";
 import { loadStemmers } from "../../text/languages/stemmers.ts";
 import { foldWord } from "../../text/fold-word.ts";
-import { type SearchTerm, termOfWord } from "../../text/words.ts";
+import type { SearchTerm } from "../../text/query-terms.ts";
+import { termOfWord } from "../../text/words.ts";
 
 /** The notes that a question may see, asked for words. */
 export interface WordSource {

@@ -1,6 +1,6 @@
 import { type HeldLanguages, isJoining } from "../../text/languages/chunk-terms.ts";
 import { foldWord } from "../../text/fold-word.ts";
-import { type SearchTerm } from "../../text/words.ts";
+import type { SearchTerm } from "../../text/query-terms.ts";
 import { type CharacterVariants, otherCharacters } from "./chinese-characters.ts";
 import { joinedWords } from "./compounds.ts";
 import { otherSpellings } from "./spellings.ts";

@@ -1,0 +1,120 @@
+import { lazily } from "@memslot/core";
+import { languageOfQuestion } from "./languages/detect-language.ts";
+import {
+  anyOf,
+  englishWords,
+  functionWords,
+  isFunctionWord,
+  type LanguageCode,
+  stopWords,
+} from "./languages/languages.ts";
+import { endingTerm, isEnding } from "./languages/word-endings.ts";
+import type { Value } from "./values.ts";
+import { mayHoldParticles, scanTerms, type TermKind, type TermSink } from "./words.ts";
+
+/** A term of a query. `identifier` marks one that is meant as written: it holds a digit or punctuation. */
+export interface SearchTerm {
+  term: string;
+  prefix: boolean;
+  kind: TermKind;
+  identifier: boolean;
+  /**
+   * What it is in its question, where that is about something else too. `function`: probably a function word, in a question
+   * that does not tell its language: it weighs next to nothing. `question`: part of a phrase such as "how much", which no
+   * answer has to hold.
+   */
+  role?: "function" | "question" | undefined;
+  /** As it stands in the query. */
+  written?: string | undefined;
+  /** Further terms that count as this one: its stems in the languages of the notes. Found as they are. */
+  forms?: readonly string[] | undefined;
+  /** Terms of words that end with this one. What is found by them counts half. */
+  endings?: readonly Pick<SearchTerm, "term" | "prefix">[] | undefined;
+}
+
+/** A value of a query, and the terms of what it is written as. */
+export interface QueryValue {
+  term: SearchTerm;
+  written: readonly SearchTerm[];
+}
+
+const holdsDigitOrJoiner = /[\p{N}\-./:@#+&_]/u;
+const maxQueryTerms = 64;
+
+const asking = lazily(() => anyOf("questionWords", "giu"));
+
+/**
+ * The distinct terms of a query in their order, without stop words, unless it holds nothing else. At most 64. `held`: the
+ * languages of the notes, for the stop words of a question in one of them; those of English are known always.
+ */
+export function queryTerms(query: string, held: readonly LanguageCode[] = []): SearchTerm[] {
+  return readQuery(query, held).terms;
+}
+
+/** The terms of a query, and the values that it holds. */
+export function readQuery(
+  query: string,
+  held: readonly LanguageCode[] = [],
+): { terms: SearchTerm[]; values: QueryValue[] } {
+  const found = new Map<
+    string,
+    { own: SearchTerm; role: SearchTerm["role"]; isStopped: boolean; start: number; end: number }
+  >();
+  const values: Value[] = [];
+  const language = languageOf(query, held);
+  const stopped = language === undefined || language === "en" ? undefined : functionWords[language];
+  const phrases = [...query.matchAll(asking())].map(({ index, 0: text }) => [index, index + text.length] as const);
+  let before: TermKind | undefined;
+  let last: SearchTerm | undefined;
+  const sink: TermSink = (term, start, end, kind) => {
+    const endsPairs = kind === "single" && before === "pair";
+    before = kind;
+    if (kind === "stem") addReading(last, term);
+    if (endsPairs || kind === "stem" || found.has(term)) return;
+    const identifier = (kind === "word" && /\p{N}/u.test(term)) || (kind === "whole" && holdsDigitOrJoiner.test(term));
+    const written = query.slice(start, end);
+    const lower = written.toLowerCase();
+    const isStopped = kind === "word" && (stopWords.has(lower) || stopWords.has(term) || stopped?.has(lower) === true);
+    const isLight = kind === "word" && language === undefined && isFunctionWord(lower, held);
+    const asks = phrases.some(([from, to]) => start < to && end > from);
+    const role = asks ? "question" : isLight ? "function" : undefined;
+    // The last character of a run is indexed by itself and every other one begins a pair, so that one character on
+    // its own is found as the beginning of a term. At the end of pairs it adds nothing.
+    last = { term, prefix: kind === "single", kind, identifier, written };
+    found.set(term, { own: last, role, isStopped, start, end });
+    if (kind === "word" && term.length > 2 && mayHoldParticles(term)) addReading(last, endingTerm(term));
+  };
+  scanTerms(query, sink, (value) => values.push(value));
+  const all = [...found.values()];
+  const telling = all.filter(({ isStopped }) => !isStopped);
+  const isTold = telling.some(
+    ({ own: { kind, written = "" } }) => kind !== "word" || !englishWords.has(written.toLowerCase()),
+  );
+  const placed = (isTold ? telling : all).slice(0, maxQueryTerms);
+  const isAbout = (isTold ? telling : all).some(({ role }) => role === undefined);
+  for (const { own, role } of placed) if (isAbout && role !== undefined) own.role = role;
+  return {
+    terms: placed.map(({ own }) => own),
+    values: values.slice(0, maxQueryTerms).map(({ start, end, terms: [term = "", ...forms] }) => ({
+      term: { term, prefix: false, kind: "word", identifier: true, written: query.slice(start, end), forms },
+      written: placed.filter((place) => place.start >= start && place.end <= end).map(({ own }) => own),
+    })),
+  };
+}
+
+/** Adds a reading of a word to it: what it is without an article as a form, and the others as ends of words. */
+function addReading(word: SearchTerm | undefined, term: string): void {
+  if (word === undefined) return;
+  if (isEnding(term)) word.endings = [...(word.endings ?? []), { term, prefix: false }];
+  else {
+    word.forms = [...(word.forms ?? []), term];
+    addReading(word, endingTerm(term));
+  }
+}
+
+/** The language that a question is in: English, or one of those of the notes. */
+function languageOf(query: string, held: readonly LanguageCode[]): LanguageCode | "en" | undefined {
+  const words: string[] = [];
+  scanTerms(query, (_term, start, end, kind) => void (kind === "word" && words.push(query.slice(start, end))));
+  return languageOfQuestion(words, held);
+}
