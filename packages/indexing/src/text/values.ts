@@ -19,7 +19,7 @@ const quantity = String.raw`\d{1,9}(?:\.\d{1,3})?(?:${space}|-)(?<unit>[A-Za-zµ
 /** Telephone numbers, and groups of digits and capitals such as those of an IBAN. */
 const groups = String.raw`[A-Z]{0,8}\d[A-Z\d]{0,19}\)?(?:${gap}(?:[A-Z]{4} )?[A-Z]{0,3}\d[A-Z\d]{0,11}){0,11}(?![.,'’:]\d)`;
 const valueAt = new RegExp(
-  String.raw`^(?<open>[+(]?)(?:(?<date>${date})|(?<number>${thousands})|(?<amount>${quantity})|(?<grouped>${groups}))${whole}`,
+  String.raw`^(?<open>[+(]?)(?:(?<date>${date})|(?<number>${thousands})(?:[.,](?<decimals>\d{1,3})(?![.,]\d))?|(?<amount>${quantity})|(?<grouped>${groups}))${whole}`,
   "u",
 );
 const isDate = new RegExp(String.raw`^(?:${date})(?![-.]?\d)`, "u");
@@ -33,7 +33,7 @@ const longestValue = 160;
 const fewestDigits = 6;
 
 /**
- * The values that begin with the word at an index of a text, as one term each: numbers (`14,500`), telephone numbers, an IBAN,
+ * The values that begin with the word at an index of a text, as one term each: numbers (`14,500`, `1,249.50`), telephone numbers, an IBAN,
  * a number with its unit (`250 ml`) or with the capitals before it (`ISO 9001`). For those without a space see `joinedValues`.
  */
 export function valuesAt(text: string, index: number, wordEnd: number): Value[] {
@@ -42,7 +42,7 @@ export function valuesAt(text: string, index: number, wordEnd: number): Value[] 
   const start = isOpened ? index - 1 : index;
   const rest = text.slice(start, start + longestValue);
   const found = valueAt.exec(text.charCodeAt(index) < 0x80 ? rest : asciiDigits(rest));
-  const { open = "", number, amount, grouped, unit = "" } = found?.groups ?? {};
+  const { open = "", number, decimals, amount, grouped, unit = "" } = found?.groups ?? {};
   const core = number ?? amount ?? grouped;
   if (found === null || core === undefined) return [];
   const end = start + found[0].length;
@@ -55,6 +55,7 @@ export function valuesAt(text: string, index: number, wordEnd: number): Value[] 
   const isOne = /^\d*$/u.test(core);
   if (grouped !== undefined && !isOne && !isGrouped(written)) return [];
   const terms = [...(isOne || amount !== undefined ? [] : [plain]), ...otherNumbers(written, plain)];
+  if (decimals !== undefined) terms.push(`${plain}.${decimals}`);
   const values: Value[] = terms.length === 0 ? [] : [{ terms, start: number === undefined ? start : index, end }];
   const [code] = (plain.length <= longestCode && codeBefore.exec(text.slice(Math.max(0, start - 10), start))) || [];
   if (code !== undefined)
