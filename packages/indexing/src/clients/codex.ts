@@ -1,10 +1,15 @@
 import type { Dirent } from "node:fs";
 import path from "node:path";
-import { isObject, readJson, type TranscriptRecord } from "../sessions/transcript-record.ts";
+import { isObject, readJson, type TranscriptRecord, type RecordReader } from "../sessions/transcript-record.ts";
 import type { Client, ClientFinding } from "./client-finding.ts";
-import { recordsOfZstd } from "./compressed.ts";
 import { clientRecord, objectAt, textAt } from "./lines.ts";
 import { everywhere } from "./project.ts";
+import { open } from "node:fs/promises";
+import { pipeline } from "node:stream";
+import { createZstdDecompress } from "node:zlib";
+import { openForReading } from "../files/file-kind.ts";
+import { linesOf } from "../sessions/transcript-lines.ts";
+import type { ClientFile } from "./client.ts";
 
 const deepest = 3;
 
@@ -51,4 +56,20 @@ async function findSessions(finding: ClientFinding, folder: string, depth: numbe
 
 function isPlain({ name }: Dirent): boolean {
   return /\.jsonl$/iu.test(name);
+}
+
+/** Reads a compressed transcript line by line. One line and one block of it are held at a time. */
+function recordsOfZstd(file: string, recordOf: RecordReader): NonNullable<ClientFile["records"]> {
+  return async function* records(signal) {
+    const handle = await open(file, openForReading);
+    const stream = pipeline(
+      handle.createReadStream({ signal }),
+      createZstdDecompress(),
+      // Whoever reads the stream is told.
+      () => undefined,
+    );
+    let number = 0;
+    for await (const lines of linesOf(stream))
+      for (const { bytes } of lines) yield [++number, bytes === undefined ? { kind: "broken" } : recordOf(bytes)];
+  };
 }

@@ -4,7 +4,9 @@ import { redactSecrets } from "../secrets/redact-secrets.ts";
 import { namedQuery, nameMatch } from "../search/name-match.ts";
 import type { Candidate, Ranking } from "../search/rank.ts";
 import { createRerankCalls } from "./rerank-calls.ts";
-import { rerankText } from "./rerank-text.ts";
+import { namesIn, nameOfNote } from "../text/note-context.ts";
+import type { WeightedTerm } from "../search/line-scores.ts";
+import { choosePassages } from "../search/passages/choose-passages.ts";
 
 /** What a candidate is read of, in tokens. */
 const passageTokens = 400;
@@ -145,3 +147,18 @@ export function dealtScores(
 function isNamedLike({ row, lines }: Candidate, { terms }: Ranking): boolean {
   return nameMatch(namedQuery(terms), { ...row, lines }) >= namedLikeQuery;
 }
+
+/**
+ * What a reranker reads of a candidate: what the lines stand under, then the passage that would be shown of it. At most
+ * about `maxTokens`, as estimated. Secrets are redacted in it, as in everything that the index holds.
+ */
+function rerankText(candidate: Candidate, terms: readonly WeightedTerm[], maxTokens: number): string {
+  const { row } = candidate;
+  const above = [...new Set([nameOfNote(row.path), ...namesIn(row.context).titles])].filter(Boolean).join(" > ");
+  const room = Math.max(minTokens, Math.floor(maxTokens - estimateTokens(above)));
+  const [passage] = choosePassages([[candidate]], terms, { maxResults: 1, maxTokens: room }).passages;
+  return [above, passage?.snippet ?? ""].filter(Boolean).join("\n");
+}
+
+/** Under this there is nothing left to read. */
+const minTokens = 100;

@@ -1,9 +1,15 @@
-import type { ChunkIndex, IndexHealth, HostLeases } from "../chunk-index.ts";
-import type { ChunkStore, StoreStats } from "../chunk-store.ts";
+import type {
+  ChunkIndex,
+  IndexHealth,
+  HostLeases,
+  ChunkRow,
+  IndexKeywordAnswer,
+  IndexVectorAnswer,
+} from "../chunk-index.ts";
+import type { ChunkStore, StoreStats, ScoredChunk } from "../chunk-store.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { Agreement } from "./agreement.ts";
+import { Agreement, type StoreParts } from "./agreement.ts";
 import { createStoredBuilds, createStoredFiles, indexRevision } from "./stored-files.ts";
-import { createStoredSearch } from "./stored-search.ts";
 import { createStoreUpkeep } from "./store-upkeep.ts";
 
 export interface StoredIndexOptions {
@@ -100,6 +106,55 @@ export async function createStoredIndex(options: StoredIndexOptions): Promise<Ch
       const ended = await Promise.allSettled([store.close(), ledger.close()]);
       const failed = ended.find(({ status }) => status === "rejected");
       if (failed?.status === "rejected") throw failed.reason;
+    },
+  };
+}
+
+/** Searches in a store, whose chunks are answered as the ledger knows them. */
+function createStoredSearch({
+  ledger,
+  store,
+  agreement,
+}: StoreParts): Pick<ChunkIndex, "searchKeyword" | "searchVector"> {
+  /** Asks the store. One that fails may have lost what it held, and begun anew: then it is asked once more. */
+  async function ask<Answer>(question: () => Promise<Answer>): Promise<Answer> {
+    try {
+      return await question();
+    } catch (error) {
+      const hasLost = await agreement.compare().catch(() => false);
+      if (!hasLost) throw error;
+      return await question();
+    }
+  }
+
+  /** The chunks that a store has named, as the ledger knows them. */
+  async function resolve(
+    found: readonly ScoredChunk[],
+  ): Promise<{ rows: (ChunkRow & { score: number })[]; left: number }> {
+    let rows = await ledger.rowsOf(found);
+    // The store has already what the ledger gets in a moment.
+    if (rows.length < found.length && (await agreement.written())) rows = await ledger.rowsOf(found);
+    const left = found.length - rows.length;
+    if (left > 0) agreement.distrust();
+    return { rows, left };
+  }
+
+  return {
+    async searchKeyword(query): Promise<IndexKeywordAnswer> {
+      const answer = await ask(() => store.searchKeyword({ ...query, at: agreement.at }));
+      const { rows, left } = await resolve(answer.rows);
+      const lack = left === 0 ? undefined : `the store names ${left} chunks that are not in the index any more`;
+      const incomplete = answer.incomplete ?? lack;
+      return {
+        rows,
+        chunkCount: answer.chunkCount,
+        documentFrequencies: [...answer.documentFrequencies],
+        ...(incomplete !== undefined && { incomplete }),
+      };
+    },
+    async searchVector(query): Promise<IndexVectorAnswer> {
+      const { rows } = await ask(() => store.searchVector({ ...query, at: agreement.at }));
+      return { rows: (await resolve(rows)).rows };
     },
   };
 }

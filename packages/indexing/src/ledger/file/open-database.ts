@@ -1,15 +1,15 @@
-import { existsSync, rmSync } from "node:fs";
+import { existsSync, rmSync, readdirSync, accessSync, closeSync, constants, mkdirSync, openSync } from "node:fs";
 import type { CompanionTables } from "../database/companion.ts";
-import { forgetOlderAside } from "./aside-files.ts";
 import { Damage, earlierRelease, Foreign } from "./file-faults.ts";
 import { compareWithSum, forgetSum } from "./file-sum.ts";
 import { openFile, type OpenFile, openInMemory } from "./open-file.ts";
-import { prepareFile } from "./prepare-file.ts";
 import type { OpenOptions } from "../thread/protocol.ts";
 import { salvageVectors } from "../cache/salvage-vectors.ts";
 import { fileIdentity, findSidecars, removeSidecars, setAside } from "./set-aside.ts";
 import { isBusy, isCorrupt, isSqliteError } from "./store-errors.ts";
 import { reasonOf } from "../thread/store-failure.ts";
+import { basename, dirname, join } from "node:path";
+import { inspectFile } from "./inspect-file.ts";
 
 export interface OpenDatabase extends OpenFile {
   /** The path of the file, or `:memory:`. */
@@ -144,4 +144,48 @@ function isDamage(error: unknown): boolean {
 
 function isFileSystemError(error: unknown): boolean {
   return error instanceof Error && "syscall" in error;
+}
+
+const suffixes = ["", "-wal", "-shm"] as const;
+
+/**
+ * Deletes the damaged databases that were set aside before this one: only the last is of use to anybody. They are told
+ * from other files of such a name by their number, which is that of the file itself.
+ */
+function forgetOlderAside(path: string, newest: string): void {
+  const folder = dirname(path);
+  const beginning = `${basename(path)}.corrupt-`;
+  try {
+    for (const name of readdirSync(folder)) {
+      const file = join(folder, name);
+      const inode = name.startsWith(beginning)
+        ? /^(\d+)(?:-\d+)?$/u.exec(name.slice(beginning.length))?.[1]
+        : undefined;
+      if (inode === undefined || file === newest || !fileIdentity(file)?.endsWith(`:${inode}`)) continue;
+      for (const suffix of suffixes) rmSync(file + suffix, { force: true });
+    }
+  } catch {
+    // They only take space, and the index can be used.
+  }
+}
+
+/**
+ * Looks at the file before SQLite does, and makes an empty one where there is none, for its owner alone. Throws
+ * `Foreign`, `Damage`, or what the file system throws.
+ */
+function prepareFile(path: string, how: { isOwnPlace?: boolean } = {}): void {
+  const sidecars = findSidecars(path);
+  const isMissing = fileIdentity(path) === undefined;
+  const finding = inspectFile(path, how);
+  if (finding.kind === "foreign") throw new Foreign(finding.reason);
+  if (finding.kind === "damaged") throw new Damage(finding.reason);
+  if (isMissing) {
+    removeSidecars(path, sidecars);
+    forgetSum(path);
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    // SQLite gives the files beside it the mode of this one.
+    closeSync(openSync(path, "a", 0o600));
+  }
+  // SQLite would open it for reading and say nothing.
+  accessSync(path, constants.R_OK | constants.W_OK);
 }

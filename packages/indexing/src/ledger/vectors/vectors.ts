@@ -1,27 +1,32 @@
-import type { ChunkIndex } from "../../chunk-index.ts";
+import type { ChunkIndex, SpaceStats } from "../../chunk-index.ts";
 import type { VectorSpace } from "../../chunk-store.ts";
 import type Database from "better-sqlite3";
 import type { Companion, LedgerParts } from "../database/companion.ts";
-import { checkVector } from "../cache/stored-vector.ts";
-import { createHashIndex, type EmbeddedChunks, openEmbeddedChunks } from "./embedded-chunks.ts";
+import { checkVector, toVector } from "../cache/stored-vector.ts";
+import {
+  createHashIndex,
+  type EmbeddedChunks,
+  openEmbeddedChunks,
+  type FileChoice,
+  type PendingText,
+} from "./embedded-chunks.ts";
 import { openEmbeddingCache } from "../cache/embedding-cache.ts";
 import { createDeadVectors, type DeadVectors } from "../cache/dead-vectors.ts";
 import { createEviction } from "../cache/eviction.ts";
 import type { Generations } from "../generations/generations.ts";
-import { type HashKey, toKey } from "../cache/hash-key.ts";
+import { type HashKey, toKey, toHash } from "../cache/hash-key.ts";
 import { openAdoptedVectors } from "./adopted-vectors.ts";
 import type { createMapPassages as MapPassages } from "../map/map-passages.ts";
 import { openOwedVectors } from "./owed-vectors.ts";
 import { createVectorsOfStore, type VectorsOfStore } from "./vectors-of-store.ts";
 import type { Meta } from "../file/meta.ts";
-import { createMissingVectors } from "./missing-vectors.ts";
 import type { DatabaseStore } from "../thread/protocol.ts";
 import { openQuarantine, type Quarantine } from "./quarantine.ts";
 import { hasTable } from "../file/schema.ts";
-import { createSampledVectors, type SampledVectors } from "./sampled-vectors.ts";
 import { openSpaces, type Spaces } from "./spaces.ts";
 import { createKeptVectors, type KeptVectors } from "./kept-vectors.ts";
 import type { Transactions } from "../database/transactions.ts";
+import { createChunkCounter } from "../files/chunk-rows.ts";
 
 /** Stands for a space that the database does not know: no vector belongs to it. */
 const unknownSpace = 0;
@@ -191,6 +196,86 @@ function quarantineCalls(input: {
     releaseQuarantine(space) {
       const id = spaces.find(space);
       if (id !== undefined) transactions.write(() => quarantine.releaseAll(id));
+    },
+  };
+}
+
+/** Some chunks of a generation with their vectors. */
+type SampledVectors = (
+  spaceId: number,
+  generation: number,
+  count: number,
+) => { hash: string; text: string; vector: Float32Array }[];
+
+/** Hashes have no order that means anything, so the lowest ones are a sample that is the same each time. */
+function createSampledVectors(db: Database.Database): SampledVectors {
+  // The index over the hashes ends the look as soon as there are enough.
+  const select = db.prepare<[Record<string, number>], { hash: HashKey; text: string; embedding: Buffer }>(`
+    SELECT c.hash, c.text, v.embedding
+    FROM (
+      SELECT min(c.id) AS id, e.vector_id AS vectorId
+      FROM chunks c INDEXED BY chunks_by_hash
+      CROSS JOIN embedding_cache e ON e.hash = c.hash AND e.space_id = :spaceId
+      WHERE EXISTS (SELECT 1 FROM files f WHERE f.id = c.file_id AND f.generation = :generation)
+      GROUP BY c.hash ORDER BY c.hash LIMIT :count
+    ) s JOIN chunks c ON c.id = s.id JOIN vectors v ON v.id = s.vectorId ORDER BY c.hash
+  `);
+  return (spaceId, generation, count) =>
+    select.all({ spaceId, generation, count }).map(({ hash, text, embedding }) => {
+      // A copy: it goes to another thread, and would bring the buffer that it was cut from.
+      return { hash: toHash(hash), text, vector: toVector(embedding).slice() };
+    });
+}
+
+/** Which chunks of the build that answers, and of the one that is being made, have no vector yet. */
+interface MissingVectors {
+  /** Those of the build that answers first, each hash once. */
+  pending(spaceId: number, limit: number): PendingText[];
+  /** `spaceId` is undefined for a space that the database does not know. */
+  stats(spaceId: number | undefined, within?: FileChoice): SpaceStats;
+}
+
+function createMissingVectors(input: {
+  db: Database.Database;
+  transactions: Transactions;
+  generations: Generations;
+  quarantine: Quarantine;
+  /** Called outside of transactions, as the index it needs may have to be made first. */
+  embeddedChunks: () => EmbeddedChunks;
+}): MissingVectors {
+  const { transactions, generations, quarantine, embeddedChunks } = input;
+  const countChunks = createChunkCounter(input.db);
+
+  function countIn(generation: number, spaceId: number | undefined): Required<Omit<SpaceStats, "nextPending">> {
+    const all = countChunks(generation);
+    if (spaceId === undefined) return { embedded: 0, pending: all, quarantined: 0 };
+    const embedded = embeddedChunks().countEmbedded(spaceId, generation);
+    const quarantined = quarantine.count(spaceId, generation);
+    return { embedded, pending: all - embedded - quarantined, quarantined };
+  }
+
+  return {
+    pending(spaceId, limit) {
+      const chunks = embeddedChunks();
+      return transactions.read(() => {
+        const first = chunks.pending(spaceId, generations.active().id, limit);
+        const next = generations.next();
+        if (!next || first.length >= limit) return first;
+        const hashes = new Set(first.map(({ hash }) => hash));
+        const further = chunks.pending(spaceId, next.id, limit).filter(({ hash }) => !hashes.has(hash));
+        return [...first, ...further].slice(0, limit);
+      });
+    },
+    stats(spaceId, within) {
+      const chunks = spaceId === undefined && within === undefined ? undefined : embeddedChunks();
+      return transactions.read(() => {
+        if (within && chunks) return chunks.countWithin(spaceId ?? unknownSpace, generations.active().id, within);
+        const next = generations.next();
+        return {
+          ...countIn(generations.active().id, spaceId),
+          ...(next ? { nextPending: countIn(next.id, spaceId).pending } : {}),
+        };
+      });
     },
   };
 }

@@ -1,15 +1,17 @@
-import type { SearchReport } from "@memslot/core";
-import type { ChunkIndex } from "../../chunk-index.ts";
+import type { SearchReport, MemorySource } from "@memslot/core";
+import type { ChunkIndex, ChunkRow } from "../../chunk-index.ts";
 import type { Embedder } from "../../embedding/embedder.ts";
 import type { RerankStage } from "../../rerank/rerank-stage.ts";
 import { placesOf, type SearchInput, type SearchOutcome } from "../search-outcome.ts";
 import { searchChunks } from "../search.ts";
 import { type AskedQuery, askedQuery, filtersOf, filtersRows } from "./asked-query.ts";
-import { filledIndex } from "./filled-index.ts";
 import { listNotes } from "./listed-notes.ts";
 import { narrowedPlaces } from "./narrowed-places.ts";
 import { pastedParts } from "./pasted-parts.ts";
-import { withoutEach } from "./without-each.ts";
+import type { QueryTerm } from "../../chunk-store.ts";
+import { scanTerms } from "../../text/words.ts";
+import { flatMapInSlices } from "../../time-slices.ts";
+import { fittingPart } from "./row-filter.ts";
 
 export interface FilteredInput extends SearchInput {
   asked: AskedQuery;
@@ -97,4 +99,102 @@ export async function findFiltered(
   const { asked, options } = input;
   const outcome = await find({ ...input, query: asked.words, options: { ...options, sources: asked.sources } });
   return { ...outcome, report: withFilters(outcome.report, asked, outcome.undated ?? 0) };
+}
+
+/** A question without one of its filters. */
+interface WithoutFilter {
+  /** The filter as a person would call it. */
+  name: string;
+  /** What is to be said where it alone leaves nothing. */
+  says: string;
+  without: AskedQuery;
+}
+
+/** At most so many are tried. */
+const mostParts = 6;
+
+/** The question without each of its filters in turn. */
+function withoutEach(asked: AskedQuery, allSources: readonly MemorySource[]): WithoutFilter[] {
+  const parts: WithoutFilter[] = [];
+  const nothing = asked.words === "" ? "no note" : "nothing that matches";
+  const add = (name: string, says: string, change: Partial<AskedQuery>): void =>
+    void parts.push({ name, says, without: { ...asked, ...change } });
+  /** What filters are called, and what is to be said of them; `left` are those with a minus. */
+  const addNamed = (wanted: string[], left: string[], verb: string, change: Partial<AskedQuery>): void => {
+    const name = [...wanted, ...left.map((filter) => `-${filter}`)].join(" ");
+    const says = wanted.length > 0 ? `${nothing} ${verb} ${name}` : `all that matches ${verb} ${left.join(" or ")}`;
+    if (name !== "") add(name, says, change);
+  };
+  for (const phrase of asked.phrases) {
+    const name = `the phrase "${phrase.text}"`;
+    add(name, `no note holds ${name}`, { phrases: asked.phrases.filter((other) => other !== phrase) });
+  }
+  if (asked.excluded.length > 0) {
+    const words = asked.excluded.map(({ text }) => `"${text}"`).join(" or ");
+    add(`leaving out ${words}`, `all that matches holds ${words}`, { excluded: [] });
+  }
+  const path = ({ text }: { text: string }): string => `path:${text}`;
+  addNamed(asked.paths.map(path), asked.excludedPaths.map(path), "lies at", { paths: [], excludedPaths: [] });
+  const tag = (text: string): string => `tag:${text}`;
+  addNamed(asked.tags.map(tag), asked.excludedTags.map(tag), "has", { tags: [], excludedTags: [] });
+  if (asked.from !== undefined || asked.to !== undefined) {
+    const { since, until } = filtersOf(asked);
+    const days = [since && `since ${since}`, until && `until ${until}`].filter(Boolean).join(" ");
+    add(`the days ${days}`, `${nothing} is of the days ${days}`, { from: undefined, to: undefined });
+  }
+  if (asked.namesSources)
+    add("source:", `${nothing} is of ${asked.sources.join(" or ") || "a source that is searched"}`, {
+      sources: allSources,
+      namesSources: false,
+    });
+  return parts.slice(0, mostParts);
+}
+
+/** What a search asks of an index. */
+type SearchedIndex = Pick<ChunkIndex, "searchKeyword" | "searchVector">;
+
+/**
+ * An index that finds only chunks that are asked for, as many as are wanted: those that do not fit take no place, however
+ * many of them are better. Its counts are those of all chunks.
+ */
+function filledIndex<Index extends SearchedIndex>(index: Index, asked: AskedQuery, signal: AbortSignal): Index {
+  const known = new Map<ChunkRow["id"], ChunkRow | undefined>();
+  const partOf = (row: ChunkRow): ChunkRow | undefined => {
+    const part = known.has(row.id) ? known.get(row.id) : fittingPart(row, asked);
+    known.set(row.id, part);
+    return part;
+  };
+  const filled = async <Answer extends { rows: (ChunkRow & { score: number })[] }>(
+    limit: number,
+    ask: (limit: number) => Promise<Answer>,
+    isFound: (part: ChunkRow) => boolean = () => true,
+  ): Promise<Answer> => {
+    for (let wanted = limit; ; wanted *= 4) {
+      const answer = await ask(wanted);
+      const rows = await flatMapInSlices(answer.rows, signal, (row) => {
+        const part = partOf(row);
+        // Of a chunk of several days only some lines may be left.
+        return part === undefined || (part.text !== row.text && !isFound(part)) ? [] : [{ ...part, score: row.score }];
+      });
+      if (rows.length >= limit || answer.rows.length < wanted) return { ...answer, rows: rows.slice(0, limit) };
+    }
+  };
+  return {
+    ...index,
+    searchKeyword: (query) =>
+      filled(
+        query.limit,
+        (limit) => index.searchKeyword({ ...query, limit }),
+        (part) => holdsTerm(part.text, query.terms),
+      ),
+    searchVector: (query) => filled(query.limit, (limit) => index.searchVector({ ...query, limit })),
+  };
+}
+
+function holdsTerm(text: string, terms: readonly QueryTerm[]): boolean {
+  let isHeld = false;
+  scanTerms(text, (own) => {
+    isHeld ||= terms.some(({ term, prefix }) => (prefix ? own.startsWith(term) : own === term));
+  });
+  return isHeld;
 }

@@ -1,18 +1,23 @@
 import path from "node:path";
-import type {
-  ManagerSearchOptions,
-  MemoryPluginContext,
-  MemorySearchResult,
-  SearchWhy,
-  WhyTarget,
+import {
+  type ManagerSearchOptions,
+  type MemoryPluginContext,
+  type MemorySearchResult,
+  type SearchWhy,
+  type WhyTarget,
+  messageOf,
 } from "@memslot/core";
 import type { ChunkIndex } from "../../chunk-index.ts";
 import type { Embedder } from "../../embedding/embedder.ts";
 import type { IndexSync } from "../../sync/index-sync.ts";
 import { askedQuery } from "../query/asked-query.ts";
 import type { SearchInput, SearchTrace } from "../search-outcome.ts";
-import { whyOf } from "./why.ts";
-import { problemWith, whyNotIndexed } from "./why-not-indexed.ts";
+import { whyOf, type WhyInput } from "./why.ts";
+import { stat } from "node:fs/promises";
+import { notesLayout } from "@memslot/core/files";
+import { ignoredFolders } from "../../files/ignored-folders.ts";
+import { isMarkdown } from "../../files/folder/markdown-name.ts";
+import type { SourceOutcome } from "../../sync/sync.ts";
 
 /** Runs the search that is asked about, and says of the target what came of it there. */
 export async function whyInSearch(
@@ -51,4 +56,61 @@ export async function whyInSearch(
 function pathInIndex(given: string, workspaceDir: string): string {
   const relative = path.relative(workspaceDir, path.resolve(workspaceDir, given));
   return relative === "" ? given : relative.split(path.sep).join("/");
+}
+
+type Reason = Awaited<ReturnType<WhyInput["whyNotIndexed"]>>;
+
+/** Why a note of the workspace is not in the index: it is not there, it is left out, or it was not taken yet. */
+async function whyNotIndexed(
+  file: string,
+  { workspaceDir, settings }: MemoryPluginContext,
+  sources: ReadonlyMap<string, SourceOutcome>,
+): Promise<Reason> {
+  const absolute = path.resolve(workspaceDir, file);
+  const inside = path.relative(workspaceDir, absolute);
+  if (inside.startsWith("..") || path.isAbsolute(inside))
+    return { step: "file", says: `${file} is outside of the workspace`, act: "Name its folder in extraPaths." };
+  const problem = problemWith(file, sources);
+  if (problem !== undefined)
+    return { step: "indexed", says: `it could not be indexed: ${problem}`, act: "Mend the file, then sync." };
+  try {
+    const facts = await stat(absolute);
+    if (!facts.isFile()) return { step: "file", says: `${file} is no file`, act: "Name a note." };
+  } catch (error) {
+    const isMissing = (error as NodeJS.ErrnoException).code === "ENOENT";
+    return {
+      step: "file",
+      says: isMissing ? `there is no file ${file}` : `${file} cannot be read: ${messageOf(error)}`,
+      act: isMissing ? "Look at the spelling of its path, which is relative to the workspace." : undefined,
+    };
+  }
+  if (!isMarkdown(file)) return { step: "file", says: `${file} is no Markdown, and only Markdown is searched` };
+  const folders = inside.split(path.sep).slice(0, -1);
+  const ignored = folders.find((name) => name.startsWith(".") || ignoredFolders.has(name));
+  if (ignored !== undefined)
+    return { step: "file", says: `the folder ${ignored} is left out`, act: "Move the note out of it." };
+  const { layout } = notesLayout(workspaceDir, settings.notes);
+  if (layout !== "all" && !/^(?:memory\/|(?:MEMORY|memory|USER)\.md$)/u.test(inside.split(path.sep).join("/")))
+    return {
+      step: "file",
+      says: `${file} is not searched: of this workspace only MEMORY.md, USER.md, memory/ and extraPaths are`,
+      act: `Add ${JSON.stringify(folders[0] ?? inside)} to memorySearch.extraPaths.`,
+    };
+  return {
+    step: "indexed",
+    says: "it is not indexed yet, it has no text, or a rule of .gitignore leaves it out",
+    act: "Sync, then ask again.",
+  };
+}
+
+/** What the last look at the files said of one. */
+function problemWith(file: string, sources: ReadonlyMap<string, SourceOutcome>): string | undefined {
+  for (const { excluded, accepted, issues } of sources.values()) {
+    if (accepted.some((each) => each === file || file.startsWith(`${each}/`))) return "memorySearch.exclude names it";
+    const failure = excluded.find((each) => each.path === file);
+    if (failure !== undefined) return failure.reason;
+    const issue = issues.find((each) => each.includes(file));
+    if (issue !== undefined) return issue;
+  }
+  return undefined;
 }
