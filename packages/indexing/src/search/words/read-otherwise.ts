@@ -1,4 +1,5 @@
-import { type HeldLanguages, isJoining } from "../../text/languages/chunk-terms.ts";
+import type { HeldLanguages } from "../../text/languages/chunk-terms.ts";
+import { isJoining } from "../../text/languages/languages.ts";
 import type { ChunkRow, IndexKeywordAnswer } from "../../chunk-index.ts";
 import { isLarge } from "../bm25.ts";
 import { foldWord } from "../../text/fold-word.ts";

@@ -1,7 +1,7 @@
 import type { IndexKeywordAnswer } from "../../chunk-index.ts";
 import type { QueryTerm } from "../../chunk-store.ts";
-import { type HeldLanguages, isJoining, languageTerm, stemTerm } from "../../text/languages/chunk-terms.ts";
-import { type LanguageCode, languageCodes } from "../../text/languages/languages.ts";
+import { type HeldLanguages, languageTerm, stemTerm } from "../../text/languages/chunk-terms.ts";
+import { isJoining, type LanguageCode, languageCodes } from "../../text/languages/languages.ts";
 import { backwardTerm } from "../../text/languages/word-endings.ts";
 import { loadStemmers } from "../../text/languages/stemmers.ts";
 import { foldWord } from "../../text/fold-word.ts";

@@ -1,4 +1,5 @@
-import { type HeldLanguages, isJoining } from "../../text/languages/chunk-terms.ts";
+import type { HeldLanguages } from "../../text/languages/chunk-terms.ts";
+import { isJoining } from "../../text/languages/languages.ts";
 import { foldWord } from "../../text/fold-word.ts";
 import type { SearchTerm } from "../../text/query-terms.ts";
 import { type CharacterVariants, otherCharacters } from "./chinese-characters.ts";

@@ -2,8 +2,8 @@ import { isoDate } from "../times/calendar.ts";
 import { daysInText } from "../times/days-in-text.ts";
 import { indexTerms, scanTerms, type TermSink } from "../words.ts";
 import { backwardTerm } from "./word-endings.ts";
-import { languageOfText } from "./detect-language.ts";
-import { functionWords, type LanguageCode } from "./languages.ts";
+import { languageOfCompounds, languageOfText } from "./detect-language.ts";
+import { functionWords, type LanguageCode, mayBeCompound } from "./languages.ts";
 import type { Stemmers } from "./stemmers.ts";
 
 /** No word of a text begins with it: what does stands beside the words. */
@@ -22,18 +22,11 @@ export function languageTerm(code: LanguageCode): string {
 /** What stands for a word besides it: its stem, and where it may be a compound the letters of that from the end. */
 function stemTerms(word: string, stem: string, code: LanguageCode): string[] {
   if (stem === "") return [];
-  const isCompound = stem.length >= shortestCompound && isJoining([code]) && (code !== "de" || isCapital.test(word));
+  const isCompound = stem.length >= shortestCompound && mayBeCompound(word, code);
   return isCompound ? [stemTerm(stem), backwardTerm(stem)] : [stemTerm(stem)];
 }
 
 const shortestCompound = 8;
-/** German compounds that are searched for are nouns. */
-const isCapital = /^\p{Lu}/u;
-
-/** True for languages that write two words as one, with letters in between. */
-export function isJoining(codes: readonly LanguageCode[]): boolean {
-  return codes.some((code) => code === "da" || code === "de" || code === "nl" || code === "no" || code === "sv");
-}
 
 /**
  * The terms of a text, joined by spaces, as a store indexes them: its words, and where it is in another language than
@@ -43,7 +36,7 @@ export function chunkTerms(text: string, stemmers: Stemmers, ofFile?: () => Lang
   const days = daysInText(text)
     .map(({ from }) => isoDate(from))
     .filter((day) => !text.includes(day));
-  const told = languageOfText(text) ?? ofFile?.();
+  const told = languageOfText(text) ?? ofFile?.() ?? languageOfCompounds(text);
   if (told === undefined || told === "en") return [indexTerms(text), ...days].join(" ");
   const terms: string[] = [];
   const words: string[] = [];

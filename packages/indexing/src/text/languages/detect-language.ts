@@ -1,5 +1,6 @@
 import { addToHash, WordCache } from "../word-cache.ts";
-import { englishWords, type LanguageCode, tellingWords } from "./languages.ts";
+import { lazily } from "@memslot/core";
+import { englishWords, type LanguageCode, languageCodes, languages, mayBeCompound, tellingWords } from "./languages.ts";
 
 /** Weight of function words from which on a text, or a question, is taken to be in their language. */
 const enoughInText = 2;
@@ -21,6 +22,37 @@ export function languageOfText(text: string): LanguageCode | "en" | undefined {
 export function languageOfFile(lines: readonly string[]): LanguageCode | undefined {
   const language = told(firstWords(lines.join("\n"), mostOfFile));
   return language === "en" ? undefined : language;
+}
+
+const longWord = /(?<!\p{L})\p{Lu}?\p{Ll}{8,63}(?!\p{L})/gu;
+/** Letters and words that are looked at, and groups of letters that are enough. */
+const mostLetters = 4000;
+const mostLongWords = 40;
+const enoughGroups = 2;
+const groupsOf = lazily(() =>
+  languageCodes.flatMap((code) => {
+    const { longWords } = languages[code];
+    return longWords === undefined ? [] : [{ code, groups: new RegExp(longWords, "gu") }];
+  }),
+);
+
+/**
+ * The language whose compounds a text holds that is too short to tell its language otherwise: by the letters of its long
+ * words, half of which have to look like it.
+ */
+export function languageOfCompounds(text: string): LanguageCode | undefined {
+  const words = (text.slice(0, mostLetters).normalize("NFC").match(longWord) ?? []).slice(0, mostLongWords);
+  if (words.length === 0) return undefined;
+  const looks = groupsOf().map(({ code, groups }) => {
+    const found = words
+      .filter((word) => mayBeCompound(word, code))
+      .map((word) => word.toLowerCase().match(groups) ?? []);
+    const count = new Set(found.flat()).size;
+    const isEnough = count >= enoughGroups && 2 * found.filter(({ length }) => length > 0).length >= words.length;
+    return { code, count: isEnough ? count : 0 };
+  });
+  const best = looks.reduce((most, look) => (look.count > most.count ? look : most));
+  return best.count > 0 ? best.code : undefined;
 }
 
 /**

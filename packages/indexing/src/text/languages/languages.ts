@@ -14,6 +14,8 @@ interface LanguageFile {
    * question in theirs. Short on purpose: a word that may be meant is no function word.
    */
   functionWords?: string;
+  /** For a language that writes two words as one: groups of letters that its long words have, as a pattern with `|` between them. */
+  longWords?: string;
   /** Those of them that are words of English too, or part of names ("de la Rosa"): alone they tell nothing of a language. */
   ambiguous?: string;
   /** Words of English that questions are about, though another language has them as function words. */
@@ -61,6 +63,16 @@ const contentWords = wordsIn(languages.en.contentWords);
 export function isFunctionWord(word: string, held: readonly LanguageCode[]): boolean {
   const codes = tellingWords.get(word)?.codes ?? [];
   return codes.length > 0 && (!contentWords.has(word) || codes.some((code) => held.includes(code)));
+}
+
+/** True for languages that write two words as one, with letters in between. */
+export function isJoining(codes: readonly LanguageCode[]): boolean {
+  return codes.some((code) => languages[code].longWords !== undefined);
+}
+
+/** Whether a word may be two in one. German compounds that are searched for are nouns. */
+export function mayBeCompound(word: string, code: LanguageCode): boolean {
+  return isJoining([code]) && (code !== "de" || /^\p{Lu}/u.test(word));
 }
 
 /** What languages say in a pattern, in any of them. Chinese puts no spaces around its words. */
