@@ -24,7 +24,9 @@ const valueAt = new RegExp(
 );
 const isDate = new RegExp(String.raw`^(?:${date})(?![-.]?\d)`, "u");
 const isYears = /^(?:19|20)\d\d\D(?:(?:19|20)\d\d|\d\d)$/u;
-const codeBefore = /(?<![\p{L}\p{N}])[A-Z]{2,8}[ \u00a0]$/u;
+/** Groups of capitals before digits and behind them, with one sign between two: `RFC 7231`, `M-AB 1234 E`, `AB12 CDE`. */
+const codeBefore = /(?<![\p{L}\p{N}])(?:([A-Z]{1,3})[- \u00a0])?([A-Z]{1,8})[ \u00a0]$/u;
+const codeBehind = /^[- \u00a0][A-Z]{1,3}(?![\p{L}\p{N}-])/u;
 
 const units: ReadonlySet<string> = new Set(data.units.split(" "));
 const longestCode = 12;
@@ -53,14 +55,22 @@ export function valuesAt(text: string, index: number, wordEnd: number): Value[] 
   const written = amount === undefined ? open + core : core.slice(0, -unit.length - 1);
   const plain = plainOf(written);
   const isOne = /^\d*$/u.test(core);
-  if (grouped !== undefined && !isOne && !isGrouped(written)) return [];
-  const terms = [...(isOne || amount !== undefined ? [] : [plain]), ...otherNumbers(written, plain)];
+  const isCode = grouped !== undefined && !isOne && !isGrouped(written);
+  if (isCode && !/^[A-Z\d]+$/u.test(written)) return [];
+  const terms = isCode ? [] : [...(isOne || amount !== undefined ? [] : [plain]), ...otherNumbers(written, plain)];
   if (decimals !== undefined) terms.push(`${plain}.${decimals}`);
   const values: Value[] = terms.length === 0 ? [] : [{ terms, start: number === undefined ? start : index, end }];
-  const [code] = (plain.length <= longestCode && codeBefore.exec(text.slice(Math.max(0, start - 10), start))) || [];
-  if (code !== undefined)
-    values.push({ terms: [plainOf(code) + plain], start: start - code.length, end: start + written.length });
-  return values;
+  if (plain.length > longestCode) return values;
+  const [all = "", far, near = ""] = codeBefore.exec(text.slice(Math.max(0, start - 14), start)) ?? [];
+  const stop = start + written.length;
+  const [behind = ""] = codeBehind.exec(text.slice(stop, stop + 5)) ?? [];
+  const isNear = near.length > 1 || (isCode && near !== "");
+  for (const head of [...(isCode ? [""] : []), ...(isNear ? [`${near} `] : []), ...(far === undefined ? [] : [all])])
+    for (const tail of new Set(["", behind])) {
+      const term = plainOf(head + plain + tail);
+      if (term !== plain) values.push({ terms: [term], start: start - head.length, end: stop + tail.length });
+    }
+  return values.toSorted((one, other) => other.end - one.end);
 }
 
 const opening = "+(";
