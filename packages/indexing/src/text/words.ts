@@ -322,7 +322,8 @@ export function termOfWord(word: string): string {
   if (known !== undefined) return known;
   const folded = foldWord(word);
   const base = irregularForms.get(folded) ?? folded;
-  const stem = latinLetters.test(base) ? stemmer(base) : base;
+  // The stemmer makes an `i` of a `y` that ends a word, but not of the one that is left of `deployment`.
+  const stem = latinLetters.test(base) ? stemmer(base).replace(/(?<=[aeiou].*)y$/u, "i") : base;
   // A pure cache: it changes no answer, only how fast it comes.
   if (stems.size >= maxStemsKept) stems.clear();
   stems.set(word, stem);
