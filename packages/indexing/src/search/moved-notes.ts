@@ -55,6 +55,7 @@ function linkOfStub({ text: whole, noteBytes = Infinity }: ChunkRow): ReturnType
   const [link] = links;
   if (link === undefined || links.some(({ target }) => target !== link.target)) return undefined;
   const text = lines.join(" ");
-  const words = text.replaceAll(/\[\[.*?\]\]|\[[^\]]*\]\([^)]*\)/gu, " ").match(/[\p{L}\p{N}]+/gu) ?? [];
-  return words.length <= 1 || (words.length <= maxWords && moved.test(text)) ? link : undefined;
+  const around = text.split(/\s*(?:\[\[.*?\]\]|\[[^\]]*\]\([^)]*\))\s*/u).join(" ");
+  const words = around.match(/[\p{L}\p{N}]+/gu) ?? [];
+  return words.length <= 1 || (words.length <= maxWords && moved.test(`${text} ${around}`)) ? link : undefined;
 }
