@@ -117,15 +117,12 @@ test("a note is not found by its name for a function word, nor for what only ask
   }
 });
 
-test("a heading or a name that a template fills in gives nothing", () => {
-  const template = row("# {{title}}\n\n{{date}}", { context: "<% tp.file.title %>", path: "{{title}}.md" });
+test.each(["{{title}}", "<% tp.file.title %>", "${title}"])("the names in a template with %s do not count", (mark) => {
+  const names = { context: `${mark} of the title`, path: `${mark}.md` };
+  const template = row(`title: "Title of ${mark}"\n# Title of ${mark}\n\n{{date}}`, names);
   const note = row("the title of the house is in the safe");
-  const ranking = ranked("title", {
-    keyword: keywordAnswer(
-      [template, note].map((own) => [own, 5] as const),
-      [2],
-    ),
-  });
+  const rows = [template, note].map((own) => [own, 5] as const);
+  const ranking = ranked("title", { keyword: keywordAnswer(rows, [2]) });
   expect([scoreOf(ranking, template), ranking.candidates[0]?.row.id]).toEqual([0, note.id]);
 });
 

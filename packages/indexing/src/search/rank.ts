@@ -12,7 +12,7 @@ import {
 } from "./line-scores.ts";
 import { noteEvidence } from "./note-evidence.ts";
 import { type NamedQuery, namedQuery, nameMatch } from "./name-match.ts";
-import { pathNames, withoutPlaceholders } from "../text/note-context.ts";
+import { pathNames, withoutTemplates } from "../text/note-context.ts";
 import type { MatchedPeriod } from "../text/times/time-match.ts";
 import { byPlace, byTime, linesOfTime, scoreOfTime, type TimedCandidate, weighTimes } from "./time-weight.ts";
 import { type HeldLanguages, scannerFor } from "../text/languages/chunk-terms.ts";
@@ -135,8 +135,8 @@ export function candidateOf(
   languages?: HeldLanguages | undefined,
 ): Candidate {
   const lines = row.text.split("\n");
-  const above = withoutPlaceholders([row.context, pathNames(row.path, row.context)].filter(Boolean).join("\n"));
-  const written = lines.map((line) => (line.startsWith("#") ? withoutPlaceholders(line) : line));
+  const above = withoutTemplates([row.context, pathNames(row.path, row.context)].filter(Boolean).join("\n"));
+  const written = lines.map((line) => (/^(?:#|title:|alias)/u.test(line) ? withoutTemplates(line) : line));
   const scan = languages && languages.held.length > 0 ? scannerFor([...lines, above], languages) : scanTerms;
   return {
     row,

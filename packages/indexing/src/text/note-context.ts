@@ -70,9 +70,13 @@ function isTags(line: string): boolean {
   return tagLine.test(line);
 }
 
-/** Names or headings with spaces in place of what a template fills in: `{{title}}`, `<% tp.file.title %>`. */
-export function withoutPlaceholders(names: string): string {
-  return names.replaceAll(/\{\{[^{}]*\}\}|<%[^%]*%>/gu, (placeholder) => " ".repeat(placeholder.length));
+/** `{{title}}`, `<% tp.file.title %>`, `${title}`. Not code in backticks, nor `${HOME}`. */
+const placeholder = /(?<!`)(?:\{\{[^{}]*\}\}|<%[^%]*%>|\$\{(?![A-Z_]+\})[^{}]*\})/u;
+const namePart = /(?:\{\{[^{}]*\}\}|(?! > | \| )[^\n])+/gu;
+
+/** Names or headings without those that have a placeholder: they belong to a template. */
+export function withoutTemplates(names: string): string {
+  return names.replaceAll(namePart, (name) => (placeholder.test(name) ? "" : name));
 }
 
 /** Names that say what a file is for and not what it is about. */
