@@ -8,18 +8,22 @@ import type { FileReading, IndexedSource } from "../indexed-source.ts";
 import { createHeldLines } from "../search/held-lines.ts";
 import { redactCopies } from "../secrets/redact-copies.ts";
 import { redactionVersion } from "../secrets/redact-secrets.ts";
-import { readTranscript } from "../sessions/read-transcript.ts";
+import { readTranscript, localDay, renderSaid, type TranscriptReading } from "../sessions/read-transcript.ts";
 import { parseCursor, passedOverIn } from "../sessions/transcript-cursor.ts";
 import { createTranscriptDue } from "../sessions/transcript-due.ts";
 import { areSaid } from "../sessions/transcript-holds.ts";
-import type { RecordReader } from "../sessions/transcript-record.ts";
+import { type RecordReader, readRecord } from "../sessions/transcript-record.ts";
 import { wordsVersion } from "../text/words.ts";
 import { clients } from "./all-clients.ts";
 import { type ClientFile, recordsOf, unknownSize } from "./client.ts";
 import { findFiles, folderIn } from "./find-files.ts";
 import { KeptCopies, keptRecord } from "./kept-copies.ts";
 import { createProjectMatch } from "./project.ts";
-import { conversationCursor, readConversation } from "./read-conversation.ts";
+import { createHash } from "node:crypto";
+import { createTimeSlices } from "../time-slices.ts";
+import { createMessageChunker } from "../sessions/chunk-messages.ts";
+import type { Turn } from "../sessions/generated-text.ts";
+import { loadStemmers } from "../text/languages/stemmers.ts";
 
 /** Part of the recipe: raise it when the same conversation gives other chunks. */
 const clientVersion = 2;
@@ -175,4 +179,66 @@ function cursorOf(
   stored: FileRecord,
 ): { stamp?: string | undefined; folder?: string | undefined; passedOver: number } | undefined {
   return parseCursor(stored.cursor) ?? conversationCursor(stored);
+}
+
+/** Of one conversation so many characters are taken. */
+const maxCharacters = 32_000_000;
+
+/** What the record of a conversation says of how it was read. */
+interface ConversationCursor {
+  stamp?: string | undefined;
+  folder?: string | undefined;
+  passedOver: number;
+}
+
+/** Undefined for a record of something else. */
+function conversationCursor({ cursor }: Pick<FileRecord, "cursor">): ConversationCursor | undefined {
+  try {
+    const value = JSON.parse(cursor ?? "") as ConversationCursor | null;
+    return typeof value?.passedOver === "number" ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Reads a conversation from its beginning. Of what was said the text is held once, as chunks. */
+async function readConversation(
+  file: ClientFile,
+  { source, recipe, tokens, onLine, signal, recordOf = readRecord }: Omit<TranscriptReading, "file" | "stored">,
+): Promise<FileReading> {
+  const chunker = createMessageChunker<number>(tokens, await loadStemmers());
+  const slices = createTimeSlices(signal);
+  const hash = createHash("sha256");
+  let bytes = 0;
+  let [turn, day, folder, passedOver]: [Turn, string, string | undefined, number] = ["plain", "", file.folder, 0];
+  for await (const [line, record] of recordsOf(file, recordOf, { signal })) {
+    if (slices.isOver()) await slices.pause();
+    onLine?.(line, record);
+    const isFull = chunker.characters() > maxCharacters;
+    if (record.kind === "broken" || (record.kind === "message" && (record.cut || isFull))) passedOver++;
+    if (record.kind === "broken" || record.kind === "blank") continue;
+    if (record.timeMs !== undefined) day = localDay(record.timeMs);
+    if ("folder" in record) folder ??= record.folder;
+    if (record.kind === "compaction") turn = "plain";
+    if (record.kind !== "message" || isFull) continue;
+    const { role } = record;
+    const said = renderSaid(record, turn, tokens);
+    ({ turn } = said);
+    const { rendered } = said;
+    if (rendered.length === 0) continue;
+    hash.update(JSON.stringify([line, day, rendered]));
+    bytes += rendered.reduce((sum, each) => sum + Buffer.byteLength(each), 0);
+    chunker.add({ line, startByte: 0, role, day, rendered, origin: line }, 0, rendered.length);
+  }
+  const cursor: ConversationCursor = { stamp: file.stamp, folder, passedOver };
+  const record: FileRecord = {
+    path: file.path,
+    source,
+    mtimeMs: file.stamp === undefined ? -1 : file.mtimeMs,
+    size: file.size === unknownSize ? bytes : file.size,
+    recipe,
+    hash: hash.digest("hex"),
+    cursor: JSON.stringify(cursor),
+  };
+  return { record, changed: { ...record, chunks: chunker.chunks() } };
 }
