@@ -13,7 +13,8 @@ const mostChunks = 100;
 
 /**
  * The parts of a question that are pasted text, each with the text around it that a note contains: those that would exclude
- * the very chunk in which they are written (`java -jar app.jar -server`).
+ * the very chunk in which they are written (`java -jar app.jar -server`), or in which the command is written with these options
+ * and others.
  */
 export async function pastedParts(
   { query, options, ...input }: SearchInput,
@@ -26,9 +27,19 @@ export async function pastedParts(
   const ask = async ({ source, scope }: SearchedSource): Promise<ChunkRow[]> =>
     (await store.searchKeyword({ terms, sources: [source], scope, limit: mostChunks })).rows;
   const rows = (await Promise.all(placesOf(options, input.scope).map(ask))).flat();
+  const [name = "", ...words] = literalText(query).trim().split(" ");
+  const chosen = words.filter((word) => runs.some(([part]) => part.toLowerCase() === word));
   const pasted = await flatMapInSlices(rows, options.signal, (row) => {
-    const lines = row.text.replaceAll("\\\n", " ").split("\n").map(literalText);
-    const held = runs.filter(([, run]) => lines.some((line) => line.includes(run)));
+    const text = row.text.replaceAll("\\\n", " ");
+    const lines = text.split("\n").map(literalText);
+    const isCommand = text.split(/[\n`]/u).some((code) => {
+      const line = literalText(code).replace(/^ (?:[^\p{L}\p{N}\s]+ )*(?:sudo )?/u, " ");
+      return line.startsWith(` ${name} `) && chosen.every((option) => line.includes(` ${option} `));
+    });
+    const held = runs.flatMap(([part, run]): typeof runs => {
+      if (lines.some((line) => line.includes(run))) return [[part, run]];
+      return isCommand && part.startsWith("-") ? [[part, `${name} … ${part}`]] : [];
+    });
     return held.length > 0 && fittingPart(row, asked) === undefined ? held : [];
   });
   return new Map(pasted);
