@@ -9,8 +9,7 @@ import type {
 import type { ChunkRow } from "../chunk-index.ts";
 import type { FileKey, PathScope } from "../chunk-store.ts";
 import type { FoundLines } from "./held-lines.ts";
-import { matchStrength } from "./match/match-strength.ts";
-import { ofNoDay, timeStrength } from "./match/time-strength.ts";
+import { matchStrength, ofNoDay, timeStrength } from "./match/match-strength.ts";
 import { chooseNotes, passesScore } from "./chosen-notes.ts";
 import type { ScoredPassage } from "./passages/choose-passages.ts";
 import type { Passage } from "./passages/passage.ts";

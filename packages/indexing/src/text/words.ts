@@ -1,12 +1,12 @@
 import { lazily } from "@memslot/core";
 import { stemmer } from "stemmer";
 import { foldWord, isDigit, leftOut } from "./fold-word.ts";
+import families from "./irregular-forms.json" with { type: "json" };
 import { stopWords } from "./languages/languages.ts";
 import { endingTerm, withoutParticles } from "./languages/word-endings.ts";
 import { surrogateSafe } from "./token-weight.ts";
 import { joinedValues, type Value, valuesAt } from "./values.ts";
 import { addToHash, WordCache } from "./word-cache.ts";
-import families from "./irregular-forms.json" with { type: "json" };
 
 /** Part of every recipe: raise it when the same text gives other terms, so that indexes are brought up to date. */
 export const wordsVersion = 6;
@@ -313,6 +313,11 @@ function scanUnspaced(text: string, start: number, end: number, sink: TermSink):
   if (previous !== "") sink(previous, previousStart, end, "single");
 }
 
+/** Irregular forms and the base they are indexed under. A stemmer cannot know these. */
+const irregularForms: ReadonlyMap<string, string> = new Map(
+  Object.entries(families).flatMap(([base, forms]) => forms.split(" ").map((form) => [form, base] as const)),
+);
+
 const stems = new Map<string, string>();
 const latinLetters = /^[a-z]{3,}$/;
 
@@ -336,8 +341,3 @@ export function indexTerms(text: string): string {
   scanTerms(text, (term) => terms.push(term));
   return terms.join(" ");
 }
-
-/** Irregular forms and the base they are indexed under. A stemmer cannot know these. */
-const irregularForms: ReadonlyMap<string, string> = new Map(
-  Object.entries(families).flatMap(([base, forms]) => forms.split(" ").map((form) => [form, base] as const)),
-);

@@ -5,11 +5,9 @@ import { timeOfPath } from "../../text/times/time-of-path.ts";
 import { type Candidate, candidateOf } from "../rank.ts";
 import { row } from "../test/ranked.ts";
 import { queryTerms } from "../../text/query-terms.ts";
-import { type MatchStrength, matchStrength } from "./match-strength.ts";
-import { namedTerms } from "./named-words.ts";
-import { chineseNames } from "./chinese-names.ts";
+import { type MatchStrength, matchStrength, timeStrength } from "./match-strength.ts";
+import { chineseNames, namedTerms } from "./named-words.ts";
 import { type Days, oneDay } from "../../text/times/calendar.ts";
-import { timeStrength } from "./time-strength.ts";
 
 import tables from "../test/names.json" with { type: "json" };
 

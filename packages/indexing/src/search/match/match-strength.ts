@@ -1,13 +1,13 @@
 import { type SearchMatch, weakConfidence } from "@memslot/core";
 import type { MeaningScale } from "../../fusion/fuse.ts";
+import { anyOf } from "../../text/languages/languages.ts";
+import type { Days } from "../../text/times/calendar.ts";
 import { queryTerms } from "../../text/query-terms.ts";
 import type { Candidate } from "../rank.ts";
-import { type WeightedTerm, matchLines } from "../line-scores.ts";
-import { isWrittenApart, maybeNames, type NamedTerms, namedTerms, withoutPossessive } from "./named-words.ts";
-import { type AskedTerms, bestPlace } from "./places.ts";
-import { mostWeight } from "../../fusion/partner-quality.ts";
-import { anyOf } from "../../text/languages/languages.ts";
+import { matchLines, type WeightedTerm } from "../line-scores.ts";
 import { isQuestion, sentenceEnd } from "../passages/pieces.ts";
+import { isWrittenApart, maybeNames, type NamedTerms, namedTerms, withoutPossessive } from "./named-words.ts";
+import { mostWeight } from "../../fusion/partner-quality.ts";
 
 /** Chunks that are looked at: what an answer is made of stands in the first ones. */
 const lookedAt = 12;
@@ -184,6 +184,95 @@ function scattering(
   };
 }
 
+/** What a word is worth that stands in the line before or behind, in what the line stands under, or elsewhere in its chunk. */
+const besideShare = 0.7;
+const aboveShare = 0.9;
+const elsewhereShare = 0.3;
+/** What a line is worth where a name of the question stands beside it, or not there at all. */
+const nameBeside = 0.8;
+const nameAbsent = 0.4;
+/** How much of a place goes that holds the names of a short question and nothing of what is asked about them. */
+const bareNameShare = 0.6;
+const shortQuestion = 4;
+
+/** The terms of a question, by index. */
+interface AskedTerms {
+  /** What each of them counts. */
+  weights: readonly number[];
+  /** Those that name somebody or something, and those that name a time. */
+  named: ReadonlySet<number>;
+  ofTime: ReadonlySet<number>;
+}
+
+/** A line, by the terms that stand in it and around it. */
+interface Place {
+  own: ReadonlySet<number>;
+  beside: ReadonlySet<number>;
+  above: ReadonlySet<number>;
+  elsewhere: ReadonlySet<number>;
+  /** How well its note is of the time that is asked for, 0 to 1. */
+  timeMatch: number;
+  /** Most lines of its chunk begin with who speaks. */
+  isTalk: boolean;
+}
+
+/** The greatest weight of the question's terms that stands in one place: a line with what it stands beside and under. */
+function bestPlace(candidates: readonly Candidate[], asked: AskedTerms): number {
+  const places = candidates.flatMap((candidate) => placesIn(candidate));
+  return places.reduce((most, place) => Math.max(most, worthOf(place, asked)), 0);
+}
+
+function placesIn({ lines, matches, timeMatch }: Candidate): Place[] {
+  const elsewhere = new Set(matches.counts.keys());
+  const inLines = new Set(matches.lines.flatMap(({ counts }) => [...counts.keys()]));
+  const above = elsewhere.difference(inLines);
+  const at = (index: number): ReadonlySet<number> => new Set(matches.lines[index]?.counts.keys());
+  // Of the headings in the chunk itself, those that a line is under, by their depth.
+  const headings: ReadonlySet<number>[] = [];
+  const isTalk = lines.filter((line) => /^\s*(?:[-*+] )?[^:：]{1,40}[:：]/u.test(line)).length > lines.length / 2;
+  const places = matches.lines.flatMap(({ counts }, index): Place[] => {
+    const depth = /^#{1,6}(?=\s)/u.exec(lines[index] ?? "")?.[0].length ?? 0;
+    if (depth > 0) {
+      headings.length = Math.min(headings.length, depth);
+      headings[depth] = at(index);
+    }
+    if (counts.size === 0) return [];
+    const over = headings.reduce((all, heading) => all.union(heading), above);
+    return [{ own: at(index), beside: at(index - 1).union(at(index + 1)), above: over, elsewhere, timeMatch, isTalk }];
+  });
+  // A note may be named like the question, or be of its time, without a line that holds it.
+  const none: ReadonlySet<number> = new Set();
+  if (above.size > 0 || timeMatch > 0) places.push({ own: none, beside: none, above, elsewhere, timeMatch, isTalk });
+  return places;
+}
+
+function worthOf(place: Place, { weights, named, ofTime }: AskedTerms): number {
+  // What is asked about those who are named.
+  let [worth, asked, held] = [0, 0, 0];
+  for (const [index, weight] of weights.entries()) {
+    const own = Math.max(shareOf(index, place), ofTime.has(index) ? place.timeMatch : 0) * weight;
+    worth += own;
+    if (named.has(index)) continue;
+    asked += weight;
+    held += own;
+  }
+  const isShort = weights.filter((weight) => weight > 0).length <= shortQuestion;
+  if (isShort && !place.isTalk && named.size > 0 && asked > 0)
+    worth *= 1 - bareNameShare + (bareNameShare * held) / asked;
+  for (const index of named) {
+    if (place.own.has(index) || place.above.has(index)) continue;
+    worth *= place.beside.has(index) ? nameBeside : nameAbsent;
+  }
+  return worth;
+}
+
+function shareOf(index: number, { own, above, beside, elsewhere }: Place): number {
+  if (own.has(index)) return 1;
+  if (above.has(index)) return aboveShare;
+  if (beside.has(index)) return besideShare;
+  return elsewhere.has(index) ? elsewhereShare : 0;
+}
+
 /** How steeply the share falls where more is said of others, and what is left at least. */
 const steepness = 2;
 const leastShare = 0.2;
@@ -245,4 +334,32 @@ function isAboutSpeaker(sentence: string): boolean {
 function sentencesOf(line: string): string[] {
   const ends = [...line.matchAll(sentenceEnd)].map((match) => match.index + match[0].length);
   return [...ends, line.length].map((end, index) => line.slice(ends[index - 1] ?? 0, end));
+}
+
+/** What notes of days near the time are worth where none is of the time itself. */
+const nearShare = 0.5;
+/** What is left of the rest of a question about a day that no calendar has. */
+const noDayShare = 0.3;
+
+/** How far what is shown answers a question that is nothing but a time: by whether it is of that time, or of days near it. */
+export function timeStrength(shown: readonly Candidate[], periods: readonly Days[]): MatchStrength {
+  if (shown.length === 0) return { confidence: 0, match: { level: "none" } };
+  const best = Math.max(...shown.map(({ timeMatch }) => timeMatch));
+  const isOfTime = shown.slice(0, lookedAt).some(({ days }) => days !== undefined && isWithinAny(days, periods));
+  // What is shown was found by the words of the time.
+  if (!isOfTime && best === 0) return { confidence: 0, match: { level: "none", reason: "no note is of that time" } };
+  const confidence = isOfTime ? best : nearShare * best;
+  if (!isOfTime)
+    return { confidence, match: { level: "weak", reason: "no note is of that time; these are of days near it" } };
+  return { confidence, match: { level: confidence < weakConfidence ? "weak" : "strong" } };
+}
+
+/** The same for a question about a day that there is not: nothing is of it, whatever else it holds. */
+export function ofNoDay({ confidence }: MatchStrength, noDays: readonly string[]): MatchStrength {
+  const reason = `there is no day ${noDays.map((text) => JSON.stringify(text)).join(" or ")}`;
+  return { confidence: noDayShare * confidence, match: { level: "none", reason } };
+}
+
+function isWithinAny({ from, to }: Days, periods: readonly Days[]): boolean {
+  return periods.some((period) => from <= period.to && to >= period.from);
 }

@@ -2,8 +2,7 @@ import type { WordReading } from "@memslot/core";
 import type { ChunkRow, IndexKeywordAnswer } from "../../chunk-index.ts";
 import type { HeldLanguages } from "../../text/languages/chunk-terms.ts";
 import { type QueryValue, readQuery, type SearchTerm } from "../../text/query-terms.ts";
-import { readOtherwise } from "./read-otherwise.ts";
-import type { OtherReading } from "./written-otherwise.ts";
+import { type OtherReading, readOtherwise } from "./read-otherwise.ts";
 import { countWords, languagesOf, storeTerms, withForms, wordCounts, type WordSource } from "./word-source.ts";
 import { writtenIn } from "./word-places.ts";
 

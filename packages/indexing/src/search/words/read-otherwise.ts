@@ -5,12 +5,10 @@ import { isLarge } from "../bm25.ts";
 import { foldWord } from "../../text/fold-word.ts";
 import type { SearchTerm } from "../../text/query-terms.ts";
 import { scanTerms } from "../../text/words.ts";
-import { loadCharacterVariants } from "./chinese-characters.ts";
-import { splitWord } from "./compounds.ts";
-import { oneErrorAway } from "./spellings.ts";
+import { type CharacterVariants, loadCharacterVariants, otherCharacters } from "./chinese-characters.ts";
+import { joinedWords, oneErrorAway, otherSpellings, splitWord } from "./spellings.ts";
 import { textOf, writtenIn, writtenTogether, writtenUnderName } from "./word-places.ts";
 import { countWords, storeTerms, termFor, type WordSource } from "./word-source.ts";
-import { type OtherReading, writtenOtherwise } from "./written-otherwise.ts";
 
 /** Of a long question, so many words are read otherwise: each costs the look-up of others. */
 const maxWords = 8;
@@ -42,12 +40,9 @@ export async function readOtherwise(
 ): Promise<Map<SearchTerm, OtherReading>> {
   const unknown = terms.filter((term, index) => found.documentFrequencies[index] === 0 && mayBeReadOtherwise(term));
   const readings = await readWritten(unknown, terms, notes);
-  for (const [word, { by, ...reading }] of readings) {
-    const [term] = by;
-    if (!term?.prefix || !/^\d+$/u.test(term.term)) continue;
+  for (const term of unknown.filter((each) => isNumber(each) && !readings.has(each))) {
     const longer = await longerNumber(term, notes.source);
-    if (longer !== undefined) readings.set(word, { ...reading, by: [longer] });
-    else readings.delete(word);
+    if (longer !== undefined) readings.set(term, { word: term.term, by: [longer], isTold: false });
   }
   const left = (): SearchTerm[] =>
     unknown.filter((term) => term.kind === "word" && !term.identifier && !readings.has(term));
@@ -101,14 +96,17 @@ async function readWritten(
 
 /** The numbers that begin with these digits and are written in one piece: groups of digits are joined as a whole only. */
 async function longerNumber(digits: SearchTerm, source: WordSource): Promise<SearchTerm | undefined> {
-  const { rows } = await source.find(storeTerms([digits]));
   const longer = new Set<string>();
-  for (const row of rows)
+  for (const row of (await source.find([{ term: digits.term, prefix: true }])).rows)
     scanTerms(textOf(row), (term, _start, _end, kind) => {
       if (kind === "word" && term.startsWith(digits.term)) longer.add(term);
     });
-  const [first, ...forms] = longer;
-  return first === undefined ? undefined : { ...digits, term: first, prefix: false, forms };
+  const [term, ...forms] = longer;
+  return term === undefined ? undefined : { ...digits, term, forms };
+}
+
+function isNumber({ term }: SearchTerm): boolean {
+  return /^\d+$/u.test(term);
 }
 
 /**
@@ -189,4 +187,54 @@ function isFormOf(found: string, other: string, isStem: boolean): boolean {
   if (found === other || found === `${other}s` || `${found}s` === other) return true;
   const shared = Math.max(found.length, other.length) - longestEnding;
   return isStem && shared > 3 && found.slice(0, shared) === other.slice(0, shared);
+}
+
+/** How a word of the question may be read that stands nowhere. */
+export interface OtherReading {
+  /** The word, or the words that it was joined with, as they are written. */
+  word: string;
+  by: readonly SearchTerm[];
+  /** As the notes write it, where that is known already. */
+  as?: string | undefined;
+  /** False for what needs no telling: the beginning of a longer word, a name without its capitals. */
+  isTold: boolean;
+}
+
+/** A word that the notes do not know is tried as the beginning of one, from this length on. */
+const minPrefixLength = 3;
+
+/**
+ * All the ways to write a word of the question that one look-up answers, in groups, the likeliest first: joined with a
+ * neighbour, with other letters, as the beginning of a longer word.
+ */
+function writtenOtherwise(
+  term: SearchTerm,
+  words: readonly SearchTerm[],
+  { languages, variants }: { languages: HeldLanguages | undefined; variants: CharacterVariants },
+): OtherReading[][] {
+  const { written = term.term } = term;
+  if (term.kind === "whole") return [[{ word: written, by: [termFor(written, languages)], isTold: false }]];
+  if (term.kind === "pair") {
+    const others = otherCharacters(term.term, variants);
+    return [others.map((as) => ({ word: term.term, by: [{ ...term, term: as, written: as }], as, isTold: true }))];
+  }
+  const reading = (word: string, other: string, isEnding: boolean): OtherReading => {
+    return { word, by: [termFor(other, languages, isEnding)], isTold: true };
+  };
+  const isLinked = isJoining(languages?.held ?? []);
+  const at = words.indexOf(term);
+  const joined = [at - 1, at].flatMap((from): OtherReading[] => {
+    const [first, second] = [words[from]?.written, words[from + 1]?.written];
+    if (first === undefined || second === undefined) return [];
+    return joinedWords(foldWord(first), foldWord(second), isLinked).map((other) =>
+      reading(`${first} ${second}`, other, false),
+    );
+  });
+  const spelled = otherSpellings(written, foldWord(written)).map((other) => reading(written, other, true));
+  const isBeginning = term.term.length >= minPrefixLength && !isNumber(term);
+  return [
+    joined,
+    spelled,
+    isBeginning ? [{ word: written, by: [{ ...term, prefix: true, forms: undefined }], isTold: false }] : [],
+  ];
 }

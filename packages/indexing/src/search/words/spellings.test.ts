@@ -2,8 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { LanguageCode } from "../../text/languages/languages.ts";
 import { LanguageMemory } from "./language-memory.ts";
 import { loadCharacterVariants, otherCharacters } from "./chinese-characters.ts";
-import { joinedWords, splitWord } from "./compounds.ts";
-import { oneErrorAway, otherSpellings } from "./spellings.ts";
+import { joinedWords, oneErrorAway, otherSpellings, splitWord } from "./spellings.ts";
 import tables from "../test/names.json" with { type: "json" };
 
 /** Optimal string alignment, letter by letter: slow and plain. */

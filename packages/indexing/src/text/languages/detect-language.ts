@@ -1,6 +1,13 @@
 import { addToHash, WordCache } from "../word-cache.ts";
-import { lazily } from "@memslot/core";
-import { englishWords, type LanguageCode, languageCodes, languages, mayBeCompound, tellingWords } from "./languages.ts";
+import {
+  englishWords,
+  isJoining,
+  type LanguageCode,
+  languageCodes,
+  languages,
+  mayBeCompound,
+  tellingWords,
+} from "./languages.ts";
 
 /** Weight of function words from which on a text, or a question, is taken to be in their language. */
 const enoughInText = 2;
@@ -29,12 +36,6 @@ const longWord = /(?<!\p{L})\p{Lu}?\p{Ll}{8,63}(?!\p{L})/gu;
 const mostLetters = 4000;
 const mostLongWords = 40;
 const enoughGroups = 2;
-const groupsOf = lazily(() =>
-  languageCodes.flatMap((code) => {
-    const { longWords } = languages[code];
-    return longWords === undefined ? [] : [{ code, groups: new RegExp(longWords, "gu") }];
-  }),
-);
 
 /**
  * The language whose compounds a text holds that is too short to tell its language otherwise: by the letters of its long
@@ -42,17 +43,15 @@ const groupsOf = lazily(() =>
  */
 export function languageOfCompounds(text: string): LanguageCode | undefined {
   const words = (text.slice(0, mostLetters).normalize("NFC").match(longWord) ?? []).slice(0, mostLongWords);
-  if (words.length === 0) return undefined;
-  const looks = groupsOf().map(({ code, groups }) => {
-    const found = words
-      .filter((word) => mayBeCompound(word, code))
-      .map((word) => word.toLowerCase().match(groups) ?? []);
+  let [best, most]: [LanguageCode | undefined, number] = [undefined, enoughGroups - 1];
+  for (const code of languageCodes.filter((each) => isJoining([each]))) {
+    const groups = new RegExp(languages[code].longWords ?? "", "gu");
+    const found = words.map((word) => (mayBeCompound(word, code) && word.toLowerCase().match(groups)) || []);
     const count = new Set(found.flat()).size;
-    const isEnough = count >= enoughGroups && 2 * found.filter(({ length }) => length > 0).length >= words.length;
-    return { code, count: isEnough ? count : 0 };
-  });
-  const best = looks.reduce((most, look) => (look.count > most.count ? look : most));
-  return best.count > 0 ? best.code : undefined;
+    if (count > most && 2 * found.filter(({ length }) => length > 0).length >= words.length)
+      [best, most] = [code, count];
+  }
+  return best;
 }
 
 /**
