@@ -1,3 +1,4 @@
+import { isFunctionWord } from "../text/languages/languages.ts";
 import type {
   ManagerSearchOptions,
   MemorySearchResult,
@@ -260,13 +261,13 @@ function emptyReason(
   places: readonly SearchedSource[],
 ): string {
   if (places.length === 0) return "nothing of what was asked for may be shown in this session";
-  if (belowScore > 0)
-    return belowScore === 1 ? "1 result is below minScore" : `${belowScore} results are below minScore`;
+  if (belowScore > 0) return `${belowScore} result${belowScore === 1 ? " is" : "s are"} below minScore`;
   const [time] = times.periods;
   if (times.isOnlyTime && time !== undefined) return `there is no note of ${spanText(time)}`;
   if (keyword && keyword.terms.length === 0) return "the query holds no word to search for";
-  if (keyword && keyword.answer.documentFrequencies.every((count) => count === 0))
-    return "no memory file holds any word of the query";
+  if (keyword?.terms.every(({ written = "" }) => isFunctionWord(written.toLowerCase(), [])))
+    return "the query contains only function words";
+  if (keyword?.answer.documentFrequencies.every((n) => n === 0)) return "no memory file holds any word of the query";
   return "nothing in memory matches";
 }
 

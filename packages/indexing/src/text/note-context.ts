@@ -19,7 +19,7 @@ const betweenAliases = " | ";
 const maxBeside = 400;
 /** Ends the context of a note whose day is the one that it was made on. */
 const writtenMark = "\n~";
-const tagLine = /^#\S+(?: #\S+)*$/u;
+const isTags = (line: string): boolean => /^#\S+(?: #\S+)*$/u.test(line);
 
 /** What all chunks of a note stand under: its day, by its name or else by its front matter, and its title, and beside them other names and tags. */
 export function contextOfNote(
@@ -64,10 +64,6 @@ export function namesIn(context: string): ChunkNames {
     tags: tags?.split(" ").map((tag) => tag.slice(1)) ?? [],
     isWrittenDay: context.endsWith(writtenMark) || undefined,
   };
-}
-
-function isTags(line: string): boolean {
-  return tagLine.test(line);
 }
 
 /** `{{title}}`, `<% tp.file.title %>`, `${title}`. Not code in backticks, nor `${HOME}`. */

@@ -114,7 +114,7 @@ interface WithoutFilter {
 const mostParts = 6;
 
 /** The question without each of its filters in turn. */
-function withoutEach(asked: AskedQuery, allSources: readonly MemorySource[]): WithoutFilter[] {
+export function withoutEach(asked: AskedQuery, allSources: readonly MemorySource[]): WithoutFilter[] {
   const parts: WithoutFilter[] = [];
   const nothing = asked.words === "" ? "no note" : "nothing that matches";
   const add = (name: string, says: string, change: Partial<AskedQuery>): void =>
@@ -130,8 +130,9 @@ function withoutEach(asked: AskedQuery, allSources: readonly MemorySource[]): Wi
     add(name, `no note holds ${name}`, { phrases: asked.phrases.filter((other) => other !== phrase) });
   }
   if (asked.excluded.length > 0) {
-    const words = asked.excluded.map(({ text }) => `"${text}"`).join(" or ");
-    add(`leaving out ${words}`, `all that matches holds ${words}`, { excluded: [] });
+    const name = asked.excluded.map(({ text }) => (text.includes(" ") ? `-"${text}"` : `-${text}`)).join(" ");
+    const quoted = asked.excluded.map(({ text }) => `"-${text}"`).join(" ");
+    add(name, `${name} excludes every match; to search for it as text, quote it: ${quoted}`, { excluded: [] });
   }
   const path = ({ text }: { text: string }): string => `path:${text}`;
   addNamed(asked.paths.map(path), asked.excludedPaths.map(path), "lies at", { paths: [], excludedPaths: [] });

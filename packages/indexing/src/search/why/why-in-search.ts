@@ -1,23 +1,23 @@
+import { stat } from "node:fs/promises";
 import path from "node:path";
 import {
   type ManagerSearchOptions,
   type MemoryPluginContext,
   type MemorySearchResult,
+  messageOf,
   type SearchWhy,
   type WhyTarget,
-  messageOf,
 } from "@memslot/core";
+import { notesLayout } from "@memslot/core/files";
 import type { ChunkIndex } from "../../chunk-index.ts";
 import type { Embedder } from "../../embedding/embedder.ts";
+import { ignoredFolders } from "../../files/ignored-folders.ts";
+import { isMarkdown } from "../../files/folder/markdown-name.ts";
+import type { SourceOutcome } from "../../sync/sync.ts";
 import type { IndexSync } from "../../sync/index-sync.ts";
 import { askedQuery } from "../query/asked-query.ts";
 import type { SearchInput, SearchTrace } from "../search-outcome.ts";
 import { whyOf, type WhyInput } from "./why.ts";
-import { stat } from "node:fs/promises";
-import { notesLayout } from "@memslot/core/files";
-import { ignoredFolders } from "../../files/ignored-folders.ts";
-import { isMarkdown } from "../../files/folder/markdown-name.ts";
-import type { SourceOutcome } from "../../sync/sync.ts";
 
 /** Runs the search that is asked about, and says of the target what came of it there. */
 export async function whyInSearch(
@@ -58,24 +58,22 @@ function pathInIndex(given: string, workspaceDir: string): string {
   return relative === "" ? given : relative.split(path.sep).join("/");
 }
 
-type Reason = Awaited<ReturnType<WhyInput["whyNotIndexed"]>>;
-
 /** Why a note of the workspace is not in the index: it is not there, it is left out, or it was not taken yet. */
 async function whyNotIndexed(
   file: string,
   { workspaceDir, settings }: MemoryPluginContext,
   sources: ReadonlyMap<string, SourceOutcome>,
-): Promise<Reason> {
+): ReturnType<WhyInput["whyNotIndexed"]> {
   const absolute = path.resolve(workspaceDir, file);
   const inside = path.relative(workspaceDir, absolute);
   if (inside.startsWith("..") || path.isAbsolute(inside))
     return { step: "file", says: `${file} is outside of the workspace`, act: "Name its folder in extraPaths." };
   const problem = problemWith(file, sources);
   if (problem !== undefined)
-    return { step: "indexed", says: `it could not be indexed: ${problem}`, act: "Mend the file, then sync." };
+    return { step: "indexed", says: `it could not be indexed: ${problem}`, act: "Repair the file, then sync." };
   try {
     const facts = await stat(absolute);
-    if (!facts.isFile()) return { step: "file", says: `${file} is no file`, act: "Name a note." };
+    if (!facts.isFile()) return { step: "file", says: `${file} is not a file`, act: "Name a note." };
   } catch (error) {
     const isMissing = (error as NodeJS.ErrnoException).code === "ENOENT";
     return {
@@ -103,7 +101,7 @@ async function whyNotIndexed(
   };
 }
 
-/** What the last look at the files said of one. */
+/** What the last scan reported about a file. */
 function problemWith(file: string, sources: ReadonlyMap<string, SourceOutcome>): string | undefined {
   for (const { excluded, accepted, issues } of sources.values()) {
     if (accepted.some((each) => each === file || file.startsWith(`${each}/`))) return "memorySearch.exclude names it";

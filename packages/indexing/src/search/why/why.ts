@@ -15,6 +15,7 @@ import type { ChunkIndex, ChunkRow } from "../../chunk-index.ts";
 import type { Embedder } from "../../embedding/embedder.ts";
 import { type AskedQuery, filtersRows } from "../query/asked-query.ts";
 import { fittingPart } from "../query/row-filter.ts";
+import { withoutEach } from "../query/filtered-search.ts";
 import { type Candidate, candidateOf } from "../rank.ts";
 import { scorePartsOf } from "../score-parts.ts";
 import { leastTokens } from "../passages/choose-passages.ts";
@@ -96,8 +97,7 @@ export async function whyOf(input: WhyInput): Promise<SearchWhy> {
     return ladder.failed("passage", says, "Name a line that holds text.");
   }
   const candidates = trace?.ranking.candidates ?? [];
-  const known = new Set(holding.map(({ id }) => id));
-  const rank = candidates.findIndex((candidate) => known.has(candidate.row.id));
+  const rank = candidates.findIndex((candidate) => holding.some(({ id }) => id === candidate.row.id));
   const row = candidates[rank]?.row ?? holding.find((each) => fittingPart(each, asked) !== undefined) ?? holding[0];
   if (row === undefined) return ladder.failed("passage", `no passage of ${path} is indexed`);
   ladder.ok("passage", `${place(row)} holds it`);
@@ -145,8 +145,11 @@ function placed(
   const isOver = score >= options.minScore;
   const holds = `its score ${score.toFixed(3)} is below minScore ${options.minScore}, and it stays for the words that it holds`;
   ladder.ok("score", isOver ? `its score ${score.toFixed(3)} passes minScore ${options.minScore}` : holds);
-  const { places } = candidate;
-  const moved = places === undefined ? "" : `; the reranker moved it from ${places.before} to ${places.after}`;
+  const { places, row } = candidate;
+  const link = trace.legs.moved?.find(({ rows }) => rows.some(({ id }) => id === row.id));
+  const stub = candidates.find((each) => each.row.id === link?.stub)?.row;
+  const reranked = places === undefined ? "" : `; the reranker moved it from ${places.before} to ${places.after}`;
+  const moved = stub === undefined ? reranked : `; the stub ${place(stub)} links to it${reranked}`;
   const ranked = `rank ${rank + 1} of ${candidates.length}`;
   ladder.ok("rank", `${ranked}${moved}`);
 
@@ -162,7 +165,7 @@ function placed(
     const passing = candidates.slice(0, rank + 1).filter((each) => passesScore(each, options));
     return cutByLimit(behind(more), new Set(passing.map(({ row }) => JSON.stringify([row.source, row.path]))).size);
   }
-  const { row, lines: texts } = candidate;
+  const { lines: texts } = candidate;
   const own = trace.passages.filter(({ best }) => best.row.path === row.path && best.row.source === row.source);
   const isShown = own.some(
     ({ startLine, endLine, lines = [[startLine, endLine]] }) =>
@@ -219,8 +222,7 @@ async function sayMeaning(
     (each) => each.path === row.path && each.source === row.source && each.startLine === row.startLine,
   );
   if (refused === undefined) return ladder.note("meaning", "it has no vector yet: only words find it");
-  const says = `its text was refused by the embedding provider, only words find it: ${refused.reason}`;
-  ladder.note("meaning", says);
+  ladder.note("meaning", `the embedding provider refused its text, only words find it: ${refused.reason}`);
 }
 
 /** Which filter, source or session leaves a passage out. */
@@ -229,8 +231,9 @@ function whyFiltered(row: ChunkRow, { asked, trace, options }: WhyInput): string
     const searched = asked.sources.length === 0 ? "none" : asked.sources.join(", ");
     return `it is of the source ${row.source}, and the sources searched are: ${searched}`;
   }
+  const alone = withoutEach(asked, options.sources).find(({ without }) => fittingPart(row, without) !== undefined);
   if (filtersRows(asked) && fittingPart(row, asked) === undefined)
-    return "a filter of the query leaves it out (path, tag, time, phrase or excluded word)";
+    return `the query excludes it by ${alone?.name ?? "more than one of its filters"}`;
   const scope = trace?.places.find(({ source }) => source === row.source)?.scope;
   const isIn = (paths: readonly string[]): boolean =>
     paths.some((path) => path === "" || path === row.path || (path.endsWith("/") && row.path.startsWith(path)));
