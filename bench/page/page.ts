@@ -27,6 +27,7 @@ export function makePage(results: BenchResults): BenchPage {
     intro,
     commandsPart(results.commands?.figures, plots),
     inProcessPart(results["in-process"]?.figures),
+    foundPart(results.found?.figures),
     scalePart(scale, plots),
     unmeasured(results, scale),
     machinesPart(results),
@@ -115,6 +116,25 @@ that was asked for. The right note is that of ${questions} questions to [the vau
 and with the usual settings of each program. A search of memslot looks whether notes have changed, but for its
 second row; qmd and plain FTS5 answer from the index as it was made. OpenClaw's index was made by its command. qmd is asked for
 all words at once and, where that finds nothing, for each of them.
+
+${table}`;
+}
+
+function foundPart(figures: NonNullable<BenchResults["found"]>["figures"] = []): string {
+  const [first] = figures;
+  if (first === undefined) return "";
+  const table = markdownTable(
+    ["", "questions", ...first.programs.map(({ name }) => name)],
+    figures.map(({ name, questions, programs }) => [
+      name,
+      String(questions),
+      ...programs.map(({ noteFirst, noteInSix }) => `${noteFirst.toFixed(3)} / ${noteInSix.toFixed(3)}`),
+    ]),
+  );
+  return `## What they find, with the current ranking
+
+The ranking changed after the measurement above. \`pnpm bench retrieval\` gives these figures: right note first, and
+right note in six, by words alone. OpenClaw was not measured again.
 
 ${table}`;
 }

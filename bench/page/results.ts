@@ -45,9 +45,18 @@ export interface InProcessFigures {
   }[];
 }
 
+/** Right notes that programs find in one set of questions, by words alone. */
+interface FoundFigures {
+  name: string;
+  questions: number;
+  programs: { name: string; noteFirst: number; noteInSix: number }[];
+}
+
 interface Figures {
   commands: CommandFigures;
   "in-process": InProcessFigures;
+  /** The rows `all` of the comparisons that `pnpm bench retrieval` prints. */
+  found: FoundFigures[];
   [scale: `scale-${number}`]: ScaleReport;
 }
 
