@@ -101,16 +101,14 @@ function daysNamed({ row, lines }: TimedCandidate, periods: readonly MatchedPeri
       .map((days) => [days, share] as const),
   );
   if (own) named.push([own, 1]);
-  const asked = periods.filter(({ unit, isOpen }) => unit === "day" && !isOpen);
+  const asked = periods
+    .filter(({ unit, isOpen }) => unit === "day" && !isOpen)
+    .flatMap(({ from, to }) => Array.from({ length: to - from + 1 }, (_, at) => from + at));
   if (asked.length === 0) return named;
-  const isAsked = (day: Days): boolean => asked.some(({ from, to }) => from <= day.from && day.from <= to);
-  const head = row.startLine === 1 ? daysInText(lines.slice(0, firstLines).join("\n")) : [];
+  const head = row.startLine === 1 ? lines.slice(0, firstLines).join("\n").length : 0;
   return [
     ...named,
-    ...head.filter(isAsked).map((days) => [days, firstLinesShare] as const),
-    ...daysInText(row.text)
-      .filter(isAsked)
-      .map((days) => [days, lineShare] as const),
+    ...daysInText(row.text, asked).map((days) => [days, days.index < head ? firstLinesShare : lineShare] as const),
   ];
 }
 

@@ -1,59 +1,85 @@
 import { lazily } from "@memslot/core";
-import { dayNumber, type Days } from "./calendar.ts";
+import { dayNumber, type Days, isoDate, yearOf } from "./calendar.ts";
 import { foldText } from "./fold-text.ts";
 import { indexOf, oneOf } from "./grammar/language.ts";
 import { monthWords } from "./grammar/languages.ts";
-import { type Groups, groupsOf, namedPattern } from "./named-pattern.ts";
+import { type Groups, namedPattern } from "./named-pattern.ts";
 
 /** How far from its year the rest of a day is, at most. */
 const reachBefore = 32;
 const reachAfter = 12;
 const years = /(?<!\d)((?:19|20)\d\d)(?!\d)(?:-(\d\d)-(\d\d)(?!\d))?/gu;
 const start = String.raw`(?<!\d|\d[.,:/-])`;
-const end = String.raw`(?!\d|[-/.:]\d)`;
-const year = String.raw`(?<y>\d{4})`;
 const day = String.raw`(?<d>\d\d?)(?:st|nd|rd|th|er|te|ten|o|º|°|-?го)?`;
 
-const forms = lazily(() => {
+/** What stands before a year and ends with it. The engine reads it from the end, so that most texts fail at once. */
+const formsBefore = lazily(() => {
   const month = `(?<name>${oneOf(...monthWords)})`;
   return [
-    String.raw`${start}${year}(?<s>[-/._])(?<m>\d\d?)\k<s>(?<d>\d\d?)${end}`,
-    String.raw`${start}(?<a>\d\d?)(?<s>[-/.])(?<b>\d\d?)\k<s>${year}${end}`,
-    String.raw`${start}${day}[\s.-]*(?:(?:of|de) )?${month}[\s.,-]*(?:(?:of|del?) )?${year}${end}`,
-    String.raw`(?<![a-z])${month}[\s.-]*${day}[\s,-]+${year}${end}`,
-    String.raw`${year} ?年 ?(?<m>\d\d?) ?月 ?(?<d>\d\d?) ?[日号]`,
-  ].map((form) => namedPattern(form, "g"));
+    String.raw`${start}(?<a>\d\d?)\k<s>(?<b>\d\d?)(?<s>[-/.])`,
+    String.raw`${start}${day}[\s.-]*(?:(?:of|de) )?${month}[\s.,-]*(?:(?:of|del?) )?`,
+    String.raw`(?<![a-z])${month}[\s.-]*${day}[\s,-]+`,
+  ].map((form) => namedPattern(`$(?<=${form})`));
 });
+const afterYear = /^(?![-/.:]?\d)/;
+const beforeYear = /(?<!\d[.,:/-]?)$/;
+const figures = /^(?<s>[-/._])(?<m>\d\d?)\k<s>(?<d>\d\d?)(?!\d|[-/.:]\d)/;
+const chinese = /^ ?年 ?(?<m>\d\d?) ?月 ?(?<d>\d\d?) ?[日号]/;
 
 /**
  * The days that a text names with their year: `2020/10/26`, `26.10.2020`, `10-26-2020`, `26 Oct 2020`, `May 9, 2023`,
- * `2023年5月9日`. Of what could be two days (`05/09/2023`) it is neither; with points the day comes first.
+ * `2023年5月9日`. Of what could be two days (`05/09/2023`) it is neither; with points the day comes first. `index`: of
+ * the year where a day is first named. `asked`: only these days; the text is read up to where all of them are found.
  */
-export function daysInText(text: string): Days[] {
-  const days = new Set<number>();
-  const take = (found: number | undefined): unknown => found !== undefined && days.add(found);
-  for (const { index, 1: y, 2: m, 3: d } of text.matchAll(years)) {
+export function daysInText(text: string, asked?: readonly number[]): (Days & { index: number })[] {
+  const days = new Map<number, number>();
+  const wanted = asked?.map((each) => ({
+    each,
+    y: String(yearOf(each)),
+    date: String(Number(isoDate(each).slice(-2))),
+  }));
+  for (const { index, 1: y = "", 2: m, 3: d } of text.matchAll(years)) {
+    if (days.size === wanted?.length) break;
+    const ofYear = wanted?.filter((of) => of.y === y);
+    if (ofYear?.length === 0) continue;
+    const take = (found: number | undefined): void => {
+      if (found !== undefined && !days.has(found) && ofYear?.some(({ each }) => each === found) !== false)
+        days.set(found, index);
+    };
     if (m !== undefined) {
-      take(dayOf({ y, m, d }));
+      take(dayOf(y, { m, d }));
       continue;
     }
-    const before = foldText(text.slice(Math.max(0, index - reachBefore), index)).text;
-    const near = before + foldText(text.slice(index, index + 4 + reachAfter)).text;
-    for (const form of forms())
-      for (const match of near.matchAll(form)) {
-        // What does not hold this year is cut off, or is found with its own.
-        const isOfYear = match.index <= before.length && match.index + match[0].length > before.length;
-        if (isOfYear) take(dayOf(groupsOf(match) ?? {}));
-      }
+    const before = folded(text.slice(Math.max(0, index - reachBefore), index));
+    const after = folded(text.slice(index + 4, index + 4 + reachAfter));
+    if (ofYear?.some(({ date }) => before.includes(date) || after.includes(date)) === false) continue;
+    const takeMatch = (match: RegExpExecArray | null): void => {
+      if (match?.groups) take(dayOf(y, match.groups));
+    };
+    if (beforeYear.test(before)) takeMatch(figures.exec(after));
+    if (afterYear.test(after)) for (const form of formsBefore()) takeMatch(form.exec(before));
+    takeMatch(chinese.exec(after));
   }
-  return [...days].map((each) => ({ from: each, to: each }));
+  return [...days].map(([each, index]) => ({ from: each, to: each, index }));
 }
 
-function dayOf({ y, m, d, a, b, s, name }: Groups): number | undefined {
+function folded(written: string): string {
+  return /^[\0-}]*$/.test(written) ? written.toLowerCase() : foldText(written).text;
+}
+
+function dayOf(y: string, { m, d, a, b, s, name }: Groups): number | undefined {
   const of = (month: number, date: number): number | undefined => dayNumber(Number(y), month, date);
-  if (name !== undefined) return of(indexOf(monthWords, name) + 1, Number(d));
+  if (name !== undefined) return of(monthOf(name), Number(d));
   if (a === undefined) return of(Number(m), Number(d));
   const [dayFirst, monthFirst] = [of(Number(b), Number(a)), of(Number(a), Number(b))];
   if (dayFirst === undefined || dayFirst === monthFirst || s === ".") return dayFirst ?? monthFirst;
   return monthFirst === undefined ? dayFirst : undefined;
+}
+
+const known = new Map<string, number>();
+
+function monthOf(name: string): number {
+  const month = known.get(name) ?? indexOf(monthWords, name) + 1;
+  known.set(name, month);
+  return month;
 }

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { isoDate } from "./calendar.ts";
 import { daysInText } from "./days-in-text.ts";
 import { readTimes, type TimeReading } from "./read-times.ts";
@@ -185,6 +185,21 @@ describe("named patterns", () => {
 test.each(tables.daysInText as [string, string[]][])("%j names the days %j", (text, days) => {
   expect(daysInText(text).map(({ from }) => isoDate(from))).toEqual(days);
 });
+
+test.each(tables.askedDays as [string, string, string[], string[], number][])(
+  "of the days that are asked for, %s",
+  (_, line, asked, expected, mostRuns) => {
+    const runs = vi.spyOn(RegExp.prototype, "exec");
+    const found = daysInText(
+      line.repeat(1000),
+      asked.flatMap((day) => days(day)),
+    );
+    const count = runs.mock.calls.length;
+    runs.mockRestore();
+    expect(found.map(({ from, index }) => `${isoDate(from)} ${index}`)).toEqual(expected);
+    expect(count).toBeLessThan(mostRuns);
+  },
+);
 
 const fit = (name: string, query: string): number =>
   timeMatch(timeOfPath(`${name}.md`), readTimes(query, { now }).periods).match;
