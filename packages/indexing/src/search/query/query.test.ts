@@ -228,8 +228,6 @@ describe("a filtered search", () => {
     expect(reason()).toBe("no note fits all that was asked for; without tag:none 200 results or more");
     expect(await ask("-river path:*.md")).toEqual([]);
     expect(reason()).toContain("without -river 300 results");
-    await ask("bridge -river");
-    expect(reason()).toMatch(/^-river excludes every match; to search for it as text, quote it: "-river"; without it/u);
   });
 
   test("what fits is asked for until there is enough, and no further", async () => {

@@ -145,7 +145,7 @@ function placed(
   const isOver = score >= options.minScore;
   const holds = `its score ${score.toFixed(3)} is below minScore ${options.minScore}, and it stays for the words that it holds`;
   ladder.ok("score", isOver ? `its score ${score.toFixed(3)} passes minScore ${options.minScore}` : holds);
-  const { places, row } = candidate;
+  const { places, row, lines: texts } = candidate;
   const link = trace.legs.moved?.find(({ rows }) => rows.some(({ id }) => id === row.id));
   const stub = candidates.find((each) => each.row.id === link?.stub)?.row;
   const reranked = places === undefined ? "" : `; the reranker moved it from ${places.before} to ${places.after}`;
@@ -165,7 +165,6 @@ function placed(
     const passing = candidates.slice(0, rank + 1).filter((each) => passesScore(each, options));
     return cutByLimit(behind(more), new Set(passing.map(({ row }) => JSON.stringify([row.source, row.path]))).size);
   }
-  const { lines: texts } = candidate;
   const own = trace.passages.filter(({ best }) => best.row.path === row.path && best.row.source === row.source);
   const isShown = own.some(
     ({ startLine, endLine, lines = [[startLine, endLine]] }) =>
