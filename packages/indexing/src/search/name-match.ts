@@ -139,10 +139,10 @@ export function fitOf(query: NamedQuery, name: string, scan: TermScanner): NameF
 
 function fitPart({ terms, count, weight, initials, letters }: NamedQuery, name: string, scan: TermScanner): NameFit {
   // Also where the words are joined in another way, or words that say nothing are part of the name, as in `useRouter`.
-  if (letters !== "" && lettersOf(name) === letters) return { share: 1, found: new Set(terms.values()), isWhole: true };
+  const own = lettersOf(name);
+  if (letters !== "" && own === letters) return { share: 1, found: new Set(terms.values()), isWhole: true };
   const found = new Map<WeightedTerm, number>();
-  const short = name.length <= 12 ? initials.get(lettersOf(name)) : undefined;
-  for (const each of short ?? []) found.set(each, 1);
+  for (const each of (name.length <= 12 && initials.get(own)) || []) found.set(each, 1);
   for (const abbreviation of initialsOf(name)) {
     const each = terms.get(termOfWord(abbreviation));
     if (each !== undefined) found.set(each, 1);
@@ -155,7 +155,7 @@ function fitPart({ terms, count, weight, initials, letters }: NamedQuery, name: 
       const held = terms.get(term);
       if (held !== undefined) found.set(held, 1);
       else if (kind === "word")
-        for (const [own, each] of terms) if (!found.has(each) && isForm(own, term)) found.set(each, formShare);
+        for (const [form, each] of terms) if (!found.has(each) && isForm(form, term)) found.set(each, formShare);
     });
   if (found.size === 0 || words === 0) return noFit;
   let sum = 0;

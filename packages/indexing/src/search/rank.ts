@@ -28,6 +28,7 @@ const chunkOfNote = 0.5;
 const namesOfNoteShare = 0.75;
 /** What is left of the weight of a word that is probably a function word, or part of a phrase that only asks. */
 const roleShares = { function: 0.05, question: 0.1 };
+const mostKnown = 5000;
 /** What a stub counts beside the note that it points to. */
 const stubShare = 0.9;
 
@@ -135,7 +136,7 @@ export function candidateOf(
   languages?: HeldLanguages | undefined,
 ): Candidate {
   const lines = row.text.split("\n");
-  const above = withoutTemplates([row.context, pathNames(row.path, row.context)].filter(Boolean).join("\n"));
+  const above = namesAbove(row);
   const written = lines.map((line) => (/^(?:#|title:|alias)/u.test(line) ? withoutTemplates(line) : line));
   const scan = languages && languages.held.length > 0 ? scannerFor([...lines, above], languages) : scanTerms;
   return {
@@ -155,6 +156,17 @@ export function candidateOf(
     score: 0,
     meaning: 0,
   };
+}
+
+const known = new Map<string, string>();
+
+/** What a chunk is found by beside its text. The same for every search. */
+function namesAbove({ path, context }: ChunkRow): string {
+  const key = `${path}\n${context}`;
+  const above = known.get(key) ?? withoutTemplates([context, pathNames(path, context)].filter(Boolean).join("\n"));
+  if (known.size >= mostKnown) known.clear();
+  known.set(key, above);
+  return above;
 }
 
 /** Gives each candidate of the keyword leg its weight. */

@@ -67,10 +67,13 @@ export function namedTerms(
 
 /** Whether lines write a word with a capital inside a sentence, and never without. */
 function isWrittenAsName(word: string, lines: readonly string[]): boolean {
-  const place = new RegExp(String.raw`(?<inside>\p{Ll}[,;]? )?(?<![\p{L}\p{N}])${word}(?![\p{L}\p{N}])`, "giu");
-  const places = lines.flatMap((line) => [...line.matchAll(place)]);
-  const isInside = places.some(({ 0: found, groups }) => groups?.["inside"] !== undefined && found.endsWith(word));
-  return isInside && places.every(({ 0: found }) => found.endsWith(word));
+  const place = new RegExp(String.raw`(?<![\p{L}\p{N}])${word}(?![\p{L}\p{N}])`, "giu");
+  const text = lines.join("\n");
+  const places = [...text.matchAll(place)];
+  const isInside = places.some(
+    ({ 0: found, index }) => found === word && /\p{Ll}[,;]? $/iu.test(text.slice(Math.max(0, index - 4), index)),
+  );
+  return isInside && places.every(({ 0: found }) => found === word);
 }
 
 /** Stands before a name, or before what has an article in English and German, but for what is many or much. */
