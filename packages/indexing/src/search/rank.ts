@@ -17,6 +17,7 @@ import type { MatchedPeriod } from "../text/times/time-match.ts";
 import { byPlace, byTime, linesOfTime, scoreOfTime, type TimedCandidate, weighTimes } from "./time-weight.ts";
 import { type HeldLanguages, scannerFor } from "../text/languages/chunk-terms.ts";
 import type { SearchTerm } from "../text/query-terms.ts";
+import { remembered } from "../text/remembered.ts";
 import { scanTerms } from "../text/words.ts";
 
 /** What the weight of a chunk is made of, beside BM25. Measured on dated daily notes and flat around these values. */
@@ -28,7 +29,6 @@ const chunkOfNote = 0.5;
 const namesOfNoteShare = 0.75;
 /** What is left of the weight of a word that is probably a function word, or part of a phrase that only asks. */
 const roleShares = { function: 0.05, question: 0.1 };
-const mostKnown = 5000;
 /** What a stub counts beside the note that it points to. */
 const stubShare = 0.9;
 
@@ -136,7 +136,7 @@ export function candidateOf(
   languages?: HeldLanguages | undefined,
 ): Candidate {
   const lines = row.text.split("\n");
-  const above = namesAbove(row);
+  const above = namesAbove(`${row.path}\0${row.context}`);
   const written = lines.map((line) => (/^(?:#|title:|alias)/u.test(line) ? withoutTemplates(line) : line));
   const scan = languages && languages.held.length > 0 ? scannerFor([...lines, above], languages) : scanTerms;
   return {
@@ -158,16 +158,11 @@ export function candidateOf(
   };
 }
 
-const known = new Map<string, string>();
-
-/** What a chunk is found by beside its text. The same for every search. */
-function namesAbove({ path, context }: ChunkRow): string {
-  const key = `${path}\n${context}`;
-  const above = known.get(key) ?? withoutTemplates([context, pathNames(path, context)].filter(Boolean).join("\n"));
-  if (known.size >= mostKnown) known.clear();
-  known.set(key, above);
-  return above;
-}
+/** What a chunk is found by beside its text, of its path and its context. */
+const namesAbove = remembered((placed) => {
+  const [path = "", context = ""] = placed.split("\0");
+  return withoutTemplates([context, pathNames(path, context)].filter(Boolean).join("\n"));
+});
 
 /** Gives each candidate of the keyword leg its weight. */
 function weighKeywords(

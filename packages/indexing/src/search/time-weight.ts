@@ -7,6 +7,7 @@ import { daysInText } from "../text/times/days-in-text.ts";
 import { readTimes } from "../text/times/read-times.ts";
 import { type MatchedPeriod, type TimeMatch, timeMatch } from "../text/times/time-match.ts";
 import { timeOfPath } from "../text/times/time-of-path.ts";
+import { remembered } from "../text/remembered.ts";
 import { queryTerms } from "../text/query-terms.ts";
 import type { TextMatches, WeightedTerm } from "./line-scores.ts";
 import { linesWithin } from "./query/chunk-days.ts";
@@ -112,22 +113,14 @@ function daysNamed({ row, lines }: TimedCandidate, periods: readonly MatchedPeri
   ];
 }
 
-const read = new Map<string, Days[]>();
-const mostRead = 5000;
-
 /** The days, weeks, months and years that a name says with a year. */
-function daysOfName(name: string): Days[] {
+const daysOfName = remembered((name): Days[] => {
   if (!/(?:19|20)\d\d/u.test(name)) return [];
-  const known = read.get(name);
-  if (known) return known;
   const noted = timeOfPath(name);
   const { periods } = readTimes(noted ? "" : name, { now: new Date() });
   const spans = periods.filter(({ unit, isOpen, text }) => unit !== "day" && !isOpen && /\d{4}/u.test(text));
-  const days = noted ? [noted] : [...daysInText(name), ...spans];
-  if (read.size >= mostRead) read.clear();
-  read.set(name, days);
-  return days;
-}
+  return noted ? [noted] : [...daysInText(name), ...spans];
+});
 
 const noTime = { match: 0, weight: 0, days: undefined };
 

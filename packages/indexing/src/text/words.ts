@@ -5,6 +5,7 @@ import families from "./irregular-forms.json" with { type: "json" };
 import { stopWords } from "./languages/languages.ts";
 import { endingTerm, withoutParticles } from "./languages/word-endings.ts";
 import { surrogateSafe } from "./token-weight.ts";
+import { remembered } from "./remembered.ts";
 import { joinedValues, type Value, valuesAt } from "./values.ts";
 import { addToHash, WordCache } from "./word-cache.ts";
 
@@ -196,17 +197,11 @@ function scanJoined(text: string, start: number, end: number, sink: TermSink, si
   }
 }
 
-const runs = new Map<string, { whole: string; terms: string[] }>();
-
 /** The terms of a run besides its parts: as it is written, and as a value. */
-function termsOfRun(run: string): { whole: string; terms: string[] } {
-  const known = runs.get(run);
-  if (known !== undefined) return known;
-  const terms = { whole: foldWord(run).replaceAll(apostrophe, "'"), terms: joinedValues(run).map(termOfWord) };
-  if (runs.size >= maxStemsKept) runs.clear();
-  runs.set(run, terms);
-  return terms;
-}
+const termsOfRun = remembered(
+  (run) => ({ whole: foldWord(run).replaceAll(apostrophe, "'"), terms: joinedValues(run).map(termOfWord) }),
+  maxStemsKept,
+);
 
 function isApostrophe(text: string, index: number): boolean {
   return apostrophes.includes(text.charAt(index));
@@ -318,22 +313,15 @@ const irregularForms: ReadonlyMap<string, string> = new Map(
   Object.entries(families).flatMap(([base, forms]) => forms.split(" ").map((form) => [form, base] as const)),
 );
 
-const stems = new Map<string, string>();
 const latinLetters = /^[a-z]{3,}$/;
 
 /** The form a word is indexed under: lower case, without accents, stemmed where it is written in Latin letters. */
-export function termOfWord(word: string): string {
-  const known = stems.get(word);
-  if (known !== undefined) return known;
+export const termOfWord: (word: string) => string = remembered((word) => {
   const folded = foldWord(word);
   const base = irregularForms.get(folded) ?? folded;
   // The stemmer makes an `i` of a `y` that ends a word, but not of the one that is left of `deployment`.
-  const stem = latinLetters.test(base) ? stemmer(base).replace(/(?<=[aeiou].*)y$/u, "i") : base;
-  // A pure cache: it changes no answer, only how fast it comes.
-  if (stems.size >= maxStemsKept) stems.clear();
-  stems.set(word, stem);
-  return stem;
-}
+  return latinLetters.test(base) ? stemmer(base).replace(/(?<=[aeiou].*)y$/u, "i") : base;
+}, maxStemsKept);
 
 /** The terms of a text, joined by spaces: what a store indexes. */
 export function indexTerms(text: string): string {

@@ -1,4 +1,5 @@
 import { foldWord } from "../fold-word.ts";
+import { remembered } from "../remembered.ts";
 import type { LanguageCode } from "./languages.ts";
 
 /** Returns the stem of a word, folded as terms are, or an empty text if the word has none. */
@@ -27,14 +28,6 @@ async function load(): Promise<Stemmers> {
 
 /** Stems of the words that were asked for already. Suffixes are told by their accents, so these go last. */
 function keeping(stem: Stemmer): Stemmer {
-  const stems = new Map<string, string>();
-  return (word) => {
-    if (word.length > maxLetters) return "";
-    const known = stems.get(word);
-    if (known !== undefined) return known;
-    const found = foldWord(stem(word.normalize("NFC").toLowerCase()));
-    if (stems.size >= maxStemsKept) stems.clear();
-    stems.set(word, found);
-    return found;
-  };
+  const kept = remembered((word) => foldWord(stem(word.normalize("NFC").toLowerCase())), maxStemsKept);
+  return (word) => (word.length > maxLetters ? "" : kept(word));
 }

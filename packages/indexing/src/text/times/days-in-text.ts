@@ -1,4 +1,5 @@
 import { lazily } from "@memslot/core";
+import { remembered } from "../remembered.ts";
 import { dayNumber, type Days, isoDate, yearOf } from "./calendar.ts";
 import { foldText } from "./fold-text.ts";
 import { indexOf, oneOf } from "./grammar/language.ts";
@@ -76,10 +77,4 @@ function dayOf(y: string, { m, d, a, b, s, name }: Groups): number | undefined {
   return monthFirst === undefined ? dayFirst : undefined;
 }
 
-const known = new Map<string, number>();
-
-function monthOf(name: string): number {
-  const month = known.get(name) ?? indexOf(monthWords, name) + 1;
-  known.set(name, month);
-  return month;
-}
+const monthOf = remembered((name) => indexOf(monthWords, name) + 1);

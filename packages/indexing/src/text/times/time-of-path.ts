@@ -1,6 +1,7 @@
 import { groupsOf } from "./named-pattern.ts";
 import { patternsOf } from "./patterns.ts";
 import { type Days, monthDays, oneDay, quarterDays, weekDays, yearDays } from "./calendar.ts";
+import { remembered } from "../remembered.ts";
 import type { TimeUnit } from "./found-time.ts";
 import { chineseNumber } from "./chinese/chinese-numbers.ts";
 
@@ -26,14 +27,14 @@ const readers: Partial<Record<string, (parts: Parts) => NotedTime | undefined>> 
 const names = patternsOf("names", "iu");
 
 /** The day, week, month, quarter or year in the name of a note, such as `memory/2026-03-05-trip.md`. */
-export function timeOfPath(path: string): NotedTime | undefined {
+export const timeOfPath: (path: string) => NotedTime | undefined = remembered((path) => {
   for (const [name, kind] of names) {
     const parts = groupsOf(name.exec(path));
     const time = parts && readers[kind]?.(parts);
     if (time) return time;
   }
   return undefined;
-}
+});
 
 function dayOf(parts: Parts): NotedTime | undefined {
   return noted("day", oneDay(Number(parts["y"]), monthNumber(parts), chineseNumber(parts["d"]) ?? 0));
