@@ -40,7 +40,7 @@ export async function readOtherwise(
 ): Promise<Map<SearchTerm, OtherReading>> {
   const unknown = terms.filter((term, index) => found.documentFrequencies[index] === 0 && mayBeReadOtherwise(term));
   const readings = await readWritten(unknown, terms, notes);
-  for (const term of unknown.filter((each) => isNumber(each) && !readings.has(each))) {
+  for (const term of unknown.filter((each) => isLongNumber(each) && !readings.has(each))) {
     const longer = await longerNumber(term, notes.source);
     if (longer !== undefined) readings.set(term, { word: term.term, by: [longer], isTold: false });
   }
@@ -105,8 +105,9 @@ async function longerNumber(digits: SearchTerm, source: WordSource): Promise<Sea
   return term === undefined ? undefined : { ...digits, term, forms };
 }
 
-function isNumber({ term }: SearchTerm): boolean {
-  return /^\d+$/u.test(term);
+/** Digits as many as a word needs to be the beginning of one. */
+function isLongNumber({ term }: SearchTerm): boolean {
+  return /^\d{3,}$/u.test(term);
 }
 
 /**
@@ -231,7 +232,7 @@ function writtenOtherwise(
     );
   });
   const spelled = otherSpellings(written, foldWord(written)).map((other) => reading(written, other, true));
-  const isBeginning = term.term.length >= minPrefixLength && !isNumber(term);
+  const isBeginning = term.term.length >= minPrefixLength && !isLongNumber(term);
   return [
     joined,
     spelled,
