@@ -155,19 +155,15 @@ function strengthOfMeaning(candidates: readonly Candidate[], scale: MeaningScale
   return share * Math.min(1, scale.weight / mostWeight);
 }
 
-/** How the terms of a question are spread over the notes that are shown. */
-interface Scattering {
-  /** What the terms weigh that stand in other notes than the one which holds most, and not in that one. */
-  weight: number;
-  /** No two words of the question stand in one note, and more than one in all of them. */
-  isApart: boolean;
-}
-
+/**
+ * How the terms of a question are distributed over the displayed notes. `weight`: that of the terms in other notes than the one
+ * with most of them, and not in that one. `isApart`: no note holds two words of the question, and all together more than one.
+ */
 function scattering(
   shown: readonly Candidate[],
   terms: readonly WeightedTerm[],
   { weights, ofTime }: AskedTerms,
-): Scattering {
+): { weight: number; isApart: boolean } {
   const termsIn = (candidates: readonly Candidate[]): number[] => [
     ...new Set(candidates.flatMap(({ matches }) => [...matches.counts.keys()])),
   ];

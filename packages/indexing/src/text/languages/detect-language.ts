@@ -32,9 +32,8 @@ export function languageOfFile(lines: readonly string[]): LanguageCode | undefin
 }
 
 const longWord = /(?<!\p{L})\p{Lu}?\p{Ll}{8,63}(?!\p{L})/gu;
-/** Letters and words that are looked at, and groups of letters that are enough. */
+/** Letters of a text that are read, and groups of letters that are enough. */
 const mostLetters = 4000;
-const mostLongWords = 40;
 const enoughGroups = 2;
 
 /**
@@ -42,7 +41,7 @@ const enoughGroups = 2;
  * words, half of which have to look like it.
  */
 export function languageOfCompounds(text: string): LanguageCode | undefined {
-  const words = (text.slice(0, mostLetters).normalize("NFC").match(longWord) ?? []).slice(0, mostLongWords);
+  const words = text.slice(0, mostLetters).normalize("NFC").match(longWord) ?? [];
   let [best, most]: [LanguageCode | undefined, number] = [undefined, enoughGroups - 1];
   for (const code of languageCodes.filter((each) => isJoining([each]))) {
     const groups = new RegExp(languages[code].longWords ?? "", "gu");
