@@ -9,11 +9,10 @@ import {
   traceCall,
 } from "@memslot/core";
 import type { ChunkIndex } from "../chunk-index.ts";
-import type { FileKey } from "../chunk-store.ts";
+import { type FileKey, isAsked } from "../chunk-store.ts";
 import type { Embedder } from "../embedding/embedder.ts";
 import type { IndexedSource } from "../indexed-source.ts";
 import type { CatchUp } from "../fresh/catch-up.ts";
-import { createNoteDays } from "./note-days.ts";
 import type { SearchedSource } from "../search/search-outcome.ts";
 import { Freshness, othersMayTakeMs } from "./freshness.ts";
 import { behindTheScenes, createIndexFacts, type IndexFacts } from "./index-facts.ts";
@@ -23,6 +22,7 @@ import { LongWork, type LongWorkParts, type SyncParams } from "./long-work.ts";
 import { createStoredListing, type StoredFiles, type StoredListing } from "./stored-files.ts";
 import { type SyncOutcome, syncFiles } from "./sync.ts";
 import { busyError, HeldElsewhere, withWriteRight } from "./write-right.ts";
+import { timeOfPath } from "../text/times/time-of-path.ts";
 
 /** How long a sync that does not want to wait waits all the same: for what is done in a moment. */
 const graceMs = 1500;
@@ -238,4 +238,27 @@ async function indexFiles(
 
 function countsOf({ added, changed, removed, unchanged, failed }: SyncReport): Partial<SyncMessage> {
   return { added, changed, removed, unchanged, failed: failed.length };
+}
+
+/** Gives the days, in order, that there are notes of in these places, by their names. Nobody learns of what may not be seen. */
+export function createNoteDays(): (files: StoredFiles, places: readonly SearchedSource[]) => number[] {
+  let known: { files: StoredFiles; dated: { path: string; source: string; day: number }[] } | undefined;
+  return (files, places) => {
+    if (known?.files !== files) known = { files, dated: datedIn(files) };
+    const days = new Set<number>();
+    for (const file of known.dated) {
+      const isSeen = places.some(({ source, scope }) => isAsked(file, { sources: [source], scope }));
+      if (isSeen) days.add(file.day);
+    }
+    return [...days].toSorted((a, b) => a - b);
+  };
+}
+
+function datedIn(files: StoredFiles): { path: string; source: string; day: number }[] {
+  return [...files].flatMap(([source, own]) =>
+    [...own.keys()].flatMap((path) => {
+      const day = timeOfPath(path)?.from;
+      return day === undefined ? [] : [{ path, source, day }];
+    }),
+  );
 }

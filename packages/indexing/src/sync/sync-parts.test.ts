@@ -10,9 +10,9 @@ import { type FakeStore, createFakeStore } from "../../test/support/fake-store.t
 import { tempFolder as folderWith } from "@memslot/test-tools/files";
 import type { SyncProgress, SyncRecord } from "@memslot/core";
 import { createSyncHistory } from "./sync-history.ts";
-import { createProgressTeller } from "./tell-progress.ts";
+import { createProgressTeller } from "./long-work.ts";
 import { isoDate } from "../text/times/calendar.ts";
-import { createNoteDays } from "./note-days.ts";
+import { createNoteDays } from "./index-sync.ts";
 import type { FileRecord, HostLeases } from "../chunk-index.ts";
 import { withWriteRight } from "./write-right.ts";
 import type { ScannedFile } from "../files/scan.ts";
