@@ -2,7 +2,7 @@ import type { SearchCondition, SearchReport } from "./report.ts";
 import type { ExcludedNotes } from "./status.ts";
 
 /** Under this confidence the best result holds little of what was asked. */
-export const weakConfidence = 0.5;
+export const weakConfidence = 0.4;
 /** Of many excluded notes so many are named. */
 export const namedNotes = 3;
 

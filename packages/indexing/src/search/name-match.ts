@@ -1,5 +1,5 @@
 import { headingOf } from "../text/chunk-markdown.ts";
-import { initialsOf, namesIn, nameOfNote, withoutTemplates } from "../text/note-context.ts";
+import { initialsOf, namesIn, nameOfNote, isTemplateName } from "../text/note-context.ts";
 import type { TermScanner } from "../text/languages/chunk-terms.ts";
 import { foldWord } from "../text/fold-word.ts";
 import { scanTerms, termOfWord } from "../text/words.ts";
@@ -128,8 +128,7 @@ const noFit: NameFit = { share: 0, found: new Set(), isWhole: false };
 export function fitOf(query: NamedQuery, name: string, scan: TermScanner): NameFit {
   const known = query.known.get(name);
   if (known !== undefined) return known;
-  const isTemplate = withoutTemplates(name) !== name;
-  const parts = isTemplate ? [] : [name, ...(bracketed.exec(name)?.slice(1) ?? [])];
+  const parts = isTemplateName(name) ? [] : [name, ...(bracketed.exec(name)?.slice(1) ?? [])];
   const fit = parts
     .map((part) => fitPart(query, part, scan))
     .reduce((best, other) => (other.share > best.share ? other : best), noFit);

@@ -117,14 +117,17 @@ test("a note is not found by its name for a function word, nor for what only ask
   }
 });
 
-test.each(["{{title}}", "<% tp.file.title %>", "${title}"])("the names in a template with %s do not count", (mark) => {
-  const names = { context: `${mark} of the title`, path: `${mark}.md` };
-  const template = row(`title: "Title of ${mark}"\n# Title of ${mark}\n\n{{date}}`, names);
-  const note = row("the title of the house is in the safe");
-  const rows = [template, note].map((own) => [own, 5] as const);
-  const ranking = ranked("title", { keyword: keywordAnswer(rows, [2]) });
-  expect([scoreOf(ranking, template), ranking.candidates[0]?.row.id]).toEqual([0, note.id]);
-});
+test.each(["{{title}}", "<% tp.file.title %>", "${title}"])(
+  "a template with %s in its names comes behind a note",
+  (mark) => {
+    const names = { context: `${mark} of the title`, path: `${mark}.md` };
+    const template = row(`title: "Title of ${mark}"\n# Title of ${mark}\n\n{{date}}`, names);
+    const note = row("the title of the house is in the safe");
+    const rows = [template, note].map((own) => [own, 5] as const);
+    const ranking = ranked("title", { keyword: keywordAnswer(rows, [2]) });
+    expect(ranking.candidates.map((candidate) => candidate.row.id)).toEqual([note.id, template.id]);
+  },
+);
 
 describe("exact finds", () => {
   const exact = (query: string, text: string, counts: number[]): boolean | undefined =>

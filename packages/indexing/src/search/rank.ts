@@ -11,8 +11,8 @@ import {
   type WeightedTerm,
 } from "./line-scores.ts";
 import { noteEvidence } from "./note-evidence.ts";
-import { type NamedQuery, namedQuery, nameMatch } from "./name-match.ts";
-import { pathNames, withoutTemplates } from "../text/note-context.ts";
+import { type NamedQuery, namedQuery, nameMatch, namesOfNote } from "./name-match.ts";
+import { isTemplateName, pathNames } from "../text/note-context.ts";
 import type { MatchedPeriod } from "../text/times/time-match.ts";
 import { byPlace, byTime, linesOfTime, scoreOfTime, type TimedCandidate, weighTimes } from "./time-weight.ts";
 import { type HeldLanguages, scannerFor } from "../text/languages/chunk-terms.ts";
@@ -29,6 +29,8 @@ const chunkOfNote = 0.5;
 const namesOfNoteShare = 0.75;
 /** What is left of the weight of a word that is probably a function word, or part of a phrase that only asks. */
 const roleShares = { function: 0.05, question: 0.1 };
+/** What a note counts that has a name with a placeholder: it is a template, and of what it names nothing stands in it. */
+const templateShare = 0.3;
 /** What a stub counts beside the note that it points to. */
 const stubShare = 0.9;
 
@@ -137,13 +139,12 @@ export function candidateOf(
 ): Candidate {
   const lines = row.text.split("\n");
   const above = namesAbove(`${row.path}\0${row.context}`);
-  const written = lines.map((line) => (/^(?:#|title:|alias)/u.test(line) ? withoutTemplates(line) : line));
   const scan = languages && languages.held.length > 0 ? scannerFor([...lines, above], languages) : scanTerms;
   return {
     row,
     lines,
     scan,
-    matches: matchLines(written, above, terms, scan),
+    matches: matchLines(lines, above, terms, scan),
     keywordWeight: 0,
     shares: { words: 0, names: 0, dates: 0 },
     textScore: undefined,
@@ -161,7 +162,7 @@ export function candidateOf(
 /** What a chunk is found by beside its text, of its path and its context. */
 const namesAbove = remembered((placed) => {
   const [path = "", context = ""] = placed.split("\0");
-  return withoutTemplates([context, pathNames(path, context)].filter(Boolean).join("\n"));
+  return [context, pathNames(path, context)].filter(Boolean).join("\n");
 });
 
 /** Gives each candidate of the keyword leg its weight. */
@@ -187,8 +188,9 @@ function weighKeywords(
       base + lineWeight * (best + otherLinesShare * others) + proximityWeight * proximityScore(matches, terms);
     const names = (evidence === undefined ? 1 : namesOfNoteShare) * ideal * name;
     const words = evidence === undefined ? own : chunkOfNote * own + evidence;
-    candidate.keywordWeight = words + names;
-    candidate.shares = { words, names, dates: 0 };
+    const share = namesOfNote({ ...candidate.row, lines: candidate.lines }).some(isTemplateName) ? templateShare : 1;
+    candidate.keywordWeight = share * (words + names);
+    candidate.shares = { words: share * words, names: share * names, dates: 0 };
     top = Math.max(top, candidate.keywordWeight);
   }
   if (periods.length > 0) weighTimes(candidates, periods, terms, top > 0 ? top : ideal);

@@ -66,13 +66,12 @@ export function namesIn(context: string): ChunkNames {
   };
 }
 
-/** `{{title}}`, `<% tp.file.title %>`, `${title}`. Not code in backticks, nor `${HOME}`. */
-const placeholder = /(?<!`)(?:\{\{[^{}]*\}\}|<%[^%]*%>|\$\{(?![A-Z_]+\})[^{}]*\})/u;
-const namePart = /(?:\{\{[^{}]*\}\}|(?! > | \| )[^\n])+/gu;
+/** What a template fills in: `{{title}}`, `<% tp.file.title %>`, `${title}`. Not code in backticks, nor `${HOME}` or `${1}`. */
+const placeholder = /\{\{[^{}]*\}\}|<%[^%]*%>|\$\{(?![A-Z_\d])[^{}]*\}/u;
 
-/** Names or headings without those that have a placeholder: they belong to a template. */
-export function withoutTemplates(names: string): string {
-  return names.replaceAll(namePart, (name) => (placeholder.test(name) ? "" : name));
+/** Whether a name is that of a template. */
+export function isTemplateName(name: string): boolean {
+  return placeholder.test(name) && placeholder.test(name.replaceAll(/`[^`]*`/gu, ""));
 }
 
 /** Names that say what a file is for and not what it is about. */

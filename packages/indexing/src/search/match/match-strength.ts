@@ -188,7 +188,7 @@ const elsewhereShare = 0.3;
 const nameBeside = 0.8;
 const nameAbsent = 0.4;
 /** How much of a place goes that holds the names of a short question and nothing of what is asked about them. */
-const bareNameShare = 0.6;
+const bareNameShare = 0.9;
 const shortQuestion = 4;
 
 /** The terms of a question, by index. */
