@@ -40,6 +40,7 @@ export interface QueryValue {
 
 const holdsDigitOrJoiner = /[\p{N}\-./:@#+&_]/u;
 const maxQueryTerms = 64;
+const valueTerm = { prefix: false, kind: "word", identifier: true } as const;
 
 const asking = lazily(() => anyOf("questionWords", "giu"));
 
@@ -95,8 +96,8 @@ export function readQuery(
   for (const { own, role } of placed) if (isAbout && role !== undefined) own.role = role;
   return {
     terms: placed.map(({ own }) => own),
-    values: values.slice(0, maxQueryTerms).map(({ start, end, terms: [term = "", ...forms] }) => ({
-      term: { term, prefix: false, kind: "word", identifier: true, written: query.slice(start, end), forms },
+    values: values.slice(0, maxQueryTerms).map(({ start, end, terms: [term = "", ...forms], isExact }) => ({
+      term: { ...valueTerm, term, written: query.slice(start, end), forms: isExact === true ? [] : forms },
       written: placed.filter((place) => place.start >= start && place.end <= end).map(({ own }) => own),
     })),
   };

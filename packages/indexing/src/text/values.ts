@@ -4,6 +4,8 @@ import data from "./values.json" with { type: "json" };
 /** The ways to write a value without what separates its groups, and the range of the text that it stands for. */
 export interface Value {
   terms: readonly string[];
+  /** In a question it is the first of its terms alone: an amount with its decimals is not found by what stands before these. */
+  isExact?: boolean;
   start: number;
   end: number;
 }
@@ -39,7 +41,7 @@ const fewestDigits = 6;
  * a number with its unit (`250 ml`) or with the capitals before it (`ISO 9001`). For those without a space see `joinedValues`.
  */
 export function valuesAt(text: string, index: number, wordEnd: number): Value[] {
-  const isOpened = index > 0 && opening.includes(text.charAt(index - 1));
+  const isOpened = index > 0 && "+(".includes(text.charAt(index - 1));
   if (!isOpened && !mayBeValue(text, index, wordEnd)) return [];
   const start = isOpened ? index - 1 : index;
   const rest = text.slice(start, start + longestValue);
@@ -48,17 +50,16 @@ export function valuesAt(text: string, index: number, wordEnd: number): Value[] 
   const core = number ?? amount ?? grouped;
   if (found === null || core === undefined) return [];
   const end = start + found[0].length;
-  if (amount !== undefined) {
-    const isUnit = units.has(unit.toLowerCase()) || /^[A-Z]{2,3}$/u.test(unit);
-    if (isUnit) return [{ terms: [plainOf(amount, /[^\p{L}\p{N}.]/gu)], start: index, end }];
-  }
+  if (amount !== undefined && (units.has(unit.toLowerCase()) || /^[A-Z]{2,3}$/u.test(unit)))
+    return [{ terms: [plainOf(amount, /[^\p{L}\p{N}.]/gu)], start: index, end }];
   const written = amount === undefined ? open + core : core.slice(0, -unit.length - 1);
   const plain = plainOf(written);
   const isOne = /^\d*$/u.test(core);
   const isCode = grouped !== undefined && !isOne && !isGrouped(written);
   if (isCode && !/^[A-Z\d]+$/u.test(written)) return [];
   const terms = isCode ? [] : [...(isOne || amount !== undefined ? [] : [plain]), ...otherNumbers(written, plain)];
-  if (decimals !== undefined) terms.push(`${plain}.${decimals}`);
+  if (decimals !== undefined)
+    return [{ terms: [`${plain}.${decimals}`, ...terms], isExact: Number(decimals) > 0, start: index, end }];
   const values: Value[] = terms.length === 0 ? [] : [{ terms, start: number === undefined ? start : index, end }];
   if (plain.length > longestCode) return values;
   const [all = "", far, near = ""] = codeBefore.exec(text.slice(Math.max(0, start - 14), start)) ?? [];
@@ -73,11 +74,9 @@ export function valuesAt(text: string, index: number, wordEnd: number): Value[] 
   return values.toSorted((one, other) => other.end - one.end);
 }
 
-const opening = "+(";
 /** What comes after the first group of a value, in the characters that follow it. */
 const continuing =
   /^(?:[ \u00a0\u2009\u202f]\/? ?(?:[\d(\u0660-\u0fff]|[A-Z](?![a-z]))|[,)–_/]\d|\) \d|[ \u00a0\u2009\u202f-]([a-zµ]{1,4})(?![a-z\d]))/;
-const joiner = /[-.'’/]/;
 
 /** Tells most numbers apart from values by the characters around them. */
 function mayBeValue(text: string, start: number, end: number): boolean {
@@ -85,7 +84,7 @@ function mayBeValue(text: string, start: number, end: number): boolean {
   if (next !== null && (next[1] === undefined || units.has(next[1]))) return true;
   if (text[start - 1] === " " && /[A-Z]/.test(text.charAt(start - 2))) return true;
   if (end - start < 5 || text[start + 4] === "-") return false;
-  return end - start > fewestDigits || joiner.test(text.slice(start, end));
+  return end - start > fewestDigits || /[-.'’/]/.test(text.slice(start, end));
 }
 
 /** `Wi-Fi`, `PROJ-1187`, a UUID, an ISBN: the terms of a run without what joins it. */

@@ -10,7 +10,7 @@ import { joinedValues, type Value, valuesAt } from "./values.ts";
 import { addToHash, WordCache } from "./word-cache.ts";
 
 /** Part of every recipe: raise it when the same text gives other terms, so that indexes are brought up to date. */
-export const wordsVersion = 6;
+export const wordsVersion = 7;
 
 /** Receives each term of a text, with the range of the text that it stands for (UTF-16 units, end exclusive). */
 export type TermSink = (term: string, start: number, end: number, kind: TermKind) => void;
