@@ -15,8 +15,9 @@ const gap = String.raw`(?:[).]?${space}\(?|${space}/${space}|[-–./()])`;
 /** Dates are read elsewhere. */
 const date = String.raw`\d{4}(?<ymd>[-./])\d\d?\k<ymd>\d\d?(?:T[\d:]+)?|\d\d?(?<dmy>[-./])\d\d?\k<dmy>(?:\d{4}|\d\d)`;
 const whole = String.raw`(?![\p{L}\p{N}])`;
-/** `14,500`, `14'500`, `1 000 000`, `1,45,000`. */
-const thousands = String.raw`\d{1,3}(?:(?<mark>[.,'’_])\d{3}(?:\k<mark>\d{3}){0,9}(?!\k<mark>\d)|(?<blank>${space})\d{3}(?:\k<blank>\d{3}){0,9}(?![- /]\d)|(?:,\d\d){1,4},\d{3})`;
+const measures = `${data.measures}|${data.spelled}`.replaceAll(/[a-z]/gu, (one) => `[${one}${one.toUpperCase()}]`);
+/** `14,500`, `14'500`, `1 000 000`, `1,45,000`, but neither `0.250` nor `1.250 kg`. */
+const thousands = String.raw`(?!0|\d\.\d{3}(?:${space}|-)(?:${measures})${whole})\d{1,3}(?:(?<mark>[.,'’_])\d{3}(?:\k<mark>\d{3}){0,9}(?!\k<mark>\d)|(?<blank>${space})\d{3}(?:\k<blank>\d{3}){0,9}(?![- /]\d)|(?:,\d\d){1,4},\d{3})`;
 const quantity = String.raw`\d{1,9}(?:\.\d{1,3})?(?:${space}|-)(?<unit>[A-Za-zµ]{1,4})`;
 /** Telephone numbers, and groups of digits and capitals such as those of an IBAN. */
 const groups = String.raw`[A-Z]{0,8}\d[A-Z\d]{0,19}\)?(?:${gap}(?:[A-Z]{4} )?[A-Z]{0,3}\d[A-Z\d]{0,11}){0,11}(?![.,'’:]\d)`;
@@ -30,7 +31,7 @@ const isYears = /^(?:19|20)\d\d\D(?:(?:19|20)\d\d|\d\d)$/u;
 const codeBefore = /(?<![\p{L}\p{N}])(?:([A-Z]{1,3})[- \u00a0])?([A-Z]{1,8})[ \u00a0]$/u;
 const codeBehind = /^[- \u00a0][A-Z]{1,3}(?![\p{L}\p{N}-])/u;
 
-const units: ReadonlySet<string> = new Set(data.units.split(" "));
+const units: ReadonlySet<string> = new Set(`${data.measures}|${data.counted}`.split("|"));
 const longestCode = 12;
 /** No value is longer, with what is between its groups. */
 const longestValue = 160;
