@@ -1,5 +1,4 @@
-import { indexTerms, queryTerms } from "@memslot/indexing";
-import type { ChunkIndex, ChunkStore, FileChunks } from "@memslot/indexing";
+import { type ChunkIndex, type ChunkStore, type FileChunks, indexTerms, queryTerms } from "@memslot/indexing";
 import { openSqliteStore } from "@memslot/memory-core";
 import { connect } from "@lancedb/lancedb";
 import { rmSync } from "node:fs";

@@ -1,8 +1,7 @@
 import { unseenCharacter } from "@memslot/core";
 import { describe, expect, test } from "vitest";
-import type { Gap, NumberedLine } from "@memslot/indexing";
 import type { Output } from "../terminal/output.ts";
-import { createMatcher } from "@memslot/indexing";
+import { createMatcher, type Gap, type NumberedLine } from "@memslot/indexing";
 import { formatResult } from "./format-result.ts";
 import data from "../../test/data/shown-results.json" with { type: "json" };
 

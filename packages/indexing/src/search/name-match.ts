@@ -63,7 +63,7 @@ export function namedQuery(terms: readonly WeightedTerm[], query = ""): NamedQue
 
 const numberWords = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"];
 
-function lettersOf(text: string): string {
+export function lettersOf(text: string): string {
   return foldWord(text).replaceAll(/[^\p{L}\p{N}]/gu, "");
 }
 

@@ -2,6 +2,7 @@ import { type SearchMatch, weakConfidence } from "@memslot/core";
 import type { MeaningScale } from "../../fusion/fuse.ts";
 import { anyOf } from "../../text/languages/languages.ts";
 import type { Days } from "../../text/times/calendar.ts";
+import { lettersOf, namesOfNote } from "../name-match.ts";
 import { queryTerms } from "../../text/query-terms.ts";
 import type { Candidate } from "../rank.ts";
 import { matchLines, type WeightedTerm } from "../line-scores.ts";
@@ -62,8 +63,11 @@ export function matchStrength(input: MatchInput): MatchStrength {
   const total = weights.reduce((sum, weight) => sum + weight, 0) || 1;
   const held = shown.map(({ matches }) => matches.counts);
   const seen = new Set(held.flatMap((counts) => [...counts.keys()]));
-  // A note may write it as two words.
-  const named = new Set([...all.named].filter((index) => seen.has(index) || !isWrittenApart(index, terms, held)));
+  const names = shown.flatMap(({ row, lines }) => namesOfNote({ ...row, lines }).map(lettersOf));
+  // A note may write it as two words, or have it as its name: `useRouter` and `use-router.md`.
+  const isJoined = (index: number): boolean =>
+    names.includes(lettersOf(terms[index]?.written ?? "")) || isWrittenApart(index, terms, held);
+  const named = new Set([...all.named].filter((index) => seen.has(index) || !isJoined(index)));
   const asked = { ...all, named };
   const time = Math.max(...shown.map(({ timeMatch }) => timeMatch));
   const shareMissing = (index: number): number => (seen.has(index) ? 0 : ofTime.has(index) ? 1 - time : 1);

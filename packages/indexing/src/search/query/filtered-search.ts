@@ -131,7 +131,9 @@ export function withoutEach(asked: AskedQuery, allSources: readonly MemorySource
   }
   if (asked.excluded.length > 0) {
     const name = asked.excluded.map(({ text }) => (text.includes(" ") ? `-"${text}"` : `-${text}`)).join(" ");
-    add(name, `${name} excludes every match; to search for it as text, put it in quotation marks`, { excluded: [] });
+    add(name, `every match is excluded by ${name}; words in quotation marks are searched for as text`, {
+      excluded: [],
+    });
   }
   const path = ({ text }: { text: string }): string => `path:${text}`;
   addNamed(asked.paths.map(path), asked.excludedPaths.map(path), "lies at", { paths: [], excludedPaths: [] });

@@ -42,7 +42,7 @@ export async function readOtherwise(
   const readings = await readWritten(unknown, terms, notes);
   for (const term of unknown.filter((each) => isLongNumber(each) && !readings.has(each))) {
     const longer = await longerNumber(term, notes.source);
-    if (longer !== undefined) readings.set(term, { word: term.term, by: [longer], isTold: false });
+    if (longer !== undefined) readings.set(term, { word: term.term, by: [longer], isTold: true });
   }
   const left = (): SearchTerm[] =>
     unknown.filter((term) => term.kind === "word" && !term.identifier && !readings.has(term));
