@@ -10,6 +10,7 @@ import { fittingPart } from "./row-filter.ts";
 /** Exclusions and filters that are compared with notes, and how many chunks of each source, the best first. */
 const mostParts = 16;
 const mostChunks = 100;
+const isOption = /^--?(?!(?:path|tag|source|after|before)[:：])(?:\p{N}*\p{L}|\d{4})/u;
 
 /**
  * The parts of a question that are pasted text, each with the text around it that a note contains: those that would exclude
@@ -28,7 +29,7 @@ export async function pastedParts(
     (await store.searchKeyword({ terms, sources: [source], scope, limit: mostChunks })).rows;
   const rows = (await Promise.all(placesOf(options, input.scope).map(ask))).flat();
   const [name = "", ...words] = literalText(query).trim().split(" ");
-  const chosen = words.filter((word) => runs.some(([part]) => part.toLowerCase() === word));
+  const chosen = words.filter((word) => isOption.test(word));
   const pasted = await flatMapInSlices(rows, options.signal, (row) => {
     const text = row.text.replaceAll("\\\n", " ");
     const lines = text.split("\n").map(literalText);
@@ -54,9 +55,8 @@ function literalRuns(query: string): [part: string, run: string][] {
   const excluded = new Set(parts.flatMap(({ isExcluded, text }) => (isExcluded ? text.toLowerCase() : [])));
   const words = literalText(query).trim().split(" ");
   const isWord = (word: string): boolean => /[\p{L}\p{N}]/u.test(word) && !excluded.has(word);
-  const hasOption = words.some((word) => /^--?\p{L}[^:]*$/u.test(word));
   return parts.slice(0, mostParts).flatMap(({ kind, isExcluded, text }) => {
-    if (kind === "filter") return hasOption ? [[text, literalText(query)]] : [];
+    if (kind === "filter") return words.some((word) => isOption.test(word)) ? [[text, literalText(query)]] : [];
     const at = words.indexOf(text.toLowerCase());
     if (!isExcluded || at < 0) return [];
     const before = words.findLastIndex((word, index) => index < at && isWord(word));
