@@ -1,23 +1,27 @@
 import type { ChunkIndex, ChunkRow } from "../chunk-index.ts";
 import { isAsked } from "../chunk-store.ts";
-import { linksIn } from "../listing/note-links.ts";
+import { linksIn, type WrittenLink } from "../listing/note-links.ts";
 import { createLinkResolver } from "../listing/resolve-link.ts";
 import { headingOf } from "../text/chunk-markdown.ts";
-import movedWords from "./moved-words.json" with { type: "json" };
+import { nameOfNote } from "../text/note-context.ts";
+import words from "./moved-words.json" with { type: "json" };
 import type { MovedNote } from "./rank.ts";
 import type { SearchedSource } from "./search-outcome.ts";
 
-/** Bytes and words of a stub at most, and results that are looked at for stubs. */
+/** Bytes of a stub at most, different words beside its phrase, and words between phrase and link. */
 const maxBytes = 600;
-const maxWords = 30;
+const maxWords = 6;
+const maxBetween = 3;
+/** Results that are looked at for stubs. */
 const maxRows = 20;
 
-const moved = new RegExp(
-  movedWords
-    .map((words) => (/^\p{Script=Han}/u.test(words) ? words : `(?<!\\p{L})${words.replaceAll(".", "\\.")}(?!\\p{L})`))
-    .join("|"),
-  "iu",
-);
+/** Words in lower case, a space around each, and what finds them there. */
+const apart = /[^\p{L}\p{M}\p{N}]+/gu;
+const spaced = (text: string): string => ` ${text.normalize().toLowerCase().replaceAll(apart, " ").trim()} `;
+const whole = (words: string): string => (/^\p{Script=Han}/u.test(words) ? words : `(?<= )${words}(?= )`);
+const moved = new RegExp(words.moved.map(whole).join("|"), "gu");
+const said = new RegExp([...words.moved, ...words.page].map(whole).join("|"), "gu");
+const countOf = (text: string): number => new Set(text.match(/[\p{scx=Han}\p{scx=Kana}]{1,2}|[^ ]+/gu)).size;
 
 /** Finds the stubs among the best chunks, each with the chunks of its target, as far as these may be searched. */
 export async function movedNotes(
@@ -25,37 +29,42 @@ export async function movedNotes(
   store: Pick<ChunkIndex, "listChunks" | "listFiles">,
   places: readonly SearchedSource[],
 ): Promise<MovedNote[]> {
-  const stubs = rows.slice(0, maxRows).flatMap((row) => {
-    const link = linkOfStub(row);
-    return link === undefined ? [] : [{ row, link }];
-  });
+  const stubs = rows.slice(0, maxRows).flatMap((row) => readStub(row) ?? []);
   if (stubs.length === 0) return [];
   const resolve = createLinkResolver((await store.listFiles()).filter(({ source }) => source === "memory"));
-  const found = stubs.map(async ({ row, link }) => {
+  const found = stubs.map(async ({ row, link, rest }) => {
     const { path } = resolve(row.path, link);
     const place = places.find(({ source }) => source === row.source);
     if (path === undefined || path === row.path || place === undefined) return [];
-    const { source, scope } = place;
-    if (!isAsked({ path, source }, { sources: [source], scope })) return [];
-    const target = await store.listChunks({
-      sources: [source],
-      scope: { within: [path], without: [] },
-      withText: true,
-    });
-    return target.length === 0 ? [] : [{ stub: row.id, rows: target }];
+    const sources = [place.source];
+    if (!isAsked({ path, source: place.source }, { sources, scope: place.scope })) return [];
+    const scope = { within: [path], without: [] };
+    return [{ stub: row.id, rest, rows: await store.listChunks({ sources, scope, withText: true }) }];
   });
   return (await Promise.all(found)).flat();
 }
 
-/** The one link of a short note that says that its text has moved, or that is nothing but the link. */
-function linkOfStub({ text: whole, noteBytes = Infinity }: ChunkRow): ReturnType<typeof linksIn>[number] | undefined {
-  if (noteBytes > maxBytes) return undefined;
-  const lines = whole.split("\n").filter((line) => headingOf(line) === undefined);
-  const links = linksIn(lines);
-  const [link] = links;
+/**
+ * The one link of a short note with a phrase of moving beside it and few other words, or of one that is nothing but the
+ * link. The rest is what the note says besides, without its names before the link.
+ */
+function readStub(row: ChunkRow): { row: ChunkRow; link: WrittenLink; rest: string } | undefined {
+  if (row.noteBytes === undefined || row.noteBytes > maxBytes) return undefined;
+  const body = row.text.replace(/^---\n[^]*?\n---(?=\n|$)/u, "");
+  const lines = body.split("\n");
+  const [link, ...links] = linksIn(lines);
   if (link === undefined || links.some(({ target }) => target !== link.target)) return undefined;
-  const text = lines.join(" ");
-  const around = text.split(/\s*(?:\[\[.*?\]\]|\[[^\]]*\]\([^)]*\))\s*/u).join(" ");
-  const words = around.match(/[\p{L}\p{N}]+/gu) ?? [];
-  return words.length <= 1 || (words.length <= maxWords && moved.test(`${text} ${around}`)) ? link : undefined;
+  const [before = "", alias, label, ...after] = body.split(/\[\[[^\]|]*\|?(.*?)\]\]|\[([^\]]*)\]\([^)]*\)/u);
+  const shown = spaced(alias ?? label ?? "").trimEnd();
+  const title = lines.flatMap((line) => headingOf(line)?.title ?? [])[0] ?? "";
+  const names = [title, nameOfNote(row.path) ?? ""].map((name) => whole(spaced(name).trim())).join("|");
+  const own = spaced(before).replaceAll(new RegExp(names, "gu"), "").trimEnd();
+  const start = `${shown} `.search(moved) < 0 ? own : own + shown;
+  const around = start + spaced(after.join(" "));
+  const rest = around.replaceAll(said, "");
+  const isMoved = around.matchAll(moved).some(({ 0: phrase, index }) => {
+    const between = around.slice(Math.min(index + phrase.length, start.length), Math.max(index, start.length));
+    return countOf(between) <= maxBetween;
+  });
+  return countOf(rest) <= (isMoved ? maxWords : 1) ? { row, link, rest } : undefined;
 }

@@ -31,7 +31,7 @@ const namesOfNoteShare = 0.75;
 const roleShares = { function: 0.05, question: 0.1 };
 /** What a note counts that has a name with a placeholder: it is a template, and of what it names nothing stands in it. */
 const templateShare = 0.3;
-/** What a stub counts beside the note that it points to. */
+/** What a stub counts beside the note that it points to, or that note beside a stub that says more. */
 const stubShare = 0.9;
 
 export interface Candidate extends TimedCandidate {
@@ -50,6 +50,8 @@ export interface Candidate extends TimedCandidate {
 /** A note that only says where its text is now, and the chunks of the note that it points to. */
 export interface MovedNote {
   stub: ChunkRow["id"];
+  /** What it says beside that, and its name. */
+  rest: string;
   rows: readonly ChunkRow[];
 }
 
@@ -106,7 +108,7 @@ export function rank(input: {
     candidates.set(row.id, candidateOf(isOnlyTime ? linesOfTime(row, periods) : row, terms, input.languages));
   }
   weighKeywords([...candidates.values()], namedQuery(terms, input.query), terms, periods);
-  followStubs(input.moved ?? [], candidates);
+  followStubs(input.moved ?? [], candidates, terms);
   for (const row of vector?.rows ?? []) {
     const candidate = candidates.get(row.id) ?? candidateOf(row, terms, input.languages);
     candidate.vectorScore = Math.max(-1, Math.min(1, row.score));
@@ -196,19 +198,23 @@ function weighKeywords(
   if (periods.length > 0) weighTimes(candidates, periods, terms, top > 0 ? top : ideal);
 }
 
-/** Gives the best chunk of each note that a stub points to the weight of the stub, which comes behind it. */
-function followStubs(moved: readonly MovedNote[], candidates: ReadonlyMap<ChunkRow["id"], Candidate>): void {
-  for (const { stub, rows } of moved) {
-    const from = candidates.get(stub);
-    const [first] = rows
-      .flatMap(({ id }) => candidates.get(id) ?? [])
-      .toSorted((a, b) => b.keywordWeight - a.keywordWeight);
+/**
+ * Gives the best chunk of each note that a stub points to the weight of the stub, which comes behind it. A stub whose rest
+ * holds words of the query that the target does not hold keeps its weight, and the target gets a little less.
+ */
+function followStubs(stubs: readonly MovedNote[], all: Map<ChunkRow["id"], Candidate>, terms: WeightedTerm[]): void {
+  for (const { stub, rest, rows } of stubs) {
+    const from = all.get(stub);
+    const targets = rows.flatMap(({ id }) => all.get(id) ?? []);
+    const [first] = targets.toSorted((a, b) => b.keywordWeight - a.keywordWeight);
     if (from === undefined || first === undefined) continue;
+    const own = matchLines([rest], "", terms, from.scan).counts.keys();
+    const isHeld = (term: number): boolean => targets.some(({ matches }) => matches.counts.has(term));
+    const isOnlyLink = own.every((term) => terms[term]?.role !== undefined || isHeld(term));
     const { keywordWeight, shares } = from;
-    if (keywordWeight > first.keywordWeight) Object.assign(first, { keywordWeight, shares });
-    from.keywordWeight = stubShare * keywordWeight;
-    const { words, names, dates } = shares;
-    from.shares = { words: stubShare * words, names: stubShare * names, dates: stubShare * dates };
+    const passed = isOnlyLink ? keywordWeight : stubShare * keywordWeight;
+    if (passed > first.keywordWeight) Object.assign(first, { keywordWeight: passed, shares });
+    if (isOnlyLink) from.keywordWeight *= stubShare;
   }
 }
 

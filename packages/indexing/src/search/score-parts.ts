@@ -10,13 +10,8 @@ export function scorePartsOf(candidate: Candidate, isOnlyTime: boolean, shown?: 
   const whole = placeScore ?? score;
   const scale = shown === undefined || whole === 0 ? 1 : shown / whole;
   const { words, names, dates, meaning } = partsOf(candidate, isOnlyTime);
-  return {
-    words: words * scale,
-    names: names * scale,
-    dates: dates * scale,
-    meaning: meaning * scale,
-    ...(places && { rerank: { ...places, change: (whole - score) * scale } }),
-  };
+  const parts = { words: words * scale, names: names * scale, dates: dates * scale, meaning: meaning * scale };
+  return places ? { ...parts, rerank: { ...places, change: (whole - score) * scale } } : parts;
 }
 
 function partsOf({ score, shares, timeMatch, ...candidate }: Candidate, isOnlyTime: boolean): ScoreParts {
