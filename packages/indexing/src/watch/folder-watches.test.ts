@@ -6,7 +6,7 @@ import { tempFolder as folderWith, writeFiles } from "@memslot/test-tools/files"
 import { type FolderNews, type FolderNote, FolderWatches } from "./folder-watches.ts";
 import { createMountCheck, whyNotInOrder } from "./mounts.ts";
 import { createBurst } from "./triggers.ts";
-import { createQuestions } from "./questions.ts";
+import { createQuestions } from "./watch-roots.ts";
 import { createWatchScope } from "./watch-scope.ts";
 import tables from "./test/watched.json" with { type: "json" };
 
