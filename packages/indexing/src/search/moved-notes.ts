@@ -18,10 +18,10 @@ const maxRows = 20;
 /** Words in lower case, a space around each, and what finds them there. */
 const apart = /[^\p{L}\p{M}\p{N}]+/gu;
 const spaced = (text: string): string => ` ${text.normalize().toLowerCase().replaceAll(apart, " ").trim()} `;
-const whole = (words: string): string => (/^\p{Script=Han}/u.test(words) ? words : `(?<= )${words}(?= )`);
+const whole = (words: string): string => (/^[\u2e80-\u9fff]/u.test(words) ? words : `(?<= )${words}(?= )`);
 const moved = new RegExp(words.moved.map(whole).join("|"), "gu");
 const said = new RegExp([...words.moved, ...words.page].map(whole).join("|"), "gu");
-const countOf = (text: string): number => new Set(text.match(/[\p{scx=Han}\p{scx=Kana}]{1,2}|[^ ]+/gu)).size;
+const countOf = (text: string): number => new Set(text.match(/[\u2e80-\u9fff]{1,2}|[^ \u2e80-\u9fff]+/gu)).size;
 
 /** Finds the stubs among the best chunks, each with the chunks of its target, as far as these may be searched. */
 export async function movedNotes(
