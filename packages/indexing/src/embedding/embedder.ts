@@ -186,8 +186,7 @@ export class Embedder {
     const missing = stats?.nextPending ?? 0;
     const chunks = (await this.#input.store.stats()).generation?.next?.chunks ?? 0;
     if (!stats || missing === 0 || chunks === 0) return undefined;
-    const share = stats.embedded / Math.max(1, stats.embedded + stats.pending);
-    if (1 - missing / chunks >= share) return undefined;
+    if (1 - missing / chunks >= stats.embedded / Math.max(1, stats.embedded + stats.pending)) return undefined;
     const why = this.#pending === undefined ? "" : `: ${this.#pending.reason}`;
     return `${missing} of its chunks have no vector yet${why}`;
   }

@@ -87,8 +87,7 @@ function cutCodes(page: Page, heading: number): void {
     if (codes.length === 0) break;
     found.set(index, codes);
   }
-  const count = [...found.values()].flat().length;
-  if (count >= fewestCodes) for (const [index, cuts] of found) page.cut(index, cuts);
+  if ([...found.values()].flat().length >= fewestCodes) for (const [index, cuts] of found) page.cut(index, cuts);
 }
 
 interface SeedRun {

@@ -197,8 +197,7 @@ describe("no run follows", () => {
 test("many files at once, as a checkout writes them, lead to few runs", async () => {
   const workspace = folderWith({ "memory/a.md": "a" });
   const watch = await watching(workspace, { watchDebounceMs: 500 });
-  const script = tables.checkout.join("\n");
-  execFileSync(process.execPath, ["-e", script, workspace]);
+  execFileSync(process.execPath, ["-e", tables.checkout.join("\n"), workspace]);
   await eventually(() => Object.keys(watch.seen()).length === 1001, "a run sees all");
   expect(watch.runs.length).toBeLessThan(10);
   // All 50 new folders are watched.

@@ -244,8 +244,7 @@ class JobRun {
     progress.add(stored + quarantined);
     this.#stop ??= outcome.stop;
     if (outcome.stop) return;
-    const isLost = stored === 0 && state !== "done";
-    if (isLost) this.#queue.giveAgain(missing);
+    if (stored === 0 && state !== "done") this.#queue.giveAgain(missing);
     else for (const hash of missing) this.#direct.add(hash);
     if (state === "failed" || stored === 0)
       this.#countFailure(why ?? reason ?? `the job ${job} gave no vectors`, record.failures);

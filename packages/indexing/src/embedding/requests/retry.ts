@@ -81,8 +81,7 @@ export function createCaller(provider: EmbeddingProvider, gate: Gate, usage: Usa
 
   /** Milliseconds before the next attempt: half a second, doubled each time, or as long as the other side wants. */
   function pauseAfter(attempt: number, { retryAfterMs = 0 }: EmbeddingError): number {
-    const backoff = firstPauseMs * 2 ** (attempt - 1);
-    return Math.max(retryAfterMs, backoff * (1 - jitter + 2 * jitter * random()));
+    return Math.max(retryAfterMs, firstPauseMs * 2 ** (attempt - 1) * (1 - jitter + 2 * jitter * random()));
   }
 
   return async (call) => {

@@ -98,8 +98,7 @@ describe("the thread of a ledger", () => {
   test("in the caller's thread it answers what it answers in its own, and takes and gives copies", async () => {
     const path = tempPath();
     const lasting = await open(path);
-    const file = fileOf("a.md", ["one", "two"]);
-    await lasting.replaceFiles([file]);
+    await lasting.replaceFiles([fileOf("a.md", ["one", "two"])]);
     const brief = await open(path, { oneShot: true });
     expect(await brief.listFiles()).toEqual(await lasting.listFiles());
     expect(brief.health()).toEqual(lasting.health());
