@@ -201,7 +201,7 @@ function conversationCursor({ cursor }: Pick<FileRecord, "cursor">): Conversatio
   }
 }
 
-/** Reads a conversation from its beginning. Of what was said the text is held once, as chunks. */
+/** Reads a conversation from its beginning. Its text is kept once, as chunks. */
 async function readConversation(
   file: ClientFile,
   { source, recipe, tokens, onLine, signal, recordOf = readRecord }: Omit<TranscriptReading, "file" | "stored">,

@@ -65,7 +65,7 @@ function recordsOfZstd(file: string, recordOf: RecordReader): NonNullable<Client
     const stream = pipeline(
       handle.createReadStream({ signal }),
       createZstdDecompress(),
-      // Whoever reads the stream is told.
+      // The reader of the stream gets the error.
       () => undefined,
     );
     let number = 0;

@@ -106,7 +106,7 @@ export class Lane {
     this.#isWarmed = true;
   }
 
-  /** What is being fetched or loaded now. */
+  /** The present step: a download, or loading the model. */
   activity(): string | undefined {
     return this.#preparation.activity;
   }
@@ -143,7 +143,7 @@ class Preparation {
   /** Aborted when the memory is closed. */
   readonly #closing: AbortSignal;
   readonly #rest = createRest<EmbeddingError>();
-  /** Whoever waits for it and wants to see how far it is. */
+  /** Callers that wait and want to see the progress. */
   readonly #watchers = new Set<(update: SyncProgress) => void>();
   #isDone: boolean;
   #running: Promise<void> | undefined;
@@ -155,12 +155,12 @@ class Preparation {
     this.#isDone = provider.prepare === undefined;
   }
 
-  /** What is being fetched or loaded now. */
+  /** The present step: a download, or loading the model. */
   get activity(): string | undefined {
     return this.#activity;
   }
 
-  /** A failure is told again for a minute, to whoever does not ask to `retry`. */
+  /** For a minute after a failure, a call without `retry` throws the same failure. */
   async wait(how: {
     signal: AbortSignal;
     retry: boolean;
@@ -180,7 +180,7 @@ class Preparation {
     }
   }
 
-  /** Waits for what is running. */
+  /** Waits until the preparation that runs has ended or failed. */
   async settled(): Promise<void> {
     await this.#running?.catch(() => undefined);
   }

@@ -8,7 +8,7 @@ import words from "./moved-words.json" with { type: "json" };
 import type { MovedNote } from "./rank.ts";
 import type { SearchedSource } from "./search-outcome.ts";
 
-/** Bytes of a stub at most, different words beside its phrase, and words between phrase and link. */
+/** Limits of a stub: its bytes, the different words beside its phrase, and the words between phrase and link. */
 const maxBytes = 600;
 const maxWords = 6;
 const maxBetween = 3;

@@ -89,6 +89,7 @@ export function nameMatch(
   query: NamedQuery,
   chunk: { path: string; startLine: number; context: string; lines: readonly string[] },
   scan: TermScanner = scanTerms,
+  names: readonly string[] = namesOfNote(chunk),
 ): number {
   if (query.weight === 0) return 0;
   const { titles, tags } = namesIn(chunk.context);
@@ -99,7 +100,6 @@ export function nameMatch(
     const { share: fits, isWhole } = fitOf(query, text, scan);
     best = Math.max(best, share * (fits + (isOfNote && isWhole ? wholeNameBonus : 0)));
   };
-  const names = namesOfNote(chunk);
   for (const text of names) take(text, noteShare, true);
   for (const line of chunk.lines) if (line.startsWith("#")) take(headingOf(line)?.title ?? "", headingShare);
   for (const [index, title] of titles.entries())

@@ -29,9 +29,9 @@ const chunkOfNote = 0.5;
 const namesOfNoteShare = 0.75;
 /** What is left of the weight of a word that is probably a function word, or part of a phrase that only asks. */
 const roleShares = { function: 0.05, question: 0.1 };
-/** What a note counts that has a name with a placeholder: it is a template, and of what it names nothing stands in it. */
+/** The weight of a template (a note with a placeholder in one of its names) beside that of other notes. */
 const templateShare = 0.3;
-/** What a stub counts beside the note that it points to, or that note beside a stub that says more. */
+/** The weight of a stub beside that of its target; of the target where the stub says more. */
 const stubShare = 0.9;
 
 export interface Candidate extends TimedCandidate {
@@ -179,18 +179,19 @@ function weighKeywords(
   const ofNote = noteEvidence(candidates, terms, named);
   let top = 0;
   for (const candidate of candidates) {
-    const { matches } = candidate;
+    const { row, lines, matches, scan } = candidate;
     const scores = matches.lines.map((line) => lineScore(line, terms));
     const best = scores.reduce((most, score) => Math.max(most, score), 0);
     const others = scores.reduce((sum, score) => sum + score, 0) - best;
     const base = bm25(matches, wordCount / candidates.length, terms);
-    const name = nameMatch(named, { ...candidate.row, lines: candidate.lines }, candidate.scan);
+    const namesOwn = namesOfNote({ ...row, lines });
+    const name = nameMatch(named, { ...row, lines }, scan, namesOwn);
     const evidence = ofNote.get(candidate);
     const own =
       base + lineWeight * (best + otherLinesShare * others) + proximityWeight * proximityScore(matches, terms);
     const names = (evidence === undefined ? 1 : namesOfNoteShare) * ideal * name;
     const words = evidence === undefined ? own : chunkOfNote * own + evidence;
-    const share = namesOfNote({ ...candidate.row, lines: candidate.lines }).some(isTemplateName) ? templateShare : 1;
+    const share = namesOwn.some(isTemplateName) ? templateShare : 1;
     candidate.keywordWeight = share * (words + names);
     candidate.shares = { words: share * words, names: share * names, dates: 0 };
     top = Math.max(top, candidate.keywordWeight);

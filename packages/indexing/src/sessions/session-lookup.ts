@@ -57,8 +57,7 @@ function listOf(sessions: unknown, folder: string): Map<string, Listed[]> {
   for (const [sessionKey, entry] of Object.entries(sessions)) {
     const transcript = transcriptOf(entry, folder);
     if (transcript === undefined) continue;
-    const listed = { sessionKey, path: transcript };
-    byKey.set(folded(sessionKey), [...(byKey.get(folded(sessionKey)) ?? []), listed]);
+    byKey.set(folded(sessionKey), [...(byKey.get(folded(sessionKey)) ?? []), { sessionKey, path: transcript }]);
   }
   return byKey;
 }
