@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { type Memory, type MemslotConfig, memoryState, openMemory } from "@memslot/core";
+import { type Memory, type MemslotConfig, memoryState, openMemory, passMemoryCalls } from "@memslot/core";
 import { agentsOf, memslotConfigOf, ownersOf } from "./config.ts";
 import type { HostApi, HostConfig } from "./host.ts";
 
@@ -70,27 +70,11 @@ export function createMemories(api: HostApi): Memories {
     let opened: Memory | undefined;
     const memory = async (): Promise<Memory> => (opened = await open(config, agentId));
     return {
+      ...passMemoryCalls(memory),
       agentId,
       workspaceDir: api.runtime.agent.resolveAgentWorkspaceDir(config, agentId),
       ownerAllowFrom: ownersOf(config),
-      search: async (query, options) => (await memory()).search(query, options),
-      readFile: async (params) => (await memory()).readFile(params),
       status: () => opened?.status() ?? { backend: "memory-core", provider: "none" },
-      sync: async (params) => (await memory()).sync(params),
-      estimate: async (options) => (await memory()).estimate(options),
-      survey: async (options) => (await memory()).survey(options),
-      health: async (options) => (await memory()).health(options),
-      listFiles: async (options) => (await memory()).listFiles(options),
-      describeFile: async (params) => (await memory()).describeFile(params),
-      why: async (query, target, options) => (await memory()).why(query, target, options),
-      check: async (options) => (await memory()).check(options),
-      compact: async (options) => (await memory()).compact(options),
-      details: async (options) => (await memory()).details(options),
-      map: async (options) => (await memory()).map(options),
-      near: async (params) => (await memory()).near(params),
-      releaseQuarantine: async (options) => (await memory()).releaseQuarantine(options),
-      probeEmbeddingAvailability: async (options) => (await memory()).probeEmbeddingAvailability(options),
-      probeVectorAvailability: async (options) => (await memory()).probeVectorAvailability(options),
       close: () => Promise.resolve(),
     };
   }

@@ -10,10 +10,9 @@ export {
   type MemoryHealth,
   noNotes,
 } from "./contract/health.ts";
+export type * from "./contract/search.ts";
 export type * from "./contract/search-why.ts";
-export type * from "./contract/memory-files.ts";
-export type * from "./contract/memory-map.ts";
-export type * from "./contract/index-details.ts";
+export type * from "./contract/index-answers.ts";
 export type * from "./contract/status.ts";
 export { describeExcluded, isPoor, namedNotes, weakConfidence, withConditions } from "./contract/conditions.ts";
 export { whyTarget } from "./text/why-target.ts";
@@ -30,6 +29,7 @@ export type * from "./contract/reranker.ts";
 export { appConfigDir } from "./config/client-folders.ts";
 export * from "./contract/client-sources.ts";
 export type * from "./contract/settings.ts";
+export type * from "./contract/calls.ts";
 export type * from "./contract/memory.ts";
 export * from "./contract/plugin.ts";
 export type { StorePlace } from "./open/store-place.ts";
@@ -50,11 +50,10 @@ export {
 export { currentFolder, homeDir, resolveStateDir } from "./config/paths.ts";
 export { type ConfigReferenceRow, configReference } from "./config/keys/reference.ts";
 export { type TrustRecord, listTrusted, revokeTrust, trustConfig } from "./config/trust/trust.ts";
-export type * from "./contract/search-filters.ts";
-export { timeForms } from "./guard/call-arguments.ts";
-export { withDeadline } from "./guard/deadline.ts";
-export { type MemoryDeadlines, usualDeadlines } from "./guard/deadlines.ts";
-export type { CreateMemoryOptions } from "./guard/asked-manager.ts";
+export { timeForms } from "./guard/arguments.ts";
+export { passMemoryCalls } from "./guard/calls.ts";
+export { type MemoryDeadlines, usualDeadlines, withDeadline } from "./guard/deadline.ts";
+export type { CreateMemoryOptions } from "./guard/client.ts";
 export { createMemory } from "./guard/guard.ts";
 export { type EmbeddingOpeners, createEmbeddingOpeners } from "./open/embedding-openers.ts";
 export { type OpenMemoryOptions, openMemory } from "./open/open-memory.ts";

@@ -1,5 +1,7 @@
 import { describeExcluded } from "./conditions.ts";
-import type { AvailabilityProbe, IndexCheck, MemorySurvey, SessionAudience } from "./manager.ts";
+import type { AvailabilityProbe } from "./manager.ts";
+import type { IndexCheck, MemorySurvey } from "./index-answers.ts";
+import type { SessionAudience } from "./search.ts";
 import type { SearchCondition } from "./report.ts";
 import type { MemoryProviderStatus } from "./status.ts";
 

@@ -1,7 +1,8 @@
 import { conditionsOf, withConditions } from "./conditions.ts";
 import { indexConditions } from "./health.ts";
 import type { EmbeddingChoice } from "./embedding.ts";
-import type { ManagerSearchOptions, MemoryCapabilities, MemorySearchResult, SessionAudience } from "./manager.ts";
+import type { ManagerSearchOptions, MemorySearchResult, SessionAudience } from "./search.ts";
+import type { MemoryCapabilities } from "./manager.ts";
 import type { FoundCounts, SearchCondition, SearchReport, SearchState } from "./report.ts";
 import type { RerankChoice } from "./reranker.ts";
 import type { MemoryFallback, MemoryProviderStatus } from "./status.ts";

@@ -1,4 +1,4 @@
-import type { SessionAudience } from "../contract/manager.ts";
+import type { SessionAudience } from "../contract/search.ts";
 
 /**
  * What is told of every call: one object from its beginning to its end. What came of it is filled in at the end. There is

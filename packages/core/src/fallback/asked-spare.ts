@@ -2,12 +2,8 @@ import type { Outage } from "./breaker.ts";
 import { MemoryError, isAbort, messageOf } from "../contract/errors.ts";
 import { withConditions } from "../contract/conditions.ts";
 import { type LazyManager, createLazyManager } from "../open/lazy-manager.ts";
-import type {
-  ManagerSearchOptions,
-  ManagerSyncParams,
-  MemorySearchManager,
-  MemorySearchResult,
-} from "../contract/manager.ts";
+import type { ManagerSearchOptions, MemorySearchResult } from "../contract/search.ts";
+import type { ManagerSyncParams, MemorySearchManager } from "../contract/manager.ts";
 import type { MemoryFallback, MemoryProviderStatus, SyncReport } from "../contract/status.ts";
 import { type Answer, searchWith } from "./tried-primary.ts";
 import { type ReportFacts, fallbackForAll, reportOf, unavailableReason } from "../contract/search-report.ts";
@@ -38,7 +34,7 @@ export class AskedSpare {
     return this.#manager.current();
   }
 
-  get(signal: AbortSignal): Promise<MemorySearchManager> {
+  get(signal: AbortSignal | undefined): Promise<MemorySearchManager> {
     return this.#manager.get(signal);
   }
 

@@ -2,7 +2,8 @@ import { type Admission, type BreakerOptions, type Outage, createBreaker } from 
 import { type Extend, withDeadline } from "../guard/deadline.ts";
 import { MemoryError, isAbort, isUnavailable, messageOf } from "../contract/errors.ts";
 import type { LazyManager } from "../open/lazy-manager.ts";
-import type { ManagerSearchOptions, MemorySearchManager, MemorySearchResult } from "../contract/manager.ts";
+import type { ManagerSearchOptions, MemorySearchResult } from "../contract/search.ts";
+import type { MemorySearchManager } from "../contract/manager.ts";
 import type { SearchReport } from "../contract/report.ts";
 
 /** A call as it may reach a manager that does not work. */

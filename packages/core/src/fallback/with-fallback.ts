@@ -1,13 +1,11 @@
+import type { CallsOfManager } from "../contract/calls.ts";
+import { callManager, eachIndexCall, signalOf } from "../guard/calls.ts";
 import type { BreakerClock } from "./breaker.ts";
 import { AskedSpare, type FallbackSpare, labelled } from "./asked-spare.ts";
 import { messageOf } from "../contract/errors.ts";
 import { createLazyManager } from "../open/lazy-manager.ts";
-import type {
-  ManagerSearchOptions,
-  ManagerSyncParams,
-  MemorySearchManager,
-  MemorySearchResult,
-} from "../contract/manager.ts";
+import type { ManagerSearchOptions, MemorySearchResult } from "../contract/search.ts";
+import type { ManagerSyncParams, MemorySearchManager } from "../contract/manager.ts";
 import type { SyncReport } from "../contract/status.ts";
 import { type Answer, type TriedPrimary, createTriedPrimary, searchWith } from "./tried-primary.ts";
 
@@ -85,10 +83,13 @@ export function withFallback(
     return tried.outage() ? (other ?? one) : (one ?? other);
   }
 
-  const aboutActive = async (signal: AbortSignal): Promise<MemorySearchManager> =>
-    active() ?? (await (tried.outage() ? second : first).get(signal));
-
   return {
+    // What is said of an index, or done to it, is about the one that answers: the spare's says nothing of the other.
+    ...eachIndexCall<CallsOfManager>((name) => async (...handed) => {
+      const manager = active() ?? (await (tried.outage() ? second : first).get(signalOf(name, handed)));
+      return callManager(manager, name, handed);
+    }),
+
     /** Those of the primary, and of the spare as long as nobody has seen the primary. */
     get capabilities() {
       const known = first.current() ?? second.current();
@@ -118,19 +119,6 @@ export function withFallback(
       if (other) await second.follow(other, params);
       return asked.value;
     },
-
-    // What is said of an index, or done to it, is about the one that answers: the spare's says nothing of the other.
-    estimate: async (params) => (await aboutActive(params.signal)).estimate?.(params),
-    survey: async (params) => (await aboutActive(params.signal)).survey?.(params),
-    listFiles: async (params) => (await aboutActive(params.signal)).listFiles?.(params),
-    describeFile: async (params) => (await aboutActive(params.signal)).describeFile?.(params),
-    why: async (query, target, options) => (await aboutActive(options.signal)).why?.(query, target, options),
-    check: async (params) => (await aboutActive(params.signal)).check?.(params),
-    compact: async (params) => (await aboutActive(params.signal)).compact?.(params),
-    details: async (params) => (await aboutActive(params.signal)).details?.(params),
-    map: async (params) => (await aboutActive(params.signal)).map?.(params),
-    near: async (params) => (await aboutActive(params.signal)).near?.(params),
-    releaseQuarantine: async (params) => (await aboutActive(params.signal)).releaseQuarantine?.(params),
 
     probeEmbeddingAvailability: (signal) =>
       either("probeEmbeddingAvailability", probeMs, signal, (manager, inner) =>

@@ -1,10 +1,10 @@
 import { lstatSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
-import { show } from "./call-arguments.ts";
+import { show } from "./values.ts";
 import { type NotePlaces, isInSharedPlace } from "./result-places.ts";
 import { clientOfPath } from "../contract/client-sources.ts";
 import { MemoryError } from "../contract/errors.ts";
-import type { SessionAudience } from "../contract/manager.ts";
+import type { SessionAudience } from "../contract/search.ts";
 
 const isMarkdownName = /\.(?:md|markdown|mdx)$/i;
 

@@ -1,6 +1,6 @@
 import { isAbsolute, relative, resolve, sep } from "node:path";
 import { canonicalPath } from "../config/paths.ts";
-import type { MemorySearchResult } from "../contract/manager.ts";
+import type { MemorySearchResult } from "../contract/search.ts";
 import type { MemorySearchSettings } from "../contract/settings.ts";
 import type { MemoryProviderStatus } from "../contract/status.ts";
 import { notesLayout } from "../files/notes-layout.ts";

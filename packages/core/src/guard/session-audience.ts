@@ -1,5 +1,5 @@
 import { MemoryError } from "../contract/errors.ts";
-import type { SessionAudience } from "../contract/manager.ts";
+import type { SessionAudience } from "../contract/search.ts";
 
 /** Parts of a session key that say that others read along, as the channels of the field write them. */
 const sharedParts: ReadonlySet<string> = new Set(

@@ -1,5 +1,5 @@
 import pLimit from "p-limit";
-import type { CheckedSync } from "./call-arguments.ts";
+import type { CheckedSync } from "./arguments.ts";
 import { type Extend, abortErrorOf } from "./deadline.ts";
 import type { Lifecycle } from "../open/lifecycle.ts";
 import type { ManagerSyncParams, SessionTarget } from "../contract/manager.ts";

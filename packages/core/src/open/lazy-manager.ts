@@ -11,7 +11,7 @@ export interface LazyManager {
    * Callers share one opening, which goes on when one of them is aborted. Throws `UNAVAILABLE` after the deadline, and
    * `CLOSED` after `close`.
    */
-  get(signal: AbortSignal): Promise<MemorySearchManager>;
+  get(signal: AbortSignal | undefined): Promise<MemorySearchManager>;
   /** Aborts an opening that is on its way, waits for its end, and closes what is open. */
   close(): Promise<void>;
 }

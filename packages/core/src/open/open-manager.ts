@@ -1,6 +1,6 @@
 import type { ChosenSpare } from "../fallback/choose-spare.ts";
 import { openWithDeadline, withDeadline } from "../guard/deadline.ts";
-import type { MemoryDeadlines } from "../guard/deadlines.ts";
+import type { MemoryDeadlines } from "../guard/deadline.ts";
 import type { MemorySearchManager } from "../contract/manager.ts";
 import { openWithFallback } from "../fallback/open-with-fallback.ts";
 import type { MemoryPlugin, MemoryPluginContext } from "../contract/plugin.ts";

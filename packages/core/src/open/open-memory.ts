@@ -1,5 +1,5 @@
 import { isAbsolute, resolve } from "node:path";
-import { checkSignal, invalid } from "../guard/call-arguments.ts";
+import { abortSignal, invalid, optional } from "../guard/values.ts";
 import { checkNode } from "./check-node.ts";
 import { chooseEmbeddings, wellKnownProviders } from "./choose-embeddings.ts";
 import { chooseReranker, requestedReranker } from "./choose-reranker.ts";
@@ -13,7 +13,7 @@ import { printCalls } from "../debug/print-calls.ts";
 import type { EmbeddingProvider } from "../contract/embedding.ts";
 import type { Reranker } from "../contract/reranker.ts";
 import { MemoryError, pluginError } from "../contract/errors.ts";
-import { type MemoryDeadlines, usualDeadlines } from "../guard/deadlines.ts";
+import { type MemoryDeadlines, usualDeadlines } from "../guard/deadline.ts";
 import { createMemory } from "../guard/guard.ts";
 import { shareInstance } from "./instances.ts";
 import type { Memory } from "../contract/memory.ts";
@@ -255,7 +255,7 @@ function checkOptions(options: OpenMemoryOptions): void {
   if (host !== undefined && !(typeof host === "string" && (host.startsWith("file:") || isAbsolute(host))))
     throw invalid("host", "import.meta.url of the application", host);
   if (notify !== undefined && typeof notify !== "function") throw invalid("notify", "a function", notify);
-  checkSignal(signal);
+  optional(abortSignal, undefined)("signal", signal);
 }
 
 function warn(line: string): void {

@@ -1,6 +1,6 @@
 import { realpath } from "node:fs/promises";
 import { pathToFileURL } from "node:url";
-import { show } from "../guard/call-arguments.ts";
+import { show } from "../guard/values.ts";
 import { isObject } from "../config/deep.ts";
 import { MemoryError, messageOf } from "../contract/errors.ts";
 import { type AnyPlugin, type PluginManifest, CONTRACT } from "../contract/plugin.ts";

@@ -1,5 +1,5 @@
 import type { PluginKind } from "../contract/plugin.ts";
-import { show } from "../guard/call-arguments.ts";
+import { show } from "../guard/values.ts";
 
 /** Each kind of plugin with the function that makes one. */
 export const defineOfKind: Readonly<Record<PluginKind, string>> = {

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { show } from "../guard/call-arguments.ts";
+import { show } from "../guard/values.ts";
 import { isObject } from "../config/deep.ts";
 import { nearestWord } from "../config/keys/nearest.ts";
 import { MemoryError, messageOf } from "../contract/errors.ts";

@@ -1,4 +1,5 @@
-import { show } from "../guard/call-arguments.ts";
+import { indexCallNames } from "../guard/calls.ts";
+import { show } from "../guard/values.ts";
 import type { EmbeddingProvider } from "../contract/embedding.ts";
 import { MemoryError } from "../contract/errors.ts";
 import type { Reranker } from "../contract/reranker.ts";
@@ -11,21 +12,6 @@ const managerMethods = [
   "probeEmbeddingAvailability",
   "probeVectorAvailability",
 ] as const;
-const optionalManagerMethods = [
-  "sync",
-  "estimate",
-  "survey",
-  "listFiles",
-  "describeFile",
-  "why",
-  "check",
-  "compact",
-  "details",
-  "map",
-  "near",
-  "releaseQuarantine",
-  "close",
-] as const;
 const capabilities = ["keyword", "vector", "ownsIndex"] as const;
 const providerMethods = ["embedQuery", "embedBatch"] as const;
 
@@ -35,7 +21,7 @@ export function checkManager(pluginId: string, manager: MemorySearchManager): vo
   if (typeof manager !== "object" || manager === null) throw refuse("it", "an object", manager);
   for (const method of managerMethods)
     if (typeof manager[method] !== "function") throw refuse(method, "a function", manager[method]);
-  for (const method of optionalManagerMethods) {
+  for (const method of ["sync", ...indexCallNames(), "close"] as const) {
     if (manager[method] !== undefined && typeof manager[method] !== "function")
       throw refuse(method, "a function", manager[method]);
   }

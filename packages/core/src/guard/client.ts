@@ -1,14 +1,17 @@
+import type { IndexCallName, IndexCalls } from "../contract/calls.ts";
 import type { EmbeddingChoice } from "../contract/embedding.ts";
 import { messageOf, pluginError } from "../contract/errors.ts";
-import type { IndexCheck, MemorySearchManager } from "../contract/manager.ts";
+import type { IndexCheck } from "../contract/index-answers.ts";
+import type { MemorySearchManager } from "../contract/manager.ts";
 import type { RerankChoice } from "../contract/reranker.ts";
 import type { ReportFacts } from "../contract/search-report.ts";
 import type { MemorySearchSettings } from "../contract/settings.ts";
 import type { MemoryProviderStatus, MemorySource } from "../contract/status.ts";
 import { type Lifecycle, createLifecycle } from "../open/lifecycle.ts";
-import { checkProbe } from "./call-arguments.ts";
-import { checkAnswer } from "./search-results.ts";
-import { type MemoryDeadlines, usualDeadlines } from "./deadlines.ts";
+import { checkAnswer } from "./answers.ts";
+import type { SearchFacts } from "./arguments.ts";
+import { type CallRow, callManager, checkOptions, indexCalls, withSignal } from "./calls.ts";
+import { type MemoryDeadlines, usualDeadlines } from "./deadline.ts";
 
 export interface CreateMemoryOptions {
   agentId: string;
@@ -29,8 +32,8 @@ export interface CreateMemoryOptions {
 
 const hanging = "run `memslot memory status --deep` to see what does not answer";
 
-/** What a plugin wrote, asked as the guard asks it: in time, abortable, and with errors that name the plugin. */
-export class AskedManager {
+/** Calls the manager of a plugin: in time, abortable, and with errors that name the plugin. */
+export class GuardedClient {
   readonly manager: MemorySearchManager;
   readonly options: CreateMemoryOptions;
   readonly deadlines: MemoryDeadlines;
@@ -56,18 +59,21 @@ export class AskedManager {
     return this.lifecycle.run(limits, (inner) => this.asPlugin(what, inner, () => call(inner)));
   }
 
-  /** Asks what a manager need not be able to tell. */
-  async askIfAble<T>(
-    what: keyof MemorySearchManager,
-    deadlineMs: number,
-    given: { signal?: AbortSignal | undefined },
-    call: (signal: AbortSignal) => Promise<T> | undefined,
-  ): Promise<T | undefined> {
+  /** Makes a call about the index, as its row says; undefined where the manager lacks it or cannot tell. */
+  async askIndex<Name extends IndexCallName>(
+    name: Name,
+    given: IndexCalls[Name]["given"],
+  ): Promise<IndexCalls[Name]["answer"] | undefined> {
     this.lifecycle.assertOpen();
-    checkProbe(given);
-    if (this.manager[what] === undefined) return undefined;
-    const answer = await this.ask(what, deadlineMs, given.signal, async (signal) => call(signal));
-    return checkAnswer(this.options.backend, what, answer);
+    const { signal } = checkOptions(name, given);
+    const { deadline, read, answer: shape }: CallRow<IndexCalls[Name]> = indexCalls[name];
+    // Also where the manager lacks the call: wrong arguments are refused by every backend.
+    const handed = read(given, this.searchFacts());
+    if (this.manager[name] === undefined) return undefined;
+    const answer = await this.ask(name, this.deadlines[deadline], signal, (inner) =>
+      callManager(this.manager, name, withSignal(name, handed, inner)),
+    );
+    return answer === undefined ? undefined : checkAnswer(this.options.backend, name, answer, shape);
   }
 
   async asPlugin<T>(what: string, signal: AbortSignal, call: () => Promise<T>): Promise<T> {
@@ -87,9 +93,11 @@ export class AskedManager {
     return { backend: this.options.backend, capabilities: this.manager.capabilities, status: this.status() };
   }
 
-  /** The sources that are looked at, as far as is known. */
-  lookedAt(): ReadonlySet<MemorySource> {
-    return new Set([...this.options.settings.sources, ...(this.status().sources ?? [])]);
+  searchFacts(): SearchFacts {
+    const { settings, agentId, ownerAllowFrom = [] } = this.options;
+    const indexedSources = (): ReadonlySet<MemorySource> =>
+      new Set([...settings.sources, ...(this.status().sources ?? [])]);
+    return { settings, asker: { agentId, ownerAllowFrom }, indexedSources };
   }
 
   async close(): Promise<void> {

@@ -1,0 +1,202 @@
+import { clientSources } from "../contract/client-sources.ts";
+import type { ManagerReadParams, ManagerSyncParams, SessionTarget } from "../contract/manager.ts";
+import type { MemoryReadParams, MemorySyncParams } from "../contract/memory.ts";
+import type { SearchOrder } from "../contract/report.ts";
+import type { ManagerSearchOptions, MemorySearchOptions, SessionAudience } from "../contract/search.ts";
+import type { WhyTarget } from "../contract/search-why.ts";
+import type { MemorySearchSettings } from "../contract/settings.ts";
+import type { MemorySource, SyncProgress } from "../contract/status.ts";
+import { audienceOf } from "./session-audience.ts";
+import {
+  between,
+  callable,
+  filePath,
+  filled,
+  flag,
+  invalid,
+  isObject,
+  kindOf,
+  line,
+  named,
+  object,
+  oneOf,
+  optional,
+  readFields,
+  required,
+  text,
+  whole,
+} from "./values.ts";
+
+const usualMaxResults = 6;
+const tokenLimits = [100, 4000] as const;
+const queryLimit = 10_000;
+const longestTime = 200;
+
+/** The forms of a time, for messages. */
+export const timeForms = 'such as 2026-03-05, 2026-03, 2026, "yesterday" or "last week"';
+
+/** Options of a search that depend on nothing else. Whether a time is one the manager finds out. */
+const time = optional(
+  kindOf<string>(`a day or a time, ${timeForms}`, (value) => filled.is(value) && value.length <= longestTime),
+  undefined,
+);
+const searchFields = {
+  onDebug: optional(callable, undefined),
+  since: time,
+  until: time,
+  keywordsOnly: optional(flag, false),
+  explain: optional(flag, false),
+};
+const orders: readonly SearchOrder[] = ["relevance", "newest", "oldest"];
+
+/** A search with every option checked and filled in, and what the search report should say about it. */
+export interface CheckedSearch {
+  query: string;
+  options: Omit<ManagerSearchOptions, "signal" | "onDebug">;
+  notes: string[];
+}
+
+/** Whose sessions may ask for what is private, see `audienceOf`. */
+export interface Asker {
+  readonly agentId: string;
+  readonly ownerAllowFrom: readonly string[];
+}
+
+/** What the guard knows when it checks a search. */
+export interface SearchFacts {
+  readonly settings: MemorySearchSettings;
+  readonly asker: Asker;
+  /** The sources that are indexed, as far as the manager has reported them. */
+  readonly indexedSources: () => ReadonlySet<MemorySource>;
+}
+
+/** Checks a search, but for its signal, and fills in what its options leave out. */
+export function checkSearch(query: string, options: MemorySearchOptions, facts: SearchFacts): CheckedSearch {
+  const { settings, asker, indexedSources } = facts;
+  const written = required(text)("query", query);
+  const { onDebug: _, ...fields } = readFields(searchFields, options);
+  const audience = checkAudience(options.sessionKey, asker);
+  const maxResults = required(whole(1, 200))(
+    "maxResults",
+    options.maxResults ?? settings.query.maxResults ?? options.defaultMaxResults ?? usualMaxResults,
+  );
+  const notes: string[] = [];
+  const shortened = cutQuery(written);
+  if (shortened !== written) notes.push(`the query was cut to its first ${queryLimit} characters`);
+  if (audience === "shared") notes.push("private notes are left out in a shared session");
+  return {
+    query: shortened,
+    options: {
+      ...fields,
+      maxResults,
+      maxTokens: required(whole(...tokenLimits))(
+        "maxTokens",
+        options.maxTokens ?? tokenBudget(maxResults, options, settings),
+      ),
+      minScore: required(between(0, 1))("minScore", options.minScore ?? settings.query.minScore),
+      strict: options.minScore !== undefined,
+      sources:
+        options.sources === undefined ? [...settings.sources] : checkSources(options.sources, indexedSources(), notes),
+      sessionKey: options.sessionKey,
+      audience,
+      order: required(oneOf(orders))("order", options.order ?? "relevance"),
+      // What a score is made of depends on all notes.
+      explain: fields.explain && audience === "private",
+    },
+    notes,
+  };
+}
+
+/** Who reads along in the session that asks, see `audienceOf`. Throws for a key that belongs to another agent. */
+function checkAudience(sessionKey: string | undefined, { agentId, ownerAllowFrom }: Asker): SessionAudience {
+  const key = optional(named("the key of a session, as the host names it", filled), undefined);
+  return audienceOf(key("sessionKey", sessionKey), agentId, ownerAllowFrom);
+}
+
+/**
+ * The token budget of a search that names none. Where the caller asks for a number of results, each has the tokens that
+ * it has among the usual six; a caller that gives a default for that number, as the tools do, is led by the budget.
+ */
+function tokenBudget(
+  maxResults: number,
+  { defaultMaxResults }: MemorySearchOptions,
+  { query }: MemorySearchSettings,
+): number {
+  if (defaultMaxResults !== undefined || maxResults <= usualMaxResults) return query.maxTokens;
+  return Math.min(tokenLimits[1], Math.round((query.maxTokens * maxResults) / usualMaxResults));
+}
+
+function checkSources(
+  given: readonly MemorySource[],
+  indexed: ReadonlySet<MemorySource>,
+  notes: string[],
+): MemorySource[] {
+  if (!Array.isArray(given) || given.length === 0) throw invalid("sources", "a list of at least one source", given);
+  const known = new Set<MemorySource>(["memory", "sessions", "journal", ...clientSources, ...indexed]);
+  for (const source of given) {
+    if (!filled.is(source)) throw invalid("sources", "a list of non-empty strings", given);
+    if (!known.has(source)) throw invalid("sources", `made of the known sources (${[...known].join(", ")})`, source);
+  }
+  const asked = [...new Set(given)];
+  // That nothing was found in a source that is not indexed is no answer; the report has to say so.
+  for (const source of asked)
+    if (!indexed.has(source)) notes.push(`"${source}" is not among memorySearch.sources, so nothing of it is indexed`);
+  return asked;
+}
+
+/** The first characters of a query that is too long, by code point, so that no character is cut in two. */
+export function cutQuery(query: string): string {
+  return query.length <= queryLimit
+    ? query
+    : Array.from(query.slice(0, 2 * queryLimit))
+        .slice(0, queryLimit)
+        .join("");
+}
+
+/** Checks what names a note, a line of it, or the text of a line. */
+export function checkWhyTarget(target: WhyTarget): WhyTarget {
+  const isText = kindOf<string>("a text that is not empty", (value) => filled.is(value) && !value.includes("\0"));
+  required(object)("target", target);
+  const path = optional(isText, undefined)("target.path", target.path);
+  const content = optional(isText, undefined)("target.text", target.text);
+  const { line: row } = target;
+  if ((path === undefined) === (content === undefined)) throw invalid("target", "a path or a text", target);
+  if (row !== undefined && (!line.is(row) || path === undefined))
+    throw invalid("target.line", "a line number of a path, 1 or more", row);
+  return { path, line: row, text: content };
+}
+
+const readFileFields = {
+  relPath: filePath,
+  from: optional(line, 1),
+  lines: optional(whole(1, Number.MAX_SAFE_INTEGER, "a number of lines, 1 or more"), 120),
+};
+
+/** Checks a read, but for its signal, and fills in what it leaves out. */
+export function checkRead(params: MemoryReadParams, asker: Asker): Omit<ManagerReadParams, "signal"> {
+  return { ...readFields(readFileFields, params), audience: checkAudience(params.sessionKey, asker) };
+}
+
+/** A sync as a caller wants it: it need not listen to the progress. */
+export type CheckedSync = Omit<ManagerSyncParams, "signal" | "progress"> & Pick<MemorySyncParams, "progress">;
+
+const syncFields = {
+  reason: optional(named("a few words that say what asked for the sync", filled), "application"),
+  force: optional(flag, false),
+  progress: optional(kindOf<(update: SyncProgress) => void>(callable.wanted, callable.is), undefined),
+  wait: optional(flag, true),
+  sessions: optional(
+    kindOf<readonly SessionTarget[]>(
+      "a list of objects with a sessionId",
+      (value) =>
+        Array.isArray(value) &&
+        value.every((each) => isObject(each) && "sessionId" in each && filled.is(each.sessionId)),
+    ),
+    undefined,
+  ),
+};
+
+/** Checks a sync, but for its signal, and fills in what it leaves out. */
+export function checkSync(params: MemorySyncParams): CheckedSync {
+  return readFields(syncFields, params);
+}

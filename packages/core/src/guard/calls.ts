@@ -1,0 +1,243 @@
+import type {
+  Call,
+  CallOptions,
+  Calls,
+  CallsOfManager,
+  CallsOfMemory,
+  IndexCallName,
+  IndexCalls,
+} from "../contract/calls.ts";
+import { MemoryError } from "../contract/errors.ts";
+import type { MemorySearchManager } from "../contract/manager.ts";
+import type { Memory } from "../contract/memory.ts";
+import type { Shape } from "./answers.ts";
+import { type SearchFacts, checkSearch, checkWhyTarget, cutQuery } from "./arguments.ts";
+import type { MemoryDeadlines } from "./deadline.ts";
+import {
+  type Field,
+  type Read,
+  abortSignal,
+  count,
+  filePath,
+  filled,
+  flag,
+  line,
+  list,
+  object,
+  optional,
+  orAbsent,
+  readFields,
+  required,
+  text,
+  whole,
+} from "./values.ts";
+
+/** What the guard does for one call about the index. */
+export interface CallRow<Each extends Call> {
+  readonly deadline: keyof MemoryDeadlines;
+  /** Makes the manager's arguments, but for the signal, of those that the application gave. Throws `INVALID_ARGUMENT`. */
+  readonly read: (given: Each["given"], facts: SearchFacts) => WithoutSignal<Each["handed"]>;
+  readonly answer: Shape;
+}
+
+/** A row for each call of a table: the compiler names one that lacks its row. */
+export type CallRows<Table extends Calls<Table> = IndexCalls> = {
+  readonly [Name in keyof Table]: CallRow<Table[Name]>;
+};
+
+type WithoutSignal<Handed extends readonly unknown[]> = {
+  [Place in keyof Handed]: Handed[Place] extends { signal: AbortSignal }
+    ? Omit<Handed[Place], "signal">
+    : Handed[Place];
+};
+
+/** The options of a call that takes nothing else. */
+function options<Fields extends Readonly<Record<string, Field<unknown>>>>(
+  fields: Fields,
+): (given: readonly [options?: object | undefined]) => [Read<Fields>] {
+  return ([given = {}]) => [readFields(fields, given)];
+}
+
+const plain = options({});
+const mapQuery: Field<string | undefined> = (name, value) => {
+  const query = optional(text, "")(name, value);
+  return query.trim() === "" ? undefined : cutQuery(query);
+};
+
+/** The calls about the index: guard, handles, fallback and adapters are made of these rows. */
+export const indexCalls: CallRows = {
+  estimate: {
+    deadline: "syncIdleMs",
+    read: plain,
+    answer: {
+      fields: {
+        files: count,
+        changedFiles: count,
+        chunks: count,
+        cachedTexts: count,
+        pendingTexts: count,
+        tokens: count,
+        requests: count,
+        provider: text,
+      },
+    },
+  },
+  survey: {
+    deadline: "upkeepMs",
+    read: plain,
+    answer: { fields: { excluded: object, notes: count, unsearched: object } },
+  },
+  listFiles: {
+    deadline: "upkeepMs",
+    read: options({ limit: optional(whole(1, 20_000, "a number of files, 1 to 20000"), 20_000) }),
+    answer: { fields: { files: list, leftOut: list, fileCount: count, leftOutCount: count } },
+  },
+  describeFile: {
+    deadline: "upkeepMs",
+    read: options({ relPath: filePath }),
+    answer: {
+      fields: {
+        passages: list,
+        links: list,
+        backlinks: list,
+        passageCount: count,
+        linkCount: count,
+        backlinkCount: count,
+      },
+    },
+  },
+  why: {
+    deadline: "searchMs",
+    read: ([query, target, given = {}], facts) => {
+      const checked = checkSearch(query, given, facts);
+      const wanted = checkWhyTarget(target);
+      if (checked.options.audience === "shared")
+        throw new MemoryError("INVALID_ARGUMENT", "why a note is not found is told to the owner alone");
+      return [checked.query, wanted, { ...checked.options, onDebug: () => undefined }];
+    },
+    answer: { fields: { found: flag, rungs: list, sentence: text } },
+  },
+  check: {
+    deadline: "upkeepMs",
+    read: options({ fix: optional(flag, false) }),
+    answer: { fields: { ok: flag, findings: list } },
+  },
+  compact: { deadline: "upkeepMs", read: plain, answer: { fields: { beforeBytes: count, afterBytes: count } } },
+  details: { deadline: "upkeepMs", read: plain, answer: { fields: { syncs: list, spaces: list } } },
+  map: {
+    deadline: "upkeepMs",
+    read: options({ dimensions: optional(whole(2, 24), 2), query: mapQuery }),
+    answer: {
+      fields: { notes: list, note: list, startLine: list, endLine: list, x: list, y: list, passages: count },
+    },
+  },
+  near: {
+    deadline: "searchMs",
+    read: options({
+      relPath: filePath,
+      startLine: required(line),
+      limit: optional(whole(1, 50, "a number of passages, 1 to 50"), 8),
+    }),
+    answer: { each: "passage", fields: { path: filled, source: filled, startLine: line, endLine: line, text } },
+  },
+  releaseQuarantine: { deadline: "upkeepMs", read: plain, answer: { fields: { chunks: count } } },
+};
+
+export function indexCallNames(): IndexCallName[] {
+  return Object.keys(indexCalls) as IndexCallName[];
+}
+
+/** The calls of a memory that end with a promise. */
+export type MemoryCallName = Exclude<keyof Memory, "agentId" | "workspaceDir" | "ownerAllowFrom" | "status" | "close">;
+
+/** Which argument of each call has its options, with the signal. */
+export const places: Readonly<Record<MemoryCallName, 0 | 1 | 2>> = {
+  search: 1,
+  readFile: 0,
+  sync: 0,
+  health: 0,
+  probeEmbeddingAvailability: 0,
+  probeVectorAvailability: 0,
+  estimate: 0,
+  survey: 0,
+  listFiles: 0,
+  describeFile: 0,
+  why: 2,
+  check: 0,
+  compact: 0,
+  details: 0,
+  map: 0,
+  near: 0,
+  releaseQuarantine: 0,
+};
+
+/** Calls whose options are called `params`, and whether they can be left out. */
+const params: Partial<Record<MemoryCallName, "needed" | "optional">> = {
+  readFile: "needed",
+  sync: "optional",
+  describeFile: "needed",
+  near: "needed",
+};
+
+/** Checks that the options of a call are an object, and its signal an `AbortSignal`. */
+export function checkOptions(name: MemoryCallName, given: readonly unknown[]): CallOptions {
+  const value = given[places[name]];
+  const options = value === undefined && params[name] !== "needed" ? {} : value;
+  const checked = required(object)(params[name] === undefined ? "options" : "params", options);
+  return readFields({ signal: optional(abortSignal, undefined) }, checked);
+}
+
+/** The signal of a call; undefined where it has none, and where its options are wrong. */
+export function signalOf(name: MemoryCallName, given: readonly unknown[]): AbortSignal | undefined {
+  return rightOptions(name, given)?.signal;
+}
+
+/** The arguments of a call with this signal. Wrong options stay as they are: the guard is to refuse them. */
+export function withSignal(name: MemoryCallName, given: readonly unknown[], signal: AbortSignal): readonly unknown[] {
+  const right = rightOptions(name, given);
+  return right === undefined ? given : Object.assign([...given], { [places[name]]: { ...right, signal } });
+}
+
+function rightOptions(name: MemoryCallName, given: readonly unknown[]): CallOptions | undefined {
+  const { [places[name]]: value = {} } = given;
+  return object.is(value) && orAbsent(abortSignal).is(Reflect.get(value, "signal")) ? value : undefined;
+}
+
+type AnyCall = (...given: readonly unknown[]) => Promise<unknown>;
+
+/** An object with the calls about the index, as a memory or a manager has them, each made by name. */
+export function eachIndexCall<Made extends CallsOfMemory | CallsOfManager>(
+  make: (name: IndexCallName) => AnyCall,
+): Made {
+  return Object.fromEntries(indexCallNames().map((name) => [name, make(name)])) as Made;
+}
+
+/** An object with the calls of a memory, each made by name. */
+export function eachMemoryCall(make: (name: MemoryCallName) => AnyCall): Pick<Memory, MemoryCallName> {
+  const names = Object.keys(places) as MemoryCallName[];
+  return Object.fromEntries(names.map((name) => [name, make(name)])) as Pick<Memory, MemoryCallName>;
+}
+
+/** Makes a call of a memory by its name. */
+export function callMemory(memory: Memory, name: MemoryCallName, given: readonly unknown[]): Promise<unknown> {
+  return Reflect.apply(memory[name], memory, given) as Promise<unknown>;
+}
+
+/** Makes a call about the index by its name; undefined where the manager lacks it. */
+export async function callManager<Name extends IndexCallName>(
+  manager: MemorySearchManager,
+  name: Name,
+  handed: readonly unknown[],
+): Promise<IndexCalls[Name]["answer"] | undefined> {
+  const call: unknown = manager[name];
+  return typeof call === "function" ? Reflect.apply(call, manager, handed) : undefined;
+}
+
+/** The calls of a memory, each passed on to the memory that is given for it. */
+export function passMemoryCalls(memory: () => Promise<Memory>): Pick<Memory, MemoryCallName> {
+  return eachMemoryCall(
+    (name) =>
+      async (...given) =>
+        callMemory(await memory(), name, given),
+  );
+}

@@ -1,0 +1,154 @@
+import { describe, expect, expectTypeOf, test, onTestFinished, vi } from "vitest";
+import {
+  type Call,
+  type CallOptions,
+  type CallsOfManager,
+  type CallsOfMemory,
+  type IndexCalls,
+  type Memory,
+  MemoryError,
+  type MemorySearchManager,
+  passMemoryCalls,
+  withFallback,
+} from "@memslot/core";
+import { type CallRow, type CallRows, type MemoryCallName, indexCalls, places } from "../src/guard/calls.ts";
+import { optional, text } from "../src/guard/values.ts";
+import { createHandle } from "../src/open/handle.ts";
+import { fakeManager, guarded, hang, pass, rejected, settings, stopClock } from "./support/fakes.ts";
+import { createMemory } from "@memslot/core";
+import data from "./data/calls.json" with { type: "json" };
+
+/** A call that memslot does not have. */
+type Echo = Call<
+  [options?: (CallOptions & { words?: string | undefined }) | undefined],
+  [params: { words: string; signal: AbortSignal }],
+  { words: string }
+>;
+interface MoreCalls extends IndexCalls {
+  echo: Echo;
+}
+type EchoManager = MemorySearchManager & Pick<CallsOfManager<MoreCalls>, "echo">;
+type EchoMemory = Memory & Pick<CallsOfMemory<MoreCalls>, "echo">;
+
+const row: CallRow<Echo> = {
+  deadline: "probeMs",
+  read: ([{ words } = {}]) => [{ words: optional(text, "nothing")("words", words) }],
+  answer: { fields: { words: text } },
+};
+
+/** Adds the call for one test: its row, and the place of its options. Its type is above, its implementation the manager's. */
+function addEcho(): void {
+  Object.assign(indexCalls, { echo: row });
+  Object.assign(places, { echo: 0 });
+  onTestFinished(() => {
+    Reflect.deleteProperty(indexCalls, "echo");
+    Reflect.deleteProperty(places, "echo");
+  });
+}
+
+type EchoCall = NonNullable<EchoManager["echo"]>;
+const answers: EchoCall = async ({ words }) => ({ words });
+
+/** A handle on a memory whose manager is a primary with a fallback backend, as an application gets it. */
+function handleOn(echo: unknown): EchoMemory {
+  const primary = { name: "tool", manager: fakeManager({ echo } as Partial<MemorySearchManager>) };
+  const manager = withFallback(primary, { name: "spare", open: hang });
+  const about = { agentId: "main", workspaceDir: "/notes", backend: "tool", settings: settings() };
+  return createHandle(createMemory(manager, about), 1_000, async () => undefined) as EchoMemory;
+}
+
+describe("a call that is added", () => {
+  test("has its types on both sides, and the compiler names its row and the place of its options where they lack", () => {
+    expectTypeOf<Parameters<EchoMemory["echo"]>>().toEqualTypeOf<Echo["given"]>();
+    expectTypeOf<Awaited<ReturnType<EchoMemory["echo"]>>>().toEqualTypeOf<{ words: string } | undefined>();
+    expectTypeOf<Parameters<EchoCall>>().toEqualTypeOf<Echo["handed"]>();
+    expectTypeOf<undefined>().toExtend<EchoManager["echo"]>();
+    expectTypeOf<CallRows & { echo: CallRow<Echo> }>().toExtend<CallRows<MoreCalls>>();
+    expectTypeOf<CallRows>().not.toExtend<CallRows<MoreCalls>>();
+    expectTypeOf<keyof IndexCalls>().toExtend<MemoryCallName>();
+    expectTypeOf<Exclude<keyof Memory, MemoryCallName>>().toEqualTypeOf<
+      "agentId" | "workspaceDir" | "ownerAllowFrom" | "status" | "close"
+    >();
+  });
+
+  test("goes from a handle through guard and fallback to the manager, and its answer back", async () => {
+    addEcho();
+    const echo = vi.fn<EchoCall>(answers);
+    const memory = handleOn(echo);
+    expect(await memory.echo({ words: "hello" })).toEqual({ words: "hello" });
+    expect(await memory.echo()).toEqual({ words: "nothing" });
+    expect(echo.mock.calls.map(([{ words, signal }]) => [words, signal.aborted])).toEqual([
+      ["hello", false],
+      ["nothing", false],
+    ]);
+    const lazy = passMemoryCalls(async () => memory) as unknown as Pick<EchoMemory, "echo">;
+    expect(await lazy.echo({ words: "late" })).toEqual({ words: "late" });
+    await memory.close();
+    expect(await rejected(memory.echo())).toMatchObject({ code: "CLOSED" });
+  });
+
+  test("is undefined of a manager that lacks it, which is refused where it is no function", async () => {
+    addEcho();
+    expect(await handleOn(undefined).echo()).toBeUndefined();
+    expect(() => guarded({ echo: 5 } as Partial<MemorySearchManager>)).toThrow('"echo" must be a function, not 5');
+  });
+
+  test.each([
+    [5, "options must be an object, not 5"],
+    [{ signal: "stop" }, 'signal must be an AbortSignal, not "stop"'],
+    [{ words: 5 }, "words must be a string, not 5"],
+  ])("is refused with %j, also where the manager lacks it", async (options, message) => {
+    addEcho();
+    for (const echo of [answers, undefined]) {
+      const error = await rejected(handleOn(echo).echo(options as never));
+      expect(error).toMatchObject({ code: "INVALID_ARGUMENT", message });
+    }
+  });
+
+  test("has its deadline, and is aborted by its caller", async () => {
+    stopClock();
+    addEcho();
+    const late = rejected(handleOn(hang).echo());
+    await pass(60_000);
+    expect(await late).toMatchObject({
+      code: "UNAVAILABLE",
+      message: expect.stringContaining("echo gave no answer within 60 s"),
+    });
+    const controller = new AbortController();
+    const aborted = rejected(handleOn(hang).echo({ signal: controller.signal }));
+    controller.abort();
+    expect(await aborted).toMatchObject({ name: "AbortError" });
+  });
+
+  test.each([
+    [null, "gave null where an object is wanted"],
+    [{}, '"words" must be a string, not undefined'],
+  ])("whose answer is %j is refused, naming the plugin and the call", async (answer, words) => {
+    addEcho();
+    const error = (await rejected(handleOn(async () => answer).echo())) as MemoryError;
+    expect(error).toMatchObject({ code: "PLUGIN", message: expect.stringContaining(words) });
+    expect(error.message).toContain('memory plugin "tool" broke its contract in echo');
+  });
+});
+
+describe("an answer of a manager", () => {
+  const calls: Record<string, (memory: Memory) => Promise<unknown>> = {
+    estimate: (memory) => memory.estimate(),
+    survey: (memory) => memory.survey(),
+    near: (memory) => memory.near({ relPath: "a.md", startLine: 1 }),
+    why: (memory) => memory.why("q", { path: "a.md" }),
+  };
+
+  test.each(data.brokenCalls as [keyof IndexCalls, unknown, string][])(
+    "to %s that is %j is refused by the name of the field",
+    async (name, answer, words) => {
+      const error = await rejected(calls[name]?.(guarded({ [name]: async () => answer })) as Promise<unknown>);
+      expect(error).toMatchObject({ code: "PLUGIN", message: expect.stringContaining(words) });
+    },
+  );
+
+  test.each(data.rightCalls as [keyof IndexCalls, unknown][])("to %s that is %j is passed on", async (name, answer) => {
+    await expect(calls[name]?.(guarded({ [name]: async () => answer }))).resolves.toEqual(answer);
+    await expect(calls[name]?.(guarded({ [name]: async () => undefined }))).resolves.toBeUndefined();
+  });
+});
