@@ -2,7 +2,14 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { offeredPlugins } from "@memslot/core";
 import { describe, expect, test } from "vitest";
-import { languageTable, vectorKernel, withConfigTable, withOfferedPeers, withOwnSchema } from "./support/generated.ts";
+import {
+  configTypes,
+  languageTable,
+  vectorKernel,
+  withConfigTable,
+  withOfferedPeers,
+  withOwnSchema,
+} from "./support/generated.ts";
 import { extensions, root } from "./support/repository.ts";
 
 const commandFile = "apps/memslot/package.json";
@@ -10,6 +17,7 @@ const read = (name: string): string => readFileSync(path.join(root, name), "utf8
 
 test.each([
   ["docs/configuration.md", withConfigTable],
+  ["packages/core/src/contract/config-values.ts", configTypes],
   [commandFile, withOfferedPeers],
   ["extensions/memory-core/src/vectors/kernel/kernel-bytes.ts", vectorKernel],
   ["packages/indexing/src/text/languages/files.ts", () => languageTable("files")],

@@ -1,6 +1,13 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { languageTable, vectorKernel, withConfigTable, withOfferedPeers, withOwnSchema } from "./support/generated.ts";
+import {
+  configTypes,
+  languageTable,
+  vectorKernel,
+  withConfigTable,
+  withOfferedPeers,
+  withOwnSchema,
+} from "./support/generated.ts";
 import { extensions, root } from "./support/repository.ts";
 
 async function write(name: string, made: (text: string) => string | Promise<string>): Promise<void> {
@@ -9,6 +16,7 @@ async function write(name: string, made: (text: string) => string | Promise<stri
 }
 
 await write("docs/configuration.md", withConfigTable);
+await write("packages/core/src/contract/config-values.ts", configTypes);
 await write("apps/memslot/package.json", withOfferedPeers);
 await write("extensions/memory-core/src/vectors/kernel/kernel-bytes.ts", vectorKernel);
 await write("packages/indexing/src/text/languages/files.ts", () => languageTable("files"));

@@ -28,6 +28,84 @@ function cell(text: string): string {
   return text.replaceAll("|", "\\|");
 }
 
+interface KeyRow {
+  key: string;
+  type: string;
+  default?: unknown;
+  choices?: string[];
+  doc: string;
+  same?: string;
+}
+
+/** The type of a key's values, by the type in its row. */
+const typeNames: Readonly<Record<string, string>> = {
+  string: "string",
+  path: "string",
+  url: "string",
+  timeZone: "string",
+  boolean: "boolean",
+  integer: "number",
+  number: "number",
+  choice: "",
+  strings: "readonly string[]",
+  globs: "readonly string[]",
+  paths: "readonly string[]",
+  map: "Readonly<Record<string, string>>",
+  extraPaths: "readonly (string | ExtraPath)[]",
+  object: "Readonly<Record<string, unknown>>",
+};
+
+type KeyGroup = Map<string, KeyGroup | KeyRow>;
+
+/** The file `config-values.ts`: the type of the effective values, from the table of keys. */
+export function configTypes(): string {
+  const rows = JSON.parse(readFileSync(path.join(root, "packages/core/src/config/keys.json"), "utf8")) as KeyRow[];
+  const tree: KeyGroup = new Map();
+  for (const row of rows) {
+    if (row.same !== undefined || row.key.includes("[]")) continue;
+    const names = row.key.split(".");
+    let group = tree;
+    for (const name of names.slice(0, -1)) {
+      const next = group.get(name);
+      const inner: KeyGroup = next instanceof Map ? next : new Map();
+      group.set(name, inner);
+      group = inner;
+    }
+    group.set(names.at(-1) ?? "", row);
+  }
+  return `// Made of packages/core/src/config/keys.json by \`pnpm generate\`.
+
+/** A folder or file outside the usual places; \`pattern\` is a glob relative to it. */
+export interface ExtraPath {
+  readonly path: string;
+  readonly pattern?: string | undefined;
+}
+
+/** Every value of the configuration that holds for all agents, defaults filled in. */
+export interface ConfigValues ${fieldsOf(tree, "")}
+`;
+}
+
+function fieldsOf(group: KeyGroup, indent: string, mark = ""): string {
+  const fields = [...group].flatMap(([name, inner]) => {
+    const start = `${indent}  readonly ${name}${mark}: `;
+    if (!(inner instanceof Map)) return [`${indent}  /** ${inner.doc} */`, `${start}${typeOf(inner)};`];
+    const named = inner.get("*");
+    if (!(named instanceof Map)) return `${start}${fieldsOf(inner, `${indent}  `)};`;
+    // What is not written of a name is not there.
+    return `${start}Readonly<\n${indent}    Record<\n${indent}      string,\n${indent}      ${fieldsOf(named, `${indent}      `, "?")}\n${indent}    >\n${indent}  >;`;
+  });
+  return ["{", ...fields, `${indent}}`].join("\n");
+}
+
+function typeOf({ key, type, default: standard, choices = [] }: KeyRow): string {
+  const name = typeNames[type];
+  if (name === undefined)
+    throw new Error(`${key} has the type "${type}", which is none of ${Object.keys(typeNames).join(", ")}`);
+  const names = [name, ...choices.map((choice) => `"${choice}"`), standard === undefined ? "undefined" : ""];
+  return names.filter((each) => each !== "").join(" | ");
+}
+
 interface Manifest {
   dependencies: Record<string, string>;
   devDependencies: Record<string, string>;

@@ -26,18 +26,15 @@ export { type SessionKind, audienceOf, sessionKindOf } from "./guard/session-aud
 export type * from "./contract/embedding.ts";
 export * from "./contract/embedding-error.ts";
 export type * from "./contract/reranker.ts";
-export { appConfigDir } from "./config/client-folders.ts";
 export * from "./contract/client-sources.ts";
 export type * from "./contract/settings.ts";
 export type * from "./contract/calls.ts";
+export type { ExtraPath } from "./contract/config-values.ts";
 export type * from "./contract/memory.ts";
 export * from "./contract/plugin.ts";
-export type { StorePlace } from "./open/store-place.ts";
-export type { AgentConfig, CompactionSettings, ConfigEntry, MemslotConfig, TrustedCode } from "./config/types.ts";
+export type { AgentConfig, ConfigEntry, MemslotConfig, TrustedCode } from "./contract/config.ts";
 export { agentIdProblem, agentsWithState, checkAgentPlace } from "./config/agent-id.ts";
-export { changeConfigFile } from "./config/change-file.ts";
-export { fileToEdit, searchGroupIn } from "./config/edit/where-to-edit.ts";
-export { editConfigFile, newConfigText } from "./config/edit/edit-file.ts";
+export { changeConfigFile, editConfigFile, fileToEdit, newConfigText, searchGroupIn } from "./config/edit/edit-file.ts";
 export { type ConfigEdit, editConfigText } from "./config/edit/edit-text.ts";
 export { foundOrigin, indexedBefore } from "./config/agent-settings.ts";
 export {
@@ -47,8 +44,8 @@ export {
   loadConfig,
   parseConfig,
 } from "./config/load-config.ts";
-export { currentFolder, homeDir, resolveStateDir } from "./config/paths.ts";
-export { type ConfigReferenceRow, configReference } from "./config/keys/reference.ts";
+export { appConfigDir, currentFolder, homeDir, resolveStateDir } from "./config/paths.ts";
+export { type ConfigReferenceRow, configReference } from "./config/describe.ts";
 export { type TrustRecord, listTrusted, revokeTrust, trustConfig } from "./config/trust/trust.ts";
 export { timeForms } from "./guard/arguments.ts";
 export { passMemoryCalls } from "./guard/calls.ts";
@@ -59,8 +56,7 @@ export { type EmbeddingOpeners, createEmbeddingOpeners } from "./open/embedding-
 export { type OpenMemoryOptions, openMemory } from "./open/open-memory.ts";
 export { checkWorkspace } from "./open/workspace.ts";
 export { type OfferedPlugin, offeredPlugins } from "./plugins/offered.ts";
-export { type MemoryFeature, memoryFeatures } from "./plugins/features.ts";
-export { installedPluginsDir } from "./plugins/installed.ts";
+export { installedPluginsDir } from "./config/packages.ts";
 export { type DisabledPlugin, forbiddenBy, memoryState, resolveMemorySlot } from "./open/slot.ts";
 export { discoverPlugins } from "./plugins/discover.ts";
 export type { BrokenPlugin, FoundPlugin, FoundPlugins } from "./plugins/found-plugin.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type MemslotConfig, parseConfig } from "@memslot/core";
-import { configKeys } from "../src/config/keys/keys.ts";
+import { configKeys } from "../src/config/keys.ts";
 import { failure, withKey } from "./support/config-home.ts";
 /** What a configuration says of an agent, and the sources that this comes to. */
 import sources from "./data/sources.json" with { type: "json" };

@@ -1,7 +1,7 @@
 import { isAbsolute, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { memoryState, resolveMemorySlot } from "@memslot/core";
-import { storePlaceOf } from "../src/open/store-place.ts";
+import { storePlaceOf } from "../src/open/workspace.ts";
 import { config } from "./support/fakes.ts";
 import data from "./data/slots.json" with { type: "json" };
 

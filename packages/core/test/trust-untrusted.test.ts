@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { type MemslotConfig, trustConfig } from "@memslot/core";
-import type { ConfigKey } from "../src/config/keys/config-key.ts";
-import { configKeys } from "../src/config/keys/keys.ts";
+import type { ConfigKey } from "../src/config/keys.ts";
+import { configKeys } from "../src/config/keys.ts";
 import { type ConfigHome, createConfigHome, failure, withKey } from "./support/config-home.ts";
 import data from "./data/untrusted.json" with { type: "json" };
 

@@ -1,19 +1,18 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { type ClientFolders, clientSources } from "../contract/client-sources.ts";
+import type { AgentConfig } from "../contract/config.ts";
 import { MemoryError } from "../contract/errors.ts";
-import { namesIn } from "./agent-id.ts";
-import type { ClientFolders } from "../contract/client-sources.ts";
 import type { MemorySearchSettings } from "../contract/settings.ts";
+import { nearestWord } from "../text/nearest-word.ts";
+import { namesIn } from "./agent-id.ts";
+import { configValues } from "./config-values.ts";
 import { isObject } from "./deep.ts";
-import { configKeys } from "./keys/keys.ts";
-import { type FoundValue, type FoundValues, lookupKey, textsAt } from "./layer.ts";
+import { type FoundValues, quoteText, textsAt } from "./layer.ts";
 import { canonicalPath } from "./paths.ts";
-import { defaultOf } from "./settle.ts";
-import { checkedSources } from "./source-settings.ts";
-import type { AgentConfig, CompactionSettings } from "./types.ts";
 
-/** What the settings of one agent are made from. */
+/** What the settings of every agent are made from. */
 export interface AgentSources {
   readonly stateDir: string;
   readonly values: FoundValues;
@@ -36,104 +35,119 @@ export interface WorkspaceOverride {
   readonly everyAgent: boolean;
 }
 
-const defaultsPrefix = "agents.defaults.";
-/** That of the agent's own workspace, wherever it is on each machine. */
-const ownWorkspaceId = "own";
-
-/** The settings of one agent: its own values laid over the defaults, and these over what is built in. */
-export function agentSettings(id: string, own: FoundValues, sources: AgentSources): AgentConfig {
-  const find = (name: string): FoundValue | undefined => own.get(name) ?? sources.values.get(defaultsPrefix + name);
-  const read = (name: string): unknown => find(name)?.value;
-  const tree: Record<string, unknown> = {};
-  for (const key of configKeys) {
-    if (key.same !== undefined || !key.key.startsWith(defaultsPrefix)) continue;
-    const name = lookupKey(key, undefined, true);
-    put(tree, name, read(name) ?? defaultOf(key, sources.stateDir));
-  }
-  // The table names every field of these types; a test compares them whole.
-  const { userTimezone, memorySearch, compaction } = tree as unknown as {
-    userTimezone: string | undefined;
-    memorySearch: MemorySearchSettings;
-    compaction: CompactionSettings;
-  };
-  const { path: workspaceDir, isPlain } = placeOf(own, sources);
-  const path =
-    read("memorySearch.store.path") ??
-    join(sources.stateDir, "memory", `{agentId}${isPlain ? "" : markOfWorkspace(workspaceDir)}.sqlite`);
-  const secrets = sources.values.get("memory.secrets")?.value;
-  return {
-    id,
-    workspaceDir,
-    // The first question to Intl costs 20 to 40 ms, and most commands need no date.
-    get userTimezone() {
-      return userTimezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
-    },
-    compaction,
-    secrets: secrets === "mask" || secrets === "keep" ? secrets : "refuse",
-    ownerAllowFrom: textsAt(sources.values, "commands.ownerAllowFrom"),
-    memorySearch: {
-      ...memorySearch,
-      sources: checkedSources(memorySearch.sources, find("memorySearch.sources"), {
-        ...sources,
-        hasJournal: compaction.memoryFlush.enabled,
-      }),
-      clients: { ...memorySearch.clients, folders: sources.clientFolders },
-      remote: { ...memorySearch.remote, headers: mergedHeaders(own, sources.values) },
-      workspaceId: workspaceIdOf(find("memorySearch.workspaceId"), own, sources),
-      store: { ...memorySearch.store, path: String(path).replaceAll("{agentId}", id) },
-      chunking: chunking(id, own, sources, memorySearch.chunking),
-      query: { ...memorySearch.query, hybrid: checkedWeights(id, own, sources, memorySearch.query.hybrid) },
-    },
-  };
-}
-
-/** The workspace of an agent and what decided it. */
-export function workspaceOf(own: FoundValues, sources: AgentSources): { path: string; origin: string } {
-  const { override } = sources;
-  if (override?.everyAgent === true) return override;
-  const ofAgent = own.get("workspace");
-  if (ofAgent !== undefined) return { path: String(ofAgent.value), origin: ofAgent.origin };
-  return override ?? configuredWorkspace(own, sources);
+/** The workspace of an agent, and what decided it. */
+interface Workspace {
+  readonly path: string;
+  readonly origin: string;
+  /** It is the one that the state folder itself stands for. Its index has a plain name; that of any other adds a mark. */
+  readonly isPlain: boolean;
 }
 
 /** The origin of a workspace that stands in for the usual one. */
 export const foundOrigin = "found around the current folder";
 
-function configuredWorkspace(own: FoundValues, sources: AgentSources): { path: string; origin: string } {
-  const { values, stateDir, foundWorkspace } = sources;
-  const found = own.get("workspace") ?? values.get("agents.defaults.workspace");
-  if (found === undefined && foundWorkspace !== undefined) return { path: foundWorkspace, origin: foundOrigin };
-  if (found === undefined) return { path: join(stateDir, "workspace"), origin: "default" };
-  return { path: String(found.value), origin: found.origin };
+const workspaceKey = "agents.defaults.workspace";
+const searchKey = "agents.defaults.memorySearch";
+/** That of the agent's own workspace, wherever it is on each machine. */
+const ownWorkspaceId = "own";
+const builtInSources: readonly string[] = ["memory", "sessions", "journal", ...clientSources];
+
+/** The settings of one agent: its own values laid over the defaults, and these over what is built in. */
+export function agentSettings(id: string, own: FoundValues, sources: AgentSources): AgentConfig {
+  const { stateDir, clientFolders } = sources;
+  const values: FoundValues = new Map([...sources.values, ...own]);
+  const { agents, memory, commands } = configValues(values, stateDir);
+  const { userTimezone, memorySearch, compaction } = agents.defaults;
+  const workspace = workspaceOf(own, sources);
+  const usualStore = `{agentId}${workspace.isPlain ? "" : markOfWorkspace(workspace.path)}.sqlite`;
+  const path = values.has(`${searchKey}.store.path`) ? memorySearch.store.path : join(stateDir, "memory", usualStore);
+  /** A message about values of this agent that do not go together. */
+  const refusal = (problem: string): MemoryError => new MemoryError("CONFIG", `${sources.label}: ${problem}`);
+  const forAgent = own.size === 0 ? "" : ` for agent ${id}`;
+
+  const searched = checkedSources();
+  const chunking = checkedChunking();
+  const { vectorWeight, textWeight } = memorySearch.query.hybrid;
+  if (vectorWeight + textWeight <= 0)
+    throw refusal(`${searchKey}.query.hybrid.vectorWeight and textWeight must not both be 0${forAgent}`);
+
+  return {
+    id,
+    workspaceDir: workspace.path,
+    // The first question to Intl costs 20 to 40 ms, and most commands need no date.
+    get userTimezone() {
+      return userTimezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
+    },
+    compaction,
+    secrets: memory.secrets,
+    ownerAllowFrom: commands.ownerAllowFrom,
+    memorySearch: {
+      ...memorySearch,
+      sources: searched,
+      clients: { ...memorySearch.clients, folders: clientFolders },
+      remote: { ...memorySearch.remote, headers: mergedHeaders(own, sources.values) },
+      workspaceId: workspaceIdOf(workspace, values, stateDir),
+      store: { ...memorySearch.store, path: path.replaceAll("{agentId}", id) },
+      chunking,
+    },
+  };
+
+  /** Each source once. With a flush its journal is one: what a conversation has dropped is to be found. */
+  function checkedSources(): readonly string[] {
+    const found = memorySearch.sources;
+    const written = values.get(`${searchKey}.sources`)?.written ?? "memorySearch.sources";
+    if (found.length === 0)
+      throw refusal(
+        `${written} must name a source, "memory" or "sessions"; to switch memory off, write enabled: false`,
+      );
+    return [...new Set(compaction.memoryFlush.enabled ? [...found, "journal"] : found)];
+  }
+
+  function checkedChunking(): MemorySearchSettings["chunking"] {
+    const { tokens, overlap } = memorySearch.chunking;
+    const written = values.get(`${searchKey}.chunking.overlap`)?.written;
+    if (written === undefined) return { tokens, overlap: Math.min(overlap, Math.floor(tokens / 2)) };
+    if (overlap < tokens) return { tokens, overlap };
+    throw refusal(`${written} must be less than chunking.tokens, which is ${tokens}${forAgent}, but is ${overlap}`);
+  }
 }
 
-/**
- * The workspace of an agent, and whether it is the one that the state folder itself stands for. The index of that one has
- * a plain name; that of any other adds a mark, so that two of them never share one.
- */
-function placeOf(own: FoundValues, sources: AgentSources): { path: string; origin: string; isPlain: boolean } {
-  const configured = configuredWorkspace(own, sources);
-  const isOwn = configured.origin === "default" || configured.origin === sources.ownOrigin;
-  const plain = isOwn ? configured.path : join(sources.stateDir, "workspace");
-  const workspace = workspaceOf(own, sources);
-  return { ...workspace, isPlain: isSame(workspace.path, plain) };
+/** The workspace of an agent: what overrides it, what it names itself, what the defaults name, or the usual one. */
+export function workspaceOf(own: FoundValues, sources: AgentSources): Workspace {
+  const { override, values, stateDir, foundWorkspace, ownOrigin } = sources;
+  const usual = join(stateDir, "workspace");
+  const ofAgent = own.get(workspaceKey);
+  const named = ofAgent ?? values.get(workspaceKey);
+  const configured =
+    named !== undefined
+      ? { path: String(named.value), origin: named.origin }
+      : foundWorkspace !== undefined
+        ? { path: foundWorkspace, origin: foundOrigin }
+        : { path: usual, origin: "default" };
+  const isOverridden = override !== undefined && (override.everyAgent || ofAgent === undefined);
+  const { path, origin } = isOverridden ? override : configured;
+  const isOwn = configured.origin === "default" || configured.origin === ownOrigin;
+  return { path, origin, isPlain: isSame(path, isOwn ? configured.path : usual) };
 }
 
 /**
  * What names the workspace where several machines share an index. An id that was written is that of the workspace that
  * is configured beside it: a folder that is given in its place, or was found, never shares that one's index by chance.
  */
-function workspaceIdOf(written: FoundValue | undefined, own: FoundValues, sources: AgentSources): string | undefined {
-  const { path, origin, isPlain } = placeOf(own, sources);
+function workspaceIdOf(
+  { path, origin, isPlain }: Workspace,
+  values: FoundValues,
+  stateDir: string,
+): string | undefined {
+  const written = values.get(`${searchKey}.workspaceId`);
   if (written === undefined) return isPlain ? ownWorkspaceId : undefined;
-  const named = own.get("workspace") ?? sources.values.get("agents.defaults.workspace");
-  const usual = join(sources.stateDir, "workspace");
+  const named = values.get(workspaceKey);
   const isMeant =
     named !== undefined
       ? isSame(path, String(named.value))
       : origin === foundOrigin
         ? dirname(written.origin) === path
-        : isPlain || !existsSync(usual);
+        : isPlain || !existsSync(join(stateDir, "workspace"));
   return isMeant ? String(written.value) : undefined;
 }
 
@@ -142,7 +156,11 @@ function isSame(left: string, right: string): boolean {
 }
 
 function markOfWorkspace(path: string): string {
-  return `-${shortHash(canonical(path))}`;
+  return `-${createHash("sha256").update(canonical(path)).digest("hex").slice(0, 8)}`;
+}
+
+function canonical(path: string): string {
+  return canonicalPath(path) ?? path;
 }
 
 /** For each folder, whether an agent has had an index of it as a workspace of its own, at the usual place. */
@@ -151,12 +169,12 @@ export function indexedBefore(stateDir: string): (folder: string) => boolean {
   return (folder) => files.some((name) => name.endsWith(`${markOfWorkspace(folder)}.sqlite`));
 }
 
-function mergedHeaders(own: FoundValues, values: FoundValues): Readonly<Record<string, string>> {
-  const name = "memorySearch.remote.headers";
+/** The headers of an agent laid over those of the defaults, whatever case their names are written in. */
+function mergedHeaders(own: FoundValues, defaults: FoundValues): Readonly<Record<string, string>> {
   // Without a prototype, so that a header named `constructor` is not found where none was given.
   const headers: Record<string, string> = Object.create(null);
-  for (const found of [values.get(defaultsPrefix + name), own.get(name)]) {
-    for (const [header, value] of Object.entries(isObject(found?.value) ? found.value : {})) {
+  for (const found of [defaults, own].map((values) => values.get(`${searchKey}.remote.headers`)?.value)) {
+    for (const [header, value] of Object.entries(isObject(found) ? found : {})) {
       for (const other of Object.keys(headers)) if (other.toLowerCase() === header.toLowerCase()) delete headers[other];
       headers[header] = String(value);
     }
@@ -164,55 +182,22 @@ function mergedHeaders(own: FoundValues, values: FoundValues): Readonly<Record<s
   return headers;
 }
 
-function chunking(
-  id: string,
-  own: FoundValues,
-  sources: AgentSources,
-  { tokens, overlap }: MemorySearchSettings["chunking"],
-): MemorySearchSettings["chunking"] {
-  const name = "memorySearch.chunking.overlap";
-  const written = own.get(name) ?? sources.values.get(defaultsPrefix + name);
-  if (written === undefined) return { tokens, overlap: Math.min(overlap, Math.floor(tokens / 2)) };
-  if (overlap < tokens) return { tokens, overlap };
-  throw new MemoryError(
-    "CONFIG",
-    `${sources.label}: ${written.written} must be less than chunking.tokens, which is ${tokens}${forAgent(id, own)}, but is ${overlap}`,
-  );
-}
-
-function checkedWeights(
-  id: string,
-  own: FoundValues,
-  sources: AgentSources,
-  hybrid: MemorySearchSettings["query"]["hybrid"],
-): MemorySearchSettings["query"]["hybrid"] {
-  if (hybrid.vectorWeight + hybrid.textWeight > 0) return hybrid;
-  const key = "agents.defaults.memorySearch.query.hybrid";
-  throw new MemoryError(
-    "CONFIG",
-    `${sources.label}: ${key}.vectorWeight and textWeight must not both be 0${forAgent(id, own)}`,
-  );
-}
-
-function forAgent(id: string, own: FoundValues): string {
-  return own.size === 0 ? "" : ` for agent ${id}`;
-}
-
-function put(tree: Record<string, unknown>, path: string, value: unknown): void {
-  const names = path.split(".");
-  const last = names.pop() ?? "";
-  let group = tree;
-  for (const name of names) {
-    const next = (group[name] ??= {});
-    if (isObject(next)) group = next;
-  }
-  group[last] = value;
-}
-
-function canonical(path: string): string {
-  return canonicalPath(path) ?? path;
-}
-
-function shortHash(text: string): string {
-  return createHash("sha256").update(text).digest("hex").slice(0, 8);
+/**
+ * What a person should know about the sources that these values name: names that only a memory plugin could know, and
+ * transcripts that were meant to be indexed and are not.
+ */
+export function sourceNotices(values: FoundValues, effective: readonly string[]): string[] {
+  const named = values.get(`${searchKey}.sources`);
+  const flag = values.get(`${searchKey}.experimental.sessionMemory`);
+  const notices = [...new Set(textsAt(values, `${searchKey}.sources`))].flatMap((name) => {
+    if (named === undefined || builtInSources.includes(name)) return [];
+    const nearest = nearestWord(name, builtInSources);
+    const hint = nearest === undefined ? "" : `; did you mean "${nearest}"?`;
+    return `${named.origin}: ${named.written} names ${quoteText(name)}, which is none of the sources here (${builtInSources.join(", ")}), so only a memory plugin that knows it finds something there${hint}`;
+  });
+  if (flag?.value === true && !effective.includes("sessions"))
+    notices.push(
+      `${flag.origin}: ${flag.written} has no effect by itself; to index transcripts, name "sessions" in memorySearch.sources`,
+    );
+  return notices;
 }

@@ -1,4 +1,4 @@
-import type { ConfigKey } from "./keys/config-key.ts";
+import type { ConfigKey } from "./keys.ts";
 
 /** One value as it was found, with where it stands and where it came from. */
 export interface FoundValue {
@@ -12,14 +12,8 @@ export interface FoundValue {
   readonly origin: string;
 }
 
-/** Values by key. Inside an agent the keys are relative: `memorySearch.query.maxResults`. */
+/** Values by their key, with the name that stands for `*`. An agent's own ones have the keys of the defaults. */
 export type FoundValues = Map<string, FoundValue>;
-
-/** The texts of a list; none where the key is not given. */
-export function textsAt(values: FoundValues, key: string): readonly string[] {
-  const value = values.get(key)?.value;
-  return Array.isArray(value) ? value.map(String) : [];
-}
 
 /** What one file, or one object given by a program, says. */
 export interface ConfigLayer {
@@ -28,18 +22,36 @@ export interface ConfigLayer {
   /** Relative paths start here. */
   readonly baseDir: string;
   readonly values: FoundValues;
-  /** By id, in the order in which they were found. */
+  /** The own values of each agent by its id, in the order in which they were found. */
   readonly agents: Map<string, FoundValues>;
   readonly notices: string[];
 }
 
-const agentPrefix = /^agents\.(?:defaults|list\[\])\./;
+/** Replaces each value of a layer, those of agents too; undefined takes it out. */
+export function changeValues(layer: ConfigLayer, change: (found: FoundValue) => FoundValue | undefined): void {
+  for (const values of [layer.values, ...layer.agents.values()])
+    for (const [at, found] of values) {
+      const changed = change(found);
+      if (changed === undefined) values.delete(at);
+      else values.set(at, changed);
+    }
+}
 
-/** The key by which a value is looked up, with the name that stands for `*`, and relative inside an agent. */
-export function lookupKey(key: ConfigKey, name: string | undefined, inAgent: boolean): string {
+/** Every value of a layer, those of agents too. */
+export function allValues({ values, agents }: ConfigLayer): FoundValue[] {
+  return [values, ...agents.values()].flatMap((found) => [...found.values()]);
+}
+
+/** The texts of a list; none where the key is not given. */
+export function textsAt(values: FoundValues, key: string): readonly string[] {
+  const value = values.get(key)?.value;
+  return Array.isArray(value) ? value.map(String) : [];
+}
+
+/** The key under which a value is kept, with the name that stands for `*`. */
+export function lookupKey(key: ConfigKey, name: string | undefined): string {
   // The whole name, however long: two that begin alike are two keys.
-  const full = name === undefined ? key.key : key.key.replace("*", () => JSON.stringify(name));
-  return inAgent ? full.replace(agentPrefix, "") : full;
+  return name === undefined ? key.key : key.key.replace("*", () => JSON.stringify(name));
 }
 
 /** A key for people, with the name that stands for `*`. */

@@ -1,18 +1,22 @@
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { checkNode } from "../open/check-node.ts";
+import type { MemslotConfig } from "../contract/config.ts";
 import { MemoryError, messageOf } from "../contract/errors.ts";
 import type { WorkspaceOverride } from "./agent-settings.ts";
 import { buildConfig } from "./build-config.ts";
-import { collectValues } from "./keys/collect.ts";
-import type { ConfigLayer } from "./layer.ts";
-import { absolutePath, currentFolder, resolveStateDir, variable, type Environment } from "./paths.ts";
-import { type ConfigFile, type ConfigSource, findConfigFile, ownConfigFile, readConfigFile } from "./read-file.ts";
-import { setAside } from "./trust/set-aside.ts";
-import { settleLayer } from "./settle.ts";
+import { someText } from "./deep.ts";
+import { type ConfigLayer, changeValues } from "./layer.ts";
+import { type Environment, absolutePath, currentFolder, resolveStateDir, variable } from "./paths.ts";
+import { findConfigFile, ownConfigFile, readConfigFile } from "./read-file.ts";
+import { hasReference, readLayer } from "./read-layer.ts";
 import { type TrustRecord, trustOf } from "./trust/trust.ts";
 import { assertTrusted, placeOfProgram, programsIn } from "./trust/trusted-code.ts";
-import type { MemslotConfig } from "./types.ts";
+
+/** As `engines` of the package has it. */
+const neededNode = [22, 22] as const;
+
+/** Names that the notice about keys that are set aside lists. */
+const maxNames = 20;
 
 export interface LoadConfigOptions {
   /** The current folder; that of the process if left out. */
@@ -65,14 +69,16 @@ export async function loadConfig(options: LoadConfigOptions = {}): Promise<Memsl
   const source = file === undefined ? undefined : await readConfigFile(file);
   const trust = source?.found === "current" ? trustOf(source.path, source.sha256, stateDir) : undefined;
   const trusted = source?.found !== "current" || trust !== undefined;
-  const own = trusted ? ownFile(source) : ownConfigFile(stateDir);
+  const own = !trusted ? ownConfigFile(stateDir) : source?.found === "state" ? source : undefined;
 
   const layers: ConfigLayer[] = [];
   // What a stranger's file may not decide is decided by the user's own one.
-  if (!trusted && own !== undefined) layers.push(layerOf(await readConfigFile(own), env));
-  if (source !== undefined) layers.push(trusted ? layerOf(source, env) : untrustedLayerOf(source, env));
+  if (!trusted && own !== undefined) layers.push(readLayer(await readConfigFile(own), env));
+  if (source !== undefined) layers.push(readLayer(source, env, trusted ? undefined : setAside));
   if (trust !== undefined) for (const layer of layers) await setAsideChangedPrograms(layer, trust, cwd);
 
+  // Never a stranger's folder: what is installed there is code that nobody has vouched for.
+  const usesPackagesOf = trusted ? source : own;
   return buildConfig({
     file: source?.path,
     trusted,
@@ -83,7 +89,7 @@ export async function loadConfig(options: LoadConfigOptions = {}): Promise<Memsl
     override: workspaceOverride(options.workspace, variable(env, "MEMSLOT_WORKSPACE"), cwd, env),
     foundWorkspace: foundWorkspace(options.found, { trusted, stateDir }),
     ownOrigin: own?.path,
-    resolveFrom: packagesFrom(trusted ? source : own),
+    resolveFrom: usesPackagesOf && dirname(usesPackagesOf.path),
   });
 }
 
@@ -93,8 +99,7 @@ export function parseConfig(config: unknown, options: ParseConfigOptions = {}): 
   const baseDir = resolve(options.baseDir ?? currentFolder());
   const stateDir =
     options.stateDir === undefined ? resolveStateDir({ env }) : absolutePath(options.stateDir, baseDir, env);
-  const layer = collectValues(config, "the given configuration", baseDir);
-  settleLayer(layer, env);
+  const layer = readLayer({ content: config, label: "the given configuration", baseDir }, env);
   return buildConfig({
     file: undefined,
     trusted: true,
@@ -102,22 +107,44 @@ export function parseConfig(config: unknown, options: ParseConfigOptions = {}): 
     env,
     layers: [layer],
     override: workspaceOverride(options.workspace, undefined, baseDir, env),
+    foundWorkspace: undefined,
     ownOrigin: layer.label,
     resolveFrom: baseDir,
   });
 }
 
-function layerOf(source: ConfigSource, env: Environment): ConfigLayer {
-  const layer = collectValues(source.content, source.path, source.baseDir);
-  settleLayer(layer, env);
-  return layer;
+/** Throws `CONFIG` with the Node that is needed where this one is older: what it lacks would be named in its place. */
+export function checkNode(version: string = process.versions.node): void {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  if (major > neededNode[0] || (major === neededNode[0] && minor >= neededNode[1])) return;
+  throw new MemoryError(
+    "CONFIG",
+    `memslot needs Node ${neededNode.join(".")} or newer, and this is ${version} (${process.execPath}); install a newer one from https://nodejs.org`,
+  );
 }
 
-function untrustedLayerOf(source: ConfigSource, env: Environment): ConfigLayer {
-  const layer = collectValues(source.content, source.path, source.baseDir);
-  setAside(layer);
-  settleLayer(layer, env);
-  return layer;
+/**
+ * Leaves of an untrusted file only the keys that are harmless, and tells in one notice what was taken out. None of its
+ * agents is left: which agents there are is the user's to say.
+ */
+function setAside(layer: ConfigLayer): void {
+  const removed: string[] = [];
+  for (const [at, { key, value, written }] of layer.values) {
+    // A variable of the environment may hold a secret, and what is nested without end is no value of such a key.
+    if (key.harmless === true && !someText(value, hasReference)) continue;
+    layer.values.delete(at);
+    removed.push(written);
+  }
+  for (const [id, values] of layer.agents) {
+    const written = [...values.values()].map((found) => found.written).filter((name) => !name.endsWith("].id"));
+    removed.push(...(written.length > 0 ? written : [`agents.list[${id}]`]));
+  }
+  layer.agents.clear();
+  if (removed.length === 0) return;
+  const more = removed.length > maxNames ? ` and ${removed.length - maxNames} more` : "";
+  layer.notices.push(
+    `${layer.label} is not trusted, so these keys are set aside: ${removed.slice(0, maxNames).join(", ")}${more}; if the file is yours, run \`memslot trust\` in its folder`,
+  );
 }
 
 /** A library or a program that is not what was trusted is not used; the code of plugins is compared when it is loaded. */
@@ -126,8 +153,7 @@ async function setAsideChangedPrograms(layer: ConfigLayer, { code }: TrustRecord
     try {
       await assertTrusted(existsSync(path) ? placeOfProgram(path, layer) : path, found.written, code);
     } catch (error) {
-      for (const values of [layer.values, ...layer.agents.values()])
-        for (const [at, other] of values) if (other.written === found.written) values.delete(at);
+      changeValues(layer, (other) => (other.written === found.written ? undefined : other));
       layer.notices.push(`${layer.label}: ${messageOf(error)}`);
     }
   }
@@ -140,15 +166,6 @@ function foundWorkspace(
 ): string | undefined {
   if (found?.isWorkspace !== true) return undefined;
   return trusted || !existsSync(join(stateDir, "workspace")) ? found.folder : undefined;
-}
-
-function ownFile(source: ConfigSource | undefined): ConfigSource | undefined {
-  return source?.found === "state" ? source : undefined;
-}
-
-/** Never a stranger's folder: what is installed there is code that nobody has vouched for. */
-function packagesFrom(file: ConfigFile | undefined): string | undefined {
-  return file === undefined ? undefined : dirname(file.path);
 }
 
 function workspaceOverride(

@@ -1,6 +1,7 @@
 import { lstatSync, readlinkSync, realpathSync } from "node:fs";
 import { homedir, userInfo } from "node:os";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import type { ClientFolders } from "../contract/client-sources.ts";
 import { MemoryError } from "../contract/errors.ts";
 import { codeOf } from "../files/error-code.ts";
 
@@ -97,4 +98,35 @@ function linkTarget(path: string): string | undefined {
 
 function isMissing(error: unknown): boolean {
   return ["ENOENT", "ENOTDIR"].includes(codeOf(error) ?? "");
+}
+
+/** Where other programs keep their conversations, by their own variables. The folders need not exist. */
+export function clientFolders(env: Environment): ClientFolders {
+  let home: string;
+  try {
+    home = homeDir(env);
+  } catch {
+    return {}; // Without a home there are none.
+  }
+  const absolute = (name: string): string | undefined => {
+    const value = variable(env, name);
+    return value !== undefined && isAbsolute(value) ? value : undefined;
+  };
+  const dataHome = absolute("XDG_DATA_HOME") ?? join(home, ".local", "share");
+  return {
+    "claude-code": [absolute("CLAUDE_CONFIG_DIR") ?? join(home, ".claude")],
+    codex: [absolute("CODEX_HOME") ?? join(home, ".codex")],
+    gemini: [join(absolute("GEMINI_CLI_HOME") ?? home, ".gemini")],
+    opencode: [join(dataHome, "opencode")],
+    // The program of the command line, and the editor.
+    cursor: [join(home, ".cursor"), join(appConfigDir({ home, env, platform: process.platform }), "Cursor", "User")],
+  };
+}
+
+/** Where desktop programs keep their settings. */
+export function appConfigDir(where: { env: Environment; home: string; platform: string }): string {
+  const { env, home, platform } = where;
+  if (platform === "darwin") return join(home, "Library", "Application Support");
+  if (platform === "win32") return variable(env, "APPDATA") ?? join(home, "AppData", "Roaming");
+  return variable(env, "XDG_CONFIG_HOME") ?? join(home, ".config");
 }

@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { MemoryError, messageOf } from "../contract/errors.ts";
 import { type Environment, absolutePath, variable } from "./paths.ts";
 import { codeOf } from "../files/error-code.ts";
+import type { ConfigContent } from "./read-layer.ts";
 
 const configFileName = "memslot.json5";
 
@@ -17,10 +18,7 @@ export interface ConfigFile {
   readonly found: "named" | "current" | "state";
 }
 
-export interface ConfigSource extends ConfigFile {
-  readonly content: unknown;
-  /** Relative paths in it start here. */
-  readonly baseDir: string;
+export interface ConfigSource extends ConfigFile, ConfigContent {
   /** Of the bytes that were read, in hexadecimal. */
   readonly sha256: string;
 }
@@ -60,14 +58,10 @@ export function ownConfigFile(stateDir: string): ConfigFile | undefined {
 
 /** Reads and parses. Throws `CONFIG` with the file, and with line and column for a syntax error. */
 export async function readConfigFile(file: ConfigFile): Promise<ConfigSource> {
-  const bytes = readConfigBytes(file.path);
-  const sha256 = sha256Of(bytes);
-  return {
-    ...file,
-    content: await parseJson5(decode(bytes, file.path), file.path),
-    baseDir: dirname(file.path),
-    sha256,
-  };
+  const { path } = file;
+  const bytes = readConfigBytes(path);
+  const content = await parseJson5(decode(bytes, path), path);
+  return { ...file, content, label: path, baseDir: dirname(path), sha256: sha256Of(bytes) };
 }
 
 /** The bytes of a configuration file. A few small reads when a program starts are quickest without promises. */

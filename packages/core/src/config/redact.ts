@@ -1,4 +1,4 @@
-import type { ConfigKey } from "./keys/config-key.ts";
+import type { ConfigKey } from "./keys.ts";
 import { isObject } from "./deep.ts";
 
 const hidden = "(set)";

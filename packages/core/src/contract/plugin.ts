@@ -1,13 +1,27 @@
-import type { MemslotConfig } from "../config/types.ts";
+import type { MemslotConfig } from "./config.ts";
 import type { EmbeddingChoice, EmbeddingProvider } from "./embedding.ts";
 import type { MemorySearchManager } from "./manager.ts";
 import type { RerankChoice, Reranker } from "./reranker.ts";
-import type { MemoryFeature } from "../plugins/features.ts";
 import type { MemorySearchSettings } from "./settings.ts";
-import type { StorePlace } from "../open/store-place.ts";
 
 /** The number of the contract in this file. It changes only when an existing plugin would break. */
 export const CONTRACT = 1;
+
+/** Where a plugin may keep what it derives from the notes of one agent in one workspace. */
+export interface StorePlace {
+  /** Absolute. No other plugin, agent or workspace is given it. It need not be there yet. */
+  folder: string;
+  /**
+   * The same for the agent and the workspace at each opening, and for no other two of them: where one folder, bucket or
+   * database holds the indexes of many, it names the one. Small letters, digits, `-` and `_`, at most 64 of them.
+   */
+  name: string;
+  /**
+   * The same where several machines share the place: it follows from the agent and the id of the workspace, wherever
+   * that is on each machine. The same as `name` for a workspace without an id. Like a name of a file.
+   */
+  sharedName: string;
+}
 
 /** What a memory plugin is given to open a manager. */
 export interface MemoryPluginContext {
@@ -122,6 +136,29 @@ export type AnyPlugin = MemoryPlugin | EmbeddingPlugin | RerankPlugin;
 
 /** What a plugin can be. */
 export type PluginKind = AnyPlugin["kind"];
+
+/**
+ * What a memory plugin may say of itself in its manifest, so that a person who changes the slot is told what is gained
+ * and what is lost. A manifest lists the names that apply under `features`; what else is to be known goes into `limits`,
+ * a sentence each.
+ */
+export const memoryFeatures = {
+  keyword: "finds words, identifiers and Chinese, Japanese, Korean and Thai text as written",
+  vector: "finds by meaning with the embedding provider of the configuration",
+  "own-models": "finds by meaning with models that the backend brings itself",
+  "shared-vectors": "uses the vectors that another backend has made, so that a change of the slot embeds nothing again",
+  sessions: "searches session transcripts",
+  sections: "finds several places in one file",
+  fresh: "finds a note with the first search after it was saved",
+  rebuild: "answers from the index that is there while a new one is built",
+  upkeep: "checks, mends and compacts its index",
+  estimate: "says beforehand what embedding will cost",
+  "shared-index": "keeps one index for many machines",
+  "in-process": "needs no other program",
+} as const;
+
+/** A name of `memoryFeatures`. */
+export type MemoryFeature = keyof typeof memoryFeatures;
 
 /** Beside a plugin's `package.json`, as `memslot.plugin.json`. */
 export interface PluginManifest {

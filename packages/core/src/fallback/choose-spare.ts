@@ -1,5 +1,5 @@
-import { nearestWord } from "../config/keys/nearest.ts";
-import type { PluginsConfig } from "../config/types.ts";
+import { nearestWord } from "../text/nearest-word.ts";
+import type { PluginsConfig } from "../contract/config.ts";
 import { MemoryError } from "../contract/errors.ts";
 import type { FoundPlugin, FoundPlugins } from "../plugins/found-plugin.ts";
 import { howToAdd, offeredAs } from "../plugins/offered.ts";

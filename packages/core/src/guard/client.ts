@@ -7,7 +7,7 @@ import type { RerankChoice } from "../contract/reranker.ts";
 import type { ReportFacts } from "../contract/search-report.ts";
 import type { MemorySearchSettings } from "../contract/settings.ts";
 import type { MemoryProviderStatus, MemorySource } from "../contract/status.ts";
-import { type Lifecycle, createLifecycle } from "../open/lifecycle.ts";
+import { type Lifecycle, createLifecycle } from "./lifecycle.ts";
 import { checkAnswer } from "./answers.ts";
 import type { SearchFacts } from "./arguments.ts";
 import { type CallRow, callManager, checkOptions, indexCalls, withSignal } from "./calls.ts";

@@ -1,5 +1,5 @@
-import { nearestWord } from "../config/keys/nearest.ts";
-import type { MemslotConfig } from "../config/types.ts";
+import { nearestWord } from "../text/nearest-word.ts";
+import type { MemslotConfig } from "../contract/config.ts";
 import type { EmbeddingChoice, EmbeddingProvider } from "../contract/embedding.ts";
 import { type EmbeddingOpeners, type EmbeddingRole, createEmbeddingOpeners } from "./embedding-openers.ts";
 import { MemoryError, isAbort, messageOf } from "../contract/errors.ts";

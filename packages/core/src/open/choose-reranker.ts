@@ -1,5 +1,5 @@
-import { nearestWord } from "../config/keys/nearest.ts";
-import type { MemslotConfig } from "../config/types.ts";
+import { nearestWord } from "../text/nearest-word.ts";
+import type { MemslotConfig } from "../contract/config.ts";
 import { MemoryError, isAbort, messageOf } from "../contract/errors.ts";
 import type { RerankPlugin } from "../contract/plugin.ts";
 import type { RerankChoice, Reranker } from "../contract/reranker.ts";

@@ -1,4 +1,4 @@
-import type { MemslotConfig } from "../config/types.ts";
+import type { MemslotConfig } from "../contract/config.ts";
 import { openWithDeadline, withDeadline } from "../guard/deadline.ts";
 import type { EmbeddingProvider } from "../contract/embedding.ts";
 import { isAbort, messageOf } from "../contract/errors.ts";

@@ -1,6 +1,6 @@
+import { createLifecycle } from "../guard/lifecycle.ts";
 import type { Memory } from "../contract/memory.ts";
 import { callMemory, eachMemoryCall, signalOf, withSignal } from "../guard/calls.ts";
-import { createLifecycle } from "./lifecycle.ts";
 
 /** A memory of one's own over one that is shared: closing it ends its own calls and leaves the shared one open. */
 export function createHandle(memory: Memory, closeMs: number, release: () => Promise<void>): Memory {

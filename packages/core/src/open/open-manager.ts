@@ -4,7 +4,7 @@ import type { MemoryDeadlines } from "../guard/deadline.ts";
 import type { MemorySearchManager } from "../contract/manager.ts";
 import { openWithFallback } from "../fallback/open-with-fallback.ts";
 import type { MemoryPlugin, MemoryPluginContext } from "../contract/plugin.ts";
-import { storePlaceOf } from "./store-place.ts";
+import { storePlaceOf } from "./workspace.ts";
 
 /** Opens the memory plugin in the slot, behind it the spare, where there is one. */
 export async function openManager(input: {

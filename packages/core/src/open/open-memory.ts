@@ -1,13 +1,13 @@
 import { isAbsolute, resolve } from "node:path";
 import { abortSignal, invalid, optional } from "../guard/values.ts";
-import { checkNode } from "./check-node.ts";
+import { checkNode } from "../config/load-config.ts";
 import { chooseEmbeddings, wellKnownProviders } from "./choose-embeddings.ts";
 import { chooseReranker, requestedReranker } from "./choose-reranker.ts";
 import { type ChosenSpare, chooseSpare, spareWords } from "../fallback/choose-spare.ts";
 import { checkAgentPlace } from "../config/agent-id.ts";
 import { isObject } from "../config/deep.ts";
 import { loadConfig, parseConfig } from "../config/load-config.ts";
-import type { AgentConfig, MemslotConfig } from "../config/types.ts";
+import type { AgentConfig, MemslotConfig } from "../contract/config.ts";
 import { withDeadline } from "../guard/deadline.ts";
 import { printCalls } from "../debug/print-calls.ts";
 import type { EmbeddingProvider } from "../contract/embedding.ts";
@@ -21,12 +21,12 @@ import { openManager } from "./open-manager.ts";
 import { type AnyPlugin, type MemoryPlugin, type MemoryPluginContext, defineMemoryPlugin } from "../contract/plugin.ts";
 import { discoverPlugins } from "../plugins/discover.ts";
 import type { FoundPlugin, FoundPlugins } from "../plugins/found-plugin.ts";
-import { installedPluginsDir } from "../plugins/installed.ts";
+import { installedPluginsDir } from "../config/packages.ts";
 import { pluginOptions } from "../plugins/plugin-options.ts";
 import { isClientSource } from "../contract/client-sources.ts";
 import type { MemorySearchSettings } from "../contract/settings.ts";
 import { defaultMemoryPlugin, forbiddenBy, memorySlot, memoryState, resolveMemorySlot } from "./slot.ts";
-import { storePlaceOf } from "./store-place.ts";
+import { storePlaceOf } from "./workspace.ts";
 import { checkWorkspace, settingsFor } from "./workspace.ts";
 
 export interface OpenMemoryOptions {

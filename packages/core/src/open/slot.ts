@@ -1,5 +1,5 @@
-import { nearestWord } from "../config/keys/nearest.ts";
-import type { MemslotConfig, PluginsConfig } from "../config/types.ts";
+import { nearestWord } from "../text/nearest-word.ts";
+import type { MemslotConfig, PluginsConfig } from "../contract/config.ts";
 import { MemoryError } from "../contract/errors.ts";
 import type { PluginKind } from "../contract/plugin.ts";
 import { type OfferedPlugin, howToAdd, offeredAs } from "../plugins/offered.ts";

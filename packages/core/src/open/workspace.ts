@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
 import { opendir, realpath, stat } from "node:fs/promises";
-import { parse, format } from "node:path";
+import { format, join, parse } from "node:path";
 import { canonicalPath } from "../config/paths.ts";
-import type { AgentConfig } from "../config/types.ts";
+import type { AgentConfig } from "../contract/config.ts";
 import { MemoryError, messageOf } from "../contract/errors.ts";
+import type { StorePlace } from "../contract/plugin.ts";
 import type { MemorySearchSettings } from "../contract/settings.ts";
 import { codeOf } from "../files/error-code.ts";
 
@@ -39,4 +40,39 @@ export function settingsFor(agent: AgentConfig, workspaceDir: string): MemorySea
     workspaceId: undefined,
     store: { ...settings.store, path: format({ dir, name: `${name}-${mark}`, ext }) },
   };
+}
+
+/** The place of a plugin's store. `workspaceDir` is canonical, so that one folder has one place. */
+export function storePlaceOf(input: {
+  stateDir: string;
+  pluginId: string;
+  agentId: string;
+  workspaceDir: string;
+  settings?: { readonly workspaceId: string | undefined } | undefined;
+}): StorePlace {
+  const { stateDir, pluginId, agentId, workspaceDir, settings } = input;
+  const workspaceId = settings?.workspaceId;
+  // The ids are there for people; what tells one from the other is the mark.
+  const name = `${readable(agentId)}-${markOf([agentId, workspaceDir])}`;
+  const owner = readable(pluginId);
+  return {
+    folder: join(stateDir, "memory", owner === pluginId ? owner : `${owner}-${markOf([pluginId])}`, name),
+    name,
+    sharedName:
+      workspaceId === undefined ? name : `${readable(agentId)}-${markOf([agentId, "workspace", workspaceId])}`,
+  };
+}
+
+/** What every file system and every database takes for a name, and takes for the same one. */
+function readable(id: string): string {
+  return (
+    id
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9_-]+/g, "-")
+      .slice(0, 40) || "_"
+  );
+}
+
+function markOf(parts: readonly string[]): string {
+  return createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 16);
 }

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { isObject } from "../config/deep.ts";
-import type { AgentConfig, PluginsConfig } from "../config/types.ts";
+import type { AgentConfig, PluginsConfig } from "../contract/config.ts";
 import { assertTrusted } from "../config/trust/trusted-code.ts";
 import { MemoryError } from "../contract/errors.ts";
 import type { AnyPlugin } from "../contract/plugin.ts";
@@ -8,8 +8,8 @@ import { pluginProblem } from "./entry.ts";
 import type { BrokenPlugin, FoundPlugin, FoundPlugins } from "./found-plugin.ts";
 import { readInstalled } from "./installed.ts";
 import { hostFile, offeredPlugins, packageOf } from "./offered.ts";
-import { isPackageName, packageFolder } from "./package-folder.ts";
-import { type PluginFolder, hasManifest, readLoadPath, readPluginFolder } from "./plugin-folder.ts";
+import { dependenciesIn, hasManifest, isPackageName, packageFolder } from "../config/packages.ts";
+import { type PluginFolder, readLoadPath, readPluginFolder } from "./plugin-folder.ts";
 
 export interface DiscoverOptions {
   config: {
@@ -93,14 +93,8 @@ function handedIn(plugin: AnyPlugin, index: number): PluginFolder {
 /** The plugins among the dependencies of the package that a file belongs to; peers where they are installed. */
 function dependenciesOf(host: string): { folder: string; name: string }[] {
   const file = hostFile(host);
-  const packageJson = packageOf(file);
-  const names = new Set(
-    ["dependencies", "optionalDependencies", "peerDependencies"].flatMap((field) => {
-      const list = packageJson?.[field];
-      return isObject(list) ? Object.keys(list) : [];
-    }),
-  );
-  return [...names].flatMap((name) => {
+  const names = dependenciesIn(packageOf(file), ["dependencies", "optionalDependencies", "peerDependencies"]);
+  return names.flatMap((name) => {
     const folder = packageFolder(name, file);
     return folder !== undefined && hasManifest(folder) ? [{ folder, name }] : [];
   });

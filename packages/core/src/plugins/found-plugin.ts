@@ -1,7 +1,7 @@
 import type { MemoryError } from "../contract/errors.ts";
 import type { AnyPlugin } from "../contract/plugin.ts";
 import type { SlotCandidate } from "../open/slot.ts";
-import type { MemoryFeature } from "./features.ts";
+import type { MemoryFeature } from "../contract/plugin.ts";
 import type { OfferedPlugin } from "./offered.ts";
 
 /** A plugin that can be chosen. Its code has not run. */

@@ -1,20 +1,13 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { isObject } from "../config/deep.ts";
 import { isInside } from "../config/paths.ts";
 import { MemoryError, messageOf } from "../contract/errors.ts";
-import { readJson } from "./manifest.ts";
 import { pluginByName } from "./offered.ts";
-import { isPackageName } from "./package-folder.ts";
+import { dependenciesIn, isPackageName, readJson } from "../config/packages.ts";
 import { type PluginFolder, readPluginFolder } from "./plugin-folder.ts";
 
-/** Where `memslot plugins add` installs plugins: an npm project whose dependencies are the plugins. */
-export function installedPluginsDir(stateDir: string): string {
-  return join(stateDir, "plugins");
-}
-
 /**
- * The plugins of that folder; none where it is not there. A dependency that is no plugin, or whose files are gone, is
+ * The plugins that `memslot plugins add` has installed into a folder; none where it is not there. A dependency that is no plugin, or whose files are gone, is
  * listed with the reason. Nothing is taken from a folder inside a workspace: whoever may write notes there could bring
  * code in.
  */
@@ -36,9 +29,8 @@ export async function readInstalled(folder: string, workspaces: readonly string[
       }),
     ];
   }
-  const dependencies = isObject(content) ? content["dependencies"] : undefined;
   const plugins: PluginFolder[] = [];
-  for (const name of isObject(dependencies) ? Object.keys(dependencies) : [])
+  for (const name of dependenciesIn(content, ["dependencies"]))
     if (isPackageName(name)) plugins.push(await read(folder, name));
   return plugins;
 }

@@ -1,15 +1,12 @@
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { show } from "../guard/values.ts";
 import { isObject } from "../config/deep.ts";
-import { nearestWord } from "../config/keys/nearest.ts";
+import { manifestName, readJson } from "../config/packages.ts";
+import { nearestWord } from "../text/nearest-word.ts";
 import { MemoryError, messageOf } from "../contract/errors.ts";
-import type { PluginManifest } from "../contract/plugin.ts";
+import { type PluginManifest, memoryFeatures } from "../contract/plugin.ts";
 import { kindProblem, kindWords } from "./kinds.ts";
-import { memoryFeatures } from "./features.ts";
 import { reservedProblem } from "./reserved-fields.ts";
-
-export const manifestName = "memslot.plugin.json";
 
 // What a slot, a spare or a provider key means by itself.
 const reservedIds = ["none", "auto", "builtin", "keyword"];
@@ -39,12 +36,6 @@ export async function readManifest(folder: string): Promise<PluginManifest | Man
   const id = idOf(manifest);
   const whose = id === undefined ? `plugin ${folder}` : `plugin "${id}"`;
   return { id, error: new MemoryError("PLUGIN", `${whose}: ${file}: ${problem}`) };
-}
-
-export async function readJson(file: string): Promise<unknown> {
-  const text = await readFile(file, "utf8");
-  // Some editors begin a file with a byte order mark, which JSON does not know.
-  return JSON.parse(text.replace(/^\uFEFF/, ""));
 }
 
 function idOf(manifest: unknown): string | undefined {

@@ -1,17 +1,13 @@
-import { existsSync } from "node:fs";
-import { readdir, realpath, stat } from "node:fs/promises";
+import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { isObject } from "../config/deep.ts";
+import { foldersOfLoadPath, hasManifest, manifestName, readJson } from "../config/packages.ts";
 import { MemoryError, messageOf } from "../contract/errors.ts";
 import { importEntry } from "./entry.ts";
 import type { BrokenPlugin, FoundPlugin } from "./found-plugin.ts";
-import { manifestName, readJson, readManifest } from "./manifest.ts";
+import { readManifest } from "./manifest.ts";
 
 export type PluginFolder = { found: FoundPlugin } | { broken: BrokenPlugin };
-
-export function hasManifest(folder: string): boolean {
-  return existsSync(join(folder, manifestName));
-}
 
 /**
  * Reads a plugin folder: its manifest and its package.json. No code of it runs. `installedAs` is the name that it was
@@ -67,20 +63,11 @@ export async function readLoadPath(path: string): Promise<PluginFolder[]> {
     const error = new MemoryError("PLUGIN", `plugins.load.paths: ${path} ${why}`, { cause });
     return [{ broken: { place: path, error } }];
   };
-  let names: string[];
   try {
-    if (hasManifest(path) || existsSync(join(path, "package.json"))) return [await readPluginFolder(path)];
-    names = (await readdir(path)).toSorted();
+    const folders = await foldersOfLoadPath(path);
+    if (folders.length > 0) return await Promise.all(folders.map((folder) => readPluginFolder(folder)));
+    return unusable(`holds no plugin: neither it nor a folder in it has a ${manifestName}`);
   } catch (error) {
     return unusable(`cannot be read: ${messageOf(error)}`, error);
   }
-  const plugins: PluginFolder[] = [];
-  for (const name of names) {
-    const folder = join(path, name);
-    const isPackage = hasManifest(folder) || existsSync(join(folder, "package.json"));
-    if (isPackage && (await stat(folder)).isDirectory()) plugins.push(await readPluginFolder(folder));
-  }
-  return plugins.length > 0
-    ? plugins
-    : unusable(`holds no plugin: neither it nor a folder in it has a ${manifestName}`);
 }

@@ -1,8 +1,8 @@
 import type { ErrorObject, Options } from "ajv";
 import { deepFreeze, isObject, mapTexts } from "../config/deep.ts";
 import { quoteText } from "../config/layer.ts";
-import { nearestWord } from "../config/keys/nearest.ts";
-import type { PluginsConfig } from "../config/types.ts";
+import { nearestWord } from "../text/nearest-word.ts";
+import type { PluginsConfig } from "../contract/config.ts";
 import { MemoryError, messageOf } from "../contract/errors.ts";
 import type { FoundPlugin } from "./found-plugin.ts";
 

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { isObject } from "../deep.ts";
 import { type PlacedItem, type PlacedValue, placesIn } from "./json5-places.ts";
 
 /** One change of a configuration: a value that a key is to have, a text that its list is to hold, or is to hold no longer. */
@@ -7,7 +8,8 @@ export type ConfigEdit =
   | { readonly key: readonly [string, ...string[]]; readonly with: string }
   | { readonly key: readonly [string, ...string[]]; readonly without: string };
 
-interface Json5 {
+/** The part of the `json5` package that is used here. */
+export interface Json5 {
   parse(text: string): unknown;
 }
 
@@ -206,8 +208,4 @@ function withEdit(config: unknown, edit: ConfigEdit): unknown {
 /** A name as it may stand in JSON5 and in a dotted key: quoted where it is more than letters, digits, `_`, `$` and `-`. */
 function quoteName(name: string): string {
   return /^[\w$-]+$/.test(name) ? name : JSON.stringify(name);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,14 +1,14 @@
 import { readFileSync, readdirSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { MemoryError, messageOf } from "../../contract/errors.ts";
-import { collectValues } from "../keys/collect.ts";
 import { isObject } from "../deep.ts";
+import { changeValues } from "../layer.ts";
 import { type Environment, canonicalPath } from "../paths.ts";
 import { replaceFile } from "../../files/replace-file.ts";
 import { readConfigFile, sha256Of } from "../read-file.ts";
-import { settleLayer } from "../settle.ts";
+import { readLayer } from "../read-layer.ts";
 import { codeNamedBy, mayNameCode } from "./trusted-code.ts";
-import { type TrustedCode } from "../types.ts";
+import { type TrustedCode } from "../../contract/config.ts";
 
 /** Of the state folder. */
 const folder = "trusted";
@@ -44,15 +44,12 @@ export async function trustWith(
   { stateDir, env = process.env }: { stateDir: string; env?: Environment | undefined },
 ): Promise<TrustRecord> {
   const path = canonical(file);
-  const { content, baseDir, sha256 } = await readConfigFile({ path, found: "current" });
-  const layer = collectValues(content, path, baseDir);
+  const source = await readConfigFile({ path, found: "current" });
   // A key of a provider, say, may stand in a variable that is not set now, and is no matter here.
-  for (const values of [layer.values, ...layer.agents.values()])
-    for (const [at, found] of values) if (!mayNameCode(found)) values.delete(at);
-  settleLayer(layer, env);
+  const layer = readLayer(source, env, (all) => changeValues(all, (found) => (mayNameCode(found) ? found : undefined)));
   const now = await codeNamedBy(layer, stateDir);
   const code = now.map((one) => earlier.find(({ place }) => place === one.place) ?? one);
-  const record: TrustRecord = { file: path, sha256, trustedAt: new Date().toISOString(), code };
+  const record: TrustRecord = { file: path, sha256: source.sha256, trustedAt: new Date().toISOString(), code };
   await writeRecord(stateDir, record);
   return record;
 }

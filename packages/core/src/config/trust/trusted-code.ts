@@ -1,14 +1,11 @@
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import type { TrustedCode } from "../../contract/config.ts";
 import { MemoryError, messageOf } from "../../contract/errors.ts";
-import { hashCode } from "../../plugins/code-hash.ts";
-import { installedPluginsDir } from "../../plugins/installed.ts";
-import { readJson } from "../../plugins/manifest.ts";
-import { isPackageName, packageFolder } from "../../plugins/package-folder.ts";
-import { readLoadPath } from "../../plugins/plugin-folder.ts";
 import { isObject } from "../deep.ts";
-import type { TrustedCode } from "../types.ts";
-import { type ConfigLayer, type FoundValue, textsAt } from "../layer.ts";
+import { type ConfigLayer, type FoundValue, allValues, textsAt } from "../layer.ts";
+import { foldersOfLoadPath, installedPluginsDir, isPackageName, packageFolder, readJson } from "../packages.ts";
+import { hashCode } from "./code-hash.ts";
 
 const nameKeys =
   /^plugins\.(?:slots\.memory|entries\.\*\.fallback)$|\.memorySearch\.(?:provider|fallback|query\.rerank\.provider)$/;
@@ -26,11 +23,11 @@ function isOptionsOfQmd(key: string, name: string | undefined): boolean {
 /** What the values of a settled layer bring in, as it is now. */
 export async function codeNamedBy(layer: ConfigLayer, stateDir: string): Promise<TrustedCode[]> {
   const places = new Set<string>();
-  for (const path of textsAt(layer.values, "plugins.load.paths"))
-    for (const plugin of await readLoadPath(path)) {
-      const { place } = "found" in plugin ? plugin.found : plugin.broken;
+  for (const path of textsAt(layer.values, "plugins.load.paths")) {
+    const folders = await foldersOfLoadPath(path).catch(() => []);
+    for (const place of folders.length > 0 ? folders : [path])
       if (existsSync(place)) places.add(realpathSync.native(place));
-    }
+  }
   const installed: string[] = [];
   for (const name of namesIn(layer)) {
     const near = packageFolder(name, join(layer.baseDir, "package.json"));
@@ -87,7 +84,7 @@ export interface NamedProgram {
 /** `baseDir` is where a relative command is looked for. Other paths are absolute by now. */
 export function programsIn(layer: ConfigLayer, baseDir: string): NamedProgram[] {
   const programs: NamedProgram[] = [];
-  for (const found of [layer.values, ...layer.agents.values()].flatMap((values) => [...values.values()])) {
+  for (const found of allValues(layer)) {
     const { key, name, value } = found;
     if (key.key.endsWith(".store.vector.extensionPath")) programs.push({ path: String(value), found });
     const isQmd = key.key === "memory.qmd" || isOptionsOfQmd(key.key, name);
@@ -110,9 +107,10 @@ export function placeOfProgram(path: string, { baseDir }: Pick<ConfigLayer, "bas
   return real;
 }
 
-function namesIn({ values, agents }: ConfigLayer): string[] {
-  const named = [values, ...agents.values()].flatMap((found) => [...found.values()]);
-  const texts = named.filter(({ key }) => nameKeys.test(key.key)).map(({ value }) => String(value).trim());
+function namesIn(layer: ConfigLayer): string[] {
+  const texts = allValues(layer)
+    .filter(({ key }) => nameKeys.test(key.key))
+    .map(({ value }) => String(value).trim());
   return [...new Set(texts)].filter(isPackageName);
 }
 

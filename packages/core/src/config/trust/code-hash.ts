@@ -2,10 +2,8 @@ import { type Hash, createHash } from "node:crypto";
 import type { Dirent } from "node:fs";
 import { readFile, readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { isObject } from "../config/deep.ts";
-import { MemoryError } from "../contract/errors.ts";
-import { readJson } from "./manifest.ts";
-import { packageFolder } from "./package-folder.ts";
+import { MemoryError } from "../../contract/errors.ts";
+import { dependenciesIn, packageFolder, readJson } from "../packages.ts";
 
 /** What code there is in a place, in one number. */
 export interface CodeHash {
@@ -37,7 +35,10 @@ export async function hashCode(place: string): Promise<CodeHash> {
   const seen = new Set(packages);
   for (const folder of packages) {
     await addFolder(folder, hash, amount);
-    for (const name of await dependenciesOf(folder)) {
+    // Not those of its development, which nobody loads.
+    const packageJson = await readJson(join(folder, "package.json")).catch(() => undefined);
+    const lists = ["dependencies", "optionalDependencies", "peerDependencies"];
+    for (const name of dependenciesIn(packageJson, lists).toSorted()) {
       const found = packageFolder(name, join(folder, "package.json"));
       hash.update(JSON.stringify(["depends on", name, found === undefined]));
       const real = found === undefined ? undefined : await realpath(found);
@@ -97,14 +98,4 @@ async function addFile(path: string, shown: string, hash: Hash, amount: Amount):
   const content = await readFile(path);
   hash.update(JSON.stringify(["file", shown, content.byteLength]));
   hash.update(content);
-}
-
-/** Not those of its development, which nobody loads. */
-async function dependenciesOf(folder: string): Promise<string[]> {
-  const packageJson = await readJson(join(folder, "package.json")).catch(() => undefined);
-  const names = ["dependencies", "optionalDependencies", "peerDependencies"].flatMap((field) => {
-    const list = isObject(packageJson) ? packageJson[field] : undefined;
-    return isObject(list) ? Object.keys(list) : [];
-  });
-  return [...new Set(names)].toSorted();
 }

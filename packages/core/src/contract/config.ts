@@ -1,4 +1,5 @@
-import type { MemorySearchSettings } from "../contract/settings.ts";
+import type { ConfigValues } from "./config-values.ts";
+import type { CompactionSettings, MemorySearchSettings } from "./settings.ts";
 
 /** The configuration, read, checked, defaulted and frozen once. */
 export interface MemslotConfig {
@@ -14,14 +15,12 @@ export interface MemslotConfig {
   readonly agents: readonly AgentConfig[];
   /** The settings of an agent; an id that is not listed gets the defaults. Throws `INVALID_ARGUMENT` for a blank id. */
   agent(agentId: string): AgentConfig;
-  readonly citations: "auto" | "on" | "off";
+  readonly citations: ConfigValues["memory"]["citations"];
   /** Whether agents may change notes, or only add to them; undefined where it is not set and the host decides. */
-  readonly write: "append" | "edit" | undefined;
+  readonly write: ConfigValues["memory"]["write"];
   readonly plugins: PluginsConfig;
   /** Keys and endpoints that providers may use: `models.providers.<id>`. */
-  readonly providers: Readonly<
-    Record<string, { readonly apiKey: string | undefined; readonly baseUrl: string | undefined }>
-  >;
+  readonly providers: ConfigValues["models"]["providers"];
   /** A variable of the environment that the configuration was read with; undefined where it is not set or blank. */
   environment(name: string): string | undefined;
   /** Every effective value with where it came from, secrets redacted. */
@@ -37,23 +36,9 @@ export interface AgentConfig {
   readonly memorySearch: MemorySearchSettings;
   readonly compaction: CompactionSettings;
   /** `memory.secrets`: what happens when a model writes a secret into a note. */
-  readonly secrets: "refuse" | "mask" | "keep";
+  readonly secrets: ConfigValues["memory"]["secrets"];
   /** `commands.ownerAllowFrom`: the peers of direct chats that are the owner, see `audienceOf`. */
   readonly ownerAllowFrom: readonly string[];
-}
-
-export interface CompactionSettings {
-  readonly reserveTokensFloor: number;
-  readonly memoryFlush: {
-    readonly enabled: boolean;
-    readonly softThresholdTokens: number;
-    /** Bytes of a transcript since the last compaction; 0: they do not matter. */
-    readonly forceFlushTranscriptBytes: number;
-    /** How long messages wait for a model, and how long they are kept once they can be found elsewhere. */
-    readonly journalDays: number;
-    readonly prompt: string | undefined;
-    readonly systemPrompt: string | undefined;
-  };
 }
 
 export interface PluginsConfig {

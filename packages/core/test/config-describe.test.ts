@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import { type ConfigEntry, configReference } from "../../index.ts";
-import { configKeys } from "./keys.ts";
-import { editDistance, nearestWord } from "./nearest.ts";
-import { type ConfigHome, createConfigHome } from "../../../test/support/config-home.ts";
-import data from "../../../test/data/config-describe.json" with { type: "json" };
+import { type ConfigEntry, configReference } from "../src/index.ts";
+import { configKeys } from "../src/config/keys.ts";
+import { editDistance, nearestWord } from "../src/text/nearest-word.ts";
+import { type ConfigHome, createConfigHome } from "./support/config-home.ts";
+import data from "./data/config-describe.json" with { type: "json" };
 
 let computer: ConfigHome;
 

@@ -1,5 +1,3 @@
-import { configKeys } from "./keys.ts";
-
 /** How many letters have to be added, dropped, changed or swapped with a neighbour to turn one word into the other. */
 export function editDistance(left: string, right: string): number {
   let before: number[] = [];
@@ -35,36 +33,4 @@ export function nearestWord(word: string, candidates: Iterable<string>): string 
     if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
   }
   return best;
-}
-
-/**
- * The known key nearest to an unknown one: a name much like it in the same group, else a place elsewhere that has
- * exactly this name. `group` is the dotted pattern of the group that it was written in.
- */
-export function nearestKey(name: string, group: string, siblings: Iterable<string>): string | undefined {
-  const sibling = nearestWord(name, siblings);
-  if (sibling !== undefined) return group === "" ? sibling : `${group}.${sibling}`;
-  let best: string | undefined;
-  for (const place of placesNamed(name.toLowerCase())) {
-    if (best === undefined || closeness(place, group) > closeness(best, group)) best = place;
-  }
-  return best;
-}
-
-function* placesNamed(name: string): Generator<string> {
-  for (const { key, same } of configKeys) {
-    if (same !== undefined) continue;
-    const names = key.split(".");
-    const at = names.findIndex((part) => part.toLowerCase() === name);
-    if (at > 0) yield names.slice(0, at + 1).join(".");
-  }
-}
-
-/** Names shared with the group from the left, and shorter places before longer ones. */
-function closeness(place: string, group: string): number {
-  const names = place.split(".");
-  const groupNames = group.split(".");
-  let shared = 0;
-  while (shared < names.length && names[shared] === groupNames[shared]) shared += 1;
-  return shared * 100 - names.length;
 }

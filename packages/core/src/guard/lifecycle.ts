@@ -1,4 +1,4 @@
-import { type CallLimits, type Extend, withDeadline } from "../guard/deadline.ts";
+import { type CallLimits, type Extend, withDeadline } from "./deadline.ts";
 import { MemoryError } from "../contract/errors.ts";
 
 /** Open until closed: runs calls, and ends them when it is closed. */
