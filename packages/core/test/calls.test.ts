@@ -6,8 +6,9 @@ import {
   type CallsOfMemory,
   type IndexCalls,
   type Memory,
-  MemoryError,
+  type MemoryError,
   type MemorySearchManager,
+  createMemory,
   passMemoryCalls,
   withFallback,
 } from "@memslot/core";
@@ -15,8 +16,6 @@ import { type CallRow, type CallRows, type MemoryCallName, indexCalls, places } 
 import { optional, text } from "../src/guard/values.ts";
 import { createHandle } from "../src/open/handle.ts";
 import { fakeManager, guarded, hang, pass, rejected, settings, stopClock } from "./support/fakes.ts";
-import { createMemory } from "@memslot/core";
-import data from "./data/calls.json" with { type: "json" };
 
 /** A call that memslot does not have. */
 type Echo = Call<
@@ -128,27 +127,5 @@ describe("a call that is added", () => {
     const error = (await rejected(handleOn(async () => answer).echo())) as MemoryError;
     expect(error).toMatchObject({ code: "PLUGIN", message: expect.stringContaining(words) });
     expect(error.message).toContain('memory plugin "tool" broke its contract in echo');
-  });
-});
-
-describe("an answer of a manager", () => {
-  const calls: Record<string, (memory: Memory) => Promise<unknown>> = {
-    estimate: (memory) => memory.estimate(),
-    survey: (memory) => memory.survey(),
-    near: (memory) => memory.near({ relPath: "a.md", startLine: 1 }),
-    why: (memory) => memory.why("q", { path: "a.md" }),
-  };
-
-  test.each(data.brokenCalls as [keyof IndexCalls, unknown, string][])(
-    "to %s that is %j is refused by the name of the field",
-    async (name, answer, words) => {
-      const error = await rejected(calls[name]?.(guarded({ [name]: async () => answer })) as Promise<unknown>);
-      expect(error).toMatchObject({ code: "PLUGIN", message: expect.stringContaining(words) });
-    },
-  );
-
-  test.each(data.rightCalls as [keyof IndexCalls, unknown][])("to %s that is %j is passed on", async (name, answer) => {
-    await expect(calls[name]?.(guarded({ [name]: async () => answer }))).resolves.toEqual(answer);
-    await expect(calls[name]?.(guarded({ [name]: async () => undefined }))).resolves.toBeUndefined();
   });
 });

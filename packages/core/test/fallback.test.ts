@@ -10,7 +10,6 @@ import {
   type MemorySearchManager,
   type MemorySearchResult,
   type SearchReport,
-  type SyncEstimate,
   type SyncProgress,
   createMemory,
   isAbort,
@@ -30,6 +29,7 @@ import {
   settle,
   stopClock,
 } from "./support/fakes.ts";
+import callData from "./data/calls.json" with { type: "json" };
 import thrownData from "./data/thrown.json" with { type: "json" };
 
 /** What is thrown, as data. */
@@ -153,17 +153,6 @@ function syncParams(own: Partial<ManagerSyncParams> = {}): ManagerSyncParams {
 }
 
 const holdOffMs = 30_000;
-
-const noEstimate: SyncEstimate = {
-  files: 0,
-  changedFiles: 0,
-  chunks: 0,
-  cachedTexts: 0,
-  pendingTexts: 0,
-  tokens: 0,
-  requests: 0,
-  provider: "none",
-};
 
 describe("while the primary answers", () => {
   test("nothing else is opened, and its answers, reports and capabilities are its own", async () => {
@@ -620,7 +609,7 @@ describe("sync", () => {
 
 test("what is reported of an index, or done to it, is about the one that answers", async () => {
   const about = (files: number): Partial<MemorySearchManager> => ({
-    estimate: async () => ({ ...noEstimate, files }),
+    estimate: async () => ({ ...callData.noEstimate, files }),
     check: async ({ fix }) => ({ ok: fix, findings: [{ name: "files", ok: true, message: `${files} files` }] }),
     compact: async () => ({ beforeBytes: files, afterBytes: 0 }),
     details: async () => ({ syncs: [], spaces: [], files }) as never,

@@ -35,6 +35,10 @@ const calls: [string, number, Call][] = [
   ["search", 30_000, (memory, signal) => memory.search("q", { signal })],
   ["readFile", 10_000, (memory, signal) => memory.readFile({ relPath: "a.md", signal })],
   ["sync", 600_000, (memory, signal) => memory.sync({ signal })],
+  ["estimate", 600_000, (memory, signal) => memory.estimate({ signal })],
+  ["survey", 600_000, (memory, signal) => memory.survey({ signal })],
+  ["near", 30_000, (memory, signal) => memory.near({ relPath: "a.md", startLine: 1, signal })],
+  ["why", 30_000, (memory, signal) => memory.why("q", { path: "a.md" }, { signal })],
   ["check", 600_000, (memory, signal) => memory.check({ signal })],
   ["compact", 600_000, (memory, signal) => memory.compact({ signal })],
   ["details", 600_000, (memory, signal) => memory.details({ signal })],
@@ -167,7 +171,7 @@ describe("an answer that breaks the contract", () => {
     },
   );
 
-  test.each(["sync", "check", "compact", "details", "releaseQuarantine"])(
+  test.each(["sync", "estimate", "near", "why", "check", "compact", "details", "releaseQuarantine"])(
     "is not undefined of %s, nor is the call of a manager that lacks it",
     async (name) => {
       const call = calls.find(([known]) => known === name)?.[2] as Call;
