@@ -2,7 +2,7 @@ import { test } from "vitest";
 import { expectSoundPassages } from "../search/test/ranked.ts";
 import { expectAnyQueryIsAnswered } from "../search/test/search-lab.ts";
 import { expectLinearTime, expectSoundRedaction } from "../secrets/test/redaction-checks.ts";
-import { expectSameChunksInPieces } from "../sessions/test/transcripts.ts";
+import { expectSameChunksInPieces } from "../sources/test/transcripts.ts";
 import {
   expectDaysReadBack,
   expectSoundCharacters,

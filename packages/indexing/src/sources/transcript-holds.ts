@@ -3,8 +3,8 @@ import { createHeldLines, type FoundLines } from "../search/held-lines.ts";
 import type { IndexedSource } from "../indexed-source.ts";
 import { createTimeSlices } from "../time-slices.ts";
 import { renderSaid } from "./read-transcript.ts";
-import { recordsOfLines } from "./transcript-lines.ts";
-import { type NumberedRecords, readRecord } from "./transcript-record.ts";
+import { recordsOfLines } from "./lines.ts";
+import { type NumberedRecords, readRecord } from "./record.ts";
 
 /** Compares what the index says of a transcript with what its lines say now. */
 export function createTranscriptHolds(input: {

@@ -6,7 +6,7 @@ import { readTranscript } from "./read-transcript.ts";
 import { scanTranscripts } from "./scan-transcripts.ts";
 import { createSessionLookup } from "./session-lookup.ts";
 import { sessionsFolder } from "./sessions-folder.ts";
-import { parseCursor, passedOverIn } from "./transcript-cursor.ts";
+import { parseCursor, passedOverIn } from "./cursor.ts";
 import { createTranscriptHolds } from "./transcript-holds.ts";
 import { createTranscriptDue } from "./transcript-due.ts";
 

@@ -1,8 +1,8 @@
-import { realPathOf } from "../files/quiet-look.ts";
-import type { ScanResult } from "../files/scan.ts";
-import type { RecordReader } from "../sessions/transcript-record.ts";
-import { type ClientFile, recordsOf } from "./client.ts";
-import { type Client, ClientFinding } from "./client-finding.ts";
+import { realPathOf } from "../../files/quiet-look.ts";
+import type { ScanResult } from "../../files/scan.ts";
+import type { RecordReader } from "../record.ts";
+import { type ClientFile, recordsOf } from "./agent.ts";
+import { type Client, ClientFinding } from "./agent-finding.ts";
 
 /** What a program keeps in its folders, with what could not be looked at. Changes nothing there. */
 export async function findFiles(

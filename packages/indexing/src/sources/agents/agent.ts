@@ -1,6 +1,6 @@
-import type { ScannedFile } from "../files/scan.ts";
-import { type LineChoice, recordsOfLines } from "../sessions/transcript-lines.ts";
-import type { NumberedRecords, RecordReader } from "../sessions/transcript-record.ts";
+import type { ScannedFile } from "../../files/scan.ts";
+import { type LineChoice, recordsOfLines } from "../lines.ts";
+import type { NumberedRecords, RecordReader } from "../record.ts";
 
 /** Of a conversation in a database, before it is read: then it is the bytes of what was said. */
 export const unknownSize = -1;

@@ -1,8 +1,8 @@
 import { statSync } from "node:fs";
 import { type ClientFolders, type ClientSource, clientSources, type SyncFailure } from "@memslot/core";
-import { createTimeSlices } from "../time-slices.ts";
-import { clients } from "./all-clients.ts";
-import type { ClientFile } from "./client.ts";
+import { createTimeSlices } from "../../time-slices.ts";
+import { clients } from "./all-agents.ts";
+import type { ClientFile } from "./agent.ts";
 import { findFiles, folderIn } from "./find-files.ts";
 import { createProjectMatch, everywhere } from "./project.ts";
 

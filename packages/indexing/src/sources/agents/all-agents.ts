@@ -1,6 +1,6 @@
 import type { ClientSource } from "@memslot/core";
 import { claudeCode } from "./claude-code.ts";
-import type { Client } from "./client-finding.ts";
+import type { Client } from "./agent-finding.ts";
 import { codex } from "./codex.ts";
 import { cursor } from "./cursor.ts";
 import { gemini } from "./gemini.ts";

@@ -2,14 +2,14 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import type { FileRecord } from "../chunk-index.ts";
-import { jsonOf, textAt } from "../clients/lines.ts";
+import { jsonOf, textAt } from "./agents/agent-lines.ts";
 import { withFile } from "../files/file-kind.ts";
 import { stampOf } from "../files/file-stamp.ts";
 import type { ScannedFile } from "../files/scan.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
-import { continues, parseCursor } from "../sessions/transcript-cursor.ts";
-import { readLines } from "../sessions/transcript-lines.ts";
-import { isObject, readRecord } from "../sessions/transcript-record.ts";
+import { continues, parseCursor } from "./cursor.ts";
+import { readLines } from "./lines.ts";
+import { isObject, readRecord } from "./record.ts";
 
 /** What is known of one file of the journal. */
 export interface Cover {

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type DatabaseType from "better-sqlite3";
-import { stampOf } from "../files/file-stamp.ts";
+import { stampOf } from "../../files/file-stamp.ts";
 
 /** How long it waits for a program that is writing. */
 const waitMs = 1_000;

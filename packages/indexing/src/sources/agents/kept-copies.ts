@@ -2,11 +2,11 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { appendFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { asOneLine, labelOf, wholeLineTokens } from "../sessions/render-message.ts";
-import { renderSaid } from "../sessions/read-transcript.ts";
-import { readJson, saidRecord, timeOf, type TranscriptRecord } from "../sessions/transcript-record.ts";
-import type { ClientFinding } from "./client-finding.ts";
-import { textAt } from "./lines.ts";
+import { asOneLine, labelOf, wholeLineTokens } from "../message-text.ts";
+import { renderSaid } from "../read-transcript.ts";
+import { readJson, saidRecord, timeOf, type TranscriptRecord } from "../record.ts";
+import type { ClientFinding } from "./agent-finding.ts";
+import { textAt } from "./agent-lines.ts";
 
 /** What is kept of a conversation of another program: what was said, without secrets, each on the line that it has there. */
 export interface KeptCopy {

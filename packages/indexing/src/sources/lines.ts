@@ -1,6 +1,6 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { openForReading } from "../files/file-kind.ts";
-import type { NumberedRecords, RecordReader } from "./transcript-record.ts";
+import type { NumberedRecords, RecordReader } from "./record.ts";
 
 /** A longer line is passed over: no message that anybody wrote or read is that long. */
 export const maxLineBytes: number = 4 * 1024 * 1024;

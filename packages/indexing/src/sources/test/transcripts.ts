@@ -11,7 +11,7 @@ import { never, settingsWith } from "../../../test/support/context.ts";
 import { tempFolder } from "@memslot/test-tools/files";
 import { type Random, randomFrom, randomSentence, randomText } from "@memslot/test-tools/random";
 import { expect } from "vitest";
-import { parseCursor } from "../transcript-cursor.ts";
+import { parseCursor } from "../cursor.ts";
 
 export type Role = "user" | "assistant";
 

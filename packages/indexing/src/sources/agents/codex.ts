@@ -1,15 +1,15 @@
 import type { Dirent } from "node:fs";
 import path from "node:path";
-import { isObject, readJson, type TranscriptRecord, type RecordReader } from "../sessions/transcript-record.ts";
-import type { Client, ClientFinding } from "./client-finding.ts";
-import { clientRecord, objectAt, textAt } from "./lines.ts";
+import { isObject, readJson, type TranscriptRecord, type RecordReader } from "../record.ts";
+import type { Client, ClientFinding } from "./agent-finding.ts";
+import { clientRecord, objectAt, textAt } from "./agent-lines.ts";
 import { everywhere } from "./project.ts";
 import { open } from "node:fs/promises";
 import { pipeline } from "node:stream";
 import { createZstdDecompress } from "node:zlib";
-import { openForReading } from "../files/file-kind.ts";
-import { linesOf } from "../sessions/transcript-lines.ts";
-import type { ClientFile } from "./client.ts";
+import { openForReading } from "../../files/file-kind.ts";
+import { linesOf } from "../lines.ts";
+import type { ClientFile } from "./agent.ts";
 
 const deepest = 3;
 

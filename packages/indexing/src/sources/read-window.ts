@@ -3,11 +3,11 @@ import { codeOf } from "@memslot/core/files";
 import { withFile } from "../files/file-kind.ts";
 import { fitWindow, notReadable } from "../files/read-file.ts";
 import { redactLines } from "../secrets/redact-secrets.ts";
-import { asOneLine, wholeLineTokens } from "../sessions/render-message.ts";
-import { renderSaid } from "../sessions/read-transcript.ts";
-import type { RecordReader } from "../sessions/transcript-record.ts";
+import { asOneLine, wholeLineTokens } from "./message-text.ts";
+import { renderSaid } from "./read-transcript.ts";
+import type { RecordReader } from "./record.ts";
 import { decodeLines } from "../text/file-text.ts";
-import { type ClientFile, recordsOf } from "./client.ts";
+import { type ClientFile, recordsOf } from "./agents/agent.ts";
 
 /** A file of which a window is read. */
 type ShownFile = Pick<ClientFile, "path" | "absolutePath" | "kind" | "records">;

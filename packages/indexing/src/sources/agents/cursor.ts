@@ -1,17 +1,10 @@
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { messageOf } from "@memslot/core";
-import {
-  isObject,
-  type NumberedRecords,
-  readJson,
-  saidRecord,
-  timeOf,
-  type TranscriptRecord,
-} from "../sessions/transcript-record.ts";
-import { type ClientFile, unknownSize } from "./client.ts";
-import { type Client, type ClientFinding, readSmall } from "./client-finding.ts";
-import { clientRecord, jsonOf, textAt } from "./lines.ts";
+import { isObject, type NumberedRecords, readJson, saidRecord, timeOf, type TranscriptRecord } from "../record.ts";
+import { type ClientFile, unknownSize } from "./agent.ts";
+import { type Client, type ClientFinding, readSmall } from "./agent-finding.ts";
+import { clientRecord, jsonOf, textAt } from "./agent-lines.ts";
 import { findInDatabase, withDatabase } from "./read-database.ts";
 
 interface ComposerRow {

@@ -1,18 +1,18 @@
 import { rm } from "node:fs/promises";
 import { type ManagerReadParams, type MemoryReadResult, type MemorySearchSettings } from "@memslot/core";
-import { readClientWindow } from "../clients/read-window.ts";
+import { readClientWindow } from "./read-window.ts";
 import type { IndexedSource } from "../indexed-source.ts";
 import { redactCopies } from "../secrets/redact-copies.ts";
 import { redactionVersion } from "../secrets/redact-secrets.ts";
 import { notReadable } from "../files/read-file.ts";
 import type { ScannedFile } from "../files/scan.ts";
-import { readTranscript } from "../sessions/read-transcript.ts";
-import { scanTranscripts } from "../sessions/scan-transcripts.ts";
-import { sessionsFolder } from "../sessions/sessions-folder.ts";
-import { parseCursor } from "../sessions/transcript-cursor.ts";
-import { createTranscriptHolds } from "../sessions/transcript-holds.ts";
+import { readTranscript } from "./read-transcript.ts";
+import { scanTranscripts } from "./scan-transcripts.ts";
+import { sessionsFolder } from "./sessions-folder.ts";
+import { parseCursor } from "./cursor.ts";
+import { createTranscriptHolds } from "./transcript-holds.ts";
 import { wordsVersion } from "../text/words.ts";
-import { readRecord } from "../sessions/transcript-record.ts";
+import { readRecord } from "./record.ts";
 import { journalFile, journalFolder } from "./journal-folder.ts";
 import { createTranscriptCover } from "./transcript-cover.ts";
 

@@ -1,7 +1,7 @@
 import path from "node:path";
-import { readJson } from "../sessions/transcript-record.ts";
-import type { Client } from "./client-finding.ts";
-import { clientRecord } from "./lines.ts";
+import { readJson } from "../record.ts";
+import type { Client } from "./agent-finding.ts";
+import { clientRecord } from "./agent-lines.ts";
 
 /** `projects/<slug>/<session>.jsonl`, and beside them `memory/*.md`. What subagents did lies in folders of their own. */
 export const claudeCode: Client = {

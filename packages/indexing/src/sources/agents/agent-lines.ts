@@ -1,6 +1,6 @@
 import path from "node:path";
 import type { ClientSource } from "@memslot/core";
-import { isObject, saidRecord, textOf, timeOf, type TranscriptRecord } from "../sessions/transcript-record.ts";
+import { isObject, saidRecord, textOf, timeOf, type TranscriptRecord } from "../record.ts";
 
 /** What a line of a program's transcript says. */
 export interface SaidLine {

@@ -5,7 +5,7 @@ import type { ScannedFile } from "../files/scan.ts";
 import type { IndexedSource } from "../indexed-source.ts";
 import type { SessionLookup } from "./session-lookup.ts";
 import { transcriptPath } from "./sessions-folder.ts";
-import { continues, parseCursor } from "./transcript-cursor.ts";
+import { continues, parseCursor } from "./cursor.ts";
 
 const blockBytes = 64 * 1024;
 /** Syncs that nobody has asked for: they leave a transcript until enough of it is new. */

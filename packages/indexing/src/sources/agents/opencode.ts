@@ -1,15 +1,9 @@
 import path from "node:path";
 import { messageOf } from "@memslot/core";
-import {
-  readJson,
-  saidRecord,
-  timeOf,
-  type NumberedRecords,
-  type TranscriptRecord,
-} from "../sessions/transcript-record.ts";
-import { type ClientFile, unknownSize } from "./client.ts";
-import type { Client } from "./client-finding.ts";
-import { absoluteFolder, jsonOf, objectAt, textAt } from "./lines.ts";
+import { readJson, saidRecord, timeOf, type NumberedRecords, type TranscriptRecord } from "../record.ts";
+import { type ClientFile, unknownSize } from "./agent.ts";
+import type { Client } from "./agent-finding.ts";
+import { absoluteFolder, jsonOf, objectAt, textAt } from "./agent-lines.ts";
 import { findInDatabase, withDatabase } from "./read-database.ts";
 
 interface SessionRow {

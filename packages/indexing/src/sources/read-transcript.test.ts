@@ -2,9 +2,9 @@ import { appendFileSync, readFileSync, renameSync, rmSync, statSync, truncateSyn
 import { describe, expect, test } from "vitest";
 import type { Chunk } from "../chunk-store.ts";
 import { createSessionSource } from "./session-source.ts";
-import { parseCursor } from "./transcript-cursor.ts";
-import { maxTextLength } from "./transcript-record.ts";
-import { maxLineBytes } from "./transcript-lines.ts";
+import { parseCursor } from "./cursor.ts";
+import { maxTextLength } from "./record.ts";
+import { maxLineBytes } from "./lines.ts";
 import { estimateTokens } from "../text/token-weight.ts";
 import { indexTerms } from "../text/words.ts";
 import { never, settingsWith } from "../../test/support/context.ts";

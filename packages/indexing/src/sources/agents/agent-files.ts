@@ -6,13 +6,13 @@ import {
   messageOf,
   type SessionAudience,
 } from "@memslot/core";
-import type { PathScope } from "../chunk-store.ts";
-import { notReadable } from "../files/read-file.ts";
-import type { IndexedSource } from "../indexed-source.ts";
-import type { StoredFiles } from "../sync/stored-files.ts";
-import type { ClientFile } from "./client.ts";
-import type { ClientIndexedSource } from "./client-source.ts";
-import { readClientWindow } from "./read-window.ts";
+import type { PathScope } from "../../chunk-store.ts";
+import { notReadable } from "../../files/read-file.ts";
+import type { IndexedSource } from "../../indexed-source.ts";
+import type { StoredFiles } from "../../sync/stored-files.ts";
+import type { ClientFile } from "./agent.ts";
+import type { ClientIndexedSource } from "./agent-source.ts";
+import { readClientWindow } from "../read-window.ts";
 
 /** Whether what a source finds depends on the project that is asked from. */
 export function hasScope(source: IndexedSource): source is ClientIndexedSource {

@@ -10,10 +10,10 @@ import type { ScannedFile } from "../files/scan.ts";
 import { loadStemmers } from "../text/languages/stemmers.ts";
 import { createMessageChunker, type MessageChunker, type RenderedMessage } from "./chunk-messages.ts";
 import { readAssistantText, readUserText, type Turn } from "./generated-text.ts";
-import { renderMessage } from "./render-message.ts";
-import { continues, marksOf, type Origin, parseCursor, type TranscriptCursor } from "./transcript-cursor.ts";
-import { readLines, type TranscriptLine } from "./transcript-lines.ts";
-import { readRecord, type RecordReader, type SaidRecord, type TranscriptRecord } from "./transcript-record.ts";
+import { renderMessage } from "./message-text.ts";
+import { continues, marksOf, type Origin, parseCursor, type TranscriptCursor } from "./cursor.ts";
+import { readLines, type TranscriptLine } from "./lines.ts";
+import { readRecord, type RecordReader, type SaidRecord, type TranscriptRecord } from "./record.ts";
 import { codeOf } from "@memslot/core/files";
 
 /** One reading ends behind so many new bytes, or so many characters that were said. */

@@ -2,12 +2,12 @@ import type { BigIntStats, Dirent } from "node:fs";
 import path from "node:path";
 import { type ClientSource, messageOf } from "@memslot/core";
 import { codeOf, listInPlace } from "@memslot/core/files";
-import { kindOf, statOf, withFile } from "../files/file-kind.ts";
-import { createStampTrust, mtimeMsOf, type StampTrust, stampOf } from "../files/file-stamp.ts";
-import type { ScanResult } from "../files/scan.ts";
-import { createTimeSlices, type TimeSlices } from "../time-slices.ts";
-import type { RecordReader } from "../sessions/transcript-record.ts";
-import type { ClientFile } from "./client.ts";
+import { kindOf, statOf, withFile } from "../../files/file-kind.ts";
+import { createStampTrust, mtimeMsOf, type StampTrust, stampOf } from "../../files/file-stamp.ts";
+import type { ScanResult } from "../../files/scan.ts";
+import { createTimeSlices, type TimeSlices } from "../../time-slices.ts";
+import type { RecordReader } from "../record.ts";
+import type { ClientFile } from "./agent.ts";
 
 /** One look at what a program keeps. Symbolic links below its folder are not followed. */
 export class ClientFinding {

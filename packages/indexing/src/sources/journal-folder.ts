@@ -1,6 +1,6 @@
 import { lstatSync, readdirSync } from "node:fs";
 import path from "node:path";
-import { sessionsFolder } from "../sessions/sessions-folder.ts";
+import { sessionsFolder } from "./sessions-folder.ts";
 
 const fileName = /^([\w-]{1,80})\.[0-9a-f]{16}\.jsonl$/;
 

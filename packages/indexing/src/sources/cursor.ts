@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
 import type { Turn } from "./generated-text.ts";
-import { isObject } from "./transcript-record.ts";
+import { isObject } from "./record.ts";
 
 const markBytes = 4096;
 

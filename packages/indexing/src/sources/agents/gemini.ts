@@ -1,9 +1,9 @@
 import path from "node:path";
-import { withFile } from "../files/file-kind.ts";
-import { readLines } from "../sessions/transcript-lines.ts";
-import { isObject, type NumberedRecords, readJson, type TranscriptRecord } from "../sessions/transcript-record.ts";
-import { type Client, type ClientFinding, readSmall } from "./client-finding.ts";
-import { absoluteFolder, clientRecord, jsonOf, textAt } from "./lines.ts";
+import { withFile } from "../../files/file-kind.ts";
+import { readLines } from "../lines.ts";
+import { isObject, type NumberedRecords, readJson, type TranscriptRecord } from "../record.ts";
+import { type Client, type ClientFinding, readSmall } from "./agent-finding.ts";
+import { absoluteFolder, clientRecord, jsonOf, textAt } from "./agent-lines.ts";
 import { everywhere } from "./project.ts";
 
 const maxFileBytes = 64 * 1024 * 1024;
