@@ -1,5 +1,6 @@
-import type { ManagerSyncParams, MemorySource } from "@memslot/core";
+import type { ManagerReadParams, ManagerSyncParams, MemoryReadResult, MemorySource } from "@memslot/core";
 import type { IndexedFile, FileRecord } from "./chunk-index.ts";
+import type { PathScope } from "./chunk-store.ts";
 import type { FoundLines } from "./search/held-lines.ts";
 import type { FolderLook } from "./fresh/folder-view.ts";
 import type { ScannedFile, ScanResult } from "./files/scan.ts";
@@ -61,4 +62,8 @@ export interface IndexedSource {
   holds?(path: string, found: readonly FoundLines[], signal: AbortSignal): Promise<boolean[]>;
   /** Reads what is new. Undefined where the file is gone. Throws what the file system throws, for this file alone. */
   read(file: ScannedFile, stored: FileRecord | undefined, signal: AbortSignal): Promise<FileReading | undefined>;
+  /** A window of one of its files. Throws `PATH_NOT_ALLOWED` with a shared audience and outside of the file's project. */
+  readFile?(params: ManagerReadParams): Promise<MemoryReadResult>;
+  /** What of it a session in this project may see; undefined: all. Absent: its files belong to no project. */
+  scopeIn?(stored: ReadonlyMap<string, FileRecord> | undefined): PathScope | undefined;
 }

@@ -16,11 +16,11 @@ import {
 } from "@memslot/core";
 import { notesLayout } from "@memslot/core/files";
 import type { ChunkIndex } from "./chunk-index.ts";
-import { hasScope, projectScopes } from "./sources/agents/agent-files.ts";
+import { projectScopes } from "./sources/agents/agent-source.ts";
 import type { Embedder } from "./embedding/embedder.ts";
 import { type UnsearchedCounter, withUnsearched } from "./files/unsearched.ts";
 import type { IndexedSource } from "./indexed-source.ts";
-import { journalFolder, journalOfTranscript } from "./sources/journal-folder.ts";
+import { journalFolder, journalOfTranscript } from "./sources/folders.ts";
 import { createCheckedSearch, searchAhead } from "./search/checked-search.ts";
 import { placesOf, type SearchInput, type SearchOutcome } from "./search/search-outcome.ts";
 import { type AskedQuery, askedQuery, isFiltered } from "./search/query/asked-query.ts";
@@ -29,7 +29,7 @@ import { searchChunks } from "./search/search.ts";
 import { LanguageMemory } from "./search/words/language-memory.ts";
 import { sessionScope, type SourceScope } from "./search/session-scope.ts";
 import { conditionForAll, withMissingWithin } from "./search/shared-report.ts";
-import { createSessionLookup } from "./sources/session-lookup.ts";
+import { createSessionLookup } from "./sources/sessions.ts";
 import type { RerankStage } from "./rerank/rerank-stage.ts";
 import type { IndexFacts } from "./sync/index-facts.ts";
 import type { IndexSync } from "./sync/index-sync.ts";
@@ -77,7 +77,7 @@ function searchWith(parts: SearchParts): TracedSearch {
   const hasSessions = settings.sources.some((source) => source === "sessions" || source === "journal");
   const transcripts = hasSessions ? createSessionLookup({ stateDir, agentId }) : undefined;
   const journal = journalFolder({ stateDir, agentId });
-  const hasProjects = parts.sources.some(hasScope);
+  const hasProjects = parts.sources.some(({ scopeIn }) => scopeIn !== undefined);
   const languages = new LanguageMemory();
   const checked = createCheckedSearch({ store, sources: parts.sources, reread: index.reread });
 
@@ -144,7 +144,9 @@ function searchWith(parts: SearchParts): TracedSearch {
     // A database that cannot be read is of every project.
     const isOwner = options.audience === "private";
     const told = (source: MemorySource): ReturnType<SourceScope> =>
-      isOwner && parts.sources.some((own) => own.source === source && hasScope(own)) ? undefined : scope(source);
+      isOwner && parts.sources.some((own) => own.source === source && own.scopeIn !== undefined)
+        ? undefined
+        : scope(source);
     const excluded = excludedIn(told, options.sources, index.facts().sources);
     const report = reportOf(outcome, { unfresh, excluded, isOwner }, parts);
     const found = outcome.results.length;

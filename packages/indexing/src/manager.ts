@@ -1,5 +1,6 @@
 import path from "node:path";
 import {
+  clientOfPath,
   clientSources,
   type EmbeddingChoice,
   type FreshnessStatus,
@@ -10,13 +11,12 @@ import {
 import type { ChunkIndex } from "./chunk-index.ts";
 import { spaceName } from "./chunk-store.ts";
 import { createCatchUp } from "./fresh/catch-up.ts";
-import { createClientFiles } from "./sources/agents/agent-files.ts";
-import { createClientSource } from "./sources/agents/agent-source.ts";
+import { createAgentSource } from "./sources/agents/agent-source.ts";
 import { createIndexSync, type IndexSync } from "./sync/index-sync.ts";
 import { statusOfIndex } from "./sync/index-status.ts";
 import type { IndexedSource } from "./indexed-source.ts";
-import { journalFolder } from "./sources/journal-folder.ts";
-import { createJournalSource, isJournalPath, readJournal } from "./sources/journal-source.ts";
+import { journalFolder, sessionsFolder } from "./sources/folders.ts";
+import { createJournalSource, isJournalPath, readJournal } from "./sources/journal.ts";
 import { createListedMemory } from "./listing/listed-memory.ts";
 import { createManagerSearch } from "./manager-search.ts";
 import { createRerankStage } from "./rerank/rerank-stage.ts";
@@ -25,8 +25,7 @@ import { whyInSearch } from "./search/why/why-in-search.ts";
 import { createNotesSource } from "./files/notes-source.ts";
 import { readMemoryFile } from "./files/read-file.ts";
 import { memoryRoots } from "./files/memory-roots.ts";
-import { createSessionSource } from "./sources/session-source.ts";
-import { sessionsFolder } from "./sources/sessions-folder.ts";
+import { createSessionSource } from "./sources/sessions.ts";
 import { findExcluded } from "./sync/excluded.ts";
 import { createUnsearchedCounter } from "./files/unsearched.ts";
 import { tracedIndex } from "./traced-index.ts";
@@ -64,7 +63,6 @@ export async function manageIndex(input: {
     new embedder.Embedder({ store, provider, choice: embeddings, settings, agentId, stateDir, notify });
   await vectors?.count();
   const sources = input.sources ?? sourcesOf(context);
-  const clientFiles = createClientFiles(sources);
   const unsearched = createUnsearchedCounter({ workspaceDir, settings, stateDir });
   const journal = journalFolder({ stateDir, agentId });
   const whyAlwaysSwept = whySearchesSweep(context, input.sources !== undefined);
@@ -112,8 +110,9 @@ export async function manageIndex(input: {
 
     async readFile(params) {
       if (isJournalPath(params.relPath)) return await readJournal(params, journal);
-      const own = clientFiles.sourceOf(params.relPath);
-      if (own !== undefined) return await clientFiles.read(params, own);
+      const agent = clientOfPath(params.relPath);
+      const own = sources.find(({ source }) => source === agent);
+      if (own?.readFile !== undefined) return await own.readFile(params);
       const { extraPaths, exclude, notes } = settings;
       return await readMemoryFile(params, workspaceDir, extraPaths, { notes, stateDir }, exclude);
     },
@@ -233,7 +232,7 @@ export function sourcesOf(context: MemoryPluginContext): IndexedSource[] {
       : []),
     ...clientSources
       .filter((source) => wanted.has(source))
-      .map((source) => createClientSource({ source, settings, stateDir, agentId, projectDir })),
+      .map((source) => createAgentSource({ source, settings, stateDir, agentId, projectDir })),
   ];
 }
 

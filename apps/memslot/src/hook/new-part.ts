@@ -4,7 +4,7 @@ import { open } from "node:fs/promises";
 import type { ConversationMessage } from "@memslot/agent-kit";
 import { isClientSource } from "@memslot/core";
 import { noSurprises } from "@memslot/core/files";
-import { lineReaders, type SaidLine, stripInjected } from "@memslot/indexing/host";
+import { knownAgents, type SaidLine, stripInjected } from "@memslot/indexing/host";
 import type { ClientId } from "../connect/client.ts";
 
 /** How far a transcript was read. */
@@ -72,7 +72,7 @@ function messagesOf(
 
 /** Whether the transcripts of a client can be read. */
 export function readsTranscripts(client: ClientId): boolean {
-  return isClientSource(client) && lineReaders[client] !== undefined;
+  return isClientSource(client) && knownAgents[client].said !== undefined;
 }
 
 /** The message in one line of a client transcript. Undefined for other records and for invalid lines. */
@@ -81,7 +81,7 @@ function readLine(client: ClientId, line: string): SaidLine | undefined {
     const value: unknown = JSON.parse(line);
     if (!isClientSource(client) || typeof value !== "object" || value === null || Array.isArray(value))
       return undefined;
-    const said = lineReaders[client]?.(value as Record<string, unknown>);
+    const said = knownAgents[client].said?.(value as Record<string, unknown>);
     const text = said === undefined ? "" : stripInjected(said.text, said.role);
     return said === undefined || text.trim() === "" ? undefined : { ...said, text };
   } catch {

@@ -16,7 +16,7 @@ import { type Files, tempFolder as folderWith, writeFiles } from "@memslot/test-
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createKnownFiles, isSameFile } from "./same-file.ts";
 import { maxFileBytes, scanMemory, type ScanOptions, type ScanResult } from "./scan.ts";
-import { createSessionSource } from "../sources/session-source.ts";
+import { createSessionSource } from "../sources/sessions.ts";
 import { never, settingsWith } from "../../test/support/context.ts";
 import oddNames from "../../test/support/odd-names.json" with { type: "json" };
 import tables from "./test/paths.json" with { type: "json" };

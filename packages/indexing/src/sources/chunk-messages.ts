@@ -8,7 +8,7 @@ import type { Stemmers } from "../text/languages/stemmers.ts";
 const maxSpreadBytes = 256 * 1024;
 
 /** A message that is cut: where its line begins, and its lines as they are shown. */
-export interface RenderedMessage<Origin> {
+interface RenderedMessage<Origin> {
   /** JSONL line, 1-based. */
   line: number;
   startByte: number;

@@ -1,8 +1,9 @@
 import { type FileHandle, open } from "node:fs/promises";
+import { pipeline } from "node:stream";
+import { createZstdDecompress } from "node:zlib";
 import { openForReading } from "../files/file-kind.ts";
-import type { NumberedRecords, RecordReader } from "./record.ts";
 
-/** A longer line is passed over: no message that anybody wrote or read is that long. */
+/** Longer lines are skipped: no message that a person or a model wrote is that long. */
 export const maxLineBytes: number = 4 * 1024 * 1024;
 
 const blockBytes = 256 * 1024;
@@ -12,7 +13,7 @@ export interface TranscriptLine {
   start: number;
   /** Behind the line end. */
   end: number;
-  /** Without the line end. Good until the next lines are asked for. Undefined where the line is too long. */
+  /** Without the line end. Valid until the next lines are requested. Undefined if the line is too long. */
   bytes: Buffer | undefined;
   /** False for a last line that has no line end, so that more of it may come. */
   ended: boolean;
@@ -42,8 +43,8 @@ export async function* readLines(
   }
 }
 
-/** The lines of blocks that follow each other from a place on. A block may be used again once the next one is asked for. */
-export async function* linesOf(blocks: AsyncIterable<Buffer>, from = 0): AsyncGenerator<TranscriptLine[]> {
+/** The lines of consecutive blocks. A block may be used again once the next one is requested. */
+async function* linesOf(blocks: AsyncIterable<Buffer>, from = 0): AsyncGenerator<TranscriptLine[]> {
   let carried: Buffer[] = [];
   let length = 0;
   let start = from;
@@ -84,19 +85,24 @@ export interface LineChoice {
   mostBytes?: number | undefined;
 }
 
-/** What the lines of a file say, each with its number. Those that are not asked for are only counted. */
-export async function* recordsOfLines(
+/** The requested lines of a file, each with its number. A file that is named `.zst` is decompressed meanwhile. */
+export async function* numberedLines(
   file: string,
-  recordOf: RecordReader,
   { signal, isAsked = () => true, mostBytes = Infinity }: LineChoice,
-): NumberedRecords {
+): AsyncGenerator<readonly [number: number, line: TranscriptLine]> {
   const handle = await open(file, openForReading);
   try {
+    const lines = /\.zst$/iu.test(file)
+      ? linesOf(decompressed(handle, signal))
+      : readLines(handle, 0, Math.min((await handle.stat()).size, mostBytes), signal);
     let number = 0;
-    for await (const lines of readLines(handle, 0, Math.min((await handle.stat()).size, mostBytes), signal))
-      for (const { bytes } of lines)
-        if (isAsked(++number)) yield [number, bytes === undefined ? { kind: "broken" } : recordOf(bytes)];
+    for await (const several of lines) for (const line of several) if (isAsked(++number)) yield [number, line];
   } finally {
     await handle.close();
   }
+}
+
+function decompressed(handle: FileHandle, signal: AbortSignal): AsyncIterable<Buffer> {
+  // The reader of the stream gets the error.
+  return pipeline(handle.createReadStream({ signal }), createZstdDecompress(), () => undefined);
 }

@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
-import { stripInjected } from "./strip-injected.ts";
 import { surrogateSafe } from "../text/token-weight.ts";
+import { type LineChoice, numberedLines } from "./lines.ts";
+import { stripInjected } from "./strip-injected.ts";
 
 /** What one message says beyond this is left out: it is a pasted file, and nothing else is done while it is read. */
 export const maxTextLength: number = 256 * 1024;
@@ -13,7 +14,7 @@ export interface SaidRecord {
   /** The text went on. */
   cut: boolean;
   timeMs: number | undefined;
-  /** Where the program was at work, as the line says. */
+  /** The working folder of the agent, if the line names it. */
   folder?: string | undefined;
 }
 
@@ -25,16 +26,16 @@ export type TranscriptRecord =
   /** Tool calls and results, system lines, settings: nothing that was said. */
   | { kind: "other"; timeMs: number | undefined; folder?: string | undefined }
   | { kind: "blank" }
-  /** Not a JSON object, or not UTF-8. */
+  /** Too long, not a JSON object, or not UTF-8. */
   | { kind: "broken" };
 
-/** Reads one line, without its line end. */
-export type RecordReader = (line: Buffer) => TranscriptRecord;
+/** Reads one line, without its line end; undefined for a line that is too long. */
+export type RecordReader = (line: Buffer | undefined) => TranscriptRecord;
 
 /** The records of a conversation, each with its number. */
 export type NumberedRecords = AsyncGenerator<readonly [number: number, record: TranscriptRecord]>;
 
-type JsonObject = Record<string, unknown>;
+export type JsonObject = Record<string, unknown>;
 
 const textTypes: ReadonlySet<unknown> = new Set(["text", "input_text", "output_text"]);
 /** Records that hold a message. A plain `{"role", "content"}` has no type. */
@@ -43,36 +44,31 @@ const messageTypes: ReadonlySet<unknown> = new Set([undefined, "message", "user"
 const generatedOrigins: ReadonlySet<unknown> = new Set(["inter_session", "internal_system", "heartbeat"]);
 const latestMs = 8.64e15;
 
-/** Reads one line, without its line end. Of a message only the texts are kept: no tool calls, thinking or images. */
-export function readRecord(line: Buffer): TranscriptRecord {
+/** Reads a line as hosts with this kit write it. Keeps the texts of a message: no tool calls, thinking or images. */
+export function readRecord(line: Buffer | undefined): TranscriptRecord {
   return readJson(line, (record) => {
-    const message = isObject(record["message"]) ? record["message"] : record;
+    const message = objectAt(record, "message") ?? record;
     const timeMs = timeOf(message["timestamp"]) ?? timeOf(record["timestamp"]);
     if (record["type"] === "compaction") return { kind: "compaction", timeMs };
     const role = message["role"];
     if (!messageTypes.has(record["type"]) || (role !== "user" && role !== "assistant"))
       return { kind: "other", timeMs };
-    const origin = message["provenance"];
-    if (role === "user" && isObject(origin) && generatedOrigins.has(origin["kind"])) return { kind: "other", timeMs };
+    if (role === "user" && generatedOrigins.has(objectAt(message, "provenance")?.["kind"]))
+      return { kind: "other", timeMs };
     return saidRecord({ role, text: textOf(message["content"]), timeMs });
   });
 }
 
-/** A line that is a JSON object, as it is read then. */
-export function readJson(line: Buffer, read: (record: JsonObject) => TranscriptRecord): TranscriptRecord {
-  if (!isUtf8(line)) return { kind: "broken" };
+/** Reads a line that is a JSON object. */
+export function readJson(line: Buffer | undefined, read: (record: JsonObject) => TranscriptRecord): TranscriptRecord {
+  if (line === undefined || !isUtf8(line)) return { kind: "broken" };
   const json = line.toString("utf8").replace(/^\uFEFF/, "");
   if (json.trim() === "") return { kind: "blank" };
-  let record: unknown;
-  try {
-    record = JSON.parse(json);
-  } catch {
-    return { kind: "broken" };
-  }
+  const record = jsonOf(json);
   return isObject(record) ? read(record) : { kind: "broken" };
 }
 
-/** What was said in a message, with no more text than is taken of one. Every transcript's messages come by here. */
+/** What was said in a message, limited to `maxTextLength`. Every transcript's messages pass here. */
 export function saidRecord(said: Omit<SaidRecord, "kind" | "cut">): SaidRecord {
   const cut = said.text.length > maxTextLength;
   return { ...said, kind: "message", text: stripInjected(cut ? beginningOf(said.text) : said.text, said.role), cut };
@@ -105,6 +101,40 @@ export function timeOf(value: unknown): number | undefined {
   return timeMs <= latestMs ? timeMs : undefined;
 }
 
+/** What the requested lines of a file say. */
+export async function* recordsOfLines(file: string, recordOf: RecordReader, choice: LineChoice): NumberedRecords {
+  for await (const [number, { bytes }] of numberedLines(file, choice)) yield [number, recordOf(bytes)];
+}
+
+/** Records of what has no lines, numbered from 1. */
+export async function* numbered(records: Iterable<TranscriptRecord>, signal: AbortSignal): NumberedRecords {
+  let number = 0;
+  for (const record of records) {
+    signal.throwIfAborted();
+    yield [++number, record];
+  }
+}
+
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export function objectAt(value: unknown, name: string): JsonObject | undefined {
+  const inner = isObject(value) ? value[name] : undefined;
+  return isObject(inner) ? inner : undefined;
+}
+
+export function textAt(value: unknown, name: string): string | undefined {
+  const inner = isObject(value) ? value[name] : undefined;
+  return typeof inner === "string" ? inner : undefined;
+}
+
+/** Parses a text or its bytes; undefined for what is not JSON. */
+export function jsonOf(value: unknown): unknown {
+  const text = typeof value === "string" ? value : value instanceof Uint8Array ? Buffer.from(value).toString() : "";
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { settingsWith } from "../../test/support/context.ts";
 import { tempFolder } from "@memslot/test-tools/files";
 import { said, type Transcript, transcriptIn } from "./test/transcripts.ts";
-import { createSessionLookup } from "./session-lookup.ts";
+import { createSessionLookup } from "./sessions.ts";
 import { letRest } from "../../test/support/let-rest.ts";
 import lists from "./test/session-lists.json" with { type: "json" };
 

@@ -3,13 +3,15 @@ import type { FileRecord } from "../chunk-index.ts";
 import { withFile } from "../files/file-kind.ts";
 import type { ScannedFile } from "../files/scan.ts";
 import type { IndexedSource } from "../indexed-source.ts";
-import type { SessionLookup } from "./session-lookup.ts";
-import { transcriptPath } from "./sessions-folder.ts";
-import { continues, parseCursor } from "./cursor.ts";
+import { transcriptPath } from "./folders.ts";
+import { continues, transcriptCursor } from "./read-conversation.ts";
 
 const blockBytes = 64 * 1024;
-/** Syncs that nobody has asked for: they leave a transcript until enough of it is new. */
+/** Syncs that were not requested: they leave a transcript until enough of it is new. */
 const background: ReadonlySet<string> = new Set(["search", "watch", "interval"]);
+
+/** Finds the transcript of a session by its key. */
+export type SessionLookup = (sessionKey: string) => Promise<string | undefined>;
 
 /** Lines of a part of a file, counted once: what came since is counted on to them. */
 interface Counted {
@@ -50,7 +52,7 @@ export function createTranscriptDue(input: {
   }
 
   async function hasGrown(file: ScannedFile, stored: FileRecord): Promise<boolean> {
-    const cursor = stored.recipe === input.recipe ? parseCursor(stored.cursor) : undefined;
+    const cursor = stored.recipe === input.recipe ? transcriptCursor(stored) : undefined;
     if (!cursor || cursor.more || file.size <= stored.size) return true;
     if (file.size - cursor.bytes >= deltaBytes) return true;
     if (!(await withFile(file.absolutePath, (handle) => continues(handle, cursor)))) return true;

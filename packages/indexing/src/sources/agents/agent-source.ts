@@ -1,103 +1,116 @@
 import path from "node:path";
-import { type ClientSource, isConversation, type MemorySearchSettings } from "@memslot/core";
+import {
+  type ClientFolders,
+  type ClientSource,
+  clientSources,
+  isConversation,
+  type MemorySearchSettings,
+  type MemorySource,
+  type SessionAudience,
+  type SyncFailure,
+} from "@memslot/core";
+import { statSync } from "node:fs";
 import type { FileRecord } from "../../chunk-index.ts";
 import type { PathScope } from "../../chunk-store.ts";
+import { realPathOf } from "../../files/quiet-look.ts";
 import { holdsContent, notesHold, readChunks, recipeOf, skippedBecause, stampInNote } from "../../files/read-chunks.ts";
+import { notReadable } from "../../files/read-file.ts";
 import type { ScanResult } from "../../files/scan.ts";
 import type { FileReading, IndexedSource } from "../../indexed-source.ts";
 import { createHeldLines } from "../../search/held-lines.ts";
 import { redactCopies } from "../../secrets/redact-copies.ts";
 import { redactionVersion } from "../../secrets/redact-secrets.ts";
-import { readTranscript, localDay, renderSaid, type TranscriptReading } from "../read-transcript.ts";
-import { parseCursor, passedOverIn } from "../cursor.ts";
-import { createTranscriptDue } from "../transcript-due.ts";
-import { areSaid } from "../transcript-holds.ts";
-import { type RecordReader, readRecord } from "../record.ts";
+import type { StoredFiles } from "../../sync/stored-files.ts";
 import { wordsVersion } from "../../text/words.ts";
-import { clients } from "./all-agents.ts";
-import { type ClientFile, recordsOf, unknownSize } from "./agent.ts";
-import { findFiles, folderIn } from "./find-files.ts";
-import { KeptCopies, keptRecord } from "./kept-copies.ts";
-import { createProjectMatch } from "./project.ts";
-import { createHash } from "node:crypto";
 import { createTimeSlices } from "../../time-slices.ts";
-import { createMessageChunker } from "../chunk-messages.ts";
-import type { Turn } from "../generated-text.ts";
-import { loadStemmers } from "../../text/languages/stemmers.ts";
+import { readWindow, verifyLines } from "../displayed-lines.ts";
+import { Finder } from "../finder.ts";
+import {
+  type ConversationFile,
+  cursorOf,
+  passedOverIn,
+  readTranscript,
+  readWhole,
+  recordsOf,
+  transcriptCursor,
+  unknownSize,
+} from "../read-conversation.ts";
+import { createTranscriptDue } from "../transcript-due.ts";
+import { recordReader } from "./agent.ts";
+import { KeptCopies, keptRecord } from "./kept-copies.ts";
+import { knownAgents } from "./known-agents.ts";
+import { createProjectMatch, everywhere } from "./project.ts";
 
 /** Part of the recipe: raise it when the same conversation gives other chunks. */
-const clientVersion = 2;
-/** For so long a search does not look again at what other programs keep. */
+const agentVersion = 2;
+/** After a scan, a search relies on it for so long. */
 const restMs = 30_000;
-
-/** A source whose files belong to projects. */
-export interface ClientIndexedSource extends IndexedSource {
-  /** What of it a session in this project may see. */
-  scopeIn(stored: ReadonlyMap<string, FileRecord> | undefined): PathScope | undefined;
-  /** Whether a session in this project may see a file as it is now. Throws what reading it throws. */
-  mayShow(file: ClientFile, signal: AbortSignal): Promise<boolean>;
-  /** A file as it was found last, with how its lines are read. */
-  fileOf(path: string, signal: AbortSignal): Promise<{ file: ClientFile; recordOf: RecordReader } | undefined>;
-}
+/** One of the first lines says where a conversation was had. */
+const headBytes = 256 * 1024;
+const headRecords = 50;
 
 /**
- * The conversations and notes of another program as a source of the index: read where the program keeps them, with nothing
- * changed there. Transcripts are read on from where they ended last time.
+ * The conversations and notes of another agent as a source of the index: read where the agent keeps them, with nothing
+ * changed there. Transcripts are resumed where the last reading ended.
  */
-export function createClientSource(input: {
+export function createAgentSource(input: {
   source: ClientSource;
   settings: MemorySearchSettings;
   stateDir: string;
   agentId: string;
   projectDir: string;
-}): ClientIndexedSource {
+}): IndexedSource {
   const { source, settings, stateDir, agentId } = input;
   const { chunking } = settings;
   const { tokens } = chunking;
-  const client = clients[source];
   const { scope, keep, folders } = settings.clients;
   let areClean = !keep;
   const kept = new KeptCopies(path.join(stateDir, "agents", agentId, "kept", source));
-  const recipe = `client${clientVersion}:${tokens} words${wordsVersion} redaction${redactionVersion} ${recipeOf(chunking)}`;
+  const recipe = `client${agentVersion}:${tokens} words${wordsVersion} redaction${redactionVersion} ${recipeOf(chunking)}`;
   const due = createTranscriptDue({ settings, recipe, lookup: async () => undefined });
   const isInProject = createProjectMatch(input.projectDir);
-  let found: ReadonlyMap<string, ClientFile> = new Map();
+  let found: ReadonlyMap<string, ConversationFile> = new Map();
   let narrowed: { stored: unknown; found: unknown; scope: PathScope } | undefined;
   let last: { atMs: number; result: ScanResult } | undefined;
   const rested = (): typeof last => (last && performance.now() - last.atMs < restMs ? last : undefined);
   const nameOf = (place: string): string => place.slice(source.length + 2);
-  const isKept = ({ absolutePath }: ClientFile): boolean => absolutePath.startsWith(kept.folder + path.sep);
-  const recordOf = (file: ClientFile): RecordReader => (isKept(file) ? keptRecord : client.recordOf);
+  const isKept = ({ recordOf }: ConversationFile): boolean => recordOf === keptRecord;
 
-  async function look(signal: AbortSignal, stored?: ReadonlyMap<string, FileRecord>): Promise<ScanResult> {
-    const { files, result } = await findFiles(client, folders[source] ?? [], signal);
-    const all = new Map(files);
-    for (const file of all.values()) {
+  async function scan(signal: AbortSignal, stored?: ReadonlyMap<string, FileRecord>): Promise<ScanResult> {
+    const finder = await findFiles(source, folders[source] ?? [], signal);
+    const result = finder.done();
+    const { files } = finder;
+    for (const file of files.values()) {
       const before = file.size === unknownSize ? stored?.get(file.path) : undefined;
       // What has not changed has the size that it had.
-      if (before !== undefined && conversationCursor(before)?.stamp === file.stamp) file.size = before.size;
+      if (before !== undefined && cursorOf(before)?.stamp === file.stamp) file.size = before.size;
     }
     areClean ||= await redactCopies(kept.folder, path.join(stateDir, "agents", agentId, `kept-${source}.rules`));
-    if (keep) await addKept(all, result, signal);
-    // What has lost its copy is read again, to have one.
+    if (keep) await addKept(files, result, signal);
+    // A file that has lost its copy is read again, to have one.
     if (keep)
-      for (const file of all.values())
+      for (const file of files.values())
         if (file.kind !== "note" && !isKept(file) && !kept.has(nameOf(file.path))) file.stamp = undefined;
-    found = all;
-    result.roots.unshift({ path: `${source}:/`, state: "indexed", files: all.size });
-    return { ...result, files: [...all.values()] };
+    found = files;
+    result.roots.unshift({ path: `${source}:/`, state: "indexed", files: files.size });
+    return { ...result, files: [...files.values()] };
   }
 
-  /** What was kept of what the program has deleted since. */
-  async function addKept(files: Map<string, ClientFile>, { unknown }: ScanResult, signal: AbortSignal): Promise<void> {
-    // What cannot be looked at may still be there.
+  /** Adds the copies of what the agent has deleted since. */
+  async function addKept(
+    files: Map<string, ConversationFile>,
+    { unknown }: ScanResult,
+    signal: AbortSignal,
+  ): Promise<void> {
+    // A place that cannot be read may still hold it.
     if (unknown.length > 0) return;
-    const own = await findFiles({ ...client, find: (finding) => kept.find(finding) }, [kept.folder], signal);
-    for (const [place, file] of own.files) if (!files.has(place)) files.set(place, file);
+    const copies = new Finder(`${source}:/`, keptRecord, signal);
+    await kept.find(copies);
+    for (const file of copies.done().files as ConversationFile[]) if (!files.has(file.path)) files.set(file.path, file);
   }
 
   async function read(
-    file: ClientFile,
+    file: ConversationFile,
     stored: FileRecord | undefined,
     signal: AbortSignal,
   ): Promise<FileReading | undefined> {
@@ -109,14 +122,13 @@ export function createClientSource(input: {
       return { record, changed: reading.changed && { ...reading.changed, recipe } };
     }
     const copy = keep && !isKept(file) ? await kept.open(nameOf(file.path), file.folder) : undefined;
-    // A copy that does not end where the reading has ended is made anew, with it.
-    const isWhole = copy === undefined || (stored && parseCursor(stored.cursor)?.lines) === copy.lines;
-    const known = isWhole ? stored : undefined;
-    const how = { source, recipe, tokens, recordOf: recordOf(file), onLine: copy?.onLine, signal };
+    const options = { source, recipe, tokens, onLine: copy?.onLine, signal };
+    // A copy that does not end where the last reading has ended is rewritten, with the whole conversation.
+    const isWhole = copy === undefined || transcriptCursor(stored)?.lines === copy.lines;
     const reading =
       file.kind === "lines"
-        ? await readTranscript({ ...how, file, stored: known, folder: file.folder })
-        : await readConversation(file, how);
+        ? await readTranscript(file, isWhole ? stored : undefined, options)
+        : await readWhole(file, options);
     await copy?.save();
     return reading;
   }
@@ -128,8 +140,8 @@ export function createClientSource(input: {
     async scan(signal, indexed, _look, isAsked = true) {
       const rest = isAsked ? undefined : rested();
       if (rest !== undefined) return rest.result;
-      const result = await look(signal, (await indexed()).get(source));
-      // Of what could not be looked at, the next search asks again.
+      const result = await scan(signal, (await indexed()).get(source));
+      // If something could not be read, the next search tries again.
       last = result.failed.length > 0 ? undefined : { atMs: performance.now(), result };
       return result;
     },
@@ -138,27 +150,35 @@ export function createClientSource(input: {
     stampOf: (stored) => (isConversation(stored) ? cursorOf(stored)?.stamp : stampInNote(stored)),
     holdsContent: async (file, stored, signal) => kindOf(file) === "note" && (await holdsContent(file, stored, signal)),
     skippedBecause: (stored) => (isConversation(stored) ? undefined : skippedBecause(stored)),
-    issueOf: (stored) => passedOverIn(cursorOf(stored)),
+    issueOf: passedOverIn,
     holds: createHeldLines({
       placeOf: (place) => found.get(place)?.absolutePath,
-      async compare(_absolutePath, lines, signal, place) {
+      async compare(absolutePath, lines, signal, place) {
         const file = found.get(place);
-        if (file === undefined) return lines.map(() => false);
-        if (file.kind === "note") return await notesHold(file.absolutePath, lines, signal);
-        return await areSaid(lines, tokens, signal, (isAsked) => recordsOf(file, recordOf(file), { signal, isAsked }));
+        if (file?.kind === "note") return await notesHold(absolutePath, lines, signal);
+        return file === undefined ? lines.map(() => false) : await verifyLines(file, lines, tokens, signal);
       },
     }),
-    read: async (file, stored, signal) => await read(file as ClientFile, stored, signal),
-    mayShow: async (file, signal) =>
-      scope === "all" || isInProject(file.folder ?? (await folderIn(file, recordOf(file), signal))),
-    async fileOf(place, signal) {
-      if (!found.has(place)) await look(signal);
-      const file = found.get(place);
-      return file && { file, recordOf: recordOf(file) };
+    read: async (file, stored, signal) => await read(file as ConversationFile, stored, signal),
+    async readFile(params) {
+      const { relPath, audience, signal } = params;
+      const shown = relPath.replace(/^\.\//u, "").normalize("NFC");
+      if (audience === "shared") throw notReadable(shown, " in a session that others read: it is private.");
+      if (!found.has(shown)) await scan(signal);
+      const file = found.get(shown);
+      if (file === undefined) return { status: "not_found", text: "", path: shown };
+      return await readWindow(file, params, async () => {
+        // The file's content decides, which may have changed since it was indexed.
+        if (scope === "all" || isInProject(file.folder ?? (await folderIn(file, signal)))) return;
+        throw notReadable(
+          shown,
+          ' here: it is of another project. Ask from there, or set memorySearch.clients.scope to "all".',
+        );
+      });
     },
     scopeIn(stored) {
       if (scope === "all") return undefined;
-      // As a rule nothing has changed since the last question, and reading thousands of records takes longer than the search.
+      // As a rule nothing has changed since the last query, and reading thousands of records takes longer than the search.
       if (narrowed === undefined || narrowed.stored !== stored || narrowed.found !== found) {
         const within: string[] = [];
         for (const [place, record] of stored ?? [])
@@ -170,75 +190,98 @@ export function createClientSource(input: {
   };
 }
 
-function kindOf(file: object): ClientFile["kind"] {
-  return (file as ClientFile).kind;
-}
-
-/** What the record of a conversation says of its reading; undefined for a note. */
-function cursorOf(
-  stored: FileRecord,
-): { stamp?: string | undefined; folder?: string | undefined; passedOver: number } | undefined {
-  return parseCursor(stored.cursor) ?? conversationCursor(stored);
-}
-
-/** Of one conversation so many characters are taken. */
-const maxCharacters = 32_000_000;
-
-/** What the record of a conversation says of how it was read. */
-interface ConversationCursor {
-  stamp?: string | undefined;
-  folder?: string | undefined;
-  passedOver: number;
-}
-
-/** Undefined for a record of something else. */
-function conversationCursor({ cursor }: Pick<FileRecord, "cursor">): ConversationCursor | undefined {
-  try {
-    const value = JSON.parse(cursor ?? "") as ConversationCursor | null;
-    return typeof value?.passedOver === "number" ? value : undefined;
-  } catch {
-    return undefined;
+/** What a session may see of other agents' files, by source: nothing with a shared audience, else its own project. */
+export async function projectScopes(
+  sources: readonly IndexedSource[],
+  audience: SessionAudience,
+  stored: () => Promise<StoredFiles>,
+): Promise<ReadonlyMap<MemorySource, PathScope>> {
+  const own = sources.filter(({ scopeIn }) => scopeIn !== undefined);
+  const scopes = new Map<MemorySource, PathScope>();
+  if (own.length === 0) return scopes;
+  const files = audience === "private" ? await stored() : new Map<MemorySource, never>();
+  for (const source of own) {
+    const scope = audience === "private" ? source.scopeIn?.(files.get(source.source)) : { within: [], without: [] };
+    if (scope !== undefined) scopes.set(source.source, scope);
   }
+  return scopes;
 }
 
-/** Reads a conversation from its beginning. Its text is kept once, as chunks. */
-async function readConversation(
-  file: ClientFile,
-  { source, recipe, tokens, onLine, signal, recordOf = readRecord }: Omit<TranscriptReading, "file" | "stored">,
-): Promise<FileReading> {
-  const chunker = createMessageChunker<number>(tokens, await loadStemmers());
+/** Finds what an agent keeps in its folders. Changes nothing there. */
+async function findFiles(source: ClientSource, folders: readonly string[], signal: AbortSignal): Promise<Finder> {
+  const agent = knownAgents[source];
+  const finder = new Finder(`${source}:/`, recordReader(agent), signal);
+  // The folder itself may be a link to where a user keeps all settings.
+  for (const folder of folders) await agent.find(finder, realPathOf(folder) ?? folder);
+  return finder;
+}
+
+/** Where an agent was at work in a conversation, as it says now; undefined where it does not. Throws what reading throws. */
+async function folderIn(file: ConversationFile, signal: AbortSignal): Promise<string | undefined> {
+  if (file.kind === "note") return undefined;
+  for await (const [number, record] of recordsOf(file, { signal, mostBytes: headBytes })) {
+    if ("folder" in record && record.folder !== undefined) return record.folder;
+    if (file.kind === "whole" && number > headRecords) break;
+  }
+  return undefined;
+}
+
+function kindOf(file: object): ConversationFile["kind"] {
+  return (file as ConversationFile).kind;
+}
+
+/** What one agent keeps on this machine. */
+export interface ClientSurvey {
+  readonly source: ClientSource;
+  /** As people call it. */
+  readonly name: string;
+  /** Where it keeps that, whether or not the folders exist. */
+  readonly folders: readonly string[];
+  readonly conversations: number;
+  /** Of these, those of the current project. */
+  readonly inProject: number;
+  /** Different folders that they were had in, as far as they are known. */
+  readonly projects: number;
+  readonly notes: number;
+  /** Of its files and databases. */
+  readonly bytes: number;
+  /** What exists and cannot be read. */
+  readonly failed: readonly SyncFailure[];
+}
+
+/** Counts what other agents keep. Reads the beginnings of transcripts and indexes nothing. */
+export async function surveyClients(input: {
+  folders: ClientFolders;
+  projectDir: string;
+  signal: AbortSignal;
+}): Promise<ClientSurvey[]> {
+  const { signal } = input;
+  const isInProject = createProjectMatch(input.projectDir);
   const slices = createTimeSlices(signal);
-  const hash = createHash("sha256");
-  let bytes = 0;
-  let [turn, day, folder, passedOver]: [Turn, string, string | undefined, number] = ["plain", "", file.folder, 0];
-  for await (const [line, record] of recordsOf(file, recordOf, { signal })) {
-    if (slices.isOver()) await slices.pause();
-    onLine?.(line, record);
-    const isFull = chunker.characters() > maxCharacters;
-    if (record.kind === "broken" || (record.kind === "message" && (record.cut || isFull))) passedOver++;
-    if (record.kind === "broken" || record.kind === "blank") continue;
-    if (record.timeMs !== undefined) day = localDay(record.timeMs);
-    if ("folder" in record) folder ??= record.folder;
-    if (record.kind === "compaction") turn = "plain";
-    if (record.kind !== "message" || isFull) continue;
-    const { role } = record;
-    const said = renderSaid(record, turn, tokens);
-    ({ turn } = said);
-    const { rendered } = said;
-    if (rendered.length === 0) continue;
-    hash.update(JSON.stringify([line, day, rendered]));
-    bytes += rendered.reduce((sum, each) => sum + Buffer.byteLength(each), 0);
-    chunker.add({ line, startByte: 0, role, day, rendered, origin: line }, 0, rendered.length);
+  const surveys: ClientSurvey[] = [];
+  for (const source of clientSources) {
+    const folders = input.folders[source] ?? [];
+    const { files, result } = await findFiles(source, folders, signal);
+    const conversations = [...files.values()].filter(({ kind }) => kind !== "note");
+    const projects = new Map<string, number>();
+    for (const file of conversations) {
+      if (slices.isOver()) await slices.pause();
+      const folder = file.folder ?? (await folderIn(file, signal).catch(() => signal.throwIfAborted()));
+      if (folder !== undefined && folder !== everywhere) projects.set(folder, (projects.get(folder) ?? 0) + 1);
+    }
+    // A database holds many conversations.
+    const places = new Set([...files.values()].map(({ absolutePath }) => absolutePath));
+    surveys.push({
+      source,
+      name: knownAgents[source].name,
+      folders,
+      conversations: conversations.length,
+      inProject: [...projects].reduce((sum, [folder, count]) => sum + (isInProject(folder) ? count : 0), 0),
+      projects: projects.size,
+      notes: files.size - conversations.length,
+      bytes: [...places].reduce((sum, place) => sum + (statSync(place, { throwIfNoEntry: false })?.size ?? 0), 0),
+      failed: result.failed,
+    });
   }
-  const cursor: ConversationCursor = { stamp: file.stamp, folder, passedOver };
-  const record: FileRecord = {
-    path: file.path,
-    source,
-    mtimeMs: file.stamp === undefined ? -1 : file.mtimeMs,
-    size: file.size === unknownSize ? bytes : file.size,
-    recipe,
-    hash: hash.digest("hex"),
-    cursor: JSON.stringify(cursor),
-  };
-  return { record, changed: { ...record, chunks: chunker.chunks() } };
+  return surveys;
 }

@@ -1,27 +1,74 @@
-import type { ScannedFile } from "../../files/scan.ts";
-import { type LineChoice, recordsOfLines } from "../lines.ts";
-import type { NumberedRecords, RecordReader } from "../record.ts";
+import path from "node:path";
+import { withFile } from "../../files/file-kind.ts";
+import type { Finder } from "../finder.ts";
+import {
+  type JsonObject,
+  readJson,
+  type RecordReader,
+  saidRecord,
+  textAt,
+  textOf,
+  timeOf,
+  type TranscriptRecord,
+} from "../record.ts";
 
-/** Of a conversation in a database, before it is read: then it is the bytes of what was said. */
-export const unknownSize = -1;
+const maxSmallBytes = 4 * 1024 * 1024;
 
-/** What a program remembers, as one of its files or as a conversation in its database. */
-export interface ClientFile extends ScannedFile {
-  /** `lines`: a transcript to which lines are added. `whole`: a conversation that is read from its beginning each time. */
-  kind: "note" | "lines" | "whole";
-  /** Bytes of the file; `unknownSize` for a part of a database. */
-  size: number;
-  /** Where the program was at work, as far as that is known before it is read, see `createProjectMatch`. */
-  folder?: string | undefined;
-  /** Of `whole`: what is in it, each with its number, in order. */
-  records?: ((signal: AbortSignal) => NumberedRecords) | undefined;
+/** What a line of an agent's transcript says. */
+export interface SaidLine {
+  readonly role: "user" | "assistant";
+  readonly text: string;
+  readonly id?: string | undefined;
+  /** As it is written there. */
+  readonly at?: string | undefined;
 }
 
-/** What is in a conversation. Of a transcript only what is asked for. */
-export function recordsOf(
-  file: Pick<ClientFile, "absolutePath" | "records">,
-  recordOf: RecordReader,
-  choice: LineChoice,
-): NumberedRecords {
-  return file.records?.(choice.signal) ?? recordsOfLines(file.absolutePath, recordOf, choice);
+/** A program that keeps its conversations on this machine: all that memslot knows about reading them. */
+export interface KnownAgent {
+  /** As people call it. */
+  readonly name: string;
+  /** What a line of its transcripts says; undefined for everything else in them: tools, settings, summaries. Absent: it writes no lines. */
+  readonly said?: (line: JsonObject) => SaidLine | undefined;
+  /** Where the agent was at work, if the line says so. */
+  readonly folderOf?: (line: JsonObject) => unknown;
+  /** Finds what it keeps in one of its folders. */
+  find(finder: Finder, folder: string): Promise<void>;
+}
+
+/** What a line says whose parts are named so; undefined if it is not of a user or an assistant. */
+export function saidBy(role: unknown, content: unknown, id?: unknown, at?: unknown): SaidLine | undefined {
+  if (role !== "user" && role !== "assistant") return undefined;
+  const given = { id, at };
+  return { role, text: textOf(content, true), id: textAt(given, "id"), at: textAt(given, "at") };
+}
+
+/** A line of an agent's transcript as a record. */
+export function recordIn(line: JsonObject, agent: KnownAgent): TranscriptRecord {
+  const folder = absoluteFolder(agent.folderOf?.(line));
+  const said = agent.said?.(line);
+  if (said === undefined) return { kind: "other", timeMs: timeOf(line["timestamp"]), folder };
+  return saidRecord({ role: said.role, text: said.text, timeMs: timeOf(said.at), folder });
+}
+
+/** Reads the lines of an agent's transcripts. */
+export function recordReader(agent: KnownAgent): RecordReader {
+  return (line) => readJson(line, (record) => recordIn(record, agent));
+}
+
+/** A folder as an agent writes it down, of any system. Other values could be taken for what stands for no single folder. */
+export function absoluteFolder(value: unknown): string | undefined {
+  const isFolder = typeof value === "string" && (path.posix.isAbsolute(value) || path.win32.isAbsolute(value));
+  return isFolder ? value : undefined;
+}
+
+/** The text of a small file that an agent keeps beside its conversations; empty if there is none that can be read. */
+export async function readSmall(file: string): Promise<string> {
+  try {
+    return await withFile(file, async (handle) => {
+      const stats = await handle.stat();
+      return stats.isFile() && stats.size <= maxSmallBytes ? await handle.readFile("utf8") : "";
+    });
+  } catch {
+    return "";
+  }
 }

@@ -1,18 +1,10 @@
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { messageOf } from "@memslot/core";
-import { isObject, type NumberedRecords, readJson, saidRecord, timeOf, type TranscriptRecord } from "../record.ts";
-import { type ClientFile, unknownSize } from "./agent.ts";
-import { type Client, type ClientFinding, readSmall } from "./agent-finding.ts";
-import { clientRecord, jsonOf, textAt } from "./agent-lines.ts";
-import { findInDatabase, withDatabase } from "./read-database.ts";
-
-interface ComposerRow {
-  id: string;
-  updated: number | null;
-  created: number | null;
-  bubbles: number | null;
-}
+import type { Database } from "better-sqlite3";
+import type { Finder } from "../finder.ts";
+import { isObject, jsonOf, objectAt, saidRecord, textAt, timeOf, type TranscriptRecord } from "../record.ts";
+import { type KnownAgent, readSmall, saidBy } from "./agent.ts";
+import { findInDatabase, type StoredConversation, takeConversations } from "./read-database.ts";
 
 const composersSql = `SELECT substr(key, 14) AS id, json_extract(value, '$.lastUpdatedAt') AS updated,
   json_extract(value, '$.createdAt') AS created,
@@ -25,103 +17,81 @@ const workspaceSql = "SELECT value FROM ItemTable WHERE key = 'composer.composer
  * The editor's `globalStorage/state.vscdb`, whose conversations have times, and `projects/<slug>/agent-transcripts/` of the
  * command line, which have none. A conversation that is in both is taken from the first.
  */
-export const cursor: Client = {
-  source: "cursor",
+export const cursor: KnownAgent = {
   name: "Cursor",
-  recordOf,
-  async find(finding, folders) {
-    for (const folder of folders) {
-      const file = path.join(folder, "globalStorage", "state.vscdb");
-      try {
-        const composers = await findInDatabase(file, (db) => db.prepare<[], ComposerRow>(composersSql).all());
-        if (composers === undefined || composers.length === 0) continue;
-        const projects = await projectsOf(finding, path.join(folder, "workspaceStorage"));
-        for (const composer of composers)
-          if (Number(composer.bubbles ?? 0) > 0 && typeof composer.id === "string")
-            finding.add(`${composer.id}.jsonl`, conversationOf(file, composer, projects.get(composer.id)));
-      } catch (error) {
-        finding.missed(file, `cannot be read: ${messageOf(error)}`);
+  // `{role, message: {content: […]}}`, without ids and times.
+  said(line) {
+    const said = saidBy(line["role"], objectAt(line, "message")?.["content"]);
+    // What stands around the query is Cursor's own.
+    return said && { ...said, text: /<user_query>([^]*)<\/user_query>/u.exec(said.text)?.[1] ?? said.text };
+  },
+  async find(finder, folder) {
+    for (const slug of await finder.folders(path.join(folder, "projects"))) {
+      const transcripts = path.join(folder, "projects", slug, "agent-transcripts");
+      for (const entry of await finder.list(transcripts)) {
+        const { name } = entry;
+        const place = path.join(transcripts, ...(entry.isDirectory() ? [name, `${name}.jsonl`] : [name]));
+        if (/\.jsonl$/iu.test(place))
+          await finder.take(path.basename(place), place, { kind: "lines", folder: `slug:${slug}` });
       }
     }
-    for (const folder of folders) await findTranscripts(finding, path.join(folder, "projects"));
+    let projects: Promise<Map<string, string>> | undefined;
+    await takeConversations(finder, path.join(folder, "globalStorage", "state.vscdb"), composersIn, async (name) =>
+      (await (projects ??= projectsOf(finder, path.join(folder, "workspaceStorage")))).get(name),
+    );
   },
 };
 
-function recordOf(line: Buffer): TranscriptRecord {
-  return readJson(line, (record) => clientRecord(record, "cursor"));
-}
-
-async function findTranscripts(finding: ClientFinding, projects: string): Promise<void> {
-  for (const project of await finding.list(projects)) {
-    if (!project.isDirectory()) continue;
-    const transcripts = path.join(projects, project.name, "agent-transcripts");
-    for (const entry of await finding.list(transcripts)) {
-      const { name } = entry;
-      const place = path.join(transcripts, ...(entry.isDirectory() ? [name, `${name}.jsonl`] : [name]));
-      if (/\.jsonl$/iu.test(place))
-        await finding.take(path.basename(place), place, { kind: "lines", folder: `slug:${project.name}` });
-    }
-  }
-}
-
-/** The folders of the workspaces, by the conversations that were had in them. */
-async function projectsOf(finding: ClientFinding, storage: string): Promise<Map<string, string>> {
+/** The folders of the workspaces, by the names of the conversations that were had in them. */
+async function projectsOf(finder: Finder, storage: string): Promise<Map<string, string>> {
   const projects = new Map<string, string>();
-  for (const { name } of await finding.list(storage)) {
+  for (const { name } of await finder.list(storage)) {
     try {
-      const about = jsonOf(await readSmall(path.join(storage, name, "workspace.json")));
-      const folder = textAt(about, "folder");
+      const folder = textAt(jsonOf(await readSmall(path.join(storage, name, "workspace.json"))), "folder");
       if (folder?.startsWith("file:") !== true) continue;
       const file = path.join(storage, name, "state.vscdb");
       const value = await findInDatabase(file, (db) => db.prepare<[], { value: unknown }>(workspaceSql).get()?.value);
-      const composers = (jsonOf(value) as { allComposers?: unknown } | undefined)?.allComposers;
-      for (const composer of Array.isArray(composers) ? composers : []) {
+      for (const composer of listAt(jsonOf(value), "allComposers")) {
         const id = textAt(composer, "composerId");
-        if (id !== undefined) projects.set(id, fileURLToPath(folder));
+        if (id !== undefined) projects.set(nameOf(id), fileURLToPath(folder));
       }
     } catch {
-      // Of which project it is cannot be told then.
+      // Its project is not known then.
     }
   }
   return projects;
 }
 
-function conversationOf(file: string, composer: ComposerRow, folder: string | undefined): Omit<ClientFile, "path"> {
-  const { updated, created, bubbles } = composer;
-  const mtimeMs = timeOf(updated) ?? timeOf(created) ?? 0;
-  return {
-    kind: "whole",
-    absolutePath: file,
-    folder,
-    mtimeMs,
-    size: unknownSize,
-    stamp: `${mtimeMs}:${bubbles}`,
-    records: (signal) => recordsOf(file, composer, signal),
-  };
-}
-
-/** One for each message, numbered from 1. What has no time of its own has that of its conversation. */
-async function* recordsOf(file: string, { id, created }: ComposerRow, signal: AbortSignal): NumberedRecords {
-  const records = await withDatabase(file, (db) => {
-    const valueOf = db.prepare<[string], { value: unknown }>(valueSql);
-    const at = (key: string): unknown => jsonOf(valueOf.get(key)?.value);
-    const headers = (at(`composerData:${id}`) as { fullConversationHeadersOnly?: unknown } | undefined)
-      ?.fullConversationHeadersOnly;
-    return (Array.isArray(headers) ? headers : []).map((header): TranscriptRecord => {
-      const bubble = at(`bubbleId:${id}:${textAt(header, "bubbleId")}`);
-      return bubbleRecord(isObject(bubble) ? bubble : {}, timeOf(created));
-    });
+function composersIn(db: Database): StoredConversation[] {
+  type Row = { id: unknown; updated: unknown; created: unknown; bubbles: unknown };
+  const rows = db.prepare<[], Row>(composersSql).all();
+  return rows.flatMap(({ id, updated, created, bubbles }) => {
+    if (typeof id !== "string" || !(Number(bubbles ?? 0) > 0)) return [];
+    const mtimeMs = timeOf(updated) ?? timeOf(created) ?? 0;
+    const stamp = `${mtimeMs}:${bubbles}`;
+    return { name: nameOf(id), mtimeMs, stamp, read: (each) => bubblesIn(each, id, timeOf(created)) };
   });
-  let number = 0;
-  for (const record of records) {
-    signal.throwIfAborted();
-    yield [++number, record];
-  }
 }
 
-function bubbleRecord(bubble: Record<string, unknown>, startedMs: number | undefined): TranscriptRecord {
-  const timeMs = timeOf(bubble["createdAt"]) ?? startedMs;
-  const role = bubble["type"] === 1 ? "user" : bubble["type"] === 2 ? "assistant" : undefined;
-  if (role === undefined) return { kind: "other", timeMs };
-  return saidRecord({ role, text: textAt(bubble, "text") ?? "", timeMs });
+/** A record for each message. What has no time of its own has that of its conversation. */
+function bubblesIn(db: Database, id: string, startedMs: number | undefined): TranscriptRecord[] {
+  const valueOf = db.prepare<[string], { value: unknown }>(valueSql);
+  const at = (key: string): unknown => jsonOf(valueOf.get(key)?.value);
+  return listAt(at(`composerData:${id}`), "fullConversationHeadersOnly").map((header) => {
+    const bubble = at(`bubbleId:${id}:${textAt(header, "bubbleId")}`);
+    const { createdAt, type, text } = isObject(bubble) ? bubble : {};
+    const timeMs = timeOf(createdAt) ?? startedMs;
+    const role = type === 1 ? "user" : type === 2 ? "assistant" : undefined;
+    if (role === undefined) return { kind: "other", timeMs };
+    return saidRecord({ role, text: typeof text === "string" ? text : "", timeMs });
+  });
+}
+
+function nameOf(id: string): string {
+  return `${id}.jsonl`;
+}
+
+function listAt(value: unknown, name: string): unknown[] {
+  const list = isObject(value) ? value[name] : undefined;
+  return Array.isArray(list) ? list : [];
 }

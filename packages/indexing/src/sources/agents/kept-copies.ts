@@ -2,23 +2,21 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { appendFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { asOneLine, labelOf, wholeLineTokens } from "../message-text.ts";
-import { renderSaid } from "../read-transcript.ts";
-import { readJson, saidRecord, timeOf, type TranscriptRecord } from "../record.ts";
-import type { ClientFinding } from "./agent-finding.ts";
-import { textAt } from "./agent-lines.ts";
+import type { Finder } from "../finder.ts";
+import { renderWhole } from "../message-text.ts";
+import { readJson, saidRecord, textAt, timeOf, type TranscriptRecord } from "../record.ts";
 
-/** What is kept of a conversation of another program: what was said, without secrets, each on the line that it has there. */
+/** The copy of a conversation of another agent: what was said, without secrets, each on the line that it has there. */
 export interface KeptCopy {
   /** Lines that it has. */
   readonly lines: number;
-  /** Takes what comes behind them; from the first line on, everything is taken anew. */
+  /** Takes what comes behind them; given the first line, the copy is rewritten. */
   readonly onLine: (number: number, record: TranscriptRecord) => void;
   /** On disk when it resolves. */
   save(): Promise<void>;
 }
 
-/** The copies of one program, in a folder of their own below the state folder. */
+/** The copies of one agent, in a folder of their own below the state folder. */
 export class KeptCopies {
   readonly folder: string;
 
@@ -26,20 +24,20 @@ export class KeptCopies {
     this.folder = folder;
   }
 
-  /** Opens the copy of a file by its name in the index, behind the program's. `folder`: where it was had, if its lines do not say. */
+  /** Opens the copy of a file by its name in the index. `folder`: where the conversation was had, if its lines do not say. */
   async open(name: string, folder: string | undefined): Promise<KeptCopy> {
     const file = this.#placeOf(name);
     const before = await readFile(file, "utf8").catch(() => "");
     // One that ends in the middle of a line was being written when its process was killed.
     const there = before.endsWith("\n") ? before.split("\n").length - 1 : 0;
-    let isAnew = false;
+    let isRewritten = false;
     let next = there + 1;
     let added = "";
     return {
       lines: there,
       onLine(number, record) {
         if (number === 1 && next !== 1) {
-          [isAnew, next] = [true, 1];
+          [isRewritten, next] = [true, 1];
           added = "";
         }
         // A conversation that is read from where its last chunk begins tells lines that are here already.
@@ -48,9 +46,9 @@ export class KeptCopies {
         next = number + 1;
       },
       async save() {
-        if (added === "" && !isAnew) return;
+        if (added === "" && !isRewritten) return;
         await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
-        if (isAnew || there === 0) await writeFile(file, added, { mode: 0o600, flush: true });
+        if (isRewritten || there === 0) await writeFile(file, added, { mode: 0o600, flush: true });
         else await appendFile(file, added, { flush: true });
       },
     };
@@ -62,15 +60,11 @@ export class KeptCopies {
   }
 
   /** Finds all copies. */
-  async find(finding: ClientFinding): Promise<void> {
-    await this.#findIn(finding, this.folder, "");
-  }
-
-  async #findIn(finding: ClientFinding, folder: string, inside: string): Promise<void> {
-    for (const entry of await finding.list(folder)) {
+  async find(finder: Finder, folder: string = this.folder, inside = ""): Promise<void> {
+    for (const entry of await finder.list(folder)) {
       const place = path.join(folder, entry.name);
-      if (entry.isDirectory()) await this.#findIn(finding, place, `${inside}${entry.name}/`);
-      else await finding.take(inside + entry.name, place, { kind: "lines" });
+      if (entry.isDirectory()) await this.find(finder, place, `${inside}${entry.name}/`);
+      else await finder.take(inside + entry.name, place, { kind: "lines" });
     }
   }
 
@@ -80,7 +74,7 @@ export class KeptCopies {
 }
 
 /** How the lines of a copy are read. */
-export function keptRecord(line: Buffer): TranscriptRecord {
+export function keptRecord(line: Buffer | undefined): TranscriptRecord {
   return readJson(line, (record) => {
     const { role } = record;
     const text = textAt(record, "text");
@@ -97,8 +91,7 @@ function written(record: TranscriptRecord, usual: string | undefined): string {
   const at = timeMs === undefined ? undefined : new Date(timeMs).toISOString();
   if (record.kind === "message") {
     // As it is indexed: what is taken out there is taken out here.
-    const line = asOneLine(renderSaid(record, "plain", wholeLineTokens).rendered);
-    const text = line.slice(labelOf(line).length);
+    const { text } = renderWhole(record);
     return text === "" ? "" : JSON.stringify({ role: record.role, text, at, folder });
   }
   return record.folder === undefined ? "" : JSON.stringify({ at, folder });

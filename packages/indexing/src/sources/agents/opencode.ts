@@ -1,18 +1,8 @@
 import path from "node:path";
-import { messageOf } from "@memslot/core";
-import { readJson, saidRecord, timeOf, type NumberedRecords, type TranscriptRecord } from "../record.ts";
-import { type ClientFile, unknownSize } from "./agent.ts";
-import type { Client } from "./agent-finding.ts";
-import { absoluteFolder, jsonOf, objectAt, textAt } from "./agent-lines.ts";
-import { findInDatabase, withDatabase } from "./read-database.ts";
-
-interface SessionRow {
-  id: string;
-  directory: string | null;
-  updated: number;
-  messages: number;
-  parts: number;
-}
+import type { Database } from "better-sqlite3";
+import { jsonOf, objectAt, saidRecord, textAt, timeOf, type TranscriptRecord } from "../record.ts";
+import { absoluteFolder, type KnownAgent } from "./agent.ts";
+import { type StoredConversation, takeConversations } from "./read-database.ts";
 
 // A subagent has a parent.
 const sessionsSql = `SELECT s.id, s.directory, s.time_updated AS updated,
@@ -24,57 +14,35 @@ const partsSql = `SELECT m.id AS id, m.data AS message, p.data AS part
   WHERE m.session_id = ? ORDER BY m.time_created, m.id, p.id`;
 
 /** `opencode.db`: sessions, their messages, and the parts of these. */
-export const opencode: Client = {
-  source: "opencode",
+export const opencode: KnownAgent = {
   name: "OpenCode",
-  // It has no lines; what is kept of them has.
-  recordOf: (line) => readJson(line, () => ({ kind: "other", timeMs: undefined })),
-  async find(finding, folders) {
-    for (const folder of folders) {
-      const file = path.join(folder, "opencode.db");
-      try {
-        const sessions = await findInDatabase(file, (db) => db.prepare<[], SessionRow>(sessionsSql).all());
-        for (const session of sessions ?? [])
-          if (typeof session.id === "string") finding.add(session.id, conversationOf(file, session));
-      } catch (error) {
-        finding.missed(file, `cannot be read: ${messageOf(error)}`);
-      }
-    }
-  },
+  find: async (finder, folder) => await takeConversations(finder, path.join(folder, "opencode.db"), sessionsIn),
 };
 
-function conversationOf(file: string, session: SessionRow): Omit<ClientFile, "path"> {
-  const { id, directory, updated, messages, parts } = session;
-  return {
-    kind: "whole",
-    absolutePath: file,
-    folder: absoluteFolder(directory),
-    mtimeMs: Number(updated) || 0,
-    size: unknownSize,
-    stamp: `${updated}:${messages}:${parts}`,
-    records: (signal) => recordsOf(file, id, signal),
-  };
+function sessionsIn(db: Database): StoredConversation[] {
+  type Row = { id: unknown; directory: unknown; updated: unknown; messages: number; parts: number };
+  const rows = db.prepare<[], Row>(sessionsSql).all();
+  return rows.flatMap(({ id, directory, updated, messages, parts }) => {
+    if (typeof id !== "string") return [];
+    const stamp = `${updated}:${messages}:${parts}`;
+    const folder = absoluteFolder(directory);
+    return { name: id, folder, mtimeMs: Number(updated) || 0, stamp, read: (each) => messagesIn(each, id) };
+  });
 }
 
-/** One for each message, numbered from 1. */
-async function* recordsOf(file: string, session: string, signal: AbortSignal): NumberedRecords {
+/** A record for each message. */
+function messagesIn(db: Database, session: string): Iterable<TranscriptRecord> {
   type Row = { id: string; message: string; part: string | null };
-  const rows = await withDatabase(file, (db) => db.prepare<[string], Row>(partsSql).all(session));
-  const messages = Map.groupBy(rows, ({ id }) => id);
-  let number = 0;
-  for (const parts of messages.values()) {
-    signal.throwIfAborted();
-    const message = jsonOf(parts[0]?.message);
-    const text = parts.flatMap(({ part }) => textIn(jsonOf(part))).join("\n");
-    yield [++number, recordOf(message, text)];
-  }
-}
-
-function recordOf(message: unknown, text: string): TranscriptRecord {
-  const role = textAt(message, "role");
-  const timeMs = timeOf(objectAt(message, "time")?.["created"]);
-  if (role !== "user" && role !== "assistant") return { kind: "other", timeMs };
-  return saidRecord({ role, text, timeMs });
+  const rows = db.prepare<[string], Row>(partsSql).all(session);
+  return Map.groupBy(rows, ({ id }) => id)
+    .values()
+    .map((parts) => {
+      const message = jsonOf(parts[0]?.message);
+      const role = textAt(message, "role");
+      const timeMs = timeOf(objectAt(message, "time")?.["created"]);
+      if (role !== "user" && role !== "assistant") return { kind: "other", timeMs };
+      return saidRecord({ role, text: parts.flatMap(({ part }) => textIn(jsonOf(part))).join("\n"), timeMs });
+    });
 }
 
 /** What was said: no thoughts, no tools, nothing that the program itself has put in. */

@@ -12,13 +12,54 @@ import {
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type DatabaseType from "better-sqlite3";
+import { messageOf } from "@memslot/core";
 import { stampOf } from "../../files/file-stamp.ts";
+import type { Finder } from "../finder.ts";
+import { unknownSize } from "../read-conversation.ts";
+import { numbered, type NumberedRecords, type TranscriptRecord } from "../record.ts";
 
 /** How long it waits for a program that is writing. */
 const waitMs = 1_000;
 /** How long a copy is kept for the next question. */
 const copyMs = 5_000;
 const copyAttempts = 3;
+
+/** A conversation in a database. */
+export interface StoredConversation {
+  /** Its name in the index. */
+  readonly name: string;
+  readonly mtimeMs: number;
+  /** Changes with the conversation. */
+  readonly stamp: string;
+  readonly folder?: string | undefined;
+  /** What was said in it, in order. */
+  read(db: DatabaseType.Database): Iterable<TranscriptRecord>;
+}
+
+/**
+ * Takes the conversations that `find` finds in a database. A failure is reported by the name of the database. `folderOf`:
+ * where a conversation was had, if the database does not say.
+ */
+export async function takeConversations(
+  finder: Finder,
+  file: string,
+  find: (db: DatabaseType.Database) => StoredConversation[],
+  folderOf?: (name: string) => Promise<string | undefined>,
+): Promise<void> {
+  try {
+    for (const { name, read, mtimeMs, stamp, folder } of (await findInDatabase(file, find)) ?? []) {
+      const records = (signal: AbortSignal): NumberedRecords => recordsIn(file, read, signal);
+      const place = { absolutePath: file, folder: folder ?? (await folderOf?.(name)), size: unknownSize };
+      finder.add(name, { ...place, kind: "whole", mtimeMs, stamp, records });
+    }
+  } catch (error) {
+    finder.missed(file, `cannot be read: ${messageOf(error)}`);
+  }
+}
+
+async function* recordsIn(file: string, read: StoredConversation["read"], signal: AbortSignal): NumberedRecords {
+  yield* numbered(await withDatabase(file, read), signal);
+}
 
 interface Copy {
   readonly state: string | undefined;
@@ -35,7 +76,7 @@ const findings = new Map<string, { readonly state: string; readonly found: unkno
  * Runs something with the database of a program, which may go on writing to it. Nothing is changed there, and nothing is
  * left beside it: with a log that nobody has open SQLite would make files, so that a copy is opened then. Throws as SQLite does.
  */
-export async function withDatabase<T>(file: string, run: (db: DatabaseType.Database) => T): Promise<T> {
+async function withDatabase<T>(file: string, run: (db: DatabaseType.Database) => T): Promise<T> {
   // A session that has no such source does not load it.
   const { default: Database } = await import("better-sqlite3");
   const open = (place: string): DatabaseType.Database =>

@@ -5,13 +5,13 @@ import type { FileRecord } from "../../chunk-index.ts";
 import type { Chunk } from "../../chunk-store.ts";
 import type { FileReading, IndexedSource } from "../../indexed-source.ts";
 import type { ScannedFile } from "../../files/scan.ts";
-import { createSessionSource } from "../session-source.ts";
+import { createSessionSource } from "../sessions.ts";
 import { letRest } from "../../../test/support/let-rest.ts";
 import { never, settingsWith } from "../../../test/support/context.ts";
 import { tempFolder } from "@memslot/test-tools/files";
 import { type Random, randomFrom, randomSentence, randomText } from "@memslot/test-tools/random";
 import { expect } from "vitest";
-import { parseCursor } from "../cursor.ts";
+import { cursorOf } from "../read-conversation.ts";
 
 export type Role = "user" | "assistant";
 
@@ -120,7 +120,7 @@ export async function expectSameChunksInPieces(given: { seed: number; transcript
     }
     const factsOf = (transcript: Transcript): unknown => [
       transcript.stored()?.hash,
-      parseCursor(transcript.stored()?.cursor)?.passedOver,
+      cursorOf(transcript.stored() ?? {})?.passedOver,
     ];
     expect(factsOf(pieces), `seed ${given.seed + round}`).toEqual(factsOf(whole));
   }

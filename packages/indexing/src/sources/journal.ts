@@ -1,0 +1,178 @@
+import { createHash } from "node:crypto";
+import { readFile, rm } from "node:fs/promises";
+import path from "node:path";
+import { type ManagerReadParams, type MemoryReadResult, type MemorySearchSettings } from "@memslot/core";
+import type { FileRecord } from "../chunk-index.ts";
+import { withFile } from "../files/file-kind.ts";
+import { stampOf } from "../files/file-stamp.ts";
+import { notReadable } from "../files/read-file.ts";
+import type { ScannedFile } from "../files/scan.ts";
+import type { IndexedSource } from "../indexed-source.ts";
+import { redactCopies } from "../secrets/redact-copies.ts";
+import { redactSecrets } from "../secrets/redact-secrets.ts";
+import { readWindow } from "./displayed-lines.ts";
+import { journalFile, journalFolder, sessionsFolder } from "./folders.ts";
+import { readLines } from "./lines.ts";
+import { continues, transcriptCursor } from "./read-conversation.ts";
+import { isObject, type JsonObject, jsonOf, readRecord, textAt } from "./record.ts";
+import { transcriptsIn } from "./sessions.ts";
+
+/** Part of the recipe: raise it when the same file gives other chunks. */
+const journalVersion = 2;
+
+/**
+ * What the flush has kept of dropped messages, as a source of the index: `agents/<agentId>/journal/*.jsonl` below the
+ * state folder, read like transcripts. A file whose messages all stand in an indexed transcript is left out, so that
+ * nothing is found twice, and deleted once the flush does not ask to keep it any longer.
+ */
+export function createJournalSource(input: {
+  stateDir: string;
+  agentId: string;
+  settings: Pick<MemorySearchSettings, "chunking" | "sources">;
+  /** True where nothing on disk may be changed. */
+  lookOnly: boolean;
+}): IndexedSource {
+  const { settings, lookOnly: isReadOnly } = input;
+  const folder = journalFolder(input);
+  const { tokens } = settings.chunking;
+  const transcripts = transcriptsIn(folder, "journal", { recipe: `journal${journalVersion}`, tokens });
+  let areClean = isReadOnly;
+  const cover = createTranscriptCover(sessionsFolder(input));
+  return {
+    ...transcripts,
+    async scan(signal, indexed, look) {
+      areClean ||= await redactCopies(folder, `${folder}.rules`);
+      const scan = await transcripts.scan(signal, indexed, look);
+      // A journal begins with the first dropped message.
+      const roots = scan.roots.filter(({ path: place, reason }) => place !== "journal" || reason !== "does not exist");
+      if (scan.files.length === 0) return { ...scan, roots };
+      // If transcripts are no source any more, what the index holds of them goes with this sync.
+      const sessions = settings.sources.includes("sessions") ? (await indexed()).get("sessions") : undefined;
+      const files: ScannedFile[] = [];
+      for (const file of scan.files) {
+        signal.throwIfAborted();
+        const { isCovered, keptUntilMs } = await cover(file, sessions);
+        if (!isCovered) files.push(file);
+        else if (!isReadOnly && keptUntilMs < Date.now())
+          await rm(file.absolutePath, { force: true }).catch(() => undefined); // Another time, then.
+      }
+      return {
+        ...scan,
+        files,
+        roots: roots.map((root) =>
+          root.path === "journal" && root.state === "indexed" ? { ...root, files: files.length } : root,
+        ),
+      };
+    },
+  };
+}
+
+/** Whether a path is one that a result from the journal has. */
+export function isJournalPath(relPath: string): boolean {
+  return /^(?:\.\/)?journal\/[^/]+\.jsonl$/.test(relPath);
+}
+
+/**
+ * Reads a window of a file of the journal: a line for each of its lines, as it is searched, without secrets. Refuses a
+ * shared audience.
+ */
+export async function readJournal(params: ManagerReadParams, folder: string): Promise<MemoryReadResult> {
+  const { relPath } = params;
+  if (params.audience === "shared") throw notReadable(relPath, " in a session that others read: it is private.");
+  const absolutePath = journalFile(folder, relPath);
+  const shown = relPath.replace(/^\.\//, "");
+  if (absolutePath === undefined) return { status: "not_found", text: "", path: shown };
+  return await readWindow({ path: shown, absolutePath, kind: "lines", mtimeMs: 0, size: 0 }, params);
+}
+
+/** Whether a file of the journal can be found in an indexed transcript as well. */
+interface Cover {
+  /** Every message of it stands in the part of its session's transcript that is indexed. */
+  readonly isCovered: boolean;
+  /** Until then it is kept all the same; for ever if it does not say. */
+  readonly keptUntilMs: number;
+}
+
+interface Kept {
+  readonly sessionId: string | undefined;
+  /** By the id of each message what it says, as a hash; undefined where a transcript need only name it. */
+  readonly messages: ReadonlyMap<string, string | undefined>;
+  readonly keptUntilMs: number;
+}
+
+/** How the journal writes what a tool gave. A transcript has it in a form that is not searched. */
+const ofTool = /^\[result of [^\]]*\] /;
+
+const never: AbortSignal = new AbortController().signal;
+
+/**
+ * A file of the journal never changes, and is read once; a transcript is read again when it has changed. It has to say the
+ * same under the same id: hosts name a message that has no id by its line, and rewrite transcripts.
+ */
+function createTranscriptCover(
+  folder: string,
+): (file: ScannedFile, transcripts: ReadonlyMap<string, FileRecord> | undefined) => Promise<Cover> {
+  const keptOf = new Map<string, Kept>();
+  /** The answer for a file of the journal, with the state of the transcript that it is about. */
+  const answers = new Map<string, { readonly state: string; readonly isCovered: boolean }>();
+
+  async function isCovered(file: ScannedFile, kept: Kept, stored: FileRecord): Promise<boolean> {
+    const cursor = transcriptCursor(stored);
+    if (cursor === undefined || cursor.more) return false;
+    return await withFile(path.join(folder, `${kept.sessionId}.jsonl`), async (handle) => {
+      // The index holds what stands in the file now.
+      if (!(await continues(handle, cursor))) return false;
+      const state = `${stored.hash} ${stampOf(await handle.stat({ bigint: true }))}`;
+      const known = answers.get(file.path);
+      if (known?.state === state) return known.isCovered;
+      const missing = new Map(kept.messages);
+      let number = 0;
+      for await (const lines of readLines(handle, 0, cursor.bytes, never))
+        for (const { bytes } of lines) {
+          number++;
+          if (bytes === undefined) continue;
+          const id = textAt(jsonOf(bytes), "id") || `line-${number}`;
+          const said = missing.get(id);
+          if (said === undefined || said === saidIn(bytes)) missing.delete(id);
+        }
+      answers.set(file.path, { state, isCovered: missing.size === 0 });
+      return missing.size === 0;
+    });
+  }
+
+  return async (file, transcripts) => {
+    try {
+      const kept = keptOf.get(file.path) ?? (await readKept(file));
+      keptOf.set(file.path, kept);
+      const { sessionId, keptUntilMs } = kept;
+      const stored = sessionId === undefined ? undefined : transcripts?.get(`sessions/${sessionId}.jsonl`);
+      return { isCovered: stored !== undefined && (await isCovered(file, kept, stored)), keptUntilMs };
+    } catch {
+      // Gone or not readable: a file that cannot be compared is not covered, and reading it reports what is wrong.
+      return { isCovered: false, keptUntilMs: Infinity };
+    }
+  };
+}
+
+async function readKept(file: ScannedFile): Promise<Kept> {
+  const messages = new Map<string, string | undefined>();
+  let header: JsonObject = {};
+  for (const line of (await readFile(file.absolutePath, "utf8")).split("\n")) {
+    if (line.trim() === "") continue;
+    const record = jsonOf(line);
+    if (!isObject(record)) throw new Error("a line of it is damaged");
+    if (record["type"] === "session") header = record;
+    else messages.set(String(record["id"]), saidIn(Buffer.from(line)));
+  }
+  const id = textAt(header, "id") ?? "";
+  const sessionId = /^[\w-]{1,80}$/.test(id) ? id : undefined;
+  return { sessionId, messages, keptUntilMs: Date.parse(String(header["keptUntil"])) || Infinity };
+}
+
+/** A hash of what a line says; undefined if it is no message, a tool's, or empty. */
+function saidIn(line: Buffer): string | undefined {
+  const record = readRecord(line);
+  if (record.kind !== "message" || ofTool.test(record.text)) return undefined;
+  const text = redactSecrets(record.text).replaceAll(/\s+/g, " ");
+  return text === "" ? undefined : createHash("sha256").update(text).digest("hex");
+}

@@ -1,0 +1,191 @@
+import type { BigIntStats, Dirent } from "node:fs";
+import path from "node:path";
+import { type MemorySearchSettings, messageOf } from "@memslot/core";
+import { codeOf } from "@memslot/core/files";
+import { linkReason, statOf, withFile } from "../files/file-kind.ts";
+import { isLasting, stampOf } from "../files/file-stamp.ts";
+import type { ScanResult } from "../files/scan.ts";
+import { type FolderLook, plainLook } from "../fresh/folder-view.ts";
+import type { IndexedSource } from "../indexed-source.ts";
+import { createHeldLines } from "../search/held-lines.ts";
+import { redactionVersion } from "../secrets/redact-secrets.ts";
+import { wordsVersion } from "../text/words.ts";
+import { verifyLines } from "./displayed-lines.ts";
+import { Finder } from "./finder.ts";
+import { sessionsFolder, transcriptPath } from "./folders.ts";
+import { cursorOf, passedOverIn, readTranscript } from "./read-conversation.ts";
+import { isObject, jsonOf, readRecord, textAt } from "./record.ts";
+import { createTranscriptDue, type SessionLookup } from "./transcript-due.ts";
+
+/** Part of the recipe: raise it when the same transcript gives other chunks. */
+const transcriptVersion = 2;
+const maxListBytes = 64 * 1024 * 1024;
+/** Copies that hosts leave beside the transcripts: what they hold stands in another file, or was deleted. */
+const copies = /\.(?:deleted|reset|bak|checkpoint|trajectory|tmp)(?:\.[^/]*)?\.jsonl$/i;
+
+interface AgentInput {
+  stateDir: string;
+  agentId: string;
+}
+
+/**
+ * The transcripts of an agent as a source of the index: `agents/<agentId>/sessions/*.jsonl` below the state folder. Keeps
+ * what user and assistant said, without secrets; lines are those of the JSONL file. Throws `INVALID_ARGUMENT` for an agent
+ * id that is no plain folder name.
+ */
+export function createSessionSource(input: AgentInput & { settings: MemorySearchSettings }): IndexedSource {
+  const { settings } = input;
+  const transcripts = transcriptsIn(sessionsFolder(input), "sessions", {
+    recipe: `transcripts${transcriptVersion}`,
+    tokens: settings.chunking.tokens,
+  });
+  const { recipe } = transcripts;
+  return {
+    ...transcripts,
+    issueOf: passedOverIn,
+    isDue: createTranscriptDue({ settings, recipe, lookup: createSessionLookup(input) }),
+  };
+}
+
+/** The transcripts in a folder of an agent as a source. What was read is resumed where it ended. */
+export function transcriptsIn(
+  folder: string,
+  source: "sessions" | "journal",
+  { tokens, ...options }: { recipe: string; tokens: number },
+): IndexedSource {
+  const recipe = `${options.recipe}:${tokens} words${wordsVersion} redaction${redactionVersion}`;
+  return {
+    source,
+    recipe,
+    scan: async (signal, _, look) => await findTranscripts(folder, source, signal, look),
+    stampOf: (stored) => cursorOf(stored)?.stamp,
+    holds: createHeldLines({
+      placeOf(transcript) {
+        const name = path.posix.basename(transcript);
+        return `${source}/${name}` === transcript ? path.join(folder, name) : undefined;
+      },
+      compare: async (absolutePath, found, signal, place) =>
+        await verifyLines({ path: place, absolutePath, kind: "lines", mtimeMs: 0, size: 0 }, found, tokens, signal),
+    }),
+    read: async (file, stored, signal) =>
+      await readTranscript({ ...file, kind: "lines" }, stored, { source, recipe, tokens, signal }),
+  };
+}
+
+/**
+ * Finds the transcripts in a folder of an agent. Takes only files of that folder: nothing that a link leads to, and each
+ * file once, however many names it has. A folder that is missing is normal.
+ */
+async function findTranscripts(
+  folder: string,
+  label: string,
+  signal: AbortSignal,
+  look: FolderLook = plainLook,
+): Promise<ScanResult> {
+  const finder = new Finder(`${label}/`, readRecord, signal, look);
+  let entries: Dirent[] = [];
+  let problem = problemOf(folder);
+  try {
+    if (!problem) entries = look.list(folder);
+  } catch (error) {
+    problem = { reason: `cannot be listed: ${messageOf(error)}`, unknown: true };
+  }
+  if (problem) {
+    finder.skip(label, problem.reason);
+    if (problem.unknown) finder.missed(label, problem.reason);
+    return finder.done();
+  }
+  const known = new Map<string, string>();
+  for (const { name } of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+    if (!isTranscript(name)) continue;
+    const shown = finder.pathOf(name);
+    const refuse = ({ dev, ino }: BigIntStats): string | undefined => {
+      const identity = ino === 0n ? shown : `${dev}:${ino}`;
+      const earlier = known.get(identity);
+      if (earlier === undefined) known.set(identity, shown);
+      return earlier && `is the same file as ${earlier}, which is indexed`;
+    };
+    if (finder.files.has(shown)) finder.skip(shown, `is the same file as ${shown}, which is indexed`);
+    else await finder.take(name, path.join(folder, name), { kind: "lines" }, { shown, refuse });
+  }
+  signal.throwIfAborted();
+  const { roots, ...result } = finder.done();
+  return { ...result, roots: [{ path: label, state: "indexed", files: result.files.length }, ...roots] };
+}
+
+/** Whether a file of the folder is a transcript, by its name. */
+function isTranscript(name: string): boolean {
+  return /\.jsonl$/i.test(name) && !name.startsWith(".") && !copies.test(name);
+}
+
+/** Why the folder is not scanned; `unknown` if it may still hold what is indexed. */
+function problemOf(folder: string): { reason: string; unknown: boolean } | undefined {
+  // A link in place of the agent's folder could lead to those of another agent.
+  for (const place of [path.dirname(path.dirname(folder)), path.dirname(folder), folder]) {
+    const stats = statOf(place);
+    if (stats instanceof Error) {
+      const missing = codeOf(stats) === "ENOENT";
+      return { reason: missing ? "does not exist" : `cannot be read: ${messageOf(stats)}`, unknown: !missing };
+    }
+    const shown = place === folder ? "" : `${place} `;
+    if (stats.isSymbolicLink()) return { reason: `${shown}${linkReason}: put a real folder there`, unknown: false };
+    if (!stats.isDirectory()) return { reason: `${shown}is not a folder`, unknown: false };
+  }
+  return undefined;
+}
+
+interface Listed {
+  sessionKey: string;
+  path: string;
+}
+
+/**
+ * Looks session keys up in `sessions.json`, which hosts keep beside the transcripts. Returns the transcript's path in the
+ * index; undefined if the key is not there, names two sessions, or the file cannot be read: a caller that filters by it
+ * must leave transcripts out then. Remembers the list until the file changes.
+ */
+export function createSessionLookup(input: AgentInput): SessionLookup {
+  const folder = sessionsFolder(input);
+  let known: { stamp: string; byKey: ReadonlyMap<string, Listed[]> } | undefined;
+
+  async function load(): Promise<ReadonlyMap<string, Listed[]>> {
+    return await withFile(path.join(folder, "sessions.json"), async (handle) => {
+      const nowMs = Date.now();
+      const stats = await handle.stat({ bigint: true });
+      if (!stats.isFile() || stats.size > maxListBytes) return new Map();
+      const stamp = stampOf(stats);
+      if (known?.stamp === stamp) return known.byKey;
+      const sessions = jsonOf((await handle.readFile("utf8")).replace(/^\uFEFF/, ""));
+      const listed = Object.entries(isObject(sessions) ? sessions : {}).flatMap(([sessionKey, entry]): Listed[] => {
+        const transcript = transcriptOf(entry, folder);
+        return transcript === undefined ? [] : [{ sessionKey, path: transcript }];
+      });
+      const byKey = Map.groupBy(listed, ({ sessionKey }) => folded(sessionKey));
+      // A file that is being written may change again within the same time stamp.
+      known = isLasting(stats, nowMs, false) ? { stamp, byKey } : undefined;
+      return byKey;
+    });
+  }
+
+  return async (sessionKey) => {
+    // Missing, or not to be read: the session is not known.
+    const byKey = await load().catch(() => undefined);
+    const found = byKey?.get(folded(sessionKey)) ?? [];
+    const exact = found.filter((entry) => entry.sessionKey === sessionKey);
+    const paths = new Set((exact.length > 0 ? exact : found).map((entry) => entry.path));
+    return paths.size === 1 ? [...paths][0] : undefined;
+  };
+}
+
+/** `sessionFile` counts where it names a file of this folder; it may be absolute. */
+function transcriptOf(entry: unknown, folder: string): string | undefined {
+  const named = textAt(entry, "sessionFile")?.trim() ?? "";
+  const file = path.resolve(folder, named);
+  if (named !== "" && path.dirname(file) === path.resolve(folder)) return transcriptPath(path.basename(file));
+  const id = textAt(entry, "sessionId")?.trim() ?? "";
+  return /^[^/\\\0]+$/.test(id) ? transcriptPath(`${id}.jsonl`) : undefined;
+}
+
+function folded(sessionKey: string): string {
+  return sessionKey.trim().toLowerCase();
+}
