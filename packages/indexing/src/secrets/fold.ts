@@ -1,67 +1,88 @@
 import table from "./entities.json" with { type: "json" };
+import { patternsOf } from "./patterns.ts";
 
-/** A line as a reader sees it, with where each of its characters begins and ends in the original. */
-export interface FoldedLine {
-  readonly text: string;
-  starts: number[];
-  ends: number[];
+const is = patternsOf("fold");
+
+/** A stretch of a line: as a reader sees it, and as the line has it. */
+export interface Stretch {
+  readonly seen: string;
+  readonly written: string;
+  /** Whether a part of it cannot be replaced alone. */
+  readonly isWhole?: boolean;
+}
+
+/** What takes the place of a part of the text that is seen. Without `written` the line keeps what it has there. */
+interface Part {
+  start: number;
+  end: number;
+  seen: string;
+  written?: string;
 }
 
 /** Entities that stand for characters of keys, and for what surrounds them. */
 const entities: Readonly<Record<string, string>> = table;
-
-/**
- * How a character is written otherwise: escaped in Markdown or a program, as an entity, encoded for addresses or mail,
- * invisible, in another width or style, or with marks of emphasis inside a word.
- */
-const disguise =
-  /\\(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|([!-/:-@[-`{-~]))|&(?:#(\d{1,7})|#[xX]([0-9A-Fa-f]{1,6})|([A-Za-z]{2,14}));|%([0-9A-Fa-f]{2})|=(2[BDEF]|3[AD]|5F|7E)|<\/?(?:wbr|b|i|em|strong|span|code|mark)\b[^<>]{0,60}>|(?<=[A-Za-z\d_-])(?:\*{1,3}|`)(?=[A-Za-z\d_-])|\p{Default_Ignorable_Code_Point}|[\u2010-\u2015\u2212]|[\uff01-\uff5e\u{1d400}-\u{1d7ff}\u2460-\u24ff\u{1f130}-\u{1f189}]/gu;
-/** Full-width punctuation alone is ordinary in Chinese and Japanese. */
-const worth =
-  /\\[!-/:-@[-`{-~ux]|&(?:#|[A-Za-z]{2,14};)|%[0-9A-Fa-f]{2}|=(?:2[BDEF]|3[AD]|5F|7E)|<\/?(?:wbr|b|i|em|strong|span|code|mark)\b|[A-Za-z\d_-](?:\*{1,3}|`)[A-Za-z\d_-]|\p{Default_Ignorable_Code_Point}|\w[\u2010-\u2015\u2212](?=\w)|[\uff0d-\uff0f\uff10-\uff19\uff1d\uff21-\uff3a\uff3f\uff41-\uff5a\u{1d400}-\u{1d7ff}\u2460-\u24ff\u{1f130}-\u{1f189}]/u;
 /** An ampersand or a percent sign may be encoded itself. */
 const deepest = 3;
 
-/** Folds a line; undefined where it reads as it is written. */
-export function foldLine(line: string): FoldedLine | undefined {
-  if (!/[\\&%=<*`\u0080-\uffff]/.test(line) || !worth.test(line)) return undefined;
-  let folded: FoldedLine = {
-    text: line,
-    starts: Array.from({ length: line.length }, (_, index) => index),
-    ends: Array.from({ length: line.length }, (_, index) => index + 1),
-  };
+/** A line as a reader sees it; undefined where it reads as it is written. */
+export function foldLine(line: string): Stretch[] | undefined {
+  if (!/[\\&%=<*`\u0080-\uffff]/.test(line) || !is.worth.test(line)) return undefined;
+  let folded: Stretch[] = [{ seen: line, written: line }];
   for (let round = 0; round < deepest; round++) {
-    const next = foldOnce(folded);
-    if (next === undefined) break;
-    folded = next;
+    const parts = Array.from(seenIn(folded).matchAll(is.disguise)).flatMap((match): Part[] => {
+      const seen = plainOf(match);
+      return seen === undefined ? [] : [{ start: match.index, end: match.index + match[0].length, seen }];
+    });
+    if (parts.length === 0) break;
+    folded = replaceParts(folded, parts);
   }
-  return folded.text === line ? undefined : folded;
+  return seenIn(folded) === line ? undefined : folded;
 }
 
-function foldOnce({ text, starts, ends }: FoldedLine): FoldedLine | undefined {
-  const next = { parts: [] as string[], starts: [] as number[], ends: [] as number[] };
-  let done = 0;
-  const copy = (to: number): void => {
-    next.parts.push(text.slice(done, to));
-    for (let index = done; index < to; index++) {
-      next.starts.push(starts[index] ?? 0);
-      next.ends.push(ends[index] ?? 0);
+export function seenIn(line: readonly Stretch[]): string {
+  return line.map(({ seen }) => seen).join("");
+}
+
+/** Replaces parts of what is seen, which ascend and do not overlap. What is not seen stays where no part surrounds it. */
+export function replaceParts(line: readonly Stretch[], parts: readonly Part[]): Stretch[] {
+  const result: Stretch[] = [];
+  let at = 0;
+  let next = 0;
+  let isInside = false;
+  for (const stretch of splitAtParts(line, parts)) {
+    for (; at >= (parts[next]?.end ?? Infinity); next++) isInside = false;
+    const part = parts[next];
+    const end = at + stretch.seen.length;
+    if (part === undefined || at >= part.end || end <= part.start) result.push(stretch);
+    else {
+      const before = isInside ? result.pop()?.written : undefined;
+      result.push({ seen: part.seen, written: part.written ?? (before ?? "") + stretch.written, isWhole: true });
+      isInside = true;
     }
-  };
-  for (const match of text.matchAll(disguise)) {
-    const plain = plainOf(match);
-    if (plain === undefined) continue;
-    copy(match.index);
-    done = match.index + match[0].length;
-    next.parts.push(plain);
-    for (let index = 0; index < plain.length; index++) {
-      next.starts.push(starts[match.index] ?? 0);
-      next.ends.push(ends[done - 1] ?? 0);
-    }
+    at = end;
   }
-  if (done === 0) return undefined;
-  copy(text.length);
-  return { text: next.parts.join(""), starts: next.starts, ends: next.ends };
+  return result;
+}
+
+/** Splits stretches where parts begin and end. */
+function* splitAtParts(line: readonly Stretch[], parts: readonly Part[]): Generator<Stretch> {
+  const borders = parts.flatMap(({ start, end }) => [start, end]);
+  let at = 0;
+  let next = 0;
+  for (const stretch of line) {
+    const end = at + stretch.seen.length;
+    let done = at;
+    for (; (borders[next] ?? end) < end; next++) {
+      const border = borders[next] ?? end;
+      if (stretch.isWhole === true || border <= done) continue;
+      const piece = stretch.seen.slice(done - at, border - at);
+      yield { seen: piece, written: piece };
+      done = border;
+    }
+    const rest = stretch.seen.slice(done - at);
+    yield done === at ? stretch : { seen: rest, written: rest };
+    at = end;
+  }
 }
 
 /** What a disguised character is; empty for one that is not seen, undefined for one that is none. */
@@ -78,9 +99,6 @@ function plainOf(match: RegExpExecArray): string | undefined {
   }
   if (/^[\u2010-\u2015\u2212]/.test(all)) return "-";
   const plain = all.normalize("NFKC");
-  return plain !== all && /^[\x21-\x7e]+$/.test(plain)
-    ? plain
-    : /^[<*`]|^\p{Default_Ignorable_Code_Point}/u.test(all)
-      ? ""
-      : undefined;
+  if (plain !== all && /^[\x21-\x7e]+$/.test(plain)) return plain;
+  return /^[<*`]|^\p{Default_Ignorable_Code_Point}/u.test(all) ? "" : undefined;
 }

@@ -1,24 +1,26 @@
 import table from "./signs.json" with { type: "json" };
 
-/** What a line may hold, as far as a look at three characters at a time can say: it may hold less, but nothing else. */
-export const lineSigns = {
-  name: 1,
-  address: 2,
-  header: 4,
-  login: 8,
-  password: 16,
-  phrase: 32,
-  cookie: 64,
-  codes: 128,
-  words: 256,
-  /** Nothing but words that may be of a phrase. */
-  phraseLine: 512,
-  /** So many characters without a space and most signs as a secret has that is known by its shape. */
-  longPiece: 1024,
-  longWord: 2048,
-} as const;
+const names = [
+  "name",
+  "address",
+  "header",
+  "login",
+  "password",
+  "phrase",
+  "cookie",
+  "codes",
+  "longPiece",
+  "longWord",
+] as const;
 
-type Sign = keyof typeof lineSigns;
+/**
+ * What a line may hold, as far as a look at three characters at a time can say: it may hold less, but nothing else. A long
+ * piece is so many characters without a space and most signs as a secret has that is known by its shape.
+ */
+export type LineSign = (typeof names)[number];
+
+/** Each sign as one bit. */
+export const lineSigns = Object.fromEntries(names.map((name, bit) => [name, 1 << bit])) as Record<LineSign, number>;
 
 /** Of each word that is looked for, three characters that stand in few others, or two of a script that has more of them. */
 const byPiece = signsBy(table.pieces, (word) =>
@@ -26,15 +28,12 @@ const byPiece = signsBy(table.pieces, (word) =>
 );
 const byPair = signsBy(table.pairs, (word) => pairOf(word.charCodeAt(0), word.charCodeAt(1)));
 
-function signsBy(words: Partial<Record<Sign, string>>, placeOf: (word: string) => number): Uint16Array {
+function signsBy(words: Partial<Record<LineSign, string>>, placeOf: (word: string) => number): Uint16Array {
   const signs = new Uint16Array(1 << 15);
   for (const [sign, list] of Object.entries(words))
-    for (const place of list.split(" ").map(placeOf)) signs[place] = (signs[place] ?? 0) | lineSigns[sign as Sign];
+    for (const place of list.split(" ").map(placeOf)) signs[place] = (signs[place] ?? 0) | lineSigns[sign as LineSign];
   return signs;
 }
-
-/** Words that may be of a phrase have so many letters, and so many stand one behind the other. */
-const [fewestLetters, mostLetters, fewestWords] = [3, 8, 12];
 
 /** By code: 2 for characters of a long word, and 1 for these and what else a long piece has. */
 const classes = Uint8Array.from({ length: 128 }, (_, code) => {
@@ -48,10 +47,6 @@ export function signsOf(line: string): number {
   let signs = 0;
   let piece = 0;
   let before = 0;
-  let letters = 0;
-  let words = 0;
-  let allWords = 0;
-  let isPhrase = true;
   let pieceLength = 0;
   let wordLength = 0;
   for (let index = 0; index < line.length; index++) {
@@ -66,24 +61,8 @@ export function signsOf(line: string): number {
     wordLength = kind === 3 ? wordLength + 1 : 0;
     if (pieceLength === longest) signs |= lineSigns.longPiece;
     if (wordLength === longest) signs |= lineSigns.longWord;
-    if (code > 127) isPhrase = false;
-    const small = code | 32;
-    if (small >= 0x61 && small <= 0x7a) letters++;
-    else if (letters > 0) {
-      const isWord = letters >= fewestLetters && letters <= mostLetters;
-      words = isWord ? words + 1 : 0;
-      isPhrase &&= isWord;
-      allWords++;
-      letters = 0;
-      if (words === fewestWords) signs |= lineSigns.words;
-    }
   }
-  if (letters > 0) {
-    allWords++;
-    isPhrase &&= letters >= fewestLetters && letters <= mostLetters;
-    if (letters >= fewestLetters && words >= fewestWords - 1) signs |= lineSigns.words;
-  }
-  return isPhrase && allWords > 0 ? signs | lineSigns.phraseLine : signs;
+  return signs;
 }
 
 const at = 0x40;

@@ -1,4 +1,4 @@
-import { type FoldedLine, foldLine } from "./fold.ts";
+import { foldLine, replaceParts, seenIn, type Stretch } from "./fold.ts";
 
 /** So many characters are read in a few milliseconds. */
 const sliceCharacters = 64_000;
@@ -38,18 +38,16 @@ export interface FoundSecret {
 export class Page {
   readonly lines: string[];
   readonly found: FoundSecret[] = [];
-  readonly #folded = new Map<number, FoldedLine & { readonly cuts: Cut[] }>();
-  readonly #originals: readonly string[];
+  readonly #folded = new Map<number, Stretch[]>();
 
   constructor(lines: readonly string[], isFolded = false) {
-    this.#originals = lines;
     this.lines = [...lines];
     if (!isFolded) return;
     for (const [index, line] of lines.entries()) {
       const folded = foldLine(line);
       if (folded === undefined) continue;
-      this.#folded.set(index, { ...folded, cuts: [] });
-      this.lines[index] = folded.text;
+      this.#folded.set(index, folded);
+      this.lines[index] = seenIn(folded);
     }
   }
 
@@ -66,9 +64,15 @@ export class Page {
   cut(index: number, cuts: readonly Cut[], isCertain = false): boolean {
     if (cuts.length === 0) return false;
     for (const { name } of cuts) if (name !== undefined) this.found.push({ line: index + 1, kind: name, isCertain });
+    const parts = cuts.map(({ start, end, name }) => {
+      const mark = name === undefined ? "" : `[redacted: ${name}]`;
+      return { start, end, seen: mark, written: mark };
+    });
+    const line = this.lines[index] ?? "";
     const folded = this.#folded.get(index);
-    if (folded) cutFolded(folded, cuts);
-    this.lines[index] = withoutCuts(this.lines[index] ?? "", cuts);
+    const replaced = replaceParts(folded ?? [{ seen: line, written: line }], parts);
+    if (folded) this.#folded.set(index, replaced);
+    this.lines[index] = seenIn(replaced);
     return true;
   }
 
@@ -76,44 +80,7 @@ export class Page {
   restored(): string[] {
     return this.lines.map((line, index) => {
       const folded = this.#folded.get(index);
-      if (folded === undefined) return line;
-      return cutOut(this.#originals[index] ?? "", folded.cuts);
+      return folded === undefined ? line : folded.map(({ written }) => written).join("");
     });
   }
-}
-
-function markOf({ name }: Cut): string {
-  return name === undefined ? "" : `[redacted: ${name}]`;
-}
-
-/** One pass for all cuts: a line of 1 MB can have thousands. */
-function withoutCuts(line: string, cuts: readonly Cut[]): string {
-  const kept = cuts.map((cut, at) => line.slice(cuts[at - 1]?.end ?? 0, cut.start) + markOf(cut));
-  return kept.join("") + line.slice(cuts.at(-1)?.end ?? 0);
-}
-
-/** Notes the same cuts in the original of a folded line, and where the characters of the line come from after them. */
-function cutFolded(folded: FoldedLine & { readonly cuts: Cut[] }, cuts: readonly Cut[]): void {
-  const placesNow = (all: readonly number[], marked: (cut: Cut) => number): number[] => {
-    const kept = cuts.flatMap((cut, at) => [
-      ...all.slice(cuts[at - 1]?.end ?? 0, cut.start),
-      ...Array<number>(markOf(cut).length).fill(marked(cut)),
-    ]);
-    return [...kept, ...all.slice(cuts.at(-1)?.end ?? 0)];
-  };
-  const { starts, ends } = folded;
-  const [from, to] = [({ start }: Cut) => starts[start] ?? 0, ({ end }: Cut) => ends[end - 1] ?? 0];
-  for (const cut of cuts) if (cut.end > cut.start) folded.cuts.push({ start: from(cut), end: to(cut), name: cut.name });
-  folded.starts = placesNow(starts, from);
-  folded.ends = placesNow(ends, to);
-}
-
-/** A cut of what was cut before covers all of it, and replaces it. */
-function cutOut(line: string, cuts: readonly Cut[]): string {
-  let covered = 0;
-  const outer = cuts
-    .toReversed()
-    .toSorted((a, b) => a.start - b.start || b.end - a.end)
-    .filter(({ start, end }) => start >= covered && (covered = end) >= start);
-  return withoutCuts(line, outer);
 }

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { lineSigns } from "./line-signs.ts";
 import type { Cut, Page } from "./page.ts";
 import { patternsOf } from "./patterns.ts";
-import { findBehind, isGiven } from "./rule-logins.ts";
+import { findBehind } from "./rule-logins.ts";
 
 const is = patternsOf("lists");
 
@@ -27,7 +27,7 @@ export function cutLists(page: Page, signs: readonly number[]): void {
     if (index >= manifestDone && is.kindSecret.test(line)) manifestDone = cutManifest(page, index, manifestDone);
     if (((signs[index] ?? 0) & lineSigns.codes) !== 0 && is.codesHeading.test(line)) cutCodes(page, index);
   }
-  cutSeeds(page, signs);
+  cutSeeds(page);
 }
 
 function cutNetrc(page: Page, index: number): void {
@@ -35,7 +35,7 @@ function cutNetrc(page: Page, index: number): void {
   const end = below.findIndex((line) => !is.netrcLine.test(line));
   const own = [page.lines[index] ?? "", ...(end < 0 ? below : below.slice(0, end))];
   if (!own.some((line) => is.login.test(line))) return;
-  for (const [at, line] of own.entries()) page.cut(index + at, findBehind(line, is.netrcPassword, "password", isGiven));
+  for (const [at, line] of own.entries()) page.cut(index + at, findBehind(line, is.netrcPassword, "password"));
 }
 
 /** Where a Kubernetes `Secret` ends. Its kind may stand before its data or behind. */
@@ -47,7 +47,7 @@ function cutManifest(page: Page, kind: number, after: number): number {
   while (end < lines.length && !is.manifestEnd.test(lines[end] ?? "")) end++;
   let indent: number | undefined;
   const cutValues = (index: number, line: string): boolean =>
-    page.cut(index, findBehind(line, is.manifestValue, "Kubernetes secret", isGiven));
+    page.cut(index, findBehind(line, is.manifestValue, "Kubernetes secret"));
   for (let index = first; index < end; index++) {
     const line = lines[index] ?? "";
     const [, lead] = is.manifestLine.exec(line) ?? [];
@@ -102,7 +102,7 @@ interface SeedRun {
  * a name above them they have to be as many as such phrases have, and their checksum has to be right where they could be
  * an ordinary list.
  */
-function cutSeeds(page: Page, signs: readonly number[]): void {
+function cutSeeds(page: Page): void {
   const { lines } = page;
   let run: SeedRun | undefined;
   const end = (): void => {
@@ -122,11 +122,10 @@ function cutSeeds(page: Page, signs: readonly number[]): void {
     lines.slice(Math.max(0, index - namedAbove), index + 1).some((line) => is.seedName.test(line));
   for (const [index, line] of lines.entries()) {
     if (line === "" || line.trim() === "") continue;
-    const isPhrase = ((signs[index] ?? 0) & lineSigns.phraseLine) !== 0;
-    const whole = isPhrase && is.seedLine.test(line) ? wholeRun(line) : [];
+    const whole = is.seedLine.test(line) ? wholeRun(line) : [];
     const isCandidate = whole.length > 0;
     if (!isCandidate) end();
-    if (!isCandidate && ((signs[index] ?? 0) & lineSigns.words) === 0) continue;
+    if (!isCandidate && !is.innerWords.test(line)) continue;
     const spots = isCandidate ? whole : innerRun(line);
     if (spots.length === 0) continue;
     run ??= { words: [], spots: [], isNamed: isNamed(index), isOneLine: true };

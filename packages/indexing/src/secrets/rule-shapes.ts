@@ -31,26 +31,21 @@ const ofDataUri = String.raw`[\w.+-]+\/[\w.+-]+(?:;[\w-]+=[\w-]+){0,3};base64,[A
 const dataUri: Start = { name: undefined, text: "data:", rest: new RegExp(ofDataUri, "y") };
 const dataUris = new RegExp(`data:${ofDataUri}`, "g");
 
-const startsByKey = new Map<number, Start[]>();
-const begins = new Uint8Array(1 << 14);
-for (const start of [dataUri, ...secretShapes.flatMap(startsOf)]) {
-  const key = keyOf(start.text.charCodeAt(0), start.text.charCodeAt(1));
-  startsByKey.set(key, [...(startsByKey.get(key) ?? []), start]);
-  begins[key & (begins.length - 1)] = 1;
-}
+/** Beginnings by their first two characters. Some characters outside ASCII share a place with others. */
+const startsAt = Array<Start[] | undefined>(1 << 14);
+for (const start of [dataUri, ...secretShapes.flatMap(startsOf)]) (startsAt[placeOf(start.text, 0)] ??= []).push(start);
 
 function startsOf({ name, starts, rest }: (typeof secretShapes)[number]): Start[] {
   const pattern = new RegExp(rest, "y");
   return starts.split(" ").map((text) => ({ name, text, rest: pattern }));
 }
 
-/** Two characters as a number. Some outside ASCII share one with others: it only says where to look closer. */
-function keyOf(first: number, second: number): number {
-  return first * 128 + second;
+function placeOf(text: string, index: number): number {
+  return ((text.charCodeAt(index) * 128) & 0x3f80) | (text.charCodeAt(index + 1) & 127);
 }
 
-const backslash = 0x5c;
-const percent = 0x25;
+/** A letter or digit before may be a line end as JSON has it (`\\n`), or the end of a sign as addresses do (`%3D`). */
+const insideWord = /(?<!\\|%.)[A-Za-z0-9]$/s;
 
 /** Finds what begins as a secret does. */
 export function findShapes(line: string): Cut[] {
@@ -58,42 +53,21 @@ export function findShapes(line: string): Cut[] {
   let done = 0;
   /** Where what was found last ends, secret or not. */
   let end = 0;
-  let third = 0;
-  let second = 0;
-  let before = 0;
-  let unit = line.charCodeAt(0);
   for (let index = 0; index + 1 < line.length; index++) {
-    const next = line.charCodeAt(index + 1);
-    const key = keyOf(unit, next);
-    // A letter or digit before may be a line end as JSON has it (`\n`), or the end of a sign as addresses do (`%3D`).
-    const isInside = index !== done && isLetterOrDigit(before) && second !== backslash && third !== percent;
-    const isStart = begins[key & (begins.length - 1)] === 1 && !isInside && index >= end;
-    const starts = isStart ? startsByKey.get(key) : undefined;
-    const found = starts && shapeAt(starts, line, index);
-    if (found) end = found.end;
-    if (found?.name !== undefined && !isPlaceholder(line.slice(index, end))) {
-      cuts.push({ start: index, end, name: found.name });
-      done = end;
-    }
-    third = second;
-    second = before;
-    before = unit;
-    unit = next;
+    const starts = index < end ? undefined : startsAt[placeOf(line, index)];
+    if (starts === undefined || (index !== done && insideWord.test(line.slice(Math.max(0, index - 3), index))))
+      continue;
+    const found = starts.find(({ text, rest }) => {
+      rest.lastIndex = index + text.length;
+      return line.startsWith(text, index) && rest.test(line);
+    });
+    if (found === undefined) continue;
+    end = found.rest.lastIndex;
+    if (found.name === undefined || isPlaceholder(line.slice(index, end))) continue;
+    cuts.push({ start: index, end, name: found.name });
+    done = end;
   }
   return cuts;
-}
-
-function shapeAt(
-  starts: readonly Start[],
-  line: string,
-  index: number,
-): { name: string | undefined; end: number } | undefined {
-  for (const { name, text, rest } of starts) {
-    if (!line.startsWith(text, index)) continue;
-    rest.lastIndex = index + text.length;
-    if (rest.test(line)) return { name, end: rest.lastIndex };
-  }
-  return undefined;
 }
 
 /** Finds a loose shape. */
@@ -108,9 +82,4 @@ export function findLoose({ name, holds, pattern }: (typeof looseShapes)[number]
 
 function spansOf(line: string, pattern: RegExp): Cut[] {
   return Array.from(line.matchAll(pattern), ({ 0: all, index }) => ({ start: index, end: index + all.length }));
-}
-
-function isLetterOrDigit(unit: number): boolean {
-  const small = unit | 0x20;
-  return (small >= 0x61 && small <= 0x7a) || (unit >= 0x30 && unit <= 0x39);
 }
