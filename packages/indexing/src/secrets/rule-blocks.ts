@@ -3,18 +3,6 @@ import { patternsOf } from "./patterns.ts";
 
 const is = patternsOf("blocks");
 
-/**
- * How a key begins whose marker was left out: PKCS #1 and #8, encrypted or not, SEC 1, Ed25519, OpenSSH (in base64, the
- * numbers and names that every one begins with), and the line before that of PuTTY.
- */
-const bare = String.raw`(?<![A-Za-z0-9+/])(?:MII[A-Za-z0-9+/]{2}[AQgw]IBA[AD]|MII[A-Za-z0-9+/]{5,8}BgkqhkiG9w0BBQ|MI[GH][A-Za-z0-9+/]AgE(?:A|BB)|MHcCAQEEI|MC4CAQAwBQYDK2Vw|b3BlbnNzaC1rZXktdjE)(?=[A-Za-z0-9+/]{16})|\bPrivate-Lines: \d{1,3}`;
-const anyKey = new RegExp(`PRIVATE KEY|OpenVPN Static key|${bare}`);
-/** What is redacted already ends what stands open before it, so that a second time finds nothing more. */
-const markers = new RegExp(
-  String.raw`-{4,5} ?(BEGIN|END) (?:[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V\d) ?-{4,5}|\[redacted: private key\]|(${bare})`,
-  "g",
-);
-
 interface TextPosition {
   /** Counted from 0, as the column is. */
   line: number;
@@ -31,7 +19,7 @@ interface Span {
  * went on for become empty: their number stays. What stands before and behind a key stays too.
  */
 export function cutPrivateKeys(page: Page): void {
-  if (!page.lines.some((line) => anyKey.test(line))) return;
+  if (!page.lines.some((line) => is.anyKey.test(line))) return;
   const cuts = new Map<number, Cut[]>();
   for (const { from, to } of privateKeys(page.lines))
     for (let line = from.line; line <= to.line; line++) {
@@ -51,9 +39,9 @@ function* privateKeys(lines: readonly string[]): Generator<Span> {
   /** The line where the last key ended. */
   let last = -1;
   for (const [line, text] of lines.entries()) {
-    if (!from && !anyKey.test(text)) continue;
+    if (!from && !is.anyKey.test(text)) continue;
     let column = 0;
-    for (const match of text.matchAll(markers)) {
+    for (const match of text.matchAll(is.markers)) {
       const [all, side, keyItself] = match;
       if (keyItself !== undefined) {
         if (from) continue;

@@ -73,28 +73,25 @@ function textOf(line: string): Cut[] {
 
 /** Codes in the lines below a heading, up to the first that holds something else. */
 function cutCodes(page: Page, heading: number): void {
-  const found = new Map<number, Cut[]>();
+  const found: [line: number, codes: Cut[]][] = [];
   for (let index = heading + 1; index < page.lines.length && index <= heading + 30; index++) {
     const line = page.lines[index] ?? "";
-    if (line.trim() === "" || is.fence.test(line) || /^[\s|:-]*$/.test(line)) continue;
-    if (!is.codeLine.test(line)) break;
-    const lead = /^[\s>|*+]*(?:\d{1,2}[.):]\s+)?/.exec(line)?.[0].length ?? 0;
-    const codes = Array.from(line.slice(lead).matchAll(is.code), ({ 0: all, index: at }) => ({
-      start: lead + at,
-      end: lead + at + all.length,
-      name: "recovery code",
-    }));
+    if (is.besideCodes.test(line)) continue;
+    const lead = is.beforeCodes.exec(line)?.[0].length ?? 0;
+    const codes = is.codeLine.test(line) ? Array.from(line.slice(lead).matchAll(is.code)) : [];
     if (codes.length === 0) break;
-    found.set(index, codes);
+    const cuts = codes.map(({ 0: all, index: at }) => ({ start: lead + at, end: lead + at + all.length }));
+    found.push([index, cuts.map((cut) => ({ ...cut, name: "recovery code" }))]);
   }
-  if ([...found.values()].flat().length >= fewestCodes) for (const [index, cuts] of found) page.cut(index, cuts);
+  if (found.flatMap(([, codes]) => codes).length >= fewestCodes)
+    for (const [index, codes] of found) page.cut(index, codes);
 }
 
-interface SeedRun {
-  words: string[];
-  spots: { line: number; start: number; end: number }[];
-  isNamed: boolean;
-  isOneLine: boolean;
+interface Word {
+  word: string;
+  line: number;
+  start: number;
+  end: number;
 }
 
 /**
@@ -103,49 +100,42 @@ interface SeedRun {
  * an ordinary list.
  */
 function cutSeeds(page: Page): void {
-  const { lines } = page;
-  let run: SeedRun | undefined;
+  let run: Word[] = [];
   const end = (): void => {
-    if (run !== undefined && isSeed(run)) {
-      const byLine = new Map<number, Cut>();
-      for (const { line, start, end: to } of run.spots)
-        byLine.set(line, { start: byLine.get(line)?.start ?? start, end: to });
-      let name: string | undefined = "recovery phrase";
-      for (const [line, cut] of byLine) {
-        page.cut(line, [{ ...cut, name }], true);
+    let name: string | undefined = isSeed(run, page.lines) ? "recovery phrase" : undefined;
+    if (name !== undefined)
+      for (const [line, words] of Map.groupBy(run, (word) => word.line)) {
+        page.cut(line, [{ start: words[0]?.start ?? 0, end: words.at(-1)?.end ?? 0, name }], true);
         name = undefined;
       }
-    }
-    run = undefined;
+    run = [];
   };
-  const isNamed = (index: number): boolean =>
-    lines.slice(Math.max(0, index - namedAbove), index + 1).some((line) => is.seedName.test(line));
-  for (const [index, line] of lines.entries()) {
-    if (line === "" || line.trim() === "") continue;
-    const whole = is.seedLine.test(line) ? wholeRun(line) : [];
-    const isCandidate = whole.length > 0;
-    if (!isCandidate) end();
-    if (!isCandidate && !is.innerWords.test(line)) continue;
-    const spots = isCandidate ? whole : innerRun(line);
-    if (spots.length === 0) continue;
-    run ??= { words: [], spots: [], isNamed: isNamed(index), isOneLine: true };
-    const between = line.slice(spots[0]?.start, spots.at(-1)?.end);
-    run.isOneLine &&= run.words.length === 0 && !/[\d,|;]/.test(between);
-    for (const { word, ...spot } of spots) {
-      run.words.push(word);
-      run.spots.push({ line: index, ...spot });
+  for (const [index, line] of page.lines.entries()) {
+    if (line.trim() === "") continue;
+    const whole = is.seedLine.test(line) ? wordsOf(line, index) : [];
+    if (whole.length > 0 && whole.every(({ word }) => seedIndex.has(word))) {
+      run.push(...whole);
+      continue;
     }
-    if (!isCandidate) end();
+    end();
+    if (!is.innerWords.test(line)) continue;
+    run = innerRun(line, index);
+    end();
   }
   end();
 }
 
-function isSeed({ words, isNamed, isOneLine }: SeedRun): boolean {
+function isSeed(run: readonly Word[], lines: readonly string[]): boolean {
+  const words = run.map(({ word }) => word);
+  const [first] = run;
   // Hardly a word stands twice in a phrase that was drawn by lot.
-  if (words.length < fewestWords || new Set(words).size < 0.75 * words.length) return false;
-  return (
-    isNamed || (isOneLine && words.length < 2.5 * fewestWords) || (seedCounts.has(words.length) && isChecked(words))
-  );
+  if (!first || words.length < fewestWords || new Set(words).size < 0.75 * words.length) return false;
+  const above = lines.slice(Math.max(0, first.line - namedAbove), first.line + 1);
+  if (above.some((line) => is.seedName.test(line))) return true;
+  const last = run.at(-1);
+  const isOneLine =
+    last?.line === first.line && !/[\d,|;]/.test((lines[first.line] ?? "").slice(first.start, last.end));
+  return (isOneLine && words.length < 2.5 * fewestWords) || (seedCounts.has(words.length) && isChecked(words));
 }
 
 /** The last bits of a phrase are the first of the hash of the others. */
@@ -159,34 +149,23 @@ function isChecked(words: readonly string[]): boolean {
   return first.toString(2).padStart(8, "0").startsWith(bits.slice(-own));
 }
 
-interface Spot {
-  word: string;
-  start: number;
-  end: number;
-}
-
-/** The words of a line; none where one of them is not of the list. */
-function wholeRun(line: string): Spot[] {
-  const spots = wordsOf(line);
-  return spots.every(({ word }) => seedIndex.has(word)) ? spots : [];
-}
-
-/** The longest row of words of the list in a line that holds something else too; none where it is too short. */
-function innerRun(line: string): Spot[] {
-  let longest: Spot[] = [];
-  let spots: Spot[] = [];
-  for (const spot of wordsOf(line)) {
-    const isJoined = spots.length > 0 && is.betweenWords.test(line.slice(spots.at(-1)?.end, spot.start));
-    if (!isJoined || !seedIndex.has(spot.word)) spots = [];
-    if (seedIndex.has(spot.word)) spots.push(spot);
-    if (spots.length > longest.length) longest = spots;
+/** The longest row of words of the list in a line that holds something else too. */
+function innerRun(line: string, index: number): Word[] {
+  let longest: Word[] = [];
+  let run: Word[] = [];
+  for (const word of wordsOf(line, index)) {
+    const isJoined = run.length > 0 && is.betweenWords.test(line.slice(run.at(-1)?.end, word.start));
+    if (!isJoined || !seedIndex.has(word.word)) run = [];
+    if (seedIndex.has(word.word)) run.push(word);
+    if (run.length > longest.length) longest = run;
   }
-  return longest.length < fewestWords ? [] : longest;
+  return longest;
 }
 
-function wordsOf(line: string): Spot[] {
-  return Array.from(line.matchAll(/\p{L}+/gu), ({ 0: all, index }) => ({
+function wordsOf(text: string, line: number): Word[] {
+  return Array.from(text.matchAll(/\p{L}+/gu), ({ 0: all, index }) => ({
     word: all.toLowerCase(),
+    line,
     start: index,
     end: index + all.length,
   }));
