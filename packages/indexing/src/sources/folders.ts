@@ -4,6 +4,9 @@ import { agentIdProblem, MemoryError } from "@memslot/core";
 
 const journalName = /^([\w-]{1,80})\.[0-9a-f]{16}\.jsonl$/;
 
+/** Finds the path of a session's transcript in the index by the key of the session. */
+export type SessionLookup = (sessionKey: string) => Promise<string | undefined>;
+
 /** Where the transcripts of an agent are. Throws `INVALID_ARGUMENT` for an agent id that is no plain folder name. */
 export function sessionsFolder(input: { stateDir: string; agentId: string }): string {
   const { stateDir, agentId } = input;

@@ -20,6 +20,7 @@ import {
   type RecordReader,
   recordsOfLines,
   type TranscriptRecord,
+  unknownSize,
 } from "./record.ts";
 
 /** One reading ends behind so many new bytes, or so many characters that were said. */
@@ -32,9 +33,6 @@ const sliceMs = 1;
 const linesPerSlice = 32;
 const readAttempts = 3;
 const markBytes = 4096;
-
-/** The size of a conversation in a database, before it is read: then it is the bytes of what was said. */
-export const unknownSize = -1;
 
 /** What an agent keeps, as one of its files or as a conversation in its database. */
 export interface ConversationFile extends ScannedFile {

@@ -3,6 +3,9 @@ import { surrogateSafe } from "../text/token-weight.ts";
 import { type LineChoice, numberedLines } from "./lines.ts";
 import { stripInjected } from "./strip-injected.ts";
 
+/** The size of a conversation in a database, before it is read: then it is the bytes of what was said. */
+export const unknownSize = -1;
+
 /** What one message says beyond this is left out: it is a pasted file, and nothing else is done while it is read. */
 export const maxTextLength: number = 256 * 1024;
 

@@ -12,10 +12,10 @@ import { redactionVersion } from "../secrets/redact-secrets.ts";
 import { wordsVersion } from "../text/words.ts";
 import { verifyLines } from "./displayed-lines.ts";
 import { Finder } from "./finder.ts";
-import { sessionsFolder, transcriptPath } from "./folders.ts";
+import { type SessionLookup, sessionsFolder, transcriptPath } from "./folders.ts";
 import { cursorOf, passedOverIn, readTranscript } from "./read-conversation.ts";
 import { isObject, jsonOf, readRecord, textAt } from "./record.ts";
-import { createTranscriptDue, type SessionLookup } from "./transcript-due.ts";
+import { createTranscriptDue } from "./transcript-due.ts";
 
 /** Part of the recipe: raise it when the same transcript gives other chunks. */
 const transcriptVersion = 2;

@@ -3,15 +3,12 @@ import type { FileRecord } from "../chunk-index.ts";
 import { withFile } from "../files/file-kind.ts";
 import type { ScannedFile } from "../files/scan.ts";
 import type { IndexedSource } from "../indexed-source.ts";
-import { transcriptPath } from "./folders.ts";
+import { type SessionLookup, transcriptPath } from "./folders.ts";
 import { continues, transcriptCursor } from "./read-conversation.ts";
 
 const blockBytes = 64 * 1024;
 /** Syncs that were not requested: they leave a transcript until enough of it is new. */
 const background: ReadonlySet<string> = new Set(["search", "watch", "interval"]);
-
-/** Finds the transcript of a session by its key. */
-export type SessionLookup = (sessionKey: string) => Promise<string | undefined>;
 
 /** Lines of a part of a file, counted once: what came since is counted on to them. */
 interface Counted {

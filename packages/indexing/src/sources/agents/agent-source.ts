@@ -33,8 +33,8 @@ import {
   readWhole,
   recordsOf,
   transcriptCursor,
-  unknownSize,
 } from "../read-conversation.ts";
+import { unknownSize } from "../record.ts";
 import { createTranscriptDue } from "../transcript-due.ts";
 import { recordReader } from "./agent.ts";
 import { KeptCopies, keptRecord } from "./kept-copies.ts";

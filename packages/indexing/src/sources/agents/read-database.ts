@@ -15,8 +15,7 @@ import type DatabaseType from "better-sqlite3";
 import { messageOf } from "@memslot/core";
 import { stampOf } from "../../files/file-stamp.ts";
 import type { Finder } from "../finder.ts";
-import { unknownSize } from "../read-conversation.ts";
-import { numbered, type NumberedRecords, type TranscriptRecord } from "../record.ts";
+import { numbered, type NumberedRecords, type TranscriptRecord, unknownSize } from "../record.ts";
 
 /** How long it waits for a program that is writing. */
 const waitMs = 1_000;
