@@ -37,6 +37,7 @@ export {
   type RerankPlugin,
   type RerankReport,
   type Reranker,
+  type SearchAnswer,
   type SearchLeg,
   type SearchMessage,
   type SearchReport,

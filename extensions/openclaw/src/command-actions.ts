@@ -78,9 +78,8 @@ export async function search(
   if (asked.memories.offReason(asked.config, agentId) !== undefined)
     return print(json === true ? JSON.stringify({ agentId, status: "disabled" }) : `${agentId}: memory is disabled`);
   await withMemory(asked, agentId, async (memory) => {
-    let condition: { state: string; reason?: string | undefined; action?: string | undefined } = { state: "ok" };
-    const results = await memory.search(query, { ...limits, onDebug: (report) => (condition = report) });
-    const { state, reason, action } = condition;
+    const { results, report } = await memory.ask(query, limits);
+    const { state, reason, action } = report;
     const isStale = state !== "ok" && {
       stale: true,
       warning: reason ?? state,

@@ -22,10 +22,10 @@ function fakeNotes({ report, vectorScore, source = "memory", window, ...given }:
   const results = given.results ?? all;
   const dropped = { minScore: 0, source: 0, limit: 0 };
   const memory: Partial<Memory> = {
-    search: async (_query, options = {}) => {
-      options.onDebug?.({ backend: "fake", mode: "keyword", state: "ok", legs: {}, dropped, ...report });
-      return results.map((result) => ({ ...result, score: 0.5, vectorScore, snippet: "", source }));
-    },
+    ask: async () => ({
+      results: results.map((result) => ({ ...result, score: 0.5, vectorScore, snippet: "", source })),
+      report: { backend: "fake", mode: "keyword", state: "ok", legs: {}, dropped, ...report },
+    }),
     readFile: async ({ relPath, from = 1, lines = 120 }) => {
       const all = (files[relPath] ?? "").split("\n");
       const part = all.slice(from - 1, from - 1 + Math.min(lines, window ?? lines));

@@ -29,13 +29,12 @@ const echo = /^\d{2}:\d{2} (?:assistant: |user: .*[?？]$)/;
 export async function respond(question: string, { memory, offReason, signal }: RespondOptions): Promise<string> {
   const phrases = phrasesFor(question);
   if (memory === undefined) return phrases.off(offReason);
-  let report: SearchReport | undefined;
-  const results = await memory.search(question, { maxResults, signal, onDebug: (given) => (report = given) });
+  const { results, report } = await memory.ask(question, { maxResults, signal });
   const matches = matchUnits(question, await unitsAround(memory, results, signal));
   const lines = composed(question, matches, results, report, phrases);
   // It may stand where nobody looks.
-  if (report?.unsearched !== undefined && lines[0] !== phrases.found) lines.push(phrases.unsearched(report.unsearched));
-  if (report !== undefined && report.state !== "ok") lines.push("", phrases.notWhole(report.state, report.reason));
+  if (report.unsearched !== undefined && lines[0] !== phrases.found) lines.push(phrases.unsearched(report.unsearched));
+  if (report.state !== "ok") lines.push("", phrases.notWhole(report.state, report.reason));
   return lines.join("\n");
 }
 

@@ -1,4 +1,4 @@
-import { type Memory, type SearchReport, isAbort, messageOf } from "@memslot/core";
+import { type Memory, isAbort, messageOf } from "@memslot/core";
 import { scanTerms } from "@memslot/indexing";
 import { redactSecrets } from "@memslot/indexing/host";
 import { type DoctorCheck, failed, passed, warned } from "./doctor-check.ts";
@@ -13,10 +13,9 @@ export async function liveSearch(memory: Memory, signal: AbortSignal): Promise<D
     // Secrets are not in the index, and what a read says about the lines that follow is not in the note.
     const word = read && longestWord(redactSecrets(read.text.replace(/\n\[More content available[^\n]*$/, "")));
     if (note === undefined || word === undefined) return passed(NAME, "not checked: no note with a word is known");
-    let report: SearchReport | undefined;
     const startedAt = performance.now();
-    const results = await memory.search(word, { signal, minScore: 0, onDebug: (given) => (report = given) });
-    const { mode = "", state = "ok", reason, action } = (report as SearchReport | undefined) ?? {};
+    const { results, report } = await memory.ask(word, { signal, minScore: 0 });
+    const { mode, state, reason, action } = report;
     if (results.length === 0)
       return failed(
         NAME,

@@ -37,10 +37,8 @@ export async function askByMeaning(
 ): Promise<AskedByMeaning | undefined> {
   const asked = typed === undefined ? await lineOfNotes(memory, signal) : { question: typed };
   if (asked === undefined) return undefined;
-  let report: SearchReport | undefined;
-  const onDebug = (given: SearchReport): void => void (report = given);
-  const after = await memory.search(asked.question, { maxResults: SHOWN, signal, onDebug });
-  const { mode = "keyword", state = "ok", reason } = (report as SearchReport | undefined) ?? {};
+  const { results: after, report } = await memory.ask(asked.question, { maxResults: SHOWN, signal });
+  const { mode, state, reason } = report;
   return { ...asked, after, mode, reason: mode === "keyword" || state !== "ok" ? reason : undefined };
 }
 

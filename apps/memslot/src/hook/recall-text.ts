@@ -1,5 +1,5 @@
 import { formatCitation, frameRecalled } from "@memslot/agent-kit";
-import { type Memory, type MemorySearchResult, type SearchReport } from "@memslot/core";
+import { type Memory, type MemorySearchResult } from "@memslot/core";
 import { ownTexts } from "@memslot/indexing/host";
 import type { RecallMode } from "../connect/recall-mode.ts";
 import { unshownPart } from "./shown-lines.ts";
@@ -42,17 +42,13 @@ export async function recallText(
 ): Promise<string> {
   const question = mode === "off" ? "" : questionOf(prompt);
   if (question === "") return "";
-  let report: SearchReport | undefined;
-  const results = await memory.search(question, {
+  const { results, report } = await memory.ask(question, {
     maxTokens: mostTokens,
     // What was said is long, and its digest is in the notes.
     sources: ["memory"],
     signal,
-    onDebug: (each) => {
-      report = each;
-    },
   });
-  if (mode === "strong" && report?.match?.level !== "strong") return "";
+  if (mode === "strong" && report.match?.level !== "strong") return "";
   return fitted(results, shown);
 }
 

@@ -1,4 +1,4 @@
-import type { Memory, MemorySearchOptions, SearchReport } from "@memslot/core";
+import type { Memory, MemorySearchOptions } from "@memslot/core";
 import { type Matcher, createMatcher, matchedWords, resultLines } from "@memslot/indexing";
 import type { SearchAnswer, ShownLine } from "../api/search.ts";
 
@@ -8,11 +8,9 @@ export async function answerSearch(
   query: string,
   options: MemorySearchOptions & { signal: AbortSignal },
 ): Promise<SearchAnswer> {
-  let report: SearchReport | undefined;
   const started = performance.now();
-  const found = await memory.search(query, { ...options, explain: true, onDebug: (given) => (report = given) });
+  const { results: found, report } = await memory.ask(query, { ...options, explain: true });
   const ms = Math.round((performance.now() - started) * 10) / 10;
-  if (report === undefined) throw new Error("the search gave no report");
   const words = matchedWords(query, report);
   const matcher = createMatcher(words);
   const lines = await resultLines(memory, found, { query: words, context: undefined, signal: options.signal });

@@ -1,7 +1,7 @@
 import type { CallOptions, CallsOfMemory } from "./calls.ts";
 import type { MemoryHealth } from "./health.ts";
 import type { AvailabilityProbe, MemoryReadResult, SessionTarget } from "./manager.ts";
-import type { MemorySearchOptions, MemorySearchResult } from "./search.ts";
+import type { MemorySearchOptions, MemorySearchResult, SearchAnswer } from "./search.ts";
 import type { MemoryProviderStatus, SyncProgress, SyncReport } from "./status.ts";
 
 export interface MemoryReadParams {
@@ -32,7 +32,10 @@ export interface Memory extends CallsOfMemory {
   readonly workspaceDir: string;
   /** The peers of direct chats that are the owner, see `audienceOf`. */
   readonly ownerAllowFrom: readonly string[];
+  /** A search with its report. Takes and throws what `search` does. */
+  ask(query: string, options?: MemorySearchOptions): Promise<SearchAnswer>;
   /**
+   * The results of `ask`, whose report goes to `onDebug`.
    * Results sorted by score, or as `order` says. `"a phrase"`, `-word`, `path:`, `tag:`, `source:`, `after:` and `before:` in
    * the query are filters. `[]` for a blank query without days. Throws `MemoryError`, or `AbortError` when aborted.
    */

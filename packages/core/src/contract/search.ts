@@ -66,6 +66,12 @@ export interface MemorySearchOptions {
   onDebug?: ((report: SearchReport) => void) | undefined;
 }
 
+/** What a search found, and its report: whether the answer can be relied on, and what each leg gave. */
+export interface SearchAnswer {
+  readonly results: MemorySearchResult[];
+  readonly report: SearchReport;
+}
+
 /** A search as a manager receives it: every option is present, checked and in range. */
 export interface ManagerSearchOptions {
   /** 1 to 200. */

@@ -153,6 +153,7 @@ export type MemoryCallName = Exclude<keyof Memory, "agentId" | "workspaceDir" | 
 /** Which argument of each call has its options, with the signal. */
 export const places: Readonly<Record<MemoryCallName, 0 | 1 | 2>> = {
   search: 1,
+  ask: 1,
   readFile: 0,
   sync: 0,
   health: 0,

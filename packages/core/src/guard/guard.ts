@@ -4,7 +4,7 @@ import { healthOf } from "../contract/health.ts";
 import type { MemorySearchManager } from "../contract/manager.ts";
 import type { Memory, MemorySyncParams } from "../contract/memory.ts";
 import type { SearchLeg, SearchReport } from "../contract/report.ts";
-import type { MemorySearchOptions, MemorySearchResult } from "../contract/search.ts";
+import type { MemorySearchOptions, SearchAnswer } from "../contract/search.ts";
 import { type ReportFacts, failureReport, finishReport, reportOf } from "../contract/search-report.ts";
 import type { SyncReport } from "../contract/status.ts";
 import type { SearchMessage, SyncMessage } from "../debug/messages.ts";
@@ -70,14 +70,15 @@ export function createMemory(manager: MemorySearchManager, options: CreateMemory
     agentId,
     workspaceDir,
     ownerAllowFrom,
-    async search(query, given = {}) {
+    async ask(query, given = {}) {
       const queryLength = typeof query === "string" ? query.length : 0;
       return traceCall(
         "search",
         () => ({ agentId, backend, queryLength }),
-        (tell) => search(client, { query, given, tell }),
+        (tell) => ask(client, { query, given, tell }),
       );
     },
+    search: async (query, given) => (await memory.ask(query, given)).results,
     async readFile(params) {
       lifecycle.assertOpen();
       const { signal } = checkOptions("readFile", [params]);
@@ -122,10 +123,10 @@ export function createMemory(manager: MemorySearchManager, options: CreateMemory
   return memory;
 }
 
-async function search(
+async function ask(
   client: GuardedClient,
   { query, given, tell }: { query: string; given: MemorySearchOptions; tell: Tell<"search"> },
-): Promise<MemorySearchResult[]> {
+): Promise<SearchAnswer> {
   client.lifecycle.assertOpen();
   const { signal } = checkOptions("search", [query, given]);
   const checked = checkSearch(query, given, client.searchFacts());
@@ -133,19 +134,20 @@ async function search(
   tell(() => askedFacts(checked));
   if (signal?.aborted) throw abortErrorOf(signal);
   if (checked.query.trim() === "" && since === undefined && until === undefined && order === "relevance") {
-    given.onDebug?.({ ...reportOf(client.facts(), audience), state: "ok", reason: "the query is blank" });
+    const report: SearchReport = { ...reportOf(client.facts(), audience), state: "ok", reason: "the query is blank" };
+    given.onDebug?.(report);
     tell(() => ({ results: 0, state: "ok" }));
-    return [];
+    return { results: [], report };
   }
-  const { results, report } = await searched(client, checked, signal).catch((error: unknown) => {
+  const answer = await searched(client, checked, signal).catch((error: unknown) => {
     // An aborted or closed search was not finished: nobody waits for a report of it.
     if (!isAbort(error) && !MemoryError.is(error, "CLOSED"))
       given.onDebug?.(failureReport(client.facts(), messageOf(error), audience));
     throw error;
   });
-  tell(() => answerFacts(results, report));
-  given.onDebug?.(report);
-  return results;
+  tell(() => answerFacts(answer));
+  given.onDebug?.(answer.report);
+  return answer;
 }
 
 /** The answer with its report, whatever the manager reported. */
@@ -153,7 +155,7 @@ async function searched(
   client: GuardedClient,
   { query, options, notes }: CheckedSearch,
   signal: AbortSignal | undefined,
-): Promise<{ results: MemorySearchResult[]; report: SearchReport }> {
+): Promise<SearchAnswer> {
   const { manager } = client;
   const { backend, embeddings, rerank } = client.options;
   let given: SearchReport | undefined;
@@ -183,7 +185,7 @@ function askedFacts({ options: { sources, maxResults, audience } }: CheckedSearc
 }
 
 /** The report's own words are left out: they name notes, and quote what a provider has answered. */
-function answerFacts(results: readonly MemorySearchResult[], { state, legs }: SearchReport): Partial<SearchMessage> {
+function answerFacts({ results, report: { state, legs } }: SearchAnswer): Partial<SearchMessage> {
   return {
     results: results.length,
     state,

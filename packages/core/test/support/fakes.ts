@@ -152,9 +152,9 @@ export interface Answer {
 /** A search as its caller sees it, with its report: there must be exactly one. */
 export async function ask(memory: Memory, options: MemorySearchOptions = {}, query = "q"): Promise<Answer> {
   const reports: SearchReport[] = [];
-  const results = await memory.search(query, { ...options, onDebug: (given) => reports.push(given) });
-  expect(reports).toHaveLength(1);
-  return { results, paths: results.map(({ path }) => path), report: reports[0] as SearchReport };
+  const { results, report } = await memory.ask(query, { ...options, onDebug: (given) => reports.push(given) });
+  expect(reports).toEqual([report]);
+  return { results, paths: results.map(({ path }) => path), report };
 }
 
 /** What a call that must fail was rejected with. */

@@ -3,7 +3,6 @@ import {
   type Memory,
   type MemorySearchOptions,
   type SearchOrder,
-  type SearchReport,
   type SyncReport,
   type WriterStatus,
   MemoryError,
@@ -90,22 +89,17 @@ async function ask(
 ): Promise<SearchAnswer> {
   const isBlank = query.trim() === "" && !namesDays(options);
   const syncProblem = isBlank ? undefined : await bringUpToDate(context, memory, agent);
-  let report: SearchReport | undefined;
-  const found = await memory.search(query, {
-    ...searchOptions(context, options),
-    onDebug: (given) => {
-      report = given;
-    },
-  });
+  const asked = await memory.ask(query, searchOptions(context, options));
   // A memory returns what holds the query whole, however it scores. Who names a score here wants none under it.
+  const found = asked.results;
   const results = found.filter(({ score }) => score >= (options.minScore ?? 0));
-  let given = report as SearchReport | undefined;
-  const dropped = given?.dropped.minScore ?? 0;
+  let given = asked.report;
+  const dropped = given.dropped.minScore ?? 0;
   const underMinScore = options.minScore === undefined ? 0 : dropped + found.length - results.length;
-  if (given && found.length > results.length)
+  if (found.length > results.length)
     given = { ...given, dropped: { ...given.dropped, minScore: underMinScore }, found: undefined };
-  const { state = "ok", action } = given ?? {};
-  const reason = results.length === 0 && found.length > 0 ? allUnder(underMinScore, options.minScore) : given?.reason;
+  const { state, action } = given;
+  const reason = results.length === 0 && found.length > 0 ? allUnder(underMinScore, options.minScore) : given.reason;
   const writer = otherWriter(memory.status().writer);
   const isForPeople = options.json !== true && options.paths !== true && options.count !== true;
   const lines = isForPeople
