@@ -54,6 +54,7 @@ export type { CreateMemoryOptions } from "./guard/client.ts";
 export { createMemory } from "./guard/guard.ts";
 export { type EmbeddingOpeners, createEmbeddingOpeners } from "./open/embedding-openers.ts";
 export { type OpenMemoryOptions, openMemory } from "./open/open-memory.ts";
+export { type MemoryPool, type MemoryPoolOptions, createMemoryPool } from "./open/memory-pool.ts";
 export { checkWorkspace } from "./open/workspace.ts";
 export { type OfferedPlugin, offeredPlugins } from "./plugins/offered.ts";
 export { installedPluginsDir } from "./config/packages.ts";
