@@ -1,7 +1,7 @@
 import { nearestWord } from "../text/nearest-word.ts";
 import rows from "./keys.json" with { type: "json" };
 
-/** What a value of a key may be, see `check-value.ts`. */
+/** What a value of a key may be, see `value-types.ts`. */
 export type KeyType =
   | "string"
   | "path"
