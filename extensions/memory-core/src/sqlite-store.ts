@@ -62,9 +62,8 @@ export async function openStore(
     },
     searchKeyword: (query) => client.call("searchKeyword", [query]) as Promise<IndexKeywordAnswer>,
     async searchVector(query) {
-      const vector = query.vector.slice();
-      const asked = client.call("searchVector", [{ ...query, vector }], { transfer: [vector.buffer] });
-      return (await asked) as IndexVectorAnswer;
+      // A part of a larger buffer would bring all of it.
+      return (await client.call("searchVector", [{ ...query, vector: query.vector.slice() }])) as IndexVectorAnswer;
     },
     probeVector: () => client.call("probeVector", []) as Promise<boolean>,
   };

@@ -69,6 +69,7 @@ export async function openLastingStore(
   let isFirst = !store.holds("files") && !store.holds("embedding_cache");
   /** Goes up with each opening: the revision of another file may have the same number. */
   let openings = 1;
+  const { moves = 0 } = options;
   let repairs = 0;
   let wantedSpace: VectorSpace | undefined;
   let earlierNotices: string[] = [];
@@ -126,7 +127,7 @@ export async function openLastingStore(
     const call = (store as unknown as Record<string, (...args: readonly unknown[]) => unknown>)[method];
     if (call === undefined) throw new StoreFailure("INVALID_ARGUMENT", `there is no call ${method}`);
     const answer = call(...args);
-    const named = (revision: unknown): string => `${openings}.${String(revision)}`;
+    const named = (revision: unknown): string => `${moves}.${openings}.${String(revision)}`;
     if (method === "revision") return named(answer);
     if (!steps.has(method) || answer === undefined) return answer;
     const { from, to } = answer as RevisionStep;

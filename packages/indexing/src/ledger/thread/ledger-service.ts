@@ -10,19 +10,21 @@ const readingCalls: ReadonlySet<string> = new Set(["revision", "stats", "searchK
 const whenQuietMs = 600;
 
 /**
- * Answers the requests of `worker-client.ts` one after the other, in whatever thread it is: `send` is given each reply.
- * Gives what takes a request.
+ * Answers the requests of `worker-client.ts` one after the other, in whatever thread it is: `send` is given each reply,
+ * and `add` each task, which it has to run in their order.
  */
-export function createLedgerService(send: (reply: Reply) => void): (request: Request) => void {
+export function createLedgerService(
+  send: (reply: Reply) => void,
+  add: (task: () => Promise<void>) => void,
+): { receive(request: Request): void; close(): void } {
   let store: LastingStore | undefined;
   let sentHealth = "";
-  let queue: Promise<void> = Promise.resolve();
   let isTidying = false;
   /** Tidying once more, when nothing was asked for a while. */
   let quiet: NodeJS.Timeout | undefined;
 
   function receive(request: Request): void {
-    queue = queue.then(async () => {
+    add(async () => {
       const reply = await answer(request.id, () => run(request));
       if (isPieces(reply.result)) goOn(request.id, reply.result);
       const isHealthNew = !isPieces(reply.result) && post(reply);
@@ -35,7 +37,7 @@ export function createLedgerService(send: (reply: Reply) => void): (request: Req
   /** Long work: piece by piece, each behind the requests that have come in meanwhile. */
   function goOn(id: number, pieces: Pieces<unknown>): void {
     setImmediate(() => {
-      queue = queue.then(async () => {
+      add(async () => {
         let isDone = true;
         const reply = await answer(id, async () => {
           if (store === undefined) throw new StoreFailure("CLOSED", "the index is not open");
@@ -54,7 +56,7 @@ export function createLedgerService(send: (reply: Reply) => void): (request: Req
     if (isTidying) return;
     isTidying = true;
     setImmediate(() => {
-      queue = queue.then(async () => {
+      add(async () => {
         isTidying = false;
         if ((await store?.tidy(false)) === true) return tidyLater();
         clearTimeout(quiet);
@@ -66,7 +68,7 @@ export function createLedgerService(send: (reply: Reply) => void): (request: Req
   /** The last thing to do: after it, nothing is due before the next request. */
   function tidyWhenQuiet(): void {
     quiet = undefined;
-    queue = queue.then(async () => {
+    add(async () => {
       if ((await store?.tidy(true)) === true) tidyLater();
     });
   }
@@ -81,13 +83,7 @@ export function createLedgerService(send: (reply: Reply) => void): (request: Req
   async function run(request: Request): Promise<unknown> {
     if (request.method === "open") return void (await open(request.args[0] as OpenOptions));
     if (store === undefined) throw new StoreFailure("CLOSED", "the index is not open");
-    if (request.method === "close") {
-      store.close();
-      store = undefined;
-      // Whoever opens a ledger in this thread next has been told nothing.
-      sentHealth = "";
-      return undefined;
-    }
+    if (request.method === "close") return close();
     return await store.call(request.method, request.args);
   }
 
@@ -115,7 +111,14 @@ export function createLedgerService(send: (reply: Reply) => void): (request: Req
     return { health };
   }
 
-  return receive;
+  /** Also where the other side has gone without a word. */
+  function close(): void {
+    clearTimeout(quiet);
+    store?.close();
+    store = undefined;
+  }
+
+  return { receive, close };
 }
 
 async function answer(id: number, work: () => Promise<unknown>): Promise<Reply> {

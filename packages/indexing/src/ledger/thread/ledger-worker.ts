@@ -1,10 +1,49 @@
-import { parentPort } from "node:worker_threads";
+import { parentPort, workerData } from "node:worker_threads";
 import { createLedgerService } from "./ledger-service.ts";
-import type { Request } from "./protocol.ts";
+import type { Joining } from "./shared-threads.ts";
 
-/** The worker's side of `worker-client.ts`. */
-const port = parentPort;
-if (port === null) throw new Error("this module is the entry of a worker thread");
+type Task = () => Promise<void>;
 
-const receive = createLedgerService((reply) => port.postMessage(reply));
-port.on("message", (request: Request) => receive(request));
+/** The ledger whose task runs, and how many tasks have begun: `shared-threads.ts` reads them. */
+const running = workerData as Int32Array;
+/** What is to be done for each ledger, in its order. */
+const waiting = new Map<number, Task[]>();
+let isWorking = false;
+let ledgers = 0;
+
+function add(ledger: number, task: Task): void {
+  const tasks = waiting.get(ledger);
+  if (tasks) tasks.push(task);
+  else waiting.set(ledger, [task]);
+  if (!isWorking) void work();
+}
+
+/** One task of each ledger in turn: a ledger with much to do does not keep the others waiting for the end of it. */
+async function work(): Promise<void> {
+  isWorking = true;
+  // A ledger that is put in again while this goes on comes last.
+  for (const [ledger, [task, ...later]] of waiting) {
+    waiting.delete(ledger);
+    if (later.length > 0) waiting.set(ledger, later);
+    if (task === undefined) continue;
+    Atomics.add(running, 1, 1);
+    Atomics.store(running, 0, ledger);
+    await task();
+    Atomics.store(running, 0, 0);
+    // What others have asked meanwhile comes in.
+    if (ledgers > 1) await new Promise(setImmediate);
+  }
+  isWorking = false;
+}
+
+/** The worker's side of `shared-threads.ts`. */
+parentPort?.on("message", ({ ledger, port, left }: Joining) => {
+  ledgers++;
+  const unlessLeft = (task: Task): void => add(ledger, async () => (left[0] === 0 ? await task() : undefined));
+  const service = createLedgerService((reply) => port.postMessage(reply), unlessLeft);
+  port.on("message", service.receive);
+  port.on("close", () => {
+    ledgers--;
+    add(ledger, async () => service.close());
+  });
+});

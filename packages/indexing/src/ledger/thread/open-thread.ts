@@ -3,7 +3,8 @@ import { MemoryError } from "@memslot/core";
 import type { IndexHealth } from "../../chunk-index.ts";
 import type { LedgerOptions } from "../ledger.ts";
 import type { OpenOptions } from "./protocol.ts";
-import { clientOf, startWorker, type WorkerClient } from "./worker-client.ts";
+import { joinThread, SharedLedger } from "./shared-threads.ts";
+import { clientOf, type WorkerClient } from "./worker-client.ts";
 
 /** A ledger to be opened, and what is for the one who keeps tables of its own in it, or for tests. */
 export interface ThreadOptions extends LedgerOptions {
@@ -21,7 +22,7 @@ export interface OpenedThread {
 const usualBusyTimeoutMs = 5000;
 
 /**
- * Opens a ledger in a thread of its own, or in the caller's where it is there already and `oneShot` says so. A file that cannot be used (foreign, locked, read-only) is left alone and the
+ * Opens a ledger in a thread that the ledgers of this process share, or in the caller's where it is there already and `oneShot` says so. A file that cannot be used (foreign, locked, read-only) is left alone and the
  * ledger is kept in memory; a damaged one is set aside and made anew: `health().notices` says so. Throws `UNAVAILABLE`
  * when SQLite itself does not load, and `AbortError` when `signal` is aborted.
  */
@@ -30,10 +31,11 @@ export async function openThread(options: ThreadOptions): Promise<OpenedThread> 
   signal?.throwIfAborted();
   const what = `the index ${options.path}`;
   // A first index is long work, which two threads share.
-  const client =
-    oneShot && existsSync(options.path)
-      ? clientOf((await import("./own-thread.ts")).openOwnThread(), what)
-      : startWorker(new URL(import.meta.resolve("#ledger-worker")), what);
+  const isOwn = oneShot && existsSync(options.path);
+  const thread = isOwn ? (await import("./own-thread.ts")).openOwnThread() : joinThread();
+  const client = clientOf(thread, what);
+  // What is in memory alone would be lost.
+  if (thread instanceof SharedLedger) thread.mayMove = () => client.health()?.isTemporary !== true;
   try {
     const request: OpenOptions = { ...others, busyTimeoutMs };
     await untilAborted(client.call("open", [request]), signal);

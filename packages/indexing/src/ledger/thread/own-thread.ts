@@ -8,10 +8,14 @@ import type { LedgerThread } from "./worker-client.ts";
  */
 export function openOwnThread(): LedgerThread {
   const events = new EventEmitter();
-  const receive = createLedgerService((reply) => void events.emit("message", structuredClone(reply)));
+  let queue = Promise.resolve();
+  const service = createLedgerService(
+    (reply) => void events.emit("message", structuredClone(reply)),
+    (task) => void (queue = queue.then(task)),
+  );
   return {
     on: (event, listener) => events.on(event, listener),
-    postMessage: (request, transfer) => receive(structuredClone(request, { transfer })),
+    postMessage: (request) => service.receive(structuredClone(request)),
     ref() {},
     unref() {},
     terminate: () => Promise.resolve(0),

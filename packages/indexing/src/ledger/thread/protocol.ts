@@ -119,6 +119,8 @@ export interface OpenOptions {
   damaged?: { identity: string; reason: string } | undefined;
   /** The disk had no space for a first index: what was written of it is deleted, and the index is kept in memory. */
   isFull?: boolean | undefined;
+  /** How often the ledger has been moved to another thread: revisions of two threads are different. */
+  moves?: number | undefined;
 }
 
 /** `open` with `OpenOptions`, `close`, or a call of the ledger or of its companion. */

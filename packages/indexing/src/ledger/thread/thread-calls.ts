@@ -102,8 +102,6 @@ async function putVectors(
   space: VectorSpace,
   entries: readonly { hash: string; vector: Float32Array }[],
 ): Promise<void> {
-  // Copies are handed over: the caller may go on with its own, and a part of a larger buffer would bring all of it.
-  const copies = entries.map(({ hash, vector }) => ({ hash, vector: vector.slice() }));
-  const transfer = copies.map(({ vector }) => vector.buffer);
-  await client.call("putVectors", [space, copies], { transfer });
+  // A part of a larger buffer would bring all of it.
+  await client.call("putVectors", [space, entries.map(({ hash, vector }) => ({ hash, vector: vector.slice() }))]);
 }

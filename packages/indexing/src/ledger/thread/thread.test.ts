@@ -1,10 +1,11 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { noCompanion } from "../database/companion.ts";
 import type { OpenedStore, openDatabaseStore } from "../database/database-store.ts";
 import { openLastingStore } from "./lasting-store.ts";
 import type { OpenOptions } from "./protocol.ts";
 import { StoreFailure } from "./store-failure.ts";
 import { existsSync, readFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { Worker, isMainThread, threadId } from "node:worker_threads";
 import { fileOf, open, tempPath } from "../test/ledgers.ts";
 import { openThread } from "./open-thread.ts";
@@ -70,25 +71,24 @@ describe("a store that is opened again", () => {
   });
 });
 
-describe("the thread of a ledger", () => {
-  const options = { store: "one", cacheMaxEntries: 50_000 };
+async function openTelling(path: string, oneShot = false): Promise<WorkerClient> {
+  const companion = { module: new URL("./test/telling-companion.ts", import.meta.url).href, settings: {} };
+  const { client } = await openThread({ store: "one", cacheMaxEntries: 50_000, path, oneShot, companion });
+  onTestFinished(() => client.close());
+  return client;
+}
 
-  /** The thread in which a companion was made: it says so when it is opened. */
-  function whereOpened(path: string, oneShot: boolean): Promise<number> {
-    const companion = { module: new URL("./test/telling-companion.ts", import.meta.url).href, settings: {} };
-    return openThread({ ...options, path, oneShot, companion }).then(
-      async ({ client }) => {
-        await client.close();
-        throw new Error("the companion was not asked");
-      },
-      (error: Error) => Number(/thread (\d+)/u.exec(error.message)?.[1] ?? Number.NaN),
-    );
+describe("the thread of a ledger", () => {
+  async function whereOpened(path: string, oneShot: boolean): Promise<unknown> {
+    const client = await openTelling(path, oneShot);
+    const where = await client.call("thread", []);
+    await client.close();
+    return where;
   }
 
   test("one question to a ledger that is there starts no thread; a first index and a lasting host have one", async () => {
     const path = tempPath();
     expect(await whereOpened(path, true)).not.toBe(threadId);
-    await (await open(path)).close();
     expect(existsSync(path)).toBe(true);
     expect(await whereOpened(path, true)).toBe(threadId);
     expect(await whereOpened(path, false)).not.toBe(threadId);
@@ -132,6 +132,54 @@ describe("the thread of a ledger", () => {
     await brief.close();
     await expect(brief.listFiles()).rejects.toMatchObject({ code: "CLOSED" });
     expect(await lasting.listFiles()).toEqual([]);
+  });
+});
+
+describe("threads that ledgers share", () => {
+  const file = fileOf("a.md", ["one", "two"]);
+  const shared = Math.min(4, availableParallelism());
+
+  /** So many ledgers, each with a file of its own, and the threads that they are in. */
+  async function openMany(count: number): Promise<{ clients: WorkerClient[]; threads(): Promise<unknown[]> }> {
+    const clients = await Promise.all(Array.from({ length: count }, () => openTelling(tempPath())));
+    await Promise.all(clients.map((client) => client.call("replaceFiles", [[file]])));
+    return { clients, threads: () => Promise.all(clients.map((client) => client.call("thread", []))) };
+  }
+
+  test("many ledgers have as many threads as there are cores, and at most four; the last one ends its thread", async () => {
+    const { clients, threads } = await openMany(12);
+    const before = new Set(await threads());
+    expect(before.size).toBe(shared);
+    await Promise.all(clients.map((client) => client.close()));
+    const after = await openMany(1);
+    expect([...before]).not.toContain((await after.threads())[0]);
+  });
+
+  test("a ledger that stops its thread takes no other with it: what was asked of them is answered elsewhere", async () => {
+    const { clients, threads } = await openMany(2 * shared + 1);
+    const where = await threads();
+    const [fatal, ...others] = clients.filter((_, index) => where[index] === where[0]);
+    const revision = await others[0]?.call("revision", []);
+    const ended = fatal?.call("exit", []);
+    const files = others.map((other) => other.call("listFiles", []));
+    await expect(ended).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    await expect(fatal?.call("listFiles", [])).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    expect(await Promise.all(files)).toEqual(others.map(() => [expect.objectContaining({ path: "a.md" })]));
+    expect(await others[0]?.call("revision", []), "it may have been written to while it was open nowhere").not.toBe(
+      revision,
+    );
+    for (const other of others) expect(await other.call("thread", [])).not.toBe(where[0]);
+  });
+
+  test("ledgers that a call of another holds up are served by another thread, and what was asked is done once", async () => {
+    const { clients, threads } = await openMany(2 * shared + 1);
+    const where = await threads();
+    const [slow, other] = clients.filter((_, index) => where[index] === where[0]);
+    const blocked = slow?.call("block", [60_000]);
+    await other?.call("replaceFiles", [[fileOf("b.md", ["three"])]]);
+    expect(await other?.call("listFiles", [])).toHaveLength(2);
+    expect(await other?.call("thread", [])).not.toBe(where[0]);
+    blocked?.catch(() => undefined);
   });
 });
 

@@ -1,8 +1,6 @@
-import { Worker } from "node:worker_threads";
 import { MemoryError, messageOf } from "@memslot/core";
 import type { IndexHealth } from "../../chunk-index.ts";
-import { handedDown } from "../../thread-options.ts";
-import type { Reply, Request } from "./protocol.ts";
+import type { OpenOptions, Reply, Request } from "./protocol.ts";
 
 const closeWaitsMs = 2000;
 const terminateWaitsMs = 1000;
@@ -15,11 +13,8 @@ export interface WorkerClient {
   call(
     method: Request["method"],
     args: readonly unknown[],
-    options?: {
-      /** 120 s if left out: no call of a database takes so long. How long somebody waits for it is the guard's to say. */
-      deadlineMs?: number;
-      transfer?: ArrayBuffer[];
-    },
+    /** 120 s if left out: no call of a database takes so long. How long somebody waits for it is the guard's to say. */
+    options?: { deadlineMs?: number },
   ): Promise<unknown>;
   /** As last reported; undefined before the first answer. */
   health(): IndexHealth | undefined;
@@ -33,25 +28,27 @@ export interface WorkerClient {
 /** What is needed of a worker. */
 export interface LedgerThread {
   // oxlint-disable-next-line typescript/no-explicit-any -- as the events of Node have it
-  on(event: "message" | "messageerror" | "error" | "exit", listener: (value: any) => void): unknown;
-  postMessage(request: Request, transfer: ArrayBuffer[]): void;
+  on(event: "message" | "messageerror" | "error" | "exit" | "moved", listener: (value: any) => void): unknown;
+  postMessage(request: Request): void;
   ref(): void;
   unref(): void;
-  terminate(): Promise<unknown>;
+  /** `isClosed`: what was open in it is closed. */
+  terminate(isClosed: boolean): Promise<unknown>;
+  /** A call has not been answered in time. */
+  giveUp?(): void;
 }
 
 interface Pending {
+  request: Request;
   resolve(value: unknown): void;
   reject(error: unknown): void;
   timer: NodeJS.Timeout;
 }
 
-/** Starts a worker. It keeps the process alive only while an answer is due. `what` names it in messages. */
-export function startWorker(entry: URL, what: string, stuckMs: number = stuckAfterMs): WorkerClient {
-  return clientOf(new Worker(entry, { name: "memslot-ledger", ...handedDown() }), what, stuckMs);
-}
-
-/** The caller's side of a thread that has been started. */
+/**
+ * The caller's side of a thread that has been started. It keeps the process alive only while an answer is due. `what`
+ * names it in messages.
+ */
 export function clientOf(worker: LedgerThread, what: string, stuckMs: number = stuckAfterMs): WorkerClient {
   const pending = new Map<number, Pending>();
   let lastId = 0;
@@ -60,11 +57,24 @@ export function clientOf(worker: LedgerThread, what: string, stuckMs: number = s
   let ended: MemoryError | undefined;
   let closing: Promise<void> | undefined;
   let hasExited = false;
+  /** What brings another thread to where this one is. */
+  let opened: OpenOptions | undefined;
+  let space: Request | undefined;
+  let moves = 0;
 
   worker.unref();
   worker.on("message", (reply: Reply) => {
     if (reply.health) latestHealth = reply.health;
+    if (reply.id === 0 && reply.error) end(stopped(errorOf(reply.error)));
     settle(reply.id, ({ resolve, reject }) => (reply.error ? reject(errorOf(reply.error)) : resolve(reply.result)));
+  });
+  worker.on("moved", () => {
+    // What is closing was open in the thread that has gone.
+    hasExited = closing !== undefined;
+    if (hasExited) return end(closedError(what));
+    if (opened) worker.postMessage({ id: 0, method: "open", args: [{ ...opened, moves: ++moves }] });
+    if (space) worker.postMessage(space);
+    for (const { request } of pending.values()) worker.postMessage(request);
   });
   worker.on("messageerror", (error: unknown) => end(stopped(error)));
   worker.on("error", (error: unknown) => end(stopped(error)));
@@ -93,22 +103,22 @@ export function clientOf(worker: LedgerThread, what: string, stuckMs: number = s
     how(call);
   }
 
-  function send(
-    method: Request["method"],
-    args: readonly unknown[],
-    deadlineMs: number,
-    transfer: ArrayBuffer[],
-  ): Promise<unknown> {
+  function late(id: number, deadlineMs: number): void {
+    settle(id, ({ request, reject }) => reject(lateError(what, request.method, deadlineMs)));
+    worker.giveUp?.();
+  }
+
+  function send(method: Request["method"], args: readonly unknown[], deadlineMs: number): Promise<unknown> {
     return new Promise((resolve, reject) => {
       if (ended) return reject(ended);
       const id = ++lastId;
-      // Made when it is needed: an error that looks at the stack with every call costs more than the rest of it here.
-      const late = (): void => settle(id, (call) => call.reject(lateError(what, method, deadlineMs)));
-      const timer = setTimeout(late, deadlineMs);
-      pending.set(id, { resolve, reject, timer });
+      const request = { id, method, args };
+      // The error is made when it is needed: one that looks at the stack with every call costs more than the rest of it here.
+      const timer = setTimeout(late, deadlineMs, id, deadlineMs);
+      pending.set(id, { request, resolve, reject, timer });
       worker.ref();
       try {
-        worker.postMessage({ id, method, args }, transfer);
+        worker.postMessage(request);
       } catch (error) {
         settle(id, (call) => call.reject(error));
       }
@@ -116,34 +126,37 @@ export function clientOf(worker: LedgerThread, what: string, stuckMs: number = s
   }
 
   async function stop(): Promise<void> {
-    const hasAnswered = send("close", [], closeWaitsMs, []).then(
+    const hasAnswered = send("close", [], closeWaitsMs).then(
       () => true,
       () => hasExited,
     );
     const closeId = lastId;
     const isQuiet = await hasAnswered;
     end(closedError(what));
-    if (isQuiet) return await terminate();
+    if (isQuiet) return await terminate(true);
     // A call comes to its end by itself; and a thread that is stopped while the binding of SQLite loads in it takes the
     // whole process along.
-    const stuck = setTimeout(() => void terminate(), stuckMs).unref();
+    const stuck = setTimeout(() => void terminate(false), stuckMs).unref();
     worker.on("message", ({ id }: Reply) => {
       if (id !== closeId) return;
       clearTimeout(stuck);
-      void terminate();
+      void terminate(true);
     });
   }
 
-  async function terminate(): Promise<void> {
+  async function terminate(isClosed: boolean): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const enough = new Promise<void>((resolve) => (timer = setTimeout(resolve, terminateWaitsMs)));
-    await Promise.race([worker.terminate(), enough]);
+    await Promise.race([worker.terminate(isClosed), enough]);
     clearTimeout(timer);
   }
 
   return {
-    async call(method, args, { deadlineMs = stuckAfterMs, transfer = [] } = {}) {
-      return await send(method, args, deadlineMs, transfer);
+    async call(method, args, { deadlineMs = stuckAfterMs } = {}) {
+      const answer = await send(method, args, deadlineMs);
+      if (method === "open") opened = args[0] as OpenOptions;
+      if (method === "useSpace") space = { id: 0, method, args };
+      return answer;
     },
     health: () => latestHealth,
     close: () => (closing ??= stop()),

@@ -1,0 +1,184 @@
+import { EventEmitter } from "node:events";
+import { availableParallelism } from "node:os";
+import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "node:worker_threads";
+import { handedDown } from "../../thread-options.ts";
+import type { LedgerThread } from "./worker-client.ts";
+
+/** What a thread is sent for each ledger that it is to serve. */
+export interface Joining {
+  /** Greater than 0. */
+  ledger: number;
+  port: MessagePort;
+  /** One number: 1 when the ledger is served elsewhere, and nothing of it is to be begun here any more. */
+  left: Int32Array;
+}
+
+/** More would not be faster on more cores: what a host waits for most is one of them. */
+const maxThreads = Math.min(4, availableParallelism());
+/** How often a thread with waiting ledgers is looked at. One that is inside the same call both times is busy. */
+const lookEveryMs = 1000;
+
+const threads = new Set<SharedThread>();
+let lastLedger = 0;
+
+/**
+ * A place in one of the threads that the ledgers of this process share. A ledger that stops its thread, or keeps it busy
+ * with one call, is alone in that: the other ledgers of the thread move to another and emit `moved`; what they have sent
+ * and got no answer to has to be sent again.
+ */
+export function joinThread(): SharedLedger {
+  return new SharedLedger();
+}
+
+export class SharedLedger
+  extends EventEmitter<Record<"message" | "error" | "exit" | "moved" | "messageerror", unknown[]>>
+  implements LedgerThread
+{
+  readonly #ledger = ++lastLedger;
+  #thread!: SharedThread;
+  #port!: MessagePort;
+  #left!: Int32Array;
+  #isWaiting = false;
+  /** Whether the ledger can be opened again in another thread without loss. */
+  mayMove: () => boolean = () => true;
+
+  constructor() {
+    super();
+    this.#join();
+  }
+
+  get ledger(): number {
+    return this.#ledger;
+  }
+
+  /** Whether an answer is due that another thread could give. */
+  get isHeldUp(): boolean {
+    return this.#isWaiting && this.mayMove();
+  }
+
+  postMessage(request: unknown): void {
+    this.#port.postMessage(request);
+    this.#thread.watch();
+  }
+
+  ref(): void {
+    this.#isWaiting = true;
+    this.#port.ref();
+  }
+
+  unref(): void {
+    this.#isWaiting = false;
+    this.#port.unref();
+  }
+
+  /** Ends the thread for all where this ledger is inside a call that does not end, and otherwise with its last ledger. */
+  async terminate(isClosed: boolean): Promise<void> {
+    const thread = this.#thread;
+    this.#leave();
+    if (!isClosed || thread.members.size === 0) await thread.end();
+  }
+
+  move(): void {
+    this.#leave();
+    try {
+      this.#join();
+    } catch (error) {
+      return void this.emit("error", error);
+    }
+    if (this.#isWaiting) this.#port.ref();
+    this.emit("moved");
+  }
+
+  /** A call that has not ended by now never will. */
+  giveUp(): void {
+    void this.#thread.end(new Error("one of its calls did not end"));
+  }
+
+  #join(): void {
+    const { port1, port2 } = new MessageChannel();
+    this.#port = port1;
+    this.#left = new Int32Array(new SharedArrayBuffer(4));
+    this.#thread = threadWithRoom();
+    port1.on("message", (reply) => this.emit("message", reply));
+    port1.on("messageerror", (error) => this.emit("messageerror", error));
+    port1.unref();
+    this.#thread.add(this, { ledger: this.#ledger, port: port2, left: this.#left });
+  }
+
+  /** What has been answered before counts. */
+  #leave(): void {
+    this.#thread.members.delete(this);
+    Atomics.store(this.#left, 0, 1);
+    for (let next; (next = receiveMessageOnPort(this.#port));) this.emit("message", next.message);
+    this.#port.close();
+  }
+}
+
+class SharedThread {
+  readonly members = new Set<SharedLedger>();
+  /** The ledger whose call the thread is inside, 0 for none, and how many calls it has begun. */
+  readonly #running = new Int32Array(new SharedArrayBuffer(8));
+  readonly #worker: Worker;
+  #failure: unknown;
+  #timer: NodeJS.Timeout | undefined;
+  /** The call that held the others up. */
+  #longCall = 0;
+
+  constructor() {
+    const entry = new URL(import.meta.resolve("#ledger-worker"));
+    this.#worker = new Worker(entry, { name: "memslot-ledger", workerData: this.#running, ...handedDown() });
+    this.#worker.unref();
+    this.#worker.on("error", (error) => (this.#failure = error));
+    this.#worker.on("exit", (code) => void this.end(this.#failure ?? new Error(`it exited with code ${code}`)));
+    threads.add(this);
+  }
+
+  /** Whether it is still inside the call that held the others up. */
+  get isBusy(): boolean {
+    const [ledger, calls] = this.#now();
+    return ledger !== 0 && calls === this.#longCall;
+  }
+
+  add(member: SharedLedger, joining: Joining): void {
+    this.members.add(member);
+    this.#worker.postMessage(joining, [joining.port]);
+  }
+
+  /** Stops it. The ledger that it is inside a call of gets `error`; the others move. */
+  async end(failure?: unknown): Promise<void> {
+    if (!threads.delete(this)) return;
+    clearTimeout(this.#timer);
+    const [culprit] = this.#now();
+    const ended = this.#worker.terminate();
+    for (const member of this.members)
+      if (member.ledger === culprit) member.emit("error", failure);
+      else member.move();
+    await ended;
+  }
+
+  /** Looks now and then whether a call of one ledger holds the others up, as long as something is due. */
+  watch(): void {
+    if (this.#timer !== undefined || this.members.size < 2) return;
+    const [, before] = this.#now();
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      const [ledger, calls] = this.#now();
+      const waiting = [...this.members].filter((member) => member.isHeldUp && member.ledger !== ledger);
+      if (waiting.length === 0) return;
+      if (ledger === 0 || calls !== before) return this.watch();
+      this.#longCall = calls;
+      for (const member of waiting) member.move();
+    }, lookEveryMs).unref();
+  }
+
+  #now(): [ledger: number, calls: number] {
+    return [Atomics.load(this.#running, 0), Atomics.load(this.#running, 1)];
+  }
+}
+
+/** The thread with the fewest ledgers. A busy one counts for nothing: a ledger that blocks has one to itself. */
+function threadWithRoom(): SharedThread {
+  const free = [...threads].filter((thread) => !thread.isBusy).toSorted((a, b) => a.members.size - b.members.size);
+  const [first] = free;
+  return first && (free.length >= maxThreads || first.members.size === 0) ? first : new SharedThread();
+}
