@@ -26,6 +26,22 @@ export type FolderNews =
   /** What has happened is not known. `barred`: nor will it be soon. */
   | { lost: string; barred: boolean };
 
+/** Those of this thread. */
+const all = new Set<FolderWatches>();
+const overflowsAt = longestQueue() / 2;
+/** Events since the event loop went on. */
+let burst = 0;
+
+/**
+ * To be called with everything that the system tells this thread. With as much as its queue holds, all told without the
+ * event loop going on in between, some may have been dropped: the system says so, and Node does not hand that on.
+ */
+export function countEvent(): void {
+  if (burst++ === 0) setImmediate(() => (burst = 0));
+  if (burst < overflowsAt) return;
+  for (const watches of all) watches.lose("more has happened at once than the system keeps", false);
+}
+
 /** More is not told one by one. */
 const mostEvents = 2000;
 
@@ -38,7 +54,6 @@ export class FolderWatches {
   readonly #endings: readonly string[];
   readonly #sentinelDir: string;
   readonly #handles = new Map<string, FSWatcher>();
-  readonly #overflowsAt: number;
   readonly #hasMounted: () => boolean;
   #sentinel: Sentinel | undefined;
   #notes: FolderNote[] = [];
@@ -47,15 +62,13 @@ export class FolderWatches {
   /** Events that are among the notes, and behind the last watch that was placed. */
   #known = new Set<string>();
   #events = 0;
-  /** Since the event loop went on. */
-  #burst = 0;
   #lost: { lost: string; barred: boolean } | undefined;
 
   constructor(input: { roots: readonly string[]; endings: readonly string[]; sentinelDir: string }) {
     this.#hasMounted = createMountCheck(input.roots);
     this.#endings = input.endings;
     this.#sentinelDir = input.sentinelDir;
-    this.#overflowsAt = longestQueue() / 2;
+    all.add(this);
   }
 
   /** Watches a folder anew, whatever was watched at this path before. */
@@ -83,13 +96,13 @@ export class FolderWatches {
     let handle: FSWatcher;
     try {
       const barred = whyNotInOrder(folder);
-      if (barred !== undefined) this.#lose(barred, true);
+      if (barred !== undefined) this.lose(barred, true);
       handle = watch(folder, (kind, name) => this.#heard(folder, kind === "rename", name));
     } catch {
       // Gone, closed to us, or one watch too many: it is not watched, and nobody is told that it is.
       return undefined;
     }
-    handle.on("error", (error) => this.#lose(`${folder} could not be watched: ${error.message}`, false));
+    handle.on("error", (error) => this.lose(`${folder} could not be watched: ${error.message}`, false));
     if (identityOf(folder) !== before) {
       // Another one may have taken its place before it was watched.
       handle.close();
@@ -104,31 +117,28 @@ export class FolderWatches {
   /** Tells all that happened before now, when the system has told it. */
   ask(answer: (news: FolderNews) => void): void {
     try {
-      this.#sentinel ??= createSentinel(this.#sentinelDir, () => this.count());
-      this.#sentinel(() => answer(this.#take()));
+      this.#sentinel ??= createSentinel(this.#sentinelDir);
+      this.#sentinel.ask(() => answer(this.#take()));
     } catch (error) {
       answer({ lost: `the sentinel could not be written: ${(error as Error).message}`, barred: true });
     }
   }
 
-  /**
-   * To be called with everything that the system tells this thread. With as much as its queue holds, all told without the
-   * event loop going on in between, some may have been dropped: the system says so, and Node does not hand that on.
-   */
-  count(): void {
-    if (this.#burst++ === 0) setImmediate(() => (this.#burst = 0));
-    if (this.#burst >= this.#overflowsAt) this.#lose("more has happened at once than the system keeps", false);
+  close(): void {
+    all.delete(this);
+    this.#sentinel?.close();
+    for (const handle of this.#handles.values()) handle.close();
   }
 
   #heard(folder: string, isRename: boolean, given: string | null): void {
-    this.count();
+    countEvent();
     // What is no UTF-8 could be any name.
     const name = given === null || given === "" || given.includes("\ufffd") ? undefined : given;
     if (name !== undefined && !isRename && !this.#matters(folder, name)) return;
     const key = `${folder}\0${name ?? ""}\0${isRename}`;
     if (this.#known.has(key)) return;
     this.#known.add(key);
-    if (++this.#events > mostEvents) return this.#lose("more has happened than is told one by one", false);
+    if (++this.#events > mostEvents) return this.lose("more has happened than is told one by one", false);
     this.#notes.push({ kind: "event", folder, name, isRename });
   }
 
@@ -143,14 +153,15 @@ export class FolderWatches {
     );
   }
 
-  #lose(lost: string, barred: boolean): void {
+  /** What happened since the last answer is not known any more. */
+  lose(lost: string, barred: boolean): void {
     this.#lost ??= { lost, barred };
     this.#notes = [];
     this.#known.clear();
   }
 
   #take(): FolderNews {
-    if (this.#hasMounted()) this.#lose("something was mounted or unmounted", false);
+    if (this.#hasMounted()) this.lose("something was mounted or unmounted", false);
     const news = this.#lost ?? { notes: this.#notes };
     this.#lost = undefined;
     this.#notes = [];
@@ -176,14 +187,17 @@ const keptMs = 24 * 60 * 60_000;
  * Makes a change on purpose: when the system tells of it, it has told of all that happened before. Calls back when the system
  * has told of it, in the turn in which it tells. Throws what the file system throws.
  */
-type Sentinel = (told: () => void) => void;
+interface Sentinel {
+  ask(told: () => void): void;
+  close(): void;
+}
 
 /**
  * A file in a folder of its own that gets another name with each sentinel. The name says which one it is; the content of
  * a file would not, as it may be that of a later one by the time it is read. Folders beside it that others have left
  * behind are taken away.
  */
-function createSentinel(folder: string, heard: () => void): Sentinel {
+function createSentinel(folder: string): Sentinel {
   const waiting = new Map<string, () => void>();
   let handle: FSWatcher | undefined;
   let last = 0;
@@ -193,7 +207,7 @@ function createSentinel(folder: string, heard: () => void): Sentinel {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     writeFileSync(path.join(folder, `${last}`), "", { mode: 0o600 });
     handle = watch(folder, (_, name) => {
-      heard();
+      countEvent();
       const told = waiting.get(name ?? "");
       waiting.delete(name ?? "");
       told?.();
@@ -210,15 +224,18 @@ function createSentinel(folder: string, heard: () => void): Sentinel {
   begin();
   removeOld(path.dirname(folder));
 
-  return (told) => {
-    waiting.set(`${last + 1}`, told);
-    try {
-      step();
-    } catch {
-      // Somebody has tidied up.
-      begin();
-      step();
-    }
+  return {
+    ask(told) {
+      waiting.set(`${last + 1}`, told);
+      try {
+        step();
+      } catch {
+        // Somebody has tidied up.
+        begin();
+        step();
+      }
+    },
+    close: () => handle?.close(),
   };
 }
 

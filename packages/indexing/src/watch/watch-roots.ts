@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { rmSync } from "node:fs";
 import path from "node:path";
-import { Worker } from "node:worker_threads";
+import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
 import { messageOf, type WatchStatus } from "@memslot/core";
 import type { WatchRoot } from "./watch-scope.ts";
 import type { FolderNews } from "./folder-watches.ts";
@@ -65,16 +65,14 @@ export function watchRoots(input: RootWatchInput): RootWatch {
   let phase: "starting" | "on" | "off" | "closed" = "starting";
   let offBecause = "";
   let retryAt = 0;
-  /** Said once, until it works again. */
-  let told = false;
-  let thread: Worker | undefined;
+  const owner = {};
+  let thread: Watching | undefined;
   let roots: readonly WatchRoot[] = [];
   let folders = 0;
   let threads = 0;
   let quickRetries = 0;
   let firstQuickAt = Number.NEGATIVE_INFINITY;
   let quickRetry: NodeJS.Timeout | undefined;
-  let sentinelDir: string | undefined;
   const questions = createQuestions<FolderNews>(input.newsWithinMs ?? newsWithinMs);
 
   function turnOff([reason, advice]: Failure): void {
@@ -83,11 +81,10 @@ export function watchRoots(input: RootWatchInput): RootWatch {
     retryAt = performance.now() + (input.retryMs ?? retryAfterMs);
     end();
     began();
-    if (!told)
+    if (!isTold(reason, owner))
       input.notify(
         `files are not watched: ${reason}. Searches look at the files themselves. ${advice}, or set sync.watch to false.`,
       );
-    told = true;
   }
 
   /** What stood at a path has changed while chokidar looked at it: that is over as soon as it is told. */
@@ -111,25 +108,22 @@ export function watchRoots(input: RootWatchInput): RootWatch {
     const remote = remoteRoot(roots);
     if (remote) return turnOff(remote);
     try {
-      if (isInOrder && input.sentinelDir !== undefined)
-        sentinelDir = path.join(input.sentinelDir, `${process.pid}-${randomBytes(6).toString("hex")}`);
-      const workerData: WatchOrder = { roots, recursive, maxFiles, sentinelDir };
+      const sentinelDir =
+        isInOrder && input.sentinelDir !== undefined
+          ? path.join(input.sentinelDir, `${process.pid}-${randomBytes(6).toString("hex")}`)
+          : undefined;
       const entry = input.thread?.() ?? new URL(import.meta.resolve("#watch-thread"));
-      // Options that the process was started with may be none for a thread.
-      const own = new Worker(entry, { name: "memslot-watch", workerData, execArgv: [], resourceLimits });
-      thread = own;
-      threads++;
-      const failed = (message: string): void => {
+      const own = watchInThread(entry, { roots, recursive, maxFiles, sentinelDir }, (message) => {
         if (thread !== own) return;
         if (isPassing(message)) startAgain(failureOf(message));
         else turnOff(failureOf(message));
-      };
-      own.on("error", (error) => failed(messageOf(error)));
-      own.on("exit", (code) => failed(`the thread that watches has ended with code ${code}`));
-      own.on("message", (message: WatchTold) => {
+      });
+      thread = own;
+      threads++;
+      own.port.on("message", (message: WatchTold) => {
         if (thread !== own) return;
         if (message.kind === "news") return questions.answered(message.id, message.news);
-        if (message.kind === "failed") return failed(message.message);
+        if (message.kind === "failed") return own.failed(message.message);
         if (message.kind === "tooMany")
           return turnOff([
             `there are more than ${maxFiles} files and folders (sync.watchMaxFiles)`,
@@ -139,20 +133,19 @@ export function watchRoots(input: RootWatchInput): RootWatch {
         folders = message.folders;
         if (message.kind === "changed") return event();
         phase = "on";
-        told = false;
+        told.delete(owner);
         began();
         // In roots that have come anew, something may have changed that nobody has seen.
         if (isAnother) event();
       });
-      own.unref();
+      own.port.unref();
     } catch (error) {
       turnOff(failureOf(messageOf(error)));
     }
   }
 
   function end(): Promise<unknown> | undefined {
-    const left = sentinelDir;
-    const gone = thread?.terminate().then(() => removeQuietly(left));
+    const gone = thread?.end();
     thread = undefined;
     questions.end(lost(ended));
     return gone;
@@ -172,7 +165,7 @@ export function watchRoots(input: RootWatchInput): RootWatch {
       const reason = whyNoNews() ?? (input.sentinelDir === undefined ? "there is no place for a sentinel" : undefined);
       if (reason !== undefined) return { ...lost(reason), thread: threads };
       const asked = threads;
-      const ask = (id: number): void => thread?.postMessage({ id, add, drop } satisfies NewsOrder);
+      const ask = (id: number): void => thread?.port.postMessage({ id, add, drop } satisfies NewsOrder);
       return { ...(await questions.ask(ask, lost("the watcher was late"))), thread: asked };
     },
 
@@ -192,6 +185,7 @@ export function watchRoots(input: RootWatchInput): RootWatch {
 
     async close() {
       phase = "closed";
+      told.delete(owner);
       clearTimeout(quickRetry);
       await end();
     },
@@ -204,6 +198,61 @@ function removeQuietly(folder: string | undefined): void {
   } catch {
     // Whoever writes a sentinel there next takes it away.
   }
+}
+
+/** Why which watches are off: what concerns the whole process is said by one of them, until that one works again. */
+const told = new Map<object, string>();
+
+function isTold(reason: string, owner: object): boolean {
+  const isKnown = told.has(owner) || [...told.values()].includes(reason);
+  if (!told.has(owner)) told.set(owner, reason);
+  return isKnown;
+}
+
+interface Watching {
+  port: MessagePort;
+  failed(message: string): void;
+  /** Returns when nothing is watched any more. */
+  end(): Promise<unknown>;
+}
+
+/** The threads that watch, by what runs in them: all memories of a process share one. */
+const watchers = new Map<string, { worker: Worker; all: Set<Watching> }>();
+
+function watchInThread(entry: URL, order: Omit<WatchOrder, "port">, failed: (message: string) => void): Watching {
+  const thread = watchers.get(entry.href) ?? startThread(entry);
+  const { port1, port2 } = new MessageChannel();
+  const closed = new Promise((resolve) => port1.once("close", resolve));
+  const own: Watching = {
+    port: port1,
+    failed,
+    async end() {
+      port1.close();
+      thread.all.delete(own);
+      const isLast = thread.all.size === 0;
+      if (isLast && watchers.get(entry.href) === thread) watchers.delete(entry.href);
+      await (isLast ? thread.worker.terminate() : closed);
+      removeQuietly(order.sentinelDir);
+    },
+  };
+  thread.all.add(own);
+  thread.worker.postMessage({ ...order, port: port2 } satisfies WatchOrder, [port2]);
+  return own;
+}
+
+function startThread(entry: URL): { worker: Worker; all: Set<Watching> } {
+  // Options that the process was started with may be none for a thread.
+  const worker = new Worker(entry, { name: "memslot-watch", execArgv: [], resourceLimits });
+  const thread = { worker, all: new Set<Watching>() };
+  const ended = (message: string): void => {
+    if (watchers.get(entry.href) === thread) watchers.delete(entry.href);
+    for (const each of [...thread.all]) each.failed(message);
+  };
+  worker.on("error", (error) => ended(messageOf(error)));
+  worker.on("exit", (code) => ended(`the thread that watches has ended with code ${code}`));
+  worker.unref();
+  watchers.set(entry.href, thread);
+  return thread;
 }
 
 function lost(reason: string): FolderNews {

@@ -1,11 +1,13 @@
 import path from "node:path";
-import { parentPort, workerData } from "node:worker_threads";
+import { type MessagePort, parentPort } from "node:worker_threads";
 import { markdownEndings } from "../files/folder/markdown-name.ts";
-import { type FolderNews, FolderWatches } from "./folder-watches.ts";
+import { countEvent, type FolderNews, FolderWatches } from "./folder-watches.ts";
 import { createWatchScope, type WatchRoot } from "./watch-scope.ts";
 
-/** What the thread is given. */
+/** What the thread is given for each memory that it watches for. */
 export interface WatchOrder {
+  /** What it tells goes there, and questions come from there. Closing it ends the watch. */
+  port: MessagePort;
   roots: readonly WatchRoot[];
   /** Whether the system watches a whole tree with one handle; elsewhere each folder has its own watch. */
   recursive: boolean;
@@ -31,82 +33,83 @@ export type WatchTold =
   /** What is to be watched has to be chosen anew. */
   | { kind: "rules" };
 
-const { roots, recursive, maxFiles, sentinelDir } = workerData as WatchOrder;
-const scope = createWatchScope(roots);
-const folderWatches =
-  sentinelDir === undefined
-    ? undefined
-    : new FolderWatches({
-        roots: roots.map((root) => root.path),
-        endings: [...markdownEndings, ...roots.flatMap(({ extension }) => extension ?? [])],
-        sentinelDir,
-      });
-let files = 0;
-let folders = 0;
-let isReady = false;
-let isOver = false;
-
-function tell(told: WatchTold): void {
-  parentPort?.postMessage(told);
-}
-
-/** At the start each file is looked at once, and later only where something happens. Folders cost a watch all the time. */
-function count(): void {
-  if (isOver || files + folders <= maxFiles) return;
-  isOver = true;
-  tell({ kind: "tooMany" });
-}
-
 // It would have chokidar read every folder again and again.
 process.env["CHOKIDAR_USEPOLLING"] = "false";
 const { watch } = await import("chokidar");
 
-watch(
-  roots.map((root) => root.path),
-  {
-    backend: recursive ? "native-recursive" : "native",
-    // The pace at which editors save is none of its business: a run follows when all is quiet.
-    atomic: false,
-    followSymlinks: false,
-    ignorePermissionErrors: true,
-    ignored(file, stats) {
-      const found = scope.lookAt(file, stats);
-      if (found === "told of" && !isReady) {
-        files += 1;
-        count();
-      }
-      return found !== "watched";
+parentPort?.on("message", watchFor);
+
+function watchFor({ port, roots, recursive, maxFiles, sentinelDir }: WatchOrder): void {
+  const scope = createWatchScope(roots);
+  const folderWatches =
+    sentinelDir === undefined
+      ? undefined
+      : new FolderWatches({
+          roots: roots.map((root) => root.path),
+          endings: [...markdownEndings, ...roots.flatMap(({ extension }) => extension ?? [])],
+          sentinelDir,
+        });
+  let files = 0;
+  let folders = 0;
+  let isReady = false;
+  let isOver = false;
+  const tell = (told: WatchTold): void => port.postMessage(told);
+
+  /** At the start each file is looked at once, and later only where something happens. Folders cost a watch all the time. */
+  function count(): void {
+    if (isOver || files + folders <= maxFiles) return;
+    isOver = true;
+    tell({ kind: "tooMany" });
+  }
+
+  const watcher = watch(
+    roots.map((root) => root.path),
+    {
+      backend: recursive ? "native-recursive" : "native",
+      // The pace at which editors save is none of its business: a run follows when all is quiet.
+      atomic: false,
+      followSymlinks: false,
+      ignorePermissionErrors: true,
+      ignored(file, stats) {
+        const found = scope.lookAt(file, stats);
+        if (found === "told of" && !isReady) {
+          files += 1;
+          count();
+        }
+        return found !== "watched";
+      },
     },
-  },
-)
-  // As the system tells it: at once, and with nothing held back.
-  .on("raw", (_kind, name, details) => {
-    folderWatches?.count();
-    const { watchedPath } = details as { watchedPath: string };
-    if (scope.changesRules(watchedPath, name)) tell({ kind: "rules" });
-    else if (scope.concerns(watchedPath, name)) tell({ kind: "changed", folders });
-  })
-  // Folders come and go, and so do roots.
-  .on("all", (kind, folder) => {
-    // Before anybody asks: then the first look at it counts.
-    if (kind === "addDir") folderWatches?.place(path.normalize(folder));
-    if (kind === "addDir") folders += 1;
-    if (kind === "unlinkDir") folders -= 1;
-    if (kind === "addDir") count();
-    if (isReady) tell({ kind: "changed", folders });
-  })
-  .on("ready", () => {
-    isReady = true;
-    tell({ kind: "ready", folders });
-  })
-  .on("error", (error) => tell({ kind: "failed", message: error instanceof Error ? error.message : String(error) }));
+  )
+    // As the system tells it: at once, and with nothing held back.
+    .on("raw", (_kind, name, details) => {
+      countEvent();
+      const { watchedPath } = details as { watchedPath: string };
+      if (scope.changesRules(watchedPath, name)) tell({ kind: "rules" });
+      else if (scope.concerns(watchedPath, name)) tell({ kind: "changed", folders });
+    })
+    // Folders come and go, and so do roots.
+    .on("all", (kind, folder) => {
+      // Before anybody asks: then the first look at it counts.
+      if (kind === "addDir") folderWatches?.place(path.normalize(folder));
+      if (kind === "addDir") folders += 1;
+      if (kind === "unlinkDir") folders -= 1;
+      if (kind === "addDir") count();
+      if (isReady) tell({ kind: "changed", folders });
+    })
+    .on("ready", () => {
+      isReady = true;
+      tell({ kind: "ready", folders });
+    })
+    .on("error", (error) => tell({ kind: "failed", message: error instanceof Error ? error.message : String(error) }));
 
-if (folderWatches !== undefined)
-  parentPort?.on("message", ({ id, add, drop }: NewsOrder) => {
-    for (const folder of drop) folderWatches.remove(folder);
-    for (const folder of add) folderWatches.place(folder);
-    folderWatches.ask((news) => tell({ kind: "news", id, news }));
+  // With nothing to watch, as where all is closed to us, the port keeps the thread.
+  port.on("message", ({ id, add, drop }: NewsOrder) => {
+    for (const folder of drop) folderWatches?.remove(folder);
+    for (const folder of add) folderWatches?.place(folder);
+    folderWatches?.ask((news) => tell({ kind: "news", id, news }));
   });
-
-// With nothing to watch, as where all is closed to us, the thread is there all the same.
-parentPort?.ref();
+  port.on("close", () => {
+    folderWatches?.close();
+    void watcher.close();
+  });
+}
