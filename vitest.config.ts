@@ -28,7 +28,7 @@ const config: ViteUserConfig = defineConfig({
           include: ["{packages,extensions,apps}/*/{src,test}/**/*.test.ts", "test/**/*.test.ts"],
           exclude: [...configDefaults.exclude, ...longTests, ...isolatedTests],
           isolate: false,
-          setupFiles: ["./test/tools/src/keep-threads.ts"],
+          setupFiles: ["./packages/indexing/test/support/keep-threads.ts"],
         },
       },
       {

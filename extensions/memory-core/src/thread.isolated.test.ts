@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
+import { statSync } from "node:fs";
 import type { Worker } from "node:worker_threads";
 import { MemoryError } from "@memslot/core";
 import { expect, test } from "vitest";
@@ -22,13 +23,15 @@ async function openWithThread(path: string): Promise<{ store: Awaited<ReturnType
   return { store, thread };
 }
 
-test("a store whose thread is killed says so, and the file opens again with all that was written", async () => {
+test("a store whose thread is killed inside a call says so, and the file opens again with all that was written", async () => {
   const path = await tempPath();
   const { store, thread } = await openWithThread(path);
   await store.replaceFiles([fileOf("a.md", ["word"])]);
-  const waiting = failureOf(
-    store.replaceFiles(Array.from({ length: 3000 }, (_, index) => fileOf(`${index}.md`, ["more words ".repeat(20)]))),
-  );
+  const many = Array.from({ length: 3000 }, (_, index) => fileOf(`${index}.md`, ["more words ".repeat(20)]));
+  const waiting = failureOf(store.replaceFiles(many));
+  // Its log grows when the call has begun.
+  const bytes = statSync(`${path}-wal`).size;
+  await expect.poll(() => statSync(`${path}-wal`).size, { interval: 1, timeout: 60_000 }).toBeGreaterThan(bytes);
   await thread.terminate();
   expect((await waiting).code).toBe("UNAVAILABLE");
   const later = await failureOf(store.listFiles());
@@ -39,6 +42,18 @@ test("a store whose thread is killed says so, and the file opens again with all 
   expect(await find(again, "word")).toEqual(["word"]);
   expect([1, 3001]).toContain((await again.listFiles()).length);
   await again.replaceFiles([fileOf("b.md", ["second"])]);
+});
+
+test("a store whose thread is killed between two calls goes on in another, which ends with its last store", async () => {
+  const { store, thread } = await openWithThread(await tempPath());
+  await store.replaceFiles([fileOf("a.md", ["word"])]);
+  const started = once(process, "worker") as Promise<[Worker]>;
+  await thread.terminate();
+  expect(await find(store, "word")).toEqual(["word"]);
+  const [next] = await started;
+  const ended = once(next, "exit");
+  await store.close();
+  await ended;
 });
 
 test("a process ends by itself after close, and also when it forgets to close", async () => {

@@ -7,7 +7,6 @@ import memoryCore from "@memslot/memory-core";
 import { createWorkspace } from "@memslot/test-tools/files";
 import { onTestFinished } from "vitest";
 import { serveUi, type UiHost } from "../../src/index.ts";
-import "@memslot/test-tools/keep-threads";
 import { builtPage } from "./build-page.ts";
 
 export interface UiServer {

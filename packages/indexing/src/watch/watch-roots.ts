@@ -246,7 +246,7 @@ function startThread(entry: URL): { worker: Worker; all: Set<Watching> } {
   const thread = { worker, all: new Set<Watching>() };
   const ended = (message: string): void => {
     if (watchers.get(entry.href) === thread) watchers.delete(entry.href);
-    for (const each of [...thread.all]) each.failed(message);
+    for (const each of thread.all) each.failed(message);
   };
   worker.on("error", (error) => ended(messageOf(error)));
   worker.on("exit", (code) => ended(`the thread that watches has ended with code ${code}`));

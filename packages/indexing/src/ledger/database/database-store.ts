@@ -82,6 +82,7 @@ export function openDatabaseStore(options: OpenOptions, tables: CompanionTables 
         return false;
       }
     },
+    shrink: () => void db.pragma("shrink_memory"),
     close() {
       try {
         if (guard.isBroken()) return;

@@ -53,6 +53,8 @@ export interface LastingStore {
   health(): IndexHealth;
   /** A small piece of work that can wait. `isQuiet`: nobody has asked for anything in a while. True: there may be more. Never throws. */
   tidy(isQuiet?: boolean): Promise<boolean>;
+  /** Gives back the memory of pages that have been read. */
+  shrink(): void;
   close(): void;
 }
 
@@ -156,6 +158,7 @@ export async function openLastingStore(
     },
     health: () => ({ ...store.health(), ...(openings > 1 && { remade: openings - 1 }), notices: noticesOf() }),
     tidy: (isQuiet) => store.tidy(isQuiet),
+    shrink: () => store.shrink(),
     close() {
       try {
         leases.close();

@@ -11,11 +11,12 @@ const whenQuietMs = 600;
 
 /**
  * Answers the requests of `worker-client.ts` one after the other, in whatever thread it is: `send` is given each reply,
- * and `add` each task, which it has to run in their order.
+ * and `add` each task, which it has to run in their order. `isOneOfMany`: others in the thread need memory too.
  */
 export function createLedgerService(
   send: (reply: Reply) => void,
   add: (task: () => Promise<void>) => void,
+  isOneOfMany: () => boolean = () => false,
 ): { receive(request: Request): void; close(): void } {
   let store: LastingStore | undefined;
   let sentHealth = "";
@@ -70,6 +71,7 @@ export function createLedgerService(
     quiet = undefined;
     add(async () => {
       if ((await store?.tidy(true)) === true) tidyLater();
+      else if (isOneOfMany()) store?.shrink();
     });
   }
 

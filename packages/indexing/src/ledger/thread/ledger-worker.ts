@@ -10,6 +10,8 @@ const running = workerData as Int32Array;
 const waiting = new Map<number, Task[]>();
 let isWorking = false;
 let ledgers = 0;
+/** So many may each keep the pages that they have read while nobody asks for anything. */
+const fewLedgers = 8;
 
 function add(ledger: number, task: Task): void {
   const tasks = waiting.get(ledger);
@@ -40,7 +42,11 @@ async function work(): Promise<void> {
 parentPort?.on("message", ({ ledger, port, left }: Joining) => {
   ledgers++;
   const unlessLeft = (task: Task): void => add(ledger, async () => (left[0] === 0 ? await task() : undefined));
-  const service = createLedgerService((reply) => port.postMessage(reply), unlessLeft);
+  const service = createLedgerService(
+    (reply) => port.postMessage(reply),
+    unlessLeft,
+    () => ledgers > fewLedgers,
+  );
   port.on("message", service.receive);
   port.on("close", () => {
     ledgers--;

@@ -94,6 +94,8 @@ export type DatabaseStore = Omit<StoreCalls, LeaseMethod> & {
   health(): IndexHealth;
   /** A small piece of work that can wait, done between calls. `isQuiet`: there was no call in a while. True: there may be more. Never throws. */
   tidy(isQuiet?: boolean): Promise<boolean>;
+  /** Gives back the memory of pages that have been read. */
+  shrink(): void;
   close(): void;
 };
 

@@ -16,7 +16,10 @@ export interface Joining {
 /** More would not be faster on more cores: what a host waits for most is one of them. */
 const maxThreads = Math.min(4, availableParallelism());
 /** How often a thread with waiting ledgers is looked at. One that is inside the same call both times is busy. */
-const lookEveryMs = 1000;
+const lookEveryMs = 3000;
+
+/** With more room for garbage a thread of many ledgers takes twice the memory. */
+const resourceLimits = { maxYoungGenerationSizeMb: 8 };
 
 const threads = new Set<SharedThread>();
 let lastLedger = 0;
@@ -126,7 +129,8 @@ class SharedThread {
 
   constructor() {
     const entry = new URL(import.meta.resolve("#ledger-worker"));
-    this.#worker = new Worker(entry, { name: "memslot-ledger", workerData: this.#running, ...handedDown() });
+    const options = { name: "memslot-ledger", workerData: this.#running, resourceLimits, ...handedDown() };
+    this.#worker = new Worker(entry, options);
     this.#worker.unref();
     this.#worker.on("error", (error) => (this.#failure = error));
     this.#worker.on("exit", (code) => void this.end(this.#failure ?? new Error(`it exited with code ${code}`)));
