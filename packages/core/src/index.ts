@@ -61,9 +61,9 @@ export { installedPluginsDir } from "./config/packages.ts";
 export { type DisabledPlugin, forbiddenBy, memoryState, resolveMemorySlot } from "./open/slot.ts";
 export { discoverPlugins } from "./plugins/discover.ts";
 export type { BrokenPlugin, FoundPlugin, FoundPlugins } from "./plugins/found-plugin.ts";
-export type { BreakerClock } from "./fallback/breaker.ts";
-export { type FallbackOptions, type FallbackPrimary, withFallback } from "./fallback/with-fallback.ts";
-export type { FallbackSpare } from "./fallback/asked-spare.ts";
+export type { BreakerClock, FallbackOptions, FallbackPrimary } from "./fallback/primary.ts";
+export type { FallbackSpare } from "./fallback/standby.ts";
+export { withFallback } from "./fallback/with-fallback.ts";
 export {
   nameFromVisible,
   unseenCharacter,

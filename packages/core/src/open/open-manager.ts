@@ -1,42 +1,87 @@
-import type { ChosenSpare } from "../fallback/choose-spare.ts";
-import { openWithDeadline, withDeadline } from "../guard/deadline.ts";
-import type { MemoryDeadlines } from "../guard/deadline.ts";
+import { MemoryError, type MemoryErrorCode, isAbort, messageOf } from "../contract/errors.ts";
 import type { MemorySearchManager } from "../contract/manager.ts";
-import { openWithFallback } from "../fallback/open-with-fallback.ts";
 import type { MemoryPlugin, MemoryPluginContext } from "../contract/plugin.ts";
+import type { FallbackSpare } from "../fallback/standby.ts";
+import { withFallback } from "../fallback/with-fallback.ts";
+import { type MemoryDeadlines, openWithDeadline, withDeadline } from "../guard/deadline.ts";
+import { checkManager } from "../plugins/opened.ts";
+import type { ChosenSpare } from "./choose-spare.ts";
 import { storePlaceOf } from "./workspace.ts";
 
-/** Opens the memory plugin in the slot, behind it the spare, where there is one. */
+/** What the user has to mend, or what another process does: a spare would hide it. */
+const notCovered: readonly MemoryErrorCode[] = [
+  "CONFIG",
+  "WORKSPACE",
+  "BUSY",
+  "INVALID_ARGUMENT",
+  "PATH_NOT_ALLOWED",
+  "CLOSED",
+];
+
+/**
+ * Opens the memory plugin in the slot, behind it the spare, where there is one. Where the plugin cannot be opened,
+ * whatever it throws, the spare is opened at once: the plugin is then opened again by the calls that try it. Throws the
+ * errors of the plugin that are for the user to mend, those of an abort, and `UNAVAILABLE` naming both where neither can
+ * be opened.
+ */
 export async function openManager(input: {
   plugin: MemoryPlugin;
   context: MemoryPluginContext;
   spare: ChosenSpare | undefined;
   deadlines: MemoryDeadlines;
 }): Promise<MemorySearchManager> {
-  const { plugin, context, spare, deadlines } = input;
-  const open = (signal: AbortSignal): Promise<MemorySearchManager> => plugin.open({ ...context, signal });
-  if (spare === undefined) {
-    const what = `opening memory plugin "${plugin.id}"`;
-    return openWithDeadline({ what, deadlineMs: deadlines.openMs, signals: [context.signal] }, open);
-  }
+  const { plugin, context, deadlines } = input;
   const { signal, notify } = context;
+  const opened = async ({ name, open }: FallbackSpare, deadlineMs: number): Promise<MemorySearchManager> =>
+    openWithDeadline({ what: `opening memory plugin "${name}"`, deadlineMs, signals: [signal] }, async (inner) => {
+      const manager = await open(inner);
+      checkManager(name, manager);
+      return manager;
+    });
+  const primary: FallbackSpare = { name: plugin.id, open: (inner) => plugin.open({ ...context, signal: inner }) };
+  if (input.spare === undefined) return opened(primary, deadlines.openMs);
+  const spare = spareOf(input.spare, context, deadlines);
   // What one may take, two have to share: the caller waits for both.
-  return openWithFallback({ name: plugin.id, open }, spareOf(spare, context, deadlines), {
+  const halves = {
     searchMs: deadlines.searchMs / 2,
     readFileMs: deadlines.readFileMs / 2,
     probeMs: deadlines.probeMs / 2,
     syncIdleMs: deadlines.syncIdleMs / 2,
     openMs: deadlines.openMs / 2,
-    signal,
-    notify,
-  });
+  };
+  let failure: MemoryError;
+  try {
+    return withFallback({ name: plugin.id, manager: await opened(primary, halves.openMs) }, spare, halves);
+  } catch (error) {
+    if (signal.aborted || notCovered.some((code) => MemoryError.is(error, code))) throw error;
+    failure = outageOf(plugin.id, error);
+  }
+  const unavailable = `"${plugin.id}" is unavailable: ${messageOf(failure)}`;
+  try {
+    const manager = await opened(spare, halves.openMs);
+    notify(`${unavailable}; "${spare.name}" answers in its place until it is back`);
+    return withFallback({ ...primary, failure }, { ...spare, manager }, halves);
+  } catch (error) {
+    if (isAbort(error) || MemoryError.is(error, "CLOSED")) throw error;
+    const message = `${unavailable}; and its spare "${spare.name}" cannot be opened: ${messageOf(error)}`;
+    throw new MemoryError("UNAVAILABLE", message, { cause: new AggregateError([failure, error], message) });
+  }
+}
+
+/** A plugin that breaks when it is opened is as good as none that is there. */
+function outageOf(name: string, error: unknown): MemoryError {
+  if (MemoryError.is(error, "UNAVAILABLE")) return error;
+  const message = MemoryError.is(error)
+    ? error.message
+    : `memory plugin "${name}" could not be opened: ${messageOf(error)}`;
+  return new MemoryError("UNAVAILABLE", message, { cause: error });
 }
 
 function spareOf(
   { found, options, keywordOnly }: ChosenSpare,
   context: MemoryPluginContext,
   { openMs }: MemoryDeadlines,
-): { name: string; open: (signal: AbortSignal) => Promise<MemorySearchManager> } {
+): FallbackSpare {
   const { settings, embeddings } = context;
   const own: MemoryPluginContext = {
     ...context,

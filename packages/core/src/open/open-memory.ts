@@ -3,7 +3,7 @@ import { abortSignal, invalid, optional } from "../guard/values.ts";
 import { checkNode } from "../config/load-config.ts";
 import { chooseEmbeddings, wellKnownProviders } from "./choose-embeddings.ts";
 import { chooseReranker, requestedReranker } from "./choose-reranker.ts";
-import { type ChosenSpare, chooseSpare, spareWords } from "../fallback/choose-spare.ts";
+import { type ChosenSpare, chooseSpare, spareWords } from "./choose-spare.ts";
 import { checkAgentPlace } from "../config/agent-id.ts";
 import { isObject } from "../config/deep.ts";
 import { loadConfig, parseConfig } from "../config/load-config.ts";

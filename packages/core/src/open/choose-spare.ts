@@ -4,7 +4,7 @@ import { MemoryError } from "../contract/errors.ts";
 import type { FoundPlugin, FoundPlugins } from "../plugins/found-plugin.ts";
 import { howToAdd, offeredAs } from "../plugins/offered.ts";
 import { pluginOptions } from "../plugins/plugin-options.ts";
-import { defaultMemoryPlugin, forbiddenBy } from "../open/slot.ts";
+import { defaultMemoryPlugin, forbiddenBy } from "./slot.ts";
 
 /** The memory plugin that answers while the one in the slot is unavailable. */
 export interface ChosenSpare {

@@ -1,12 +1,12 @@
-import type { Outage } from "./breaker.ts";
-import { MemoryError, isAbort, messageOf } from "../contract/errors.ts";
 import { withConditions } from "../contract/conditions.ts";
-import { type LazyManager, createLazyManager } from "../open/lazy-manager.ts";
-import type { ManagerSearchOptions, MemorySearchResult } from "../contract/search.ts";
+import { MemoryError, isAbort, messageOf } from "../contract/errors.ts";
 import type { ManagerSyncParams, MemorySearchManager } from "../contract/manager.ts";
+import type { SearchReport } from "../contract/report.ts";
+import type { ManagerSearchOptions, MemorySearchResult } from "../contract/search.ts";
+import { fallbackForAll, reportOf, unavailableReason } from "../contract/search-report.ts";
 import type { MemoryFallback, MemoryProviderStatus, SyncReport } from "../contract/status.ts";
-import { type Answer, searchWith } from "./tried-primary.ts";
-import { type ReportFacts, fallbackForAll, reportOf, unavailableReason } from "../contract/search-report.ts";
+import { LazyManager } from "./lazy-manager.ts";
+import type { Outage } from "./primary.ts";
 
 export interface FallbackSpare {
   name: string;
@@ -16,48 +16,40 @@ export interface FallbackSpare {
   open(signal: AbortSignal): Promise<MemorySearchManager>;
 }
 
-/** The one that answers in place of a primary, opened with the first need. What it answers says so, and why. */
-export class AskedSpare {
-  readonly #primaryName: string;
-  readonly #name: string;
-  readonly #manager: LazyManager;
-  readonly #closing = new AbortController();
+/** A search with its report held back: that of a search which fails is not the one that counts. */
+export interface Found {
+  results: MemorySearchResult[];
+  report: SearchReport | undefined;
+}
+
+/** The manager that answers in place of a primary, opened with the first need. What it answers says so, and why. */
+export class Standby extends LazyManager {
+  readonly #primary: string;
   #syncError: string | undefined;
 
-  constructor(primaryName: string, spare: FallbackSpare, deadlineMs: number) {
-    this.#primaryName = primaryName;
-    this.#name = spare.name;
-    this.#manager = createLazyManager({ ...spare, open: (signal) => spare.open(signal), deadlineMs });
-  }
-
-  current(): MemorySearchManager | undefined {
-    return this.#manager.current();
-  }
-
-  get(signal: AbortSignal | undefined): Promise<MemorySearchManager> {
-    return this.#manager.get(signal);
+  constructor(primary: string, spare: FallbackSpare, openMs: number | undefined) {
+    super(spare, openMs);
+    this.#primary = primary;
   }
 
   /** One that has to be opened first is ready then when the primary has used up its time. */
   prepare(): void {
-    this.get(this.#closing.signal).catch(() => undefined);
+    this.get(this.closing.signal).catch(() => undefined);
   }
 
   async ask<T>(outage: Outage, signal: AbortSignal, call: (manager: MemorySearchManager) => Promise<T>): Promise<T> {
-    const pair = `"${this.#primaryName}" with its spare "${this.#name}"`;
-    if (this.#closing.signal.aborted) throw new MemoryError("CLOSED", `${pair} is closed`);
     try {
       return await call(await this.get(signal));
     } catch (error) {
       if (isAnswer(error)) throw error;
-      const message = `"${this.#primaryName}" is unavailable: ${outage.reason}; and its spare "${this.#name}" failed too: ${messageOf(error)}`;
+      const message = `"${this.#primary}" is unavailable: ${outage.reason}; and its spare "${this.name}" failed too: ${messageOf(error)}`;
       throw new MemoryError("UNAVAILABLE", message, { cause: new AggregateError([outage.error, error], message) });
     }
   }
 
   /** Asks what the primary takes long for, where there is an index: making the first one may cost requests. */
-  async searchAhead(query: string, given: ManagerSearchOptions): Promise<Answer | undefined> {
-    const signal = AbortSignal.any([given.signal, this.#closing.signal]);
+  async searchAhead(query: string, given: ManagerSearchOptions): Promise<Found | undefined> {
+    const signal = AbortSignal.any([given.signal, this.closing.signal]);
     const manager = await this.get(signal);
     return (manager.status().files ?? 0) === 0 ? undefined : searchWith(manager, query, { ...given, signal });
   }
@@ -67,19 +59,17 @@ export class AskedSpare {
     outage: Outage,
     query: string,
     options: ManagerSearchOptions,
-    ahead: Promise<Answer | undefined> | undefined,
+    ahead: Promise<Found | undefined> | undefined,
   ): Promise<MemorySearchResult[]> {
     return this.ask(outage, options.signal, async (manager) => {
       const { results, report } = (await ahead) ?? (await searchWith(manager, query, options));
       const isShared = options.audience === "shared";
-      const facts = (): ReportFacts => ({
-        backend: this.#name,
-        capabilities: manager.capabilities,
-        status: manager.status(),
-      });
-      const name = unavailableReason(this.#primaryName);
+      const { name: backend } = this;
+      const own = (): SearchReport =>
+        reportOf({ backend, capabilities: manager.capabilities, status: manager.status() }, options.audience);
+      const name = unavailableReason(this.#primary);
       const reason = isShared ? name : `${name}: ${outage.reason}`;
-      const marked = withConditions(report ?? reportOf(facts(), options.audience), [{ state: "degraded", reason }]);
+      const marked = withConditions(report ?? own(), [{ state: "degraded", reason }]);
       const fallback = this.#fallbackOf(outage);
       options.onDebug({ ...marked, fallback: isShared ? fallbackForAll(fallback) : fallback });
       return results;
@@ -89,7 +79,7 @@ export class AskedSpare {
   /** Keeps it in step with a primary that answers: what is wrong with it stands in the status. */
   async follow(manager: MemorySearchManager, params: ManagerSyncParams): Promise<SyncReport | undefined> {
     try {
-      const report = await manager.sync?.(labelled(params, this.#name));
+      const report = await manager.sync?.(labelled(params, this.name));
       this.#syncError = undefined;
       return report;
     } catch (error) {
@@ -102,25 +92,31 @@ export class AskedSpare {
   /** A status with what is to be told of the spare. */
   toldIn(status: MemoryProviderStatus, outage: Outage | undefined): MemoryProviderStatus {
     const notices = [...(status.custom?.notices ?? [])];
-    if (this.#syncError !== undefined)
-      notices.push(`the spare "${this.#name}" could not be synced: ${this.#syncError}`);
+    if (this.#syncError !== undefined) notices.push(`the spare "${this.name}" could not be synced: ${this.#syncError}`);
     return {
       ...status,
       ...(outage && { fallback: this.#fallbackOf(outage) }),
-      spare: { backend: this.#name, open: this.current() !== undefined },
+      spare: { backend: this.name, open: this.current !== undefined },
       ...(notices.length > 0 && { custom: { ...status.custom, notices } }),
     };
   }
 
-  async close(): Promise<void> {
-    const pair = `"${this.#primaryName}" with its spare "${this.#name}"`;
-    this.#closing.abort(new MemoryError("CLOSED", `${pair} was closed`));
-    await this.#manager.close();
-  }
-
   #fallbackOf({ reason, since, retryAt }: Outage): MemoryFallback {
-    return { from: this.#primaryName, to: this.#name, reason, since, retryAt };
+    return { from: this.#primary, to: this.name, reason, since, retryAt };
   }
+}
+
+export async function searchWith(
+  manager: MemorySearchManager,
+  query: string,
+  options: ManagerSearchOptions,
+): Promise<Found> {
+  let report: SearchReport | undefined;
+  const onDebug = (given: SearchReport): void => {
+    report = given;
+  };
+  const results = await manager.search(query, { ...options, onDebug });
+  return { results, report };
 }
 
 /** Progress that says whose it is. */
@@ -134,10 +130,6 @@ export function labelled(params: ManagerSyncParams, name: string): ManagerSyncPa
 
 /** True for what says something about the call, not about the manager: the answer of the spare is the answer. */
 function isAnswer(error: unknown): boolean {
-  return (
-    isAbort(error) ||
-    ["INVALID_ARGUMENT", "PATH_NOT_ALLOWED", "WORKSPACE", "BUSY", "CLOSED"].some(
-      (code) => MemoryError.is(error) && error.code === code,
-    )
-  );
+  const codes = ["INVALID_ARGUMENT", "PATH_NOT_ALLOWED", "WORKSPACE", "BUSY", "CLOSED"];
+  return isAbort(error) || (MemoryError.is(error) && codes.includes(error.code));
 }

@@ -1,0 +1,185 @@
+import { MemoryError, isAbort, isUnavailable, messageOf } from "../contract/errors.ts";
+import type { MemorySearchManager } from "../contract/manager.ts";
+import { type Extend, withDeadline } from "../guard/deadline.ts";
+import { LazyManager } from "./lazy-manager.ts";
+
+/** Two clocks, in milliseconds: one that never goes back, for waiting, and that of the wall, for people. */
+export interface BreakerClock {
+  monotonicMs(): number;
+  /** Since 1970. */
+  wallMs(): number;
+}
+
+/** The one that is asked first; `name` is the id of its plugin, for messages, reports and status. */
+export type FallbackPrimary =
+  | { name: string; manager: MemorySearchManager }
+  | {
+      name: string;
+      /** Opens it with the first call, and again with each try after that has failed. */
+      open(signal: AbortSignal): Promise<MemorySearchManager>;
+      /** Why it could not be opened a moment ago: it is left alone for the first hold-off. */
+      failure?: unknown;
+    };
+
+export interface FallbackOptions {
+  /** How long the primary is left alone after a failure, 30 s. It doubles with every try that fails. */
+  holdOffMs?: number | undefined;
+  /** The longest hold-off; 10 min. */
+  maxHoldOffMs?: number | undefined;
+  /** How long a call waits for a primary that is tried again before the spare answers it; 1 s. The try goes on. */
+  patienceMs?: number | undefined;
+  /** How long the primary may take for a search before the spare is asked; 15 s, half of what the guard allows. */
+  searchMs?: number | undefined;
+  /** The same for reading a file; 5 s. */
+  readFileMs?: number | undefined;
+  /** The same for a probe; 30 s. */
+  probeMs?: number | undefined;
+  /** The same for a sync, from one word of progress to the next; 5 min. */
+  syncIdleMs?: number | undefined;
+  /** How long opening the spare or the primary may take; 60 s. */
+  openMs?: number | undefined;
+  /** That of the system where it is left out. */
+  clock?: BreakerClock | undefined;
+}
+
+/** Why the primary is left alone, since when, and before when it is not tried again (ISO 8601). */
+export interface Outage {
+  readonly reason: string;
+  readonly error: unknown;
+  readonly since: string;
+  readonly retryAt: string;
+}
+
+/** The answer, or the outage because of which there is none. */
+export type Answered<T> = { value: T } | { outage: Outage };
+
+/** A call as it may reach a manager that does not work. */
+interface PrimaryCall<T> {
+  what: string;
+  deadlineMs: number;
+  signal: AbortSignal;
+  /** Called when half of the time is over, unless another manager answers already. */
+  onSlow?: (() => void) | undefined;
+  run: (manager: MemorySearchManager, signal: AbortSignal, extend: Extend) => Promise<T>;
+}
+
+const systemClock: BreakerClock = { monotonicMs: () => performance.now(), wallMs: () => Date.now() };
+
+/**
+ * A manager behind a circuit breaker, so that not every call has to find out that it does not work. After a failure it
+ * is left alone for a while; then one call tries it again, and the others go elsewhere until that has ended. A success
+ * ends the outage. Only a search, or a call of the kind that has failed, tries: that another kind works proves nothing.
+ */
+export class Primary extends LazyManager {
+  /** Undefined while all is well. */
+  outage: Outage | undefined;
+  readonly #options: FallbackOptions;
+  readonly #clock: BreakerClock;
+  /** Tries that go on after their calls were answered by others. */
+  readonly #trials = new Set<Promise<unknown>>();
+  #isTrying = false;
+  #waitMs = 0;
+  #retryAtMs = 0;
+  /** The kind of call that failed; undefined where the primary could not be opened. */
+  #failed: string | undefined;
+  /** How often it has changed between working and not working. */
+  #turn = 0;
+
+  constructor(source: FallbackPrimary, options: FallbackOptions) {
+    super(source, options.openMs);
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    if ("failure" in source && source.failure !== undefined) this.#leaveAlone(source.failure, undefined);
+  }
+
+  /** Throws what is not `UNAVAILABLE`. */
+  async ask<T>(call: PrimaryCall<T>): Promise<Answered<T>> {
+    const { outage } = this;
+    if (outage === undefined) return this.#attempt(call, call.signal, false);
+    const proves = ["search", this.#failed ?? call.what].includes(call.what);
+    if (this.#isTrying || !proves || this.#clock.monotonicMs() < this.#retryAtMs) return { outage };
+    // Nobody waits for the answer of a sync, so that another one would be no better than a late one.
+    return call.what === "sync" ? this.#attempt(call, call.signal, true) : this.#tryBriefly(call, outage);
+  }
+
+  /** Ends the tries that go on behind their calls, and closes the manager. */
+  override async close(): Promise<void> {
+    this.closing.abort(new MemoryError("CLOSED", `"${this.name}" was closed`));
+    await Promise.allSettled(this.#trials);
+    await super.close();
+  }
+
+  async #attempt<T>(call: PrimaryCall<T>, signal: AbortSignal, isTrial: boolean): Promise<Answered<T>> {
+    const { what, deadlineMs, onSlow, run } = call;
+    const turn = this.#turn;
+    if (isTrial) this.#isTrying = true;
+    const slow = onSlow && !isTrial ? setTimeout(onSlow, deadlineMs / 2) : undefined;
+    try {
+      const limits = { what: `${what} of "${this.name}"`, deadlineMs, signals: [signal, this.closing.signal] };
+      const value = await withDeadline(limits, async (inner, extend) =>
+        run(await this.#getFor(isTrial, inner), inner, extend),
+      );
+      if (isTrial) {
+        this.outage = undefined;
+        this.#turn += 1;
+      }
+      return { value };
+    } catch (error) {
+      if (!isUnavailable(error)) throw error;
+      if (isTrial) return { outage: this.#leaveAlone(error, what, this.#waitMs * 2) };
+      // Of several calls that fail together the first one counts, and none that was on its way before all was well again.
+      if (this.outage === undefined && turn !== this.#turn) return { outage: this.#outageOf(error, 0) };
+      return { outage: this.outage ?? this.#leaveAlone(error, what) };
+    } finally {
+      clearTimeout(slow);
+      if (isTrial) this.#isTrying = false;
+    }
+  }
+
+  async #getFor(isTrial: boolean, signal: AbortSignal): Promise<MemorySearchManager> {
+    try {
+      return await this.get(signal);
+    } catch (error) {
+      // Another one answers already: whatever keeps this one from being opened again is told as the reason.
+      if (!isTrial || isAbort(error) || MemoryError.is(error, "CLOSED")) throw error;
+      throw new MemoryError("UNAVAILABLE", messageOf(error), { cause: error });
+    }
+  }
+
+  /** Tries with a call that does not wait for long. The caller's abort ends the try as long as the caller waits for it. */
+  async #tryBriefly<T>(call: PrimaryCall<T>, outage: Outage): Promise<Answered<T>> {
+    const { signal } = call;
+    const own = new AbortController();
+    const onAbort = (): void => own.abort(signal.reason);
+    if (signal.aborted) onAbort();
+    signal.addEventListener("abort", onAbort, { once: true });
+    const { promise: late, resolve } = Promise.withResolvers<undefined>();
+    const timer = setTimeout(resolve, this.#options.patienceMs ?? 1_000, undefined);
+    const trial = this.#attempt(call, own.signal, true);
+    try {
+      const answer = await Promise.race([trial, late]);
+      if (answer !== undefined) return answer;
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", onAbort);
+    }
+    this.#trials.add(trial);
+    const forget = (): unknown => this.#trials.delete(trial);
+    trial.then(forget, forget);
+    return { outage };
+  }
+
+  #leaveAlone(error: unknown, what: string | undefined, forMs = this.#options.holdOffMs ?? 30_000): Outage {
+    this.#failed = what;
+    if (this.outage === undefined) this.#turn += 1;
+    this.#waitMs = Math.min(forMs, this.#options.maxHoldOffMs ?? 600_000);
+    this.#retryAtMs = this.#clock.monotonicMs() + this.#waitMs;
+    return (this.outage = this.#outageOf(error, this.#waitMs));
+  }
+
+  #outageOf(error: unknown, forMs: number): Outage {
+    const now = this.#clock.wallMs();
+    const [from, until] = [now, now + forMs].map((ms) => new Date(ms).toISOString()) as [string, string];
+    return { reason: messageOf(error), error, since: this.outage?.since ?? from, retryAt: until };
+  }
+}
