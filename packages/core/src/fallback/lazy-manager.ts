@@ -1,7 +1,7 @@
 import { MemoryError } from "../contract/errors.ts";
 import type { MemorySearchManager } from "../contract/manager.ts";
 import { abortErrorOf, withDeadline } from "../guard/deadline.ts";
-import { checkManager } from "../plugins/opened.ts";
+import { checkManager } from "../guard/opened.ts";
 
 /** A manager that is open already, or how it is opened. */
 interface Source {

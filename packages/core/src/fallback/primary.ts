@@ -98,7 +98,7 @@ export class Primary extends LazyManager {
     if (outage === undefined) return this.#attempt(call, call.signal, false);
     const proves = ["search", this.#failed ?? call.what].includes(call.what);
     if (this.#isTrying || !proves || this.#clock.monotonicMs() < this.#retryAtMs) return { outage };
-    // Nobody waits for the answer of a sync, so that another one would be no better than a late one.
+    // For a sync a late answer is as good as one of another manager.
     return call.what === "sync" ? this.#attempt(call, call.signal, true) : this.#tryBriefly(call, outage);
   }
 

@@ -3,7 +3,7 @@ import { MemoryError, isAbort, messageOf } from "../contract/errors.ts";
 import type { ManagerSyncParams, MemorySearchManager } from "../contract/manager.ts";
 import type { SearchReport } from "../contract/report.ts";
 import type { ManagerSearchOptions, MemorySearchResult } from "../contract/search.ts";
-import { fallbackForAll, reportOf, unavailableReason } from "../contract/search-report.ts";
+import { fallbackForAll, reportOf, unavailableReason } from "../guard/search-report.ts";
 import type { MemoryFallback, MemoryProviderStatus, SyncReport } from "../contract/status.ts";
 import { LazyManager } from "./lazy-manager.ts";
 import type { Outage } from "./primary.ts";

@@ -43,7 +43,7 @@ export function checkAnswer<Answer>(backend: string, call: string, answer: Answe
   return answer;
 }
 
-function checkFields(owner: unknown, { fields }: Shape, refuse: (what: string) => never): void {
+export function checkFields(owner: unknown, { fields }: Shape, refuse: (what: string) => never): void {
   const values = owner as Readonly<Record<string, unknown>>;
   for (const [name, { is, wanted }] of Object.entries(fields))
     if (!is(values[name], values)) refuse(`"${name}" must be ${wanted}, not ${show(values[name])}`);

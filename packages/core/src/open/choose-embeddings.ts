@@ -5,7 +5,7 @@ import { type EmbeddingOpeners, type EmbeddingRole, createEmbeddingOpeners } fro
 import { MemoryError, isAbort, messageOf } from "../contract/errors.ts";
 import type { FoundPlugin, FoundPlugins } from "../plugins/found-plugin.ts";
 import { howToAdd, offeredAs } from "../plugins/offered.ts";
-import { checkProvider } from "../plugins/opened.ts";
+import { checkProvider } from "../guard/opened.ts";
 import type { MemorySearchSettings } from "../contract/settings.ts";
 import { forbiddenBy } from "./slot.ts";
 

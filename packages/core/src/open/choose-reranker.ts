@@ -7,7 +7,7 @@ import type { MemorySearchSettings } from "../contract/settings.ts";
 import { openWithDeadline, withDeadline } from "../guard/deadline.ts";
 import type { FoundPlugin, FoundPlugins } from "../plugins/found-plugin.ts";
 import { howToAdd, offeredAs } from "../plugins/offered.ts";
-import { checkReranker } from "../plugins/opened.ts";
+import { checkReranker } from "../guard/opened.ts";
 import { pluginOptions } from "../plugins/plugin-options.ts";
 import { forbiddenBy } from "./slot.ts";
 

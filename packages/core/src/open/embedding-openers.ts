@@ -4,7 +4,7 @@ import type { EmbeddingProvider } from "../contract/embedding.ts";
 import { isAbort, messageOf } from "../contract/errors.ts";
 import type { EmbeddingPlugin, EmbeddingPluginContext, EmbeddingSetup } from "../contract/plugin.ts";
 import type { FoundPlugin } from "../plugins/found-plugin.ts";
-import { checkProvider } from "../plugins/opened.ts";
+import { checkProvider } from "../guard/opened.ts";
 import { pluginOptions } from "../plugins/plugin-options.ts";
 import type { MemorySearchSettings } from "../contract/settings.ts";
 

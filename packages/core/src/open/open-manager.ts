@@ -4,7 +4,7 @@ import type { MemoryPlugin, MemoryPluginContext } from "../contract/plugin.ts";
 import type { FallbackSpare } from "../fallback/standby.ts";
 import { withFallback } from "../fallback/with-fallback.ts";
 import { type MemoryDeadlines, openWithDeadline, withDeadline } from "../guard/deadline.ts";
-import { checkManager } from "../plugins/opened.ts";
+import { checkManager } from "../guard/opened.ts";
 import type { ChosenSpare } from "./choose-spare.ts";
 import { storePlaceOf } from "./workspace.ts";
 

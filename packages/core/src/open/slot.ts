@@ -1,19 +1,11 @@
 import { nearestWord } from "../text/nearest-word.ts";
 import type { MemslotConfig, PluginsConfig } from "../contract/config.ts";
 import { MemoryError } from "../contract/errors.ts";
-import type { PluginKind } from "../contract/plugin.ts";
+import type { SlotCandidate } from "../plugins/found-plugin.ts";
 import { type OfferedPlugin, howToAdd, offeredAs } from "../plugins/offered.ts";
 
 /** The memory plugin that an absent or blank slot stands for. */
 export const defaultMemoryPlugin = "memory-core";
-
-/** A plugin as far as the slot has to know it. */
-export interface SlotCandidate {
-  readonly id: string;
-  readonly kind: PluginKind;
-  /** The name of its package, which may stand in the slot too. */
-  readonly packageName?: string | undefined;
-}
 
 export interface DisabledPlugin {
   id: string;

@@ -1,8 +1,14 @@
 import type { MemoryError } from "../contract/errors.ts";
-import type { AnyPlugin } from "../contract/plugin.ts";
-import type { SlotCandidate } from "../open/slot.ts";
-import type { MemoryFeature } from "../contract/plugin.ts";
+import type { AnyPlugin, MemoryFeature, PluginKind } from "../contract/plugin.ts";
 import type { OfferedPlugin } from "./offered.ts";
+
+/** A plugin as far as the slot has to know it. */
+export interface SlotCandidate {
+  readonly id: string;
+  readonly kind: PluginKind;
+  /** The name of its package, which may stand in the slot too. */
+  readonly packageName?: string | undefined;
+}
 
 /** A plugin that can be chosen. Its code has not run. */
 export interface FoundPlugin extends SlotCandidate {

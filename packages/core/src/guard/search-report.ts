@@ -1,12 +1,12 @@
-import { conditionsOf, withConditions } from "./conditions.ts";
-import { indexConditions } from "./health.ts";
-import type { EmbeddingChoice } from "./embedding.ts";
-import type { ManagerSearchOptions, MemorySearchResult, SessionAudience } from "./search.ts";
-import type { MemoryCapabilities } from "./manager.ts";
-import type { FoundCounts, SearchCondition, SearchReport, SearchState } from "./report.ts";
-import type { RerankChoice } from "./reranker.ts";
-import type { MemoryFallback, MemoryProviderStatus } from "./status.ts";
-import type { KeptResults } from "../guard/search-results.ts";
+import { conditionsOf, withConditions } from "../contract/conditions.ts";
+import { indexConditions } from "../contract/health.ts";
+import type { EmbeddingChoice } from "../contract/embedding.ts";
+import type { ManagerSearchOptions, MemorySearchResult, SessionAudience } from "../contract/search.ts";
+import type { MemoryCapabilities } from "../contract/manager.ts";
+import type { FoundCounts, SearchCondition, SearchReport, SearchState } from "../contract/report.ts";
+import type { RerankChoice } from "../contract/reranker.ts";
+import type { MemoryFallback, MemoryProviderStatus } from "../contract/status.ts";
+import type { KeptResults } from "./search-results.ts";
 
 const states: readonly SearchState[] = ["ok", "stale", "degraded", "unavailable"];
 
@@ -69,7 +69,6 @@ export interface Finish {
 /** The one report of a search: what the manager said, with what the guard dropped and knows besides. */
 export function finishReport({ given, facts, found, kept, options, embeddings, rerank, notes }: Finish): SearchReport {
   const told = reportFor(given, facts, found, { kept, audience: options.audience });
-  const isShared = options.audience === "shared";
   const degraded = embeddings?.degraded === true && told.state !== "unavailable";
   const conditions: SearchCondition[] = degraded ? [{ state: "degraded", reason: embeddings.reason }] : [];
   if (rerank?.degraded === true && told.state !== "unavailable")
@@ -77,24 +76,25 @@ export function finishReport({ given, facts, found, kept, options, embeddings, r
   const unfiltered = told.state === "unavailable" ? undefined : unfilteredBecause(told, options);
   if (unfiltered !== undefined) conditions.push({ state: "degraded", reason: unfiltered });
   const report = withRerank(withConditions(told, conditions), rerank, kept.results.length);
-  const dropped = {
-    minScore: count(report.dropped?.minScore) + kept.dropped.minScore,
-    source: count(report.dropped?.source) + kept.dropped.source,
-    limit: count(report.dropped?.limit) + kept.dropped.limit,
-    ...tokensDropped(count(report.dropped?.tokens) + kept.dropped.tokens),
-    ...(kept.dropped.audience > 0 ? { audience: kept.dropped.audience } : {}),
-    ...(kept.dropped.outside > 0 ? { outside: kept.dropped.outside } : {}),
-    ...(kept.dropped.duplicate > 0 ? { duplicate: kept.dropped.duplicate } : {}),
+  const { audience, outside, duplicate, ...own } = kept.dropped;
+  const both = (name: keyof typeof own): number => (report.dropped?.[name] ?? 0) + own[name];
+  const rare = Object.entries({ tokens: both("tokens"), audience, outside, duplicate }).filter(
+    ([, count]) => count > 0,
+  );
+  const dropped: SearchReport["dropped"] = {
+    minScore: both("minScore"),
+    source: both("source"),
+    limit: both("limit"),
+    ...Object.fromEntries(rare),
   };
+  const fallback = report.fallback ?? embeddings?.fallback;
   const reasons = [report.reason, ...notes].filter((reason) => reason !== undefined);
   if (kept.results.length === 0 && (report.reason === undefined || kept.dropped.outside > 0))
     reasons.push(whyNothing(dropped, options));
   return {
     ...report,
     reason: reasons.length > 0 ? [...new Set(reasons)].join("; ") : undefined,
-    fallback: isShared
-      ? fallbackForAll(report.fallback ?? embeddings?.fallback)
-      : (report.fallback ?? embeddings?.fallback),
+    fallback: options.audience === "shared" ? fallbackForAll(fallback) : fallback,
     legs: kept.results.length === found.length ? (report.legs ?? {}) : recount(report.legs ?? {}, kept.results),
     dropped,
     found: foundIn(report.found, kept),
@@ -113,10 +113,6 @@ function foundIn(found: Partial<FoundCounts> | undefined, { results, dropped }: 
 
 function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 0;
-}
-
-function tokensDropped(tokens: number): { tokens?: number } {
-  return tokens > 0 ? { tokens } : {};
 }
 
 /**
@@ -163,10 +159,6 @@ function unfilteredBecause(report: SearchReport, options: Finish["options"]): st
 
 function isReport(value: unknown): value is SearchReport {
   return typeof value === "object" && value !== null && states.includes((value as SearchReport).state);
-}
-
-function count(value: number | undefined): number {
-  return value ?? 0;
 }
 
 /** Without a word from the manager, what it found is all that is known of its legs. */
