@@ -56,11 +56,17 @@ export { type EmbeddingOpeners, createEmbeddingOpeners } from "./open/embedding-
 export { type OpenMemoryOptions, openMemory } from "./open/open-memory.ts";
 export { type MemoryPool, type MemoryPoolOptions, createMemoryPool } from "./open/memory-pool.ts";
 export { checkWorkspace } from "./open/workspace.ts";
-export { type OfferedPlugin, offeredPlugins } from "./plugins/offered.ts";
 export { installedPluginsDir } from "./config/packages.ts";
-export { type DisabledPlugin, forbiddenBy, memoryState, resolveMemorySlot } from "./open/slot.ts";
+export { type DisabledPlugin, memoryState, resolveMemorySlot } from "./open/slot.ts";
 export { discoverPlugins } from "./plugins/discover.ts";
-export type { BrokenPlugin, FoundPlugin, FoundPlugins } from "./plugins/found-plugin.ts";
+export {
+  type BrokenPlugin,
+  type FoundPlugin,
+  type FoundPlugins,
+  type OfferedPlugin,
+  forbiddenBy,
+  offeredPlugins,
+} from "./plugins/known-plugins.ts";
 export type { BreakerClock, FallbackOptions, FallbackPrimary } from "./fallback/primary.ts";
 export type { FallbackSpare } from "./fallback/standby.ts";
 export { withFallback } from "./fallback/with-fallback.ts";

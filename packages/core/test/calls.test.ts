@@ -14,7 +14,7 @@ import {
 } from "@memslot/core";
 import { type CallRow, type CallRows, type MemoryCallName, indexCalls, places } from "../src/guard/calls.ts";
 import { optional, text } from "../src/guard/values.ts";
-import { createHandle } from "../src/open/handle.ts";
+import { createHandle } from "../src/open/instances.ts";
 import { fakeManager, guarded, hang, pass, rejected, settings, stopClock } from "./support/fakes.ts";
 
 /** A call that memslot does not have. */

@@ -5,7 +5,7 @@ import { type ClientFolders, clientSources } from "../contract/client-sources.ts
 import type { AgentConfig } from "../contract/config.ts";
 import { MemoryError } from "../contract/errors.ts";
 import type { MemorySearchSettings } from "../contract/settings.ts";
-import { nearestWord } from "../text/nearest-word.ts";
+import { didYouMean } from "../text/nearest-word.ts";
 import { namesIn } from "./agent-id.ts";
 import { configValues } from "./config-values.ts";
 import { isObject } from "./deep.ts";
@@ -191,8 +191,7 @@ export function sourceNotices(values: FoundValues, effective: readonly string[])
   const flag = values.get(`${searchKey}.experimental.sessionMemory`);
   const notices = [...new Set(textsAt(values, `${searchKey}.sources`))].flatMap((name) => {
     if (named === undefined || builtInSources.includes(name)) return [];
-    const nearest = nearestWord(name, builtInSources);
-    const hint = nearest === undefined ? "" : `; did you mean "${nearest}"?`;
+    const hint = didYouMean(name, builtInSources, "; did");
     return `${named.origin}: ${named.written} names ${quoteText(name)}, which is none of the sources here (${builtInSources.join(", ")}), so only a memory plugin that knows it finds something there${hint}`;
   });
   if (flag?.value === true && !effective.includes("sessions"))

@@ -1,13 +1,18 @@
-import { nearestWord } from "../text/nearest-word.ts";
 import type { MemslotConfig } from "../contract/config.ts";
 import type { EmbeddingChoice, EmbeddingProvider } from "../contract/embedding.ts";
-import { type EmbeddingOpeners, type EmbeddingRole, createEmbeddingOpeners } from "./embedding-openers.ts";
 import { MemoryError, isAbort, messageOf } from "../contract/errors.ts";
-import type { FoundPlugin, FoundPlugins } from "../plugins/found-plugin.ts";
-import { howToAdd, offeredAs } from "../plugins/offered.ts";
-import { checkProvider } from "../guard/opened.ts";
 import type { MemorySearchSettings } from "../contract/settings.ts";
-import { forbiddenBy } from "./slot.ts";
+import { checkProvider } from "../guard/opened.ts";
+import {
+  type FoundPlugin,
+  type FoundPlugins,
+  forbiddenBy,
+  howToAdd,
+  idsOf,
+  pluginNamed,
+} from "../plugins/known-plugins.ts";
+import { EmbeddingOpeners, type EmbeddingRole } from "./embedding-openers.ts";
+import { type OpenLimits, addition, findPlugin } from "./open-plugin.ts";
 
 const providerKey = "agents.defaults.memorySearch.provider";
 const fallbackKey = "agents.defaults.memorySearch.fallback";
@@ -18,15 +23,13 @@ const fallbackKey = "agents.defaults.memorySearch.fallback";
  */
 export const wellKnownProviders: readonly string[] = ["local", "openai", "gemini"];
 
-export interface ChooseEmbeddingsOptions {
+/** With limits for importing a plugin, and again for opening its provider. */
+export interface ChooseEmbeddingsOptions extends OpenLimits {
   config: Pick<MemslotConfig, "plugins" | "stateDir" | "providers" | "environment">;
   settings: MemorySearchSettings;
   plugins: FoundPlugins;
   /** A provider that the application made. It is used whatever the settings say, and closed by the application. */
   embeddings?: EmbeddingProvider | undefined;
-  /** For importing a plugin, and again for opening its provider. */
-  deadlineMs: number;
-  signal?: AbortSignal | undefined;
 }
 
 export interface ChosenEmbeddings {
@@ -36,8 +39,7 @@ export interface ChosenEmbeddings {
 }
 
 /** What every step of the choice works with. */
-interface Choosing extends Pick<ChooseEmbeddingsOptions, "config" | "settings" | "plugins" | "signal"> {
-  pluginsConfig: MemslotConfig["plugins"];
+interface Choosing extends ChooseEmbeddingsOptions {
   openers: EmbeddingOpeners;
 }
 
@@ -55,11 +57,11 @@ interface Outcome {
  * be loaded.
  */
 export async function chooseEmbeddings(options: ChooseEmbeddingsOptions): Promise<ChosenEmbeddings> {
-  const { settings, embeddings, config } = options;
+  const { settings, embeddings } = options;
   const requested = settings.provider.trim() === "" ? "auto" : settings.provider.trim();
-  const openers = createEmbeddingOpeners(options);
-  const choosing: Choosing = { ...options, pluginsConfig: config.plugins, openers };
-  const chosen = (choice: EmbeddingChoice): ChosenEmbeddings => ({ choice, close: openers.close });
+  const openers = new EmbeddingOpeners(options);
+  const choosing: Choosing = { ...options, openers };
+  const chosen = (choice: EmbeddingChoice): ChosenEmbeddings => ({ choice, close: () => openers.close() });
   if (embeddings !== undefined) {
     checkProvider('the "embeddings" option', embeddings);
     const reason = `"${embeddings.id}" was given by the application`;
@@ -81,7 +83,7 @@ export async function chooseEmbeddings(options: ChooseEmbeddingsOptions): Promis
 
 /** A plugin that the configuration has switched on, then the well-known ones as far as they say that they can be used. */
 async function chooseAuto(choosing: Choosing): Promise<Outcome> {
-  const { plugins, pluginsConfig, openers, signal } = choosing;
+  const { plugins, config, openers, signal } = choosing;
   const passedOver: { id: string; reason: string }[] = [];
   const failures: string[] = [];
   const take = async (found: FoundPlugin, role: EmbeddingRole, reason: string): Promise<Outcome | undefined> => {
@@ -92,12 +94,12 @@ async function chooseAuto(choosing: Choosing): Promise<Outcome> {
     passedOver.push({ id: found.id, reason: opened.failure });
     return undefined;
   };
-  const { entries } = pluginsConfig;
+  const { entries } = config.plugins;
   for (const id of Object.keys(entries).filter((name) => entries[name]?.enabled === true)) {
     const found = plugins.known.find((known) => known.id === id);
     // A well-known one says itself whether it can be used.
     if (found?.kind !== "embedding" || wellKnownProviders.includes(id)) continue;
-    if (forbiddenBy(found, pluginsConfig) !== undefined) continue;
+    if (forbiddenBy(found, config.plugins) !== undefined) continue;
     const outcome = await take(found, "named", `plugins.entries.${id}.enabled is true`);
     if (outcome) return outcome;
   }
@@ -111,22 +113,19 @@ async function chooseAuto(choosing: Choosing): Promise<Outcome> {
   if (failures.length > 0) return { reason: `${failures.join("; ")}; keyword search only`, degraded: true, passedOver };
   const missing = missingPlugin(choosing);
   if (missing !== undefined) return { reason: missing, degraded: false, passedOver };
-  const others = plugins.known
-    .filter(({ id, kind }) => kind === "embedding" && !wellKnownProviders.includes(id))
-    .filter((found) => forbiddenBy(found, pluginsConfig) === undefined)
-    .map(({ id }) => `"${id}"`);
-  const here = others.length === 0 ? "" : `; found: ${others.join(", ")}`;
+  const usable = plugins.known.filter((found) => forbiddenBy(found, config.plugins) === undefined);
+  const others = idsOf("embedding", usable).filter((id) => !wellKnownProviders.includes(id));
+  const here = others.length === 0 ? "" : `; found: ${others.map((id) => `"${id}"`).join(", ")}`;
   const reason = `no embedding provider is set up: keyword search only. To search by meaning too, run \`memslot embeddings on\` for a model on this machine, or set OPENAI_API_KEY or GEMINI_API_KEY, or ${providerKey} to "local" or the id of an embedding plugin${here}`;
   return { reason, degraded: false, passedOver };
 }
 
 /** That there is a key, and no plugin that uses it; undefined where there is no such key. */
-function missingPlugin({ config, settings, plugins, pluginsConfig }: Choosing): string | undefined {
-  const offered = plugins.missing.filter(({ kind }) => kind === "embedding").map(({ id }) => id);
-  for (const id of new Set([...wellKnownProviders, ...offered])) {
+function missingPlugin({ config, settings, plugins }: Choosing): string | undefined {
+  for (const id of new Set([...wellKnownProviders, ...idsOf("embedding", plugins.missing)])) {
     if ([...plugins.known, ...plugins.broken].some((other) => other.id === id)) continue;
-    const plugin = offeredAs(id, plugins.missing) ?? { id };
-    if (forbiddenBy(plugin, pluginsConfig) !== undefined) continue;
+    const plugin = pluginNamed(id, plugins.missing) ?? { id };
+    if (forbiddenBy(plugin, config.plugins) !== undefined) continue;
     const places = [];
     if (id === "local") {
       if (settings.local.modelPath !== undefined) places.push("memorySearch.local.modelPath");
@@ -148,12 +147,12 @@ function keyVariable(id: string): string {
 }
 
 async function whetherAvailable(
-  { plugins, pluginsConfig, openers, signal }: Choosing,
+  { plugins, config, openers, signal }: Choosing,
   id: string,
 ): Promise<{ found: FoundPlugin; reason: string } | { reason: string }> {
   const found = plugins.known.find((known) => known.id === id && known.kind === "embedding");
   if (!found) return { reason: plugins.broken.find((broken) => broken.id === id)?.error.message ?? "not installed" };
-  const forbidden = forbiddenBy(found, pluginsConfig);
+  const forbidden = forbiddenBy(found, config.plugins);
   if (forbidden !== undefined) return { reason: forbidden };
   try {
     const { ok, reason } = await openers.available(found, signal);
@@ -165,9 +164,9 @@ async function whetherAvailable(
 }
 
 async function chooseNamed(choosing: Choosing, requested: string): Promise<Outcome> {
-  const found = findPlugin(choosing, requested, providerKey);
+  const found = findProvider(choosing, requested, providerKey);
   if (!found) {
-    const reason = `the embedding provider "${requested}" is not installed: keyword search only. To add it, ${addition(choosing, requested)}; or set ${providerKey} to "none"`;
+    const reason = `the embedding provider "${requested}" is not installed: keyword search only. To add it, ${addition(requested, choosing.plugins)}; or set ${providerKey} to "none"`;
     return { reason, degraded: true };
   }
   const opened = await choosing.openers.open(found, { role: "named", signal: choosing.signal });
@@ -186,12 +185,12 @@ async function withSpare(
   const { openers } = choosing;
   const { opened, reason, degraded, passedOver } = outcome;
   const wanted = fallback !== "" && fallback.toLowerCase() !== "none";
-  const spare = wanted ? findPlugin(choosing, fallback, fallbackKey) : undefined;
+  const spare = wanted ? findProvider(choosing, fallback, fallbackKey) : undefined;
   const openSpare = async (signal: AbortSignal | undefined): Promise<EmbeddingProvider> => {
     if (!spare)
       throw new MemoryError(
         "UNAVAILABLE",
-        `the embedding provider "${fallback}" (${fallbackKey}) is not installed; to add it, ${addition(choosing, fallback)}`,
+        `the embedding provider "${fallback}" (${fallbackKey}) is not installed; to add it, ${addition(fallback, choosing.plugins)}`,
       );
     const answer = await openers.open(spare, { role: "spare", signal });
     if ("provider" in answer) return answer.provider;
@@ -225,40 +224,11 @@ async function withSpare(
   }
 }
 
-function addition({ plugins }: Choosing, name: string): string {
-  return howToAdd(offeredAs(name, plugins.missing) ?? { id: name });
-}
-
-/** The plugin of an id, or of a package name; undefined for a well-known or offered one that is not installed. */
-function findPlugin({ plugins, pluginsConfig }: Choosing, wanted: string, key: string): FoundPlugin | undefined {
-  const found = findNamed(plugins.known, wanted);
-  if (!found) {
-    const broken = findNamed(plugins.broken, wanted);
-    if (broken) throw broken.error;
-    const isExpected = wellKnownProviders.includes(wanted) || offeredAs(wanted, plugins.missing)?.kind === "embedding";
-    if (!isExpected) throw new MemoryError("CONFIG", unknownMessage(key, wanted, plugins));
-    return undefined;
-  }
-  if (found.kind !== "embedding") throw new MemoryError("CONFIG", unknownMessage(key, wanted, plugins));
-  const forbidden = forbiddenBy(found, pluginsConfig);
-  if (forbidden !== undefined)
-    throw new MemoryError("CONFIG", `${key} is "${wanted}", but ${forbidden}; change one of the two`);
-  return found;
-}
-
-function findNamed<Named extends { id?: string | undefined; packageName?: string | undefined }>(
-  plugins: readonly Named[],
-  name: string,
-): Named | undefined {
-  return plugins.find(({ id }) => id === name) ?? plugins.find(({ packageName }) => packageName === name);
-}
-
-function unknownMessage(key: string, wanted: string, { known, broken }: FoundPlugins): string {
-  const ids = [...known.filter(({ kind }) => kind === "embedding").map(({ id }) => id), ...wellKnownProviders];
-  const special = key === providerKey ? ["auto", "none"] : ["none"];
-  const nearest = nearestWord(wanted, [...ids, ...special]);
-  const question = nearest === undefined ? "" : ` Did you mean "${nearest}"?`;
-  const list = [...new Set(ids), ...special].map((id) => `"${id}"`).join(", ");
-  const unusable = broken.map(({ error }) => ` Not usable: ${error.message}.`).join("");
-  return `${key} is "${wanted}", which is no embedding provider.${question} Known: ${list}.${unusable}`;
+/** The plugin that a key names; undefined for a well-known or offered one that is not installed. */
+function findProvider({ plugins, config }: Choosing, value: string, key: string): FoundPlugin | undefined {
+  const ids = new Set([...idsOf("embedding", plugins.known), ...wellKnownProviders]);
+  const names = [...ids, ...(key === providerKey ? ["auto", "none"] : ["none"])];
+  const remark = plugins.broken.map(({ error }) => ` Not usable: ${error.message}.`).join("");
+  const wanted = { key, value, kind: "embedding", names, wellKnown: wellKnownProviders, remark } as const;
+  return findPlugin(wanted, plugins, config.plugins);
 }

@@ -1,27 +1,20 @@
-import { nearestWord } from "../text/nearest-word.ts";
 import type { MemslotConfig } from "../contract/config.ts";
-import { MemoryError, isAbort, messageOf } from "../contract/errors.ts";
 import type { RerankPlugin } from "../contract/plugin.ts";
 import type { RerankChoice, Reranker } from "../contract/reranker.ts";
 import type { MemorySearchSettings } from "../contract/settings.ts";
-import { openWithDeadline, withDeadline } from "../guard/deadline.ts";
-import type { FoundPlugin, FoundPlugins } from "../plugins/found-plugin.ts";
-import { howToAdd, offeredAs } from "../plugins/offered.ts";
 import { checkReranker } from "../guard/opened.ts";
-import { pluginOptions } from "../plugins/plugin-options.ts";
-import { forbiddenBy } from "./slot.ts";
+import { type FoundPlugins, idsOf } from "../plugins/known-plugins.ts";
+import { type OpenLimits, addition, findPlugin, loadPlugin, pluginContext, tryToOpen } from "./open-plugin.ts";
 
-const providerKey = "agents.defaults.memorySearch.query.rerank.provider";
+const key = "agents.defaults.memorySearch.query.rerank.provider";
 
-export interface ChooseRerankerOptions {
+/** With limits for importing a plugin, and again for opening its reranker. */
+export interface ChooseRerankerOptions extends OpenLimits {
   config: Pick<MemslotConfig, "plugins" | "stateDir" | "environment">;
   settings: MemorySearchSettings;
   plugins: FoundPlugins;
   /** A reranker that the application made. It is used whatever the settings say, and closed by the application. */
   reranker?: Reranker | undefined;
-  /** For importing a plugin, and again for opening its reranker. */
-  deadlineMs: number;
-  signal?: AbortSignal | undefined;
 }
 
 export interface ChosenReranker {
@@ -41,76 +34,30 @@ export function requestedReranker({ query }: Pick<MemorySearchSettings, "query">
  * no model) makes a choice that is `degraded`.
  */
 export async function chooseReranker(options: ChooseRerankerOptions): Promise<ChosenReranker> {
-  const { settings, reranker, plugins } = options;
+  const { settings, reranker, plugins, config } = options;
+  const chosen = (choice: RerankChoice, close = async (): Promise<void> => {}): ChosenReranker => ({ choice, close });
   if (reranker !== undefined) {
     checkReranker('the "reranker" option', reranker);
     const reason = `"${reranker.id}" was given by the application`;
-    return { choice: { reranker, requested: "given", reason, degraded: false }, close: async () => {} };
+    return chosen({ reranker, requested: "given", reason, degraded: false });
   }
-  const requested = requestedReranker(settings);
-  if (requested === "none") return none(requested, `${providerKey} is "none"`, false);
-  const found = findPlugin(options, requested);
-  if (found === undefined) {
-    const step = howToAdd(offeredAs(requested, plugins.missing) ?? { id: requested });
-    const reason = `the reranker "${requested}" is not installed, so results keep their order. To add it, ${step}; or set ${providerKey} to "none"`;
-    return none(requested, reason, true);
-  }
-  const opened = await open(found, options);
-  if ("failure" in opened) return none(requested, `${opened.failure}; results keep their order`, true);
-  const reason = `${providerKey} is "${requested}"`;
-  return {
-    choice: { reranker: opened, requested, reason, degraded: false },
-    close: async () => opened.close?.(),
-  };
-}
-
-function none(requested: string, reason: string, degraded: boolean): ChosenReranker {
-  return { choice: { reranker: undefined, requested, reason, degraded }, close: async () => {} };
-}
-
-/** The plugin of an id, or of a package name; undefined for one that is offered and not installed. */
-function findPlugin({ plugins, config }: ChooseRerankerOptions, wanted: string): FoundPlugin | undefined {
-  const isWanted = ({ id, packageName }: { id?: string | undefined; packageName?: string | undefined }): boolean =>
-    id === wanted || packageName === wanted;
-  const found = plugins.known.find(isWanted);
-  if (found === undefined) {
-    const broken = plugins.broken.find(isWanted);
-    if (broken !== undefined) throw broken.error;
-    if (offeredAs(wanted, plugins.missing)?.kind === "rerank") return undefined;
-  }
-  if (found?.kind !== "rerank") throw new MemoryError("CONFIG", unknownMessage(wanted, plugins));
-  const forbidden = forbiddenBy(found, config.plugins);
-  if (forbidden !== undefined)
-    throw new MemoryError("CONFIG", `${providerKey} is "${wanted}", but ${forbidden}; change one of the two`);
-  return found;
-}
-
-function unknownMessage(wanted: string, { known, missing }: FoundPlugins): string {
-  const ids = [...known, ...missing].filter(({ kind }) => kind === "rerank").map(({ id }) => id);
-  const nearest = nearestWord(wanted, [...ids, "none"]);
-  const question = nearest === undefined ? "" : ` Did you mean "${nearest}"?`;
-  const list = [...ids, "none"].map((id) => `"${id}"`).join(", ");
-  return `${providerKey} is "${wanted}", which is no reranker.${question} Known: ${list}.`;
-}
-
-async function open(
-  found: FoundPlugin,
-  { config, settings, deadlineMs, signal }: ChooseRerankerOptions,
-): Promise<Reranker | { failure: string }> {
-  const whose = `rerank plugin "${found.id}"`;
-  const limits = { deadlineMs, signals: [signal] };
-  const plugin = (await withDeadline({ ...limits, what: `loading ${whose}` }, () => found.load())) as RerankPlugin;
-  const { environment, stateDir } = config;
-  const options = await pluginOptions(found, config.plugins);
-  let reranker: Reranker;
-  try {
-    reranker = await openWithDeadline({ ...limits, what: `opening ${whose}` }, (inner) =>
-      plugin.open({ settings, environment, stateDir, options, signal: inner }),
+  const value = requestedReranker(settings);
+  const none = (reason: string, degraded: boolean): ChosenReranker =>
+    chosen({ reranker: undefined, requested: value, reason, degraded });
+  if (value === "none") return none(`${key} is "none"`, false);
+  const names = [...idsOf("rerank", [...plugins.known, ...plugins.missing]), "none"];
+  const found = findPlugin({ key, value, kind: "rerank", names }, plugins, config.plugins);
+  if (found === undefined)
+    return none(
+      `the reranker "${value}" is not installed, so results keep their order. To add it, ${addition(value, plugins)}; or set ${key} to "none"`,
+      true,
     );
-  } catch (error) {
-    if (isAbort(error) && signal?.aborted === true) throw error;
-    return { failure: `the reranker "${found.id}" cannot be used: ${messageOf(error)}` };
-  }
-  checkReranker(`what ${whose} opened`, reranker);
-  return reranker;
+  const plugin = await loadPlugin<RerankPlugin>(found, options);
+  const context = { settings, ...(await pluginContext(found, config)) };
+  const answer = await tryToOpen(found, options, (signal) => plugin.open({ ...context, signal }));
+  if ("failure" in answer) return none(`${answer.failure}; results keep their order`, true);
+  const { opened } = answer;
+  checkReranker(`what rerank plugin "${found.id}" opened`, opened);
+  const reason = `${key} is "${value}"`;
+  return chosen({ reranker: opened, requested: value, reason, degraded: false }, async () => opened.close?.());
 }

@@ -1,10 +1,16 @@
-import { nearestWord } from "../text/nearest-word.ts";
 import type { PluginsConfig } from "../contract/config.ts";
 import { MemoryError } from "../contract/errors.ts";
-import type { FoundPlugin, FoundPlugins } from "../plugins/found-plugin.ts";
-import { howToAdd, offeredAs } from "../plugins/offered.ts";
+import {
+  type FoundPlugin,
+  type FoundPlugins,
+  forbiddenBy,
+  howToAdd,
+  idsOf,
+  pluginNamed,
+} from "../plugins/known-plugins.ts";
 import { pluginOptions } from "../plugins/plugin-options.ts";
-import { defaultMemoryPlugin, forbiddenBy } from "./slot.ts";
+import { didYouMean } from "../text/nearest-word.ts";
+import { defaultMemoryPlugin } from "./slot.ts";
 
 /** The memory plugin that answers while the one in the slot is unavailable. */
 export interface ChosenSpare {
@@ -81,10 +87,14 @@ function findSpare(
 ): FoundPlugin {
   const name = spareWords.includes(value) ? defaultMemoryPlugin : value;
   const says = `${key} is "${value}"${name === value ? "" : `, which is "${name}"`}`;
-  const found = known.find(({ id }) => id === name) ?? known.find(({ packageName }) => packageName === name);
+  const found = pluginNamed(name, known);
   if (!found) {
-    const unusable = broken.find(({ id, packageName }) => id === name || packageName === name);
-    throw unusable?.error ?? new MemoryError("CONFIG", `${says}${unknownSpare(name, primary, { known, missing })}`);
+    const offered = pluginNamed(name, missing);
+    const why =
+      offered?.kind === "memory"
+        ? `which is not installed; ${howToAdd(offered)}`
+        : `and no memory plugin with this id was found.${didYouMean(name, [...idsOf("memory", known), ...spareWords])} ${possible(primary, known, "Write")}`;
+    throw pluginNamed(name, broken)?.error ?? new MemoryError("CONFIG", `${says}, ${why}`);
   }
   if (found.kind !== "memory")
     throw new MemoryError("CONFIG", `${says}, an ${found.kind} plugin; ${possible(primary, known)}`);
@@ -95,24 +105,9 @@ function findSpare(
   return found;
 }
 
-function unknownSpare(
-  name: string,
-  primary: FoundPlugin,
-  { known, missing }: Pick<FoundPlugins, "known" | "missing">,
-): string {
-  const offered = offeredAs(name, missing);
-  if (offered?.kind === "memory") return `, which is not installed; ${howToAdd(offered)}`;
-  const nearest = nearestWord(name, [...memoryIds(known), ...spareWords]);
-  const question = nearest === undefined ? "" : ` Did you mean "${nearest}"?`;
-  return `, and no memory plugin with this id was found.${question} ${possible(primary, known, "Write")}`;
-}
-
 function possible(primary: FoundPlugin, known: readonly FoundPlugin[], write = "write"): string {
-  const words = memoryIds(known).includes(defaultMemoryPlugin) && primary.id !== defaultMemoryPlugin ? spareWords : [];
-  const ids = memoryIds(known).filter((id) => id !== primary.id && (words.length === 0 || id !== defaultMemoryPlugin));
+  const all = idsOf("memory", known);
+  const words = all.includes(defaultMemoryPlugin) && primary.id !== defaultMemoryPlugin ? spareWords : [];
+  const ids = all.filter((id) => id !== primary.id && (words.length === 0 || id !== defaultMemoryPlugin));
   return `${write} one of ${[...new Set([...words, ...ids, "none"])].map((id) => `"${id}"`).join(", ")}`;
-}
-
-function memoryIds(known: readonly FoundPlugin[]): string[] {
-  return known.filter(({ kind }) => kind === "memory").map(({ id }) => id);
 }

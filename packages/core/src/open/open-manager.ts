@@ -3,9 +3,10 @@ import type { MemorySearchManager } from "../contract/manager.ts";
 import type { MemoryPlugin, MemoryPluginContext } from "../contract/plugin.ts";
 import type { FallbackSpare } from "../fallback/standby.ts";
 import { withFallback } from "../fallback/with-fallback.ts";
-import { type MemoryDeadlines, openWithDeadline, withDeadline } from "../guard/deadline.ts";
+import { type MemoryDeadlines, openWithDeadline } from "../guard/deadline.ts";
 import { checkManager } from "../guard/opened.ts";
 import type { ChosenSpare } from "./choose-spare.ts";
+import { loadPlugin } from "./open-plugin.ts";
 import { storePlaceOf } from "./workspace.ts";
 
 /** What the user has to mend, or what another process does: a spare would hide it. */
@@ -94,10 +95,11 @@ function spareOf(
         ? embeddings
         : { provider: undefined, requested: "none", reason: keywordOnly, degraded: false },
   };
-  const open = async (signal: AbortSignal): Promise<MemorySearchManager> => {
-    const limits = { what: `loading memory plugin "${found.id}"`, deadlineMs: openMs, signals: [signal] };
-    const plugin = (await withDeadline(limits, () => found.load())) as MemoryPlugin;
-    return plugin.open({ ...own, signal });
+  return {
+    name: found.id,
+    async open(signal) {
+      const plugin = await loadPlugin<MemoryPlugin>(found, { deadlineMs: openMs, signal });
+      return plugin.open({ ...own, signal });
+    },
   };
-  return { name: found.id, open };
 }

@@ -17,15 +17,17 @@ import { type MemoryDeadlines, usualDeadlines } from "../guard/deadline.ts";
 import { createMemory } from "../guard/guard.ts";
 import { shareInstance } from "./instances.ts";
 import type { Memory } from "../contract/memory.ts";
+import { closeAll } from "./embedding-openers.ts";
 import { openManager } from "./open-manager.ts";
+import { loadPlugin } from "./open-plugin.ts";
 import { type AnyPlugin, type MemoryPlugin, type MemoryPluginContext, defineMemoryPlugin } from "../contract/plugin.ts";
 import { discoverPlugins } from "../plugins/discover.ts";
-import type { FoundPlugin, FoundPlugins } from "../plugins/found-plugin.ts";
+import { type FoundPlugin, type FoundPlugins, forbiddenBy, pluginNamed } from "../plugins/known-plugins.ts";
 import { installedPluginsDir } from "../config/packages.ts";
 import { pluginOptions } from "../plugins/plugin-options.ts";
 import { isClientSource } from "../contract/client-sources.ts";
 import type { MemorySearchSettings } from "../contract/settings.ts";
-import { defaultMemoryPlugin, forbiddenBy, memorySlot, memoryState, resolveMemorySlot } from "./slot.ts";
+import { defaultMemoryPlugin, memorySlot, memoryState, resolveMemorySlot } from "./slot.ts";
 import { storePlaceOf } from "./workspace.ts";
 import { checkWorkspace, settingsFor } from "./workspace.ts";
 
@@ -78,8 +80,7 @@ export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
   const deadlines = { ...usualDeadlines, ...options.deadlines };
   const chosen = await choose(options, deadlines, notify);
   const { config, agent, workspaceDir, settings, found, pluginConfig, spare } = chosen;
-  const loading = { what: `loading memory plugin "${found.id}"`, deadlineMs: deadlines.openMs, signals: [signal] };
-  const load = (): Promise<MemoryPlugin> => withDeadline(loading, async () => (await found.load()) as MemoryPlugin);
+  const load = (): Promise<MemoryPlugin> => loadPlugin(found, { deadlineMs: deadlines.openMs, signal });
   const plugin = spare === undefined ? await load() : await loadOrStandIn(found, load, signal);
 
   const facts = {
@@ -175,9 +176,7 @@ async function openChosen(
   });
   let closeReranker: (() => Promise<void>) | undefined;
   const close = async (): Promise<void> => {
-    const closings = await Promise.allSettled([closeEmbeddings(), closeReranker?.()]);
-    const failed = closings.find((closing) => closing.status === "rejected");
-    if (failed) throw failed.reason;
+    await closeAll([closeEmbeddings(), closeReranker?.()]);
   };
   try {
     const { choice: rerank, close: closing } = await chooseReranker({ config, settings, plugins, reranker, ...limits });
@@ -296,9 +295,9 @@ function choosePlugin(
   { host, plugins }: OpenMemoryOptions,
 ): FoundPlugin {
   const wanted = memorySlot(config.plugins);
-  const isKnown = known.some(({ id, packageName }) => id === wanted || packageName === wanted);
-  const selected = broken.find(({ id, packageName }) => id === wanted || packageName === wanted);
-  if (selected && !isKnown) throw selected.error;
+  const isKnown = pluginNamed(wanted, known) !== undefined;
+  const selected = isKnown ? undefined : pluginNamed(wanted, broken);
+  if (selected) throw selected.error;
   const knowsNone = wanted === defaultMemoryPlugin || !known.some(({ kind }) => kind === "memory");
   if (!isKnown && knowsNone && host === undefined && plugins === undefined) {
     const step =

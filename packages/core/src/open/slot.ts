@@ -1,8 +1,14 @@
-import { nearestWord } from "../text/nearest-word.ts";
 import type { MemslotConfig, PluginsConfig } from "../contract/config.ts";
 import { MemoryError } from "../contract/errors.ts";
-import type { SlotCandidate } from "../plugins/found-plugin.ts";
-import { type OfferedPlugin, howToAdd, offeredAs } from "../plugins/offered.ts";
+import {
+  type OfferedPlugin,
+  type SlotCandidate,
+  forbiddenBy,
+  howToAdd,
+  idsOf,
+  pluginNamed,
+} from "../plugins/known-plugins.ts";
+import { didYouMean } from "../text/nearest-word.ts";
 
 /** The memory plugin that an absent or blank slot stands for. */
 export const defaultMemoryPlugin = "memory-core";
@@ -33,8 +39,7 @@ export function resolveMemorySlot<Plugin extends SlotCandidate>(
     const reason = wanted === undefined ? "memory slot disabled" : "plugins.enabled is false";
     return { state: "off", reason, disabled: disabledBy(reason, knownPlugins, plugins) };
   }
-  const plugin =
-    knownPlugins.find(({ id }) => id === wanted) ?? knownPlugins.find(({ packageName }) => packageName === wanted);
+  const plugin = pluginNamed(wanted, knownPlugins);
   const forbidden = plugin ? forbiddenBy(plugin, plugins) : undefined;
   if (plugin?.kind !== "memory")
     throw new MemoryError("CONFIG", unknownMessage(plugins, wanted, plugin, { known: knownPlugins, missing }));
@@ -68,18 +73,6 @@ export function memorySlot(plugins: PluginsConfig): string | undefined {
   return written === "" ? defaultMemoryPlugin : written;
 }
 
-/** The key that forbids a plugin whatever slot or provider names it, in words; undefined where none does. */
-export function forbiddenBy(
-  { id, packageName }: Pick<SlotCandidate, "id" | "packageName">,
-  plugins: PluginsConfig,
-): string | undefined {
-  const names = [id, packageName].filter((name) => name !== undefined);
-  const denied = names.find((name) => plugins.deny.includes(name));
-  if (denied !== undefined) return `plugins.deny lists "${denied}"`;
-  const entry = names.find((name) => Object.hasOwn(plugins.entries, name) && plugins.entries[name]?.enabled === false);
-  return entry === undefined ? undefined : `plugins.entries.${entry}.enabled is false`;
-}
-
 function disabledBy(reason: string, others: readonly SlotCandidate[], plugins: PluginsConfig): DisabledPlugin[] {
   return others
     .filter(({ kind }) => kind === "memory")
@@ -92,15 +85,13 @@ function unknownMessage(
   found: SlotCandidate | undefined,
   { known, missing }: { known: readonly SlotCandidate[]; missing: readonly OfferedPlugin[] },
 ): string {
-  const offered = found ? undefined : offeredAs(wanted, missing);
+  const offered = found ? undefined : pluginNamed(wanted, missing);
   if (offered?.kind === "memory")
     return `${slotWords(plugins, wanted)}, which is not installed; ${howToAdd(offered)}. ${listOf(known)}`;
   const what = found
     ? `which is ${found.kind === "embedding" ? "an" : "a"} ${found.kind} plugin and cannot fill the memory slot`
     : "and no plugin with this id was found";
-  const ids = [...known, ...missing].filter(({ kind }) => kind === "memory").map(({ id }) => id);
-  const nearest = found ? undefined : nearestWord(wanted, [...ids, "none"]);
-  const question = nearest === undefined ? "" : ` Did you mean "${nearest}"?`;
+  const question = found ? "" : didYouMean(wanted, [...idsOf("memory", [...known, ...missing]), "none"]);
   const other =
     "Another plugin can be chosen once `memslot plugins add` has installed it, or its folder is in plugins.load.paths.";
   return `${slotWords(plugins, wanted)}, ${what}.${question} ${listOf(known)} ${other}`;
@@ -115,7 +106,7 @@ function slotWords(plugins: PluginsConfig, wanted: string): string {
 }
 
 function listOf(known: readonly SlotCandidate[]): string {
-  const ids = known.filter(({ kind }) => kind === "memory").map(({ id }) => `"${id}"`);
+  const ids = idsOf("memory", known).map((id) => `"${id}"`);
   return ids.length === 0
     ? "No memory plugin is known."
     : `Known memory plugins: ${ids.join(", ")}; "none" turns memory off.`;

@@ -1,19 +1,17 @@
 import { realpath } from "node:fs/promises";
-import { pathToFileURL } from "node:url";
-import { show } from "../guard/values.ts";
-import { isObject } from "../config/deep.ts";
-import { MemoryError, messageOf } from "../contract/errors.ts";
-import { type AnyPlugin, type PluginManifest, CONTRACT } from "../contract/plugin.ts";
-import { defineOfKind, kindProblem } from "./kinds.ts";
-import { reservedProblem } from "./reserved-fields.ts";
 import { createRequire } from "node:module";
 import { isAbsolute, join, relative, sep } from "node:path";
+import { pathToFileURL } from "node:url";
+import { isObject } from "../config/deep.ts";
+import { MemoryError, messageOf } from "../contract/errors.ts";
+import type { AnyPlugin, PluginManifest } from "../contract/plugin.ts";
+import { defineOfKind, pluginProblem } from "./plugin-checks.ts";
 
 /** Imports the entry of a plugin folder and checks that it is what the manifest says. Throws `PLUGIN`. */
 export async function importEntry(
   folder: string,
   packageJson: Readonly<Record<string, unknown>>,
-  manifest: PluginManifest,
+  manifest: Pick<PluginManifest, "id" | "kind">,
 ): Promise<AnyPlugin> {
   const whose = `plugin "${manifest.id}"`;
   let file: string;
@@ -44,28 +42,6 @@ export async function importEntry(
   return plugin as AnyPlugin;
 }
 
-/** What is wrong with the object of a plugin, naming the field; undefined where nothing is. */
-export function pluginProblem(plugin: unknown, manifest?: Pick<PluginManifest, "id" | "kind">): string | undefined {
-  if (!isObject(plugin)) return `it must be an object, not ${show(plugin)}`;
-  const { id, kind, contract, open } = plugin;
-  const wrongKind = kindProblem(kind);
-  if (wrongKind !== undefined) return wrongKind;
-  if (typeof id !== "string" || id.trim() === "") return `"id" must be a non-empty string, not ${show(id)}`;
-  if (manifest && kind !== manifest.kind) return `"kind" is ${show(kind)}, and the manifest says "${manifest.kind}"`;
-  if (manifest && id !== manifest.id) return `"id" is "${id}", and the manifest says "${manifest.id}"`;
-  if (contract !== CONTRACT) return contractProblem(contract);
-  if (typeof open !== "function") return `"open" must be a function, not ${show(open)}`;
-  return reservedProblem(plugin);
-}
-
-function contractProblem(contract: unknown): string {
-  const step =
-    typeof contract === "number" && contract > CONTRACT
-      ? "update memslot"
-      : "get a version of the plugin that is made for it";
-  return `"contract" is ${show(contract)}, and this version of memslot speaks contract ${CONTRACT}; ${step}`;
-}
-
 // A package that runs from its sources runs beside others that do.
 const source = import.meta.url.endsWith(".ts") ? ["@memslot/source"] : [];
 
@@ -94,17 +70,12 @@ function mainExport(exported: unknown): unknown {
   return keys.some((key) => key.startsWith(".")) ? exported["."] : exported;
 }
 
+/** The first file of a target: of a list the first that has one, of conditions the first that holds. */
 function targetOf(target: unknown): string | undefined {
   if (typeof target === "string") return target;
-  if (Array.isArray(target)) return firstOf(target);
-  if (!isObject(target)) return undefined;
-  return firstOf(Object.entries(target).flatMap(([condition, inner]) => (conditions.has(condition) ? [inner] : [])));
-}
-
-function firstOf(targets: readonly unknown[]): string | undefined {
-  for (const inner of targets) {
-    const found = targetOf(inner);
-    if (found !== undefined) return found;
-  }
-  return undefined;
+  if (typeof target !== "object" || target === null) return undefined;
+  const inner = Array.isArray(target)
+    ? target
+    : Object.entries(target).flatMap(([condition, each]) => (conditions.has(condition) ? [each] : []));
+  return inner.map(targetOf).find((found) => found !== undefined);
 }

@@ -1,10 +1,10 @@
 import type { ErrorObject, Options } from "ajv";
 import { deepFreeze, isObject, mapTexts } from "../config/deep.ts";
 import { quoteText } from "../config/layer.ts";
-import { nearestWord } from "../text/nearest-word.ts";
+import { didYouMean } from "../text/nearest-word.ts";
 import type { PluginsConfig } from "../contract/config.ts";
 import { MemoryError, messageOf } from "../contract/errors.ts";
-import type { FoundPlugin } from "./found-plugin.ts";
+import type { FoundPlugin } from "./known-plugins.ts";
 
 /**
  * The options of a plugin: `plugins.entries.<id>.config` with the defaults of its `configSchema`, frozen. Throws
@@ -87,8 +87,7 @@ function sentence(root: string, { instancePath, keyword, params, parentSchema, m
   if (keyword === "additionalProperties") {
     const name = String(details["additionalProperty"]);
     const known = isObject(parentSchema?.["properties"]) ? Object.keys(parentSchema["properties"]) : [];
-    const nearest = nearestWord(name, known);
-    return `${at(name)} is not a key of this plugin${nearest === undefined ? "" : `; did you mean "${nearest}"?`}`;
+    return `${at(name)} is not a key of this plugin${didYouMean(name, known, "; did")}`;
   }
   if (keyword === "enum" && Array.isArray(details["allowedValues"]))
     return `${at()} must be one of ${details["allowedValues"].map((value) => JSON.stringify(value)).join(", ")}`;

@@ -34,3 +34,9 @@ export function nearestWord(word: string, candidates: Iterable<string>): string 
   }
   return best;
 }
+
+/** ` Did you mean "…"?` for the candidate that is near; nothing where none is. */
+export function didYouMean(word: string, candidates: Iterable<string>, begin = " Did"): string {
+  const nearest = nearestWord(word, candidates);
+  return nearest === undefined ? "" : `${begin} you mean "${nearest}"?`;
+}

@@ -2,9 +2,50 @@ import { readFileSync } from "node:fs";
 import { dirname, join, parse } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isObject } from "../config/deep.ts";
-import type { PluginKind } from "../contract/plugin.ts";
+import type { PluginsConfig } from "../contract/config.ts";
 import { MemoryError, messageOf } from "../contract/errors.ts";
+import type { AnyPlugin, MemoryFeature, PluginKind } from "../contract/plugin.ts";
 import { codeOf } from "../files/error-code.ts";
+
+/** A plugin as far as the slot has to know it. */
+export interface SlotCandidate {
+  readonly id: string;
+  readonly kind: PluginKind;
+  /** The name of its package, which may stand in the slot too. */
+  readonly packageName?: string | undefined;
+}
+
+/** A plugin that can be chosen. Its code has not run. */
+export interface FoundPlugin extends SlotCandidate {
+  /** Where it was found, for people: a folder, or the `plugins` option. */
+  readonly place: string;
+  readonly name?: string | undefined;
+  readonly description?: string | undefined;
+  readonly features?: readonly MemoryFeature[] | undefined;
+  readonly limits?: readonly string[] | undefined;
+  readonly configSchema: Readonly<Record<string, unknown>> | undefined;
+  /** Imports and checks its entry. Throws `PLUGIN`. */
+  load(): Promise<AnyPlugin>;
+}
+
+/** A plugin that was found and cannot be used. */
+export interface BrokenPlugin {
+  readonly id?: string | undefined;
+  readonly packageName?: string | undefined;
+  readonly place: string;
+  readonly error: MemoryError;
+}
+
+export function brokenPlugin(about: Omit<BrokenPlugin, "error">, problem: string, cause?: unknown): BrokenPlugin {
+  return { ...about, error: new MemoryError("PLUGIN", problem, { cause }) };
+}
+
+export interface FoundPlugins {
+  readonly known: readonly FoundPlugin[];
+  readonly broken: readonly BrokenPlugin[];
+  /** What the application offers to work with and is not installed. Only for advice. */
+  readonly missing: readonly OfferedPlugin[];
+}
 
 /** A plugin that a package can do without: it says so in its `package.json`, and nothing of it has to be there. */
 export interface OfferedPlugin {
@@ -37,9 +78,28 @@ export function pluginByName(packageName: string): OfferedPlugin | undefined {
   return undefined;
 }
 
-/** The one of these that has this id or package name. */
-export function offeredAs(name: string, offered: readonly OfferedPlugin[]): OfferedPlugin | undefined {
-  return offered.find(({ id, packageName }) => id === name || packageName === name);
+/** The plugin of an id, or else of a package name. */
+export function pluginNamed<Plugin extends Pick<BrokenPlugin, "id" | "packageName">>(
+  name: string | undefined,
+  plugins: readonly Plugin[],
+): Plugin | undefined {
+  return plugins.find(({ id }) => id === name) ?? plugins.find(({ packageName }) => packageName === name);
+}
+
+export function idsOf(kind: PluginKind, plugins: readonly SlotCandidate[]): string[] {
+  return plugins.filter((plugin) => plugin.kind === kind).map(({ id }) => id);
+}
+
+/** The key that forbids a plugin whatever slot or provider names it, in words; undefined where none does. */
+export function forbiddenBy(
+  { id, packageName }: Pick<SlotCandidate, "id" | "packageName">,
+  plugins: PluginsConfig,
+): string | undefined {
+  const names = [id, packageName].filter((name) => name !== undefined);
+  const denied = names.find((name) => plugins.deny.includes(name));
+  if (denied !== undefined) return `plugins.deny lists "${denied}"`;
+  const entry = names.find((name) => Object.hasOwn(plugins.entries, name) && plugins.entries[name]?.enabled === false);
+  return entry === undefined ? undefined : `plugins.entries.${entry}.enabled is false`;
 }
 
 /** The commands that add a plugin, for the middle of a sentence. */
