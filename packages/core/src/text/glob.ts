@@ -1,20 +1,32 @@
-import { type GlobSegment, type SegmentPart, parseGlob } from "./glob-pattern.ts";
-
 /** A pattern of `extraPaths`, ready to be compared with paths. */
 interface Glob {
   /** Whether a path with `/` fits. `onStep` is told of every comparison, for whoever counts them. */
   matches(path: string, onStep?: () => void): boolean;
 }
 
+/** One part of a pattern between two `/`: any folders, or what one name has to be. */
+type Segment = "folders" | readonly Part[];
+
+/** What stands for one character of a name, or for any number of them. */
+interface Part {
+  readonly kind: "character" | "class" | "star";
+  fits(character: string): boolean;
+}
+
+const maxLength = 1000;
+const maxWildcards = 32;
+const maxAlternatives = 64;
+
 /**
  * Makes a matcher whose work grows with the length of the pattern times the length of the path, and not beyond: no
  * regular expression is made of what somebody wrote. Throws an `Error` with the words of `globProblem`.
  *
  * `*` and `?` stand for characters of one name, `**` for any folders, `[a-z]` and `[!a]` for one character, `{a,b}` for
- * alternatives, and `!` before all of it for everything else. A name that begins with a dot has to be written with it.
+ * alternatives, and `!` before all of it for everything else. A name that begins with a dot has to be written with it. A
+ * `\` before a character takes its meaning from it.
  */
 export function createGlob(pattern: string): Glob {
-  const parsed = parseGlob(pattern);
+  const parsed = parse(pattern);
   if ("problem" in parsed) throw new Error(parsed.problem);
   const { isNegated, alternatives } = parsed;
   return {
@@ -27,20 +39,102 @@ export function createGlob(pattern: string): Glob {
 
 /** What is wrong with a pattern, in words that follow it; undefined where nothing is. */
 export function globProblem(pattern: string): string | undefined {
-  const parsed = parseGlob(pattern);
+  const parsed = parse(pattern);
   return "problem" in parsed ? parsed.problem : undefined;
 }
 
 function nothing(): void {
-  // Nobody counts.
+  // Nothing is counted.
+}
+
+function parse(pattern: string): { problem: string } | { isNegated: boolean; alternatives: Segment[][] } {
+  if (pattern.length > maxLength) return { problem: `is longer than ${maxLength} characters` };
+  const [, marks = "", rest = ""] = /^(!*)(?:\.\/)?(.*)$/su.exec(pattern) ?? [];
+  // `!(` is no negation of what follows: it is a sign of its own, which is not known here.
+  const problem = marks !== "" && rest.startsWith("(") ? unknownSign("!(") : problemOf(rest);
+  if (problem !== undefined) return { problem };
+  const written = expand(rest);
+  if (written === undefined) return { problem: `stands for more than ${maxAlternatives} alternatives` };
+  const alternatives = written.map((each) =>
+    each
+      .replaceAll(/\\(.)/gsu, (escaped, character) => (character === "/" ? "/" : escaped))
+      .split("/")
+      .map((segment) => (segment === "**" ? "folders" : partsOf(segment))),
+  );
+  return { isNegated: marks.length % 2 === 1, alternatives };
+}
+
+function problemOf(pattern: string): string | undefined {
+  const meant = pattern.replaceAll(/\\./gsu, "_");
+  const sign = /\||[*?+@!]\(|(?<=\{[^{}]*)\.\.(?=[^{}]*\})/u.exec(meant)?.[0];
+  if (sign !== undefined) return unknownSign(sign === ".." ? "{a..b}" : sign);
+  const wildcards = meant.match(/\*+|[?[]/gu)?.length ?? 0;
+  return wildcards > maxWildcards ? `has ${wildcards} wildcards, and ${maxWildcards} are allowed` : undefined;
+}
+
+function unknownSign(sign: string): string {
+  return `has ${sign}, which is not known here: write *, ?, **, [a-z], [!a], {a,b} or a ! before all of it, and \\ before a sign that means itself`;
+}
+
+/** Writes `{a,b}` out. Undefined where that becomes too much. */
+function expand(pattern: string): string[] | undefined {
+  const done: string[] = [];
+  const todo = [pattern];
+  for (let next = todo.pop(); next !== undefined; next = todo.pop()) {
+    const [open, ...ends] = firstBraces(next);
+    if (open === undefined) done.push(next);
+    const after = next.slice((ends.at(-1) ?? 0) + 1);
+    for (const [index, end] of ends.entries())
+      todo.push(next.slice(0, open) + next.slice((ends[index - 1] ?? open ?? 0) + 1, end) + after);
+    if (done.length + todo.length > maxAlternatives) return undefined;
+  }
+  return done;
+}
+
+/** The places of `{`, `,` and `}` of the first braces that hold a comma; others are plain characters. */
+function firstBraces(pattern: string): number[] {
+  const open: number[][] = [];
+  let found: number[] = [];
+  for (const { 0: sign, index } of pattern.matchAll(/\\.|[{},]/gsu)) {
+    if (sign === "{") open.push([index]);
+    else if (sign === ",") open.at(-1)?.push(index);
+    else if (sign === "}") {
+      const [at = 0, ...commas] = open.pop() ?? [];
+      if (commas.length > 0 && at < (found[0] ?? Infinity)) found = [at, ...commas, index];
+      if (commas.length > 0 && open.length === 0) return found;
+    }
+  }
+  return found;
+}
+
+function partsOf(segment: string): Part[] {
+  // A class that is not closed is no class; its first character may be a `]`.
+  const signs = /\*+|\?|\[(?<not>[!^]|(?![!^]))(?<of>(?:\\.|[^\\])(?:\\.|[^\]\\])*)\]|\\.|./gsu;
+  return [...segment.matchAll(signs)].map(({ 0: sign, groups }): Part => {
+    if (sign.startsWith("*")) return { kind: "star", fits: () => false };
+    if (sign === "?") return { kind: "class", fits: () => true };
+    if (groups?.["of"] !== undefined) return classOf(groups["of"], groups["not"] !== "");
+    const meant = unescaped(sign);
+    return { kind: "character", fits: (character) => character === meant };
+  });
+}
+
+/** One character of what stands between `[` and `]`. */
+function classOf(inner: string, isNegated: boolean): Part {
+  const ranges = [...inner.matchAll(/(\\.|.)(?:-(\\.|.))?/gsu)].map(([, from = "", to = from]) =>
+    [from, to].map(unescaped),
+  );
+  const fits = (character: string): boolean =>
+    ranges.some(([from = "", to = ""]) => from <= character && character <= to) !== isNegated;
+  return { kind: "class", fits };
+}
+
+function unescaped(sign: string): string {
+  return sign.replace(/^\\(?=.)/su, "");
 }
 
 /** Goes through the names once, and keeps which beginnings of the pattern fit what has been seen of them. */
-function pathFits(
-  segments: readonly GlobSegment[],
-  names: readonly (readonly string[])[],
-  onStep: () => void,
-): boolean {
+function pathFits(segments: readonly Segment[], names: readonly (readonly string[])[], onStep: () => void): boolean {
   // `**` may stand for no folder at all, but for the last one: what is below a folder is not the folder.
   const mayBeNothing = (index: number): boolean => segments[index] === "folders" && index < segments.length - 1;
   let fitting = [true];
@@ -62,9 +156,8 @@ function pathFits(
  * Compares one name. Where it does not fit, only the last `*` takes one character more: what those before it took can
  * stay, as the last one can make up for all of it.
  */
-function nameFits(parts: readonly SegmentPart[], name: readonly string[], onStep: () => void): boolean {
-  const [first] = parts;
-  if (name[0] === "." && first?.kind !== "character") return false;
+function nameFits(parts: readonly Part[], name: readonly string[], onStep: () => void): boolean {
+  if (name[0] === "." && parts[0]?.kind !== "character") return false;
   let part = 0;
   let at = 0;
   let star = -1;
@@ -76,7 +169,7 @@ function nameFits(parts: readonly SegmentPart[], name: readonly string[], onStep
       star = part;
       taken = at;
       part += 1;
-    } else if (wanted !== undefined && characterFits(wanted, name[at] ?? "")) {
+    } else if (wanted?.fits(name[at] ?? "") === true) {
       part += 1;
       at += 1;
     } else if (star >= 0) {
@@ -86,10 +179,4 @@ function nameFits(parts: readonly SegmentPart[], name: readonly string[], onStep
     } else return false;
   }
   return parts.slice(part).every(({ kind }) => kind === "star");
-}
-
-function characterFits(part: SegmentPart, character: string): boolean {
-  if (part.kind === "character") return part.character === character;
-  if (part.kind !== "class") return part.kind === "any";
-  return part.ranges.some(([from, to]) => from <= character && character <= to) !== part.isNegated;
 }
