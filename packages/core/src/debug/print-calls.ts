@@ -2,50 +2,15 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { redactText } from "../config/redact.ts";
 import { type Environment, variable } from "../config/paths.ts";
 import { visibleName } from "../text/visible-text.ts";
-import { channelNames } from "./channels.ts";
+import { channelFields, channelNames } from "./channels.ts";
 import type { CallMessages, ChannelName } from "./messages.ts";
 
-type Fields = { readonly [Name in ChannelName]: readonly (keyof CallMessages[Name])[] };
-
-/** What a line shows besides outcome and time, in this order. What a listener adds to a message is not among it. */
-const fields: Fields = {
-  search: [
-    "agentId",
-    "backend",
-    "queryLength",
-    "sources",
-    "maxResults",
-    "audience",
-    "results",
-    "state",
-    "keywordCandidates",
-    "vectorCandidates",
-  ],
-  sync: [
-    "agentId",
-    "backend",
-    "reason",
-    "force",
-    "added",
-    "changed",
-    "removed",
-    "unchanged",
-    "failed",
-    "pendingVectors",
-  ],
-  embedding: ["operation", "provider", "model", "texts", "reason", "dimensions"],
-  store: ["operation", "agentId", "backend", "given", "found"],
-  provider: ["operation", "provider", "model", "texts", "attempt", "tokens"],
-};
-
 /** One for each channel and always the same, so that it is known again by whoever takes it off. */
-const printers: readonly { name: ChannelName; channel: string; print: (message: unknown) => void }[] = channelNames.map(
-  (name) => ({
-    name,
-    channel: `tracing:memslot:${name}:asyncEnd`,
-    print: (message) => toStderr(lineOf(name, message as CallMessages[ChannelName])),
-  }),
-);
+const printers = channelNames.map((name) => ({
+  name,
+  channel: `tracing:memslot:${name}:asyncEnd`,
+  print: (message: unknown) => toStderr(lineOf(name, message as CallMessages[ChannelName])),
+}));
 
 /**
  * Has each call of the channels that `MEMSLOT_DEBUG` names printed to stderr, a line when it ends; `*` names all. Called
@@ -73,9 +38,9 @@ export function printCalls(env: Environment, notify: (line: string) => void): vo
 export function lineOf<Name extends ChannelName>(name: Name, message: CallMessages[Name]): string {
   const { outcome, errorCode, tookMs } = message;
   const ended = [outcome, errorCode].filter((word) => word !== undefined).join(" ");
-  const facts = (fields[name] as readonly (keyof CallMessages[Name])[]).flatMap((field) => {
-    const value: unknown = message[field];
-    return value === undefined ? [] : [`${String(field)}=${valueText(value)}`];
+  const facts = channelFields[name].flatMap((field) => {
+    const value: unknown = Reflect.get(message, field);
+    return value === undefined ? [] : [`${field}=${valueText(value)}`];
   });
   return [`memslot:${name} ${ended}`, `${(tookMs ?? 0).toFixed(1)} ms`, ...facts].join(" ");
 }
