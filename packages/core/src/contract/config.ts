@@ -1,8 +1,11 @@
 import type { ConfigValues } from "./config-values.ts";
 import type { CompactionSettings, MemorySearchSettings } from "./settings.ts";
 
-/** The configuration, read, checked, defaulted and frozen once. */
-export interface MemslotConfig {
+/**
+ * The configuration, read, checked, defaulted and frozen once. `write`: whether agents may change notes, or only add to
+ * them; undefined where it is not set and the host decides.
+ */
+export interface MemslotConfig extends Pick<ConfigValues["memory"], "citations" | "write"> {
   /** The file it was read from; undefined where there is none. */
   readonly file: string | undefined;
   /** False for a file that was found in the current folder and that nobody has said `memslot trust` for. */
@@ -15,9 +18,6 @@ export interface MemslotConfig {
   readonly agents: readonly AgentConfig[];
   /** The settings of an agent; an id that is not listed gets the defaults. Throws `INVALID_ARGUMENT` for a blank id. */
   agent(agentId: string): AgentConfig;
-  readonly citations: ConfigValues["memory"]["citations"];
-  /** Whether agents may change notes, or only add to them; undefined where it is not set and the host decides. */
-  readonly write: ConfigValues["memory"]["write"];
   readonly plugins: PluginsConfig;
   /** Keys and endpoints that providers may use: `models.providers.<id>`. */
   readonly providers: ConfigValues["models"]["providers"];
@@ -41,9 +41,8 @@ export interface AgentConfig {
   readonly ownerAllowFrom: readonly string[];
 }
 
-export interface PluginsConfig {
-  /** False: no plugin is used at all. */
-  readonly enabled: boolean;
+/** `enabled` is false: no plugin is used at all. The paths of `load` are absolute. */
+export interface PluginsConfig extends Pick<ConfigValues["plugins"], "enabled" | "load" | "deny"> {
   /** As written, or what `memory.backend` stands for; undefined where both are absent. The slot resolver gives it its meaning. */
   readonly slots: {
     readonly memory: string | undefined;
@@ -51,9 +50,6 @@ export interface PluginsConfig {
     readonly chosenBy?: "memory.backend" | undefined;
   };
   readonly entries: Readonly<Record<string, PluginEntry>>;
-  /** Absolute paths. */
-  readonly load: { readonly paths: readonly string[] };
-  readonly deny: readonly string[];
   /**
    * Where package names in the configuration are looked up: the folder of the config file, and of the user's own file
    * while the one in use is not trusted. Undefined: nowhere, so that a stranger's folder cannot bring code in.

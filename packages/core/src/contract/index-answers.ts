@@ -1,6 +1,6 @@
 import type { EmbeddingPrice } from "./embedding.ts";
 import type { UnsearchedFiles } from "./report.ts";
-import type { ExcludedNotes, LeftOut, MemorySource } from "./status.ts";
+import type { ExcludedNotes, LastSync, LeftOut, MemorySource } from "./status.ts";
 
 /** What making the index up to date would cost. Nothing is changed and nothing is sent to find out. */
 export interface SyncEstimate {
@@ -59,12 +59,7 @@ export interface CompactReport {
 }
 
 /** One sync that was asked for, has changed something, or has failed. */
-export interface SyncRecord {
-  /** What asked for it: `cli`, `search`, `watch`. For people to read. */
-  reason: string;
-  /** ISO 8601. */
-  finishedAt: string;
-  durationMs: number;
+export interface SyncRecord extends Omit<LastSync, "report"> {
   /** Files. Absent where the sync has failed as a whole. */
   added?: number | undefined;
   changed?: number | undefined;

@@ -23,21 +23,41 @@ export interface StorePlace {
   sharedName: string;
 }
 
+/** What every plugin is given when it is opened. */
+interface PluginContext {
+  settings: MemorySearchSettings;
+  /** Where derived files may be kept, `~/.memslot` unless `MEMSLOT_HOME` says otherwise. */
+  stateDir: string;
+  /** `plugins.entries.<id>.config`, checked against the plugin's `configSchema`. */
+  options: Readonly<Record<string, unknown>>;
+  signal: AbortSignal;
+}
+
+interface Plugin<Kind, Context, Opened> {
+  readonly kind: Kind;
+  readonly contract: number;
+  /** The value of the key that chooses it: `plugins.slots.memory`, `memorySearch.provider`, `query.rerank.provider`. */
+  readonly id: string;
+  /** A JSON Schema for `plugins.entries.<id>.config`. */
+  readonly configSchema?: Readonly<Record<string, unknown>> | undefined;
+  /**
+   * Heavy libraries are loaded here or at the first call, never at import. Of a memory plugin a failure that a spare could
+   * cover is `UNAVAILABLE`. Of the others it is quick and needs no network: what takes long belongs into `prepare` of the
+   * provider.
+   */
+  open(context: Context): Promise<Opened>;
+}
+
 /** What a memory plugin is given to open a manager. */
-export interface MemoryPluginContext {
+export interface MemoryPluginContext extends PluginContext {
   /** Never empty. Each agent has its own index. */
   agentId: string;
   /** Canonical absolute path of an existing folder. */
   workspaceDir: string;
-  /** Where derived files may be kept, `~/.memslot` unless `MEMSLOT_HOME` says otherwise. */
-  stateDir: string;
   /** Where this plugin may keep the index of this agent in this workspace: nobody else is given the same place. */
   storePlace: StorePlace;
-  settings: MemorySearchSettings;
   /** Absolute: the folder that is asked from, for which of other programs' conversations are found; the workspace if left out. */
   projectDir?: string | undefined;
-  /** `plugins.entries.<id>.config`, checked against the plugin's `configSchema`. */
-  options: Readonly<Record<string, unknown>>;
   embeddings: EmbeddingChoice;
   /** Absent: results keep the order of the index. */
   rerank?: RerankChoice | undefined;
@@ -49,43 +69,27 @@ export interface MemoryPluginContext {
   oneShot?: boolean | undefined;
   /** Tells the user one thing on one line, at most once for each text. */
   notify: (line: string) => void;
-  signal: AbortSignal;
 }
 
-export interface MemoryPlugin {
-  readonly kind: "memory";
-  readonly contract: number;
-  /** The value of `plugins.slots.memory` that chooses it. */
-  readonly id: string;
-  /** A JSON Schema for `plugins.entries.<id>.config`. */
-  readonly configSchema?: Readonly<Record<string, unknown>> | undefined;
-  /** Heavy libraries are loaded here, never at import. A failure that a spare could cover is `UNAVAILABLE`. */
-  open(context: MemoryPluginContext): Promise<MemorySearchManager>;
-}
+export interface MemoryPlugin extends Plugin<"memory", MemoryPluginContext, MemorySearchManager> {}
 
-export interface EmbeddingPluginContext {
-  /** Those of the agent. For a spare (`memorySearch.fallback`) without what was written for the first provider: `model`, `remote`, input types. */
-  settings: MemorySearchSettings;
+/**
+ * The settings are those of the agent; for a spare (`memorySearch.fallback`) without what was written for the first
+ * provider: `model`, `remote`, input types.
+ */
+export interface EmbeddingPluginContext extends PluginContext {
   /** `models.providers`: keys and endpoints by the name of the provider. */
   providers: MemslotConfig["providers"];
   /** Reads a variable of the environment that the configuration was read with. */
   environment: (name: string) => string | undefined;
-  stateDir: string;
-  options: Readonly<Record<string, unknown>>;
   /**
    * In place of the configured model: one whose vectors are there already. Nothing may be fetched for it; where it is
    * not at hand, opening fails.
    */
   model?: string | undefined;
-  signal: AbortSignal;
 }
 
-export interface EmbeddingPlugin {
-  readonly kind: "embedding";
-  readonly contract: number;
-  /** The value of `memorySearch.provider` that chooses it. */
-  readonly id: string;
-  readonly configSchema?: Readonly<Record<string, unknown>> | undefined;
+export interface EmbeddingPlugin extends Plugin<"embedding", EmbeddingPluginContext, EmbeddingProvider> {
   /**
    * For `provider: "auto"`: whether it can be used as things are, with no network and no download, and why. Absent: it
    * is used by `auto` only where `plugins.entries.<id>.enabled` is true.
@@ -96,8 +100,6 @@ export interface EmbeddingPlugin {
    * no network, nothing loaded, nothing written. Throws where a file is there that cannot be used.
    */
   setup?(context: EmbeddingPluginContext): Promise<EmbeddingSetup>;
-  /** Quick, and with no network: what takes long belongs into `prepare` of the provider. Libraries are loaded at the first call. */
-  open(context: EmbeddingPluginContext): Promise<EmbeddingProvider>;
 }
 
 /** What an embedding plugin needs on this machine. */
@@ -112,24 +114,9 @@ export interface EmbeddingSetup {
   missing?: { reason: string; npm?: readonly string[] | undefined } | undefined;
 }
 
-export interface RerankPluginContext {
-  settings: MemorySearchSettings;
-  /** Reads a variable of the environment that the configuration was read with. */
-  environment: (name: string) => string | undefined;
-  stateDir: string;
-  options: Readonly<Record<string, unknown>>;
-  signal: AbortSignal;
-}
+export type RerankPluginContext = PluginContext & Pick<EmbeddingPluginContext, "environment">;
 
-export interface RerankPlugin {
-  readonly kind: "rerank";
-  readonly contract: number;
-  /** The value of `memorySearch.query.rerank.provider` that chooses it. */
-  readonly id: string;
-  readonly configSchema?: Readonly<Record<string, unknown>> | undefined;
-  /** Quick, and with no network. Libraries are loaded at the first call. */
-  open(context: RerankPluginContext): Promise<Reranker>;
-}
+export interface RerankPlugin extends Plugin<"rerank", RerankPluginContext, Reranker> {}
 
 /** A plugin of any kind. */
 export type AnyPlugin = MemoryPlugin | EmbeddingPlugin | RerankPlugin;

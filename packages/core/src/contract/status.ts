@@ -174,7 +174,9 @@ export interface FreshnessStatus {
 }
 
 export interface LastSync {
+  /** What asked for it: `cli`, `search`, `watch`. For people to read. */
   reason: string;
+  /** ISO 8601. */
   finishedAt: string;
   durationMs: number;
   report: SyncReport;
