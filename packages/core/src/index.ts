@@ -14,9 +14,14 @@ export type * from "./contract/search.ts";
 export type * from "./contract/search-why.ts";
 export type * from "./contract/index-answers.ts";
 export type * from "./contract/status.ts";
-export { describeExcluded, isPoor, namedNotes, weakConfidence, withConditions } from "./contract/conditions.ts";
-export { whyTarget } from "./text/why-target.ts";
-export { describeReadings } from "./text/describe-readings.ts";
+export {
+  describeExcluded,
+  describeReadings,
+  isPoor,
+  namedNotes,
+  weakConfidence,
+  withConditions,
+} from "./contract/conditions.ts";
 export { createGlob, globProblem } from "./text/glob.ts";
 export { lazily } from "./text/lazily.ts";
 export { answerTokens, estimateTokens, isDense, mostResults, placeTokens, resultTokens } from "./text/result-tokens.ts";
@@ -47,7 +52,7 @@ export {
 export { appConfigDir, currentFolder, homeDir, resolveStateDir } from "./config/paths.ts";
 export { type ConfigReferenceRow, configReference } from "./config/describe.ts";
 export { type TrustRecord, listTrusted, revokeTrust, trustConfig } from "./config/trust/trust.ts";
-export { timeForms } from "./guard/arguments.ts";
+export { timeForms, whyTarget } from "./guard/arguments.ts";
 export { passMemoryCalls } from "./guard/calls.ts";
 export { type MemoryDeadlines, usualDeadlines, withDeadline } from "./guard/deadline.ts";
 export type { CreateMemoryOptions } from "./guard/client.ts";

@@ -19,7 +19,7 @@ export interface AgentSources {
   /** The workspace of `--workspace` or `MEMSLOT_WORKSPACE`, and which agents it is for. */
   readonly override: WorkspaceOverride | undefined;
   /** In place of the usual workspace, where nothing names one. */
-  readonly foundWorkspace: string | undefined;
+  readonly foundWorkspace?: string | undefined;
   /** The origins whose workspace is the state folder's own: its index has a plain name. */
   readonly ownOrigin: string | undefined;
   /** How a message about values that do not go together begins. */

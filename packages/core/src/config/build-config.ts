@@ -10,8 +10,9 @@ import type { ConfigLayer, FoundValue, FoundValues } from "./layer.ts";
 import { type Environment, clientFolders, variable } from "./paths.ts";
 
 export interface ConfigParts extends Pick<AgentSources, "stateDir" | "override" | "foundWorkspace" | "ownOrigin"> {
-  readonly file: string | undefined;
-  readonly trusted: boolean;
+  readonly file?: string | undefined;
+  /** True if left out. */
+  readonly trusted?: boolean;
   /** Undefined: whatever the files name may be loaded. */
   readonly trustedCode?: readonly TrustedCode[] | undefined;
   readonly env: Environment;
@@ -25,7 +26,7 @@ const backendSlots: Readonly<Record<string, string>> = { builtin: "memory-core",
 
 /** Makes the frozen configuration from what the files say. Throws `CONFIG` for values that do not go together. */
 export function buildConfig(parts: ConfigParts): MemslotConfig {
-  const { file, trusted, stateDir, env, layers } = parts;
+  const { file, trusted = true, stateDir, env, layers } = parts;
   const values: FoundValues = new Map(layers.flatMap((layer) => [...layer.values]));
   const own = new Map(layers.flatMap((layer) => [...layer.agents]));
   const notices = layers.flatMap((layer) => layer.notices);

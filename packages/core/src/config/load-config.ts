@@ -59,13 +59,7 @@ export async function loadConfig(options: LoadConfigOptions = {}): Promise<Memsl
   const cwd = resolve(options.cwd ?? currentFolder());
   const env = options.env ?? process.env;
   const stateDir = resolveStateDir({ cwd, env });
-  const file = findConfigFile({
-    cwd,
-    lookIn: options.found?.folder ?? cwd,
-    env,
-    stateDir,
-    configPath: options.configPath,
-  });
+  const file = findConfigFile({ ...options, cwd, env, stateDir });
   const source = file === undefined ? undefined : await readConfigFile(file);
   const trust = source?.found === "current" ? trustOf(source.path, source.sha256, stateDir) : undefined;
   const trusted = source?.found !== "current" || trust !== undefined;
@@ -86,7 +80,7 @@ export async function loadConfig(options: LoadConfigOptions = {}): Promise<Memsl
     stateDir,
     env,
     layers,
-    override: workspaceOverride(options.workspace, variable(env, "MEMSLOT_WORKSPACE"), cwd, env),
+    override: workspaceOverride(options.workspace, cwd, env, variable(env, "MEMSLOT_WORKSPACE")),
     foundWorkspace: foundWorkspace(options.found, { trusted, stateDir }),
     ownOrigin: own?.path,
     resolveFrom: usesPackagesOf && dirname(usesPackagesOf.path),
@@ -100,17 +94,8 @@ export function parseConfig(config: unknown, options: ParseConfigOptions = {}): 
   const stateDir =
     options.stateDir === undefined ? resolveStateDir({ env }) : absolutePath(options.stateDir, baseDir, env);
   const layer = readLayer({ content: config, label: "the given configuration", baseDir }, env);
-  return buildConfig({
-    file: undefined,
-    trusted: true,
-    stateDir,
-    env,
-    layers: [layer],
-    override: workspaceOverride(options.workspace, undefined, baseDir, env),
-    foundWorkspace: undefined,
-    ownOrigin: layer.label,
-    resolveFrom: baseDir,
-  });
+  const override = workspaceOverride(options.workspace, baseDir, env);
+  return buildConfig({ stateDir, env, layers: [layer], override, ownOrigin: layer.label, resolveFrom: baseDir });
 }
 
 /** Throws `CONFIG` with the Node that is needed where this one is older: what it lacks would be named in its place. */
@@ -170,15 +155,15 @@ function foundWorkspace(
 
 function workspaceOverride(
   option: string | undefined,
-  fromEnv: string | undefined,
   cwd: string,
   env: Environment,
+  fromEnv?: string,
 ): WorkspaceOverride | undefined {
-  if (option !== undefined && option.trim() === "") {
+  if (option?.trim() === "")
     throw new MemoryError("INVALID_ARGUMENT", "--workspace is blank; name a folder, or leave it out");
-  }
-  if (option !== undefined)
-    return { path: absolutePath(option, cwd, env), origin: "option --workspace", everyAgent: true };
-  if (fromEnv === undefined) return undefined;
-  return { path: absolutePath(fromEnv, cwd, env), origin: "env MEMSLOT_WORKSPACE", everyAgent: false };
+  const named = option ?? fromEnv;
+  const origin = option === undefined ? "env MEMSLOT_WORKSPACE" : "option --workspace";
+  return named === undefined
+    ? undefined
+    : { path: absolutePath(named, cwd, env), origin, everyAgent: option !== undefined };
 }

@@ -26,11 +26,11 @@ export interface ConfigSource extends ConfigFile, ConfigContent {
 /** The first file of the look-up order: `--config`, `MEMSLOT_CONFIG`, the current folder, the state folder. */
 export function findConfigFile(options: {
   cwd: string;
-  /** The current folder, or one above it. */
-  lookIn: string;
+  /** In place of the current folder. */
+  found?: { folder: string } | undefined;
   env: Environment;
   stateDir: string;
-  configPath: string | undefined;
+  configPath?: string | undefined;
 }): ConfigFile | undefined {
   const own = join(options.stateDir, configFileName);
   const named = options.configPath ?? variable(options.env, "MEMSLOT_CONFIG");
@@ -39,7 +39,7 @@ export function findConfigFile(options: {
     const path = absolutePath(named, options.cwd, options.env);
     return { path, found: isSameFile(path, own) ? "state" : "named" };
   }
-  const here = join(options.lookIn, configFileName);
+  const here = join(options.found?.folder ?? options.cwd, configFileName);
   if (!exists(here)) return exists(own) ? { path: own, found: "state" } : undefined;
   if (isSameFile(here, own)) return { path: own, found: "state" };
   // Whoever can put a link in the current folder must not decide what another file's relative paths mean.

@@ -1,4 +1,4 @@
-import type { SearchCondition, SearchReport } from "./report.ts";
+import type { SearchCondition, SearchReport, WordReading } from "./report.ts";
 import type { ExcludedNotes } from "./status.ts";
 
 /** Under this confidence the best result holds little of what was asked. */
@@ -52,4 +52,9 @@ function isCondition(value: unknown): value is SearchCondition {
   if (typeof value !== "object" || value === null) return false;
   const { state, reason } = value as Record<string, unknown>;
   return (state === "stale" || state === "degraded") && typeof reason === "string";
+}
+
+/** Says how words of a question were read that stand in none of the notes, as one sentence without its full stop. */
+export function describeReadings(readings: readonly WordReading[]): string {
+  return readings.map(({ word, as }) => `"${word}" was read as ${as}`).join(", ");
 }

@@ -153,6 +153,14 @@ export function cutQuery(query: string): string {
         .join("");
 }
 
+/** Reads what a person names: `notes/x.md`, `notes/x.md:12`, `notes/x.md#L12`; anything else is the text of a line. */
+export function whyTarget(written: string): WhyTarget {
+  const text = written.trim();
+  const named = /^(?<path>\S(?:.*\S)?\.\w{1,8})(?:(?::|#L)(?<line>[1-9]\d{0,8})(?:-L?\d+)?)?$/u.exec(text)?.groups;
+  if (named?.["path"] === undefined) return { text };
+  return { path: named["path"], ...(named["line"] !== undefined && { line: Number(named["line"]) }) };
+}
+
 /** Checks what names a note, a line of it, or the text of a line. */
 export function checkWhyTarget(target: WhyTarget): WhyTarget {
   const isText = kindOf<string>("a text that is not empty", (value) => filled.is(value) && !value.includes("\0"));

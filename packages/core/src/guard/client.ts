@@ -7,7 +7,7 @@ import type { RerankChoice } from "../contract/reranker.ts";
 import type { ReportFacts } from "./search-report.ts";
 import type { MemorySearchSettings } from "../contract/settings.ts";
 import type { MemoryProviderStatus, MemorySource } from "../contract/status.ts";
-import { type Lifecycle, createLifecycle } from "./lifecycle.ts";
+import { Lifecycle } from "./lifecycle.ts";
 import { checkAnswer } from "./answers.ts";
 import type { SearchFacts } from "./arguments.ts";
 import { type CallRow, callManager, checkOptions, indexCalls, withSignal } from "./calls.ts";
@@ -46,7 +46,7 @@ export class GuardedClient {
     this.manager = manager;
     this.options = options;
     this.deadlines = { ...usualDeadlines, ...options.deadlines };
-    this.lifecycle = createLifecycle(`the memory of agent "${options.agentId}"`, this.deadlines.closeMs);
+    this.lifecycle = new Lifecycle(`the memory of agent "${options.agentId}"`, this.deadlines.closeMs);
   }
 
   ask<T>(

@@ -1,13 +1,23 @@
 import { isAbsolute, resolve } from "node:path";
-import { abortSignal, invalid, optional } from "../guard/values.ts";
+import {
+  abortSignal,
+  callable,
+  filled,
+  kindOf,
+  list,
+  named,
+  object,
+  optional,
+  readFields,
+  required,
+} from "../guard/values.ts";
 import { checkNode } from "../config/load-config.ts";
 import { chooseEmbeddings, wellKnownProviders } from "./choose-embeddings.ts";
-import { chooseReranker, requestedReranker } from "./choose-reranker.ts";
-import { type ChosenSpare, chooseSpare, spareWords } from "./choose-spare.ts";
+import { type ChosenReranker, chooseReranker, requestedReranker } from "./choose-reranker.ts";
+import { chooseSpare, spareWords } from "./choose-spare.ts";
 import { checkAgentPlace } from "../config/agent-id.ts";
-import { isObject } from "../config/deep.ts";
 import { loadConfig, parseConfig } from "../config/load-config.ts";
-import type { AgentConfig, MemslotConfig } from "../contract/config.ts";
+import type { MemslotConfig } from "../contract/config.ts";
 import { withDeadline } from "../guard/deadline.ts";
 import { printCalls } from "../debug/print-calls.ts";
 import type { EmbeddingProvider } from "../contract/embedding.ts";
@@ -20,7 +30,7 @@ import type { Memory } from "../contract/memory.ts";
 import { closeAll } from "./embedding-openers.ts";
 import { openManager } from "./open-manager.ts";
 import { loadPlugin } from "./open-plugin.ts";
-import { type AnyPlugin, type MemoryPlugin, type MemoryPluginContext, defineMemoryPlugin } from "../contract/plugin.ts";
+import { type AnyPlugin, type MemoryPlugin, defineMemoryPlugin } from "../contract/plugin.ts";
 import { discoverPlugins } from "../plugins/discover.ts";
 import { type FoundPlugin, type FoundPlugins, forbiddenBy, pluginNamed } from "../plugins/known-plugins.ts";
 import { installedPluginsDir } from "../config/packages.ts";
@@ -73,7 +83,7 @@ export interface OpenMemoryOptions {
  */
 export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
   checkNode();
-  checkOptions(options);
+  readFields(optionFields, required(object)("options", options));
   const { embeddings, reranker, signal, lookOnly = false, oneShot = false, rebuild = false } = options;
   const notify = options.notify ?? warn;
   printCalls(process.env, notify);
@@ -109,23 +119,9 @@ export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
 }
 
 /** What a configuration says that is to be opened. */
-interface Chosen {
-  config: MemslotConfig;
-  agent: AgentConfig;
-  workspaceDir: string;
-  settings: MemorySearchSettings;
-  plugins: FoundPlugins;
-  found: FoundPlugin;
-  pluginConfig: MemoryPluginContext["options"];
-  spare?: ChosenSpare | undefined;
-  notice?: string | undefined;
-}
+type Chosen = Awaited<ReturnType<typeof choose>>;
 
-async function choose(
-  options: OpenMemoryOptions,
-  { openMs }: MemoryDeadlines,
-  notify: (line: string) => void,
-): Promise<Chosen> {
+async function choose(options: OpenMemoryOptions, { openMs }: MemoryDeadlines, notify: (line: string) => void) {
   const { config, otherWorkspace } = await configOf(options, notify);
   const agent = config.agent(options.agentId);
   // An agent that is listed has its id; another one must not share the files of one that has some.
@@ -149,8 +145,8 @@ async function choose(
   const settings = settingsFor(agent, workspaceDir);
   const found = choosePlugin(config, plugins, options);
   const pluginConfig = await pluginOptions(found, config.plugins);
-  const spare = await chooseSpare({ config, plugins, primary: found, options: pluginConfig });
-  return { config, agent, workspaceDir, settings, plugins, found, pluginConfig, ...spare };
+  const { spare, notice } = await chooseSpare({ config, plugins, primary: found, options: pluginConfig });
+  return { config, agent, workspaceDir, settings, plugins, found, pluginConfig, spare, notice };
 }
 
 /** Opens provider and plugin, and puts the guard before them. */
@@ -167,20 +163,12 @@ async function openChosen(
     if (id === undefined || forbiddenBy({ id }, config.plugins) === undefined) notify(error.message);
   if (notice !== undefined) notify(notice);
   const limits = { deadlineMs: deadlines.openMs, signal };
-  const { choice, close: closeEmbeddings } = await chooseEmbeddings({
-    config,
-    settings,
-    plugins,
-    embeddings,
-    ...limits,
-  });
-  let closeReranker: (() => Promise<void>) | undefined;
-  const close = async (): Promise<void> => {
-    await closeAll([closeEmbeddings(), closeReranker?.()]);
-  };
+  const meaning = await chooseEmbeddings({ config, settings, plugins, embeddings, ...limits });
+  let ranking: ChosenReranker | undefined;
+  const close = (): Promise<void> => closeAll([meaning.close(), ranking?.close()]);
   try {
-    const { choice: rerank, close: closing } = await chooseReranker({ config, settings, plugins, reranker, ...limits });
-    closeReranker = closing;
+    ranking = await chooseReranker({ config, settings, plugins, reranker, ...limits });
+    const [{ choice }, { choice: rerank }] = [meaning, ranking];
     const storePlace = storePlaceOf({ ...about, stateDir, pluginId: found.id });
     const projectDir = projectOf(input, settings);
     const given = {
@@ -240,21 +228,19 @@ async function loadOrStandIn(
   }
 }
 
-function checkOptions(options: OpenMemoryOptions): void {
-  if (!isObject(options)) throw invalid("options", "an object", options);
-  const { agentId, workspaceDir, projectDir, plugins, host, notify, config, signal } = options;
-  if (typeof agentId !== "string" || agentId.trim() === "")
-    throw invalid("agentId", 'the id of an agent, for example "main",', agentId);
-  if (config !== undefined && !isObject(config)) throw invalid("config", "an object", config);
-  if (workspaceDir !== undefined && (typeof workspaceDir !== "string" || workspaceDir.trim() === ""))
-    throw invalid("workspaceDir", "the path of a folder", workspaceDir);
-  if (projectDir !== undefined && (typeof projectDir !== "string" || projectDir.trim() === ""))
-    throw invalid("projectDir", "the path of a folder", projectDir);
-  if (plugins !== undefined && !Array.isArray(plugins)) throw invalid("plugins", "a list of plugins", plugins);
-  if (host !== undefined && !(typeof host === "string" && (host.startsWith("file:") || isAbsolute(host))))
-    throw invalid("host", "import.meta.url of the application", host);
-  if (notify !== undefined && typeof notify !== "function") throw invalid("notify", "a function", notify);
-  optional(abortSignal, undefined)("signal", signal);
+const optionFields = {
+  agentId: required(named('the id of an agent, for example "main",', filled)),
+  config: optional(object, undefined),
+  workspaceDir: optional(named("the path of a folder", filled), undefined),
+  projectDir: optional(named("the path of a folder", filled), undefined),
+  plugins: optional(named("a list of plugins", list), undefined),
+  host: optional(kindOf("import.meta.url of the application", isModule), undefined),
+  notify: optional(callable, undefined),
+  signal: optional(abortSignal, undefined),
+};
+
+function isModule(host: unknown): boolean {
+  return typeof host === "string" && (host.startsWith("file:") || isAbsolute(host));
 }
 
 function warn(line: string): void {

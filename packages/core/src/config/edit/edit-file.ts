@@ -5,7 +5,7 @@ import { MemoryError, messageOf } from "../../contract/errors.ts";
 import { replaceFile } from "../../files/replace-file.ts";
 import { isObject } from "../deep.ts";
 import { readConfigBytes, sha256Of } from "../read-file.ts";
-import { trustOf, trustWith } from "../trust/trust.ts";
+import { trustConfig, trustOf } from "../trust/trust.ts";
 import { type ConfigEdit, type Json5, editConfigText } from "./edit-text.ts";
 
 /** The beginning of a new file. */
@@ -82,5 +82,5 @@ export async function changeConfigFile(
       cause: error,
     });
   }
-  if (trust !== undefined) await trustWith(path, trust.code, { stateDir });
+  if (trust !== undefined) await trustConfig(path, { stateDir, earlier: trust.code });
 }

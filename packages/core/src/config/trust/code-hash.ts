@@ -1,5 +1,4 @@
-import { type Hash, createHash } from "node:crypto";
-import type { Dirent } from "node:fs";
+import { createHash } from "node:crypto";
 import { readFile, readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { MemoryError } from "../../contract/errors.ts";
@@ -26,76 +25,53 @@ const passedOver: ReadonlySet<string> = new Set(["node_modules", ".git"]);
  */
 export async function hashCode(place: string): Promise<CodeHash> {
   const hash = createHash("sha256");
-  const amount = { place, files: 0, bytes: 0 };
+  let files = 0;
+  let bytes = 0;
   if (!(await stat(place)).isDirectory()) {
-    await addFile(place, "", hash, amount);
+    await addFile(place, "");
     return { sha256: hash.digest("hex"), files: 1 };
   }
-  const packages = [await realpath(place)];
-  const seen = new Set(packages);
+  const packages = new Set([await realpath(place)]);
   for (const folder of packages) {
-    await addFolder(folder, hash, amount);
+    await addFolder(folder, "", new Set([folder]));
     // Not those of its development, which nobody loads.
     const packageJson = await readJson(join(folder, "package.json")).catch(() => undefined);
     const lists = ["dependencies", "optionalDependencies", "peerDependencies"];
     for (const name of dependenciesIn(packageJson, lists).toSorted()) {
       const found = packageFolder(name, join(folder, "package.json"));
       hash.update(JSON.stringify(["depends on", name, found === undefined]));
-      const real = found === undefined ? undefined : await realpath(found);
-      if (real === undefined || seen.has(real)) continue;
-      seen.add(real);
-      packages.push(real);
+      if (found !== undefined) packages.add(await realpath(found));
     }
   }
-  return { sha256: hash.digest("hex"), files: amount.files };
-}
+  return { sha256: hash.digest("hex"), files };
 
-interface Amount {
-  readonly place: string;
-  files: number;
-  bytes: number;
-}
-
-async function addFolder(root: string, hash: Hash, amount: Amount): Promise<void> {
-  const seen = new Set([root]);
-  await walk(root, "");
-
-  async function walk(folder: string, inside: string): Promise<void> {
-    const entries = await readdir(folder, { withFileTypes: true });
-    for (const entry of entries.toSorted(byName)) {
-      const { name } = entry;
-      if (passedOver.has(name)) continue;
+  async function addFolder(folder: string, inside: string, seen: Set<string>): Promise<void> {
+    const names = (await readdir(folder)).filter((name) => !passedOver.has(name));
+    for (const name of names.toSorted()) {
       const path = join(folder, name);
       const shown = `${inside}${name}`;
       // A link that leads nowhere loads nothing; that it is there counts all the same.
       const stats = await stat(path).catch(() => undefined);
-      if (stats?.isFile() === true) await addFile(path, shown, hash, amount);
+      if (stats?.isFile() === true) await addFile(path, shown);
       else if (stats?.isDirectory() !== true) hash.update(JSON.stringify(["other", shown]));
       else {
         const real = await realpath(path);
         hash.update(JSON.stringify(["folder", shown, seen.has(real)]));
-        if (!seen.has(real)) {
-          seen.add(real);
-          await walk(path, `${shown}/`);
-        }
+        if (!seen.has(real)) await addFolder(path, `${shown}/`, seen.add(real));
       }
     }
   }
-}
 
-function byName(left: Dirent, right: Dirent): number {
-  return left.name < right.name ? -1 : 1;
-}
-
-async function addFile(path: string, shown: string, hash: Hash, amount: Amount): Promise<void> {
-  amount.files += 1;
-  amount.bytes += (await stat(path)).size;
-  if (amount.files > maxFiles || amount.bytes > maxBytes)
-    throw new MemoryError(
-      "CONFIG",
-      `the code in ${amount.place} cannot be vouched for: with what it depends on it is more than ${maxFiles} files or ${maxBytes / 1024 / 1024} MiB; install it with \`memslot plugins add\``,
-    );
-  const content = await readFile(path);
-  hash.update(JSON.stringify(["file", shown, content.byteLength]));
-  hash.update(content);
+  async function addFile(path: string, shown: string): Promise<void> {
+    files += 1;
+    bytes += (await stat(path)).size;
+    if (files > maxFiles || bytes > maxBytes)
+      throw new MemoryError(
+        "CONFIG",
+        `the code in ${place} cannot be vouched for: with what it depends on it is more than ${maxFiles} files or ${maxBytes / 1024 / 1024} MiB; install it with \`memslot plugins add\``,
+      );
+    const content = await readFile(path);
+    hash.update(JSON.stringify(["file", shown, content.byteLength]));
+    hash.update(content);
+  }
 }

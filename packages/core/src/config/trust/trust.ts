@@ -1,6 +1,7 @@
-import { readFileSync, readdirSync, rmSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { MemoryError, messageOf } from "../../contract/errors.ts";
+import { namesIn } from "../agent-id.ts";
 import { isObject } from "../deep.ts";
 import { changeValues } from "../layer.ts";
 import { type Environment, canonicalPath } from "../paths.ts";
@@ -28,21 +29,14 @@ export interface TrustRecord {
 /**
  * Trusts a configuration file with the content that it has now, and the code that it names with that of now. `stateDir`
  * is where this is kept, see `resolveStateDir`: one record in a file of its own, so that two that are written at once are
- * both there. Throws `CONFIG` where the file cannot be read, or the record cannot be written.
+ * both there. Of code that is in `earlier` that record stays, so that what has changed since is asked about all the same.
+ * Throws `CONFIG` where the file cannot be read, or the record cannot be written.
  */
 export async function trustConfig(
   file: string,
-  options: { stateDir: string; env?: Environment | undefined },
+  options: { stateDir: string; env?: Environment | undefined; earlier?: readonly TrustedCode[] | undefined },
 ): Promise<TrustRecord> {
-  return await trustWith(file, [], options);
-}
-
-/** The same; of code that is in `earlier` that record stays, so that what has changed since is asked about all the same. */
-export async function trustWith(
-  file: string,
-  earlier: readonly TrustedCode[],
-  { stateDir, env = process.env }: { stateDir: string; env?: Environment | undefined },
-): Promise<TrustRecord> {
+  const { stateDir, env = process.env, earlier = [] } = options;
   const path = canonical(file);
   const source = await readConfigFile({ path, found: "current" });
   // A key of a provider, say, may stand in a variable that is not set now, and is no matter here.
@@ -50,13 +44,17 @@ export async function trustWith(
   const now = await codeNamedBy(layer, stateDir);
   const code = now.map((one) => earlier.find(({ place }) => place === one.place) ?? one);
   const record: TrustRecord = { file: path, sha256: source.sha256, trustedAt: new Date().toISOString(), code };
-  await writeRecord(stateDir, record);
+  const target = placeOf(path, stateDir);
+  await replaceFile(target, `${JSON.stringify(record, undefined, 2)}\n`).catch((error: unknown) => {
+    throw cannotWrite(target, error);
+  });
   return record;
 }
 
 /** Every file that is trusted, oldest first. A record that is damaged does not count. */
 export async function listTrusted({ stateDir }: { stateDir: string }): Promise<TrustRecord[]> {
-  const records = recordNames(stateDir).flatMap((name) => readRecord(join(stateDir, folder, name)) ?? []);
+  const names = namesIn(join(stateDir, folder)).filter((name) => name.endsWith(".json"));
+  const records = names.flatMap((name) => readRecord(join(stateDir, folder, name)) ?? []);
   return records.toSorted((a, b) => compare(a.trustedAt, b.trustedAt) || compare(a.file, b.file));
 }
 
@@ -86,14 +84,6 @@ function canonical(file: string): string {
   return path;
 }
 
-function recordNames(stateDir: string): string[] {
-  try {
-    return readdirSync(join(stateDir, folder)).filter((name) => name.endsWith(".json"));
-  } catch {
-    return []; // Nothing was ever trusted.
-  }
-}
-
 function readRecord(place: string): TrustRecord | undefined {
   try {
     const record: unknown = JSON.parse(readFileSync(place, "utf8"));
@@ -110,15 +100,6 @@ function isRecord(value: unknown): value is TrustRecord {
   return Array.isArray(code) && code.every((one: unknown) => isObject(one) && typeof one["place"] === "string");
 }
 
-async function writeRecord(stateDir: string, record: TrustRecord): Promise<void> {
-  const target = placeOf(record.file, stateDir);
-  try {
-    await replaceFile(target, `${JSON.stringify(record, undefined, 2)}\n`);
-  } catch (error) {
-    throw cannotWrite(target, error);
-  }
-}
-
 function cannotWrite(target: string, error: unknown): MemoryError {
   return new MemoryError(
     "CONFIG",
@@ -133,6 +114,5 @@ function placeOf(file: string, stateDir: string): string {
 }
 
 function compare(a: string, b: string): number {
-  if (a === b) return 0;
-  return a < b ? -1 : 1;
+  return Number(a > b) - Number(a < b);
 }
