@@ -1,6 +1,6 @@
-import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { MemoryError } from "../contract/errors.ts";
+import { namesIn } from "../files/error-code.ts";
 import { quoteText } from "./layer.ts";
 
 /** Names that Windows keeps for devices, whatever follows a dot. */
@@ -48,12 +48,4 @@ export function checkAgentPlace({ stateDir, agentId }: { stateDir: string; agent
   if (problem !== undefined) throw new MemoryError("INVALID_ARGUMENT", `agent id: ${problem}`);
   const twin = agentIdTwin(agentId, agentsWithState(stateDir));
   if (twin !== undefined) throw twinError(agentId, twin);
-}
-
-export function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return []; // Nothing was kept yet; what cannot be listed is told where it is used.
-  }
 }

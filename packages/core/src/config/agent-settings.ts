@@ -5,8 +5,8 @@ import { type ClientFolders, clientSources } from "../contract/client-sources.ts
 import type { AgentConfig } from "../contract/config.ts";
 import { MemoryError } from "../contract/errors.ts";
 import type { MemorySearchSettings } from "../contract/settings.ts";
+import { namesIn } from "../files/error-code.ts";
 import { didYouMean } from "../text/nearest-word.ts";
-import { namesIn } from "./agent-id.ts";
 import { configValues } from "./config-values.ts";
 import { isObject } from "./deep.ts";
 import { type FoundValues, quoteText, textsAt } from "./layer.ts";

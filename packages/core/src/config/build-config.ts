@@ -28,17 +28,18 @@ const backendSlots: Readonly<Record<string, string>> = { builtin: "memory-core",
 export function buildConfig(parts: ConfigParts): MemslotConfig {
   const { file, trusted = true, stateDir, env, layers } = parts;
   const values: FoundValues = new Map(layers.flatMap((layer) => [...layer.values]));
-  const own = new Map(layers.flatMap((layer) => [...layer.agents]));
+  const written = new Map(layers.flatMap((layer) => [...layer.agents]));
   const notices = layers.flatMap((layer) => layer.notices);
   const label = file ?? layers.at(-1)?.label ?? "the configuration";
   const slot = memorySlot(values, notices);
 
   const sources: AgentSources = { ...parts, values, label, clientFolders: clientFolders(env) };
   const none: FoundValues = new Map();
-  const make = (id: string): AgentConfig => deepFreeze(agentSettings(id, own.get(id) ?? none, sources));
+  const make = (id: string, own = none): AgentConfig => deepFreeze(agentSettings(id, own, sources));
   // With the placeholder as its id, so that `describe` can show the path of any agent's index.
   const defaults = make("{agentId}");
-  const agents = orderedIds(own).map(make);
+  const own = new Map(orderedIds(written).map((id) => [id, written.get(id) ?? none]));
+  const agents = [...own].map(([id, values]) => make(id, values));
   refuseSharedStores(agents, label);
   notices.push(...sourceNotices(values, defaults.memorySearch.sources));
   for (const { id, memorySearch } of agents) notices.push(...sourceNotices(own.get(id) ?? none, memorySearch.sources));
@@ -75,7 +76,7 @@ export function buildConfig(parts: ConfigParts): MemslotConfig {
     },
     providers: models.providers,
     environment: (name: string) => variable(env, name),
-    describe: () => describeConfig({ sources, slot, defaults, own, agents }),
+    describe: () => describeConfig(sources, slot, defaults, own),
   });
 }
 

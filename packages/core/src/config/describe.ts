@@ -6,22 +6,18 @@ import { type FoundValue, type FoundValues, quoteName, shownKey } from "./layer.
 import { redactValue } from "./redact.ts";
 import { valueTypes } from "./value-types.ts";
 
-interface DescribedConfig {
-  readonly sources: AgentSources;
-  /** The effective memory slot, where something chose it. */
-  readonly slot: FoundValue | undefined;
-  /** The settings of an agent that overrides nothing. */
-  readonly defaults: AgentConfig;
-  /** What each agent overrides, by id. */
-  readonly own: ReadonlyMap<string, FoundValues>;
-  readonly agents: readonly AgentConfig[];
-}
-
-/** Every key of the table with its effective value and origin, then what each agent overrides. Secrets are redacted. */
-export function describeConfig({ sources, slot, defaults, own, agents }: DescribedConfig): ConfigEntry[] {
+/**
+ * Every key of the table with its effective value and origin, then what each agent overrides (`own`). Secrets are
+ * redacted. `slot` is what chose the memory plugin; `defaults` are the settings of an agent that overrides nothing.
+ */
+export function describeConfig(
+  sources: AgentSources,
+  slot: FoundValue | undefined,
+  defaults: AgentConfig,
+  own: ReadonlyMap<string, FoundValues>,
+): ConfigEntry[] {
   const { values } = sources;
-  const none: FoundValues = new Map();
-  return [...configKeys.flatMap(entriesOf), ...agents.flatMap(({ id }) => overridesOf(id))];
+  return [...configKeys.flatMap(entriesOf), ...[...own].flatMap(overridesOf)];
 
   function entriesOf(key: ConfigKey): ConfigEntry[] {
     if (key.same !== undefined || key.key.startsWith("agents.list[]")) return [];
@@ -32,7 +28,7 @@ export function describeConfig({ sources, slot, defaults, own, agents }: Describ
     if (key.key === "plugins.slots.memory") return [entry(key.key, key, slot)];
     const found = values.get(key.key);
     if (!key.key.startsWith("agents.defaults.")) return [entry(key.key, key, found)];
-    if (key.key === "agents.defaults.workspace") return [entry(key.key, key, workspaceValue(none))];
+    if (key.key === "agents.defaults.workspace") return [entry(key.key, key, workspaceValue(new Map()))];
     return [
       {
         key: key.key,
@@ -45,8 +41,7 @@ export function describeConfig({ sources, slot, defaults, own, agents }: Describ
     ];
   }
 
-  function overridesOf(id: string): ConfigEntry[] {
-    const values = own.get(id) ?? none;
+  function overridesOf([id, values]: [string, FoundValues]): ConfigEntry[] {
     return [...values].map(([at, found]) => {
       const shown = at === "agents.defaults.workspace" ? workspaceValue(values) : found;
       return entry(`agents.list[${quoteName(id)}].${relativeKey(at)}`, found.key, shown);

@@ -1,3 +1,5 @@
+import { readdirSync } from "node:fs";
+
 /** The code that the system gave an error, as `ENOENT`; undefined for any other error. */
 export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
@@ -7,4 +9,13 @@ export function codeOf(error: unknown): string | undefined {
 export function unlessMissing(error: unknown): undefined {
   if (codeOf(error) === "ENOENT") return undefined;
   throw error;
+}
+
+/** The names in a folder; none where it is missing or may not be listed, which whoever uses it is told. */
+export function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
 }

@@ -3,7 +3,7 @@ import { link, readFile, readlink, rename, rm, stat, utimes, writeFile } from "n
 import os from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { MemoryError } from "../contract/errors.ts";
-import { codeOf } from "./error-code.ts";
+import { codeOf, unlessMissing } from "./error-code.ts";
 import { isRunning, processScope } from "./process-mark.ts";
 
 /** A lock that does not say whose it is belongs to a process which is just writing it, unless it is older than this. */
@@ -60,10 +60,7 @@ export async function acquireLock(file: string, options: LockOptions): Promise<P
   }
 }
 
-interface SeenLock {
-  holder: LockHolder | undefined;
-  mtimeMs: number;
-}
+type SeenLock = Exclude<Awaited<ReturnType<typeof readLock>>, "gone">;
 
 /** Makes the lock with its holder in it, all at once where the file system has links. */
 async function createLock(file: string, own: LockHolder): Promise<boolean> {
@@ -73,13 +70,9 @@ async function createLock(file: string, own: LockHolder): Promise<boolean> {
     return true;
   } catch (error) {
     if (codeOf(error) === "EEXIST") return false;
-    return await createLockInPlace(file, own);
   } finally {
     await rm(draft, { force: true });
   }
-}
-
-async function createLockInPlace(file: string, own: LockHolder): Promise<boolean> {
   try {
     await writeFile(file, JSON.stringify(own), { flag: "wx", mode: 0o600 });
     return true;
@@ -110,20 +103,14 @@ async function takeOver(file: string, own: LockHolder, options: LockOptions): Pr
   try {
     const seen = await readLock(file);
     if (seen === "gone" || !(await isAbandoned(seen))) return false;
-    await replaceLock(file, own);
+    const draft = await draftOf(file, own);
+    await rename(draft, file).catch(async (error: unknown) => {
+      await rm(draft, { force: true });
+      throw error;
+    });
     return true;
   } finally {
     await claim.release();
-  }
-}
-
-async function replaceLock(file: string, own: LockHolder): Promise<void> {
-  const draft = await draftOf(file, own);
-  try {
-    await rename(draft, file);
-  } catch (error) {
-    await rm(draft, { force: true });
-    throw error;
   }
 }
 
@@ -145,14 +132,13 @@ function held(file: string, own: LockHolder): ProcessLock {
   };
 }
 
-async function readLock(file: string): Promise<SeenLock | "gone"> {
+async function readLock(file: string) {
   try {
     const text = await readFile(file, "utf8");
     const { mtimeMs } = await stat(file);
     return { holder: holderOf(text), mtimeMs };
   } catch (error) {
-    if (codeOf(error) === "ENOENT") return "gone";
-    throw error;
+    return unlessMissing(error) ?? "gone";
   }
 }
 

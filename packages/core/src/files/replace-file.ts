@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { type FileHandle, mkdir, open, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { namesIn } from "./error-code.ts";
 
 /** For its owner alone. */
 const ownersMode = 0o600;
@@ -94,13 +95,5 @@ function dropOldDrafts(path: string): void {
     // Another process may have been faster.
     const { mtimeMs } = statSync(draft, { throwIfNoEntry: false }) ?? { mtimeMs: Infinity };
     if (Date.now() - mtimeMs > oldMs) rmSync(draft, { force: true });
-  }
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return []; // A folder that may not be listed can be written to all the same.
   }
 }

@@ -3,7 +3,7 @@ import { MemoryError, isAbort, messageOf } from "../contract/errors.ts";
 import { healthOf } from "../contract/health.ts";
 import type { MemorySearchManager } from "../contract/manager.ts";
 import type { Memory, MemorySyncParams } from "../contract/memory.ts";
-import type { SearchLeg, SearchReport } from "../contract/report.ts";
+import type { SearchReport } from "../contract/report.ts";
 import type { MemorySearchOptions, SearchAnswer } from "../contract/search.ts";
 import { type ReportFacts, failureReport, finishReport, reportOf } from "./search-report.ts";
 import type { SyncReport } from "../contract/status.ts";
@@ -19,7 +19,7 @@ import { abortErrorOf } from "./deadline.ts";
 import { assertReadable } from "./private-notes.ts";
 import type { NotePlaces } from "./result-places.ts";
 import { keepResults } from "./search-results.ts";
-import { createSingleSync } from "./single-sync.ts";
+import { SingleSync } from "./single-sync.ts";
 import { flag, optional } from "./values.ts";
 
 /**
@@ -31,13 +31,9 @@ export function createMemory(manager: MemorySearchManager, options: CreateMemory
   checkManager(backend, manager);
   const client = new GuardedClient(manager, options);
   const { deadlines, lifecycle } = client;
-  const singleSync = createSingleSync({
-    lifecycle,
-    idleMs: deadlines.syncIdleMs,
-    sync: async (params) => {
-      const report = await client.asPlugin("sync", params.signal, async () => manager.sync?.(params));
-      return report === undefined ? undefined : checkAnswer(backend, "sync", report, syncAnswer);
-    },
+  const singleSync = new SingleSync(lifecycle, deadlines.syncIdleMs, async (params) => {
+    const report = await client.asPlugin("sync", params.signal, async () => manager.sync?.(params));
+    return report === undefined ? undefined : checkAnswer(backend, "sync", report, syncAnswer);
   });
 
   async function sync(params: MemorySyncParams, tell: Tell<"sync">): Promise<SyncReport | undefined> {
@@ -48,7 +44,7 @@ export function createMemory(manager: MemorySearchManager, options: CreateMemory
     if (signal?.aborted) throw abortErrorOf(signal);
     // A host says that a session starts; whether that is an occasion to sync is the user's setting.
     if (checked.reason === "session-start" && !options.settings.sync.onSessionStart) return undefined;
-    return singleSync(checked, signal);
+    return singleSync.run(checked, signal);
   }
 
   /** Makes a call that takes no more than a signal. */
@@ -186,18 +182,10 @@ function askedFacts({ options: { sources, maxResults, audience } }: CheckedSearc
 
 /** The report's own words are left out: they name notes, and quote what a provider has answered. */
 function answerFacts({ results, report: { state, legs } }: SearchAnswer): Partial<SearchMessage> {
-  return {
-    results: results.length,
-    state,
-    ...withCount("keywordCandidates", legs.keyword),
-    ...withCount("vectorCandidates", legs.vector),
-  };
-}
-
-/** A retriever is as the plugin reports it: what is no number is left out. */
-function withCount<Name extends string>(name: Name, leg: SearchLeg | undefined): { [key in Name]?: number } {
-  const found: unknown = leg?.candidates;
-  return (typeof found === "number" ? { [name]: found } : {}) as { [key in Name]?: number };
+  const candidates = { keywordCandidates: legs.keyword?.candidates, vectorCandidates: legs.vector?.candidates };
+  // A retriever is as the plugin reports it: what is no number is left out.
+  const counts = Object.entries(candidates).filter(([, found]) => typeof found === "number");
+  return { results: results.length, state, ...Object.fromEntries(counts) };
 }
 
 function syncCounts(report: SyncReport | undefined): Partial<SyncMessage> {

@@ -33,11 +33,12 @@ export function keepResults(
     (result) => result.score >= options.minScore || !foundByVectorOnly(result, capabilities),
   );
   const sorted = order === "relevance" ? scored.toSorted(bestFirst) : scored;
-  const unique = onceEach(sorted);
+  // Of those that name the same lines the first counts.
+  const unique = [...Map.groupBy(sorted, placeKey).values()].flatMap((same) => same.slice(0, 1));
   const wanted = unique.slice(0, options.maxResults);
   const kept = withinBudget(wanted, options.maxTokens);
   return {
-    results: options.explain === true ? kept : kept.map((result) => withoutParts(result)),
+    results: options.explain === true ? kept : kept.map(withoutParts),
     dropped: {
       outside: results.length - inside.length,
       duplicate: sorted.length - unique.length,
@@ -51,27 +52,14 @@ export function keepResults(
 }
 
 function withoutParts(result: MemorySearchResult): MemorySearchResult {
-  if (result.parts === undefined) return result;
-  const copy = { ...result };
-  delete copy.parts;
-  return copy;
+  const { parts: _, ...others } = result;
+  return others;
 }
 
 /** With its path and its text as the contract has them. Other sources than the notes name things in their own way. */
 function placed(result: MemorySearchResult, places: NotePlaces): MemorySearchResult[] {
   const path = result.source === "memory" ? notePath(result.path, places) : result.path;
   return path === undefined ? [] : [withShortSnippet(path === result.path ? result : { ...result, path })];
-}
-
-/** The first of those that name the same lines. */
-function onceEach(results: readonly MemorySearchResult[]): MemorySearchResult[] {
-  const seen = new Set<string>();
-  return results.filter((result) => {
-    const key = placeKey(result);
-    const isNew = !seen.has(key);
-    seen.add(key);
-    return isNew;
-  });
 }
 
 function placeKey({ source, path, startLine, endLine }: MemorySearchResult): string {

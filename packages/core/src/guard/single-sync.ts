@@ -20,14 +20,6 @@ interface Run {
 
 type Wanted = Pick<CheckedSync, "force" | "wait" | "sessions">;
 
-export interface SingleSyncOptions {
-  lifecycle: Lifecycle;
-  /** Time without progress after which a sync is given up. */
-  idleMs: number;
-  /** Throws nothing at once: its errors come through the promise. */
-  sync: (params: ManagerSyncParams) => Promise<SyncReport | undefined>;
-}
-
 /**
  * Makes one sync at a time of any number of calls. One that has started may be past the note that its caller saved a
  * moment ago: a later caller never joins that, but the one that waits its turn behind it, together with all others that
@@ -39,75 +31,72 @@ export interface SingleSyncOptions {
  *   A caller for everything never joins one that looks at some sessions.
  * - `wait`: wait for other processes. The manager is told not to wait only where every caller said so.
  */
-export function createSingleSync({
-  lifecycle,
-  idleMs,
-  sync,
-}: SingleSyncOptions): (params: CheckedSync, signal: AbortSignal | undefined) => Promise<SyncReport | undefined> {
-  // The one that is at work, and those that wait their turn behind it.
-  let runs: readonly Run[] = [];
-  // One may end long after its callers were told of an abort: the next waits for it.
-  const turns = pLimit(1);
-  // Progress shows that a sync is at work, also to those that wait for its end.
-  const clocks = new Set<Extend>();
-  let lastProgress: SyncProgress | undefined;
+export class SingleSync {
+  readonly #lifecycle: Lifecycle;
+  readonly #idleMs: number;
+  readonly #sync: (params: ManagerSyncParams) => Promise<SyncReport | undefined>;
+  /** The one that is at work, and those that wait their turn behind it. */
+  #runs: readonly Run[] = [];
+  /** One may end long after its callers were told of an abort: the next waits for it. */
+  readonly #turns = pLimit(1);
+  /** Progress shows that a sync is at work, also to those that wait for its end. */
+  readonly #clocks = new Set<Extend>();
+  #lastProgress: SyncProgress | undefined;
 
-  function begin({ force, wait, sessions, reason }: CheckedSync): Run {
+  /** A sync without progress is given up after `idleMs`. `sync` throws nothing at once: its errors come through the promise. */
+  constructor(
+    lifecycle: Lifecycle,
+    idleMs: number,
+    sync: (params: ManagerSyncParams) => Promise<SyncReport | undefined>,
+  ) {
+    this.#lifecycle = lifecycle;
+    this.#idleMs = idleMs;
+    this.#sync = sync;
+  }
+
+  async run(params: CheckedSync, signal: AbortSignal | undefined): Promise<SyncReport | undefined> {
+    if (signal?.aborted) throw abortErrorOf(signal);
+    const open = this.#runs.filter(({ started, abandoned }) => !started && !abandoned.signal.aborted);
+    const run = open.find((other) => does(other, params)) ?? open.find((other) => grow(other, params));
+    return join(run ?? this.#begin(params), params.progress, this.#lastProgress, signal);
+  }
+
+  #begin({ force, wait, sessions, reason }: CheckedSync): Run {
     const abandoned = new AbortController();
     const limits = {
       what: "sync",
-      deadlineMs: idleMs,
+      deadlineMs: this.#idleMs,
       signals: [abandoned.signal],
       action: "nothing was reported in this time; what was synced is kept, so sync again",
     };
-    const outcome = lifecycle.run(limits, takeTurn);
-    async function takeTurn(signal: AbortSignal, extend: Extend): Promise<SyncReport | undefined> {
-      clocks.add(extend);
+    const outcome = this.#lifecycle.run(limits, async (signal, extend) => {
+      this.#clocks.add(extend);
       try {
-        return await turns(async () => {
+        return await this.#turns(async () => {
           signal.throwIfAborted();
           run.started = true;
-          lastProgress = undefined;
-          return await sync({ reason, ...wantedOf(run), progress: report, signal });
+          this.#lastProgress = undefined;
+          return await this.#sync({ reason, ...wantedOf(run), progress: (update) => this.#report(update), signal });
         });
       } finally {
-        clocks.delete(extend);
+        this.#clocks.delete(extend);
       }
-    }
-    const run: Run = {
-      started: false,
-      force,
-      wait,
-      sessions,
-      abandoned,
-      listeners: new Set(),
-      outcome,
-    };
-    runs = [...runs, run];
+    });
+    const run: Run = { started: false, force, wait, sessions, abandoned, listeners: new Set(), outcome };
+    this.#runs = [...this.#runs, run];
     const forget = (): void => {
-      runs = runs.filter((other) => other !== run);
-      if (runs.length === 0) lastProgress = undefined;
+      this.#runs = this.#runs.filter((other) => other !== run);
+      if (this.#runs.length === 0) this.#lastProgress = undefined;
     };
     outcome.then(forget, forget);
     return run;
   }
 
-  function report(update: SyncProgress): void {
-    lastProgress = update;
-    for (const extend of clocks) extend();
-    for (const { listeners } of runs) for (const listener of listeners) listener(update);
+  #report(update: SyncProgress): void {
+    this.#lastProgress = update;
+    for (const extend of this.#clocks) extend();
+    for (const { listeners } of this.#runs) for (const listener of listeners) listener(update);
   }
-
-  function choose(params: CheckedSync): Run {
-    const open = runs.filter(({ started, abandoned }) => !started && !abandoned.signal.aborted);
-    const run = open.find((other) => does(other, params)) ?? open.find((other) => grow(other, params));
-    return run ?? begin(params);
-  }
-
-  return async (params, signal) => {
-    if (signal?.aborted) throw abortErrorOf(signal);
-    return join(choose(params), params.progress, lastProgress, signal);
-  };
 }
 
 function wantedOf({ force, wait, sessions }: Wanted): Wanted {

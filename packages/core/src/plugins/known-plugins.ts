@@ -69,13 +69,10 @@ export function offeredPlugins(host: string): OfferedPlugin[] {
 
 /** What a package is by its name; undefined for one that is called like no plugin. */
 export function pluginByName(packageName: string): OfferedPlugin | undefined {
-  const parts = /(?:^|\/)(?:(?<memory>memory-.+)|embeddings-(?<embedding>.+)|(?<rerank>rerank-.+))$/.exec(
-    packageName,
-  )?.groups;
-  if (parts?.["memory"] !== undefined) return { id: parts["memory"], kind: "memory", packageName };
-  if (parts?.["embedding"] !== undefined) return { id: parts["embedding"], kind: "embedding", packageName };
-  if (parts?.["rerank"] !== undefined) return { id: parts["rerank"], kind: "rerank", packageName };
-  return undefined;
+  const [, word, rest = ""] = /(?:^|\/)(memory|embeddings|rerank)-(.+)$/.exec(packageName) ?? [];
+  if (word === undefined) return undefined;
+  if (word === "embeddings") return { id: rest, kind: "embedding", packageName };
+  return { id: `${word}-${rest}`, kind: word === "memory" ? "memory" : "rerank", packageName };
 }
 
 /** The plugin of an id, or else of a package name. */

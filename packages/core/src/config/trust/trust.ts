@@ -1,10 +1,10 @@
 import { readFileSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { MemoryError, messageOf } from "../../contract/errors.ts";
-import { namesIn } from "../agent-id.ts";
 import { isObject } from "../deep.ts";
 import { changeValues } from "../layer.ts";
 import { type Environment, canonicalPath } from "../paths.ts";
+import { namesIn } from "../../files/error-code.ts";
 import { replaceFile } from "../../files/replace-file.ts";
 import { readConfigFile, sha256Of } from "../read-file.ts";
 import { readLayer } from "../read-layer.ts";
