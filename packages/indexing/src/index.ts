@@ -69,6 +69,13 @@ export { stopWords } from "./text/languages/languages.ts";
 export { timeOfPath } from "./text/times/time-of-path.ts";
 export { queryTerms } from "./text/query-terms.ts";
 export { indexTerms, scanTerms } from "./text/words.ts";
-export { createMatcher, marked, matchedWords, type Matcher } from "./shown/matched-words.ts";
-export type { Gap, NumberedLine } from "./shown/numbered-lines.ts";
-export { type FoundResult, type ResultLines, resultLines } from "./shown/result-lines.ts";
+export {
+  createMatcher,
+  type Gap,
+  marked,
+  matchedWords,
+  type Matcher,
+  type NumberedLine,
+  type ResultLines,
+  resultLines,
+} from "./shown/result-lines.ts";

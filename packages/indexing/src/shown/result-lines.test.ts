@@ -1,29 +1,25 @@
-import { MemoryError, type MemoryReadResult } from "@memslot/core";
+import { type Memory, MemoryError, type MemorySearchResult } from "@memslot/core";
 import { describe, expect, test } from "vitest";
-import { fileLines, type FoundResult, resultLines } from "./result-lines.ts";
 import {
+  createMatcher,
+  fileLines,
   findInFile,
-  type Gap,
+  marked as markedBy,
   numberByPlace,
   type NumberedLine,
-  type SnippetPlace,
+  type ResultLines,
+  resultLines,
   withGaps,
-} from "./numbered-lines.ts";
-import { createMatcher, marked as markedBy } from "./matched-words.ts";
+} from "./result-lines.ts";
 import tables from "./test/numbers.json" with { type: "json" };
+
+type SnippetPlace = Parameters<typeof findInFile>[0];
 
 const never = new AbortController().signal;
 const note = tables.note;
 
 /** Gives out at most two lines at a time, with the notice that a memory puts behind them. */
-function memoryOf(lines: readonly string[]): {
-  reads: number[];
-  readFile(params: {
-    relPath: string;
-    from?: number | undefined;
-    lines?: number | undefined;
-  }): Promise<MemoryReadResult>;
-} {
+function memoryOf(lines: readonly string[]): Pick<Memory, "readFile"> & { reads: number[] } {
   const reads: number[] = [];
   return {
     reads,
@@ -38,7 +34,7 @@ function memoryOf(lines: readonly string[]): {
   };
 }
 
-const found = (startLine: number, endLine: number, snippet: string): FoundResult => ({
+const found = (startLine: number, endLine: number, snippet: string): MemorySearchResult => ({
   path: "a.md",
   startLine,
   endLine,
@@ -47,7 +43,7 @@ const found = (startLine: number, endLine: number, snippet: string): FoundResult
   source: "memory",
 });
 
-async function shown(result: FoundResult, context?: number, query = "ferry"): Promise<string[]> {
+async function shown(result: MemorySearchResult, context?: number, query = "ferry"): Promise<string[]> {
   const [first] = await resultLines(memoryOf(note), [result], { query, context, signal: never });
   return numbered(first?.lines ?? []) ?? [];
 }
@@ -128,7 +124,7 @@ describe("the lines of a result", () => {
 });
 
 /** `3 text` for a line, `? text` where its number is not known, `…` for a gap. */
-function numbered(lines: readonly (NumberedLine | Gap)[] | undefined): string[] | undefined {
+function numbered(lines: ResultLines["lines"] | undefined): string[] | undefined {
   return lines?.map((line) => (line.kind === "gap" ? "…" : `${line.number ?? "?"} ${line.text}`));
 }
 

@@ -1,0 +1,127 @@
+import path from "node:path";
+import type { MemoryFile, NoteLink } from "@memslot/core";
+import { markdownEndings } from "./folder/markdown-name.ts";
+
+/** A link as it is written in a note, with the line around it. */
+export interface WrittenLink extends Pick<NoteLink, "line" | "kind" | "target"> {
+  /** The line, shortened. */
+  text: string;
+}
+
+/** Longer lines are no prose, and what looks for links in them takes time. */
+const longestLine = 10_000;
+const longestText = 200;
+const wikiLink = /\[\[([^[\]\n]+)\]\]/gu;
+const markdownLink = /\]\(\s*(?:<([^<>\n]+)>|([^\s()<>]+(?:\([^\s()<>]*\)[^\s()<>]*)*))(?:\s+["'(][^\n]*?)?\s*\)/gu;
+/** An address, or the mark of a picture that is in the note itself. */
+const isElsewhere = /^(?:[a-z][a-z0-9+.-]*:|\/\/|\[…\]$)/iu;
+
+/** Links to other notes, in their order; what stands in code is none, and an address of the web is none. */
+export function linksIn(lines: readonly string[]): WrittenLink[] {
+  const links: WrittenLink[] = [];
+  let fence: string | undefined;
+  for (const [index, line] of lines.entries()) {
+    const mark = /^\s{0,3}(`{3,}|~{3,})/u.exec(line)?.[1];
+    if (fence === undefined && mark !== undefined) fence = mark;
+    else if (fence !== undefined) {
+      if (mark?.startsWith(fence) === true) fence = undefined;
+      continue;
+    }
+    if (fence !== undefined || line.length > longestLine || !line.includes("[")) continue;
+    const text = line.replaceAll(/`[^`]*`/gu, " ");
+    const found: Pick<WrittenLink, "kind" | "target">[] = [];
+    for (const [, inner = ""] of text.matchAll(wikiLink))
+      found.push({ kind: "wiki", target: (inner.split("|")[0] ?? "").replace(/\\$/u, "").trim() });
+    for (const [, inBrackets, plain] of text.matchAll(markdownLink)) {
+      const target = inBrackets ?? plain ?? "";
+      if (!isElsewhere.test(target)) found.push({ kind: "markdown", target });
+    }
+    const shown = line.trim();
+    for (const link of found)
+      if (link.target !== "")
+        links.push({ ...link, line: index + 1, text: shown.slice(0, longestText).toWellFormed() });
+  }
+  return links;
+}
+
+/**
+ * Finds the notes that links lead to, as Obsidian does: by path, by file name wherever it lies, or by another name that
+ * the note has. Of several the one in the same folder, or the one with the shortest path.
+ */
+export function createLinkResolver(
+  files: readonly Pick<MemoryFile, "path" | "title" | "aliases">[],
+): (from: string, link: Pick<NoteLink, "kind" | "target">) => Pick<NoteLink, "path" | "heading"> {
+  const byPath = new Map<string, string>();
+  const byName = new Map<string, string[]>();
+  const byOtherName = new Map<string, string[]>();
+  const add = (table: Map<string, string[]>, name: string, file: string): void => {
+    const known = table.get(name);
+    if (known === undefined) table.set(name, [file]);
+    else known.push(file);
+  };
+  for (const { path: file, title, aliases = [] } of files) {
+    byPath.set(folded(file), file);
+    add(byName, path.posix.basename(withoutEnding(folded(file))), file);
+    for (const name of title === undefined ? aliases : [...aliases, title]) add(byOtherName, folded(name), file);
+  }
+  const at = (place: string): string | undefined => {
+    const wanted = folded(path.posix.normalize(place));
+    for (const ending of ["", ...markdownEndings]) {
+      const found = byPath.get(wanted + ending);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  };
+
+  function wiki(from: string, target: string): string | undefined {
+    const folder = path.posix.dirname(from);
+    const exact = at(target.replace(/^\/+/u, "")) ?? at(path.posix.join(folder, target));
+    if (exact !== undefined) return exact;
+    const wanted = withoutEnding(folded(target)).replace(/^\/+/u, "");
+    const named = (byName.get(path.posix.basename(wanted)) ?? []).filter((file) =>
+      `/${withoutEnding(folded(file))}`.endsWith(`/${wanted}`),
+    );
+    return nearest(named, folder) ?? nearest(byOtherName.get(folded(target)) ?? [], folder);
+  }
+
+  return (from, { kind, target }) => {
+    const { place, heading } = parts(kind, target);
+    if (place === "") return { path: from, heading };
+    if (kind === "wiki") return { path: wiki(from, place), heading };
+    const written = decoded(place);
+    const own = written.startsWith("/") ? written.slice(1) : path.posix.join(path.posix.dirname(from), written);
+    return { path: at(own), heading };
+  };
+}
+
+function parts(kind: NoteLink["kind"], target: string): { place: string; heading: string | undefined } {
+  const [before = "", ...headings] = target.split("#");
+  const place = kind === "wiki" ? before.trim() : before.replace(/\?.*$/u, "");
+  return { place, heading: decoded(headings.at(-1) ?? "") || undefined };
+}
+
+function nearest(files: readonly string[], folder: string): string | undefined {
+  return files.toSorted(
+    (a, b) =>
+      Number(path.posix.dirname(b) === folder) - Number(path.posix.dirname(a) === folder) ||
+      a.length - b.length ||
+      (a < b ? -1 : 1),
+  )[0];
+}
+
+function withoutEnding(name: string): string {
+  const ending = markdownEndings.find((each) => name.endsWith(each));
+  return ending === undefined ? name : name.slice(0, -ending.length);
+}
+
+function folded(name: string): string {
+  return name.normalize("NFC").toLowerCase();
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text; // A plain name that holds a `%`.
+  }
+}
