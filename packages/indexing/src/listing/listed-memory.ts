@@ -1,93 +1,161 @@
+import type { Dirent } from "node:fs";
+import path from "node:path";
 import type {
   LeftOutFile,
   MemoryFile,
-  MemoryFileList,
-  MemoryPluginContext,
   MemoryFileFacts,
-  NoteBacklink,
+  MemoryPluginContext,
   MemorySearchManager,
+  NoteBacklink,
 } from "@memslot/core";
-import type { ChunkIndex, FileRecord } from "../chunk-index.ts";
+import type { ChunkIndex, ChunkRow, FileRecord } from "../chunk-index.ts";
+import { type FolderRules, folderRules, maxDepth, unlessUnreadable } from "../files/folder/folder-rules.ts";
 import { isMarkdown } from "../files/folder/markdown-name.ts";
+import { entriesOf } from "../files/quiet-look.ts";
 import { skippedBecause } from "../files/read-chunks.ts";
 import { scanMemory, type ScanResult } from "../files/scan.ts";
+import { namesIn } from "../text/note-context.ts";
 import { isoDate } from "../text/times/calendar.ts";
 import { timeOfPath } from "../text/times/time-of-path.ts";
-import { findLeftOut } from "./left-out-files.ts";
-import { type NoteFacts, createNoteFacts } from "./note-facts.ts";
-import path from "node:path";
-import { createLinkResolver } from "./resolve-link.ts";
+import { createTimeSlices } from "../time-slices.ts";
+import { createLinkResolver, linksIn, type WrittenLink } from "../files/note-links.ts";
 
-interface Listing {
-  context: Pick<MemoryPluginContext, "settings" | "stateDir" | "workspaceDir">;
-  store: Pick<ChunkIndex, "listFiles">;
-  factsOf: (files: readonly FileRecord[], signal: AbortSignal) => Promise<ReadonlyMap<string, NoteFacts>>;
+/** The walk over the workspace ends after so many names. */
+const mostNames = 50_000;
+/** Notes whose texts are in memory at once. */
+const readAtOnce = 200;
+const mostPassages = 2_000;
+const mostLinks = 500;
+
+/** What the indexed texts of a note say about it. */
+interface NoteFacts extends Pick<MemoryFileFacts, "passages"> {
+  title: string | undefined;
+  aliases: readonly string[];
+  tags: readonly string[];
+  /** The day in its name or its front matter, as `YYYY-MM-DD`. */
+  day: string | undefined;
+  lines: number;
+  links: readonly WrittenLink[];
 }
 
-/** The files of the index, and what lies beside them and is not in it. Looks at the disk for the latter. */
-async function listFiles(
-  { context, store, factsOf }: Listing,
-  { limit, signal }: { limit: number; signal: AbortSignal },
-): Promise<MemoryFileList> {
-  const { settings, stateDir, workspaceDir } = context;
-  const records = await store.listFiles();
-  const skipped = new Map(
-    records.flatMap((record) => {
-      const why = record.source === "memory" ? skippedBecause(record) : undefined;
-      return why === undefined ? [] : [[record.path, why] as const];
-    }),
-  );
-  const indexed = records.filter(({ path, source }) => source !== "memory" || !skipped.has(path));
-  const facts = await factsOf(
-    indexed.filter(({ source }) => source === "memory"),
-    signal,
-  );
-  const { extraPaths, exclude, notes } = settings;
-  const scanned = settings.sources.includes("memory")
-    ? await scanMemory({ workspaceDir, extraPaths, exclude, notes: { notes, stateDir }, signal })
-    : undefined;
-  const failed = new Map([...(scanned === undefined ? [] : failuresOf(scanned)), ...skipped]);
-  const known = new Set(indexed.filter(({ source }) => source === "memory").map(({ path }) => path));
-  const taken = new Set(scanned?.files.map(({ path }) => path).filter((path) => !failed.has(path)));
-  const accepted = scanned?.accepted ?? new Set();
-  const { leftOut, more } = await findLeftOut({ workspaceDir, stateDir, seen: { taken, failed } }, signal);
-  const all: LeftOutFile[] = [
-    ...[...failed].map(([path, detail]): LeftOutFile => ({ path, kind: "file", reason: "failed", detail })),
-    ...[...taken]
-      .filter((path) => !known.has(path))
-      .map((path): LeftOutFile => ({ path, kind: "file", reason: "pending" })),
-    ...leftOut
-      .filter(isNote)
-      .map((each) => (accepted.has(each.path) ? { ...each, reason: "excluded" as const } : each)),
-    ...leftOut.filter((each) => !isNote(each)),
-  ];
-  const files = indexed
-    .toSorted((a, b) => (a.path < b.path ? -1 : 1))
-    .slice(0, limit)
-    .map((record) => fileOf(record, record.source === "memory" ? facts.get(record.path) : undefined));
+/** Lists the files of the index and describes single notes. The facts of a note are kept until it changes. */
+export function createListedMemory(
+  store: ChunkIndex,
+  { settings, stateDir, workspaceDir }: MemoryPluginContext,
+): Required<Pick<MemorySearchManager, "listFiles" | "describeFile">> {
+  const factsOf = createNoteFacts(store);
   return {
-    files,
-    fileCount: indexed.length,
-    leftOut: all.slice(0, limit),
-    leftOutCount: all.length,
-    more,
+    async listFiles({ limit, signal }) {
+      const records = await store.listFiles();
+      const notes = records.filter(({ source }) => source === "memory");
+      const skipped = new Map(
+        notes.flatMap((record) => {
+          const why = skippedBecause(record);
+          return why === undefined ? [] : [[record.path, why] as const];
+        }),
+      );
+      const indexed = records.filter(({ path: file, source }) => source !== "memory" || !skipped.has(file));
+      const known = notes.filter(({ path: file }) => !skipped.has(file));
+      const facts = await factsOf(known, signal);
+      const { extraPaths, exclude } = settings;
+      const scanned = settings.sources.includes("memory")
+        ? await scanMemory({ workspaceDir, extraPaths, exclude, notes: { notes: settings.notes, stateDir }, signal })
+        : undefined;
+      const failed = new Map([...(scanned === undefined ? [] : failuresOf(scanned)), ...skipped]);
+      const taken = new Set(scanned?.files.map((file) => file.path).filter((file) => !failed.has(file)));
+      const { leftOut, more } = await findLeftOut({ workspaceDir, stateDir, taken, failed }, signal);
+      const pending = taken.difference(new Set(known.map((record) => record.path)));
+      const all: LeftOutFile[] = [
+        ...[...failed].map(([file, detail]) => ({ path: file, kind: "file", reason: "failed", detail }) as const),
+        ...[...pending].map((file) => ({ path: file, kind: "file", reason: "pending" }) as const),
+        ...leftOut
+          .filter(isNote)
+          .map((each) => (scanned?.accepted?.has(each.path) ? { ...each, reason: "excluded" as const } : each)),
+        ...leftOut.filter((each) => !isNote(each)),
+      ];
+      const files = indexed
+        .toSorted((a, b) => (a.path < b.path ? -1 : 1))
+        .slice(0, limit)
+        .map((record) => fileOf(record, record.source === "memory" ? facts.get(record.path) : undefined));
+      return { files, fileCount: indexed.length, leftOut: all.slice(0, limit), leftOutCount: all.length, more };
+    },
+
+    async describeFile({ relPath, signal }) {
+      const records = (await store.listFiles()).filter(({ source }) => source === "memory");
+      return describeNote(relPath, await factsOf(records, signal));
+    },
   };
 }
 
-/** What is or may hold a note. */
-function isNote({ path, reason, kind }: LeftOutFile): boolean {
-  return reason === "layout" || (kind === "file" && isMarkdown(path)) || (kind === "folder" && reason === "ignored");
+/**
+ * Finds what is in a workspace and is not searched, with the reason. Reads names only, follows no link, and enters no
+ * folder that a rule excludes, unless something in it is taken all the same. `more`: the walk ended early.
+ */
+async function findLeftOut(
+  input: {
+    workspaceDir: string;
+    stateDir: string;
+    taken: ReadonlySet<string>;
+    failed: ReadonlyMap<string, string>;
+  },
+  signal: AbortSignal,
+): Promise<{ leftOut: LeftOutFile[]; more: boolean }> {
+  const { workspaceDir, stateDir, taken, failed } = input;
+  const slices = createTimeSlices(signal);
+  const withTaken = foldersOf(taken);
+  const leftOut: LeftOutFile[] = [];
+  const folders: { way: string; enter: () => FolderRules | undefined }[] = [
+    { way: "", enter: () => folderRules({ folder: workspaceDir, stateDir }) },
+  ];
+  let names = 0;
+  for (let next = folders.shift(); next !== undefined; next = folders.shift()) {
+    if (slices.isOver()) await slices.pause();
+    if (names > mostNames) return { leftOut, more: true };
+    const { way, enter } = next;
+    const rules = unlessUnreadable(enter);
+    // The scan reports a folder that cannot be listed.
+    for (const entry of entriesOf(path.join(workspaceDir, way)).toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+      names++;
+      const own = way + entry.name;
+      if (taken.has(own) || failed.has(own)) continue;
+      const isFolder = entry.isDirectory();
+      const reason = rules?.leavesOut(entry.name, isFolder);
+      if (!isFolder || (reason !== undefined && !withTaken.has(`${own}/`)))
+        leftOut.push({ path: own, kind: isFolder ? "folder" : "file", reason: reason ?? kindOf(entry) });
+      else if (own.split("/").length <= maxDepth)
+        folders.push({ way: `${own}/`, enter: () => rules?.enter(entry.name) });
+    }
+  }
+  return { leftOut, more: false };
 }
 
-/** What was to be taken: places that are not there, as they usually are not, are none. */
+/** The reason for a file that no rule of a folder names. */
+function kindOf(entry: Dirent): LeftOutFile["reason"] {
+  if (entry.isSymbolicLink()) return "link";
+  return entry.isFile() && isMarkdown(entry.name) ? "layout" : "other";
+}
+
+function foldersOf(files: ReadonlySet<string>): ReadonlySet<string> {
+  const folders = new Set<string>();
+  for (const file of files)
+    for (let end = file.indexOf("/"); end >= 0; end = file.indexOf("/", end + 1)) folders.add(file.slice(0, end + 1));
+  return folders;
+}
+
+/** Whether something is a note or may contain one. */
+function isNote({ path: file, reason, kind }: LeftOutFile): boolean {
+  return reason === "layout" || (kind === "file" ? isMarkdown(file) : reason === "ignored");
+}
+
+/** Files and places that could not be scanned. Most configured places do not exist: these are none. */
 function failuresOf({ failed, roots }: ScanResult): [path: string, reason: string][] {
   const skipped = roots.filter(({ state, reason }) => state === "skipped" && reason !== "does not exist");
-  return [...failed, ...skipped].map(({ path, reason }) => [path, reason ?? ""]);
+  return [...failed, ...skipped].map((each) => [each.path, each.reason ?? ""]);
 }
 
-function fileOf({ path, source, size, mtimeMs }: FileRecord, facts: NoteFacts | undefined): MemoryFile {
+function fileOf({ path: file, source, size, mtimeMs }: FileRecord, facts: NoteFacts | undefined): MemoryFile {
   return {
-    path,
+    path: file,
     source,
     bytes: size,
     ...(mtimeMs > 0 && { modified: new Date(mtimeMs).toISOString() }),
@@ -97,42 +165,29 @@ function fileOf({ path, source, size, mtimeMs }: FileRecord, facts: NoteFacts | 
       title: facts.title,
       ...(facts.aliases.length > 0 && { aliases: facts.aliases }),
       ...(facts.tags.length > 0 && { tags: facts.tags }),
-      days: daysOf(path, facts.day),
+      days: daysOf(file, facts.day),
     }),
   };
 }
 
-function daysOf(path: string, day: string | undefined): MemoryFile["days"] {
-  const time = timeOfPath(path);
+function daysOf(file: string, day: string | undefined): MemoryFile["days"] {
+  const time = timeOfPath(file);
   if (time !== undefined) return [isoDate(time.from), isoDate(time.to)];
   return day === undefined ? undefined : [day, day];
 }
 
-const mostPassages = 2_000;
-const mostLinks = 500;
-
-/** What the index knows of one note; undefined where it is not indexed. `records` are those of all notes. */
-function describeFile(
-  relPath: string,
-  records: readonly FileRecord[],
-  facts: ReadonlyMap<string, NoteFacts>,
-): MemoryFileFacts | undefined {
+/** Describes one of all notes; undefined if it is not indexed. */
+function describeNote(relPath: string, facts: ReadonlyMap<string, NoteFacts>): MemoryFileFacts | undefined {
   const wanted = path.posix.normalize(relPath.replace(/^\.\//u, ""));
   const own = facts.get(wanted);
   if (own === undefined) return undefined;
-  const resolve = createLinkResolver(
-    records.map((record) => {
-      const { title, aliases } = facts.get(record.path) ?? {};
-      return { path: record.path, title, aliases };
-    }),
-  );
+  const resolve = createLinkResolver([...facts].map(([file, { title, aliases }]) => ({ path: file, title, aliases })));
   const links = own.links.map(({ text: _text, ...link }) => ({ ...link, ...resolve(wanted, link) }));
-  const backlinks: NoteBacklink[] = [];
-  for (const [from, { links: others }] of facts) {
-    if (from === wanted) continue;
-    for (const link of others)
-      if (resolve(from, link).path === wanted) backlinks.push({ path: from, line: link.line, text: link.text });
-  }
+  const backlinks = [...facts].flatMap(([from, note]): NoteBacklink[] =>
+    note.links
+      .filter((link) => from !== wanted && resolve(from, link).path === wanted)
+      .map(({ line, text }) => ({ path: from, line, text })),
+  );
   return {
     path: wanted,
     passages: own.passages.slice(0, mostPassages),
@@ -146,17 +201,62 @@ function describeFile(
   };
 }
 
-/** What a manager tells a person of its files. What is read for it is kept while it stays the same. */
-export function createListedMemory(
+/**
+ * Gives the facts of notes by their paths. Asks the index for the texts of a note once, and again when its content or
+ * the way it is cut has changed.
+ */
+function createNoteFacts(
   store: ChunkIndex,
-  context: MemoryPluginContext,
-): Required<Pick<MemorySearchManager, "listFiles" | "describeFile">> {
-  const factsOf = createNoteFacts(store);
-  return {
-    listFiles: (params) => listFiles({ context, store, factsOf }, params),
-    async describeFile({ relPath, signal }) {
-      const records = (await store.listFiles()).filter(({ source }) => source === "memory");
-      return describeFile(relPath, records, await factsOf(records, signal));
-    },
+): (files: readonly FileRecord[], signal: AbortSignal) => Promise<ReadonlyMap<string, NoteFacts>> {
+  let known = new Map<string, { state: string; facts: NoteFacts }>();
+
+  async function read(files: readonly FileRecord[], signal: AbortSignal): Promise<ReadonlyMap<string, NoteFacts>> {
+    const states = new Map(files.map((file) => [file.path, `${file.hash} ${file.recipe}`]));
+    const next = new Map([...known].filter(([file, { state }]) => states.get(file) === state));
+    const unread = [...states].filter(([file]) => !next.has(file));
+    for (let from = 0; from < unread.length; from += readAtOnce) {
+      signal.throwIfAborted();
+      const some = unread.slice(from, from + readAtOnce);
+      const scope = { within: some.map(([file]) => file), without: [] };
+      const rows = await store.listChunks({ sources: ["memory"], scope, withText: true });
+      const byPath = Map.groupBy(rows, (row) => row.path);
+      for (const [file, state] of some) next.set(file, { state, facts: factsOf(byPath.get(file) ?? []) });
+    }
+    known = next;
+    return new Map(files.map((file) => [file.path, next.get(file.path)?.facts ?? factsOf([])]));
+  }
+
+  // One after another: two calls that begin at once would ask for the same texts.
+  let turn: Promise<unknown> = Promise.resolve();
+  return async (files, signal) => {
+    const own = turn.then(() => read(files, signal));
+    turn = own.catch(() => undefined);
+    return await own;
   };
+}
+
+const isDay = /^\d{4}-\d{2}-\d{2}$/u;
+
+function factsOf(rows: readonly ChunkRow[]): NoteFacts {
+  const lines: string[] = [];
+  const names = rows.map(({ context }) => namesIn(context));
+  for (const { startLine, text } of rows)
+    for (const [index, line] of text.split("\n").entries()) lines[startLine - 1 + index] ??= line;
+  const whole = Array.from(lines, (line) => line ?? "");
+  const titles = names[0]?.titles ?? [];
+  return {
+    title: titles.find((title) => !isDay.test(title)) ?? firstHeading(whole),
+    aliases: names[0]?.aliases ?? [],
+    tags: [...new Set(names.flatMap(({ tags }) => tags))],
+    day: titles.find((title) => isDay.test(title)),
+    passages: rows.map(({ startLine, endLine }) => ({ startLine, endLine })),
+    lines: rows.reduce((last, { endLine }) => Math.max(last, endLine), 0),
+    links: linksIn(whole),
+  };
+}
+
+function firstHeading(lines: readonly string[]): string | undefined {
+  const heading = lines.find((line) => /^#{1,6}\s/u.test(line));
+  const title = heading?.replace(/^#+\s+/u, "").replace(/\s+#+\s*$/u, "");
+  return title?.trim() || undefined;
 }

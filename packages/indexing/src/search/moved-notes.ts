@@ -1,7 +1,6 @@
 import type { ChunkIndex, ChunkRow } from "../chunk-index.ts";
 import { isAsked } from "../chunk-store.ts";
-import { linksIn, type WrittenLink } from "../listing/note-links.ts";
-import { createLinkResolver } from "../listing/resolve-link.ts";
+import { createLinkResolver, linksIn, type WrittenLink } from "../files/note-links.ts";
 import { headingOf } from "../text/chunk-markdown.ts";
 import { nameOfNote } from "../text/note-context.ts";
 import words from "./moved-words.json" with { type: "json" };
