@@ -2,9 +2,8 @@ import { describe, expect, test } from "vitest";
 import { createFusion, type FusionWeights, type MeaningScale, scaleOfRows, spreadOf } from "./fuse.ts";
 import { type Random, randomFrom, randomSentence } from "@memslot/test-tools/random";
 import { createHash } from "node:crypto";
-import { partnerPairs } from "./space-scales.ts";
+import { partnerPairs, partnerQuality } from "./space-scales.ts";
 import { scanTerms } from "../text/words.ts";
-import { partnerQuality } from "./partner-quality.ts";
 import data from "./test/fuse.json" with { type: "json" };
 
 /** 0 up to 1. */

@@ -15,6 +15,8 @@ export interface MeaningScale {
 
 /** What a deviation is worth where nobody has measured it: no provider that was tried costs more than a few results. */
 export const unmeasuredWeight = 0.03;
+/** The most that a deviation is worth, of a provider that always finds what belongs together. */
+export const mostWeight = 0.15;
 
 /** `vectorWeight` over `textWeight` by default: the ratio at which the measured weight counts as it is. */
 const usualRatio = 0.7 / 0.3;
@@ -86,7 +88,8 @@ export function cosineOf(one: Float32Array, other: Float32Array): number {
   return sum;
 }
 
-function spread(values: readonly number[]): { mean: number; deviation: number } {
+/** Mean and standard deviation. */
+export function spread(values: readonly number[]): { mean: number; deviation: number } {
   const count = Math.max(1, values.length);
   const mean = values.reduce((sum, value) => sum + value, 0) / count;
   return { mean, deviation: Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / count) };

@@ -1,8 +1,7 @@
 import type { SpaceFacts } from "../chunk-index.ts";
 import { spaceName, type VectorSpace } from "../chunk-store.ts";
-import { cosineOf, type MeaningScale, spreadOf, unmeasuredWeight } from "./fuse.ts";
-import { type MeasuredWeight, partnerQuality } from "./partner-quality.ts";
 import { scanTerms } from "../text/words.ts";
+import { cosineOf, type MeaningScale, mostWeight, spread, spreadOf, unmeasuredWeight } from "./fuse.ts";
 
 /** Chunks that a spread is taken from, and that pairs are made of: those with the lowest hashes. */
 export const sampled = 256;
@@ -12,6 +11,18 @@ const pairCount = 32;
 const sampleHolds = 0.2;
 /** A weight is measured again when the space has become so many times as large, or as small. */
 const weightHolds = 2;
+/** What a quality of 1 earns, and the standard errors of chance that a quality has to be above 0 before it counts. */
+const weightPerQuality = 0.25;
+const errorsOfChance = 3;
+
+/** How well vectors tell which texts belong together, and what they are worth for it. */
+interface MeasuredWeight {
+  /** Mean reciprocal rank of the partner beyond that of chance, 1 where it is always the nearest; 0 and below: chance. */
+  quality: number;
+  /** What one deviation of cosine is worth, in keyword scores. */
+  weight: number;
+  pairs: number;
+}
 
 /** What was measured of a space, and how many vectors it had. */
 interface KeptWeight extends MeasuredWeight {
@@ -20,15 +31,10 @@ interface KeptWeight extends MeasuredWeight {
   isSame?: boolean;
 }
 
-interface HeldSpace {
-  vectors: number;
-  sample: readonly Float32Array[];
-}
-
 /** How the cosines of each space are to be read. Without facts nothing is measured, and every scale is undefined. */
 export class SpaceScales {
   readonly #facts: SpaceFacts | undefined;
-  readonly #held = new Map<string, HeldSpace>();
+  readonly #held = new Map<string, { vectors: number; sample: readonly Float32Array[] }>();
   readonly #weights = new Map<string, KeptWeight | undefined>();
 
   constructor(facts: SpaceFacts | undefined) {
@@ -64,8 +70,8 @@ export class SpaceScales {
     const isSame = areSame(sample.map(({ vector }) => vector));
     if (isKnown && (before?.isSame ?? false) === isSame) return;
     const texts = isSame ? [] : measuringTexts(sample);
-    const unknown = isSame ? { quality: 0, weight: 0, pairs: 0, isSame } : undefined;
-    const kept = texts.length === 0 ? unknown : await qualityOf(texts, embed);
+    const measured = texts.length === 0 ? undefined : qualityOf(await embed(texts));
+    const kept = isSame ? { quality: 0, weight: 0, pairs: 0, isSame } : measured;
     if (!kept && !before?.isSame) return;
     await facts.note(noteOf(space), kept && JSON.stringify({ ...kept, vectors }));
     await this.measured(space);
@@ -114,15 +120,36 @@ function serves(before: KeptWeight | undefined, vectors: number): boolean {
   return before !== undefined && vectors <= weightHolds * before.vectors && before.vectors <= weightHolds * vectors;
 }
 
-async function qualityOf(
-  texts: readonly string[],
-  embed: (texts: readonly string[]) => Promise<readonly Float32Array[]>,
-): Promise<MeasuredWeight> {
-  const vectors = await embed(texts);
+function qualityOf(vectors: readonly Float32Array[]): MeasuredWeight {
   return partnerQuality(
     vectors.filter((_, index) => index % 2 === 0),
     vectors.filter((_, index) => index % 2 === 1),
   );
+}
+
+/**
+ * Looks for the partner of each text among all texts of the other side, both ways. The weight is
+ * `0.25 × (quality - 3 standard errors of chance)`, at least 0 and at most 0.15.
+ */
+export function partnerQuality(sentences: readonly Float32Array[], rests: readonly Float32Array[]): MeasuredWeight {
+  const pairs = sentences.length;
+  const similarity = sentences.map((sentence) => rests.map((rest) => cosineOf(sentence, rest)));
+  const column = (index: number): number[] => similarity.map((row) => row[index] ?? 0);
+  const ranks = similarity.flatMap((row, index) => [1 / rankIn(row, index), 1 / rankIn(column(index), index)]);
+  // Every rank from 1 to `pairs` is as likely.
+  const { mean: chance, deviation } = spread(Array.from({ length: pairs }, (_, index) => 1 / (index + 1)));
+  const quality = (spread(ranks).mean - chance) / (1 - chance);
+  const error = deviation / Math.sqrt(ranks.length) / (1 - chance);
+  const weight = Math.min(mostWeight, Math.max(0, weightPerQuality * (quality - errorsOfChance * error)));
+  return { quality, weight, pairs };
+}
+
+/** The place of a value among all, from 1; those that are equal share the places that they take. */
+function rankIn(values: readonly number[], own: number): number {
+  const value = values[own] ?? 0;
+  const above = values.filter((other) => other > value).length;
+  const equal = values.filter((other) => other === value).length;
+  return above + (equal + 1) / 2;
 }
 
 function noteOf(space: VectorSpace): string {
@@ -142,11 +169,9 @@ function readKept(text: string | undefined): KeptWeight | undefined {
   }
 }
 
-/** Two texts that belong together and share no word. */
+/** A sentence of a chunk, and what is around it there without the words of the sentence: they belong together. */
 interface PartnerPair {
-  /** A sentence of a chunk. */
   sentence: string;
-  /** What stands around it there, without the words of the sentence. */
   rest: string;
 }
 

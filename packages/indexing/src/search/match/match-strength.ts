@@ -1,5 +1,5 @@
 import { type SearchMatch, weakConfidence } from "@memslot/core";
-import type { MeaningScale } from "../../fusion/fuse.ts";
+import { type MeaningScale, mostWeight } from "../../fusion/fuse.ts";
 import { anyOf } from "../../text/languages/languages.ts";
 import type { Days } from "../../text/times/calendar.ts";
 import { lettersOf, namesOfNote } from "../name-match.ts";
@@ -8,7 +8,6 @@ import type { Candidate } from "../rank.ts";
 import { matchLines, type WeightedTerm } from "../line-scores.ts";
 import { isQuestion, sentenceEnd } from "../passages/pieces.ts";
 import { isWrittenApart, maybeNames, type NamedTerms, namedTerms, withoutPossessive } from "./named-words.ts";
-import { mostWeight } from "../../fusion/partner-quality.ts";
 
 /** Chunks that are looked at: what an answer is made of stands in the first ones. */
 const lookedAt = 12;
