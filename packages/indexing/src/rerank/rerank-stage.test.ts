@@ -2,7 +2,7 @@ import { EmbeddingError, type Reranker } from "@memslot/core";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { search, storeWith } from "../search/test/search-lab.ts";
 import { estimateTokens } from "../text/token-weight.ts";
-import { createRerankStage, dealtScores, type RerankStage } from "./rerank-stage.ts";
+import { dealtScores, RerankStage } from "./rerank-stage.ts";
 import data from "./test/rerank-stage.json" with { type: "json" };
 
 /** A reranker that thinks the more of a text the higher the number in it is, and remembers what it was asked. */
@@ -39,7 +39,7 @@ function stageOf(
   reranker: Reranker,
   { timeoutMs = 60_000, candidates = 30, now }: { timeoutMs?: number; candidates?: number; now?: () => number } = {},
 ): RerankStage {
-  return createRerankStage({ reranker, settings: { candidates, timeoutMs }, now });
+  return new RerankStage(reranker, { candidates, timeoutMs }, now);
 }
 
 describe("a reranker", () => {

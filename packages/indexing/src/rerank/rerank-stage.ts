@@ -1,84 +1,169 @@
-import type { ManagerSearchOptions, MemorySearchSettings, RerankedPlace, RerankReport, Reranker } from "@memslot/core";
-import { estimateTokens } from "../text/token-weight.ts";
+import { createHash } from "node:crypto";
+import {
+  createRest,
+  EmbeddingError,
+  isAbort,
+  type ManagerSearchOptions,
+  MemoryError,
+  type MemorySearchSettings,
+  messageOf,
+  type RerankedPlace,
+  type Reranker,
+  type RerankReport,
+  type Rest,
+  withDeadline,
+} from "@memslot/core";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
-import { namedQuery, nameMatch } from "../search/name-match.ts";
-import type { Candidate, Ranking } from "../search/rank.ts";
-import { createRerankCalls } from "./rerank-calls.ts";
-import { namesIn, nameOfNote } from "../text/note-context.ts";
 import type { WeightedTerm } from "../search/line-scores.ts";
+import { namedQuery, nameMatch } from "../search/name-match.ts";
 import { choosePassages } from "../search/passages/choose-passages.ts";
+import type { Candidate, Ranking } from "../search/rank.ts";
+import { namesIn, nameOfNote } from "../text/note-context.ts";
+import { estimateTokens } from "../text/token-weight.ts";
 
-/** What a candidate is read of, in tokens. */
+/** Tokens of a candidate that the reranker reads, and the least it is given. */
 const passageTokens = 400;
+const minTokens = 100;
 /** A model's own words around query and text, in tokens. */
 const framingTokens = 16;
 /** From here on a note or a heading is called as the query is: `nameMatch` of a later chunk of such a note. */
 const namedLikeQuery = 0.85;
+/** Answers that are cached: a question that is asked again about the same texts is not sent again. */
+const cachedAnswers = 256;
+/** Cooldown of a reranker, in milliseconds, after a failure that another try would meet again. */
+const restMs = { transient: 5000, rate: 15_000, input: 0, auth: 60_000, quota: 60_000 } as const;
+/** Results are sorted by score in the end: no two places have the same one. */
+const step = 1e-6;
 
-/** What is put into another order. */
-interface RerankQuestion {
-  query: string;
-  ranking: Ranking;
-  /** Whether a candidate may be in the answer. Others are not sent. */
-  passes(candidate: Candidate): boolean;
-  options: Pick<ManagerSearchOptions, "minScore" | "audience" | "signal">;
-}
-
-interface Reranked {
-  candidates: Candidate[];
-  /** Absent where there was nothing to put into order. */
-  report?: RerankReport | undefined;
-}
+/** What came of one call. */
+type RerankAnswer = { scores: readonly number[]; cached: boolean } | { failure: string };
 
 /** Puts the best candidates of a search into the order of a reranker. */
-export interface RerankStage {
+export class RerankStage {
+  readonly #reranker: Reranker;
+  readonly #settings: Pick<MemorySearchSettings["query"]["rerank"], "candidates" | "timeoutMs">;
+  readonly #rest: Rest<string>;
+  /** Ordered by last use, most recent last. */
+  readonly #recent = new Map<string, readonly number[]>();
+  readonly #name: string;
+
+  /** `now`: a clock that never goes back, in milliseconds. */
+  constructor(
+    reranker: Reranker,
+    settings: Pick<MemorySearchSettings["query"]["rerank"], "candidates" | "timeoutMs">,
+    now?: () => number,
+  ) {
+    this.#reranker = reranker;
+    this.#settings = settings;
+    this.#rest = createRest(now);
+    this.#name = `the reranker "${reranker.id}"`;
+  }
+
   /** Has it load what it needs, while other work goes on. */
-  warm(): void;
-  /** Ends in time and never fails: without an answer the order stays, and the report says why. Throws for an abort alone. */
-  order(question: RerankQuestion): Promise<Reranked>;
+  warm(): void {
+    // What fails here fails again when it is needed.
+    this.#reranker.warm?.().catch(() => undefined);
+  }
+
+  /**
+   * Ends in time and never fails: without an answer the order stays, and the report, absent where there was nothing to
+   * order, says why. Throws for an abort alone. `passes`: whether a candidate may be in the answer. Others are not sent.
+   */
+  async order({
+    query,
+    ranking,
+    passes,
+    options,
+  }: {
+    query: string;
+    ranking: Ranking;
+    passes(candidate: Candidate): boolean;
+    options: Pick<ManagerSearchOptions, "minScore" | "audience" | "signal">;
+  }): Promise<{ candidates: Candidate[]; report?: RerankReport | undefined }> {
+    const { id, model, maxInputTokens = Infinity } = this.#reranker;
+    const { candidates, terms } = ranking;
+    const asked = candidates.filter(passes).slice(0, this.#settings.candidates);
+    if (asked.length < 2) return { candidates };
+    const started = performance.now();
+    // As notes are: a key that is pasted into a question goes nowhere.
+    const question = redactSecrets(query);
+    const room = maxInputTokens - estimateTokens(question) - framingTokens;
+    const texts = asked.map((candidate) => rerankText(candidate, terms, Math.min(passageTokens, room)));
+    const answer = await this.#ask(question, texts, options.signal);
+    const facts = { id, model, candidates: asked.length };
+    const ms = (): number => Math.round((performance.now() - started) * 10) / 10;
+    if ("failure" in answer) {
+      // What a server says may hold words of a note.
+      const why = options.audience === "shared" ? "the reranker gave no answer" : answer.failure;
+      const reason = `results are in the order of the index: ${why}`;
+      return { candidates, report: { ...facts, state: "failed", reason, cached: false, ms: ms() } };
+    }
+    const sent = new Set(asked);
+    const rest = candidates.filter((candidate) => !sent.has(candidate));
+    const limits = { minScore: options.minScore, below: rest.find(passes)?.score ?? 0 };
+    const { order, places } = reorder(asked, answer.scores, ranking, limits);
+    const report: RerankReport = { ...facts, state: "done", cached: answer.cached, ms: ms(), order: places };
+    return { candidates: [...order, ...rest], report };
+  }
+
+  /** Asks once for the same question and texts, and not during a cooldown. */
+  async #ask(query: string, texts: readonly string[], signal: AbortSignal): Promise<RerankAnswer> {
+    signal.throwIfAborted();
+    const request = JSON.stringify([this.#reranker.model, query, texts]);
+    const key = createHash("sha256").update(request).digest("base64");
+    const known = this.#recent.get(key);
+    if (known !== undefined) {
+      this.#cache(key, known);
+      return { scores: known, cached: true };
+    }
+    const resting = this.#rest.current();
+    if (resting !== undefined) {
+      const seconds = Math.ceil(resting.remainingMs / 1000);
+      return { failure: `${resting.failure}; it is left alone for ${seconds} s` };
+    }
+    try {
+      const limits = { what: this.#name, deadlineMs: this.#settings.timeoutMs, signals: [signal] };
+      const scores = await withDeadline(limits, (inner) => this.#askTwice(query, Object.freeze([...texts]), inner));
+      this.#cache(key, scores);
+      return { scores, cached: false };
+    } catch (error) {
+      if (signal.aborted) throw error;
+      const failure = isAbort(error) ? `${this.#name} ended the request` : messageOf(error);
+      const { kind, retryAfterMs } = EmbeddingError.is(error) ? error : { kind: "transient" as const };
+      const forMs = retryAfterMs ?? restMs[kind];
+      if (forMs > 0) this.#rest.start(failure, forMs);
+      return { failure };
+    }
+  }
+
+  /** One more try where the first has failed by chance. */
+  async #askTwice(query: string, texts: readonly string[], signal: AbortSignal): Promise<readonly number[]> {
+    const once = async (): Promise<readonly number[]> => {
+      const scores = await this.#reranker.rerank(query, texts, { signal });
+      const problem = problemOf(scores, texts.length);
+      if (problem !== undefined) throw new MemoryError("PLUGIN", `${this.#name} broke its contract: ${problem}`);
+      return Array.from(scores);
+    };
+    try {
+      return await once();
+    } catch (error) {
+      if (signal.aborted || !EmbeddingError.is(error, "transient")) throw error;
+      return await once();
+    }
+  }
+
+  #cache(key: string, scores: readonly number[]): void {
+    this.#recent.delete(key);
+    this.#recent.set(key, scores);
+    const [oldest] = this.#recent.keys();
+    if (this.#recent.size > cachedAnswers && oldest !== undefined) this.#recent.delete(oldest);
+  }
 }
 
-export function createRerankStage(input: {
-  reranker: Reranker;
-  settings: Pick<MemorySearchSettings["query"]["rerank"], "candidates" | "timeoutMs">;
-  now?: (() => number) | undefined;
-}): RerankStage {
-  const { reranker, settings, now } = input;
-  const { id, model } = reranker;
-  const calls = createRerankCalls({ reranker, timeoutMs: settings.timeoutMs, now });
-
-  return {
-    warm() {
-      // What fails here fails again when it is needed.
-      reranker.warm?.().catch(() => undefined);
-    },
-
-    async order({ query, ranking, passes, options }) {
-      const { candidates, terms } = ranking;
-      const asked = candidates.filter(passes).slice(0, settings.candidates);
-      if (asked.length < 2) return { candidates };
-      const started = performance.now();
-      // As notes are: a key that is pasted into a question goes nowhere.
-      const question = redactSecrets(query);
-      const room = (reranker.maxInputTokens ?? Infinity) - estimateTokens(question) - framingTokens;
-      const texts = asked.map((candidate) => rerankText(candidate, terms, Math.min(passageTokens, room)));
-      const answer = await calls.ask(question, texts, options.signal);
-      const facts = { id, model, candidates: asked.length };
-      const ms = (): number => Math.round((performance.now() - started) * 10) / 10;
-      if ("failure" in answer) {
-        // What a server says may hold words of a note.
-        const why = options.audience === "shared" ? "the reranker gave no answer" : answer.failure;
-        const reason = `results are in the order of the index: ${why}`;
-        return { candidates, report: { ...facts, state: "failed", reason, cached: false, ms: ms() } };
-      }
-      const sent = new Set(asked);
-      const rest = candidates.filter((candidate) => !sent.has(candidate));
-      const below = rest.find(passes)?.score ?? 0;
-      const { order, places } = reorder(asked, answer.scores, { ranking, minScore: options.minScore, below });
-      const report: RerankReport = { ...facts, state: "done", cached: answer.cached, ms: ms(), order: places };
-      return { candidates: [...order, ...rest], report };
-    },
-  };
+function problemOf(scores: unknown, count: number): string | undefined {
+  if (!Array.isArray(scores)) return "it gave no list of scores";
+  if (scores.length !== count) return `it gave ${scores.length} scores for ${count} texts`;
+  return scores.every((score) => Number.isFinite(score)) ? undefined : "a score is no finite number";
 }
 
 /**
@@ -88,10 +173,11 @@ export function createRerankStage(input: {
 function reorder(
   asked: readonly Candidate[],
   scores: readonly number[],
-  { ranking, minScore, below }: { ranking: Ranking; minScore: number; below: number },
+  { terms }: Ranking,
+  limits: { minScore: number; below: number },
 ): { order: Candidate[]; places: RerankedPlace[] } {
-  const [first] = asked;
-  const isNamed = first !== undefined && isNamedLike(first, ranking);
+  const query = namedQuery(terms);
+  const isNamed = asked.slice(0, 1).some(({ row, lines }) => nameMatch(query, { ...row, lines }) >= namedLikeQuery);
   const entries = asked.map((candidate, index) => ({ candidate, index, rerankScore: scores[index] ?? 0 }));
   entries.sort((a, b) => {
     if (isNamed && (a.index === 0 || b.index === 0)) return a.index - b.index;
@@ -99,28 +185,21 @@ function reorder(
   });
   const dealt = dealtScores(
     entries.map(({ candidate }) => candidate.score),
-    { minScore, below },
+    limits,
   );
+  const placed = entries.map((entry, place) => ({ ...entry, places: { before: entry.index + 1, after: place + 1 } }));
   return {
-    order: entries.map(({ candidate, index }, place) => ({
-      ...candidate,
-      placeScore: dealt[place],
-      places: { before: index + 1, after: place + 1 },
-    })),
-    places: entries.map(({ candidate, index, rerankScore }, place) => ({
-      path: candidate.row.path,
-      startLine: candidate.row.startLine,
-      endLine: candidate.row.endLine,
-      before: index + 1,
-      after: place + 1,
-      score: candidate.score,
+    order: placed.map(({ candidate, places }, place) => ({ ...candidate, placeScore: dealt[place], places })),
+    places: placed.map(({ candidate: { row, score }, places, rerankScore }) => ({
+      path: row.path,
+      startLine: row.startLine,
+      endLine: row.endLine,
+      ...places,
+      score,
       rerankScore,
     })),
   };
 }
-
-/** Results are sorted by score in the end: no two places have the same one. */
-const step = 1e-6;
 
 /**
  * The scores, given in the new order, dealt out to its places: the highest to the first. Strictly falling, at most 1, all
@@ -144,10 +223,6 @@ export function dealtScores(
   });
 }
 
-function isNamedLike({ row, lines }: Candidate, { terms }: Ranking): boolean {
-  return nameMatch(namedQuery(terms), { ...row, lines }) >= namedLikeQuery;
-}
-
 /**
  * What a reranker reads of a candidate: what the lines stand under, then the passage that would be shown of it. At most
  * about `maxTokens`, as estimated. Secrets are redacted in it, as in everything that the index holds.
@@ -159,6 +234,3 @@ function rerankText(candidate: Candidate, terms: readonly WeightedTerm[], maxTok
   const [passage] = choosePassages([[candidate]], terms, { maxResults: 1, maxTokens: room }).passages;
   return [above, passage?.snippet ?? ""].filter(Boolean).join("\n");
 }
-
-/** Under this there is nothing left to read. */
-const minTokens = 100;
