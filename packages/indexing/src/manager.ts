@@ -19,9 +19,9 @@ import { journalFolder, sessionsFolder } from "./sources/folders.ts";
 import { createJournalSource, isJournalPath, readJournal } from "./sources/journal.ts";
 import { createListedMemory } from "./listing/listed-memory.ts";
 import { createManagerSearch } from "./manager-search.ts";
-import { createRerankStage } from "./rerank/rerank-stage.ts";
+import { RerankStage } from "./rerank/rerank-stage.ts";
 import type { SearchInput, SearchOutcome } from "./search/search-outcome.ts";
-import { whyInSearch } from "./search/why/why-in-search.ts";
+import { whyInSearch } from "./search/why/why.ts";
 import { createNotesSource } from "./files/notes-source.ts";
 import { readMemoryFile } from "./files/read-file.ts";
 import { memoryRoots } from "./files/memory-roots.ts";
@@ -81,7 +81,7 @@ export async function manageIndex(input: {
     notify,
   });
   const reranker = context.rerank?.reranker;
-  const rerank = reranker && createRerankStage({ reranker, settings: settings.query.rerank });
+  const rerank = reranker && new RerankStage(reranker, settings.query.rerank);
   const shared = { context, backend, store, sources, index, vectors, embeddings, unsearched };
   const searchParts = { ...shared, rerank, find: input.search };
   const search = createManagerSearch(searchParts);

@@ -1,9 +1,10 @@
-import { isNoise, passesScore } from "../chosen-notes.ts";
 import {
   answerTokens,
   clientSources,
   isConversation,
   type ManagerSearchOptions,
+  type MemoryPluginContext,
+  type MemorySearchResult,
   placeTokens,
   type SearchWhy,
   type WhyPlace,
@@ -13,20 +14,22 @@ import {
 } from "@memslot/core";
 import type { ChunkIndex, ChunkRow } from "../../chunk-index.ts";
 import type { Embedder } from "../../embedding/embedder.ts";
-import { type AskedQuery, filtersRows } from "../query/asked-query.ts";
-import { fittingPart } from "../query/row-filter.ts";
+import { isNoise, passesScore } from "../chosen-notes.ts";
+import { leastTokens } from "../passages/choose-passages.ts";
+import { type AskedQuery, askedQuery, filtersRows } from "../query/asked-query.ts";
 import { withoutEach } from "../query/filtered-search.ts";
+import { fittingPart } from "../query/row-filter.ts";
 import { type Candidate, candidateOf } from "../rank.ts";
 import { scorePartsOf } from "../score-parts.ts";
-import { leastTokens } from "../passages/choose-passages.ts";
-import { type SearchTrace } from "../search-outcome.ts";
+import type { SearchInput, SearchTrace } from "../search-outcome.ts";
+import { pathInIndex, problemWith, type ScanReports, whyNotIndexed } from "./not-indexed.ts";
 
 const mostTokens = 4000;
 const mostResults = 200;
 const otherWords = "Ask with words that stand in it.";
 
 /** A search that was run, and what it is to be asked about. */
-export interface WhyInput {
+interface WhyInput {
   store: ChunkIndex;
   vectors: Embedder | undefined;
   asked: AskedQuery;
@@ -34,10 +37,6 @@ export interface WhyInput {
   target: WhyTarget;
   /** Absent: nothing was ranked, all that fits the filters is listed. */
   trace: SearchTrace | undefined;
-  /** Why a file that the index does not hold is not in it. */
-  whyNotIndexed(path: string): Promise<{ step: "file" | "indexed"; says: string; act?: string | undefined }>;
-  /** What is known to be wrong with a file that is indexed. */
-  problemOf(path: string): string | undefined;
 }
 
 /** What is told of the first thing that failed. */
@@ -69,22 +68,53 @@ class Ladder {
   }
 }
 
-/** Says of one note or line what came of it in a search, step by step. */
-export async function whyOf(input: WhyInput): Promise<SearchWhy> {
+/** Runs the search that is asked about, and says step by step what came of the target in it. */
+export async function whyInSearch(
+  { query, target: given, options }: { query: string; target: WhyTarget; options: ManagerSearchOptions },
+  parts: {
+    context: MemoryPluginContext;
+    store: ChunkIndex;
+    vectors: Embedder | undefined;
+    index: { facts(): { sources: ScanReports } };
+    search(
+      query: string,
+      options: ManagerSearchOptions,
+      trace: SearchInput["trace"],
+    ): Promise<readonly MemorySearchResult[]>;
+  },
+): Promise<SearchWhy> {
+  const { store, vectors, context, index } = parts;
+  let trace: SearchTrace | undefined;
+  await parts.search(query, { ...options, explain: true }, (seen) => (trace = seen));
+  return await whyOf(
+    {
+      store,
+      vectors,
+      asked: trace?.input.asked ?? askedQuery(query, options, new Date()),
+      options,
+      target: given.path === undefined ? given : { ...given, path: pathInIndex(given.path, context.workspaceDir) },
+      trace,
+    },
+    context,
+    index.facts().sources,
+  );
+}
+
+async function whyOf(input: WhyInput, context: MemoryPluginContext, sources: ScanReports): Promise<SearchWhy> {
   const { target, trace, asked, options } = input;
   const ladder = new Ladder();
   const rows = await rowsOf(input);
   if (rows.length === 0) {
     if (target.path === undefined)
       return ladder.failed("indexed", "no indexed note holds this text", "Name the note instead, as notes/x.md:12.");
-    const { step, says, act } = await input.whyNotIndexed(target.path);
+    const { step, says, act } = await whyNotIndexed(target.path, context, sources);
     if (step === "indexed") ladder.ok("file", `${target.path} is there`);
     return ladder.failed(step, says, act);
   }
   const [first] = rows;
   const path = first?.path ?? "";
   ladder.ok("file", `${path} is a file of ${first?.source ?? "memory"}`);
-  const problem = input.problemOf(path);
+  const problem = problemWith(path, sources);
   if (problem === undefined) ladder.ok("indexed", `it is indexed, in ${counted(rows.length, "passage")}`);
   else ladder.note("indexed", `an earlier state of it is indexed: ${problem}`);
 

@@ -1,69 +1,31 @@
 import { stat } from "node:fs/promises";
 import path from "node:path";
-import {
-  type ManagerSearchOptions,
-  type MemoryPluginContext,
-  type MemorySearchResult,
-  messageOf,
-  type SearchWhy,
-  type WhyTarget,
-} from "@memslot/core";
+import { type MemoryPluginContext, messageOf, type SyncFailure, type WhyRung } from "@memslot/core";
 import { notesLayout } from "@memslot/core/files";
-import type { ChunkIndex } from "../../chunk-index.ts";
-import type { Embedder } from "../../embedding/embedder.ts";
-import { ignoredFolders } from "../../files/ignored-folders.ts";
 import { isMarkdown } from "../../files/folder/markdown-name.ts";
-import type { SourceOutcome } from "../../sync/sync.ts";
-import type { IndexSync } from "../../sync/index-sync.ts";
-import { askedQuery } from "../query/asked-query.ts";
-import type { SearchInput, SearchTrace } from "../search-outcome.ts";
-import { whyOf, type WhyInput } from "./why.ts";
+import { ignoredFolders } from "../../files/ignored-folders.ts";
 
-/** Runs the search that is asked about, and says of the target what came of it there. */
-export async function whyInSearch(
-  { query, target, options }: { query: string; target: WhyTarget; options: ManagerSearchOptions },
-  parts: {
-    context: MemoryPluginContext;
-    store: ChunkIndex;
-    index: IndexSync;
-    vectors: Embedder | undefined;
-    search(
-      query: string,
-      options: ManagerSearchOptions,
-      trace: SearchInput["trace"],
-    ): Promise<readonly MemorySearchResult[]>;
-  },
-): Promise<SearchWhy> {
-  const { store, vectors, index } = parts;
-  const asked = askedQuery(query, options, new Date());
-  let trace: SearchTrace | undefined;
-  await parts.search(query, { ...options, explain: true }, (given) => (trace = given));
-  const { sources } = index.facts();
-  return await whyOf({
-    store,
-    vectors,
-    asked: trace?.input.asked ?? asked,
-    options,
-    target:
-      target.path === undefined ? target : { ...target, path: pathInIndex(target.path, parts.context.workspaceDir) },
-    trace,
-    whyNotIndexed: (file) => whyNotIndexed(file, parts.context, sources),
-    problemOf: (file) => problemWith(file, sources),
-  });
+/** What the last scan of a source reported about files. */
+interface ScanReport {
+  excluded: readonly SyncFailure[];
+  accepted: readonly string[];
+  issues: readonly string[];
 }
 
+export type ScanReports = ReadonlyMap<string, ScanReport>;
+
 /** As the index writes it: relative to the workspace, with `/`. */
-function pathInIndex(given: string, workspaceDir: string): string {
+export function pathInIndex(given: string, workspaceDir: string): string {
   const relative = path.relative(workspaceDir, path.resolve(workspaceDir, given));
   return relative === "" ? given : relative.split(path.sep).join("/");
 }
 
 /** Why a note of the workspace is not in the index: it is not there, it is left out, or it was not taken yet. */
-async function whyNotIndexed(
+export async function whyNotIndexed(
   file: string,
   { workspaceDir, settings }: MemoryPluginContext,
-  sources: ReadonlyMap<string, SourceOutcome>,
-): ReturnType<WhyInput["whyNotIndexed"]> {
+  sources: ScanReports,
+): Promise<Pick<WhyRung, "says"> & { step: "file" | "indexed"; act?: string | undefined }> {
   const absolute = path.resolve(workspaceDir, file);
   const inside = path.relative(workspaceDir, absolute);
   if (inside.startsWith("..") || path.isAbsolute(inside))
@@ -102,7 +64,7 @@ async function whyNotIndexed(
 }
 
 /** What the last scan reported about a file. */
-function problemWith(file: string, sources: ReadonlyMap<string, SourceOutcome>): string | undefined {
+export function problemWith(file: string, sources: ScanReports): string | undefined {
   for (const { excluded, accepted, issues } of sources.values()) {
     if (accepted.some((each) => each === file || file.startsWith(`${each}/`))) return "memorySearch.exclude names it";
     const failure = excluded.find((each) => each.path === file);
