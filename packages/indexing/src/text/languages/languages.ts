@@ -1,4 +1,4 @@
-import type { Language } from "../times/grammar/language.ts";
+import type { Language } from "../times/language.ts";
 import * as files from "./files.ts";
 
 /** A language, as its file `<code>.json` describes it. Lists of words are in small letters, separated by spaces. */

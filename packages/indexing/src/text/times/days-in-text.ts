@@ -1,10 +1,8 @@
 import { lazily } from "@memslot/core";
 import { remembered } from "../remembered.ts";
 import { dayNumber, type Days, isoDate, yearOf } from "./calendar.ts";
-import { foldText } from "./fold-text.ts";
-import { indexOf, oneOf } from "./grammar/language.ts";
-import { monthWords } from "./grammar/languages.ts";
-import { type Groups, namedPattern } from "./named-pattern.ts";
+import { monthWords } from "./languages.ts";
+import { foldText, type Groups, indexOf, namedPattern, oneOf } from "./patterns.ts";
 
 /** How far from its year the rest of a day is, at most. */
 const reachBefore = 32;

@@ -1,5 +1,16 @@
-import { type Groups, groupsOf } from "./named-pattern.ts";
-import { type Days, localDay, yearOf } from "./calendar.ts";
+import {
+  type Days,
+  firstDay,
+  localDay,
+  monthDays,
+  monthOf,
+  weekAround,
+  weekdayOf,
+  yearDays,
+  yearOf,
+} from "./calendar.ts";
+import type { CountedUnit } from "./language.ts";
+import { type Groups, groupsOf } from "./patterns.ts";
 
 export type TimeUnit = "day" | "week" | "month" | "season" | "year" | "span";
 
@@ -59,10 +70,7 @@ export function findAll(
   return found;
 }
 
-export type TimeRead = Pick<
-  FoundTime,
-  "unit" | "hasYear" | "days" | "named" | "isOpen" | "weekday" | "lone" | "isRange" | "isNoDay"
->;
+export type TimeRead = Omit<FoundTime, "start" | "end" | "languages">;
 
 /** A time whose days are known. */
 export function known(unit: TimeUnit, days: Days | undefined): TimeRead | undefined {
@@ -94,17 +102,10 @@ export function besideToday(
 ): TimeRead | undefined {
   const year = yearOf(today);
   const near = [year + 1, year, year - 1, year - 2].map(days).filter((span) => span !== undefined);
-  if (step < 0)
-    return known(
-      unit,
-      near.find(({ to }) => to < today),
-    );
-  if (step > 0)
-    return known(
-      unit,
-      near.toReversed().find(({ from }) => from > today),
-    );
-  return known(unit, near.find(({ from, to }) => from <= today && today <= to) ?? days(year));
+  const past = near.find(({ to }) => to < today);
+  const coming = near.findLast(({ from }) => from > today);
+  const current = near.find(({ from, to }) => from <= today && today <= to) ?? days(year);
+  return known(unit, step < 0 ? past : step > 0 ? coming : current);
 }
 
 /** A leap year is asked where none is named: the 29th of February is a day. */
@@ -143,4 +144,163 @@ export function withoutOverlaps(found: readonly FoundTime[]): FoundTime[] {
 /** What may be no time, where nothing beside it says that it is one. */
 export function loneUnless(isSure: boolean, read: TimeRead | undefined): TimeRead | undefined {
   return read && (isSure ? read : { ...read, lone: true });
+}
+
+/** The week, month, quarter or year that is `step` after the one of today. */
+export function unitBeside(unit: CountedUnit | undefined, step: number, today: number): TimeRead | undefined {
+  const [year, month] = [yearOf(today), monthOf(today)];
+  switch (unit) {
+    case "week":
+      return known("week", weekAround(today + 7 * step));
+    case "weekend": {
+      const saturday = weekAround(today).from + 5 + 7 * step;
+      return known("span", { from: saturday, to: saturday + 1 });
+    }
+    case "month":
+      return known("month", monthDays(year, month + step));
+    case "quarter":
+      return known("season", monthDays(year, 3 * (Math.ceil(month / 3) + step) - 2, 3));
+    case "year":
+      return known("year", yearDays(year + step));
+    default:
+      return undefined;
+  }
+}
+
+/**
+ * "Three weeks ago": a day, the days around one, a month or a year, as exactly as people mean it. A count of 0 is
+ * "a few".
+ */
+export function agoDays(count: number | undefined, unit: CountedUnit | undefined, today: number): TimeRead | undefined {
+  if (count === undefined || count < 0 || count > 300) return undefined;
+  if (count === 0) return recentDays(6, unit, today - (unit === "day" ? 2 : 0));
+  switch (unit) {
+    case "day":
+      return known("day", { from: today - count, to: today - count });
+    case "week":
+      return known("week", { from: today - 7 * count - 3, to: today - 7 * count + 3 });
+    case undefined:
+      return undefined;
+    default:
+      return unitBeside(unit, -count, today);
+  }
+}
+
+/** "A year ago today": the day of the same date, or of the same day of the week. */
+export function sameDayAgo(
+  count: number | undefined,
+  unit: CountedUnit | undefined,
+  today: number,
+): TimeRead | undefined {
+  if (count === undefined || count < 1 || count > 300) return undefined;
+  if (unit === "day" || unit === "week") {
+    const day = today - count * (unit === "week" ? 7 : 1);
+    return known("day", { from: day, to: day });
+  }
+  if (unit !== "month" && unit !== "year") return undefined;
+  const [year, month] =
+    unit === "year" ? [yearOf(today) - count, monthOf(today)] : [yearOf(today), monthOf(today) - count];
+  const [then, now] = [monthDays(year, month), monthDays(yearOf(today), monthOf(today))];
+  if (then === undefined || now === undefined) return undefined;
+  const day = Math.min(then.to, then.from + today - now.from);
+  return known("day", { from: day, to: day });
+}
+
+/** "The last three weeks": up to today. A count of 0 is "a few". */
+export function recentDays(
+  count: number | undefined,
+  unit: CountedUnit | undefined,
+  today: number,
+): TimeRead | undefined {
+  if (count === undefined || count < 0 || count > 300) return undefined;
+  const number = count === 0 ? 5 : count;
+  const [year, month] = [yearOf(today), monthOf(today)];
+  switch (unit) {
+    case "day":
+      return known("span", { from: today - number, to: today });
+    case "week":
+      return known("span", { from: today - 7 * number, to: today });
+    case "weekend": {
+      const saturday = weekAround(today).from + 5;
+      return known("span", { from: saturday - 7 * number, to: saturday - 6 });
+    }
+    case "month":
+    case "quarter":
+    case "year": {
+      const months = number * { month: 1, quarter: 3, year: 12 }[unit];
+      const from = monthDays(year, month - months)?.from;
+      if (from === undefined) return undefined;
+      const dayOfMonth = today - (monthDays(year, month)?.from ?? today);
+      return known("span", { from: from + dayOfMonth, to: today });
+    }
+    case undefined:
+      return undefined;
+  }
+}
+
+/** The last such day before today, the next one after it, or the one of this week. */
+export function weekdayBeside(weekday: number, step: number, today: number): TimeRead | undefined {
+  if (weekday < 0) return undefined;
+  const inWeek = weekAround(today).from + weekday;
+  const past = today - (((weekdayOf(today) - weekday + 6) % 7) + 1);
+  const day = step === 0 ? inWeek : step < 0 ? past : past + (inWeek === today ? 14 : 7);
+  const read = known("day", { from: day, to: day });
+  return read && { ...read, weekday };
+}
+
+export type Opening = "since" | "before" | "after" | "until";
+
+/** What is on one side of a time: "since March", "before 2024". */
+export function openTime<Time extends TimeRead>(time: Time, opening: Opening, today: number): Time {
+  return measured(time, "span", opening !== "since", ({ from, to }) => {
+    switch (opening) {
+      case "since":
+        return { from, to: from > today ? to : today };
+      case "before":
+        return { from: firstDay, to: from - 1 };
+      case "after":
+        return { from: to + 1, to: Math.max(to + 1, today) };
+      case "until":
+        return { from: firstDay, to };
+    }
+  });
+}
+
+/** "The week before" a time, "two weeks before" it. Without a count it is the one that touches it. */
+export function distantTime<Time extends TimeRead>(
+  time: Time,
+  unit: CountedUnit,
+  count: number | undefined,
+  side: "before" | "after",
+): Time {
+  const away = (days: number, { from, to }: Days): number => (side === "before" ? from - days : to + days);
+  const around = (day: number, reach: number): Days => ({ from: day - reach, to: day + reach });
+  return measured(time, unit === "day" ? "day" : unit === "week" ? "week" : "span", false, (span) => {
+    const number = count ?? 1;
+    if (unit === "day") return around(away(number, span), 0);
+    if (unit === "weekend") {
+      const day = away(number, span);
+      const saturday = side === "before" ? day - ((weekdayOf(day) + 2) % 7) : day + ((5 - weekdayOf(day) + 7) % 7);
+      return { from: saturday, to: saturday + 1 };
+    }
+    const length = { week: 7, month: 30, quarter: 91, year: 365 }[unit];
+    if (count !== undefined) return around(away(length * number, span), Math.floor(length / 2));
+    return side === "before"
+      ? { from: span.from - length, to: span.from - 1 }
+      : { from: span.to + 1, to: span.to + length };
+  });
+}
+
+function measured<Time extends TimeRead>(
+  time: Time,
+  unit: TimeUnit,
+  isOpen: boolean,
+  measure: (named: Days) => Days,
+): Time {
+  const days = (year: number): Days | undefined => {
+    const named = time.days(year);
+    return named && measure(named);
+  };
+  const named = { unit: time.unit, days: (year: number) => time.days(year) };
+  return { ...time, unit, lone: false, isOpen, days, named };
 }

@@ -1,5 +1,4 @@
-import type { Groups } from "./named-pattern.ts";
-import { patternsOf } from "./patterns.ts";
+import { type Groups, patternsOf } from "./patterns.ts";
 import { dayNumber, isoDate, monthDays, oneDay, quarterDays, weekDays, yearDays } from "./calendar.ts";
 import { dayOf, findAll, type FoundTime, known, ofYear, type ReadingContext, type TimeRead } from "./found-time.ts";
 import { lazily } from "@memslot/core";
@@ -14,67 +13,36 @@ export function numericTimes(text: string, context: ReadingContext): FoundTime[]
 
 const rules = lazily(() => patternsOf("figures", "g"));
 
-function readDay({ y, m, d }: Groups): TimeRead | undefined {
-  return dayOf(known("day", oneDay(Number(y), Number(m), Number(d))), Number(m), Number(d));
-}
-
-/** The day first or the month, as it is configured, and the other way round where there is no such day. */
-function readEither({ a, b, y }: Groups, { dayFirst }: ReadingContext): TimeRead | undefined {
-  const of = y?.length === 2 ? 2000 + Number(y) : y;
-  const ways = [
-    { day: Number(a), month: Number(b) },
-    { day: Number(b), month: Number(a) },
-  ];
-  const way = (dayFirst ? ways : ways.toReversed()).find(
-    ({ day, month }) => dayNumber(Number(of ?? 2024), month, day) !== undefined,
-  );
-  if (way !== undefined) return ofYear("day", of, (year_) => oneDay(year_, way.month, way.day));
-  const [wanted] = dayFirst ? ways : ways.toReversed();
-  // Without a year it may be a number.
-  return wanted && of !== undefined ? dayOf(undefined, wanted.month, wanted.day) : undefined;
-}
-
-/** The last such day up to now. */
-function readDayOfMonth({ d }: Groups, { today }: ReadingContext): TimeRead | undefined {
-  const day = Array.from({ length: 62 }, (_, back) => today - back).find((at) =>
-    isoDate(at).endsWith(`-${d?.padStart(2, "0")}`),
-  );
-  return day === undefined ? undefined : known("day", { from: day, to: day });
-}
-
-function readMonth({ y, m }: Groups): TimeRead | undefined {
-  return known("month", monthDays(Number(y), Number(m)));
-}
-
-function readWeek({ y, w }: Groups): TimeRead | undefined {
-  return known("week", weekDays(Number(y), Number(w)));
-}
-
-function readQuarter({ y, q }: Groups): TimeRead | undefined {
-  return ofYear("season", y, (year) => quarterDays(year, Number(q)));
-}
-
-function readHalf({ y, h }: Groups): TimeRead | undefined {
-  return known("span", monthDays(Number(y), 6 * Number(h) - 5, 6));
-}
-
-function readYears({ y, z }: Groups): TimeRead | undefined {
-  const [first, last] = [Number(y), Number(z)];
-  return first < last ? known("span", yearDays(first, last - first + 1)) : undefined;
-}
-
-function readYear({ y }: Groups): TimeRead | undefined {
-  return known("year", yearDays(Number(y)));
-}
-
 const readers: Partial<Record<string, (groups: Groups, context: ReadingContext) => TimeRead | undefined>> = {
-  day: readDay,
-  either: readEither,
-  dayOfMonth: readDayOfMonth,
-  month: readMonth,
-  week: readWeek,
-  quarter: readQuarter,
-  half: readHalf,
-  years: readYears,
-  year: readYear,
+  day: ({ y, m, d }) => dayOf(known("day", oneDay(Number(y), Number(m), Number(d))), Number(m), Number(d)),
+
+  /** The day first or the month, as it is configured, and the other way round where there is no such day. */
+  either({ a, b, y }, { dayFirst }) {
+    const year = y?.length === 2 ? 2000 + Number(y) : y;
+    const ways = [
+      { day: Number(a), month: Number(b) },
+      { day: Number(b), month: Number(a) },
+    ];
+    if (!dayFirst) ways.reverse();
+    const way = ways.find(({ day, month }) => dayNumber(Number(year ?? 2024), month, day) !== undefined);
+    if (way !== undefined) return ofYear("day", year, (each) => oneDay(each, way.month, way.day));
+    const [wanted] = ways;
+    // Without a year it may be a number.
+    return wanted && year !== undefined ? dayOf(undefined, wanted.month, wanted.day) : undefined;
+  },
+
+  /** The last such day up to now. */
+  dayOfMonth({ d }, { today }) {
+    const days = Array.from({ length: 62 }, (_, back) => today - back);
+    const day = days.find((each) => isoDate(each).endsWith(`-${d?.padStart(2, "0")}`));
+    return day === undefined ? undefined : known("day", { from: day, to: day });
+  },
+
+  month: ({ y, m }) => known("month", monthDays(Number(y), Number(m))),
+  week: ({ y, w }) => known("week", weekDays(Number(y), Number(w))),
+  quarter: ({ y, q }) => ofYear("season", y, (year) => quarterDays(year, Number(q))),
+  half: ({ y, h }) => known("span", monthDays(Number(y), 6 * Number(h) - 5, 6)),
+  years: ({ y, z }) =>
+    Number(y) < Number(z) ? known("span", yearDays(Number(y), Number(z) - Number(y) + 1)) : undefined,
+  year: ({ y }) => known("year", yearDays(Number(y))),
 };

@@ -1,7 +1,58 @@
-import { figure } from "./chinese/chinese-numbers.ts";
-import { edge } from "./grammar/language.ts";
-import { namedPattern } from "./named-pattern.ts";
 import tables from "./patterns.json" with { type: "json" };
+
+/**
+ * A letter or figure of folded text. A range, as the classes of Unicode make patterns slow to build; Chinese characters are
+ * none, as they stand beside words without a space.
+ */
+export const edge = "[0-9a-z\\xb5-\\u1fff]";
+export const noLetterBefore: string = `(?<!${edge})`;
+
+/** Words as one group, which matches nothing where there are none. */
+export function oneOf(...words: readonly string[]): string {
+  return `(?:${wordsOf(...words)})`;
+}
+
+/** Words as the inside of a group. */
+export function wordsOf(...words: readonly string[]): string {
+  return words.filter((word) => word !== "").join("|") || "(?!)";
+}
+
+/** Which of the patterns a word is, counted from 0. */
+export function indexOf(patterns: readonly string[], word: string): number {
+  return patterns.findIndex((pattern) => pattern !== "" && namedPattern(`^(?:${pattern})$`).test(word));
+}
+
+/** The groups of a match, by their names. */
+export type Groups = Readonly<Record<string, string | undefined>>;
+
+/**
+ * A pattern in which several groups may have one name. Node 22 has none such, even where only one of them can match: the
+ * further ones get a number here, and `groupsOf` gives them their name back.
+ */
+export function namedPattern(source: string, flags = ""): RegExp {
+  const counts = new Map<string, number>();
+  const numbered = source.replaceAll(/\(\?<([a-z]\w*)>/gi, (group: string, name: string) => {
+    const count = (counts.get(name) ?? 0) + 1;
+    counts.set(name, count);
+    return count === 1 ? group : `(?<${name}$${count}>`;
+  });
+  return new RegExp(numbered, flags);
+}
+
+/** What the groups of a `namedPattern` hold; undefined where there is no match. */
+export function groupsOf(match: RegExpExecArray | null): Groups | undefined {
+  if (match === null) return undefined;
+  const groups: Record<string, string | undefined> = {};
+  for (const [name, text] of Object.entries(match.groups ?? {})) {
+    const [own = name] = name.split("$");
+    groups[own] ??= text;
+  }
+  return groups;
+}
+
+/** A number of one to three figures, and a year, as patterns. */
+export const figure = "(?:(?<!\\d)\\d{1,2}(?!\\d)|[一二三四五六七八九十两]{1,3})";
+export const yearFigure = "(?:(?<!\\d)(?:1[5-9]|20)\\d{2}|[一二][〇零一二三四五六七八九]{3})";
 
 const parts: Readonly<Record<string, string>> = { ...tables.parts, edge, figure };
 
@@ -10,4 +61,60 @@ export function patternsOf(table: "figures" | "names", flags: string): (readonly
   const filled = (form: string): string =>
     form.replaceAll(/\$\{(\w+)\}/g, (_, name: string) => filled(parts[name] ?? ""));
   return tables[table].map(([form = "", kind = ""]) => [namedPattern(filled(form), flags), kind]);
+}
+
+const digits = "零一二三四五六七八九";
+
+/** 12, 十二, 二十一, 二〇二四; undefined for what is no number. */
+export function chineseNumber(word = ""): number | undefined {
+  if (/^\d+$/.test(word)) return Number(word);
+  const plain = word.replaceAll("〇", "零").replaceAll("两", "二");
+  const tens = /^([一二三四五六七八九]?)十([一二三四五六七八九]?)$/.exec(plain);
+  if (tens)
+    return (
+      10 * (tens[1] === "" ? 1 : digits.indexOf(tens[1] ?? "")) + (tens[2] === "" ? 0 : digits.indexOf(tens[2] ?? ""))
+    );
+  const values = [...plain].map((character) => digits.indexOf(character));
+  if (values.length === 0 || values.includes(-1) || (values.length > 1 && values.length < 4)) return undefined;
+  return values.reduce((sum, value) => 10 * sum + value, 0);
+}
+
+/** A text as it is compared: small letters, no accents, simplified characters; and where each part of it stood. */
+export interface FoldedText {
+  text: string;
+  /** For each place in `text`, and for its end, the place in the text as it was written. */
+  offsets: readonly number[];
+}
+
+/** Of the traditional characters those that the words for times, and for asking about them, are written with. */
+const traditional = "週號這個兩後來過從間聖誕節國慶麼發們筆記錄寫總結給訴幾裡點勞動灣時當內萬無列";
+const simplified = "周号这个两后来过从间圣诞节国庆么发们笔记录写总结给诉几里点劳动湾时当内万无列";
+const replaced = new Map<string, string>([
+  ...[...traditional].map((character, index): [string, string] => [character, [...simplified][index] ?? character]),
+  ["’", "'"],
+  ["ʼ", "'"],
+  ["–", "-"],
+  ["—", "-"],
+  ["−", "-"],
+  ["～", "-"],
+  ["~", "-"],
+]);
+
+export function foldText(written: string): FoldedText {
+  let text = "";
+  const offsets: number[] = [];
+  let at = 0;
+  for (const character of written) {
+    const folded = foldCharacter(character);
+    text += folded;
+    for (let index = 0; index < folded.length; index++) offsets.push(at);
+    at += character.length;
+  }
+  offsets.push(at);
+  return { text, offsets };
+}
+
+function foldCharacter(character: string): string {
+  if (/^[\x20-\x7e]$/.test(character) && character !== "~") return character.toLowerCase();
+  return replaced.get(character) ?? character.normalize("NFKD").replaceAll(/\p{M}/gu, "").toLowerCase();
 }

@@ -1,9 +1,7 @@
-import { groupsOf } from "./named-pattern.ts";
-import { patternsOf } from "./patterns.ts";
+import { chineseNumber, groupsOf, patternsOf } from "./patterns.ts";
 import { type Days, monthDays, oneDay, quarterDays, weekDays, yearDays } from "./calendar.ts";
 import { remembered } from "../remembered.ts";
 import type { TimeUnit } from "./found-time.ts";
-import { chineseNumber } from "./chinese/chinese-numbers.ts";
 
 /** Goes up when names or the dates of front matter are read otherwise: notes are indexed with the day in theirs. */
 export const pathTimesVersion = 2;

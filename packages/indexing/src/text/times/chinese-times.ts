@@ -1,35 +1,41 @@
-import { type Groups, namedPattern } from "../named-pattern.ts";
+import { lazily } from "@memslot/core";
+import { zh } from "../languages/files.ts";
 import {
   type Days,
+  type Feast,
+  feastDays,
+  isOneDay,
+  joined,
   monthDays,
+  nthWithin,
   oneDay,
+  type Part,
   quarterDays,
   type Season,
   seasonDays,
+  thirdOf,
   weekAround,
   weekDays,
   yearDays,
   yearOf,
-  joined,
-} from "../calendar.ts";
-import { chineseNumber, figure, yearFigure } from "./chinese-numbers.ts";
-import { type Feast, feastDays, isOneDay } from "../feasts.ts";
+} from "./calendar.ts";
 import {
+  agoDays,
   dayOf,
   findAll,
   type FoundTime,
   known,
-  ofYear,
-  type ReadingContext,
-  type TimeRead,
   loneUnless,
-} from "../found-time.ts";
-import type { CountedUnit, Part } from "../grammar/language.ts";
-import { lazily } from "@memslot/core";
-import { openTime } from "../grammar/open-times.ts";
-import { nthWithin, thirdOf } from "../grammar/pieces-of-spans.ts";
-import { agoDays, recentDays, unitBeside, weekdayBeside } from "../grammar/relative-times.ts";
-import { zh } from "../../languages/files.ts";
+  ofYear,
+  openTime,
+  type ReadingContext,
+  recentDays,
+  type TimeRead,
+  unitBeside,
+  weekdayBeside,
+} from "./found-time.ts";
+import type { CountedUnit } from "./language.ts";
+import { chineseNumber, figure, type Groups, namedPattern, yearFigure } from "./patterns.ts";
 
 const chinese = "chinese";
 

@@ -1,9 +1,9 @@
-import { namedPattern } from "../named-pattern.ts";
-import { edge, type Language, noLetterBefore, oneOf, wordsOf } from "./language.ts";
-import { languages } from "../../languages/languages.ts";
 import { lazily } from "@memslot/core";
+import { languages } from "../languages/languages.ts";
+import { type WordsAround, wordsAround } from "./combine-times.ts";
+import type { Doubt, Language } from "./language.ts";
+import { edge, namedPattern, noLetterBefore, oneOf, wordsOf } from "./patterns.ts";
 import { type PhraseReader, phraseReader } from "./phrases.ts";
-import { type WordsAround, wordsAround } from "./words-around.ts";
 
 const never = /(?!)/;
 
@@ -58,6 +58,11 @@ export function readers(text: string): PhraseReader[] {
 /** The words of all languages, for what is found in figures. */
 export function wordsOfAll(): WordsAround[] {
   return [...known.map(({ words }) => words()), chineseWords];
+}
+
+/** What words of a language that look like a time may be instead. */
+export function doubtsOf(language: string): readonly Doubt[] {
+  return dated.find(({ name }) => name === language)?.doubts ?? [];
 }
 
 /** Every phrase holds one of these, whatever else is in it. */

@@ -1,33 +1,38 @@
-import { type Groups, namedPattern } from "../named-pattern.ts";
+import { lazily } from "@memslot/core";
 import {
   type Days,
+  type Feast,
+  feastDays,
+  isOneDay,
+  joined,
   monthDays,
   oneDay,
   quarterDays,
   type Season,
   seasonDays,
+  thirdOf,
   weekDays,
   weekdayOf,
   yearDays,
-  joined,
-} from "../calendar.ts";
-import { type Feast, feastDays, isOneDay } from "../feasts.ts";
+} from "./calendar.ts";
 import {
+  agoDays,
   besideToday,
   dayOf,
   findAll,
   type FoundTime,
   known,
+  loneUnless,
   ofYear,
   type ReadingContext,
+  recentDays,
+  sameDayAgo,
   type TimeRead,
-  loneUnless,
-} from "../found-time.ts";
-import { type CountedUnit, countedUnits, indexOf, type Language, noLetterBefore, oneOf } from "./language.ts";
-import { lazily } from "@memslot/core";
-import { thirdOf } from "./pieces-of-spans.ts";
-import { piecesOf } from "./pieces.ts";
-import { agoDays, recentDays, sameDayAgo, unitBeside, weekdayBeside } from "./relative-times.ts";
+  unitBeside,
+  weekdayBeside,
+} from "./found-time.ts";
+import { type CountedUnit, countedUnits, type Language } from "./language.ts";
+import { edge, type Groups, indexOf, namedPattern, noLetterBefore, oneOf, wordsOf } from "./patterns.ts";
 
 /** Reads the times that a text of one language names, those that overlap too. */
 export type PhraseReader = (text: string, context: ReadingContext) => FoundTime[];
@@ -256,4 +261,51 @@ function stepOf(groups: Groups): number {
 
 function asRange(read: TimeRead | undefined): TimeRead | undefined {
   return read && { ...read, isRange: true };
+}
+
+/** Neither within a word nor within a number such as 1.12 or an identifier such as QF-12. */
+const start = `(?<!${edge}|\\d[.,:/-]|${edge}-(?=\\d)|[#$€£]|v\\.)`;
+const end = `(?!${edge}|%|[.:/-]\\d)`;
+const figures = String.raw`(?:1[5-9]|20)\d{2}`;
+
+/** The parts that the patterns of a language are put together from. A comment names the groups of a part. */
+function piecesOf(language: Language) {
+  const { months, weekdays, ordinals, article, last, next } = language;
+  const of = `(?:${oneOf(language.of)}(?:\\s+|(?<=')))`;
+  const yearEnd = language.year.after === "" ? "" : `(?:\\s*${oneOf(language.year.after)})?`;
+  const yearWord = language.year.before === "" ? "" : `(?:${oneOf(language.year.before)}\\s+)?`;
+  const seasons = Object.values(language.seasons);
+  return {
+    start,
+    end,
+    // `d`, a figure, or `dw`, a word.
+    day: `(?:(?<d>0?[1-9]|[12]\\d|3[01])${oneOf(language.ordinalEnd)}?|(?<dw>${wordsOf(...ordinals)}))`,
+    month: `(?<m>${wordsOf(...months)})`,
+    // `y`, or `yy` for '23, with what stands before it. A winter or a school year may be 2023/24.
+    year: `(?:[.,]{0,2}(?:\\s+|\\s*[-/]|(?<=[.,]))${of}?${yearWord}(?:(?<y>${figures})(?:/\\d\\d(?!\\d))?|'(?<yy>\\d\\d))${yearEnd})`,
+    // `y` of a year that a word of the language stands beside.
+    yearFigures: [
+      `${oneOf(language.year.before)}\\s+(?<y>${figures})`,
+      `(?<y>${figures})\\s*${oneOf(language.year.after)}`,
+    ],
+    of,
+    // Between two days; `and` where it is the word that may also list them.
+    until: `(?:\\s*-\\s*|\\s+${oneOf(language.to, language.until)}\\s+|(?<and>\\s+${oneOf(language.and)}\\s+))`,
+    weekday: `(?:${oneOf(...weekdays)}[,.]?\\s+(?:${oneOf(article)}\\s+)?)`,
+    weekdays: wordsOf(...weekdays),
+    // Months, seasons and holidays.
+    names: wordsOf(...months, ...seasons, ...Object.values(language.feasts)),
+    days: wordsOf(...Object.keys(language.relativeDays)),
+    count: `(?<n>\\d{1,3}|${wordsOf(language.few, ...language.numbers)})`,
+    ordinal: `(?<o>${wordsOf(...ordinals)})`,
+    unit: wordsOf(...countedUnits.map((name) => language.units[name])),
+    part: `(?:${Object.entries(language.parts)
+      .map(([name, given]) => `(?<${name}>${given})`)
+      .join("|")})`,
+    // Last, this, next.
+    step: {
+      before: `(?:(?<bl>${wordsOf(last.before)})|(?<bt>${wordsOf(language.this.before)})|(?<bn>${wordsOf(next.before)}))`,
+      after: `(?:(?<al>${wordsOf(last.after)})|(?<at>${wordsOf(language.this.after)})|(?<an>${wordsOf(next.after)}))`,
+    },
+  };
 }

@@ -1,6 +1,4 @@
-import { namedPattern } from "../named-pattern.ts";
-import type { Season } from "../calendar.ts";
-import type { Feast } from "../feasts.ts";
+import type { Feast, Part, Season } from "./calendar.ts";
 
 /**
  * How a language with spaces names times. Every string is the inside of a regular expression over folded text (small
@@ -67,6 +65,8 @@ export interface Language {
   decade: string;
   /** "12 March" only, or "March 12" too. */
   monthFirst: boolean;
+  /** Words that look like a time of this language and are something else. */
+  doubts?: readonly Doubt[] | undefined;
   /** All that a question holds that asks for nothing but a time: "what did I do", "notes of". */
   fillers: string;
 }
@@ -74,31 +74,16 @@ export interface Language {
 /** The longer first where one begins with another. */
 export const countedUnits = ["weekend", "week", "day", "month", "quarter", "year"] as const;
 export type CountedUnit = (typeof countedUnits)[number];
-export type Part = "early" | "middle" | "late";
 
 interface Around {
   before: string;
   after: string;
 }
 
-/**
- * A letter or figure of folded text. A range, as the classes of Unicode make patterns slow to build; Chinese characters are
- * none, as they stand beside words without a space.
- */
-export const edge = "[0-9a-z\\xb5-\\u1fff]";
-export const noLetterBefore: string = `(?<!${edge})`;
+/** A pattern for each part that tells: the words, what is before and after them, all of the text, the words as they are written. */
+export type Doubt = Readonly<Partial<Record<DoubtedPart, string>>> & {
+  /** Only of a day of the week. */
+  weekday?: boolean;
+};
 
-/** Words as one group, which matches nothing where there are none. */
-export function oneOf(...words: readonly string[]): string {
-  return `(?:${wordsOf(...words)})`;
-}
-
-/** Words as the inside of a group. */
-export function wordsOf(...words: readonly string[]): string {
-  return words.filter((word) => word !== "").join("|") || "(?!)";
-}
-
-/** Which of the patterns a word is, counted from 0. */
-export function indexOf(patterns: readonly string[], word: string): number {
-  return patterns.findIndex((pattern) => pattern !== "" && namedPattern(`^(?:${pattern})$`).test(word));
-}
+export type DoubtedPart = "words" | "before" | "after" | "text" | "written";
