@@ -3,7 +3,7 @@ import { randomFrom, randomSentence, randomText } from "@memslot/test-tools/rand
 import { queryTerms } from "../text/query-terms.ts";
 import { indexTerms } from "../text/words.ts";
 import { redactLines, redactSecrets } from "./redact-secrets.ts";
-import { looseShapes, secretShapes } from "./rule-shapes.ts";
+import { looseShapes, secretShapes } from "./rule-lines.ts";
 import { expectSoundRedaction, expectLinearTime } from "./test/redaction-checks.ts";
 import { fill, generated, privateKeyBlock, secretExamples, secretTable } from "../../test/support/secret-examples.ts";
 

@@ -1,11 +1,8 @@
 import { lineSigns, signsOf } from "./line-signs.ts";
 import { countSlices, type FoundSecret, Page, type Slices } from "./page.ts";
-import { cutPrivateKeys } from "./rule-blocks.ts";
-import { cutLists } from "./rule-lists.ts";
-import { cutLogins } from "./rule-logins.ts";
-import { findNamed } from "./rule-names.ts";
-import { cutNextLines } from "./rule-next-lines.ts";
-import { findLoose, findShapes, looseShapes } from "./rule-shapes.ts";
+import { cutLists, cutPrivateKeys } from "./rule-blocks.ts";
+import { cutLogins, findLoose, findShapes, looseShapes } from "./rule-lines.ts";
+import { cutNextLines, findNamed } from "./rule-names.ts";
 
 export { redactionVersion } from "./version.ts";
 
