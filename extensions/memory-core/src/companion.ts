@@ -1,6 +1,6 @@
 import type { CompanionModule, CompanionTables } from "@memslot/indexing/ledger-tables";
 import type Database from "better-sqlite3";
-import type { VectorSettings } from "./vectors/engines/vector-settings.ts";
+import type { VectorSettings } from "./vectors/engines/engines.ts";
 import { createVectorSearch } from "./vectors/vector-search.ts";
 import { noFts, settleWords, wordsNotice } from "./words/settle-words.ts";
 import { createWordIndex, hasFts } from "./words/word-tables.ts";
@@ -36,7 +36,6 @@ function companionOf({ vector, disableFts }: CompanionSettings): CompanionTables
               searchKeyword: words.searchKeyword,
               searchVector: vectors.searchVector,
               probeVector: vectors.probeVector,
-              shareBlocks: vectors.shareBlocks,
             },
             added(chunk) {
               words.added(chunk);

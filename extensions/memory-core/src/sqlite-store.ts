@@ -1,8 +1,7 @@
 import type { ChunkIndex, IndexKeywordAnswer, IndexVectorAnswer, LedgerOptions } from "@memslot/indexing";
 import { buildCalls, keptCalls, openThread, threadCalls } from "@memslot/indexing/ledger";
 import type { CompanionSettings } from "./companion.ts";
-import { usualMemoryMB, type VectorSettings } from "./vectors/engines/vector-settings.ts";
-import { type Seat, takeSeat } from "./vectors/memory/shared-memories.ts";
+import type { VectorSettings } from "./vectors/engines/engines.ts";
 
 export interface SqliteStoreOptions extends Omit<LedgerOptions, "store"> {
   /** What compares vectors. */
@@ -34,27 +33,8 @@ export async function openStore(
   const thread = await openThread({ ...options, store: "memory-core", companion, busyTimeoutMs });
   const { call } = threadCalls(thread);
   const { client } = thread;
-  const kept = keptCalls(thread, options.locksDir !== undefined);
-  let seat: Seat | undefined;
-
-  /** Before the first search by meaning: most processes need no memory for that. */
-  async function share(): Promise<void> {
-    if (seat !== undefined) return;
-    seat = takeSeat(options.path, vector.memoryMB ?? usualMemoryMB);
-    if (seat) await client.call("shareBlocks", [seat.memory, seat.seat]);
-  }
-
   return {
-    ...kept,
-    async useSpace(space) {
-      if (vector.enabled) await share();
-      await kept.useSpace(space);
-    },
-    async close() {
-      await kept.close();
-      seat?.leave();
-      seat = undefined;
-    },
+    ...keptCalls(thread, options.locksDir !== undefined),
     builds: {
       start: async (name) => buildCalls(thread, await call("buildStart", name)),
       finish: () => call("buildFinish"),

@@ -1,7 +1,6 @@
 import type { IndexVectorAnswer } from "@memslot/indexing";
 import { expect } from "vitest";
 import { kinds, randomFrom, vectorsOf } from "../../test/support/vectors.ts";
-import { writeSigns } from "../vectors/codes/bit-thresholds.ts";
 import {
   bitWidth,
   blockBytes,
@@ -14,7 +13,6 @@ import {
   productOf,
 } from "../vectors/codes/code-vector.ts";
 import { openKernel } from "../vectors/kernel/kernel.ts";
-import { webAssembly } from "../vectors/kernel/web-assembly.ts";
 import { edit, fileOf, lookAtVectors, openHere, spaceOf, type StoreHere, tempPath, vectorOf } from "./stores.ts";
 
 // Comparisons with plain JavaScript and with the exact answer: a few of them in the quick tests, all in the long ones.
@@ -101,10 +99,8 @@ export function kernelAgrees(dimensions: number): number {
   vectors[1] = new Float32Array(dimensions);
   const rows = vectors.map((vector) => encodeVector(vector));
   const block = packRows(rows);
-  const pages = Math.ceil((at.block + blockBytes(width)) / 65_536);
-  const shared = new (webAssembly().Memory)({ initial: pages, maximum: pages, shared: true });
-  const memory = new Uint8Array(shared.buffer);
-  const kernel = openKernel(shared);
+  const kernel = openKernel(at.block + blockBytes(width));
+  const memory = kernel.bytes();
   memory.set(block, at.block);
   for (const asked of [question, question.map(() => 1)]) {
     const { numbers, unit } = encodeQuestion(asked);
@@ -129,7 +125,8 @@ export function kernelAgrees(dimensions: number): number {
   kernel.signs(at.block, at.thresholds, at.bits, blockRows, width, bits);
   const expected = rows.map((row) => {
     const signs = new Uint8Array(bits);
-    writeSigns(new Int8Array(row.buffer, 0, width), thresholds, signs);
+    for (const [index, code] of new Int8Array(row.buffer, 0, width).entries())
+      if (code > (thresholds[index] ?? 0)) signs[index >> 3] = (signs[index >> 3] ?? 0) | (1 << (index & 7));
     return signs;
   });
   expect(Buffer.concat(expected).equals(memory.slice(at.bits, at.bits + blockRows * bits))).toBe(true);

@@ -17,7 +17,7 @@ import { afterwards, tempFolder } from "@memslot/test-tools/files";
 import Database from "better-sqlite3";
 import { expect } from "vitest";
 import { createCompanion } from "../companion.ts";
-import type { VectorSettings } from "../vectors/engines/vector-settings.ts";
+import type { VectorSettings } from "../vectors/engines/engines.ts";
 import { openStore, type SqliteStoreFaults, type SqliteStoreOptions } from "../sqlite-store.ts";
 
 export async function tempPath(): Promise<string> {

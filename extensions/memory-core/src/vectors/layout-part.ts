@@ -1,7 +1,6 @@
 import type Database from "better-sqlite3";
 import type { Generations, IndexPart, Look } from "@memslot/indexing/ledger-tables";
-import { type BitMaker, createBitMaker } from "./codes/bit-blocks.ts";
-import { sumOfThresholds } from "./codes/bit-thresholds.ts";
+import { type BitMaker, createBitMaker, sumOfThresholds } from "./codes/bit-blocks.ts";
 import { type CodeLayout, hasManyHoles } from "./codes/code-layout.ts";
 import { codeTable } from "./codes/code-tables.ts";
 import { blockRows, checksumOf } from "./codes/code-vector.ts";

@@ -10,18 +10,14 @@ import {
   type ScoredId,
   toVector,
 } from "@memslot/indexing/ledger-tables";
-import { countRows, createReadDirectory } from "./codes/code-directory.ts";
+import { countRows, createReadDirectory, createScopeFiles } from "./codes/code-directory.ts";
 import { type CodeLayout, createCodeLayout, hasHoles, hasManyHoles } from "./codes/code-layout.ts";
 import type { CodeScan } from "./codes/code-scan.ts";
-import type { LaidOut } from "./codes/scan-job.ts";
+import type { LaidOut } from "./codes/code-blocks.ts";
 import { blockRows } from "./codes/code-vector.ts";
-import { dropEarlierLayouts } from "./codes/earlier-layout.ts";
-import { createScopeFiles } from "./codes/scope-files.ts";
 import { openVectorComparison, similarityTo, type VectorComparison } from "./engines/compare-vectors.ts";
-import { createEngines } from "./engines/engines.ts";
-import type { VectorSettings } from "./engines/vector-settings.ts";
+import { createEngines, type VectorSettings } from "./engines/engines.ts";
 import { layoutPart } from "./layout-part.ts";
-import type { BlockMemory } from "./memory/block-memory.ts";
 
 /** So many chunks leave a quarter of an empty block. */
 const removedBeforeLook = 64;
@@ -40,8 +36,6 @@ export interface VectorSearch extends Pick<
   searchVector(query: VectorQuery): IndexVectorAnswer;
   /** Loads what compares vectors fast. */
   probeVector(): boolean;
-  /** Blocks of codes are kept in a memory that other threads use, too. */
-  shareBlocks(memory: BlockMemory, seat: number): void;
   /** Mends a layout with many holes, stores bits that are missing, and reads codes. False: that was all. */
   tidy(isQuiet: boolean): boolean;
   /** Mends one with any. */
@@ -75,7 +69,6 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
   let put = 0;
   /** The space that was searched, until its codes were all read, and the block to go on from. */
   let toRead: { spaceId: number; from: number } | undefined;
-  let hasEarlierLayouts = true;
   /** A generation whose codes are not what was written. */
   let damaged: number | undefined;
   let damages = 0;
@@ -235,8 +228,6 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
       wanted = space;
       isUnchecked = true;
       settle(answering);
-      if (hasEarlierLayouts) dropEarlierLayouts(db, transactions, () => void engines.loadSqliteVec());
-      hasEarlierLayouts = false;
     },
     searchVector(query) {
       checkVector(query.vector, query.space);
@@ -244,10 +235,6 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
       return spaceId === undefined ? { rows: [] } : search(query, spaceId);
     },
     probeVector: () => engines.engine().name !== "exact",
-    shareBlocks(memory, seat) {
-      const engine = engines.engine();
-      if (engine.name === "wasm") engine.scan.share(memory, seat);
-    },
     added({ id, hash, source, generation }) {
       const held = layout.named(generation);
       const embedding = held === undefined ? undefined : vectors.get(held, hash);

@@ -1,12 +1,45 @@
 import { hasTable, perGeneration } from "@memslot/indexing/ledger-tables";
 import type Database from "better-sqlite3";
 import { openKernel } from "../kernel/kernel.ts";
-import { webAssembly } from "../kernel/web-assembly.ts";
-import { bitWidth, blockBytes, blockRows } from "./code-vector.ts";
+import { bitWidth, blockBytes, blockRows, checksumOf } from "./code-vector.ts";
 
+/** From so many vectors on, bits are compared before codes. */
+export const usualLeastForBits = 50_000;
 /** What the name of the table of bits has after that of the codes. */
 export const bitsSuffix = "_bits";
-const pageBytes = 65_536;
+/** The choice as bytes begins with `depth` and `vectors`. */
+const headBytes = 8;
+const alignment = 16;
+
+/** What bits are made with, and how far they are trusted. */
+export interface BitChoice {
+  /** For each number of a vector, in codes: its bit says whether it is greater. Empty: no bits are to be made. */
+  thresholds: Int8Array;
+  /** Of so many `vectors`, so many are compared by their codes: those that are nearest by their bits. */
+  depth: number;
+  vectors: number;
+}
+
+/** The checksum that names them. */
+export function sumOfThresholds({ buffer, byteOffset, byteLength }: Int8Array): number {
+  return checksumOf(new Uint8Array(buffer, byteOffset, byteLength));
+}
+
+export function bytesOfChoice({ thresholds, depth, vectors }: BitChoice): Uint8Array {
+  const bytes = new Uint8Array(headBytes + thresholds.length);
+  bytes.set(new Uint8Array(Int32Array.of(depth, vectors).buffer));
+  bytes.set(new Uint8Array(thresholds.buffer, thresholds.byteOffset, thresholds.length), headBytes);
+  return bytes;
+}
+
+/** Undefined if it is no choice. */
+export function choiceOf(bytes: Uint8Array | undefined): BitChoice | undefined {
+  if (bytes === undefined || bytes.byteLength < headBytes) return undefined;
+  const copy = new Uint8Array(bytes);
+  const [depth = 0, vectors = 0] = new Int32Array(copy.buffer, 0, 2);
+  if ((copy.byteLength - headBytes) % alignment !== 0 || vectors <= 0) return undefined;
+  return { thresholds: new Int8Array(copy.buffer, headBytes), depth, vectors };
+}
 
 /** The bits of a block as they are stored. */
 interface StoredBits {
@@ -102,11 +135,9 @@ export function createBitMaker(width: number, thresholds: Int8Array): BitMaker {
   const bits = bitWidth(width);
   const places = { rows: 0, thresholds: blockBytes(width), out: blockBytes(width) + width };
   const bytesOut = blockRows * bits;
-  const pages = Math.ceil((places.out + bytesOut) / pageBytes);
-  const memory = new (webAssembly().Memory)({ initial: pages, maximum: pages, shared: true });
-  const kernel = openKernel(memory);
-  const bytes = new Uint8Array(memory.buffer);
-  bytes.set(new Uint8Array(thresholds.buffer, thresholds.byteOffset, width), places.thresholds);
+  const kernel = openKernel(places.out + bytesOut);
+  const bytes = kernel.bytes();
+  bytes.set(thresholds, places.thresholds);
   return (codes) => {
     if (codes.byteLength !== blockBytes(width)) return undefined;
     bytes.set(codes, places.rows);

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { type Kind, randomFrom, vectorsOf } from "../../../test/support/vectors.ts";
-import { type BitChoice, bytesOfChoice, choiceOf } from "./bit-thresholds.ts";
+import { type BitChoice, bytesOfChoice, choiceOf } from "./bit-blocks.ts";
 import {
   copyOf,
   edit,

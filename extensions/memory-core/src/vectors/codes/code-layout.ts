@@ -1,7 +1,6 @@
 import {
   type EmbeddedChunks,
   type Generations,
-  hasTable,
   isBusy,
   isFileFailure,
   type KnownSpace,
@@ -11,11 +10,10 @@ import {
   type Transactions,
 } from "@memslot/indexing/ledger-tables";
 import type Database from "better-sqlite3";
-import { type BitBlocks, createBitBlocks, createBitMaker } from "./bit-blocks.ts";
-import { chooseBits, isOutgrown, sumOfThresholds, usualLeastForBits } from "./bit-thresholds.ts";
+import { type BitBlocks, createBitBlocks, createBitMaker, sumOfThresholds, usualLeastForBits } from "./bit-blocks.ts";
+import { chooseBits, isOutgrown } from "./choose-bits.ts";
 import { codeTable, type CodeTables, createCodeTables, type TailRow } from "./code-tables.ts";
 import { blockRows, checksumOf, differenceOf, encodeVector } from "./code-vector.ts";
-import { vectorTable } from "./earlier-layout.ts";
 
 /** Deleted vectors leave holes. With this many blocks beside twice those that are needed codes are made anew. */
 const spareBlocks = 8;
@@ -29,8 +27,7 @@ const countedAtOnce = 20_000;
 
 /**
  * The codes of one space for each generation, kept in step with chunks and vectors. Which space that is stands in `meta`,
- * written in the same transaction as every change; where the line is missing, or an earlier release has laid its own
- * table out, codes are not relied on.
+ * written in the same transaction as every change; where the line is missing, codes are not relied on.
  */
 export interface CodeLayout {
   tables(generation: number): CodeTables;
@@ -94,8 +91,7 @@ export function createCodeLayout(input: {
 
   function held(generation: number): number | undefined {
     const id = named(generation);
-    if (id === undefined || !tables(generation).exists()) return undefined;
-    return hasTable(db, `${vectorTable(generation)}_rowids`) ? undefined : id;
+    return id !== undefined && tables(generation).exists() ? id : undefined;
   }
 
   function rebuild(generation: number, { id, dimensions }: KnownSpace): void {

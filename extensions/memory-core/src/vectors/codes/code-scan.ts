@@ -1,29 +1,19 @@
 import { openKernel } from "../kernel/kernel.ts";
-import { type BlockMemory, createBlockMemory } from "../memory/block-memory.ts";
-import { openBlockMemory } from "../memory/open-block-memory.ts";
-import { depthFor } from "./bit-thresholds.ts";
-import { createBestSlots } from "./best-slots.ts";
+import { createBestSlots, type BestSlots } from "./best-slots.ts";
+import { depthFor } from "./choose-bits.ts";
+import { type CodeBlocks, type LaidOut, longestWidth, openCodeBlocks, places } from "./code-blocks.ts";
 import { countRows, type SlotFilter } from "./code-directory.ts";
-import { bitWidth, blockBytes, blockRows, codeWidth, encodeQuestion } from "./code-vector.ts";
-import { addBlocks, addTail, readCodes } from "./scan-blocks.ts";
-import { addByBits, nearestByBits } from "./scan-bits.ts";
-import {
-  type BlockJob,
-  type LaidOut,
-  longestWidth,
-  openOwn,
-  type OpenScan,
-  type ScanJob,
-  writeOwn,
-  writeThresholds,
-} from "./scan-job.ts";
+import type { BlockSlots } from "./code-tables.ts";
+import { bitWidth, blockBytes, blockRows, codeWidth, productOf } from "./code-vector.ts";
 
 const mebibyte = 1024 * 1024;
 /**
- * Blocks whose codes are read for one search, so that none takes long because memory is empty. The first one reads none:
+ * Blocks whose codes are read for one search, so that none takes long because memory is empty. The first search reads none:
  * a process may have no other. When nobody asks, so many are read at a time.
  */
 const readAtOnce = 32;
+/** Chunks at most that bits propose if codes are not in memory. */
+const proposedByBits = 1024;
 
 interface ScanQuery {
   vector: Float32Array;
@@ -36,7 +26,7 @@ interface ScanQuery {
 export interface CodeScan {
   /**
    * The chunks whose codes are nearest, and others that may be as near. Filters are tested before they are counted.
-   * Throws where a block is not what was written. Undefined where the memory cannot be had now.
+   * Throws where a block is not what was written. Undefined where codes cannot tell.
    */
   nearest(laidOut: LaidOut, query: ScanQuery): number[] | undefined;
   /**
@@ -44,77 +34,180 @@ export interface CodeScan {
    * Gives the place to go on from; undefined: that was all, or they are not kept.
    */
   readMore(laidOut: LaidOut, from: number): number | undefined;
-  /** From now on with the blocks that other threads of this process use, too. */
-  share(memory: BlockMemory, seat: number): void;
 }
 
 /** Throws where the host has no WebAssembly with SIMD. */
 export function createCodeScan(memoryMB: number): CodeScan {
-  let shared: { memory: BlockMemory; seat: number } | undefined;
-  let opened: { key: string; scan: OpenScan } | undefined;
+  const limitBytes = memoryMB * mebibyte;
+  let opened: { key: string; blocks: CodeBlocks } | undefined;
   /** Searches in what is opened. */
   let searches = 0;
   // Shows at once whether it is to be had.
-  openKernel(createBlockMemory(mebibyte).memory);
+  openKernel(1);
 
-  function open(width: number, bits: number, count: number): OpenScan {
-    const limitBytes = shared?.memory.limitBytes ?? memoryMB * mebibyte;
+  function open(width: number, bits: number, count: number): CodeBlocks {
     const withCodes = bits === 0 || (count / blockRows) * (blockBytes(width) + blockRows * bits) <= limitBytes;
     const key = `${width} ${bits} ${withCodes}`;
-    if (opened?.key === key) return opened.scan;
-    const regionBytes = (withCodes ? blockBytes(width) : 0) + blockRows * bits;
-    const inCommon = shared && openBlockMemory(shared.memory, shared.seat, regionBytes);
-    const memory = inCommon && shared ? shared.memory : createBlockMemory(memoryMB * mebibyte);
-    const blocks = inCommon ?? openBlockMemory(memory, 0, regionBytes);
-    if (!blocks) throw new Error("a memory of its own has regions of another size");
-    const scan = { width, bits, withCodes, blocks, kernel: openKernel(memory.memory), ...openOwn(blocks, memory) };
-    opened = { key, scan };
+    if (opened?.key === key) return opened.blocks;
+    const blocks = openCodeBlocks({ width, bits, withCodes }, limitBytes);
+    opened = { key, blocks };
     searches = 0;
-    return scan;
+    return blocks;
   }
 
   return {
-    share(memory, seat) {
-      shared = { memory, seat };
-      opened = undefined;
-    },
     nearest(laidOut, { vector, filter, limit }) {
       const { directory } = laidOut;
       const width = codeWidth(vector.length);
       if (width > longestWidth) return undefined;
       const count = countRows(directory);
       const choice = directory.bits?.thresholds.length === width ? directory.bits : undefined;
-      const scan = open(width, choice ? bitWidth(width) : 0, count);
+      const blocks = open(width, choice ? bitWidth(width) : 0, count);
       // What bits are made with was chosen by all vectors, and a scope is told nothing that depends on those outside.
       const byBits = filter.files === undefined ? choice : undefined;
-      if (!byBits && !scan.withCodes) return undefined;
-      const { numbers } = encodeQuestion(vector);
+      if (!byBits && !blocks.withCodes) return undefined;
+      blocks.begin(laidOut);
+      const numbers = blocks.ask(vector);
       const best = createBestSlots(limit);
-      const job: ScanJob = { ...scan, ...laidOut, filter, numbers, best, mayRead: searches++ === 0 ? 0 : readAtOnce };
-      scan.blocks.begin();
-      try {
-        writeOwn(job, vector);
-        addTail(job);
-        if (!byBits) return addBlocks(job) ? best.ids() : undefined;
-        const proposed = scan.withCodes ? addByBits(job, depthFor(byBits, count)) : nearestByBits(job);
-        return proposed && [...best.ids(), ...proposed];
-      } finally {
-        scan.blocks.release();
+      const job: ScanJob = { laidOut, blocks, filter, best, mayRead: searches++ === 0 ? 0 : readAtOnce };
+      addTail(job, numbers);
+      if (!byBits) {
+        addBlocks(job);
+        return best.ids();
       }
+      const proposed = blocks.withCodes ? addByBits(job, depthFor(byBits, count)) : nearestByBits(job);
+      return [...best.ids(), ...proposed];
     },
     readMore(laidOut, from) {
-      const scan = opened?.scan;
+      const blocks = opened?.blocks;
       // Where bits have come or gone since the last search, the next one has another memory.
-      if (!scan?.withCodes || scan.bits === 0 || laidOut.directory.bits?.thresholds.length !== scan.width)
+      if (!blocks?.withCodes || blocks.bits === 0 || laidOut.directory.bits?.thresholds.length !== blocks.width)
         return undefined;
-      const job: BlockJob = { ...scan, ...laidOut };
-      scan.blocks.begin();
-      try {
-        writeThresholds(job);
-        return readCodes(job, { from, most: readAtOnce });
-      } finally {
-        scan.blocks.release();
+      blocks.begin(laidOut);
+      let left = readAtOnce;
+      for (const [index, slots] of laidOut.directory.blocks.entries()) {
+        if (index < from) continue;
+        blocks.hold(slots);
+        if (blocks.isWhole()) continue;
+        if (left-- === 0) return index;
+        blocks.holdCodes(slots);
       }
+      return undefined;
     },
   };
+}
+
+interface ScanJob {
+  laidOut: LaidOut;
+  blocks: CodeBlocks;
+  filter: SlotFilter;
+  best: BestSlots;
+  /** Blocks whose codes may still be read for this search. */
+  mayRead: number;
+}
+
+/** Vectors that are in no block yet: few. */
+function addTail({ laidOut, filter, best }: ScanJob, numbers: Int16Array): void {
+  const { sources, files } = filter;
+  for (const { id, source, file, code } of laidOut.directory.tail)
+    if (sources.includes(source) && (files === undefined || files[file] === 1)) best.add(id, productOf(code, numbers));
+}
+
+/** Every block, by its codes. */
+function addBlocks({ laidOut, blocks, filter, best }: ScanJob): void {
+  const { kernel, width, scores } = blocks;
+  const { sources, files } = filter;
+  for (const slots of laidOut.directory.blocks) {
+    if (!sources.includes(slots.source) || (files !== undefined && !someIn(slots, files))) continue;
+    const at = blocks.holdCodes(slots);
+    kernel.products(at, places.question, at + blockRows * width, places.out, blockRows, width);
+    let floor = best.floor();
+    for (let slot = 0; slot < blockRows; slot++) {
+      const score = scores[slot] as number;
+      if (score < floor) continue;
+      const id = slots.ids[slot] as number;
+      if (id === 0 || (files !== undefined && files[slots.files[slot] as number] !== 1)) continue;
+      best.add(id, score);
+      floor = best.floor();
+    }
+  }
+}
+
+/** True where a slot of the block is of one of the files. */
+function someIn({ ids, files }: BlockSlots, wanted: Uint8Array): boolean {
+  return files.some((file, slot) => ids[slot] !== 0 && wanted[file] === 1);
+}
+
+/**
+ * So many of all by their bits, and these by their codes. Gives those that are still to be compared as they are: of
+ * blocks whose codes are not in memory.
+ */
+function addByBits(job: ScanJob, wanted: number): number[] {
+  const { asked, distances, counts } = measure(job);
+  const nearest = farthest(counts, wanted);
+  const { best, blocks } = job;
+  const { kernel, width } = blocks;
+  // So many vectors are read faster than all codes. Of more, codes are.
+  const mayPropose = wanted <= proposedByBits;
+  const proposed: number[] = [];
+  let { mayRead } = job;
+  let block = -1;
+  let at: number | undefined;
+  for (let row = 0; row < distances.length; row++) {
+    if ((distances[row] as number) > nearest) continue;
+    const index = Math.floor(row / blockRows);
+    const slots = asked[index] as BlockSlots;
+    const slot = row % blockRows;
+    const id = slots.ids[slot] as number;
+    if (id === 0) continue;
+    if (index !== block) {
+      block = index;
+      blocks.hold(slots);
+      const isThere = blocks.isWhole();
+      at = !isThere && mayPropose && mayRead === 0 ? undefined : blocks.holdCodes(slots);
+      if (!isThere && at !== undefined) mayRead--;
+    }
+    if (at === undefined) proposed.push(id);
+    else best.add(id, kernel.product(at + slot * width, places.question, at + blockRows * width + slot * 4, width));
+  }
+  return proposed;
+}
+
+/** The chunks that bits alone find nearest. */
+function nearestByBits(job: ScanJob): number[] {
+  const { asked, distances } = measure(job);
+  const best = createBestSlots(proposedByBits);
+  for (const [index, { ids }] of asked.entries())
+    for (const [slot, id] of ids.entries())
+      if (id !== 0) best.add(id, -(distances[index * blockRows + slot] as number));
+  return best.ids();
+}
+
+/** The distances of the bits of all slots of the blocks that are asked, and how many chunks there are at each distance. */
+function measure({ laidOut, blocks, filter }: ScanJob): {
+  asked: BlockSlots[];
+  distances: Uint16Array;
+  counts: Uint32Array;
+} {
+  const { kernel, bits } = blocks;
+  const asked = laidOut.directory.blocks.filter(({ source }) => filter.sources.includes(source));
+  const distances = new Uint16Array(asked.length * blockRows);
+  const counts = new Uint32Array(8 * bits + 1);
+  for (const [index, slots] of asked.entries()) {
+    const { ids } = slots;
+    kernel.differences(blocks.hold(slots), places.bits, places.out, blockRows, bits);
+    for (let slot = 0; slot < blockRows; slot++) {
+      const distance = blocks.distances[slot] as number;
+      distances[index * blockRows + slot] = distance;
+      if (ids[slot] !== 0) counts[distance] = (counts[distance] as number) + 1;
+    }
+  }
+  return { asked, distances, counts };
+}
+
+/** The distance within which so many are. */
+function farthest(counts: Uint32Array, wanted: number): number {
+  let within = 0;
+  const found = counts.findIndex((count) => (within += count) >= wanted);
+  return found < 0 ? counts.length : found;
 }

@@ -1,8 +1,7 @@
 import type { MemorySource } from "@memslot/core";
 import { hasTable, perGeneration } from "@memslot/indexing/ledger-tables";
 import type Database from "better-sqlite3";
-import { bitsSuffix } from "./bit-blocks.ts";
-import { type BitChoice, bytesOfChoice, choiceOf } from "./bit-thresholds.ts";
+import { type BitChoice, bitsSuffix, bytesOfChoice, choiceOf } from "./bit-blocks.ts";
 import { blockRows, checksumOf, packRows, widthOf } from "./code-vector.ts";
 
 /** The codes of the vectors of one generation. */
@@ -12,13 +11,11 @@ export function codeTable(generation: number): string {
 
 /** What its tables end with. */
 const suffixes = ["", "_slots", "_places", "_tail"] as const;
-/** A table that releases before had in place of two of these. Where it is there, one of them has written last. */
-const earlierSuffix = "_rows";
 
 const largestId = 2 ** 31 - 1;
 /** In the place of a block: the mean of the vectors that are coded. */
 const meanBlock = -1;
-/** In the place of a block: what bits are made with, see `bit-thresholds.ts`. */
+/** In the place of a block: what bits are made with, see `BitChoice`. */
 const thresholdsBlock = 0;
 
 /** What stands in a block, without its codes. */
@@ -55,7 +52,7 @@ export interface TailRow {
  * All calls are made inside a transaction.
  */
 export interface CodeTables {
-  /** False where one is missing, and where an earlier release has written. */
+  /** False where one is missing. */
   exists(): boolean;
   /** Whether there is one at all. */
   hasAny(): boolean;
@@ -95,7 +92,7 @@ function openCodeTables(db: Database.Database, table: string): CodeTables {
 
   function drop(): void {
     prepared = undefined;
-    for (const suffix of [...suffixes, bitsSuffix, earlierSuffix]) db.exec(`DROP TABLE IF EXISTS ${table}${suffix}`);
+    for (const suffix of [...suffixes, bitsSuffix]) db.exec(`DROP TABLE IF EXISTS ${table}${suffix}`);
   }
 
   function remove(id: number): void {
@@ -145,8 +142,8 @@ function openCodeTables(db: Database.Database, table: string): CodeTables {
   }
 
   return {
-    exists: () => suffixes.every((suffix) => hasTable(db, table + suffix)) && !hasTable(db, table + earlierSuffix),
-    hasAny: () => [...suffixes, earlierSuffix].some((suffix) => hasTable(db, table + suffix)),
+    exists: () => suffixes.every((suffix) => hasTable(db, table + suffix)),
+    hasAny: () => suffixes.some((suffix) => hasTable(db, table + suffix)),
     create() {
       drop();
       db.exec(createSql(table));

@@ -85,6 +85,15 @@ export function encodeQuestion(vector: Float32Array | Float64Array): { numbers: 
   return { numbers, unit: 1 / (scale * length) };
 }
 
+/** A question in the scale of codes, to be compared with the thresholds. */
+export function questionCodes(vector: Float64Array, width: number): Int8Array {
+  const { numbers } = encodeQuestion(vector);
+  const peak = numbers.reduce((highest, value) => Math.max(highest, Math.abs(value)), 0);
+  return Int8Array.from({ length: width }, (_, index) =>
+    peak === 0 ? 0 : Math.round(((numbers[index] ?? 0) * largestCode) / peak),
+  );
+}
+
 /** The same as `products` of the kernel, to the last bit, for one row. */
 export function productOf(row: Uint8Array, question: Int16Array): number {
   const codes = new Int8Array(row.buffer, row.byteOffset, question.length);

@@ -2,9 +2,26 @@ import type { IndexHealth } from "@memslot/indexing";
 import { reasonOf } from "@memslot/indexing/ledger-tables";
 import type Database from "better-sqlite3";
 import { type CodeScan, createCodeScan } from "../codes/code-scan.ts";
-import { type CompareInSqlite, openCompareInSqlite } from "./compare-in-sqlite.ts";
-import { loadSqliteVec } from "./sqlite-vec.ts";
-import { type EngineName, usualMemoryMB, type VectorSettings } from "./vector-settings.ts";
+import { type CompareInSqlite, loadSqliteVec, openCompareInSqlite } from "./sqlite-vec.ts";
+
+/** What compares vectors: codes in WebAssembly, sqlite-vec, or every vector exactly in JavaScript. */
+type EngineName = "wasm" | "sqlite-vec" | "exact";
+
+const usualMemoryMB = 1024;
+
+/** How vectors are compared. */
+export interface VectorSettings {
+  /** False: every vector is compared exactly. */
+  enabled: boolean;
+  /** The first one to be tried; `auto`: the first of all. */
+  engine?: EngineName | "auto" | undefined;
+  /** Another build of sqlite-vec. */
+  extensionPath?: string | undefined;
+  /** Mebibytes of blocks of codes kept in memory at most, by each open index. */
+  memoryMB?: number | undefined;
+  /** From so many vectors on their bits are compared first. */
+  leastForBits?: number | undefined;
+}
 
 type Engine = { name: "wasm"; scan: CodeScan } | { name: "sqlite-vec"; compare: CompareInSqlite } | { name: "exact" };
 
@@ -13,8 +30,6 @@ export interface Engines {
   engine(): Engine;
   /** The one that is in use cannot be used any more. */
   giveUp(error: string): void;
-  /** Loads sqlite-vec, for whatever it is needed. True where it works. */
-  loadSqliteVec(): boolean;
   /** Says which engine has answered. */
   answered(name: EngineName): void;
   health(): IndexHealth["vector"];
@@ -35,18 +50,11 @@ export function createEngines(input: {
   const left = enginesFor(settings);
   let health: IndexHealth["vector"] = { enabled, ...(extensionPath === undefined ? {} : { extensionPath }) };
   let current: Engine | undefined;
-  let extension: ReturnType<typeof loadSqliteVec> | undefined;
-
-  function loadExtension(): ReturnType<typeof loadSqliteVec> {
-    extension ??= loadSqliteVec(db, extensionPath);
-    const { path } = extension;
-    health = { ...health, ...(path === undefined ? {} : { extensionPath: path }) };
-    return extension;
-  }
 
   function open(name: Exclude<EngineName, "exact">): Engine {
     if (name === "wasm") return { name, scan: createCodeScan(settings.memoryMB ?? usualMemoryMB) };
-    const loaded = loadExtension();
+    const loaded = loadSqliteVec(db, extensionPath);
+    if (loaded.path !== undefined) health = { ...health, extensionPath: loaded.path };
     if (!loaded.ok) throw new Error(loaded.error);
     return { name, compare: openCompareInSqlite(db) };
   }
@@ -84,7 +92,6 @@ export function createEngines(input: {
   return {
     engine,
     giveUp,
-    loadSqliteVec: () => loadExtension().ok,
     answered(name) {
       if (health.engine !== name) health = { ...health, engine: name };
     },

@@ -1,9 +1,8 @@
 import { kernelBytes } from "./kernel-bytes.ts";
-import { type SharedMemory, webAssembly } from "./web-assembly.ts";
 
 /**
- * What `kernel.wat` does, in the memory that it was opened with. Places are bytes from its beginning, all of them a
- * multiple of 16; widths are bytes of a row, a multiple of 16; rows lie one behind the other.
+ * What `kernel.wat` does, in a memory of its own. Places are bytes from its beginning, all of them a multiple of 16; widths
+ * are bytes of a row, a multiple of 16; rows are contiguous.
  */
 export interface Kernel {
   /** out[row] = factors[row] × Σ rows[row][i] × question[i]. Rows: int8; question: int16; factors, out: float32. `count` is a multiple of 4. */
@@ -16,11 +15,57 @@ export interface Kernel {
   signs(rows: number, thresholds: number, out: number, count: number, width: number, outWidth: number): void;
   /** Of bytes that are a multiple of 16, as `checksumOf` counts it. */
   checksum(at: number, bytes: number): number;
+  /** The memory in its present length. A view of a part of it stays valid when the memory grows. */
+  bytes(): Uint8Array<SharedArrayBuffer>;
+  /** Makes the memory at least so long. Returns false if its limit or that of the host is reached. */
+  grow(bytes: number): boolean;
 }
 
-/** Throws what the engine of the host throws where it has no SIMD, or no WebAssembly. */
-export function openKernel(memory: SharedMemory): Kernel {
-  const { Module, Instance } = webAssembly();
-  const module = new Module(Buffer.from(kernelBytes.join(""), "base64"));
-  return new Instance(module, { env: { memory } }).exports as Kernel;
+interface Memory {
+  readonly buffer: SharedArrayBuffer;
+  grow(pages: number): number;
+}
+
+/** WebAssembly, which the types of Node leave out. */
+interface Host {
+  Memory: new (size: { initial: number; maximum: number; shared: true }) => Memory;
+  Module: new (bytes: Uint8Array) => object;
+  Instance: new (module: object, imports: { env: { memory: Memory } }) => { exports: object };
+}
+
+const pageBytes = 65_536;
+const mostPages = 65_536;
+/** The memory grows in steps of so many pages. */
+const growPages = 64;
+
+/**
+ * Opens the kernel with a memory of so many bytes, which can grow up to `limitBytes`. Throws what the host throws if it has
+ * no WebAssembly, or none with SIMD.
+ */
+export function openKernel(bytes: number, limitBytes: number = bytes): Kernel {
+  const { WebAssembly: host } = globalThis as { WebAssembly?: Host };
+  if (host === undefined) throw new Error("this Node has no WebAssembly");
+  const initial = Math.ceil(bytes / pageBytes);
+  const steps = Math.ceil(Math.max(0, limitBytes - bytes) / pageBytes / growPages);
+  const maximum = Math.min(mostPages, initial + steps * growPages);
+  // Shared, so that views stay valid when it grows.
+  const memory = new host.Memory({ initial, maximum, shared: true });
+  const module = new host.Module(Buffer.from(kernelBytes.join(""), "base64"));
+  const { exports } = new host.Instance(module, { env: { memory } });
+  let view = new Uint8Array(memory.buffer);
+  return {
+    ...(exports as Omit<Kernel, "bytes" | "grow">),
+    bytes: () => view,
+    grow(wanted) {
+      const missing = Math.ceil((wanted - view.byteLength) / pageBytes);
+      if (missing <= 0) return true;
+      try {
+        memory.grow(Math.max(missing, growPages));
+      } catch {
+        return false;
+      }
+      view = new Uint8Array(memory.buffer);
+      return true;
+    },
+  };
 }

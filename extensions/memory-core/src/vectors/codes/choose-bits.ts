@@ -1,21 +1,69 @@
 import { openKernel } from "../kernel/kernel.ts";
-import { webAssembly } from "../kernel/web-assembly.ts";
+import type { BitChoice } from "./bit-blocks.ts";
 import type { BlockSlots, CodeTables } from "./code-tables.ts";
 import { bitWidth, blockBytes, blockRows, encodeQuestion } from "./code-vector.ts";
 
-/** Blocks that are looked at. Where there are more, the nearest of a part of them are farther away: that asks for more. */
+/** Bits of shorter vectors say too little. */
+const leastDimensions = 256;
+/** Of the nearest neighbours that are tried, the part that has to lie within the depth. */
+const wantedRecall = 0.995;
+/** Other questions may want more than those that were tried. */
+const spareDepth = 2;
+const leastDepth = 512;
+/** If more of all vectors than this had to be compared by their codes, bits would not be worth it. */
+const mostCompared = 1 / 8;
+/** Blocks that thresholds are made of, and rows of each. */
+const sampledBlocks = 256;
+const sampledRows = 4;
+/** Blocks that are measured. If there are more, the nearest of a part of them are farther away: that asks for more. */
 const mostBlocks = 400;
 const questions = 32;
 /** Neighbours of each question that are looked for. */
 const neighbours = 10;
-const pageBytes = 65_536;
 
-/** How deep the nearest lie where vectors are sorted by their bits. */
-interface BitRanks {
-  /** For each of the nearest of some vectors of the index: how many are as near as it by their bits, itself among them. */
-  ranks: number[];
-  /** Vectors among which they were looked for. */
-  vectors: number;
+/**
+ * Chooses the threshold of each number: its mean over a sample (mean-centred binary quantisation). How deep a search has to look
+ * is measured on vectors of the index, each asked for among the others; if it is too deep, as with vectors whose numbers are
+ * mostly 0, no bits are made. The mean is not made of single vectors in a way that a search would tell. Called inside a
+ * transaction. Throws what the host throws if it has no WebAssembly.
+ */
+export function chooseBits(tables: CodeTables, width: number): BitChoice {
+  const { rows: vectors } = tables.size();
+  const none: BitChoice = { thresholds: new Int8Array(0), depth: 0, vectors };
+  if (width < leastDimensions) return none;
+  const thresholds = meanOf(tables, width);
+  const measured = measureRanks(tables, width, thresholds);
+  const ranks = measured.ranks.toSorted((left, right) => left - right);
+  const deepest = ranks[Math.ceil(wantedRecall * ranks.length) - 1];
+  if (deepest === undefined) return none;
+  const depth = Math.max(leastDepth, Math.ceil((spareDepth * deepest * vectors) / measured.vectors));
+  return depth > vectors * mostCompared ? none : { thresholds, depth, vectors };
+}
+
+/** How many vectors are compared by their codes, of so many whose bits were. */
+export function depthFor({ depth, vectors }: BitChoice, count: number): number {
+  return Math.max(leastDepth, Math.ceil((depth * count) / vectors));
+}
+
+/** True if there are so many more vectors that it has to be made again. */
+export function isOutgrown({ vectors }: BitChoice, count: number): boolean {
+  return count >= 2 * vectors;
+}
+
+/** The mean of some codes from all over the blocks. */
+function meanOf(tables: CodeTables, width: number): Int8Array {
+  const sums = new Float64Array(width);
+  let count = 0;
+  for (const { block } of evenly(tables.versions(), sampledBlocks)) {
+    const bytes = tables.codes(block);
+    if (bytes?.byteLength !== blockBytes(width)) continue;
+    for (let row = 0; row < blockRows; row += blockRows / sampledRows) {
+      const codes = new Int8Array(bytes.buffer, bytes.byteOffset + row * width, width);
+      for (let index = 0; index < width; index++) sums[index] = (sums[index] as number) + (codes[index] as number);
+      count++;
+    }
+  }
+  return Int8Array.from(sums, (sum) => (count === 0 ? 0 : Math.round(sum / count)));
 }
 
 /** A vector of the index that is asked for. */
@@ -27,28 +75,17 @@ interface Asked {
   counts: Uint32Array;
 }
 
-interface Places {
-  rows: number;
-  bits: number;
-  thresholds: number;
-  out: number;
-  numbers: number;
-  signs: number;
-  end: number;
-}
-
 /**
- * Asks for some vectors of the index among all others, by their codes and by the bits that these thresholds give. Throws
- * what the host throws where it has no WebAssembly with SIMD.
+ * Asks for some vectors of the index among all others, by their codes and by the bits that these thresholds give. `ranks`:
+ * for each of the nearest of these vectors, how many are as near as it by their bits, itself among them; `vectors`: among how
+ * many they were looked for.
  */
-export function measureRanks(tables: CodeTables, width: number, thresholds: Int8Array): BitRanks {
+function measureRanks(tables: CodeTables, width: number, thresholds: Int8Array): { ranks: number[]; vectors: number } {
   const places = placesFor(width);
-  const pages = Math.ceil(places.end / pageBytes);
-  const memory = new (webAssembly().Memory)({ initial: pages, maximum: pages, shared: true });
-  const kernel = openKernel(memory);
-  const bytes = new Uint8Array(memory.buffer);
+  const kernel = openKernel(places.end);
+  const bytes = kernel.bytes();
   const bits = bitWidth(width);
-  bytes.set(new Uint8Array(thresholds.buffer, thresholds.byteOffset, width), places.thresholds);
+  bytes.set(thresholds, places.thresholds);
 
   function load(block: number): BlockSlots | undefined {
     const codes = tables.codes(block);
@@ -72,8 +109,8 @@ export function measureRanks(tables: CodeTables, width: number, thresholds: Int8
     bytes.set(new Uint8Array(numbers.buffer), places.numbers + to * 2 * width);
     bytes.copyWithin(places.signs + to * bits, places.bits + row * bits, places.bits + (row + 1) * bits);
   }
-  const scores = new Float32Array(memory.buffer, places.out, blockRows);
-  const distances = new Int32Array(memory.buffer, places.out + 4 * blockRows, blockRows);
+  const scores = new Float32Array(bytes.buffer, places.out, blockRows);
+  const distances = new Int32Array(bytes.buffer, places.out + 4 * blockRows, blockRows);
   let vectors = 0;
   for (const block of blocks) {
     const ids = load(block)?.ids;
@@ -89,7 +126,9 @@ export function measureRanks(tables: CodeTables, width: number, thresholds: Int8
   return { ranks: asked.flatMap(ranksOf), vectors };
 }
 
-function placesFor(width: number): Places {
+function placesFor(
+  width: number,
+): Record<"rows" | "bits" | "thresholds" | "out" | "numbers" | "signs" | "end", number> {
   const bits = blockBytes(width);
   const thresholds = bits + blockRows * bitWidth(width);
   const out = thresholds + width;
@@ -106,7 +145,7 @@ function vectorAt(block: Uint8Array, row: number, width: number, mean: Float32Ar
   return encodeQuestion(Float64Array.from(codes, (code, index) => code * factor + (mean?.[index] ?? 0))).numbers;
 }
 
-/** What a block says to a question. */
+/** Adds the rows of a block to what is known of a question. */
 function add(
   { id: own, nearest, counts }: Asked,
   { ids, scores, distances }: { ids: Int32Array; scores: Float32Array; distances: Int32Array },
@@ -128,7 +167,7 @@ function ranksOf({ nearest, counts }: Asked): number[] {
 }
 
 /** So many of them at most, from all over. */
-export function evenly<Item>(items: readonly Item[], most: number): Item[] {
+function evenly<Item>(items: readonly Item[], most: number): Item[] {
   const step = Math.max(1, items.length / most);
   return Array.from({ length: Math.min(most, items.length) }, (_, index) => items[Math.floor(index * step)] as Item);
 }

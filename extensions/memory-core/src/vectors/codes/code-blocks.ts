@@ -1,0 +1,175 @@
+import { type Kernel, openKernel } from "../kernel/kernel.ts";
+import type { BitBlocks } from "./bit-blocks.ts";
+import type { CodeDirectory } from "./code-directory.ts";
+import type { BlockSlots, CodeTables } from "./code-tables.ts";
+import { blockBytes, blockRows, differenceOf, encodeQuestion, questionCodes } from "./code-vector.ts";
+
+/** Longer vectors do not fit into the places below. */
+export const longestWidth = 16_384;
+/** What the first bytes of the memory are for: the question, its bits, thresholds, and what the kernel gives. */
+export const places = { question: 0, bits: 32_768, thresholds: 36_864, out: 53_248 } as const;
+/** The codes of one block that are not kept. The regions of blocks begin behind them. */
+const spareBlock = 65_536;
+
+/** What is laid out of a generation. */
+export interface LaidOut {
+  directory: CodeDirectory;
+  tables: CodeTables;
+  /** Undefined where none are stored. */
+  storedBits: BitBlocks | undefined;
+}
+
+/** Which blocks are kept, and how. */
+interface Shape {
+  /** Bytes of the codes of a row. */
+  width: number;
+  /** Bytes of the bits of a row; 0: there are no bits. */
+  bits: number;
+  /** Whether codes are kept, behind the bits of their block, or only bits. */
+  withCodes: boolean;
+}
+
+/** Blocks of one index in memory, up to a limit, with the kernel that compares them. */
+export interface CodeBlocks extends Shape {
+  kernel: Kernel;
+  /** What the kernel has written at `places.out`: one number for each row of a block. */
+  scores: Float32Array;
+  distances: Int32Array;
+  /** A new search begins in what is laid out. */
+  begin(laidOut: LaidOut): void;
+  /** Puts a question where the kernel finds it. Returns its numbers. */
+  ask(vector: Float32Array): Int16Array;
+  /**
+   * The place of a block until the next one is held: its bits, and behind them its codes, which may be still to be read.
+   * Throws where it is not what was written.
+   */
+  hold(slots: BlockSlots): number;
+  /** The place of the codes of a block, which are read where they are not there yet. */
+  holdCodes(slots: BlockSlots): number;
+  /** Whether the codes of the block that is held are there, too. */
+  isWhole(): boolean;
+}
+
+/** What is in a region of the memory. */
+interface Region {
+  at: number;
+  block: number;
+  /** Of the codes and the thresholds; undefined until they were read. */
+  sum: number | undefined;
+  isWhole: boolean;
+  /** The search that has used it last. */
+  usedBy: number;
+}
+
+export function openCodeBlocks(shape: Shape, limitBytes: number): CodeBlocks {
+  const { width, bits, withCodes } = shape;
+  const bitBytes = blockRows * bits;
+  const regionBytes = bitBytes + (withCodes ? blockBytes(width) : 0);
+  const firstRegion = spareBlock + blockBytes(width);
+  const capacity = Math.max(1, Math.floor(limitBytes / regionBytes));
+  const kernel = openKernel(firstRegion + regionBytes, firstRegion + capacity * regionBytes);
+  const { buffer } = kernel.bytes();
+  /** By block, the one that was used longest ago first. */
+  const regions = new Map<number, Region>();
+  let held: Region | undefined;
+  let search = 0;
+  let laidOut: LaidOut;
+
+  /** A region for a block: a new one, or in place of the block that was used longest ago. */
+  function regionFor(block: number): Region {
+    const at = firstRegion + regions.size * regionBytes;
+    const [oldest] = regions.values();
+    if (oldest === undefined || (regions.size < capacity && kernel.grow(at + regionBytes)))
+      return { at, block, sum: undefined, isWhole: false, usedBy: 0 };
+    // Of blocks that this search has all used, the first ones are kept: the next search begins with them.
+    const given = oldest.usedBy < search ? oldest : (held ?? oldest);
+    regions.delete(given.block);
+    return { ...given, block, sum: undefined, usedBy: 0 };
+  }
+
+  function hold(slots: BlockSlots): number {
+    const sum = slots.sum ^ thresholdsSum();
+    const region = regions.get(slots.block) ?? regionFor(slots.block);
+    if (region.usedBy !== search) {
+      regions.delete(region.block);
+      regions.set(region.block, region);
+      region.usedBy = search;
+    }
+    held = region;
+    if (region.sum === sum) return region.at;
+    region.sum = undefined;
+    region.isWhole = load(slots, region.at);
+    region.sum = sum;
+    return region.at;
+  }
+
+  function thresholdsSum(): number {
+    return bits > 0 ? (laidOut.directory.bits?.sum ?? 0) : 0;
+  }
+
+  /** Puts a block into a region. Gives whether that is all of it. */
+  function load(slots: BlockSlots, at: number): boolean {
+    if (bits > 0 && loadBits(slots, at)) return false;
+    const codesAt = withCodes ? at + bitBytes : spareBlock;
+    loadCodes(slots, codesAt);
+    kernel.bytes().fill(0, at, at + bitBytes);
+    if (bits > 0) kernel.signs(codesAt, places.thresholds, at, blockRows, width, bits);
+    return true;
+  }
+
+  function loadCodes(slots: BlockSlots, at: number): void {
+    put(laidOut.tables.codes(slots.block), slots, { at, bytes: blockBytes(width), sum: slots.sum });
+  }
+
+  /** Bits as they are stored. False where there are none. */
+  function loadBits(slots: BlockSlots, at: number): boolean {
+    const madeOf = { block: slots.block, codesSum: slots.sum, thresholdsSum: thresholdsSum() };
+    const stored = laidOut.storedBits?.find(madeOf);
+    if (stored) put(stored.bits, slots, { at, bytes: bitBytes, sum: stored.sum });
+    return stored !== undefined;
+  }
+
+  function put(
+    read: Buffer | undefined,
+    { block }: BlockSlots,
+    wanted: { at: number; bytes: number; sum: number },
+  ): void {
+    if (read?.byteLength !== wanted.bytes) throw new Error(`block ${block} of the codes has another length`);
+    kernel.bytes().set(read, wanted.at);
+    if (kernel.checksum(wanted.at, wanted.bytes) !== wanted.sum)
+      throw new Error(`block ${block} of the codes is not what was written`);
+  }
+
+  return {
+    ...shape,
+    kernel,
+    scores: new Float32Array(buffer, places.out, blockRows),
+    distances: new Int32Array(buffer, places.out, blockRows),
+    begin(given) {
+      laidOut = given;
+      search++;
+      const thresholds = given.directory.bits?.thresholds;
+      if (bits > 0 && thresholds) kernel.bytes().set(thresholds, places.thresholds);
+    },
+    ask(vector) {
+      const { numbers } = encodeQuestion(vector);
+      kernel.bytes().set(new Uint8Array(numbers.buffer), places.question);
+      if (bits === 0) return numbers;
+      // The bits of a question are made as those of a row of codes.
+      kernel.bytes().set(questionCodes(differenceOf(vector, laidOut.directory.mean), width), spareBlock);
+      kernel.bytes().fill(0, places.bits, places.bits + bits);
+      kernel.signs(spareBlock, places.thresholds, places.bits, 1, width, bits);
+      return numbers;
+    },
+    hold,
+    holdCodes(slots) {
+      const at = hold(slots) + bitBytes;
+      if (held && !held.isWhole) {
+        loadCodes(slots, at);
+        held.isWhole = true;
+      }
+      return at;
+    },
+    isWhole: () => held?.isWhole === true,
+  };
+}
