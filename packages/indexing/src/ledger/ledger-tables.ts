@@ -17,6 +17,6 @@ export { type Generations, perGeneration } from "./generations/generations.ts";
 export type { Pieces } from "./thread/pieces.ts";
 export { reasonOf } from "./thread/store-failure.ts";
 export { type IndexPart, type Look, quickCheck } from "./upkeep/index-parts.ts";
-export { type EmbeddedChunks, openEmbeddedChunks } from "./vectors/embedded-chunks.ts";
+export type { EmbeddedChunks } from "./vectors/embedded-chunks.ts";
 export { checkVector, lengthOf, toVector } from "./cache/stored-vector.ts";
 export type { AddedChunk } from "./files/file-tables.ts";

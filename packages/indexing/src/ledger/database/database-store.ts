@@ -16,11 +16,6 @@ import { createTransactions, type Transactions } from "./transactions.ts";
 import { createUpkeep } from "../upkeep/upkeep.ts";
 import { createVectors } from "../vectors/vectors.ts";
 import { createWriterMark } from "../writers/writers.ts";
-import type Database from "better-sqlite3";
-import { type FileKey, type StoredFile, type VectorSpace, spaceName } from "../../chunk-store.ts";
-import type { Reconciled } from "../ledger.ts";
-import type { HashKey } from "../cache/hash-key.ts";
-import type { VectorsOfStore } from "../vectors/vectors-of-store.ts";
 
 /** At the end nobody waits long for readers of other processes. */
 const closingBusyTimeoutMs = 200;
@@ -90,7 +85,7 @@ export function openDatabaseStore(options: OpenOptions, tables: CompanionTables 
         db.pragma(`busy_timeout = ${closingBusyTimeoutMs}`);
         if (!isOnDisk) return;
         const until = Date.now() + closingTrimMs;
-        while ((vectors.trim() || dropped.step() || freePages.stepIfMany()) && Date.now() < until);
+        while ((vectors.cache.trim() || dropped.step() || freePages.stepIfMany()) && Date.now() < until);
         transactions.write(() => mark.clear());
         db.pragma("wal_checkpoint(TRUNCATE)");
         soundness.record();
@@ -190,7 +185,6 @@ function callsOf(parts: Parts, store: string): Omit<StoreCalls, LeaseMethod> {
   const { tableOf, ...builds } = parts.builds;
   const findRows = createRowFinder(db);
   const listChunks = createChunkLister(db);
-  const reconcile = createReconcile(db, vectors.ofStore);
   // What a space is worth is the same whichever store its chunks are kept in.
   const noteKey = (name: string): string => `${metaKeys.note}${name.startsWith(ofSpace) ? "" : store}:${name}`;
   return {
@@ -205,7 +199,7 @@ function callsOf(parts: Parts, store: string): Omit<StoreCalls, LeaseMethod> {
       vectors.shared.chunks();
       return transactions.write(() => {
         const table = build === undefined ? parts.files : tableOf(build);
-        return reconcile(build ?? generations.active().id, table, held);
+        return vectors.elsewhere.reconcile(build ?? generations.active().id, table, held);
       });
     },
     note: (name, value) =>
@@ -237,59 +231,4 @@ function rowsOf(meta: Meta, transactions: Transactions): LeaseRows {
       }
     },
   };
-}
-
-/** Compares the files of a generation with those that the store holds, inside a transaction. */
-type Reconcile = (generation: number, table: FileTables, held: readonly StoredFile[]) => Reconciled;
-
-interface KnownFile extends FileKey {
-  id: number;
-  hash: string;
-  recipe: string;
-}
-
-function createReconcile(db: Database.Database, vectors: Pick<VectorsOfStore, "noted" | "lacks" | "adopt">): Reconcile {
-  const list = db.prepare<[number], KnownFile>(
-    "SELECT id, path, source, hash, recipe FROM files WHERE generation = ? ORDER BY id",
-  );
-  const hashesOf = db.prepare<[number], HashKey>("SELECT DISTINCT hash FROM chunks WHERE file_id = ?").pluck();
-
-  /** What the store says of the vectors of files that are the same on both sides. */
-  function compareVectors(files: readonly { id: number; embedded: readonly VectorSpace[] }[]): void {
-    const told = files.map(({ id, embedded }) => ({
-      hashes: hashesOf.all(id),
-      names: new Set(embedded.map(spaceName)),
-      embedded,
-    }));
-    for (const { id: spaceId, name } of vectors.noted())
-      for (const { hashes, names } of told) if (!names.has(name)) vectors.lacks(spaceId, hashes);
-    // Last: a text that one file has lost may be in another that has all of its vectors.
-    for (const { hashes, embedded } of told) for (const space of embedded) vectors.adopt(space, hashes);
-  }
-
-  return (generation, table, held) => {
-    const left = new Map(held.map((file) => [nameOf(file), file]));
-    const lost: FileKey[] = [];
-    const unknown: StoredFile[] = [];
-    const same: { id: number; embedded: readonly VectorSpace[] }[] = [];
-    for (const { id, path, source, hash, recipe } of list.all(generation)) {
-      const name = nameOf({ path, source });
-      const file = left.get(name);
-      left.delete(name);
-      if (file?.hash === hash && file.recipe === recipe) {
-        if (file.embedded) same.push({ id, embedded: file.embedded });
-        continue;
-      }
-      lost.push({ path, source });
-      if (file) unknown.push(file);
-    }
-    unknown.push(...left.values());
-    if (lost.length > 0) table.removeInside(lost);
-    compareVectors(same);
-    return { lost, unknown };
-  };
-}
-
-function nameOf({ path, source }: FileKey): string {
-  return JSON.stringify([source, path]);
 }

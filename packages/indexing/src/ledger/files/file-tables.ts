@@ -6,7 +6,7 @@ import { type HashKey, toKey } from "../cache/hash-key.ts";
 import type { Transactions } from "../database/transactions.ts";
 import type { Meta } from "../file/meta.ts";
 import { isOfOlderRules } from "../../secrets/version.ts";
-import { createForgetText } from "../vectors/forget-text.ts";
+import { forgetText } from "../cache/vector-cache.ts";
 
 export interface AddedChunk {
   id: number;
@@ -77,7 +77,6 @@ export function createFileTables(input: {
     `UPDATE files SET ${facts} WHERE generation = :generation AND source = :source AND path = :path`,
   );
   const isHeld = db.prepare<[HashKey], number>("SELECT 1 FROM chunks WHERE hash = ? LIMIT 1").pluck();
-  const forgetText = createForgetText(input);
   const deleteFile = db.prepare<[number]>("DELETE FROM files WHERE id = ?");
 
   function replaceFile(generation: number, { chunks, fromLine, ...file }: IndexedFile): void {
@@ -93,7 +92,7 @@ export function createFileTables(input: {
     const fileId = kept?.id ?? Number(insertFile.run({ ...row, generation }).lastInsertRowid);
     if (kept) updateFile.run({ ...row, id: fileId });
     fileChunks.add(generation, fileId, file.source, chunks);
-    for (const hash of outdated) forgetText(hash, () => isHeld.get(hash) !== undefined);
+    for (const hash of outdated) forgetText(input, hash, () => isHeld.get(hash) !== undefined);
   }
 
   function removeFile(generation: number, { source, path }: FileKey): void {

@@ -24,7 +24,7 @@ export function createBuilds(input: {
   transactions: Transactions;
   generations: Generations;
   fileTables: (target: FileTarget) => FileTables;
-  vectors: Pick<Vectors, "listener" | "dead">;
+  vectors: Pick<Vectors, "listener" | "cache">;
   companion: Pick<Companion, "prepare">;
 }): Builds {
   const { transactions, generations, vectors, companion } = input;
@@ -73,7 +73,7 @@ export function createBuilds(input: {
     buildFinish() {
       if (started === undefined) throw new StoreFailure("INVALID_ARGUMENT", "no rebuild was started to be finished");
       const id = started;
-      vectors.dead.note();
+      vectors.cache.noteChunks();
       // Before the step, so that the first search after it finds all in its place.
       companion.prepare(transactions.read(() => expectNext(id)));
       transactions.write(() => {

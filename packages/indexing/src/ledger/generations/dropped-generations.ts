@@ -1,7 +1,7 @@
 import type Database from "better-sqlite3";
 import type { Generations } from "./generations.ts";
 import type { Meta } from "../file/meta.ts";
-import { createForgetText } from "../vectors/forget-text.ts";
+import { forgetText } from "../cache/vector-cache.ts";
 import { isOfOlderRules } from "../../secrets/version.ts";
 import type { HashKey } from "../cache/hash-key.ts";
 import type { Transactions } from "../database/transactions.ts";
@@ -46,7 +46,6 @@ export function createDroppedGenerations(input: {
          JOIN files n ON n.generation = g.id AND n.source = f.source AND n.path = f.path WHERE f.id = ?) LIMIT 1`,
     )
     .pluck();
-  const forgetText = createForgetText(input);
 
   /** False when nothing was left to delete. */
   function deleteSome(generation: number): boolean {
@@ -54,7 +53,7 @@ export function createDroppedGenerations(input: {
     const lastFile = chunks.at(-1)?.fileId;
     for (const { id, fileId, hash, recipe } of chunks) {
       deleteChunk.run(id);
-      if (isOfOlderRules(recipe)) forgetText(hash, () => isHeld.get(hash, fileId) !== undefined);
+      if (isOfOlderRules(recipe)) forgetText(input, hash, () => isHeld.get(hash, fileId) !== undefined);
       vectors.listener.removed({ hash });
     }
     for (const id of new Set(chunks.map(({ fileId }) => fileId))) if (id !== lastFile) deleteFile.run(id);

@@ -25,7 +25,7 @@ export function createUpkeep(input: {
   transactions: Transactions;
   generations: Generations;
   filesOf: (generation: () => number) => Pick<FileTables, "removeFiles">;
-  vectors: Pick<Vectors, "embeddingOf" | "dead">;
+  vectors: Pick<Vectors, "embeddingOf" | "cache">;
   companion: Pick<Companion, "parts" | "compact">;
   dropped: DroppedGenerations;
   freePages: FreePages;
@@ -136,15 +136,15 @@ async function* compact(input: {
   transactions: Transactions;
   generations: Generations;
   dropped: DroppedGenerations;
-  vectors: Pick<Vectors, "dead">;
+  vectors: Pick<Vectors, "cache">;
   companion: Pick<Companion, "compact">;
   freePages: FreePages;
 }): Pieces<CompactReport> {
   const { db, path, transactions, generations, dropped, vectors, companion, freePages } = input;
   const beforeBytes = sizeOf(db, path);
   while (dropped.step()) yield;
-  vectors.dead.forgetPast();
-  while (vectors.dead.step()) yield;
+  vectors.cache.forgetPast();
+  while (vectors.cache.trimUnused()) yield;
   for (const generation of transactions.read(() => generations.live())) {
     yield* companion.compact(generation);
     yield;

@@ -1,35 +1,24 @@
+import type Database from "better-sqlite3";
 import type { ChunkIndex, SpaceStats } from "../../chunk-index.ts";
 import type { VectorSpace } from "../../chunk-store.ts";
-import type Database from "better-sqlite3";
+import { type HashKey, toKey } from "../cache/hash-key.ts";
+import { checkVector } from "../cache/stored-vector.ts";
+import { VectorCache } from "../cache/vector-cache.ts";
 import type { Companion, LedgerParts } from "../database/companion.ts";
-import { checkVector, toVector } from "../cache/stored-vector.ts";
-import {
-  createHashIndex,
-  type EmbeddedChunks,
-  openEmbeddedChunks,
-  type FileChoice,
-  type PendingText,
-} from "./embedded-chunks.ts";
-import { openEmbeddingCache } from "../cache/embedding-cache.ts";
-import { createDeadVectors, type DeadVectors } from "../cache/dead-vectors.ts";
-import { createEviction } from "../cache/eviction.ts";
-import type { Generations } from "../generations/generations.ts";
-import { type HashKey, toKey, toHash } from "../cache/hash-key.ts";
-import { openAdoptedVectors } from "./adopted-vectors.ts";
-import type { createMapPassages as MapPassages } from "../map/map-passages.ts";
-import { openOwedVectors } from "./owed-vectors.ts";
-import { createVectorsOfStore, type VectorsOfStore } from "./vectors-of-store.ts";
-import type { Meta } from "../file/meta.ts";
-import type { DatabaseStore } from "../thread/protocol.ts";
-import { openQuarantine, type Quarantine } from "./quarantine.ts";
-import { hasTable } from "../file/schema.ts";
-import { openSpaces, type Spaces } from "./spaces.ts";
-import { createKeptVectors, type KeptVectors } from "./kept-vectors.ts";
 import type { Transactions } from "../database/transactions.ts";
+import type { Meta } from "../file/meta.ts";
+import { hasTable } from "../file/schema.ts";
 import { createChunkCounter } from "../files/chunk-rows.ts";
+import type { Generations } from "../generations/generations.ts";
+import type { DatabaseStore } from "../thread/protocol.ts";
+import { VectorsElsewhere } from "./elsewhere.ts";
+import { createHashIndex, EmbeddedChunks } from "./embedded-chunks.ts";
+import { Spaces } from "./spaces.ts";
 
 /** Stands for a space that the database does not know: no vector belongs to it. */
 const unknownSpace = 0;
+/** So many chunks have to go before it is worth a count whether their vectors are too many. */
+const removedBeforeLook = 64;
 
 /** The calls of a ledger that are about vectors. */
 type VectorMethod = Extract<
@@ -46,12 +35,20 @@ type VectorMethod = Extract<
 >;
 
 /** The vector half of the ledger. */
-export interface Vectors extends Pick<KeptVectors, "listener" | "trim" | "tidy"> {
-  calls: Pick<DatabaseStore, VectorMethod | "sampleVectors" | "mapPassages"> & VectorsOfStore["calls"];
-  ofStore: VectorsOfStore;
+export interface Vectors {
+  calls: Pick<DatabaseStore, VectorMethod | "sampleVectors" | "mapPassages"> & VectorsElsewhere["calls"];
+  elsewhere: VectorsElsewhere;
+  cache: VectorCache;
   /** What a companion uses of it. */
   shared: LedgerParts["vectors"];
-  dead: DeadVectors;
+  /** In step with the chunks, inside the transaction that changes them. */
+  listener: {
+    added(chunk: { hash: HashKey }): void;
+    removed(chunk: { hash: HashKey }): void;
+    changed(): void;
+  };
+  /** Does a part of what can wait. True: there may be more. */
+  tidy(): boolean;
   /** The bytes of the vector of a text. */
   embeddingOf(space: VectorSpace, hash: HashKey): Buffer | undefined;
 }
@@ -65,103 +62,187 @@ export function createVectors(input: {
   companion: () => Pick<Companion, "embedded" | "useSpace">;
   cacheMaxEntries: number;
   store: string;
-  /** The store keeps its own vectors, and what comes into the cache is owed to it. */
+  /** The store keeps its own vectors, and what comes into the cache is pending for it. */
   owesVectors: boolean;
 }): Vectors {
-  const { db, meta, transactions, generations, companion, store, owesVectors } = input;
-  const spaces = openSpaces(db, store);
-  const cache = openEmbeddingCache(db);
-  const quarantine = openQuarantine(db, store);
-  const adopted = openAdoptedVectors(db, store);
-  const owed = openOwedVectors(db, meta, store);
-  /** Spaces that this process searches or fills: their chunks keep their vectors. */
-  const spacesInUse = new Set<number>();
-  const eviction = createEviction({ db, transactions, cache, maxEntries: input.cacheMaxEntries, spacesInUse });
-  const dead = createDeadVectors({ db, meta, transactions, prepare: embeddedChunks });
-  const missing = createMissingVectors({ db, transactions, generations, quarantine, embeddedChunks });
-  let chunksWithVectors: EmbeddedChunks | undefined;
-  let sampledVectors: SampledVectors | undefined;
-  let mapPassages: ReturnType<typeof MapPassages> | undefined;
-  const common = { db, transactions, generations, spaces, cache, quarantine, adopted };
-  const { put, ...kept } = createKeptVectors({
-    ...common,
-    spacesInUse,
-    eviction,
-    dead,
-    owed: owesVectors ? owed : undefined,
-    embeddedChunks,
-    companion,
-  });
-  const ofStore = createVectorsOfStore({
-    ...common,
-    owed,
-    prepare: embeddedChunks,
-    use: (spaceId) => void spacesInUse.add(spaceId),
-  });
+  const { db, transactions, generations, companion, store, owesVectors } = input;
+  const spaces = new Spaces(db, store);
+  const cache = new VectorCache({ ...input, maxEntries: input.cacheMaxEntries, prepare: chunks });
+  const elsewhere = new VectorsElsewhere({ ...input, spaces, cache, prepare: chunks });
+  const countChunks = createChunkCounter(db);
+  const now = createClock();
+  let embeddedChunks: EmbeddedChunks | undefined;
+  let mapPassages: ReturnType<(typeof import("../map/map-passages.ts"))["createMapPassages"]> | undefined;
+  /** Texts of chunks that the transaction has taken out. */
+  let gone: HashKey[] = [];
+  /** When what is being written now happens. */
+  let turn: number | undefined;
+  let isTooMuch = false;
+  let hasChanged = false;
+  /** Chunks that have gone since their vectors were counted. */
+  let removed = 0;
+  let mayBeUnused = false;
 
   /** Called outside of transactions, as the index it needs may have to be made first. */
-  function embeddedChunks(): EmbeddedChunks {
-    if (!chunksWithVectors && !hasTable(db, "chunks_by_hash")) transactions.write(() => db.exec(createHashIndex));
-    return (chunksWithVectors ??= openEmbeddedChunks(db, store));
+  function chunks(): EmbeddedChunks {
+    if (!embeddedChunks && !hasTable(db, "chunks_by_hash")) transactions.write(() => db.exec(createHashIndex));
+    return (embeddedChunks ??= new EmbeddedChunks(db, store));
   }
+
+  const idOf = (space: VectorSpace): number => spaces.find(space) ?? unknownSpace;
 
   function isKnown(spaceId: number, hash: HashKey): boolean {
-    return cache.has(spaceId, hash) || adopted.has(spaceId, hash);
+    return cache.has(spaceId, hash) || elsewhere.isImported(spaceId, hash);
   }
 
-  const shared: Vectors["shared"] = {
-    use(space) {
-      const spaceId = spaces.find(space);
-      if (spaceId !== undefined) spacesInUse.add(spaceId);
-      return spaceId;
-    },
-    dimensionsOf: (spaceId) => spaces.get(spaceId)?.dimensions,
-    get: cache.get,
-    chunks: embeddedChunks,
-  };
+  /** Takes vectors in. What they drive out goes at once, or with `tidy` if it is much. */
+  function put(space: VectorSpace, entries: readonly { hash: string; vector: Float32Array }[]): void {
+    const embedded = chunks();
+    const spaceId = transactions.write(() => {
+      const id = spaces.add(space);
+      if (owesVectors) elsewhere.note(id);
+      const live = generations.live();
+      const at = now();
+      spaces.written(id, at);
+      for (const { hash, vector } of entries) {
+        const key = toKey(hash);
+        cache.put(id, key, vector, at);
+        spaces.release(id, key);
+        elsewhere.replaced(id, key);
+        const owners = embedded.chunksWith(key);
+        if (owners.length === 0) cache.wake();
+        for (const owner of owners) companion().embedded(id, owner, vector);
+        if (owesVectors && owners.some(({ generation }) => live.includes(generation))) elsewhere.addPending(id, key);
+      }
+      return id;
+    });
+    cache.spacesInUse.add(spaceId);
+    isTooMuch = cache.trim() && cache.trim();
+  }
+
+  function countIn(generation: number, spaceId: number | undefined): Required<Omit<SpaceStats, "nextPending">> {
+    const all = countChunks(generation);
+    if (spaceId === undefined) return { embedded: 0, pending: all, quarantined: 0 };
+    const embedded = chunks().countEmbedded(spaceId, generation);
+    const quarantined = spaces.countRefused(spaceId, generation);
+    return { embedded, pending: all - embedded - quarantined, quarantined };
+  }
 
   const calls: Vectors["calls"] = {
+    ...elsewhere.calls,
     useSpace(space) {
-      embeddedChunks();
+      chunks();
       const spaceId = spaces.find(space) ?? transactions.write(() => spaces.add(space));
-      spacesInUse.add(spaceId);
+      cache.spacesInUse.add(spaceId);
       companion().useSpace({ id: spaceId, dimensions: space.dimensions });
     },
-    pendingVectors: (space, limit) => missing.pending(spaces.find(space) ?? unknownSpace, limit),
+    pendingVectors(space, limit) {
+      const embedded = chunks();
+      const spaceId = idOf(space);
+      return transactions.read(() => {
+        const first = embedded.pending(spaceId, generations.active().id, limit);
+        const next = generations.next();
+        if (!next || first.length >= limit) return first;
+        const hashes = new Set(first.map(({ hash }) => hash));
+        const further = embedded.pending(spaceId, next.id, limit).filter(({ hash }) => !hashes.has(hash));
+        return [...first, ...further].slice(0, limit);
+      });
+    },
     putVectors(space, entries) {
       for (const { vector } of entries) checkVector(vector, space);
       if (entries.length > 0) put(space, entries);
     },
     knownVectors(space, hashes) {
-      const spaceId = spaces.find(space) ?? unknownSpace;
+      const spaceId = idOf(space);
       return transactions.read(() => hashes.filter((hash) => isKnown(spaceId, toKey(hash))));
     },
-    ...quarantineCalls({ transactions, generations, spaces, quarantine, isKnown, prepare: embeddedChunks }),
+    quarantine(space, entries) {
+      if (entries.length === 0) return;
+      chunks();
+      transactions.write(() => {
+        const id = spaces.add(space);
+        for (const { hash, reason } of entries) {
+          const key = toKey(hash);
+          if (!isKnown(id, key)) spaces.quarantine(id, key, reason);
+        }
+      });
+    },
+    quarantined: (space, limit) =>
+      transactions.read(() => spaces.listRefused(idOf(space), generations.active().id, limit)),
+    releaseQuarantine(space) {
+      const id = spaces.find(space);
+      if (id !== undefined) transactions.write(() => spaces.releaseAll(id));
+    },
     spaces: () => spaces.list(),
     sampleVectors(space, count) {
-      embeddedChunks();
-      sampledVectors ??= createSampledVectors(db);
-      const sampled = sampledVectors;
-      return transactions.read(() => sampled(spaces.find(space) ?? unknownSpace, generations.active().id, count));
+      const embedded = chunks();
+      return transactions.read(() => embedded.sample(idOf(space), generations.active().id, count));
     },
     async *mapPassages(asked) {
       // Seldom asked for: what reads words is not loaded with every ledger.
       const { createMapPassages } = await import("../map/map-passages.ts");
-      embeddedChunks();
+      chunks();
       mapPassages ??= createMapPassages(db);
-      const spaceId = asked.space && (spaces.find(asked.space) ?? unknownSpace);
-      return yield* mapPassages(generations.active().id, spaceId, asked);
+      return yield* mapPassages(generations.active().id, asked.space && idOf(asked.space), asked);
     },
-    spaceStats: (space, within) => missing.stats(spaces.find(space), within),
-    ...ofStore.calls,
+    spaceStats(space, within) {
+      const spaceId = spaces.find(space);
+      // Made outside of the transaction.
+      const embedded = spaceId === undefined && within === undefined ? undefined : chunks();
+      return transactions.read(() => {
+        const { id } = generations.active();
+        if (within && embedded) return embedded.countWithin(spaceId ?? unknownSpace, id, within);
+        const next = generations.next();
+        return { ...countIn(id, spaceId), ...(next ? { nextPending: countIn(next.id, spaceId).pending } : {}) };
+      });
+    },
   };
 
   return {
     calls,
-    ofStore,
-    ...kept,
-    shared,
-    dead,
+    elsewhere,
+    cache,
+    shared: {
+      use(space) {
+        const spaceId = spaces.find(space);
+        if (spaceId !== undefined) cache.spacesInUse.add(spaceId);
+        return spaceId;
+      },
+      dimensionsOf: (spaceId) => spaces.get(spaceId)?.dimensions,
+      get: (spaceId, hash) => cache.get(spaceId, hash),
+      chunks,
+    },
+    listener: {
+      added({ hash }) {
+        cache.use(hash, (turn ??= now()));
+        if (owesVectors) elsewhere.added(hash);
+      },
+      removed({ hash }) {
+        cache.use(hash, (turn ??= now()));
+        gone.push(hash);
+        cache.wake();
+        removed++;
+      },
+      changed() {
+        turn = undefined;
+        hasChanged = true;
+        spaces.forgetRefused();
+        elsewhere.forgetGone(gone);
+        gone = [];
+      },
+    },
+    tidy() {
+      if (isTooMuch) return (isTooMuch = cache.trim());
+      if (hasChanged) {
+        hasChanged = false;
+        cache.noteChunks();
+      }
+      if (removed >= removedBeforeLook) {
+        removed = 0;
+        mayBeUnused = true;
+      }
+      return (mayBeUnused &&= cache.trimUnused());
+    },
     embeddingOf(space, hash) {
       const id = spaces.find(space);
       return id === undefined ? undefined : cache.get(id, hash);
@@ -169,113 +250,11 @@ export function createVectors(input: {
   };
 }
 
-function quarantineCalls(input: {
-  transactions: Transactions;
-  generations: Generations;
-  spaces: Spaces;
-  quarantine: Quarantine;
-  /** True for a text that has a vector. */
-  isKnown: (spaceId: number, hash: HashKey) => boolean;
-  prepare: () => void;
-}): Pick<Vectors["calls"], "quarantine" | "quarantined" | "releaseQuarantine"> {
-  const { transactions, generations, spaces, quarantine } = input;
-  return {
-    quarantine(space, entries) {
-      if (entries.length === 0) return;
-      input.prepare();
-      transactions.write(() => {
-        const id = spaces.add(space);
-        for (const { hash, reason } of entries) {
-          const key = toKey(hash);
-          if (!input.isKnown(id, key)) quarantine.add(id, key, reason);
-        }
-      });
-    },
-    quarantined: (space, limit) =>
-      transactions.read(() => quarantine.list(spaces.find(space) ?? unknownSpace, generations.active().id, limit)),
-    releaseQuarantine(space) {
-      const id = spaces.find(space);
-      if (id !== undefined) transactions.write(() => quarantine.releaseAll(id));
-    },
-  };
-}
-
-/** Some chunks of a generation with their vectors. */
-type SampledVectors = (
-  spaceId: number,
-  generation: number,
-  count: number,
-) => { hash: string; text: string; vector: Float32Array }[];
-
-/** Hashes have no order that means anything, so the lowest ones are a sample that is the same each time. */
-function createSampledVectors(db: Database.Database): SampledVectors {
-  // The index over the hashes ends the look as soon as there are enough.
-  const select = db.prepare<[Record<string, number>], { hash: HashKey; text: string; embedding: Buffer }>(`
-    SELECT c.hash, c.text, v.embedding
-    FROM (
-      SELECT min(c.id) AS id, e.vector_id AS vectorId
-      FROM chunks c INDEXED BY chunks_by_hash
-      CROSS JOIN embedding_cache e ON e.hash = c.hash AND e.space_id = :spaceId
-      WHERE EXISTS (SELECT 1 FROM files f WHERE f.id = c.file_id AND f.generation = :generation)
-      GROUP BY c.hash ORDER BY c.hash LIMIT :count
-    ) s JOIN chunks c ON c.id = s.id JOIN vectors v ON v.id = s.vectorId ORDER BY c.hash
-  `);
-  return (spaceId, generation, count) =>
-    select.all({ spaceId, generation, count }).map(({ hash, text, embedding }) => {
-      // A copy: it goes to another thread, and would bring the buffer that it was cut from.
-      return { hash: toHash(hash), text, vector: toVector(embedding).slice() };
-    });
-}
-
-/** Which chunks of the build that answers, and of the one that is being made, have no vector yet. */
-interface MissingVectors {
-  /** Those of the build that answers first, each hash once. */
-  pending(spaceId: number, limit: number): PendingText[];
-  /** `spaceId` is undefined for a space that the database does not know. */
-  stats(spaceId: number | undefined, within?: FileChoice): SpaceStats;
-}
-
-function createMissingVectors(input: {
-  db: Database.Database;
-  transactions: Transactions;
-  generations: Generations;
-  quarantine: Quarantine;
-  /** Called outside of transactions, as the index it needs may have to be made first. */
-  embeddedChunks: () => EmbeddedChunks;
-}): MissingVectors {
-  const { transactions, generations, quarantine, embeddedChunks } = input;
-  const countChunks = createChunkCounter(input.db);
-
-  function countIn(generation: number, spaceId: number | undefined): Required<Omit<SpaceStats, "nextPending">> {
-    const all = countChunks(generation);
-    if (spaceId === undefined) return { embedded: 0, pending: all, quarantined: 0 };
-    const embedded = embeddedChunks().countEmbedded(spaceId, generation);
-    const quarantined = quarantine.count(spaceId, generation);
-    return { embedded, pending: all - embedded - quarantined, quarantined };
-  }
-
-  return {
-    pending(spaceId, limit) {
-      const chunks = embeddedChunks();
-      return transactions.read(() => {
-        const first = chunks.pending(spaceId, generations.active().id, limit);
-        const next = generations.next();
-        if (!next || first.length >= limit) return first;
-        const hashes = new Set(first.map(({ hash }) => hash));
-        const further = chunks.pending(spaceId, next.id, limit).filter(({ hash }) => !hashes.has(hash));
-        return [...first, ...further].slice(0, limit);
-      });
-    },
-    stats(spaceId, within) {
-      const chunks = spaceId === undefined && within === undefined ? undefined : embeddedChunks();
-      return transactions.read(() => {
-        if (within && chunks) return chunks.countWithin(spaceId ?? unknownSpace, generations.active().id, within);
-        const next = generations.next();
-        return {
-          ...countIn(generations.active().id, spaceId),
-          ...(next ? { nextPending: countIn(next.id, spaceId).pending } : {}),
-        };
-      });
-    },
-  };
+/**
+ * Milliseconds since 1970 that never come twice: of two things that happened one after the other, the later one has the
+ * higher number, also within one millisecond.
+ */
+function createClock(): () => number {
+  let last = 0;
+  return () => (last = Math.max(Date.now(), last + 1));
 }

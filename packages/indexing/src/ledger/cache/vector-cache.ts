@@ -1,0 +1,237 @@
+import type Database from "better-sqlite3";
+import { type Sql, sqlOf } from "../database/sql.ts";
+import type { Transactions } from "../database/transactions.ts";
+import { type Meta, metaKeys } from "../file/meta.ts";
+import { isBusy } from "../file/store-errors.ts";
+import type { HashKey } from "./hash-key.ts";
+import { toBytes } from "./stored-vector.ts";
+
+/** Vectors that one transaction deletes at most. */
+const batchVectors = 500;
+/** Vectors whose turn is next, found in one pass over the cache. */
+const queueVectors = 4096;
+/** A small index keeps so many vectors of texts that no note has any more. */
+const fewestKept = 64;
+/** Finding the oldest takes a scan of all of them: it waits until there are this many too much, as a share of what is kept. */
+const worthwhileShare = 1 / 8;
+/** The mark is moved when there are so many more chunks. */
+const growthNoted = 1.1;
+
+const deleteVector = "DELETE FROM vectors WHERE id = ?";
+const isInUse =
+  "space_id IN (SELECT value FROM json_each(:inUse)) AND EXISTS (SELECT 1 FROM chunks c WHERE c.hash = embedding_cache.hash)";
+
+interface Entry {
+  hash: HashKey;
+  spaceId: number;
+  usedAt: number;
+  vectorId: number;
+}
+
+interface CacheOptions {
+  db: Database.Database;
+  meta: Meta;
+  transactions: Transactions;
+  maxEntries: number;
+  /** Makes the index that finds chunks by their hash. */
+  prepare: () => void;
+}
+
+/** The vectors themselves, each stored once, by space and by the hash of what was embedded, and which of them have to go. */
+export class VectorCache {
+  /** Spaces that this process searches or fills: their chunks keep their vectors. While there is none, nothing is evicted. */
+  readonly spacesInUse: Set<number> = new Set<number>();
+  readonly #options: CacheOptions;
+  readonly #sql: Sql;
+  /** Vectors to be evicted, the one that was used longest ago first. */
+  #queue: Entry[] = [];
+  /** All that is too much belongs to chunks that are there. */
+  #nothingLeft = false;
+
+  constructor(options: CacheOptions) {
+    this.#options = options;
+    this.#sql = sqlOf(options.db);
+  }
+
+  get(spaceId: number, hash: HashKey): Buffer | undefined {
+    const id = this.#find(spaceId, hash);
+    return id === undefined ? undefined : this.#sql.value("SELECT embedding FROM vectors WHERE id = ?", id);
+  }
+
+  has(spaceId: number, hash: HashKey): boolean {
+    return this.#find(spaceId, hash) !== undefined;
+  }
+
+  put(spaceId: number, hash: HashKey, vector: Float32Array, at: number): void {
+    const id = this.#find(spaceId, hash);
+    if (id === undefined) {
+      const { lastInsertRowid } = this.#sql.run("INSERT INTO vectors (embedding) VALUES (?)", toBytes(vector));
+      const insert = "INSERT INTO embedding_cache (hash, space_id, used_at, vector_id) VALUES (?, ?, ?, ?)";
+      this.#sql.run(insert, hash, spaceId, at, Number(lastInsertRowid));
+    } else {
+      this.#sql.run("UPDATE vectors SET embedding = ? WHERE id = ?", toBytes(vector), id);
+      this.#use(spaceId, hash, at);
+    }
+  }
+
+  /** Moves the vectors of a hash, in all spaces, to the end of the queue for eviction. */
+  use(hash: HashKey, at: number): void {
+    // One row at a time: an update that may meet several doubles what the insert of a chunk's words costs.
+    for (const spaceId of this.#sql.values<number>("SELECT space_id FROM embedding_cache WHERE hash = ?", hash))
+      this.#use(spaceId, hash, at);
+  }
+
+  /**
+   * Brings the cache down to its size, over all spaces, what was used longest ago first: deletes a batch of what is too
+   * much. True: there may be more.
+   */
+  trim(): boolean {
+    try {
+      return this.#trim();
+    } catch (error) {
+      // Another process writes for long. There will be another time.
+      if (!isBusy(error)) throw error;
+      return false;
+    }
+  }
+
+  /** Something has happened that may have made vectors superfluous. */
+  wake(): void {
+    this.#nothingLeft = false;
+  }
+
+  /** Remembers how many chunks there are, before they may become fewer. */
+  noteChunks(): void {
+    const { meta, transactions } = this.#options;
+    if (transactions.read(() => this.#answeringChunks() <= growthNoted * this.#notedChunks())) return;
+    transactions.writeIfFree(() => {
+      meta.set(metaKeys.mostChunks, String(Math.max(this.#notedChunks(), this.#answeringChunks())));
+    });
+  }
+
+  /** How many chunks the index once had does not count any more. */
+  forgetPast(): void {
+    const { meta, transactions } = this.#options;
+    transactions.write(() => {
+      const chunks = this.#answeringChunks();
+      // An index without a note may be one whose disk is not there now.
+      if (chunks > 0) meta.set(metaKeys.mostChunks, String(chunks));
+    });
+  }
+
+  /**
+   * Deletes a batch of the vectors of texts that no note has any more, what was used longest ago first. True: there is
+   * more. They are kept for the text that comes back (an edit that is undone, a branch that is checked out again, a disk
+   * that was not there), but no more of them in each space than the index has ever had chunks: else a note that is edited
+   * a thousand times leaves a thousand vectors.
+   */
+  trimUnused(): boolean {
+    const { transactions, prepare } = this.#options;
+    if (transactions.read(() => this.#overfull()) === undefined) return false;
+    prepare();
+    const deleted = transactions.writeIfFree(() => {
+      const space = this.#overfull();
+      if (space === undefined) return 0;
+      const entries = this.#sql.all<Entry>(
+        `SELECT hash, vector_id AS vectorId FROM embedding_cache e
+         WHERE space_id = ? AND NOT EXISTS (SELECT 1 FROM chunks c WHERE c.hash = e.hash)
+         ORDER BY used_at, vector_id LIMIT ?`,
+        space.spaceId,
+        Math.min(space.surplus, batchVectors),
+      );
+      for (const { hash, vectorId } of entries) {
+        this.#sql.run("DELETE FROM embedding_cache WHERE hash = ? AND space_id = ?", hash, space.spaceId);
+        this.#sql.run(deleteVector, vectorId);
+      }
+      return entries.length;
+    });
+    return deleted === batchVectors;
+  }
+
+  #find(spaceId: number, hash: HashKey): number | undefined {
+    return this.#sql.value("SELECT vector_id FROM embedding_cache WHERE hash = ? AND space_id = ?", hash, spaceId);
+  }
+
+  #use(spaceId: number, hash: HashKey, at: number): void {
+    this.#sql.run("UPDATE embedding_cache SET used_at = ? WHERE hash = ? AND space_id = ?", at, hash, spaceId);
+  }
+
+  #trim(): boolean {
+    if (this.spacesInUse.size === 0 || this.#nothingLeft) return false;
+    let surplus = (this.#sql.value<number>("SELECT count(*) FROM embedding_cache") ?? 0) - this.#options.maxEntries;
+    if (surplus <= 0) return false;
+    const inUse = JSON.stringify([...this.spacesInUse]);
+    const { transactions } = this.#options;
+    if (this.#queue.length === 0) this.#queue = transactions.read(() => this.#oldest(inUse));
+    this.#nothingLeft = this.#queue.length === 0;
+    if (this.#nothingLeft) return false;
+    const taken = transactions.write(() => {
+      let looked = 0;
+      for (const entry of this.#queue.slice(0, batchVectors)) {
+        if (surplus === 0) break;
+        looked++;
+        // Since it was put into the queue it may have been used, or its space may have come into use.
+        const { changes } = this.#sql.run(
+          `DELETE FROM embedding_cache
+           WHERE hash = :hash AND space_id = :spaceId AND used_at = :usedAt AND NOT (${isInUse})`,
+          { ...entry, inUse },
+        );
+        if (changes === 0) continue;
+        this.#sql.run(deleteVector, entry.vectorId);
+        surplus--;
+      }
+      return looked;
+    });
+    this.#queue = this.#queue.slice(taken);
+    return surplus > 0;
+  }
+
+  #oldest(inUse: string): Entry[] {
+    return this.#sql.all(
+      `SELECT hash, space_id AS spaceId, used_at AS usedAt, vector_id AS vectorId FROM embedding_cache
+       WHERE NOT (${isInUse}) ORDER BY used_at, vector_id LIMIT ${queueVectors}`,
+      { inUse },
+    );
+  }
+
+  /** Of all stores: they share the vectors. */
+  #answeringChunks(): number {
+    const sum = `SELECT coalesce(sum(chunks), 0) FROM files
+      WHERE generation IN (SELECT id FROM generations WHERE state = 'active')`;
+    return this.#sql.value(sum) ?? 0;
+  }
+
+  #notedChunks(): number {
+    return Number(this.#options.meta.get(metaKeys.mostChunks) ?? 0);
+  }
+
+  /** A space that has too many vectors, and how many. Chunks that lack theirs are counted as if they had it. */
+  #overfull(): { spaceId: number; surplus: number } | undefined {
+    const kept = Math.max(fewestKept, this.#notedChunks(), this.#answeringChunks());
+    const chunks = this.#sql.value<number>("SELECT coalesce(sum(chunks), 0) FROM files") ?? 0;
+    return this.#sql
+      .all<{ spaceId: number; vectors: number }>(
+        "SELECT space_id AS spaceId, count(*) AS vectors FROM embedding_cache GROUP BY space_id",
+      )
+      .map(({ spaceId, vectors }) => ({ spaceId, surplus: vectors - chunks - kept }))
+      .find(({ surplus }) => surplus > kept * worthwhileShare);
+  }
+}
+
+/**
+ * For a chunk that rules of an earlier version have made: drops its vectors unless its text is held elsewhere, which is
+ * only asked if there are some, and has the pages that held it overwritten.
+ */
+export function forgetText(
+  { db, meta }: { db: Database.Database; meta: Meta },
+  hash: HashKey,
+  isHeld: () => boolean,
+): void {
+  const sql = sqlOf(db);
+  meta.set(metaKeys.unwiped, "1");
+  const vectorIds = sql.values<number>("SELECT vector_id FROM embedding_cache WHERE hash = ?", hash);
+  if (vectorIds.length === 0 || isHeld()) return;
+  for (const id of vectorIds) sql.run(deleteVector, id);
+  for (const table of ["embedding_cache", "adopted_vectors", "quarantine"])
+    sql.run(`DELETE FROM ${table} WHERE hash = ?`, hash);
+}

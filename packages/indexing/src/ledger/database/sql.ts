@@ -1,0 +1,62 @@
+import type Database from "better-sqlite3";
+
+type Statement = Database.Statement<unknown[]>;
+
+/** Runs SQL by its text, which is prepared once for a connection. So each text is a constant, or one of a few. */
+export class Sql {
+  readonly #db: Database.Database;
+  readonly #prepared = new Map<string, Statement>();
+  /** Those that give the first column alone. */
+  readonly #plucked = new Map<string, Statement>();
+
+  constructor(db: Database.Database) {
+    this.#db = db;
+  }
+
+  all<Row>(text: string, ...given: unknown[]): Row[] {
+    return this.#statement(text).all(...given) as Row[];
+  }
+
+  row<Row>(text: string, ...given: unknown[]): Row | undefined {
+    return this.#statement(text).get(...given) as Row | undefined;
+  }
+
+  /** The first column of all rows. */
+  values<Value>(text: string, ...given: unknown[]): Value[] {
+    return this.#values(text).all(...given) as Value[];
+  }
+
+  /** The first column of the first row. */
+  value<Value>(text: string, ...given: unknown[]): Value | undefined {
+    return this.#values(text).get(...given) as Value | undefined;
+  }
+
+  run(text: string, ...given: unknown[]): Database.RunResult {
+    return this.#statement(text).run(...given);
+  }
+
+  #statement(text: string): Statement {
+    const known = this.#prepared.get(text);
+    if (known !== undefined) return known;
+    const statement = this.#db.prepare<unknown[]>(text);
+    this.#prepared.set(text, statement);
+    return statement;
+  }
+
+  #values(text: string): Statement {
+    const known = this.#plucked.get(text);
+    if (known !== undefined) return known;
+    const statement = this.#db.prepare<unknown[]>(text).pluck();
+    this.#plucked.set(text, statement);
+    return statement;
+  }
+}
+
+const known = new WeakMap<Database.Database, Sql>();
+
+/** The same one for all that use a connection. */
+export function sqlOf(db: Database.Database): Sql {
+  const sql = known.get(db) ?? new Sql(db);
+  known.set(db, sql);
+  return sql;
+}
