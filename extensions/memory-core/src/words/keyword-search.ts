@@ -1,7 +1,7 @@
 import type { IndexKeywordAnswer, KeywordQuery } from "@memslot/indexing";
 import type Database from "better-sqlite3";
 import {
-  createChunkCounter,
+  countChunks,
   filterParameters,
   type Generations,
   isAsked,
@@ -135,10 +135,9 @@ export function createWordlessSearch(
   transactions: Transactions,
   generations: Generations,
 ): (query: KeywordQuery) => IndexKeywordAnswer {
-  const countChunks = createChunkCounter(db);
   return ({ terms }) => ({
     rows: [],
-    chunkCount: transactions.read(() => countChunks(generations.active().id)),
+    chunkCount: transactions.read(() => countChunks(db, generations.active().id)),
     documentFrequencies: terms.map(() => 0),
   });
 }

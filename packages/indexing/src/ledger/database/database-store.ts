@@ -1,11 +1,10 @@
-import { createChunkLister, createRowFinder, createRowReader } from "../files/chunk-rows.ts";
+import { createRowReader, findRows, listChunks } from "../files/chunk-rows.ts";
 import { createCallGuard } from "./call-guard.ts";
 import { type Companion, type CompanionTables, noCompanion } from "./companion.ts";
 import { createBuilds } from "../generations/builds.ts";
 import { createFreePages } from "../upkeep/free-pages.ts";
-import { createDroppedGenerations } from "../generations/dropped-generations.ts";
 import { type ChunkListener, createFileTables, type FileTables } from "../files/file-tables.ts";
-import { openGenerations } from "../generations/generations.ts";
+import { Generations } from "../generations/generations.ts";
 import type { LeaseRows } from "../writers/leases.ts";
 import { type Meta, metaKeys } from "../file/meta.ts";
 import { openDatabase } from "../file/open-database.ts";
@@ -36,14 +35,14 @@ export type OpenedStore = DatabaseStore & {
 export function openDatabaseStore(options: OpenOptions, tables: CompanionTables = noCompanion): OpenedStore {
   const parts = openParts(options, tables);
   const { db, location, isOnDisk, identity, notices, meta, mark, transactions, soundness } = parts;
-  const { vectors, companion, dropped, freePages } = parts;
+  const { vectors, companion, builds, freePages } = parts;
   const guard = createCallGuard(parts);
 
   async function tidy(isQuiet: boolean): Promise<boolean> {
     if (await companion.tidy(isQuiet)) return true;
     if (vectors.tidy()) return true;
     // A process that only reads leaves it to one that writes.
-    if (transactions.hasWritten() && (dropped.step() || freePages.stepIfMany())) return true;
+    if (transactions.hasWritten() && (builds.deleteDropped() || freePages.stepIfMany())) return true;
     soundness.recordIfQuiet();
     return false;
   }
@@ -85,7 +84,7 @@ export function openDatabaseStore(options: OpenOptions, tables: CompanionTables 
         db.pragma(`busy_timeout = ${closingBusyTimeoutMs}`);
         if (!isOnDisk) return;
         const until = Date.now() + closingTrimMs;
-        while ((vectors.cache.trim() || dropped.step() || freePages.stepIfMany()) && Date.now() < until);
+        while ((vectors.cache.trim() || builds.deleteDropped() || freePages.stepIfMany()) && Date.now() < until);
         transactions.write(() => mark.clear());
         db.pragma("wal_checkpoint(TRUNCATE)");
         soundness.record();
@@ -106,7 +105,7 @@ function openParts(options: OpenOptions, tables: CompanionTables) {
   const opened = openDatabase(options, tables);
   const { db, meta, location, isOnDisk, openCompanion, notices } = opened;
   const mark = createWriterMark(meta);
-  const generations = openGenerations({ db, meta, store, begin: tables.begin });
+  const generations = new Generations({ db, meta, store, begin: tables.begin });
   const mayWrite = options.mayCreate !== false;
   const soundness: Soundness = isOnDisk
     ? createSoundness({ db, generations, path: location, companion: () => companion, mayWrite })
@@ -141,8 +140,7 @@ function openParts(options: OpenOptions, tables: CompanionTables) {
   const filesOf = (generation: () => number): FileTables =>
     fileTables({ generation, changed: () => generations.revise() });
   const files = filesOf(() => generations.active().id);
-  const builds = createBuilds({ transactions, generations, fileTables, vectors, companion });
-  const dropped = createDroppedGenerations({ db, meta, transactions, generations, vectors, companion });
+  const builds = createBuilds({ db, meta, transactions, generations, fileTables, vectors, companion });
   const freePages = createFreePages(db, transactions, meta);
   const path = isOnDisk ? location : undefined;
   const upkeep = createUpkeep({
@@ -152,13 +150,13 @@ function openParts(options: OpenOptions, tables: CompanionTables) {
     filesOf,
     vectors,
     companion,
-    dropped,
+    builds,
     freePages,
     path,
     busyTimeoutMs: options.busyTimeoutMs,
   });
   const stats = createStats(db, generations, path);
-  const own = { mark, generations, soundness, transactions, vectors, companion, files, builds, dropped, freePages };
+  const own = { mark, generations, soundness, transactions, vectors, companion, files, builds, freePages };
   return { ...opened, ...own, upkeep, stats };
 }
 
@@ -182,23 +180,20 @@ function bothOf(vectors: ChunkListener, companion: Pick<Companion, keyof ChunkLi
 function callsOf(parts: Parts, store: string): Omit<StoreCalls, LeaseMethod> {
   const { db, meta, transactions, generations, vectors, stats } = parts;
   const { removeInside: _inside, ...files } = parts.files;
-  const { tableOf, ...builds } = parts.builds;
-  const findRows = createRowFinder(db);
-  const listChunks = createChunkLister(db);
   // What a space is worth is the same whichever store its chunks are kept in.
   const noteKey = (name: string): string => `${metaKeys.note}${name.startsWith(ofSpace) ? "" : store}:${name}`;
   return {
     ...files,
-    ...builds,
+    ...parts.builds.calls,
     ...vectors.calls,
     ...parts.upkeep,
     revision: () => generations.revision(),
-    listChunks: (asked) => transactions.read(() => listChunks(generations.active().id, asked)),
-    rowsOf: (found) => transactions.read(() => findRows(generations.active().id, found)),
+    listChunks: (asked) => transactions.read(() => listChunks(db, generations.active().id, asked)),
+    rowsOf: (found) => transactions.read(() => findRows(db, generations.active().id, found)),
     reconcile(held, build) {
       vectors.shared.chunks();
       return transactions.write(() => {
-        const table = build === undefined ? parts.files : tableOf(build);
+        const table = build === undefined ? parts.files : parts.builds.tableOf(build);
         return vectors.elsewhere.reconcile(build ?? generations.active().id, table, held);
       });
     },

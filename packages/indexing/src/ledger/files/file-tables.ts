@@ -1,12 +1,13 @@
-import type { IndexedFile, FileRecord, RevisionStep } from "../../chunk-index.ts";
-import type { FileKey } from "../../chunk-store.ts";
 import type { MemorySource } from "@memslot/core";
 import type Database from "better-sqlite3";
+import type { FileRecord, IndexedFile, RevisionStep } from "../../chunk-index.ts";
+import type { FileKey } from "../../chunk-store.ts";
+import { isOfOlderRules } from "../../secrets/version.ts";
 import { type HashKey, toKey } from "../cache/hash-key.ts";
+import { forgetText } from "../cache/vector-cache.ts";
+import { sqlOf } from "../database/sql.ts";
 import type { Transactions } from "../database/transactions.ts";
 import type { Meta } from "../file/meta.ts";
-import { isOfOlderRules } from "../../secrets/version.ts";
-import { forgetText } from "../cache/vector-cache.ts";
 
 export interface AddedChunk {
   id: number;
@@ -38,7 +39,7 @@ export interface FileTables {
 /** Which generation a call is about, asked at the beginning of its transaction. */
 export interface FileTarget {
   generation(): number;
-  /** Called at the end of a transaction that has changed files. Gives the step that it is, where they are those that answer. */
+  /** Called at the end of a transaction that has changed files. Gives the step that it is, if they are those that answer. */
   changed(): RevisionStep | undefined;
 }
 
@@ -49,6 +50,10 @@ interface FileRow {
   bytes: number;
 }
 
+const fileFacts = "hash = :hash, mtime = :mtimeMs, size = :size, recipe = :recipe, cursor = :cursor";
+const updateFile = `UPDATE files SET ${fileFacts}, chunks = :count, chunk_bytes = :bytes WHERE id = :id`;
+const touchFile = `UPDATE files SET ${fileFacts} WHERE generation = :generation AND source = :source AND path = :path`;
+
 /** The files and their chunks. */
 export function createFileTables(input: {
   db: Database.Database;
@@ -57,49 +62,83 @@ export function createFileTables(input: {
   listener: ChunkListener;
 }): (target: FileTarget) => FileTables {
   const { db, transactions, listener } = input;
-  const fileChunks = createFileChunks(db, listener);
-  // The plus has the table read as it lies: hardly ever are there files of another generation.
-  const list = db.prepare<[number], FileRecord & { cursor: string | null | undefined }>(
-    "SELECT path, source, hash, mtime AS mtimeMs, size, recipe, cursor FROM files WHERE +generation = ?",
-  );
-  const find = db.prepare<[number, string, string], FileRow>(
-    "SELECT id, recipe, chunks, chunk_bytes AS bytes FROM files WHERE generation = ? AND source = ? AND path = ?",
-  );
-  const insertFile = db.prepare<[Record<string, unknown>]>(
-    `INSERT INTO files (generation, path, source, hash, mtime, size, recipe, cursor, chunks, chunk_bytes)
-     VALUES (:generation, :path, :source, :hash, :mtimeMs, :size, :recipe, :cursor, :count, :bytes)`,
-  );
-  const facts = "hash = :hash, mtime = :mtimeMs, size = :size, recipe = :recipe, cursor = :cursor";
-  const updateFile = db.prepare<[Record<string, unknown>]>(
-    `UPDATE files SET ${facts}, chunks = :count, chunk_bytes = :bytes WHERE id = :id`,
-  );
-  const touchFile = db.prepare<[Record<string, unknown>]>(
-    `UPDATE files SET ${facts} WHERE generation = :generation AND source = :source AND path = :path`,
-  );
-  const isHeld = db.prepare<[HashKey], number>("SELECT 1 FROM chunks WHERE hash = ? LIMIT 1").pluck();
-  const deleteFile = db.prepare<[number]>("DELETE FROM files WHERE id = ?");
+  const sql = sqlOf(db);
+
+  function find(generation: number, { source, path }: FileKey): FileRow | undefined {
+    return sql.row(
+      `SELECT id, recipe, chunks, chunk_bytes AS bytes FROM files WHERE generation = ? AND source = ? AND path = ?`,
+      generation,
+      source,
+      path,
+    );
+  }
 
   function replaceFile(generation: number, { chunks, fromLine, ...file }: IndexedFile): void {
-    const known = find.get(generation, file.source, file.path);
-    const outdated = isOfOlderRules(known?.recipe ?? "") ? fileChunks.hashes(known?.id ?? 0) : [];
-    const kept = known && fileChunks.keepBefore(generation, known, fromLine);
+    const known = find(generation, file);
+    const outdated =
+      known && isOfOlderRules(known.recipe ?? "")
+        ? sql.values<HashKey>("SELECT hash FROM chunks WHERE file_id = ?", known.id)
+        : [];
+    const kept = known && keepBefore(generation, known, fromLine);
     const row = {
       ...file,
       cursor: file.cursor ?? null,
       count: (kept?.chunks ?? 0) + chunks.length,
       bytes: chunks.reduce((sum, { text }) => sum + Buffer.byteLength(text), kept?.bytes ?? 0),
     };
-    const fileId = kept?.id ?? Number(insertFile.run({ ...row, generation }).lastInsertRowid);
-    if (kept) updateFile.run({ ...row, id: fileId });
-    fileChunks.add(generation, fileId, file.source, chunks);
-    for (const hash of outdated) forgetText(input, hash, () => isHeld.get(hash) !== undefined);
+    const fileId = kept?.id ?? insertFile({ ...row, generation });
+    if (kept) sql.run(updateFile, { ...row, id: fileId });
+    addChunks(generation, fileId, file.source, chunks);
+    for (const hash of outdated)
+      forgetText(input, hash, () => sql.value("SELECT 1 FROM chunks WHERE hash = ? LIMIT 1", hash) !== undefined);
   }
 
-  function removeFile(generation: number, { source, path }: FileKey): void {
-    const file = find.get(generation, source, path);
+  function insertFile(row: Record<string, unknown>): number {
+    const { lastInsertRowid } = sql.run(
+      `INSERT INTO files (generation, path, source, hash, mtime, size, recipe, cursor, chunks, chunk_bytes)
+       VALUES (:generation, :path, :source, :hash, :mtimeMs, :size, :recipe, :cursor, :count, :bytes)`,
+      row,
+    );
+    return Number(lastInsertRowid);
+  }
+
+  function removeFile(generation: number, key: FileKey): void {
+    const file = find(generation, key);
     if (file === undefined) return;
-    fileChunks.drop(generation, file.id, 0);
-    deleteFile.run(file.id);
+    dropChunks(generation, file.id, 0);
+    sql.run("DELETE FROM files WHERE id = ?", file.id);
+  }
+
+  function addChunks(generation: number, fileId: number, source: MemorySource, chunks: IndexedFile["chunks"]): void {
+    const insert = "INSERT INTO chunks (file_id, start_line, end_line, context, text, hash) VALUES (?, ?, ?, ?, ?, ?)";
+    for (const { startLine, endLine, context, text, hash, terms } of chunks) {
+      const key = toKey(hash);
+      const { lastInsertRowid } = sql.run(insert, fileId, startLine, endLine, context, text, key);
+      listener.added({ id: Number(lastInsertRowid), hash: key, source, generation, terms });
+    }
+  }
+
+  /** Those that begin at the line or behind it. */
+  function dropChunks(generation: number, fileId: number, fromLine: number): void {
+    const from = "FROM chunks WHERE file_id = ? AND start_line >= ?";
+    for (const chunk of sql.all<{ id: number; hash: HashKey }>(`SELECT id, hash ${from}`, fileId, fromLine))
+      listener.removed({ ...chunk, generation });
+    sql.run(`DELETE ${from}`, fileId, fromLine);
+  }
+
+  /** Leaves of the file what begins before the line, and nothing if there is none. Returns what stays. */
+  function keepBefore(generation: number, file: FileRow, fromLine: number | undefined): FileRow {
+    if (fromLine === undefined) {
+      dropChunks(generation, file.id, 0);
+      return { id: file.id, chunks: 0, bytes: 0 };
+    }
+    const gone = sql.row<{ count: number; bytes: number | null }>(
+      `SELECT count(*) AS count, sum(octet_length(text)) AS bytes FROM chunks WHERE file_id = ? AND start_line >= ?`,
+      file.id,
+      fromLine,
+    );
+    dropChunks(generation, file.id, fromLine);
+    return { id: file.id, chunks: file.chunks - (gone?.count ?? 0), bytes: file.bytes - (gone?.bytes ?? 0) };
   }
 
   return (target) => {
@@ -123,7 +162,11 @@ export function createFileTables(input: {
     return {
       listFiles: () =>
         transactions.read(() => {
-          const files = list.all(target.generation());
+          // The plus has the table read in its order: hardly ever are there files of another generation.
+          const files = sql.all<FileRecord & { cursor: string | null | undefined }>(
+            "SELECT path, source, hash, mtime AS mtimeMs, size, recipe, cursor FROM files WHERE +generation = ?",
+            target.generation(),
+          );
           for (const file of files) file.cursor ??= undefined;
           return files as FileRecord[];
         }),
@@ -134,59 +177,10 @@ export function createFileTables(input: {
         if (files.length === 0) return undefined;
         return transactions.write(() => {
           const generation = target.generation();
-          for (const file of files) touchFile.run({ ...file, cursor: file.cursor ?? null, generation });
+          for (const file of files) sql.run(touchFile, { ...file, cursor: file.cursor ?? null, generation });
           return target.changed();
         });
       },
     };
-  };
-}
-
-/** The chunks of single files, with the listener told of each. */
-interface FileChunks {
-  add(generation: number, fileId: number, source: MemorySource, chunks: IndexedFile["chunks"]): void;
-  hashes(fileId: number): HashKey[];
-  /** Those that begin at the line or behind it. */
-  drop(generation: number, fileId: number, fromLine: number): void;
-  /** Leaves of the file what begins before the line, and nothing where there is none. Gives what stays. */
-  keepBefore(generation: number, file: FileRow, fromLine: number | undefined): FileRow;
-}
-
-function createFileChunks(db: Database.Database, listener: ChunkListener): FileChunks {
-  const chunksFrom = db.prepare<[number, number], { id: number; hash: HashKey }>(
-    "SELECT id, hash FROM chunks WHERE file_id = ? AND start_line >= ?",
-  );
-  const countFrom = db.prepare<[number, number], { count: number; bytes: number | null }>(
-    "SELECT count(*) AS count, sum(octet_length(text)) AS bytes FROM chunks WHERE file_id = ? AND start_line >= ?",
-  );
-  const insertChunk = db.prepare(
-    "INSERT INTO chunks (file_id, start_line, end_line, context, text, hash) VALUES (?, ?, ?, ?, ?, ?)",
-  );
-  const deleteChunks = db.prepare<[number, number]>("DELETE FROM chunks WHERE file_id = ? AND start_line >= ?");
-
-  function drop(generation: number, fileId: number, fromLine: number): void {
-    for (const chunk of chunksFrom.all(fileId, fromLine)) listener.removed({ ...chunk, generation });
-    deleteChunks.run(fileId, fromLine);
-  }
-
-  return {
-    add(generation, fileId, source, chunks) {
-      for (const { startLine, endLine, context, text, hash, terms } of chunks) {
-        const key = toKey(hash);
-        const id = Number(insertChunk.run(fileId, startLine, endLine, context, text, key).lastInsertRowid);
-        listener.added({ id, hash: key, source, generation, terms });
-      }
-    },
-    hashes: (fileId) => chunksFrom.all(fileId, 0).map(({ hash }) => hash),
-    drop,
-    keepBefore(generation, file, fromLine) {
-      if (fromLine === undefined) {
-        drop(generation, file.id, 0);
-        return { id: file.id, chunks: 0, bytes: 0 };
-      }
-      const gone = countFrom.get(file.id, fromLine);
-      drop(generation, file.id, fromLine);
-      return { id: file.id, chunks: file.chunks - (gone?.count ?? 0), bytes: file.bytes - (gone?.bytes ?? 0) };
-    },
   };
 }

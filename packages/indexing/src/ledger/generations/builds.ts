@@ -1,10 +1,16 @@
-import type { FileTables, FileTarget } from "../files/file-tables.ts";
-import type { Generations } from "./generations.ts";
+import type Database from "better-sqlite3";
+import { isOfOlderRules } from "../../secrets/version.ts";
+import type { HashKey } from "../cache/hash-key.ts";
+import { forgetText } from "../cache/vector-cache.ts";
 import type { Companion } from "../database/companion.ts";
+import { sqlOf } from "../database/sql.ts";
+import type { Transactions } from "../database/transactions.ts";
+import type { Meta } from "../file/meta.ts";
+import type { FileTables, FileTarget } from "../files/file-tables.ts";
 import type { DatabaseStore } from "../thread/protocol.ts";
 import { StoreFailure } from "../thread/store-failure.ts";
-import type { Transactions } from "../database/transactions.ts";
 import type { Vectors } from "../vectors/vectors.ts";
+import type { Generations } from "./generations.ts";
 
 type BuildMethod =
   | "buildStart"
@@ -14,24 +20,38 @@ type BuildMethod =
   | `next${Capitalize<Exclude<keyof FileTables, "removeInside">>}`;
 
 /** What a store does with the builds of a ledger. */
-export interface Builds extends Pick<DatabaseStore, BuildMethod> {
-  /** The files of the build with this number, inside a transaction. Throws where it is not being made any more. */
+export interface Builds {
+  calls: Pick<DatabaseStore, BuildMethod>;
+  /** The files of the build with this number, inside a transaction. Throws if it is not being made any more. */
   tableOf(build: number): FileTables;
+  /**
+   * Deletes a part of the generations that answer no more, and of those that never came to it. True: there may be more.
+   * False also if another process is writing just now.
+   */
+  deleteDropped(): boolean;
 }
 
-/** Makes a new generation beside the one that answers. What is dropped here is deleted by `dropped-generations.ts`. */
+/** Chunks that are deleted at a time. */
+const batchChunks = 200;
+
+/** Makes a new generation beside the one that answers. */
 export function createBuilds(input: {
+  db: Database.Database;
+  meta: Meta;
   transactions: Transactions;
   generations: Generations;
   fileTables: (target: FileTarget) => FileTables;
   vectors: Pick<Vectors, "listener" | "cache">;
-  companion: Pick<Companion, "prepare">;
+  companion: Pick<Companion, "prepare" | "drop" | "holds">;
 }): Builds {
-  const { transactions, generations, vectors, companion } = input;
+  const { db, transactions, generations, vectors, companion } = input;
+  const sql = sqlOf(db);
   /** What this process builds, and the one that its present call is about. */
   let started: number | undefined;
   let asked = 0;
   const files = input.fileTables({ generation: () => expectNext(asked), changed: () => undefined });
+  /** Of these only something is left that this process cannot drop. */
+  const left: number[] = [];
 
   /** Another process may have begun another build, or put this one in place. */
   function expectNext(id: number): number {
@@ -53,7 +73,36 @@ export function createBuilds(input: {
     };
   }
 
-  return {
+  // A file that is not there now may come back, and its vectors have cost requests.
+  function isHeld(hash: HashKey, fileId: number): boolean {
+    const select = `SELECT 1 FROM chunks WHERE hash = ? UNION ALL SELECT 1 WHERE NOT EXISTS (
+      SELECT 1 FROM files f JOIN generations g ON g.state = 'active'
+      JOIN files n ON n.generation = g.id AND n.source = f.source AND n.path = f.path WHERE f.id = ?) LIMIT 1`;
+    return sql.value(select, hash, fileId) !== undefined;
+  }
+
+  /** False when nothing was left to delete. */
+  function deleteSome(generation: number): boolean {
+    const chunks = sql.all<{ id: number; fileId: number; hash: HashKey; recipe: string }>(
+      `SELECT c.id, c.file_id AS fileId, c.hash, f.recipe FROM files f CROSS JOIN chunks c ON c.file_id = f.id
+       WHERE f.generation = ? LIMIT ${batchChunks}`,
+      generation,
+    );
+    const lastFile = chunks.at(-1)?.fileId;
+    for (const { id, fileId, hash, recipe } of chunks) {
+      sql.run("DELETE FROM chunks WHERE id = ?", id);
+      if (isOfOlderRules(recipe)) forgetText(input, hash, () => isHeld(hash, fileId));
+      vectors.listener.removed({ hash });
+    }
+    for (const id of new Set(chunks.map(({ fileId }) => fileId)))
+      if (id !== lastFile) sql.run("DELETE FROM files WHERE id = ?", id);
+    if (chunks.length > 0) vectors.listener.changed();
+    if (chunks.length === batchChunks) return true;
+    const some = `DELETE FROM files WHERE id IN (SELECT id FROM files WHERE generation = ? LIMIT ${batchChunks})`;
+    return sql.run(some, generation).changes > 0;
+  }
+
+  const calls: Builds["calls"] = {
     buildStart(name) {
       const id = transactions.write(() => {
         const next = generations.next();
@@ -92,13 +141,28 @@ export function createBuilds(input: {
         if (next) drop(next.id);
       });
     },
-    tableOf(build) {
-      asked = expectNext(build);
-      return files;
-    },
     nextListFiles: on(files.listFiles),
     nextReplaceFiles: on(files.replaceFiles),
     nextTouchFiles: on(files.touchFiles),
     nextRemoveFiles: on(files.removeFiles),
+  };
+
+  return {
+    calls,
+    tableOf(build) {
+      asked = expectNext(build);
+      return files;
+    },
+    deleteDropped() {
+      const generation = generations.dropped(left);
+      if (generation === undefined) return false;
+      const more = transactions.writeIfFree(() => {
+        if (companion.drop(generation) || deleteSome(generation)) return true;
+        if (companion.holds(generation)) left.push(generation);
+        else generations.forget(generation);
+        return true;
+      });
+      return more ?? false;
+    },
   };
 }

@@ -1,5 +1,6 @@
 import type Database from "better-sqlite3";
 import type { RevisionStep } from "../../chunk-index.ts";
+import { type Sql, sqlOf } from "../database/sql.ts";
 import { Damage } from "../file/file-faults.ts";
 import { type Meta, metaKeys } from "../file/meta.ts";
 import { addGeneration, type BeginTables } from "../file/schema.ts";
@@ -13,79 +14,102 @@ export interface Generation {
   builtAt: number | null;
 }
 
+interface Input {
+  db: Database.Database;
+  meta: Meta;
+  store: string;
+  /** Makes what else a new one needs. */
+  begin: BeginTables;
+}
+
 /**
  * Which build of a store answers, and which is being made. Another process may change that at any time, so it is asked
  * inside each transaction, and holds until its end.
  */
-export interface Generations {
-  active(): Generation;
-  next(): Generation | undefined;
-  /** Those whose chunks are kept in step: the one that answers, and the next. */
-  live(): number[];
-  /** The oldest one that waits to be deleted. */
-  dropped(except: readonly number[]): number | undefined;
-  add(name: string): number;
-  drop(id: number): void;
-  /** Puts `next` in place of the one that answers. */
-  flip(at: number): void;
-  forget(id: number): void;
-  /** Changes with every change of the files that answer. */
-  revision(): string;
-  /** Called inside the transaction of such a change. */
-  revise(): RevisionStep;
-}
+export class Generations {
+  readonly #input: Input;
+  readonly #sql: Sql;
+  readonly #revision: string;
 
-/** Those of one store. `begin` makes what else a new one needs. */
-export function openGenerations(input: {
-  db: Database.Database;
-  meta: Meta;
-  store: string;
-  begin: BeginTables;
-}): Generations {
-  const { db, meta, store, begin } = input;
-  const inState = db.prepare<[string, string], Generation>(
-    "SELECT id, name, started_at AS startedAt, built_at AS builtAt FROM generations WHERE store = ? AND state = ?",
-  );
-  const live = db
-    .prepare<[string], number>("SELECT id FROM generations WHERE store = ? AND state <> 'dropped' ORDER BY id")
-    .pluck();
-  const dropped = db
-    .prepare<[string, string], number>(
-      "SELECT id FROM generations WHERE store = ? AND state = 'dropped' AND id NOT IN (SELECT value FROM json_each(?)) ORDER BY id LIMIT 1",
-    )
-    .pluck();
-  const drop = db.prepare<[number]>("UPDATE generations SET state = 'dropped' WHERE id = ?");
-  const flip = db.prepare<[number, string]>(`
-    UPDATE generations SET
-      built_at = CASE state WHEN 'next' THEN ? ELSE built_at END,
-      state = CASE state WHEN 'next' THEN 'active' ELSE 'dropped' END
-    WHERE store = ?
-  `);
-  const forget = db.prepare<[number]>("DELETE FROM generations WHERE id = ?");
-  const revise = db.prepare<[string]>(
-    "INSERT INTO meta VALUES (?, '1') ON CONFLICT DO UPDATE SET value = CAST(value AS INTEGER) + 1",
-  );
-  const revision = (): string => meta.get(metaKeys.revision + store) ?? "0";
-  return {
-    active() {
-      const generation = inState.get(store, "active");
-      if (!generation) throw new Damage("no build of the index is marked as the one that answers");
-      return generation;
-    },
-    next: () => inState.get(store, "next"),
-    live: () => live.all(store),
-    dropped: (except) => dropped.get(store, JSON.stringify(except)),
-    add: (name) => addGeneration(db, { store, name, state: "next", begin }),
-    drop: (id) => void drop.run(id),
-    flip: (at) => void flip.run(at, store),
-    forget: (id) => void forget.run(id),
-    revision,
-    revise() {
-      const from = revision();
-      revise.run(metaKeys.revision + store);
-      return { from, to: revision() };
-    },
-  };
+  constructor(input: Input) {
+    this.#input = input;
+    this.#sql = sqlOf(input.db);
+    this.#revision = metaKeys.revision + input.store;
+  }
+
+  active(): Generation {
+    const generation = this.#inState("active");
+    if (!generation) throw new Damage("no build of the index is marked as the one that answers");
+    return generation;
+  }
+
+  next(): Generation | undefined {
+    return this.#inState("next");
+  }
+
+  /** Those whose chunks are kept in step: the one that answers, and the next. */
+  live(): number[] {
+    const select = "SELECT id FROM generations WHERE store = ? AND state <> 'dropped' ORDER BY id";
+    return this.#sql.values(select, this.#input.store);
+  }
+
+  /** The oldest one that waits to be deleted. */
+  dropped(except: readonly number[]): number | undefined {
+    return this.#sql.value(
+      `SELECT id FROM generations WHERE store = ? AND state = 'dropped'
+         AND id NOT IN (SELECT value FROM json_each(?)) ORDER BY id LIMIT 1`,
+      this.#input.store,
+      JSON.stringify(except),
+    );
+  }
+
+  add(name: string): number {
+    const { db, store, begin } = this.#input;
+    return addGeneration(db, { store, name, state: "next", begin });
+  }
+
+  drop(id: number): void {
+    this.#sql.run("UPDATE generations SET state = 'dropped' WHERE id = ?", id);
+  }
+
+  /** Puts `next` in place of the one that answers. */
+  flip(at: number): void {
+    this.#sql.run(
+      `UPDATE generations SET
+         built_at = CASE state WHEN 'next' THEN ? ELSE built_at END,
+         state = CASE state WHEN 'next' THEN 'active' ELSE 'dropped' END
+       WHERE store = ?`,
+      at,
+      this.#input.store,
+    );
+  }
+
+  forget(id: number): void {
+    this.#sql.run("DELETE FROM generations WHERE id = ?", id);
+  }
+
+  /** Changes with every change of the files that answer. */
+  revision(): string {
+    return this.#input.meta.get(this.#revision) ?? "0";
+  }
+
+  /** Called inside the transaction of such a change. */
+  revise(): RevisionStep {
+    const from = this.revision();
+    this.#sql.run(
+      "INSERT INTO meta VALUES (?, '1') ON CONFLICT DO UPDATE SET value = CAST(value AS INTEGER) + 1",
+      this.#revision,
+    );
+    return { from, to: this.revision() };
+  }
+
+  #inState(state: string): Generation | undefined {
+    return this.#sql.row(
+      `SELECT id, name, started_at AS startedAt, built_at AS builtAt FROM generations WHERE store = ? AND state = ?`,
+      this.#input.store,
+      state,
+    );
+  }
 }
 
 /** Generations that statements are kept for: the one that answers, and the next. */

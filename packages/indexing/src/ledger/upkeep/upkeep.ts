@@ -4,7 +4,7 @@ import type { VectorSpace } from "../../chunk-store.ts";
 import Database from "better-sqlite3";
 import type { Companion } from "../database/companion.ts";
 import { toVector } from "../cache/stored-vector.ts";
-import type { DroppedGenerations } from "../generations/dropped-generations.ts";
+import type { Builds } from "../generations/builds.ts";
 import { Damage } from "../file/file-faults.ts";
 import type { FileTables } from "../files/file-tables.ts";
 import type { FreePages } from "./free-pages.ts";
@@ -27,7 +27,7 @@ export function createUpkeep(input: {
   filesOf: (generation: () => number) => Pick<FileTables, "removeFiles">;
   vectors: Pick<Vectors, "embeddingOf" | "cache">;
   companion: Pick<Companion, "parts" | "compact">;
-  dropped: DroppedGenerations;
+  builds: Pick<Builds, "deleteDropped">;
   freePages: FreePages;
   /** Undefined where the index is in memory. */
   path: string | undefined;
@@ -135,14 +135,14 @@ async function* compact(input: {
   busyTimeoutMs: number;
   transactions: Transactions;
   generations: Generations;
-  dropped: DroppedGenerations;
+  builds: Pick<Builds, "deleteDropped">;
   vectors: Pick<Vectors, "cache">;
   companion: Pick<Companion, "compact">;
   freePages: FreePages;
 }): Pieces<CompactReport> {
-  const { db, path, transactions, generations, dropped, vectors, companion, freePages } = input;
+  const { db, path, transactions, generations, builds, vectors, companion, freePages } = input;
   const beforeBytes = sizeOf(db, path);
-  while (dropped.step()) yield;
+  while (builds.deleteDropped()) yield;
   vectors.cache.forgetPast();
   while (vectors.cache.trimUnused()) yield;
   for (const generation of transactions.read(() => generations.live())) {

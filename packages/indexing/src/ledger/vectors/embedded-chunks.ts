@@ -5,7 +5,7 @@ import type { VectorQuery } from "../../chunk-store.ts";
 import { type HashKey, toHash } from "../cache/hash-key.ts";
 import { toVector } from "../cache/stored-vector.ts";
 import { type Sql, sqlOf } from "../database/sql.ts";
-import { filterParameters, isAsked } from "../files/file-filter.ts";
+import { filterParameters, isAsked } from "../files/chunk-rows.ts";
 
 interface PendingText {
   hash: string;

@@ -8,7 +8,7 @@ import type { Companion, LedgerParts } from "../database/companion.ts";
 import type { Transactions } from "../database/transactions.ts";
 import type { Meta } from "../file/meta.ts";
 import { hasTable } from "../file/schema.ts";
-import { createChunkCounter } from "../files/chunk-rows.ts";
+import { countChunks } from "../files/chunk-rows.ts";
 import type { Generations } from "../generations/generations.ts";
 import type { DatabaseStore } from "../thread/protocol.ts";
 import { VectorsElsewhere } from "./elsewhere.ts";
@@ -69,7 +69,6 @@ export function createVectors(input: {
   const spaces = new Spaces(db, store);
   const cache = new VectorCache({ ...input, maxEntries: input.cacheMaxEntries, prepare: chunks });
   const elsewhere = new VectorsElsewhere({ ...input, spaces, cache, prepare: chunks });
-  const countChunks = createChunkCounter(db);
   const now = createClock();
   let embeddedChunks: EmbeddedChunks | undefined;
   let mapPassages: ReturnType<(typeof import("../map/map-passages.ts"))["createMapPassages"]> | undefined;
@@ -121,7 +120,7 @@ export function createVectors(input: {
   }
 
   function countIn(generation: number, spaceId: number | undefined): Required<Omit<SpaceStats, "nextPending">> {
-    const all = countChunks(generation);
+    const all = countChunks(db, generation);
     if (spaceId === undefined) return { embedded: 0, pending: all, quarantined: 0 };
     const embedded = chunks().countEmbedded(spaceId, generation);
     const quarantined = spaces.countRefused(spaceId, generation);
