@@ -37,6 +37,9 @@ if (!nodeFits || !pnpmFits) {
   environment.PATH = folders.join(path.delimiter);
 }
 installPackages();
+// Else each thread would strip the types of some hundreds of files and compile them at every start. A user who can write
+// into this folder can change the program as well.
+environment.NODE_COMPILE_CACHE ??= path.join(root, "node_modules", ".cache", "compile");
 // pnpm would print the command line that it runs; only the script's own output is wanted.
 const result = spawnSync("pnpm", ["--silent", "run", script, ...args], {
   cwd: root,
