@@ -3,7 +3,6 @@ import { checkKey } from "@memslot/core/providers";
 import { findKey } from "./credentials.ts";
 import { resolveEndpoint } from "./endpoint.ts";
 import { resolveModel } from "./models.ts";
-import { createProvider } from "./provider.ts";
 
 const plugin: EmbeddingPlugin = defineEmbeddingPlugin({
   id: "gemini",
@@ -21,6 +20,8 @@ const plugin: EmbeddingPlugin = defineEmbeddingPlugin({
     return { ok: true, reason: `${key.source} is set` };
   },
   async open(context) {
+    // A start that only asks which provider is available loads no client.
+    const { createProvider } = await import("./provider.ts");
     const { settings } = context;
     const model = resolveModel(context.model ?? settings.model, settings.outputDimensionality);
     return createProvider({ endpoint: resolveEndpoint(context), model, settings });

@@ -2,7 +2,6 @@ import { defineEmbeddingPlugin, type EmbeddingPlugin, MemoryError, messageOf } f
 import type { DownloadLimits } from "./download/download.ts";
 import { findLlama } from "./find-llama.ts";
 import { bytesOfModel, findModel, missingModel } from "./local-model.ts";
-import { createLocalProvider } from "./local-provider.ts";
 import type { RunnerTimes } from "./model-runner.ts";
 import { configSchema } from "./options.ts";
 
@@ -46,6 +45,8 @@ export function createLocalPlugin(overrides: LocalPluginOverrides = {}): Embeddi
       if ("missing" in llama) throw new MemoryError("UNAVAILABLE", `${llama.missing}; ${llama.action}`);
       const model = await findModel(context);
       if (model.info === undefined && !model.mayFetch) throw new MemoryError("UNAVAILABLE", missingModel(model));
+      // A start that only asks which provider is available loads neither the download nor the model's process.
+      const { createLocalProvider } = await import("./local-provider.ts");
       const times = { ...defaultTimes, ...overrides.times };
       return createLocalProvider({ context, model, llama: llama.url, times, downloadLimits: overrides.downloadLimits });
     },

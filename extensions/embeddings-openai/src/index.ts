@@ -1,6 +1,5 @@
 import { type EmbeddingPlugin, defineEmbeddingPlugin } from "@memslot/core";
 import { providerId, whatIsSet } from "./endpoint.ts";
-import { openProvider } from "./provider.ts";
 
 const plugin: EmbeddingPlugin = defineEmbeddingPlugin({
   id: providerId,
@@ -11,7 +10,8 @@ const plugin: EmbeddingPlugin = defineEmbeddingPlugin({
     const places = `OPENAI_API_KEY, remote.apiKey and models.providers.${providerId}.apiKey`;
     return { ok: false, reason: `no OpenAI key: ${places} are not set` };
   },
-  open: async (context) => openProvider(context),
+  // A start that only asks which provider is available loads no client.
+  open: async (context) => (await import("./provider.ts")).openProvider(context),
 });
 
 export default plugin;

@@ -17,11 +17,8 @@ import { statusOfIndex } from "./sync/index-status.ts";
 import type { IndexedSource } from "./indexed-source.ts";
 import { journalFolder, sessionsFolder } from "./sources/folders.ts";
 import { createJournalSource, isJournalPath, readJournal } from "./sources/journal.ts";
-import { createListedMemory } from "./listing/listed-memory.ts";
 import { createManagerSearch } from "./manager-search.ts";
-import { RerankStage } from "./rerank/rerank-stage.ts";
 import type { SearchInput, SearchOutcome } from "./search/search-outcome.ts";
-import { whyInSearch } from "./search/why/why.ts";
 import { createNotesSource } from "./files/notes-source.ts";
 import { readMemoryFile } from "./files/read-file.ts";
 import { memoryRoots } from "./files/memory-roots.ts";
@@ -55,7 +52,7 @@ export async function manageIndex(input: {
   const embeddings = store.keepsVectors === false ? noVectors(context.embeddings, backend) : context.embeddings;
   const provider = embeddings.provider;
   const { notify } = context;
-  // What asks for vectors, checks and estimates is loaded where it is wanted: a search by words has no use for it.
+  // Modules that a search by words does not use are loaded at the first call that needs them.
   const embedder = provider && settings.query.hybrid.enabled ? await import("./embedding/embedder.ts") : undefined;
   const vectors =
     provider &&
@@ -81,7 +78,8 @@ export async function manageIndex(input: {
     notify,
   });
   const reranker = context.rerank?.reranker;
-  const rerank = reranker && new RerankStage(reranker, settings.query.rerank);
+  const rerank =
+    reranker && new (await import("./rerank/rerank-stage.ts")).RerankStage(reranker, settings.query.rerank);
   const shared = { context, backend, store, sources, index, vectors, embeddings, unsearched };
   const searchParts = { ...shared, rerank, find: input.search };
   const search = createManagerSearch(searchParts);
@@ -91,8 +89,7 @@ export async function manageIndex(input: {
     for (const notice of store.health().notices) if (notified.size < notified.add(notice).size) notify(notice);
   };
   notifyNew();
-  // A person asks for it, who looks at the notes: nothing of it is loaded for a search.
-  const listed = lazily(() => createListedMemory(store, context));
+  const listed = lazily(async () => (await import("./listing/listed-memory.ts")).createListedMemory(store, context));
   const mapped = lazily(async () => {
     const { createMemoryMap } = await import("./map/memory-map.ts");
     return createMemoryMap({ store, vectors, sources: settings.sources, lookOnly: context.lookOnly === true });
@@ -105,6 +102,7 @@ export async function manageIndex(input: {
 
     async why(query, target, options) {
       if (input.search !== undefined) return undefined;
+      const { whyInSearch } = await import("./search/why/why.ts");
       return await whyInSearch({ query, target, options }, { ...shared, search });
     },
 
@@ -143,8 +141,8 @@ export async function manageIndex(input: {
 
     probeVectorAvailability: async () => await store.probeVector(),
 
-    listFiles: async (params) => await listed().listFiles(params),
-    describeFile: async (params) => await listed().describeFile(params),
+    listFiles: async (params) => await (await listed()).listFiles(params),
+    describeFile: async (params) => await (await listed()).describeFile(params),
 
     survey: async ({ signal }) => ({
       ...(await findExcluded(sources, await index.stored(), signal)),

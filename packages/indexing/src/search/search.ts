@@ -5,7 +5,7 @@ import type { ChunkIndex, ChunkRow, IndexKeywordAnswer } from "../chunk-index.ts
 import type { PathScope, QueryTerm } from "../chunk-store.ts";
 import type { AskedQuery } from "./query/asked-query.ts";
 import type { Embedder } from "../embedding/embedder.ts";
-import { type EmbeddedQuery, NotFilled } from "../embedding/question-lanes.ts";
+import type { EmbeddedQuery } from "../embedding/question-lanes.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import type { RerankStage } from "../rerank/rerank-stage.ts";
 import {
@@ -77,7 +77,7 @@ export async function searchChunks(
     times,
     ofTime,
     moved,
-    degraded: degradation(keyword, vector, useKeywords, input) ?? noteOn(vectorAnswer, options),
+    degraded: (await degradation(keyword, vector, useKeywords, input)) ?? noteOn(vectorAnswer, options),
     fallback: vectorAnswer?.fallback,
     legsMs: performance.now() - started,
   });
@@ -238,13 +238,13 @@ async function vectorLeg(
   return { rows: answers.flatMap(({ rows }) => rows), scale, note, fallback };
 }
 
-function degradation(
+async function degradation(
   keyword: PromiseSettledResult<{ answer: IndexKeywordAnswer } | undefined>,
   vector: PromiseSettledResult<unknown>,
   useKeywords: boolean,
   { store, options }: SearchInput & { store: ChunkIndex },
-): string | undefined {
-  if (vector.status === "rejected") return `keywords answered alone: ${whyNoVector(vector.reason, options)}`;
+): Promise<string | undefined> {
+  if (vector.status === "rejected") return `keywords answered alone: ${await whyNoVector(vector.reason, options)}`;
   if (keyword.status === "rejected") {
     const failed = "keyword search failed, meaning answered";
     return options.audience === "shared" ? failed : `${failed}: ${messageOf(keyword.reason)}`;
@@ -255,8 +255,9 @@ function degradation(
 }
 
 /** How many chunks have a vector is about all notes, and so may be what a provider says: no matter for those who read along. */
-function whyNoVector(error: unknown, { audience }: SearchInput["options"]): string {
+async function whyNoVector(error: unknown, { audience }: SearchInput["options"]): Promise<string> {
   if (audience !== "shared") return messageOf(error);
+  const { NotFilled } = await import("../embedding/question-lanes.ts");
   return error instanceof NotFilled ? "not every chunk has its vector yet" : "the question could not be embedded";
 }
 
