@@ -1,3 +1,4 @@
+import type { MessagePort } from "node:worker_threads";
 import type { CompactReport, IndexFinding, MemoryErrorCode } from "@memslot/core";
 import type {
   ChunkIndex,
@@ -138,4 +139,13 @@ export interface Reply {
   error?: { code: MemoryErrorCode; message: string; cause?: string | undefined } | undefined;
   /** Sent when it has changed. */
   health?: IndexHealth | undefined;
+}
+
+/** What a thread is sent for each ledger that it is to serve. */
+export interface Joining {
+  /** Greater than 0. */
+  ledger: number;
+  port: MessagePort;
+  /** One number: 1 when the ledger is served elsewhere, and nothing of it is to be begun here any more. */
+  left: Int32Array;
 }

@@ -2,16 +2,8 @@ import { EventEmitter } from "node:events";
 import { availableParallelism } from "node:os";
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "node:worker_threads";
 import { handedDown } from "../../thread-options.ts";
+import type { Joining } from "./protocol.ts";
 import type { LedgerThread } from "./worker-client.ts";
-
-/** What a thread is sent for each ledger that it is to serve. */
-export interface Joining {
-  /** Greater than 0. */
-  ledger: number;
-  port: MessagePort;
-  /** One number: 1 when the ledger is served elsewhere, and nothing of it is to be begun here any more. */
-  left: Int32Array;
-}
 
 /** More would not be faster on more cores: what a host waits for most is one of them. */
 const maxThreads = Math.min(4, availableParallelism());
