@@ -16,7 +16,6 @@ import {
 } from "./batch-writer.ts";
 import type { FileRecord, SharedFileTable } from "../chunk-index.ts";
 import type { FileKey } from "../chunk-store.ts";
-import pLimit from "p-limit";
 import { outOfDescriptors } from "../files/file-kind.ts";
 import type { FolderLook } from "../fresh/folder-view.ts";
 import type { IndexedSource } from "../indexed-source.ts";
@@ -330,15 +329,13 @@ export function readFailure(error: unknown): string {
 
 /** Works on the items in their order, so many at a time. After a failure the others end with the item they have. */
 async function forEachAtOnce<T>(items: readonly T[], atOnce: number, work: (item: T) => Promise<void>): Promise<void> {
-  const limit = pLimit(atOnce);
+  // A promise for each of many thousand items would take more memory than the items.
+  const rest = items.values();
   let failure: { error: unknown } | undefined;
-  await limit.map(items, async (item) => {
-    if (failure) return;
-    try {
-      await work(item);
-    } catch (error) {
-      failure ??= { error };
-    }
-  });
+  const worker = async (): Promise<void> => {
+    for (const item of rest)
+      if (failure === undefined) await work(item).catch((error: unknown) => (failure ??= { error }));
+  };
+  await Promise.all(Array.from({ length: atOnce }, worker));
   if (failure) throw failure.error;
 }
