@@ -18,8 +18,13 @@ export function mapTexts(value: unknown, change: (text: string) => string, depth
 export function someText(value: unknown, test: (text: string) => boolean, depth = 0): boolean {
   if (typeof value === "string") return test(value);
   if (depth > maxDepth) return true;
-  if (Array.isArray(value)) return value.some((item) => someText(item, test, depth + 1));
-  return isPlain(value) && Object.values(value).some((inner) => someText(inner, test, depth + 1));
+  const inner = Array.isArray(value) || isPlain(value) ? Object.values(value) : [];
+  return inner.some((item) => someText(item, test, depth + 1));
+}
+
+/** What stands in a tree below these names; undefined where one of them is missing. */
+export function valueAt(tree: unknown, names: readonly string[]): unknown {
+  return names.reduce<unknown>((value, name) => (isObject(value) ? value[name] : undefined), tree);
 }
 
 /** Freezes lists and plain objects all the way down; class instances belong to whoever made them. */

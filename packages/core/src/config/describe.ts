@@ -1,6 +1,6 @@
 import type { AgentConfig, ConfigEntry } from "../contract/config.ts";
 import { type AgentSources, workspaceOf } from "./agent-settings.ts";
-import { isObject } from "./deep.ts";
+import { valueAt } from "./deep.ts";
 import { type ConfigKey, configKeys } from "./keys.ts";
 import { type FoundValue, type FoundValues, quoteName, shownKey } from "./layer.ts";
 import { redactValue } from "./redact.ts";
@@ -34,7 +34,7 @@ export function describeConfig(
         key: key.key,
         // Only when it is asked for: for the time zone Node loads its tables of all zones, a third of its own start.
         get value() {
-          return redactValue(key, valueAt(defaults, relativeKey(key.key)));
+          return redactValue(key, valueAt(defaults, relativeKey(key.key).split(".")));
         },
         origin: found?.origin ?? "default",
       },
@@ -61,12 +61,6 @@ function relativeKey(key: string): string {
 
 function entry(at: string, key: ConfigKey, found: { value: unknown; origin: string } | undefined): ConfigEntry {
   return { key: at, value: redactValue(key, found?.value ?? key.default), origin: found?.origin ?? "default" };
-}
-
-function valueAt(tree: unknown, path: string): unknown {
-  let value = tree;
-  for (const name of path.split(".")) value = isObject(value) ? value[name] : undefined;
-  return value;
 }
 
 export interface ConfigReferenceRow {

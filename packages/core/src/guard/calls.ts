@@ -15,6 +15,7 @@ import { type SearchFacts, checkSearch, checkWhyTarget, cutQuery } from "./argum
 import type { MemoryDeadlines } from "./deadline.ts";
 import {
   type Field,
+  type Kind,
   type Read,
   abortSignal,
   count,
@@ -58,6 +59,11 @@ function options<Fields extends Readonly<Record<string, Field<unknown>>>>(
   return ([given = {}]) => [readFields(fields, given)];
 }
 
+/** Fields of one kind. */
+function each(kind: Kind<unknown>, ...names: readonly string[]): Shape["fields"] {
+  return Object.fromEntries(names.map((name) => [name, kind]));
+}
+
 const plain = options({});
 const mapQuery: Field<string | undefined> = (name, value) => {
   const query = optional(text, "")(name, value);
@@ -71,13 +77,7 @@ export const indexCalls: CallRows = {
     read: plain,
     answer: {
       fields: {
-        files: count,
-        changedFiles: count,
-        chunks: count,
-        cachedTexts: count,
-        pendingTexts: count,
-        tokens: count,
-        requests: count,
+        ...each(count, "files", "changedFiles", "chunks", "cachedTexts", "pendingTexts", "tokens", "requests"),
         provider: text,
       },
     },
@@ -97,12 +97,8 @@ export const indexCalls: CallRows = {
     read: options({ relPath: filePath }),
     answer: {
       fields: {
-        passages: list,
-        links: list,
-        backlinks: list,
-        passageCount: count,
-        linkCount: count,
-        backlinkCount: count,
+        ...each(list, "passages", "links", "backlinks"),
+        ...each(count, "passageCount", "linkCount", "backlinkCount"),
       },
     },
   },

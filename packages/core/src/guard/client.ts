@@ -116,30 +116,17 @@ function statusOf(
   manager: MemorySearchManager,
   { backend, workspaceDir, settings, embeddings, rerank }: CreateMemoryOptions,
 ): MemoryProviderStatus {
+  const { provider: requestedProvider, sources } = settings;
+  const known = { backend, provider: "unknown", requestedProvider, workspaceDir, sources };
   try {
     const given = manager.status();
     if (typeof given !== "object" || given === null) throw new TypeError("the plugin gave no status");
-    return {
-      ...given,
-      backend: given.backend ?? backend,
-      provider: given.provider ?? "unknown",
-      requestedProvider: given.requestedProvider ?? settings.provider,
-      workspaceDir: given.workspaceDir ?? workspaceDir,
-      sources: given.sources ?? settings.sources,
-      fallback: given.fallback ?? embeddings?.fallback,
-      rerank: rerank && rerankStatus(rerank),
-    };
+    const told = Object.fromEntries(Object.entries(given).filter(([, value]) => (value ?? undefined) !== undefined));
+    const fallback = given.fallback ?? embeddings?.fallback;
+    return { ...given, ...known, ...told, fallback, rerank: rerank && rerankStatus(rerank) };
   } catch (error) {
     const words = messageOf(error);
-    return {
-      backend,
-      provider: "unknown",
-      requestedProvider: settings.provider,
-      workspaceDir,
-      sources: settings.sources,
-      lastSyncError: `status failed: ${words}`,
-      custom: { error: words },
-    };
+    return { ...known, lastSyncError: `status failed: ${words}`, custom: { error: words } };
   }
 }
 

@@ -23,13 +23,7 @@ export interface ChosenSpare {
 /** Words of `fallback` that are no id. */
 export const spareWords: readonly string[] = ["builtin", "keyword", "none"];
 
-interface Wanted {
-  value: string;
-  /** The key that says so. */
-  key: string;
-  /** Nobody has written it: it is the default of the plugin in the slot. */
-  isDefault: boolean;
-}
+type Wanted = NonNullable<ReturnType<typeof wantedSpare>>;
 
 /**
  * What `plugins.entries.<id>.fallback` stands for, else `fallback` in the options of the plugin in the slot. Throws
@@ -57,26 +51,18 @@ export async function chooseSpare(input: {
   }
 }
 
-function wantedSpare(
-  id: string,
-  { entries }: PluginsConfig,
-  options: Readonly<Record<string, unknown>>,
-): Wanted | undefined {
+/** What is written, with its key; `isDefault`: it is not written, but the default of the plugin in the slot. */
+function wantedSpare(id: string, { entries }: PluginsConfig, options: Readonly<Record<string, unknown>>) {
   const entry = Object.hasOwn(entries, id) ? entries[id] : undefined;
-  const key = `plugins.entries.${id}.fallback`;
-  const wanted =
-    entry?.fallback === undefined
-      ? {
-          value: options["fallback"],
-          key: id === "memory-qmd" ? "memory.qmd.fallback" : `plugins.entries.${id}.config.fallback`,
-          isDefault: entry?.config["fallback"] === undefined,
-        }
-      : { value: entry.fallback, key, isDefault: false };
-  if (typeof wanted.value !== "string") return undefined;
-  const written = wanted.value.trim();
+  const given = entry?.fallback ?? options["fallback"];
+  if (typeof given !== "string") return undefined;
+  const written = given.trim();
   const word = written.toLowerCase();
   const value = spareWords.includes(word) ? word : written;
-  return value === "" || value === "none" ? undefined : { ...wanted, value };
+  if (value === "" || value === "none") return undefined;
+  if (entry?.fallback !== undefined) return { value, key: `plugins.entries.${id}.fallback`, isDefault: false };
+  const key = id === "memory-qmd" ? "memory.qmd.fallback" : `plugins.entries.${id}.config.fallback`;
+  return { value, key, isDefault: entry?.config["fallback"] === undefined };
 }
 
 function findSpare(

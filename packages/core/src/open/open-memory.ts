@@ -1,4 +1,18 @@
 import { isAbsolute, resolve } from "node:path";
+import { checkAgentPlace } from "../config/agent-id.ts";
+import { checkNode, loadConfig, parseConfig } from "../config/load-config.ts";
+import { installedPluginsDir } from "../config/packages.ts";
+import { isClientSource } from "../contract/client-sources.ts";
+import type { MemslotConfig } from "../contract/config.ts";
+import type { EmbeddingProvider } from "../contract/embedding.ts";
+import { MemoryError, pluginError } from "../contract/errors.ts";
+import type { Memory } from "../contract/memory.ts";
+import { type AnyPlugin, type MemoryPlugin, defineMemoryPlugin } from "../contract/plugin.ts";
+import type { Reranker } from "../contract/reranker.ts";
+import type { MemorySearchSettings } from "../contract/settings.ts";
+import { printCalls } from "../debug/print-calls.ts";
+import { type MemoryDeadlines, usualDeadlines, withDeadline } from "../guard/deadline.ts";
+import { createMemory } from "../guard/guard.ts";
 import {
   abortSignal,
   callable,
@@ -11,35 +25,18 @@ import {
   readFields,
   required,
 } from "../guard/values.ts";
-import { checkNode } from "../config/load-config.ts";
+import { discoverPlugins } from "../plugins/discover.ts";
+import { type FoundPlugin, type FoundPlugins, forbiddenBy, pluginNamed } from "../plugins/known-plugins.ts";
+import { pluginOptions } from "../plugins/plugin-options.ts";
 import { chooseEmbeddings, wellKnownProviders } from "./choose-embeddings.ts";
 import { type ChosenReranker, chooseReranker, requestedReranker } from "./choose-reranker.ts";
 import { chooseSpare, spareWords } from "./choose-spare.ts";
-import { checkAgentPlace } from "../config/agent-id.ts";
-import { loadConfig, parseConfig } from "../config/load-config.ts";
-import type { MemslotConfig } from "../contract/config.ts";
-import { withDeadline } from "../guard/deadline.ts";
-import { printCalls } from "../debug/print-calls.ts";
-import type { EmbeddingProvider } from "../contract/embedding.ts";
-import type { Reranker } from "../contract/reranker.ts";
-import { MemoryError, pluginError } from "../contract/errors.ts";
-import { type MemoryDeadlines, usualDeadlines } from "../guard/deadline.ts";
-import { createMemory } from "../guard/guard.ts";
-import { shareInstance } from "./instances.ts";
-import type { Memory } from "../contract/memory.ts";
 import { closeAll } from "./embedding-openers.ts";
+import { shareInstance } from "./instances.ts";
 import { openManager } from "./open-manager.ts";
 import { loadPlugin } from "./open-plugin.ts";
-import { type AnyPlugin, type MemoryPlugin, defineMemoryPlugin } from "../contract/plugin.ts";
-import { discoverPlugins } from "../plugins/discover.ts";
-import { type FoundPlugin, type FoundPlugins, forbiddenBy, pluginNamed } from "../plugins/known-plugins.ts";
-import { installedPluginsDir } from "../config/packages.ts";
-import { pluginOptions } from "../plugins/plugin-options.ts";
-import { isClientSource } from "../contract/client-sources.ts";
-import type { MemorySearchSettings } from "../contract/settings.ts";
 import { defaultMemoryPlugin, memorySlot, memoryState, resolveMemorySlot } from "./slot.ts";
-import { storePlaceOf } from "./workspace.ts";
-import { checkWorkspace, settingsFor } from "./workspace.ts";
+import { checkWorkspace, settingsFor, storePlaceOf } from "./workspace.ts";
 
 export interface OpenMemoryOptions {
   /** From `loadConfig` or `parseConfig`, or an object as it would stand in the file. Left out: it is looked up. */

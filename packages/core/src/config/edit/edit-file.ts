@@ -3,10 +3,10 @@ import { join } from "node:path";
 import type { MemslotConfig } from "../../contract/config.ts";
 import { MemoryError, messageOf } from "../../contract/errors.ts";
 import { replaceFile } from "../../files/replace-file.ts";
-import { isObject } from "../deep.ts";
+import { valueAt } from "../deep.ts";
 import { readConfigBytes, sha256Of } from "../read-file.ts";
 import { trustConfig, trustOf } from "../trust/trust.ts";
-import { type ConfigEdit, type Json5, editConfigText } from "./edit-text.ts";
+import { type ConfigEdit, editConfigText } from "./edit-text.ts";
 
 /** The beginning of a new file. */
 export const newConfigText = `// The configuration of memslot, in JSON5: comments and commas at the end are fine.
@@ -29,14 +29,10 @@ const otherGroup: Group = ["memory", "search"];
 /** Where the settings of search for all agents stand in a file: in the spelling that it has for them already. */
 export async function searchGroupIn(file: string): Promise<Group> {
   if (!existsSync(file)) return usualGroup;
-  const { default: json5 } = (await import("json5")) as { default: Json5 };
-  const content = json5.parse(readFileSync(file, "utf8").replace(/^\uFEFF/u, ""));
-  const has = (group: Group): boolean => group.reduce(memberOf, content) !== undefined;
+  const { default: json5 } = await import("json5");
+  const content: unknown = json5.parse(readFileSync(file, "utf8").replace(/^\uFEFF/u, ""));
+  const has = (group: Group): boolean => valueAt(content, group) !== undefined;
   return !has(usualGroup) && has(otherGroup) ? otherGroup : usualGroup;
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  return isObject(value) ? value[name] : undefined;
 }
 
 /**

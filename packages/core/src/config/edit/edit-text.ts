@@ -8,11 +8,6 @@ export type ConfigEdit =
   | { readonly key: readonly [string, ...string[]]; readonly with: string }
   | { readonly key: readonly [string, ...string[]]; readonly without: string };
 
-/** The part of the `json5` package that is used here. */
-export interface Json5 {
-  parse(text: string): unknown;
-}
-
 /** What may be written for a key that is not there. */
 type Written = string | boolean | readonly string[];
 
@@ -29,23 +24,22 @@ interface Splice {
  * what it is to say, and nothing else.
  */
 export async function editConfigText(text: string, edits: readonly ConfigEdit[]): Promise<string> {
-  const { default: json5 } = (await import("json5")) as { default: Json5 };
+  const { parse } = (await import("json5")).default;
   let edited = text;
   for (const edit of edits) {
-    const wanted = withEdit(json5.parse(edited), edit);
-    edited = spliced(edited, splicesFor(edited, edit, json5));
-    if (!isDeepStrictEqual(json5.parse(edited), wanted))
+    const wanted = withEdit(parse(edited), edit);
+    edited = spliced(edited, splicesFor(edited, edit, placesIn(edited, parse)));
+    if (!isDeepStrictEqual(parse(edited), wanted))
       throw new Error(`${edit.key.map(quoteName).join(".")} cannot be changed without changing something else`);
   }
   return edited;
 }
 
-function splicesFor(text: string, edit: ConfigEdit, json5: Json5): Splice[] {
-  const root = placesIn(text);
+function splicesFor(text: string, edit: ConfigEdit, root: PlacedValue): Splice[] {
   let place = root;
   for (const [depth, name] of edit.key.entries()) {
     if (place.members === undefined) throw new Error(`${edit.key.slice(0, depth).join(".") || "it"} is no group`);
-    const member = place.members.findLast((each) => nameOf(each.name, json5) === name);
+    const member = place.members.findLast((each) => each.name === name);
     if (member === undefined) {
       if ("without" in edit) return [];
       const value = "with" in edit ? [edit.with] : edit.value;
@@ -53,8 +47,8 @@ function splicesFor(text: string, edit: ConfigEdit, json5: Json5): Splice[] {
     }
     place = member.value;
   }
-  if ("without" in edit) return removals(text, place, edit.without, json5);
-  if ("with" in edit) return newItem(text, place, edit, json5);
+  if ("without" in edit) return removals(text, place, edit.without);
+  if ("with" in edit) return newItem(text, place, edit);
   const isSingle = text[place.start] === "'" && typeof edit.value === "string" && /^[\w@/.-]*$/.test(edit.value);
   return [
     { start: place.start, end: place.end, text: isSingle ? `'${String(edit.value)}'` : JSON.stringify(edit.value) },
@@ -86,14 +80,9 @@ function additions(
 }
 
 /** A new last item of a list, on a line of its own where the last one is on one. */
-function newItem(
-  text: string,
-  { items, start }: PlacedValue,
-  edit: ConfigEdit & { with: string },
-  json5: Json5,
-): Splice[] {
+function newItem(text: string, { items, start }: PlacedValue, edit: ConfigEdit & { with: string }): Splice[] {
   if (items === undefined) throw new Error(`${edit.key.map(quoteName).join(".")} is no list`);
-  if (items.some(({ value }) => json5.parse(text.slice(value.start, value.end)) === edit.with)) return [];
+  if (items.some(({ value }) => value.parsed === edit.with)) return [];
   const written = JSON.stringify(edit.with);
   const last = items.at(-1);
   if (last === undefined) return [insert(start + 1, written)];
@@ -135,8 +124,8 @@ function indentUnit(text: string, { members = [] }: PlacedValue): string {
 }
 
 /** Takes every item of this text out of a list, with its comma, and with its line where nothing else stands there. */
-function removals(text: string, { items = [] }: PlacedValue, unwanted: string, json5: Json5): Splice[] {
-  const isUnwanted = ({ value }: PlacedItem): boolean => json5.parse(text.slice(value.start, value.end)) === unwanted;
+function removals(text: string, { items = [] }: PlacedValue, unwanted: string): Splice[] {
+  const isUnwanted = ({ value }: PlacedItem): boolean => value.parsed === unwanted;
   return items.flatMap((item, index) => {
     if (!isUnwanted(item)) return [];
     const { value, comma } = item;
@@ -166,10 +155,6 @@ function insert(at: number, text: string): Splice {
 
 function cut(start: number, end: number): Splice {
   return { start, end, text: "" };
-}
-
-function nameOf(written: string, json5: Json5): string | undefined {
-  return Object.keys(json5.parse(`{${written}:0}`) as object)[0];
 }
 
 /** Of two splices at one place the first one comes first. */

@@ -6,6 +6,8 @@ export interface PlacedValue {
   readonly members?: readonly PlacedMember[] | undefined;
   /** Of a list. */
   readonly items?: readonly PlacedItem[] | undefined;
+  /** Of anything else: what it means. */
+  readonly parsed?: unknown;
 }
 
 export interface PlacedItem {
@@ -15,17 +17,16 @@ export interface PlacedItem {
 }
 
 interface PlacedMember extends PlacedItem {
-  /** As it is written: with its quotes and escapes. */
-  readonly name: string;
+  readonly name: string | undefined;
 }
 
 const lineBreak = /[\n\r\u2028\u2029]/;
 
 /**
  * Finds where every value of a JSON5 text stands. The text has been parsed before, so that it is known to be right:
- * this looks for the ends of things and checks nothing.
+ * this looks for the ends of things and checks nothing. `parse` reads JSON5.
  */
-export function placesIn(text: string): PlacedValue {
+export function placesIn(text: string, parse: (text: string) => unknown): PlacedValue {
   let at = 0;
   skip();
   return value();
@@ -49,7 +50,7 @@ export function placesIn(text: string): PlacedValue {
     }
     if (opening === '"' || opening === "'") quoted();
     else while (at < text.length && !/[\s,\]}/]/.test(text[at] ?? "")) at += 1;
-    return { start, end: at };
+    return { start, end: at, parsed: parse(text.slice(start, at)) };
   }
 
   /** What stands between two brackets. */
@@ -68,11 +69,11 @@ export function placesIn(text: string): PlacedValue {
     return parts;
   }
 
-  function key(): string {
+  function key(): string | undefined {
     const start = at;
     if (text[at] === '"' || text[at] === "'") quoted();
     else while (at < text.length && !/[\s:/]/.test(text[at] ?? "")) at += 1;
-    return text.slice(start, at);
+    return Object.keys(parse(`{${text.slice(start, at)}:0}`) as object)[0];
   }
 
   function quoted(): void {

@@ -75,15 +75,12 @@ function changed(what: string, place: string, how: string, cause?: unknown): Mem
   );
 }
 
-/** Programs and libraries that a configuration names by path, other than plugins, and which value names them. */
-export interface NamedProgram {
-  readonly path: string;
-  readonly found: FoundValue;
-}
-
-/** `baseDir` is where a relative command is looked for. Other paths are absolute by now. */
-export function programsIn(layer: ConfigLayer, baseDir: string): NamedProgram[] {
-  const programs: NamedProgram[] = [];
+/**
+ * Programs and libraries that a configuration names by path, other than plugins, and which value names them. `baseDir` is
+ * where a relative command is looked for. Other paths are absolute by now.
+ */
+export function programsIn(layer: ConfigLayer, baseDir: string): { path: string; found: FoundValue }[] {
+  const programs: { path: string; found: FoundValue }[] = [];
   for (const found of allValues(layer)) {
     const { key, name, value } = found;
     if (key.key.endsWith(".store.vector.extensionPath")) programs.push({ path: String(value), found });
