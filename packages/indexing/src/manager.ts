@@ -92,7 +92,7 @@ export async function manageIndex(input: {
   const listed = lazily(async () => (await import("./listing/listed-memory.ts")).createListedMemory(store, context));
   const mapped = lazily(async () => {
     const { createMemoryMap } = await import("./map/memory-map.ts");
-    return createMemoryMap({ store, vectors, sources: settings.sources, lookOnly: context.lookOnly === true });
+    return createMemoryMap(store, vectors, context);
   });
 
   return {

@@ -1,4 +1,4 @@
-import type { MapNote, MemoryMap, MemorySearchManager, MemorySource, NearPassage } from "@memslot/core";
+import type { MapNote, MemoryMap, MemoryPluginContext, MemorySearchManager, NearPassage } from "@memslot/core";
 import type { ChunkIndex, ChunkRow, MappedPassages } from "../chunk-index.ts";
 import { type KeywordQuery, spaceName, type VectorSpace } from "../chunk-store.ts";
 import type { Embedder } from "../embedding/embedder.ts";
@@ -13,17 +13,12 @@ const mostGrowth = 1.5;
 const wordsAsked = 40;
 const textCharacters = 160;
 
-interface MapParts {
-  store: ChunkIndex;
-  vectors: Embedder | undefined;
-  sources: readonly MemorySource[];
-  /** Nothing is kept. */
-  lookOnly: boolean;
-}
-
 /** The map of a memory, and what is near one of its passages. Absent where the index cannot draw one. */
-export function createMemoryMap(parts: MapParts): Pick<MemorySearchManager, "map" | "near"> {
-  const { store, vectors, sources, lookOnly } = parts;
+export function createMemoryMap(
+  store: ChunkIndex,
+  vectors: Embedder | undefined,
+  { settings: { sources }, lookOnly = false }: Pick<MemoryPluginContext, "settings" | "lookOnly">,
+): Pick<MemorySearchManager, "map" | "near"> {
   const { spaceFacts, upkeep } = store;
   if (spaceFacts === undefined || upkeep === undefined) return {};
 
@@ -102,26 +97,13 @@ function keptIn(text: string | undefined, chunks: number): string | undefined {
   }
 }
 
-function mapOf(
-  { files, file, startLine, endLine, x, y, passages, query, fine }: MappedPassages,
-  by: MemoryMap["by"],
-): MemoryMap {
+function mapOf({ files, file, axes: _axes, fine, ...points }: MappedPassages, by: MemoryMap["by"]): MemoryMap {
   const notes = files.map(({ path, source, mtimeMs }): MapNote => {
     const day = timeOfPath(path)?.from ?? localDay(new Date(Math.max(0, mtimeMs)));
     return { path, source, day: isoDate(day) };
   });
-  return {
-    by,
-    notes,
-    note: file,
-    startLine,
-    endLine,
-    x,
-    y,
-    passages,
-    query,
-    fine: fine && Buffer.from(fine.buffer, fine.byteOffset, fine.byteLength).toString("base64"),
-  };
+  const bytes = fine && Buffer.from(fine.buffer, fine.byteOffset, fine.byteLength);
+  return { by, notes, note: file, ...points, fine: bytes?.toString("base64") };
 }
 
 function nearOf({ path, source, startLine, endLine, text }: ChunkRow): NearPassage {
