@@ -1,5 +1,6 @@
 import path from "node:path";
 import type { MemoryFile, NoteLink } from "@memslot/core";
+import { proseLines, withoutCode } from "../text/note-head.ts";
 import { markdownEndings } from "./folder/markdown-name.ts";
 
 /** A link as it is written in a note, with the line around it. */
@@ -19,16 +20,9 @@ const isElsewhere = /^(?:[a-z][a-z0-9+.-]*:|\/\/|\[…\]$)/iu;
 /** Links to other notes, in their order; what stands in code is none, and an address of the web is none. */
 export function linksIn(lines: readonly string[]): WrittenLink[] {
   const links: WrittenLink[] = [];
-  let fence: string | undefined;
-  for (const [index, line] of lines.entries()) {
-    const mark = /^\s{0,3}(`{3,}|~{3,})/u.exec(line)?.[1];
-    if (fence === undefined && mark !== undefined) fence = mark;
-    else if (fence !== undefined) {
-      if (mark?.startsWith(fence) === true) fence = undefined;
-      continue;
-    }
-    if (fence !== undefined || line.length > longestLine || !line.includes("[")) continue;
-    const text = line.replaceAll(/`[^`]*`/gu, " ");
+  for (const [index, line] of proseLines(lines)) {
+    if (line.length > longestLine || !line.includes("[")) continue;
+    const text = withoutCode(line);
     const found: Pick<WrittenLink, "kind" | "target">[] = [];
     for (const [, inner = ""] of text.matchAll(wikiLink))
       found.push({ kind: "wiki", target: (inner.split("|")[0] ?? "").replace(/\\$/u, "").trim() });

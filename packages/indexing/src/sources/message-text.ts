@@ -2,8 +2,7 @@ import { lazily } from "@memslot/core";
 import { redactLines } from "../secrets/redact-secrets.ts";
 import { withoutData, withoutPictures } from "../text/embedded-data.ts";
 import { splitLines } from "../text/file-text.ts";
-import { splitLongLine } from "../text/split-long-line.ts";
-import { estimateTokens } from "../text/token-weight.ts";
+import { estimateTokens, splitLongLine } from "../text/token-weight.ts";
 import type { SaidRecord } from "./record.ts";
 
 /** What a turn is about: a person's message, the check of a heartbeat, or the saving of notes before compaction. */

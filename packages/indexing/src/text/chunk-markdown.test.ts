@@ -4,9 +4,8 @@ import { parse } from "yaml";
 import { chunkMarkdown, type TextChunk } from "./chunk-markdown.ts";
 import { furtherData, withoutData } from "./embedded-data.ts";
 import { readNoteHead } from "./note-head.ts";
-import { estimateTokens } from "./token-weight.ts";
+import { estimateTokens, splitLongLine } from "./token-weight.ts";
 import { expectSoundChunks, expectSoundPieces } from "./test/any-text.ts";
-import { splitLongLine } from "./split-long-line.ts";
 import { fill } from "../../test/support/secret-examples.ts";
 import tables from "./test/chunks.json" with { type: "json" };
 

@@ -1,9 +1,7 @@
 import { createHash } from "node:crypto";
 import { furtherData } from "./embedded-data.ts";
-import { type FileContext, foldedTitle } from "./file-context.ts";
-import { embeddedContext } from "./note-context.ts";
-import { splitLongLine } from "./split-long-line.ts";
-import { estimateTokens, surrogateSafe } from "./token-weight.ts";
+import { embeddedContext, type FileContext, foldedTitle } from "./note-context.ts";
+import { estimateTokens, splitLongLine, surrogateSafe } from "./token-weight.ts";
 
 /** Part of every recipe: raise it when the same file gives other chunks. */
 export const chunkerVersion = 4;

@@ -197,20 +197,28 @@ const inlineTag = /(?<![\p{L}\p{N}_/#&[(=.:-])#([\p{L}\p{N}_][\p{L}\p{N}_/-]*)/g
 /** The first tags: those that are known, then `#tags` in the text. Numbers alone, headings and what stands in code are none. */
 function tagsIn(lines: readonly string[], from: number, known: readonly string[]): string[] {
   const tags = new Set(known);
-  let fence: string | undefined;
-  for (let index = from; index < lines.length && tags.size < maxTags; index++) {
-    const line = lines[index] ?? "";
-    const mark = /^\s{0,3}(`{3,}|~{3,})/u.exec(line)?.[1];
-    if (fence === undefined && mark !== undefined) fence = mark;
-    else if (fence !== undefined) {
-      if (mark?.startsWith(fence) === true) fence = undefined;
-      continue;
-    }
-    if (fence !== undefined || !line.includes("#")) continue;
-    for (const [, tag = ""] of line.replaceAll(/`[^`]*`/gu, " ").matchAll(inlineTag)) {
-      if (tags.size >= maxTags) break;
+  for (const [, line] of proseLines(lines, from)) {
+    if (tags.size >= maxTags) break;
+    if (!line.includes("#")) continue;
+    for (const [, tag = ""] of withoutCode(line).matchAll(inlineTag))
       if (tag.length <= maxTagLength && /\p{L}/u.test(tag)) tags.add(tag);
-    }
   }
   return [...tags].slice(0, maxTags);
+}
+
+/** The lines outside of code blocks, with their indexes. */
+export function* proseLines(lines: readonly string[], from = 0): Generator<[index: number, line: string]> {
+  let fence: string | undefined;
+  for (let index = from; index < lines.length; index++) {
+    const line = lines[index] ?? "";
+    const mark = /^\s{0,3}(`{3,}|~{3,})/u.exec(line)?.[1];
+    if (fence !== undefined) fence = mark?.startsWith(fence) === true ? undefined : fence;
+    else if (mark === undefined) yield [index, line];
+    else fence = mark;
+  }
+}
+
+/** A line without what is code in it. */
+export function withoutCode(line: string): string {
+  return line.replaceAll(/`[^`]*`/gu, " ");
 }

@@ -18,3 +18,45 @@ export function surrogateSafe(text: string, index: number): number {
   const unit = text.charCodeAt(index);
   return index > 0 && index < text.length && unit >= 0xdc00 && unit <= 0xdfff ? index - 1 : index;
 }
+
+const sentenceEnd = /[.!?。！？；;…](?=\s|$|\P{ASCII})/gu;
+const softBreak = /[\s,，、:：]/gu;
+
+/**
+ * Cuts a line that is too long for one chunk into pieces of at most `tokens`: after a sentence where one ends in the
+ * second half of the piece, else after a space or comma there, else between two characters. Each piece begins up to
+ * `overlap` tokens before the end of the one before, at such a place too. A generator, since a line can be a whole file.
+ */
+export function* splitLongLine(line: string, tokens: number, overlap: number): Generator<string> {
+  let start = 0;
+  while (start < line.length) {
+    const limit = indexAtTokens(line, start, tokens);
+    const last = limit >= line.length;
+    const half = start + Math.floor((limit - start) / 2);
+    const end = last ? line.length : (lastBreak(line, half, limit) ?? Math.max(limit, start + 1));
+    const piece = line.slice(start, end).trim();
+    if (piece !== "") yield piece;
+    if (last) return;
+    const share = overlap / tokens;
+    const earliest = end - Math.floor((end - start) * share);
+    start = share > 0 ? (firstBreak(line, earliest, end - 1) ?? end) : end;
+  }
+}
+
+function firstBreak(line: string, from: number, to: number): number | undefined {
+  return breaks(line, from, to)[0];
+}
+
+function lastBreak(line: string, from: number, to: number): number | undefined {
+  return breaks(line, from, to).at(-1);
+}
+
+/** The ends of sentences in a part of the line, or where none ends, of words. */
+function breaks(line: string, from: number, to: number): number[] {
+  // What follows a full stop tells whether it ends a sentence.
+  const window = line.slice(from, to + 1);
+  const endsOf = (pattern: RegExp): number[] =>
+    Array.from(window.matchAll(pattern), (match) => from + match.index + match[0].length).filter((end) => end <= to);
+  const sentences = endsOf(sentenceEnd);
+  return sentences.length > 0 ? sentences : endsOf(softBreak);
+}
