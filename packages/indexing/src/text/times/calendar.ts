@@ -1,3 +1,5 @@
+import holidays from "./holidays.json" with { type: "json" };
+
 /** Days as numbers since 1970-01-01, both ends inclusive. */
 export interface Days {
   from: number;
@@ -104,44 +106,21 @@ export function joined(first: Days | undefined, last: Days | undefined): Days | 
   return first && last && first.from <= last.to ? { from: first.from, to: last.to } : undefined;
 }
 
-/** Feasts that people date by. Those of the moon, other than Easter, are not counted. */
-export type Feast =
-  | "christmas"
-  | "christmasEve"
-  | "christmasDay"
-  | "newYear"
-  | "newYearsEve"
-  | "easter"
-  | "halloween"
-  | "valentine"
-  | "thanksgiving"
-  | "labourDay"
-  | "chineseNationalDay";
+/** Holidays that people date by, with month, first day and number of days. Those of the moon, other than Easter, are not counted. */
+export type Holiday = keyof typeof holidays;
 
-const fixed: Partial<Record<Feast, readonly [month: number, day: number, days: number]>> = {
-  christmas: [12, 24, 3],
-  christmasEve: [12, 24, 1],
-  christmasDay: [12, 25, 1],
-  newYear: [1, 1, 1],
-  newYearsEve: [12, 31, 1],
-  halloween: [10, 31, 1],
-  valentine: [2, 14, 1],
-  labourDay: [5, 1, 1],
-  chineseNationalDay: [10, 1, 7],
-};
-
-export function feastDays(feast: Feast, year: number): Days | undefined {
-  const [month, day, count] = fixed[feast] ?? [];
+export function holidayDays(holiday: Holiday, year: number): Days | undefined {
+  const [month, day, count]: readonly number[] = holidays[holiday];
   if (month !== undefined && day !== undefined) return spanFrom(dayNumber(year, month, day), count);
-  if (feast === "easter") return spanFrom(easterDay(year), 4, -2);
+  if (holiday === "easter") return spanFrom(easterDay(year), 4, -2);
   const first = dayNumber(year, 11, 1);
   // The fourth Thursday of November.
   return first === undefined ? undefined : spanFrom(first + ((3 - weekdayOf(first) + 7) % 7) + 21, 1);
 }
 
 /** Whether it is one day. */
-export function isOneDay(feast: Feast): boolean {
-  return feast === "thanksgiving" || fixed[feast]?.[2] === 1;
+export function isOneDay(holiday: Holiday): boolean {
+  return holiday === "thanksgiving" || holidays[holiday][2] === 1;
 }
 
 function spanFrom(day: number | undefined, count = 1, shift = 0): Days | undefined {

@@ -2,8 +2,8 @@ import { lazily } from "@memslot/core";
 import { zh } from "../languages/files.ts";
 import {
   type Days,
-  type Feast,
-  feastDays,
+  type Holiday,
+  holidayDays,
   isOneDay,
   joined,
   monthDays,
@@ -45,7 +45,7 @@ const vocabulary = zh.chineseDates;
 const years: Readonly<Record<string, number>> = vocabulary.years;
 const days: Readonly<Record<string, number>> = vocabulary.days;
 const seasons = vocabulary.seasons as Readonly<Record<string, Season>>;
-const feasts = vocabulary.feasts as Readonly<Record<string, Feast>>;
+const holidays = vocabulary.holidays as Readonly<Record<string, Holiday>>;
 const units = vocabulary.units as Readonly<Record<string, CountedUnit>>;
 
 const month = `(?<![\\d〇零一二三四五六七八九十两个])(?<m>${figure})月(?:份)?`;
@@ -132,8 +132,8 @@ const calendarRules = (): Rule[] => [
     (groups, { today }) => readSeason(groups, today),
   ),
   rule(`${year}的?(?<s>[春夏秋冬])(?<part>[初末])?`, (groups, { today }) => readSeason(groups, today)),
-  rule(`(?<f>${longestFirst(feasts)})(?<said>${timeSaid})?`, (groups, { today }) => readFeast(groups, today)),
-  rule(`${year}(?<f>${longestFirst(feasts)})`, (groups, { today }) => readFeast(groups, today)),
+  rule(`(?<f>${longestFirst(holidays)})(?<said>${timeSaid})?`, (groups, { today }) => readHoliday(groups, today)),
+  rule(`${year}(?<f>${longestFirst(holidays)})`, (groups, { today }) => readHoliday(groups, today)),
 ];
 
 /** What is said from today, and what is counted: 上周三, 三周前, 2024年第一周. */
@@ -218,10 +218,10 @@ function readSeason(groups: Groups, today: number): TimeRead | undefined {
   return loneUnless(isTime, read);
 }
 
-function readFeast(groups: Groups, today: number): TimeRead | undefined {
-  const feast = feasts[groups["f"] ?? ""];
-  if (!feast) return undefined;
-  const read = inYear(isOneDay(feast) ? "day" : "span", groups, today, (of) => feastDays(feast, of));
+function readHoliday(groups: Groups, today: number): TimeRead | undefined {
+  const holiday = holidays[groups["f"] ?? ""];
+  if (!holiday) return undefined;
+  const read = inYear(isOneDay(holiday) ? "day" : "span", groups, today, (of) => holidayDays(holiday, of));
   return loneUnless(read?.hasYear === true || groups["said"] !== undefined, read);
 }
 

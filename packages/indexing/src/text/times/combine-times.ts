@@ -1,7 +1,7 @@
 import { type Days, nthWithin, type Part, thirdOf, yearOf } from "./calendar.ts";
-import { distantTime, type FoundTime, openTime, withoutOverlaps } from "./found-time.ts";
+import { distantTime, type FoundTime, type Opening, openTime, withoutOverlaps } from "./found-time.ts";
 import { type CountedUnit, countedUnits, type Language } from "./language.ts";
-import { edge, groupsOf, indexOf, namedPattern, noLetterBefore, oneOf } from "./patterns.ts";
+import { edge, type Groups, groupsOf, indexOf, namedPattern, noLetterBefore, oneOf } from "./patterns.ts";
 
 /** Makes one time of several ("summer" and "last year"), and of one with the words before it ("since", "end of"). */
 export function combineTimes(
@@ -72,9 +72,8 @@ function beside(text: string, a: FoundTime, b: FoundTime, language: WordsAround)
 /** "First week of", "last weekend of", "second half of". */
 function countedWithin(text: string, time: FoundTime, language: WordsAround): FoundTime | undefined {
   if (time.unit === "day" || time.unit === "week") return undefined;
-  const start = startOf(text, time.start, language.counted);
-  const groups = start === undefined ? undefined : groupsOf(language.counted.exec(text.slice(start, time.start)));
-  if (start === undefined || !groups) return undefined;
+  const { start, groups } = matchBefore(text, time.start, language.counted) ?? {};
+  if (start === undefined || groups === undefined) return undefined;
   const number = language.ordinalOf(groups["o"] ?? "");
   const unit = (["week", "weekend", "half"] as const).find((name) => groups[name] !== undefined) ?? "day";
   return {
@@ -140,16 +139,14 @@ function fromLast(a: FoundTime, b: FoundTime, year: number): [Days | undefined, 
 
 /** "Since", "before", "after", "until"; "the week before". */
 function openSpan(text: string, time: FoundTime, language: WordsAround, today: number): FoundTime | undefined {
-  for (const side of ["before", "after"] as const) {
-    const start = startOf(text, time.start, language.distance[side]);
-    const groups =
-      start === undefined ? undefined : groupsOf(language.distance[side].exec(text.slice(start, time.start)));
-    const unit = language.unitOf(groups?.["u"] ?? "");
+  for (const [side, words] of language.distances) {
+    const { start, groups = {} } = matchBefore(text, time.start, words) ?? {};
+    const unit = language.unitOf(groups["u"] ?? "");
     if (start !== undefined && unit !== undefined)
-      return { ...distantTime(time, unit, language.numberOf(groups?.["n"] ?? ""), side), start };
+      return { ...distantTime(time, unit, language.numberOf(groups["n"] ?? ""), side), start };
   }
-  for (const opening of ["since", "before", "after", "until"] as const) {
-    const start = startOf(text, time.start, language[opening]);
+  for (const [opening, words] of language.openings) {
+    const start = startOf(text, time.start, words);
     if (start !== undefined && !(time.isRange === true && opening === "since"))
       return { ...openTime(time, opening, today), start };
   }
@@ -171,12 +168,9 @@ export interface WordsAround {
   and: RegExp;
   between: RegExp;
   betweenOrFrom: RegExp;
-  since: RegExp;
-  before: RegExp;
-  after: RegExp;
-  until: RegExp;
+  openings: readonly (readonly [Opening, RegExp])[];
   /** "The week before", "two days after", with the number and the unit. */
-  distance: Readonly<Record<"before" | "after", RegExp>>;
+  distances: readonly (readonly ["before" | "after", RegExp])[];
   /** Undefined for a word that is no number, such as "the". */
   numberOf(word: string): number | undefined;
   unitOf(word: string): CountedUnit | undefined;
@@ -189,11 +183,15 @@ export interface WordsAround {
 /** How far before a time its words are looked for. */
 const reach = 60;
 
-/** Where words that stand right before a place begin. */
-export function startOf(text: string, end: number, words: RegExp): number | undefined {
+/** Where words right before a place begin, and their groups. */
+function matchBefore(text: string, end: number, words: RegExp): { start: number; groups: Groups } | undefined {
   const from = Math.max(0, end - reach);
   const match = words.exec(text.slice(from, end));
-  return match ? from + match.index : undefined;
+  return match === null ? undefined : { start: from + match.index, groups: groupsOf(match) ?? {} };
+}
+
+export function startOf(text: string, end: number, words: RegExp): number | undefined {
+  return matchBefore(text, end, words)?.start;
 }
 
 export function wordsAround(language: Language): WordsAround {
@@ -221,11 +219,8 @@ export function wordsAround(language: Language): WordsAround {
     and: namedPattern(`^\\s+${oneOf(and)}\\s+${served}$`),
     between: leading(between),
     betweenOrFrom: leading(between, from),
-    since: leading(language.since),
-    before: leading(language.before),
-    after: leading(language.after),
-    until: leading(until),
-    distance: { before: distance(language.before), after: distance(language.after) },
+    openings: (["since", "before", "after", "until"] as const).map((side) => [side, leading(language[side])] as const),
+    distances: (["before", "after"] as const).map((side) => [side, distance(language[side])] as const),
     numberOf: (word) => {
       const number = /^\d/.test(word) ? Number.parseInt(word, 10) : indexOf(language.numbers, word) + 1;
       return number > 0 ? number : undefined;

@@ -1,4 +1,4 @@
-import type { Feast, Part, Season } from "./calendar.ts";
+import type { Holiday, Part, Season } from "./calendar.ts";
 
 /**
  * How a language with spaces names times. Every string is the inside of a regular expression over folded text (small
@@ -15,7 +15,7 @@ export interface Language {
   weekdays: readonly string[];
   seasons: Readonly<Record<Season, string>>;
   /** The longer first where one begins with another. */
-  feasts: Readonly<Partial<Record<Feast, string>>>;
+  holidays: Readonly<Partial<Record<Holiday, string>>>;
   /** 1 first. */
   numbers: readonly string[];
   /** "A few". */

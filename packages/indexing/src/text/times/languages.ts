@@ -18,11 +18,8 @@ const chineseWords: WordsAround = {
   and: /^[和与跟]$/,
   between: /在$/,
   betweenOrFrom: /[从自在]$/,
-  since: never,
-  before: never,
-  after: never,
-  until: never,
-  distance: { before: never, after: never },
+  openings: [],
+  distances: [],
   numberOf: () => undefined,
   unitOf: () => undefined,
   serving: /[在从于]$/,
@@ -66,29 +63,15 @@ export function doubtsOf(language: string): readonly Doubt[] {
 }
 
 /** Every phrase holds one of these, whatever else is in it. */
-function hintOf({
-  months,
-  weekdays,
-  seasons,
-  feasts,
-  units,
-  relativeDays,
-  lately,
-  weekNumber,
-  year,
-  decade,
-}: Language): RegExp {
+function hintOf(language: Language): RegExp {
+  const { months, weekdays, seasons, holidays, units, relativeDays } = language;
   const words = oneOf(
-    ...months,
-    ...weekdays,
-    ...Object.values(seasons),
-    ...Object.values(feasts),
-    ...Object.values(units),
+    ...[months, weekdays, seasons, holidays, units].flatMap((each) => Object.values<string>(each)),
     ...Object.keys(relativeDays),
-    lately,
-    weekNumber,
-    year.after,
-    decade.replaceAll("DECADE", "\\d+"),
+    language.lately,
+    language.weekNumber,
+    language.year.after,
+    language.decade.replaceAll("DECADE", "\\d+"),
   );
   return namedPattern(`${noLetterBefore}${words}(?!${edge})`);
 }

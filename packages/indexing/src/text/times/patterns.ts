@@ -86,19 +86,8 @@ export interface FoldedText {
   offsets: readonly number[];
 }
 
-/** Of the traditional characters those that the words for times, and for asking about them, are written with. */
-const traditional = "週號這個兩後來過從間聖誕節國慶麼發們筆記錄寫總結給訴幾裡點勞動灣時當內萬無列";
-const simplified = "周号这个两后来过从间圣诞节国庆么发们笔记录写总结给诉几里点劳动湾时当内万无列";
-const replaced = new Map<string, string>([
-  ...[...traditional].map((character, index): [string, string] => [character, [...simplified][index] ?? character]),
-  ["’", "'"],
-  ["ʼ", "'"],
-  ["–", "-"],
-  ["—", "-"],
-  ["−", "-"],
-  ["～", "-"],
-  ["~", "-"],
-]);
+/** Apostrophes and dashes, and of the traditional characters those that words for dates, and for asking about them, have. */
+const replaced = new Map(Object.entries(tables.folded));
 
 export function foldText(written: string): FoldedText {
   let text = "";

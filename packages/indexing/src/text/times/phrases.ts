@@ -1,14 +1,12 @@
 import { lazily } from "@memslot/core";
 import {
   type Days,
-  type Feast,
-  feastDays,
+  holidayDays,
   isOneDay,
   joined,
   monthDays,
   oneDay,
   quarterDays,
-  type Season,
   seasonDays,
   thirdOf,
   weekDays,
@@ -241,17 +239,20 @@ function endingIn(...words: readonly string[]): RegExp {
   return namedPattern(`${noLetterBefore}${oneOf(...words)}(?:[\\s-]+|(?<='))$`);
 }
 
-function nameOf(language: Language, word: string): Named | undefined {
-  const month = indexOf(language.months, word);
-  const isSure = indexOf([language.loneMonths], word) === 0;
-  if (month >= 0) return { unit: "month", days: (year) => monthDays(year, month + 1), isSure };
-  for (const [season, words] of Object.entries(language.seasons) as [Season, string][])
-    if (indexOf([words], word) === 0)
-      return { unit: "season", days: (year) => seasonDays(year, season), isSure: false };
-  for (const [feast, words] of Object.entries(language.feasts) as [Feast, string][])
-    if (indexOf([words], word) === 0)
-      return { unit: isOneDay(feast) ? "day" : "span", days: (year) => feastDays(feast, year), isSure: false };
-  return undefined;
+function nameOf({ months, loneMonths, seasons, holidays }: Language, word: string): Named | undefined {
+  const month = indexOf(months, word);
+  if (month >= 0)
+    return { unit: "month", days: (year) => monthDays(year, month + 1), isSure: indexOf([loneMonths], word) === 0 };
+  const season = keyOf(seasons, word);
+  if (season !== undefined) return { unit: "season", days: (year) => seasonDays(year, season), isSure: false };
+  const holiday = keyOf(holidays, word);
+  if (holiday === undefined) return undefined;
+  return { unit: isOneDay(holiday) ? "day" : "span", days: (year) => holidayDays(holiday, year), isSure: false };
+}
+
+/** The first key whose words a word is one of. */
+function keyOf<Key extends string>(patterns: Readonly<Partial<Record<Key, string>>>, word: string): Key | undefined {
+  return (Object.keys(patterns) as Key[]).find((key) => indexOf([patterns[key] ?? ""], word) === 0);
 }
 
 function stepOf(groups: Groups): number {
@@ -294,7 +295,7 @@ function piecesOf(language: Language) {
     weekday: `(?:${oneOf(...weekdays)}[,.]?\\s+(?:${oneOf(article)}\\s+)?)`,
     weekdays: wordsOf(...weekdays),
     // Months, seasons and holidays.
-    names: wordsOf(...months, ...seasons, ...Object.values(language.feasts)),
+    names: wordsOf(...months, ...seasons, ...Object.values(language.holidays)),
     days: wordsOf(...Object.keys(language.relativeDays)),
     count: `(?<n>\\d{1,3}|${wordsOf(language.few, ...language.numbers)})`,
     ordinal: `(?<o>${wordsOf(...ordinals)})`,
