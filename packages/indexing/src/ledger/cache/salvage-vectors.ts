@@ -1,7 +1,6 @@
 import { rmSync } from "node:fs";
 import Database from "better-sqlite3";
-import { lengthOf, toVector } from "./stored-vector.ts";
-import type { HashKey } from "./hash-key.ts";
+import { type HashKey, lengthOf, toVector } from "./stored-vector.ts";
 import { findSidecars } from "../file/set-aside.ts";
 
 const bytesPerNumber = 4;

@@ -3,8 +3,7 @@ import { type Sql, sqlOf } from "../database/sql.ts";
 import type { Transactions } from "../database/transactions.ts";
 import { type Meta, metaKeys } from "../file/meta.ts";
 import { isBusy } from "../file/store-errors.ts";
-import type { HashKey } from "./hash-key.ts";
-import { toBytes } from "./stored-vector.ts";
+import { type HashKey, toBytes } from "./stored-vector.ts";
 
 /** Vectors that one transaction deletes at most. */
 const batchVectors = 500;

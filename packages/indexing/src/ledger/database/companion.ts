@@ -10,7 +10,7 @@ import type { Generations } from "../generations/generations.ts";
 import type { Pieces } from "../thread/pieces.ts";
 import type { IndexPart } from "../upkeep/index-parts.ts";
 import type { EmbeddedChunks } from "../vectors/embedded-chunks.ts";
-import type { HashKey } from "../cache/hash-key.ts";
+import type { HashKey } from "../cache/stored-vector.ts";
 import type { Transactions } from "./transactions.ts";
 
 /** A space as the tables know it. */

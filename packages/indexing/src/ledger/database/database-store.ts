@@ -2,7 +2,6 @@ import { createRowReader, findRows, listChunks } from "../files/chunk-rows.ts";
 import { createCallGuard } from "./call-guard.ts";
 import { type Companion, type CompanionTables, noCompanion } from "./companion.ts";
 import { createBuilds } from "../generations/builds.ts";
-import { createFreePages } from "../upkeep/free-pages.ts";
 import { type ChunkListener, createFileTables, type FileTables } from "../files/file-tables.ts";
 import { Generations } from "../generations/generations.ts";
 import type { LeaseRows } from "../writers/leases.ts";
@@ -10,11 +9,11 @@ import { type Meta, metaKeys } from "../file/meta.ts";
 import { openDatabase } from "../file/open-database.ts";
 import type { DatabaseStore, LeaseMethod, OpenOptions, StoreCalls } from "../thread/protocol.ts";
 import { createSoundness, noSoundness, type Soundness } from "../upkeep/soundness.ts";
-import { createStats } from "../upkeep/store-stats.ts";
+import { countAll, freePagesIfMany } from "../upkeep/space.ts";
 import { createTransactions, type Transactions } from "./transactions.ts";
 import { createUpkeep } from "../upkeep/upkeep.ts";
 import { createVectors } from "../vectors/vectors.ts";
-import { createWriterMark } from "../writers/writers.ts";
+import { createWriterMark } from "../writers/leases.ts";
 
 /** At the end nobody waits long for readers of other processes. */
 const closingBusyTimeoutMs = 200;
@@ -35,14 +34,14 @@ export type OpenedStore = DatabaseStore & {
 export function openDatabaseStore(options: OpenOptions, tables: CompanionTables = noCompanion): OpenedStore {
   const parts = openParts(options, tables);
   const { db, location, isOnDisk, identity, notices, meta, mark, transactions, soundness } = parts;
-  const { vectors, companion, builds, freePages } = parts;
+  const { vectors, companion, builds } = parts;
   const guard = createCallGuard(parts);
 
   async function tidy(isQuiet: boolean): Promise<boolean> {
     if (await companion.tidy(isQuiet)) return true;
     if (vectors.tidy()) return true;
     // A process that only reads leaves it to one that writes.
-    if (transactions.hasWritten() && (builds.deleteDropped() || freePages.stepIfMany())) return true;
+    if (transactions.hasWritten() && (builds.deleteDropped() || freePagesIfMany(parts))) return true;
     soundness.recordIfQuiet();
     return false;
   }
@@ -84,7 +83,7 @@ export function openDatabaseStore(options: OpenOptions, tables: CompanionTables 
         db.pragma(`busy_timeout = ${closingBusyTimeoutMs}`);
         if (!isOnDisk) return;
         const until = Date.now() + closingTrimMs;
-        while ((vectors.cache.trim() || builds.deleteDropped() || freePages.stepIfMany()) && Date.now() < until);
+        while ((vectors.cache.trim() || builds.deleteDropped() || freePagesIfMany(parts)) && Date.now() < until);
         transactions.write(() => mark.clear());
         db.pragma("wal_checkpoint(TRUNCATE)");
         soundness.record();
@@ -117,47 +116,28 @@ function openParts(options: OpenOptions, tables: CompanionTables) {
     beforeWrite: () => soundness.writes(),
     afterWrite: () => soundness.wrote(),
   });
+  const base = { db, meta, store, transactions, generations };
   const vectors = createVectors({
-    db,
-    meta,
-    transactions,
-    generations,
+    ...base,
     companion: () => companion,
     cacheMaxEntries: options.cacheMaxEntries,
-    store,
     owesVectors: options.owesVectors === true,
   });
   const companion: Companion = openCompanion({
-    db,
-    meta,
-    transactions,
-    generations,
+    ...base,
     readRows: createRowReader(db),
     vectors: vectors.shared,
     notice: (line) => void (notices.includes(line) || notices.push(line)),
   });
-  const fileTables = createFileTables({ db, meta, transactions, listener: bothOf(vectors.listener, companion) });
+  const fileTables = createFileTables({ ...base, listener: bothOf(vectors.listener, companion) });
   const filesOf = (generation: () => number): FileTables =>
     fileTables({ generation, changed: () => generations.revise() });
   const files = filesOf(() => generations.active().id);
-  const builds = createBuilds({ db, meta, transactions, generations, fileTables, vectors, companion });
-  const freePages = createFreePages(db, transactions, meta);
+  const builds = createBuilds({ ...base, fileTables, vectors, companion });
   const path = isOnDisk ? location : undefined;
-  const upkeep = createUpkeep({
-    db,
-    transactions,
-    generations,
-    filesOf,
-    vectors,
-    companion,
-    builds,
-    freePages,
-    path,
-    busyTimeoutMs: options.busyTimeoutMs,
-  });
-  const stats = createStats(db, generations, path);
-  const own = { mark, generations, soundness, transactions, vectors, companion, files, builds, freePages };
-  return { ...opened, ...own, upkeep, stats };
+  const { busyTimeoutMs } = options;
+  const upkeep = createUpkeep({ ...base, filesOf, vectors, companion, builds, path, busyTimeoutMs });
+  return { ...opened, ...base, mark, soundness, vectors, companion, files, builds, upkeep, path };
 }
 
 function bothOf(vectors: ChunkListener, companion: Pick<Companion, keyof ChunkListener>): ChunkListener {
@@ -178,7 +158,7 @@ function bothOf(vectors: ChunkListener, companion: Pick<Companion, keyof ChunkLi
 }
 
 function callsOf(parts: Parts, store: string): Omit<StoreCalls, LeaseMethod> {
-  const { db, meta, transactions, generations, vectors, stats } = parts;
+  const { db, meta, transactions, generations, vectors, path } = parts;
   const { removeInside: _inside, ...files } = parts.files;
   // What a space is worth is the same whichever store its chunks are kept in.
   const noteKey = (name: string): string => `${metaKeys.note}${name.startsWith(ofSpace) ? "" : store}:${name}`;
@@ -200,7 +180,7 @@ function callsOf(parts: Parts, store: string): Omit<StoreCalls, LeaseMethod> {
     note: (name, value) =>
       transactions.write(() => (value === undefined ? meta.delete(noteKey(name)) : meta.set(noteKey(name), value))),
     noted: (name) => meta.get(noteKey(name)),
-    stats: () => transactions.read(stats),
+    stats: () => transactions.read(() => countAll(db, generations, path)),
   };
 }
 

@@ -5,9 +5,9 @@ type Statement = Database.Statement<unknown[]>;
 /** Runs SQL by its text, which is prepared once for a connection. So each text is a constant, or one of a few. */
 export class Sql {
   readonly #db: Database.Database;
-  readonly #prepared = new Map<string, Statement>();
-  /** Those that give the first column alone. */
-  readonly #plucked = new Map<string, Statement>();
+  /** Statements by their text: those that give whole rows, and those that give the first column alone. */
+  readonly #rows = new Map<string, Statement>();
+  readonly #firstColumns = new Map<string, Statement>();
 
   constructor(db: Database.Database) {
     this.#db = db;
@@ -35,20 +35,14 @@ export class Sql {
     return this.#statement(text).run(...given);
   }
 
-  #statement(text: string): Statement {
-    const known = this.#prepared.get(text);
-    if (known !== undefined) return known;
-    const statement = this.#db.prepare<unknown[]>(text);
-    this.#prepared.set(text, statement);
-    return statement;
+  #statement(text: string, known = this.#rows): Statement {
+    const prepared = known.get(text) ?? this.#db.prepare<unknown[]>(text);
+    known.set(text, prepared);
+    return prepared;
   }
 
   #values(text: string): Statement {
-    const known = this.#plucked.get(text);
-    if (known !== undefined) return known;
-    const statement = this.#db.prepare<unknown[]>(text).pluck();
-    this.#plucked.set(text, statement);
-    return statement;
+    return this.#statement(text, this.#firstColumns).pluck();
   }
 }
 

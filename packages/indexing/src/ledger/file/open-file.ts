@@ -11,7 +11,7 @@ import { addGeneration, applicationId, createTables, schemaVersion, setPragmas }
 import { isBusy, isCorrupt, isSqliteError } from "./store-errors.ts";
 import { reasonOf } from "../thread/store-failure.ts";
 import { beginWrite } from "../database/transactions.ts";
-import { deadWriters } from "../writers/writers.ts";
+import { deadWriters } from "../writers/leases.ts";
 
 /** A connection to a database with all tables in it. */
 export interface OpenFile {

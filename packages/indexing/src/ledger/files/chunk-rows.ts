@@ -1,7 +1,7 @@
 import type Database from "better-sqlite3";
 import type { ChunkRow } from "../../chunk-index.ts";
 import type { FileFilter, KeywordQuery, PathScope, ScoredChunk } from "../../chunk-store.ts";
-import { toKey } from "../cache/hash-key.ts";
+import { toKey } from "../cache/stored-vector.ts";
 import { sqlOf } from "../database/sql.ts";
 import { Damage } from "../file/file-faults.ts";
 

@@ -3,7 +3,7 @@ import type Database from "better-sqlite3";
 import type { FileRecord, IndexedFile, RevisionStep } from "../../chunk-index.ts";
 import type { FileKey } from "../../chunk-store.ts";
 import { isOfOlderRules } from "../../secrets/version.ts";
-import { type HashKey, toKey } from "../cache/hash-key.ts";
+import { type HashKey, toKey } from "../cache/stored-vector.ts";
 import { forgetText } from "../cache/vector-cache.ts";
 import { sqlOf } from "../database/sql.ts";
 import type { Transactions } from "../database/transactions.ts";

@@ -1,6 +1,6 @@
 import type Database from "better-sqlite3";
 import { isOfOlderRules } from "../../secrets/version.ts";
-import type { HashKey } from "../cache/hash-key.ts";
+import type { HashKey } from "../cache/stored-vector.ts";
 import { forgetText } from "../cache/vector-cache.ts";
 import type { Companion } from "../database/companion.ts";
 import { sqlOf } from "../database/sql.ts";

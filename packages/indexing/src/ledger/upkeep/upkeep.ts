@@ -3,13 +3,13 @@ import type { ChunkRow } from "../../chunk-index.ts";
 import type { VectorSpace } from "../../chunk-store.ts";
 import Database from "better-sqlite3";
 import type { Companion } from "../database/companion.ts";
-import { toVector } from "../cache/stored-vector.ts";
+import { type HashKey, toHash, toKey, toVector } from "../cache/stored-vector.ts";
 import type { Builds } from "../generations/builds.ts";
 import { Damage } from "../file/file-faults.ts";
+import type { Meta } from "../file/meta.ts";
 import type { FileTables } from "../files/file-tables.ts";
-import type { FreePages } from "./free-pages.ts";
+import { freePages, sizeOf } from "./space.ts";
 import type { Generations } from "../generations/generations.ts";
-import { type HashKey, toHash, toKey } from "../cache/hash-key.ts";
 import { cachePart, chunksPart, filePart, type IndexPart, leftoversPart, type Look, spacePart } from "./index-parts.ts";
 import type { Pieces } from "../thread/pieces.ts";
 import { isCorrupt } from "../file/store-errors.ts";
@@ -17,7 +17,6 @@ import type { Upkeep } from "../thread/protocol.ts";
 import { reasonOf } from "../thread/store-failure.ts";
 import type { Transactions } from "../database/transactions.ts";
 import type { Vectors } from "../vectors/vectors.ts";
-import { statSync } from "node:fs";
 import { forgetSum } from "../file/file-sum.ts";
 
 export function createUpkeep(input: {
@@ -28,7 +27,7 @@ export function createUpkeep(input: {
   vectors: Pick<Vectors, "embeddingOf" | "cache">;
   companion: Pick<Companion, "parts" | "compact">;
   builds: Pick<Builds, "deleteDropped">;
-  freePages: FreePages;
+  meta: Meta;
   /** Undefined where the index is in memory. */
   path: string | undefined;
   busyTimeoutMs: number;
@@ -138,9 +137,9 @@ async function* compact(input: {
   builds: Pick<Builds, "deleteDropped">;
   vectors: Pick<Vectors, "cache">;
   companion: Pick<Companion, "compact">;
-  freePages: FreePages;
+  meta: Meta;
 }): Pieces<CompactReport> {
-  const { db, path, transactions, generations, builds, vectors, companion, freePages } = input;
+  const { db, path, transactions, generations, builds, vectors, companion } = input;
   const beforeBytes = sizeOf(db, path);
   while (builds.deleteDropped()) yield;
   vectors.cache.forgetPast();
@@ -150,7 +149,7 @@ async function* compact(input: {
     yield;
   }
   if (path !== undefined && db.pragma("auto_vacuum", { simple: true }) === 0) vacuum(path, input.busyTimeoutMs);
-  else while (freePages.step()) yield;
+  else while (freePages(input)) yield;
   yield;
   // What was given up is given back when the log is written into the file.
   if (path !== undefined) db.pragma("wal_checkpoint(TRUNCATE)");
@@ -172,11 +171,4 @@ function vacuum(path: string, busyTimeoutMs: number): void {
   } finally {
     db.close();
   }
-}
-
-/** With the log: what is in there is going to be in the file. */
-function sizeOf(db: Database.Database, path: string | undefined): number {
-  if (path === undefined)
-    return Number(db.pragma("page_count", { simple: true })) * Number(db.pragma("page_size", { simple: true }));
-  return ["", "-wal"].reduce((sum, suffix) => sum + (statSync(path + suffix, { throwIfNoEntry: false })?.size ?? 0), 0);
 }

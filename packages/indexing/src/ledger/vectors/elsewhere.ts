@@ -1,7 +1,6 @@
 import type Database from "better-sqlite3";
 import { type FileKey, type StoredFile, spaceName, type VectorSpace } from "../../chunk-store.ts";
-import { type HashKey, toHash, toKey } from "../cache/hash-key.ts";
-import { toVector } from "../cache/stored-vector.ts";
+import { type HashKey, toHash, toKey, toVector } from "../cache/stored-vector.ts";
 import type { VectorCache } from "../cache/vector-cache.ts";
 import { type Sql, sqlOf } from "../database/sql.ts";
 import type { Transactions } from "../database/transactions.ts";

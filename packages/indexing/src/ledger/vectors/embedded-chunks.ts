@@ -2,8 +2,7 @@ import type { MemorySource } from "@memslot/core";
 import type Database from "better-sqlite3";
 import type { SpaceStats } from "../../chunk-index.ts";
 import type { VectorQuery } from "../../chunk-store.ts";
-import { type HashKey, toHash } from "../cache/hash-key.ts";
-import { toVector } from "../cache/stored-vector.ts";
+import { type HashKey, toHash, toVector } from "../cache/stored-vector.ts";
 import { type Sql, sqlOf } from "../database/sql.ts";
 import { filterParameters, isAsked } from "../files/chunk-rows.ts";
 

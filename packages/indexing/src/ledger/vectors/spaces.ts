@@ -1,7 +1,7 @@
 import type Database from "better-sqlite3";
 import type { QuarantinedChunk } from "../../chunk-index.ts";
 import type { VectorSpace } from "../../chunk-store.ts";
-import { type HashKey, toHash } from "../cache/hash-key.ts";
+import { type HashKey, toHash } from "../cache/stored-vector.ts";
 import { type Sql, sqlOf } from "../database/sql.ts";
 
 /**

@@ -1,8 +1,7 @@
 import type Database from "better-sqlite3";
 import type { ChunkIndex, SpaceStats } from "../../chunk-index.ts";
 import type { VectorSpace } from "../../chunk-store.ts";
-import { type HashKey, toKey } from "../cache/hash-key.ts";
-import { checkVector } from "../cache/stored-vector.ts";
+import { type HashKey, toKey, checkVector } from "../cache/stored-vector.ts";
 import { VectorCache } from "../cache/vector-cache.ts";
 import type { Companion, LedgerParts } from "../database/companion.ts";
 import type { Transactions } from "../database/transactions.ts";

@@ -1,8 +1,9 @@
 import { hostname } from "node:os";
 import type { WriterStatus } from "@memslot/core";
 import type { LeaseName, IndexLeases } from "../../chunk-index.ts";
-import { metaKeys } from "../file/meta.ts";
-import { createHash } from "node:crypto";
+import { isRunning, processMark } from "@memslot/core/process-mark";
+import { type Meta, metaKeys } from "../file/meta.ts";
+import { createHash, randomUUID } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -222,4 +223,29 @@ function isTaken(path: string): boolean {
 
 function pause(): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pauseMs);
+}
+
+/**
+ * Remembers in the database which processes have written to it and have not closed it, so that the next one to open
+ * it knows whether a look at every page is due. A process that only reads leaves no mark.
+ */
+export interface WriterMark {
+  set(): void;
+  clear(): void;
+}
+
+export function createWriterMark(meta: Meta): WriterMark {
+  const key = `${metaKeys.writer}${randomUUID()}`;
+  return {
+    set: () => meta.set(key, processMark()),
+    clear: () => meta.delete(key),
+  };
+}
+
+/** The marks of processes that have ended without closing the database. */
+export function deadWriters(meta: Meta): string[] {
+  return meta
+    .startingWith(metaKeys.writer)
+    .filter(({ value }) => isRunning(value) !== true)
+    .map(({ key }) => key);
 }
