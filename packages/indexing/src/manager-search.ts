@@ -26,7 +26,7 @@ import { placesOf, type SearchInput, type SearchOutcome } from "./search/search-
 import { type AskedQuery, askedQuery, isFiltered } from "./search/query/asked-query.ts";
 import { findFiltered, searchFiltered } from "./search/query/filtered-search.ts";
 import { searchChunks } from "./search/search.ts";
-import { LanguageMemory } from "./search/words/language-memory.ts";
+import { LanguageMemory } from "./search/words/word-source.ts";
 import { sessionScope, type SourceScope } from "./search/session-scope.ts";
 import { conditionForAll, withMissingWithin } from "./search/shared-report.ts";
 import { createSessionLookup } from "./sources/sessions.ts";

@@ -2,8 +2,7 @@ import type { ManagerSearchOptions, SearchOrder } from "@memslot/core";
 import { choosePassages, type ChosenPassages, scoreOf } from "./passages/choose-passages.ts";
 import { hasOwnLines } from "./passages/passage.ts";
 import { type AskedQuery, isFiltered } from "./query/asked-query.ts";
-import { byDay } from "./query/by-day.ts";
-import { daysOfLine } from "./query/chunk-days.ts";
+import { byDay, daysOfLine } from "./query/chunk-days.ts";
 import type { Candidate, Ranking } from "./rank.ts";
 
 /** What a match is worth at least, beside the best one, where they are put in the order of their days. */

@@ -22,7 +22,7 @@ import { type Days, isoDate } from "../text/times/calendar.ts";
 import { type QueryTimes, readTimes } from "../text/times/read-times.ts";
 import { scorePartsOf } from "./score-parts.ts";
 import type { WordsFound } from "./words/ask-words.ts";
-import type { LanguageMemory } from "./words/language-memory.ts";
+import type { LanguageMemory } from "./words/word-source.ts";
 
 /** Dropped candidates that are compared with their files at most. */
 const mostDropped = 10;

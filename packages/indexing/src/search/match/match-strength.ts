@@ -6,7 +6,7 @@ import { lettersOf, namesOfNote } from "../name-match.ts";
 import { queryTerms } from "../../text/query-terms.ts";
 import type { Candidate } from "../rank.ts";
 import { matchLines, type WeightedTerm } from "../line-scores.ts";
-import { isQuestion, sentenceEnd } from "../passages/pieces.ts";
+import { isQuestion, sentenceEnd } from "../passages/passage.ts";
 import { isWrittenApart, maybeNames, type NamedTerms, namedTerms, withoutPossessive } from "./named-words.ts";
 
 /** Chunks that are looked at: what an answer is made of stands in the first ones. */

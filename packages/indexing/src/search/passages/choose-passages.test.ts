@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Candidate } from "../rank.ts";
 import { candidate, expectSoundPassages, type Made, weighted } from "../test/ranked.ts";
 import { choosePassages, type ScoredPassage } from "./choose-passages.ts";
-import { piecesOf } from "./pieces.ts";
+import { piecesOf } from "./passage.ts";
 import tables from "../test/names.json" with { type: "json" };
 
 function shown(

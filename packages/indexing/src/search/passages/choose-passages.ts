@@ -1,8 +1,18 @@
 import { answerTokens } from "@memslot/core";
 import { lineScore, type WeightedTerm } from "../line-scores.ts";
 import type { Candidate } from "../rank.ts";
-import { hasOwnLines, inOrder, isGap, type Passage, passagesOf, within } from "./passage.ts";
-import { allPiecesOf, isQuestion, type Piece, piecesOf } from "./pieces.ts";
+import {
+  allPiecesOf,
+  hasOwnLines,
+  inOrder,
+  isGap,
+  isQuestion,
+  type Passage,
+  passagesOf,
+  type Piece,
+  piecesOf,
+  within,
+} from "./passage.ts";
 
 /** Chunks that lines are chosen from, at most: the best of each note that has a place, and the best of all. */
 const lookedAt = 30;

@@ -12,8 +12,7 @@ import {
 import { redactSecrets } from "../../secrets/redact-secrets.ts";
 import { furtherData, withoutData } from "../../text/embedded-data.ts";
 import { dayNumber, type Days, isoDate, localDay, monthDays, oneDay, yearDays } from "../../text/times/calendar.ts";
-import { parseQuery, type QueryPart, type WrittenFilter } from "./parse-query.ts";
-import { type Phrase, phraseOf } from "./phrase.ts";
+import { parseQuery, type Phrase, phraseOf, type QueryPart, type WrittenFilter } from "./parse-query.ts";
 import { readTimes } from "../../text/times/read-times.ts";
 
 /** A question with what it is to be filtered by, from the query and from the options together. */

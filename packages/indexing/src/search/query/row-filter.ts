@@ -3,7 +3,7 @@ import { namesIn, nameOfNote } from "../../text/note-context.ts";
 import { type AskedQuery, folded } from "./asked-query.ts";
 import type { Days } from "../../text/times/calendar.ts";
 import { daysOfChunk, linesWithin } from "./chunk-days.ts";
-import { holdsPhrase, phraseOf } from "./phrase.ts";
+import { holdsPhrase, phraseOf } from "./parse-query.ts";
 
 /** A chunk as far as it is filtered. */
 export type FilteredRow = Pick<ChunkRow, "path" | "source" | "text" | "context">;

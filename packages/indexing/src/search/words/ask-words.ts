@@ -3,8 +3,15 @@ import type { ChunkRow, IndexKeywordAnswer } from "../../chunk-index.ts";
 import type { HeldLanguages } from "../../text/languages/chunk-terms.ts";
 import { type QueryValue, readQuery, type SearchTerm } from "../../text/query-terms.ts";
 import { type OtherReading, readOtherwise } from "./read-otherwise.ts";
-import { countWords, languagesOf, storeTerms, withForms, wordCounts, type WordSource } from "./word-source.ts";
-import { writtenIn } from "./word-places.ts";
+import {
+  countWords,
+  languagesOf,
+  storeTerms,
+  withForms,
+  wordCounts,
+  type WordSource,
+  writtenIn,
+} from "./word-source.ts";
 
 /** From so many terms on they are counted before all that hold them are looked for. */
 const manyTerms = 16;

@@ -5,10 +5,17 @@ import { isLarge } from "../bm25.ts";
 import { foldWord } from "../../text/fold-word.ts";
 import type { SearchTerm } from "../../text/query-terms.ts";
 import { scanTerms } from "../../text/words.ts";
-import { type CharacterVariants, loadCharacterVariants, otherCharacters } from "./chinese-characters.ts";
-import { joinedWords, oneErrorAway, otherSpellings, splitWord } from "./spellings.ts";
-import { textOf, writtenIn, writtenTogether, writtenUnderName } from "./word-places.ts";
-import { countWords, storeTerms, termFor, type WordSource } from "./word-source.ts";
+import {
+  countWords,
+  storeTerms,
+  termFor,
+  textOf,
+  type WordSource,
+  writtenIn,
+  writtenTogether,
+  writtenUnderName,
+} from "./word-source.ts";
+import data from "./spellings.json" with { type: "json" };
 
 /** Of a long question, so many words are read otherwise: each costs the look-up of others. */
 const maxWords = 8;
@@ -238,4 +245,119 @@ function writtenOtherwise(
     spelled,
     isBeginning ? [{ word: written, by: [{ ...term, prefix: true, forms: undefined }], isTold: false }] : [],
   ];
+}
+
+const latin = "abcdefghijklmnopqrstuvwxyz";
+const cyrillic = "абвгдежзийклмнопрстуфхцчшщъыьэюя";
+/** A shorter word is one letter away from too many others. */
+const minLength = 5;
+const maxLength = 24;
+/** Of a shorter word, the first letter is taken to be right. */
+const firstLetterFrom = 7;
+
+/**
+ * The words that are one typing error away from this one, folded as it is: a letter too few, too many, another one, or two
+ * neighbours the other way round (Damerau 1964). None for a word that is short, or in another script than Latin and Cyrillic.
+ */
+export function oneErrorAway(word: string): string[] {
+  const alphabet = /^[a-zßøæłđ]+$/u.test(word) ? latin : /^[а-яё]+$/u.test(word) ? cyrillic : "";
+  if (alphabet === "" || word.length < minLength || word.length > maxLength) return [];
+  const from = word.length >= firstLetterFrom ? 0 : 1;
+  const words = new Set<string>();
+  for (let at = from; at <= word.length; at++) {
+    const [head, tail] = [word.slice(0, at), word.slice(at)];
+    if (tail !== "") words.add(head + tail.slice(1));
+    for (const letter of alphabet) {
+      words.add(head + letter + tail);
+      if (tail !== "") words.add(head + letter + tail.slice(1));
+    }
+  }
+  for (let at = 0; at + 1 < word.length; at++)
+    words.add(word.slice(0, at) + word.charAt(at + 1) + word.charAt(at) + word.slice(at + 2));
+  words.delete(word);
+  return [...words];
+}
+
+/** Letters that are written as two where a keyboard lacks them, and the one that is left of each without its mark. */
+const spelledOut = data.spelledOut.map(([from = "", to = ""]) => [new RegExp(from, "g"), to] as const);
+/** Letters that no keyboard of another language has, by the one that is written in their place. One of a word is enough. */
+const barred: Readonly<Record<string, string>> = data.barred;
+const inTwo: Readonly<Record<string, string>> = data.inTwo;
+
+/** Other ways to write a word that holds, or lacks, letters with marks: `Mueller` for `Müller` and the other way round. */
+export function otherSpellings(written: string, folded: string): string[] {
+  const lower = written.normalize("NFC").toLowerCase();
+  const words = [lower.replaceAll(/[äöüåøæß]/g, (letter) => inTwo[letter] ?? letter)];
+  for (const [from, to] of spelledOut) words.push(folded.replaceAll(from, to));
+  for (const [at, letter] of [...folded].entries()) {
+    const other = barred[letter];
+    if (other !== undefined) words.push(folded.slice(0, at) + other + folded.slice(at + 1));
+  }
+  return [...new Set(words)].filter((word) => word !== lower && word !== folded && word.length > 2);
+}
+
+/** Letters that hold the parts of a compound together in German and its neighbours. */
+const links = ["", "s", "n", "en", "es", "er", "e"];
+const minPart = 3;
+
+/** The words that two neighbours of a question may be one word of. `isLinked`: in a language that joins them in either order. */
+export function joinedWords(first: string, second: string, isLinked: boolean): string[] {
+  if (first.length + second.length <= minPart) return [];
+  if (!isLinked || first.length < minPart || second.length < minPart) return [first + second];
+  return links.flatMap((link) => [first + link + second, second + link + first]);
+}
+
+/** The pairs of words that a compound may be made of, without what holds them together. */
+export function splitWord(word: string, isLinked: boolean): [string, string][] {
+  const pairs: [string, string][] = [];
+  for (let at = minPart; at + minPart <= word.length; at++) {
+    const [head, tail] = [word.slice(0, at), word.slice(at)];
+    for (const link of isLinked ? links : [""]) {
+      if (head.endsWith(link) && head.length - link.length >= minPart)
+        pairs.push([head.slice(0, head.length - link.length), tail]);
+    }
+  }
+  return pairs;
+}
+
+// oxlint-disable-next-line typescript/triple-slash-reference -- the package has no types, and who compiles this file is to find ours.
+/// <reference path="./opencc-js.d.ts" />
+
+/** The other ways to write a character, simplified and traditional. */
+export type CharacterVariants = (character: string) => readonly string[];
+
+/** Loaded when a word of Chinese characters stands nowhere: the tables of OpenCC, one character for one, 60 kB. */
+export async function loadCharacterVariants(): Promise<CharacterVariants> {
+  const tables = await Promise.all([import("opencc-js/dict/STCharacters"), import("opencc-js/dict/TSCharacters")]);
+  const variants = new Map<string, Set<string>>();
+  const add = (from: string, to: string): void => void variants.set(from, (variants.get(from) ?? new Set()).add(to));
+  for (const { default: table } of tables) {
+    for (const entry of table.split("|")) {
+      const [from = "", ...others] = entry.split(" ");
+      // One simplified character stands for several traditional ones, and its table names the usual one alone.
+      for (const to of others) {
+        add(from, to);
+        add(to, from);
+      }
+    }
+  }
+  return (character) => {
+    const near = [...(variants.get(character) ?? [])];
+    const all = new Set([...near, ...near.flatMap((other) => [...(variants.get(other) ?? [])])]);
+    all.delete(character);
+    return [...all];
+  };
+}
+
+/** Most characters have one other form, few have five. */
+const most = 40;
+
+/** The other ways to write a run of characters. */
+export function otherCharacters(run: string, variants: CharacterVariants): string[] {
+  let runs = [""];
+  for (const character of run) {
+    const all = [character, ...variants(character)];
+    runs = runs.flatMap((begun) => all.map((one) => begun + one)).slice(0, most);
+  }
+  return runs.filter((other) => other !== run);
 }

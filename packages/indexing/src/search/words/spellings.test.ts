@@ -1,8 +1,14 @@
 import { describe, expect, test } from "vitest";
 import type { LanguageCode } from "../../text/languages/languages.ts";
-import { LanguageMemory } from "./language-memory.ts";
-import { loadCharacterVariants, otherCharacters } from "./chinese-characters.ts";
-import { joinedWords, oneErrorAway, otherSpellings, splitWord } from "./spellings.ts";
+import { LanguageMemory } from "./word-source.ts";
+import {
+  joinedWords,
+  loadCharacterVariants,
+  oneErrorAway,
+  otherCharacters,
+  otherSpellings,
+  splitWord,
+} from "./read-otherwise.ts";
 import tables from "../test/names.json" with { type: "json" };
 
 /** Optimal string alignment, letter by letter: slow and plain. */
