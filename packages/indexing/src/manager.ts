@@ -81,8 +81,7 @@ export async function manageIndex(input: {
   const rerank =
     reranker && new (await import("./rerank/rerank-stage.ts")).RerankStage(reranker, settings.query.rerank);
   const shared = { context, backend, store, sources, index, vectors, embeddings, unsearched };
-  const searchParts = { ...shared, rerank, find: input.search };
-  const search = createManagerSearch(searchParts);
+  const search = createManagerSearch({ ...shared, rerank, find: input.search });
   const triggers = context.lookOnly === true ? undefined : startTriggers(context, index);
   const notified = new Set<string>();
   const notifyNew = (): void => {
@@ -98,12 +97,19 @@ export async function manageIndex(input: {
   return {
     capabilities: { keyword: store.health().fts.available, vector: store.keepsVectors !== false, ownsIndex: true },
 
-    search: (query, options) => search(query, options),
+    async search(query, options) {
+      const { results, report } = await search(query, options);
+      options.onDebug(report);
+      return results;
+    },
 
     async why(query, target, options) {
       if (input.search !== undefined) return undefined;
       const { whyInSearch } = await import("./search/why/why.ts");
-      return await whyInSearch({ query, target, options }, { ...shared, search });
+      return await whyInSearch(
+        { query, target, options },
+        { ...shared, search: async (...asked) => (await search(...asked)).results },
+      );
     },
 
     async readFile(params) {

@@ -1,6 +1,6 @@
 import path from "node:path";
 import { entriesOf } from "./quiet-look.ts";
-import type { SearchReport, UnsearchedFiles } from "@memslot/core";
+import type { UnsearchedFiles } from "@memslot/core";
 import { notesLayout } from "@memslot/core/files";
 import { folderRules, unlessUnreadable } from "./folder/folder-rules.ts";
 import { isMarkdown } from "./folder/markdown-name.ts";
@@ -66,34 +66,6 @@ export function createUnsearchedCounter(input: {
       last = { files: await walk(signal), atMs: performance.now() };
     return last.files;
   };
-}
-
-/** An answer that is empty or weak says what was not searched, as what was asked for may stand there. */
-export function withUnsearched(
-  report: SearchReport,
-  found: number,
-  unsearched: UnsearchedFiles,
-  workspaceDir: string,
-): SearchReport {
-  if (unsearched.files === 0) return report;
-  const why = report.reason ?? (found > 0 ? "the best result holds little of what was asked" : undefined);
-  const { folders } = unsearched;
-  // Whole: a relative path in a configuration starts where that file lies.
-  const names = folders.map((folder) => JSON.stringify(path.join(workspaceDir, folder))).join(", ");
-  const how = `Set memorySearch.notes to "all" to have them searched, or name folders in memorySearch.extraPaths${names === "" ? "" : `, for example ${names}`}.`;
-  return {
-    ...report,
-    reason: [why, describeUnsearched(unsearched)].filter((part) => part !== undefined).join("; "),
-    action: report.action === undefined ? how : `${report.action} ${how}`,
-    unsearched,
-  };
-}
-
-function describeUnsearched({ files, more }: UnsearchedFiles): string {
-  const count = `${more ? "more than " : ""}${files}`;
-  return files === 1 && !more
-    ? "1 Markdown file below the workspace is not searched"
-    : `${count} Markdown files below the workspace are not searched`;
 }
 
 /** The folders with the most first; files that lie in the workspace itself are in none. */

@@ -3,7 +3,7 @@ import type { ChunkIndex } from "../chunk-index.ts";
 import type { FileKey } from "../chunk-store.ts";
 import type { IndexedSource } from "../indexed-source.ts";
 import { type SearchOutcome, withMore } from "./search-outcome.ts";
-import { conditionForAll } from "./shared-report.ts";
+import { conditionForAll } from "./answer.ts";
 
 /** How often one question is asked: an index that is wrong again after it was mended is not asked for ever. */
 const attempts = 3;
