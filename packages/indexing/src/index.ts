@@ -48,7 +48,7 @@ export { manageIndex, sourcesOf } from "./manager.ts";
 export { createIndexedManager } from "./stores/indexed-manager.ts";
 export { createStoredIndex } from "./stores/stored-index.ts";
 export { isMarkdown } from "./files/folder/markdown-name.ts";
-export { memoryRoots, type NotesChoice, relativePath, toSlashes } from "./files/memory-roots.ts";
+export { memoryRoots, relativePath, toSlashes, type Workspace } from "./files/memory-roots.ts";
 export { stampOf } from "./files/file-stamp.ts";
 export { readChunks, stampInNote } from "./files/read-chunks.ts";
 export { readMemoryFile } from "./files/read-file.ts";

@@ -60,7 +60,7 @@ export async function manageIndex(input: {
     new embedder.Embedder({ store, provider, choice: embeddings, settings, agentId, stateDir, notify });
   await vectors?.count();
   const sources = input.sources ?? sourcesOf(context);
-  const unsearched = createUnsearchedCounter({ workspaceDir, settings, stateDir });
+  const unsearched = createUnsearchedCounter(context);
   const journal = journalFolder({ stateDir, agentId });
   const whyAlwaysSwept = whySearchesSweep(context, input.sources !== undefined);
   const news: Triggers["news"] = async (folders) =>
@@ -117,8 +117,7 @@ export async function manageIndex(input: {
       const agent = clientOfPath(params.relPath);
       const own = sources.find(({ source }) => source === agent);
       if (own?.readFile !== undefined) return await own.readFile(params);
-      const { extraPaths, exclude, notes } = settings;
-      return await readMemoryFile(params, workspaceDir, extraPaths, { notes, stateDir }, exclude);
+      return await readMemoryFile(params, context);
     },
 
     async sync(params) {
@@ -228,7 +227,7 @@ export function sourcesOf(context: MemoryPluginContext): IndexedSource[] {
   const wanted = new Set(settings.sources);
   const projectDir = context.projectDir ?? workspaceDir;
   return [
-    ...(wanted.has("memory") ? [createNotesSource({ workspaceDir, settings, stateDir })] : []),
+    ...(wanted.has("memory") ? [createNotesSource(context)] : []),
     ...(wanted.has("sessions") ? [createSessionSource({ stateDir, agentId, settings })] : []),
     // Behind the transcripts, which say what of it can be found elsewhere.
     ...(wanted.has("journal")
@@ -255,14 +254,12 @@ function startTriggers(context: MemoryPluginContext, index: IndexSync): Triggers
   return triggers;
 }
 
-function watchRootsOf({ agentId, stateDir, settings, workspaceDir }: MemoryPluginContext): WatchRoot[] {
-  const choice = { notes: settings.notes, stateDir };
-  const notes = memoryRoots(workspaceDir, settings.extraPaths, choice, settings.exclude).map(
-    ({ absolutePath, kind, rules }): WatchRoot => {
-      const isFolderOfNotes = rules !== undefined;
-      return { path: absolutePath, kind, ...(isFolderOfNotes && { notesBut: stateDir }) };
-    },
-  );
+function watchRootsOf(context: MemoryPluginContext): WatchRoot[] {
+  const { agentId, stateDir, settings } = context;
+  const notes = memoryRoots(context).map(({ absolutePath, kind, rules }): WatchRoot => {
+    const isFolderOfNotes = rules !== undefined;
+    return { path: absolutePath, kind, ...(isFolderOfNotes && { notesBut: stateDir }) };
+  });
   const folders = { sessions: sessionsFolder({ stateDir, agentId }), journal: journalFolder({ stateDir, agentId }) };
   const transcripts = Object.entries(folders).flatMap(([source, folder]): WatchRoot[] =>
     settings.sources.includes(source) ? [{ path: folder, kind: "folder", extension: ".jsonl" }] : [],

@@ -93,7 +93,8 @@ describe("a pattern that was made to take for ever", () => {
         }),
       );
       expect(config(pattern)).toThrow(words);
-      expect(() => memoryRoots("/notes", [{ path: "docs", pattern }])).toThrow(MemoryError);
+      const settings = { extraPaths: [{ path: "docs", pattern }], notes: "agent" } as const;
+      expect(() => memoryRoots({ workspaceDir: "/notes", settings })).toThrow(MemoryError);
     },
   );
 

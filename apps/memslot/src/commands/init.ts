@@ -70,7 +70,7 @@ async function surveyWorkspace(
   const canonical = await realpath(workspaceDir).catch(() => undefined);
   if (canonical === undefined) return undefined;
   const settings = { extraPaths: [], notes: "auto" } as const;
-  return await surveyNotes({ workspaceDir: canonical, settings, stateDir: resolveStateDir({ cwd, env }), signal });
+  return await surveyNotes({ workspaceDir: canonical, settings, stateDir: resolveStateDir({ cwd, env }) }, signal);
 }
 
 /** Says which layout the notes that are there have, and what is left out. Nothing where there are none. */

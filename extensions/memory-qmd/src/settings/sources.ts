@@ -19,8 +19,8 @@ export function qmdSources(context: MemoryPluginContext, options: QmdOptions): I
 }
 
 /** Only what an extra path leads to. */
-function withoutOwn(scan: ScanResult, { workspaceDir, settings, stateDir }: MemoryPluginContext): ScanResult {
-  const roots = memoryRoots(workspaceDir, settings.extraPaths, { notes: settings.notes, stateDir }, settings.exclude);
+function withoutOwn(scan: ScanResult, context: MemoryPluginContext): ScanResult {
+  const roots = memoryRoots(context);
   const extra = roots.filter((root) => root.extra);
   const own = new Set(roots.filter((root) => !root.extra).map(({ label }) => label));
   return {

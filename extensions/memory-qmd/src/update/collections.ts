@@ -1,7 +1,7 @@
 import { lstatSync } from "node:fs";
 import path from "node:path";
 import { type ExtraPath, type MemorySource } from "@memslot/core";
-import { isMarkdown, memoryRoots, type NotesChoice, relativePath, toSlashes } from "@memslot/indexing";
+import { isMarkdown, memoryRoots, relativePath, toSlashes, type Workspace } from "@memslot/indexing";
 import type { QmdPath } from "../settings/options.ts";
 import { slug } from "../state-folder.ts";
 
@@ -39,7 +39,7 @@ export function collectionsOf(input: {
   named: readonly QmdPath[];
   includeDefaultMemory: boolean;
   /** Whether the workspace itself is a folder of notes; absent: it is not. */
-  notes?: NotesChoice | undefined;
+  notes?: { notes: Workspace["settings"]["notes"]; stateDir?: string } | undefined;
   /** The folder of exported transcripts, where there are to be some. */
   sessionsFolder: string | undefined;
   /** Files that a look at the notes has passed over, by their paths from the workspace: they may be too large to read. */
@@ -47,7 +47,11 @@ export function collectionsOf(input: {
 }): Collection[] {
   const { workspaceDir, extraPaths, named, includeDefaultMemory, sessionsFolder } = input;
   const ignored = input.passedOver.filter(isMarkdown).map((shown) => path.resolve(workspaceDir, shown));
-  const roots = memoryRoots(workspaceDir, [...extraPaths, ...named], input.notes);
+  const roots = memoryRoots({
+    workspaceDir,
+    settings: { extraPaths: [...extraPaths, ...named], notes: input.notes?.notes ?? "agent" },
+    stateDir: input.notes?.stateDir,
+  });
   const extra = roots.filter((root) => root.extra);
   const collections: Collection[] = [];
   const names = new Set<string>();

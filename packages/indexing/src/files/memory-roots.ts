@@ -1,6 +1,6 @@
 import { realpathSync } from "node:fs";
 import path from "node:path";
-import { createGlob, type ExtraPath, MemoryError, type MemorySearchSettings, messageOf } from "@memslot/core";
+import { createGlob, MemoryError, type MemorySearchSettings, messageOf } from "@memslot/core";
 import { notesLayout } from "@memslot/core/files";
 import { letsThrough, type RulesInput } from "./folder/folder-rules.ts";
 import { isMarkdown } from "./folder/markdown-name.ts";
@@ -26,29 +26,31 @@ export interface MemoryRoot {
   rules?: RulesInput | undefined;
 }
 
-/** Whether the workspace itself is a folder of notes. Absent wherever only the agent's layout is meant. */
-export interface NotesChoice extends Pick<MemorySearchSettings, "notes"> {
-  stateDir?: string | undefined;
-  /** For a caller that looks more than once. */
-  known?: RulesInput["known"];
-}
-
 /** How the workspace is shown where it is a root itself. */
 export const notesRootLabel = ".";
 
 const everyFile = (): boolean => true;
 
-/** What of the settings says which files are notes. */
-export type NotesSettings = Pick<MemorySearchSettings, "extraPaths" | "notes"> &
-  Partial<Pick<MemorySearchSettings, "exclude">>;
+/** A workspace and what says which of its files are notes, such as the context of a plugin. */
+export interface Workspace {
+  /** Canonical absolute path. */
+  workspaceDir: string;
+  settings: Pick<MemorySearchSettings, "extraPaths" | "notes"> & Partial<Pick<MemorySearchSettings, "exclude">>;
+  /** Excluded if it is within a folder of notes. */
+  stateDir?: string | undefined;
+}
 
-/** The roots of a workspace, in the order in which they claim files. `exclude`: globs of notes that are none. */
+/** The workspace without the notes that only a folder of notes has. */
+export function agentLayout<Given extends Workspace>(workspace: Given): Given {
+  return { ...workspace, settings: { ...workspace.settings, notes: "agent" } };
+}
+
+/** The roots of a workspace, in the order in which they claim files. `known`: for a caller that scans repeatedly. */
 export function memoryRoots(
-  workspaceDir: string,
-  extraPaths: readonly (string | ExtraPath)[],
-  choice?: NotesChoice,
-  exclude: readonly string[] = [],
+  { workspaceDir, settings, stateDir }: Workspace,
+  known?: RulesInput["known"],
 ): MemoryRoot[] {
+  const { extraPaths, notes, exclude = [] } = settings;
   const globs = exclude.map(excludeOf);
   const rootAt = (given: Pick<MemoryRoot, "absolutePath" | "kind" | "label"> & Partial<MemoryRoot>): MemoryRoot => {
     const { fits = everyFile, matches = (file) => !inIgnoredFolder(file) && fits(file) } = given;
@@ -78,8 +80,8 @@ export function memoryRoots(
   });
   const files = ["MEMORY.md", "memory.md", "USER.md"].map((name) => own(name, "file"));
   const all = [...files, own("memory", "folder"), ...extra];
-  if (choice === undefined || notesLayout(workspaceDir, choice.notes).layout !== "all") return all;
-  const rules: RulesInput = { folder: workspaceDir, stateDir: choice.stateDir, known: choice.known };
+  if (notesLayout(workspaceDir, notes).layout !== "all") return all;
+  const rules: RulesInput = { folder: workspaceDir, stateDir, known };
   const matches = (file: string): boolean => letsThrough(rules, file);
   // Last: what is named one by one is memory whatever a .gitignore says.
   return [...all, rootAt({ absolutePath: workspaceDir, kind: "folder", label: notesRootLabel, rules, matches })];

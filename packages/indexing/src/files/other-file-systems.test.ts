@@ -3,7 +3,8 @@ import promises from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { readMemoryFile } from "./read-file.ts";
-import { scanMemory, type ScanOptions, type ScanResult } from "./scan.ts";
+import { scanMemory, type ScanResult } from "./scan.ts";
+import type { Workspace } from "./memory-roots.ts";
 import { never } from "../../test/support/context.ts";
 import { stubBuiltin } from "../../test/support/stub-builtin.ts";
 import { tempFolder as folderWith } from "@memslot/test-tools/files";
@@ -61,24 +62,29 @@ function folded(name: string): string {
   return name.normalize("NFC").toLowerCase();
 }
 
-async function scan(workspaceDir: string, extraPaths: ScanOptions["extraPaths"] = []): Promise<ScanResult> {
-  return await scanMemory({ workspaceDir, extraPaths, signal: never });
+type ExtraPaths = Workspace["settings"]["extraPaths"];
+
+async function scan(workspaceDir: string, extraPaths: ExtraPaths = []): Promise<ScanResult> {
+  return await scanMemory({ workspaceDir, settings: { extraPaths, notes: "agent" } }, never);
 }
 
 /** What can be read of each result of a scan under its own path. */
 async function readAll(
   workspace: string,
   { files }: ScanResult,
-  extraPaths: ScanOptions["extraPaths"] = [],
+  extraPaths: ExtraPaths = [],
 ): Promise<Record<string, string>> {
   const texts: Record<string, string> = {};
   for (const { path: relPath } of files) texts[relPath] = await textOf(workspace, relPath, extraPaths);
   return texts;
 }
 
-async function textOf(workspace: string, relPath: string, extraPaths: ScanOptions["extraPaths"] = []): Promise<string> {
+async function textOf(workspace: string, relPath: string, extraPaths: ExtraPaths = []): Promise<string> {
   const params = { relPath, from: 1, lines: 10, audience: "private", signal: never } as const;
-  const { status, text } = await readMemoryFile(params, workspace, extraPaths);
+  const { status, text } = await readMemoryFile(params, {
+    workspaceDir: workspace,
+    settings: { extraPaths, notes: "agent" },
+  });
   return status === "ok" ? text : status;
 }
 

@@ -12,6 +12,7 @@ import { never } from "../../test/support/context.ts";
 import { stubBuiltin } from "../../test/support/stub-builtin.ts";
 import tables from "./test/paths.json" with { type: "json" };
 
+const settings = { extraPaths: [], notes: "agent" } as const;
 const isWindows = process.platform === "win32";
 
 async function read(
@@ -22,8 +23,7 @@ async function read(
   const { from = 1, lines = 120, extraPaths = [] } = window;
   return await readMemoryFile(
     { relPath, from, lines, audience: "private", signal: new AbortController().signal },
-    workspaceDir,
-    extraPaths,
+    { workspaceDir, settings: { extraPaths, notes: "agent" } },
   );
 }
 
@@ -248,7 +248,9 @@ describe("what cannot be read", () => {
       audience: "private" as const,
       signal: AbortSignal.abort(),
     };
-    await expect(readMemoryFile(params, workspace, [])).rejects.toMatchObject({ name: "AbortError" });
+    await expect(readMemoryFile(params, { workspaceDir: workspace, settings })).rejects.toMatchObject({
+      name: "AbortError",
+    });
   });
 });
 
@@ -281,7 +283,7 @@ describe("a race", () => {
         symlinkSync(path.join(outside, "secret"), folder);
       });
       const params = { relPath: "memory/deep/a.md", from: 1, lines: 10, audience: "private", signal: never } as const;
-      await expect(readMemoryFile(params, workspace, [])).rejects.toMatchObject({
+      await expect(readMemoryFile(params, { workspaceDir: workspace, settings })).rejects.toMatchObject({
         code: "PATH_NOT_ALLOWED",
         message: "memory/deep/a.md cannot be read: it leads out of the memory folder through a link.",
       });

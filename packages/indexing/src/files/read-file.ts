@@ -1,7 +1,6 @@
 import { constants, existsSync } from "node:fs";
 import path from "node:path";
 import {
-  type ExtraPath,
   isPrivateNote,
   type ManagerReadParams,
   MemoryError,
@@ -13,7 +12,7 @@ import { MovedError, cloudStub, codeOf, openInPlace } from "@memslot/core/files"
 import { noteText, TextLines, whyNotText } from "../text/file-text.ts";
 import { notDownloaded } from "./file-kind.ts";
 import { isMarkdown } from "./folder/markdown-name.ts";
-import { type MemoryRoot, memoryRoots, type NotesChoice, relativePath, toSlashes } from "./memory-roots.ts";
+import { agentLayout, memoryRoots, relativePath, toSlashes, type Workspace } from "./memory-roots.ts";
 import { placeOf } from "./note-place.ts";
 import { maxFileBytes } from "./scan.ts";
 import { surrogateSafe } from "../text/token-weight.ts";
@@ -25,18 +24,11 @@ export const maxReadLength = 12_000;
  * Reads a window of a memory file. Only Markdown files that the scan would take can be read: nothing outside the roots,
  * nothing through a link. An allowed path without a file gives `not_found`.
  */
-export async function readMemoryFile(
-  params: ManagerReadParams,
-  workspaceDir: string,
-  extraPaths: readonly (string | ExtraPath)[],
-  notes?: NotesChoice,
-  exclude?: readonly string[],
-): Promise<MemoryReadResult> {
+export async function readMemoryFile(params: ManagerReadParams, workspace: Workspace): Promise<MemoryReadResult> {
   const { relPath, from, signal } = params;
   // The notes of a folder are private, as MEMORY.md is: whoever reads along is not told which there are.
-  const choice = params.audience === "shared" ? undefined : notes;
-  const absolutePath = allowedPath(relPath, memoryRoots(workspaceDir, extraPaths, choice, exclude), workspaceDir);
-  const shown = relativePath(workspaceDir, absolutePath);
+  const absolutePath = allowedPath(relPath, params.audience === "shared" ? agentLayout(workspace) : workspace);
+  const shown = relativePath(workspace.workspaceDir, absolutePath);
   if (params.audience === "shared" && isPrivateNote(shown)) {
     throw notReadable(
       shown,
@@ -110,7 +102,9 @@ function cutSingleLine(line: string, shown: string, from: number, total: number)
 }
 
 /** The absolute path behind a path from outside, as it is spelled on the disk, or `PATH_NOT_ALLOWED` with the reason. */
-export function allowedPath(relPath: string, roots: readonly MemoryRoot[], workspaceDir: string): string {
+export function allowedPath(relPath: string, workspace: Workspace): string {
+  const { workspaceDir } = workspace;
+  const roots = memoryRoots(workspace);
   const isFolderOfNotes = roots.some(({ rules }) => rules !== undefined);
   const places = isFolderOfNotes
     ? "all Markdown below the workspace that no .gitignore names and no dot hides"

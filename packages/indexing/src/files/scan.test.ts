@@ -15,16 +15,19 @@ import { MemoryError } from "@memslot/core";
 import { type Files, tempFolder as folderWith, writeFiles } from "@memslot/test-tools/files";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createKnownFiles, isSameFile } from "./same-file.ts";
-import { maxFileBytes, scanMemory, type ScanOptions, type ScanResult } from "./scan.ts";
+import { maxFileBytes, scanMemory, type ScanResult } from "./scan.ts";
+import type { Workspace } from "./memory-roots.ts";
 import { createSessionSource } from "../sources/sessions.ts";
 import { never, settingsWith } from "../../test/support/context.ts";
 import oddNames from "../../test/support/odd-names.json" with { type: "json" };
 import tables from "./test/paths.json" with { type: "json" };
 
+type ExtraPaths = Workspace["settings"]["extraPaths"];
+
 const isWindows = process.platform === "win32";
 
-async function scan(workspaceDir: string, extraPaths: ScanOptions["extraPaths"] = []): Promise<ScanResult> {
-  return await scanMemory({ workspaceDir, extraPaths, signal: never });
+async function scan(workspaceDir: string, extraPaths: ExtraPaths = []): Promise<ScanResult> {
+  return await scanMemory({ workspaceDir, settings: { extraPaths, notes: "agent" } }, never);
 }
 
 function paths(result: ScanResult): string[] {
@@ -47,7 +50,7 @@ interface Row {
   files: Files;
   /** Makes what is no plain file. */
   make?: (at: (name: string) => string, outside: string) => void;
-  extraPaths?: ScanOptions["extraPaths"];
+  extraPaths?: ExtraPaths;
   found: string[];
   places?: Record<string, unknown>;
   failed?: string[];
@@ -227,8 +230,10 @@ describe("a scan", () => {
   });
 
   test("that is aborted stops", async () => {
-    const given = { workspaceDir: folderWith({ "memory/a.md": "a" }), extraPaths: [], signal: AbortSignal.abort() };
-    await expect(scanMemory(given)).rejects.toMatchObject({ name: "AbortError" });
+    const workspaceDir = folderWith({ "memory/a.md": "a" });
+    const settings = { extraPaths: [], notes: "agent" } as const;
+    const scanning = scanMemory({ workspaceDir, settings }, AbortSignal.abort());
+    await expect(scanning).rejects.toMatchObject({ name: "AbortError" });
   });
 
   test("lets the event loop go on while many files are listed", async () => {

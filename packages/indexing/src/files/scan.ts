@@ -1,16 +1,16 @@
 import { type BigIntStats, type Dirent, readdirSync, statSync } from "node:fs";
 import path from "node:path";
-import { type ExtraPath, MemoryError, type MemoryRootStatus, messageOf, type SyncFailure } from "@memslot/core";
+import { MemoryError, type MemoryRootStatus, messageOf, type SyncFailure } from "@memslot/core";
 import { cloudStub, codeOf } from "@memslot/core/files";
 import { type FolderLook, plainLook } from "../fresh/folder-view.ts";
 import { adviceForLink, kindOf, linkReason, notDownloaded, statOf, outOfDescriptors } from "./file-kind.ts";
 import { createStampTrust, FileStates } from "./file-stamp.ts";
-import { type FolderRules, folderRules, maxDepth } from "./folder/folder-rules.ts";
+import { type FolderRules, folderRules, maxDepth, type RulesInput } from "./folder/folder-rules.ts";
 import { createLeftOutCount, type LeftOutCount, notesIn } from "./folder/left-out.ts";
 import { holdsNotes } from "./folder/holds-notes.ts";
 import { ignoredFolders } from "./ignored-folders.ts";
 import { isMarkdown } from "./folder/markdown-name.ts";
-import { type MemoryRoot, memoryRoots, type NotesChoice, notesRootLabel, relativePath } from "./memory-roots.ts";
+import { type MemoryRoot, memoryRoots, notesRootLabel, relativePath, type Workspace } from "./memory-roots.ts";
 import { foldedName } from "./folded-name.ts";
 import { realPathOf } from "./quiet-look.ts";
 import { createKnownFiles, isSameFile } from "./same-file.ts";
@@ -50,31 +50,29 @@ export interface ScanResult {
   issues?: Map<string, string> | undefined;
 }
 
-export interface ScanOptions {
-  /** Canonical absolute path. */
-  workspaceDir: string;
-  extraPaths: readonly (string | ExtraPath)[];
-  signal: AbortSignal;
-  /** Globs of notes that are none. */
-  exclude?: readonly string[] | undefined;
-  /** Whether the workspace itself may be a folder of notes; absent: it is not. */
-  notes?: NotesChoice | undefined;
-  /** For a caller that scans more than once. */
-  states?: FileStates | undefined;
-  /** How the folders are asked what they hold; each time, where it is absent. */
-  look?: FolderLook | undefined;
+/** What a caller that scans repeatedly keeps from one scan to the next. */
+export interface ScanMemory {
+  states: FileStates;
+  ignoreFiles: RulesInput["known"];
 }
 
-/** Finds the memory files. Symbolic links are never followed; each file is taken once, however many roots lead to it. */
-export async function scanMemory(options: ScanOptions): Promise<ScanResult> {
-  const { workspaceDir, signal } = options;
+/**
+ * Finds the memory files. Symbolic links are never followed; each file is taken once, however many roots lead to it.
+ * `look`: how the folders are listed.
+ */
+export async function scanMemory(
+  workspace: Workspace,
+  signal: AbortSignal,
+  look: FolderLook = plainLook,
+  known?: ScanMemory,
+): Promise<ScanResult> {
+  const { workspaceDir } = workspace;
   signal.throwIfAborted();
-  const listing = createListing(options.states ?? new FileStates());
+  const listing = createListing(known?.states ?? new FileStates());
   const { result } = listing;
   const slices = createTimeSlices(signal);
-  const { look = plainLook } = options;
   const names = new Set(listWorkspace(workspaceDir));
-  for (const root of memoryRoots(workspaceDir, options.extraPaths, options.notes, options.exclude)) {
+  for (const root of memoryRoots(workspace, known?.ignoreFiles)) {
     const place = relativePath(workspaceDir, root.absolutePath);
     if (root.label === "memory.md" && !root.extra) {
       if (!names.has("memory.md")) continue;

@@ -4,7 +4,7 @@ import type { UnsearchedFiles } from "@memslot/core";
 import { notesLayout } from "@memslot/core/files";
 import { folderRules, unlessUnreadable } from "./folder/folder-rules.ts";
 import { isMarkdown } from "./folder/markdown-name.ts";
-import { memoryRoots, type NotesSettings, relativePath, toSlashes } from "./memory-roots.ts";
+import { agentLayout, memoryRoots, relativePath, toSlashes, type Workspace } from "./memory-roots.ts";
 import { createTimeSlices } from "../time-slices.ts";
 
 /** A count is ended after so many names, or so long: then there may be more. */
@@ -18,18 +18,14 @@ const namedFolders = 5;
 export type UnsearchedCounter = (signal: AbortSignal) => Promise<UnsearchedFiles>;
 
 /** Looks at names only: opens nothing, follows no link, and passes over the folders of tools and hidden ones. */
-export function createUnsearchedCounter(input: {
-  workspaceDir: string;
-  settings: NotesSettings;
-  stateDir: string;
-}): UnsearchedCounter {
-  const { workspaceDir, settings, stateDir } = input;
+export function createUnsearchedCounter(workspace: Workspace): UnsearchedCounter {
+  const { workspaceDir, settings, stateDir } = workspace;
   let last: { atMs: number; files: UnsearchedFiles } | undefined;
 
   async function walk(signal: AbortSignal): Promise<UnsearchedFiles> {
     // All that is to be searched is: what a folder of notes leaves out is left out on purpose.
     if (notesLayout(workspaceDir, settings.notes).layout === "all") return resultOf(new Map(), false);
-    const roots = memoryRoots(workspaceDir, settings.extraPaths, undefined, settings.exclude);
+    const roots = memoryRoots(agentLayout(workspace));
     const isTaken = (file: string): boolean =>
       roots.some(({ absolutePath, kind, matches }) => {
         if (file === absolutePath) return true;

@@ -41,8 +41,9 @@ interface NoteFacts extends Pick<MemoryFileFacts, "passages"> {
 /** Lists the files of the index and describes single notes. The facts of a note are kept until it changes. */
 export function createListedMemory(
   store: ChunkIndex,
-  { settings, stateDir, workspaceDir }: MemoryPluginContext,
+  context: MemoryPluginContext,
 ): Required<Pick<MemorySearchManager, "listFiles" | "describeFile">> {
+  const { settings, stateDir, workspaceDir } = context;
   const factsOf = createNoteFacts(store);
   return {
     async listFiles({ limit, signal }) {
@@ -57,10 +58,7 @@ export function createListedMemory(
       const indexed = records.filter(({ path: file, source }) => source !== "memory" || !skipped.has(file));
       const known = notes.filter(({ path: file }) => !skipped.has(file));
       const facts = await factsOf(known, signal);
-      const { extraPaths, exclude } = settings;
-      const scanned = settings.sources.includes("memory")
-        ? await scanMemory({ workspaceDir, extraPaths, exclude, notes: { notes: settings.notes, stateDir }, signal })
-        : undefined;
+      const scanned = settings.sources.includes("memory") ? await scanMemory(context, signal) : undefined;
       const failed = new Map([...(scanned === undefined ? [] : failuresOf(scanned)), ...skipped]);
       const taken = new Set(scanned?.files.map((file) => file.path).filter((file) => !failed.has(file)));
       const { leftOut, more } = await findLeftOut({ workspaceDir, stateDir, taken, failed }, signal);

@@ -55,7 +55,7 @@ async function sharedNotes(
   signal: AbortSignal,
 ): Promise<PathScope> {
   // Without the workspace as a folder of notes: what stands there alone is the owner's.
-  const roots = memoryRoots(workspaceDir, extraPaths);
+  const roots = memoryRoots({ workspaceDir, settings: { extraPaths, notes: "agent" } });
   const isFolderOfNotes = notesLayout(workspaceDir, notes).layout === "all";
   const places = roots.map((root) => ({ extra: root.extra, path: relativePath(workspaceDir, root.absolutePath) }));
   const below = (path: string): string[] => (path === "" ? [""] : [path, `${path}/`]);

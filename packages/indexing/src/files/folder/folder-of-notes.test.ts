@@ -26,7 +26,7 @@ async function scan(
   workspaceDir: string,
   { notes = "auto", extraPaths = [], stateDir, signal = never }: Looked = {},
 ): Promise<ScanResult & { paths: string[] }> {
-  const result = await scanMemory({ workspaceDir, extraPaths, notes: { notes, stateDir }, signal });
+  const result = await scanMemory({ workspaceDir, settings: { extraPaths, notes }, stateDir }, signal);
   return { ...result, paths: result.files.map((file) => file.path).toSorted() };
 }
 
@@ -38,7 +38,7 @@ async function canRead(
 ): Promise<boolean> {
   const params = { relPath, from: 1, lines: 5, audience, signal: never } as const;
   try {
-    return (await readMemoryFile(params, workspaceDir, extraPaths, { notes })).status === "ok";
+    return (await readMemoryFile(params, { workspaceDir, settings: { extraPaths, notes } })).status === "ok";
   } catch (error) {
     expect(error).toMatchObject({ code: "PATH_NOT_ALLOWED" });
     return false;
@@ -189,7 +189,10 @@ describe("others who read along", () => {
     }
     const refusal = async (relPath: string): Promise<string> => {
       const params = { relPath, from: 1, lines: 5, audience: "shared", signal: never } as const;
-      const error = await readMemoryFile(params, workspace, extraPaths, { notes: "all" }).catch(String);
+      const error = await readMemoryFile(params, {
+        workspaceDir: workspace,
+        settings: { extraPaths, notes: "all" },
+      }).catch(String);
       return String(error).replaceAll(relPath, "FILE");
     };
     expect(await refusal("a.md")).toBe(await refusal("absent.md"));

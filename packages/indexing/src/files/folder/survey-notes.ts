@@ -1,6 +1,6 @@
 import type { LeftOut, UnsearchedFiles } from "@memslot/core";
 import { type ChosenLayout, notesLayout } from "@memslot/core/files";
-import { notesRootLabel, type NotesSettings } from "../memory-roots.ts";
+import { notesRootLabel, type Workspace } from "../memory-roots.ts";
 
 /** What an index of a workspace would be made from. */
 export interface NotesSurvey extends ChosenLayout {
@@ -13,24 +13,17 @@ export interface NotesSurvey extends ChosenLayout {
 }
 
 /** Looks at a workspace without an index. `workspaceDir` is absolute and canonical. Throws `WORKSPACE` and aborts. */
-export async function surveyNotes(input: {
-  workspaceDir: string;
-  settings: NotesSettings;
-  stateDir: string;
-  signal: AbortSignal;
-}): Promise<NotesSurvey> {
-  const { workspaceDir, settings, stateDir, signal } = input;
+export async function surveyNotes(workspace: Workspace, signal: AbortSignal): Promise<NotesSurvey> {
   // Loaded when it is asked for: most commands scan nothing.
   const [{ scanMemory }, { createUnsearchedCounter }] = await Promise.all([
     import("../scan.ts"),
     import("../unsearched.ts"),
   ]);
-  const { extraPaths, exclude, notes } = settings;
-  const { files, roots } = await scanMemory({ workspaceDir, extraPaths, exclude, notes: { notes, stateDir }, signal });
+  const { files, roots } = await scanMemory(workspace, signal);
   return {
-    ...notesLayout(workspaceDir, notes),
+    ...notesLayout(workspace.workspaceDir, workspace.settings.notes),
     files: files.length,
     leftOut: roots.find(({ path }) => path === notesRootLabel)?.leftOut ?? [],
-    unsearched: await createUnsearchedCounter({ workspaceDir, settings, stateDir })(signal),
+    unsearched: await createUnsearchedCounter(workspace)(signal),
   };
 }

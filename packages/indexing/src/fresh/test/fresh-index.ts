@@ -38,7 +38,9 @@ export async function openFreshIndex(input: {
   const store = createFakeStore();
   const settings = settingsWith({ extraPaths: extra === undefined ? [] : [extra], notes: "agent" });
   const roots: RootWatchInput["roots"] = () =>
-    memoryRoots(workspace, settings.extraPaths).map(({ absolutePath, kind }) => ({ path: absolutePath, kind }));
+    memoryRoots({ workspaceDir: workspace, settings: { ...settings, notes: "agent" } }).map(
+      ({ absolutePath, kind }) => ({ path: absolutePath, kind }),
+    );
   const watch = watchRoots({
     roots,
     maxFiles: 30_000,
