@@ -80,10 +80,8 @@ export async function openQmdManager(input: {
     options: options.update,
     collections: () =>
       collectionsOf({
-        workspaceDir,
-        extraPaths: input.context.settings.extraPaths,
+        workspace: input.context,
         named: options.paths,
-        notes: { notes: settings.notes, stateDir: context.stateDir },
         includeDefaultMemory: options.includeDefaultMemory,
         sessionsFolder: settings.sources.includes("sessions") ? sessions.folder : undefined,
         passedOver: passedOver(),

@@ -4,11 +4,11 @@
  */
 export type { SaidLine } from "./sources/agents/agent.ts";
 export { knownAgents } from "./sources/agents/known-agents.ts";
-export { holdsNotes } from "./files/folder/holds-notes.ts";
-export { isMarkdown } from "./files/folder/markdown-name.ts";
-export { type NotesSurvey, surveyNotes } from "./files/folder/survey-notes.ts";
-export { noteFile } from "./files/note-file.ts";
-export { isUsualGap } from "./files/usual-gap.ts";
+export { holdsNotes } from "./scan/folder-rules.ts";
+export { isMarkdown } from "./scan/folder-rules.ts";
+export { type NotesSurvey, surveyNotes } from "./scan/workspace.ts";
+export { noteFile } from "./scan/workspace.ts";
+export { isUsualGap } from "./scan/workspace.ts";
 export { journalFileName, journalFolder, sessionsFolder } from "./sources/folders.ts";
 export { redactLines, redactSecrets, secretsIn } from "./secrets/redact-secrets.ts";
 export { ownTexts, stripInjected } from "./sources/strip-injected.ts";

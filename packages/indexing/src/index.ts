@@ -47,12 +47,12 @@ export { type ClientSurvey, surveyClients } from "./sources/agents/agent-source.
 export { manageIndex, sourcesOf } from "./manager.ts";
 export { createIndexedManager } from "./stores/indexed-manager.ts";
 export { createStoredIndex } from "./stores/stored-index.ts";
-export { isMarkdown } from "./files/folder/markdown-name.ts";
-export { memoryRoots, relativePath, toSlashes, type Workspace } from "./files/memory-roots.ts";
-export { stampOf } from "./files/file-stamp.ts";
-export { readChunks, stampInNote } from "./files/read-chunks.ts";
-export { readMemoryFile } from "./files/read-file.ts";
-export type { ScanResult } from "./files/scan.ts";
+export { isMarkdown } from "./scan/folder-rules.ts";
+export { memoryRoots, relativePath, toSlashes, type Workspace } from "./scan/memory-roots.ts";
+export { stampOf } from "./scan/file-state.ts";
+export { readChunks, stampInNote } from "./scan/read-note.ts";
+export { readMemoryFile } from "./scan/read-file.ts";
+export type { ScanResult } from "./scan/scan.ts";
 export {
   type SearchedSource,
   type SearchInput,

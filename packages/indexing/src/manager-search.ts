@@ -8,7 +8,7 @@ import type {
 import type { ChunkIndex } from "./chunk-index.ts";
 import { projectScopes } from "./sources/agents/agent-source.ts";
 import type { Embedder } from "./embedding/embedder.ts";
-import type { UnsearchedCounter } from "./files/unsearched.ts";
+import type { UnsearchedCounter } from "./scan/unsearched.ts";
 import type { IndexedSource } from "./indexed-source.ts";
 import { journalFolder, journalOfTranscript } from "./sources/folders.ts";
 import { answerOf, withMissingWithin } from "./search/answer.ts";

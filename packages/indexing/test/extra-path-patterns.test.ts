@@ -2,7 +2,7 @@ import { createGlob, MemoryError, parseConfig } from "@memslot/core";
 import picomatch from "picomatch";
 import { describe, expect, test } from "vitest";
 import { memoryRoots } from "@memslot/indexing";
-import tables from "../src/files/test/paths.json" with { type: "json" };
+import tables from "../src/scan/test/paths.json" with { type: "json" };
 
 /** The same numbers in every run. */
 function randomFrom(seed: number): <T>(choices: readonly T[]) => T {

@@ -6,7 +6,7 @@ import { manageIndex } from "@memslot/indexing";
 import { tempFolder } from "@memslot/test-tools/files";
 import { contextFor, never, searchOptions, settingsWith, syncParams } from "./support/context.ts";
 import { createFakeStore, type FakeStore } from "./support/fake-store.ts";
-import tables from "../src/files/test/paths.json" with { type: "json" };
+import tables from "../src/scan/test/paths.json" with { type: "json" };
 
 const all = ["memory", "sessions", "journal"];
 const withoutSessions = ["memory", "journal"];

@@ -8,7 +8,7 @@ import { openMemory, search } from "./support/memory.ts";
 import { createFakeStore } from "./support/fake-store.ts";
 import { tempFolder as folderWith, writeFiles } from "@memslot/test-tools/files";
 import { eventually } from "@memslot/test-tools/wait";
-import tables from "../src/files/test/paths.json" with { type: "json" };
+import tables from "../src/scan/test/paths.json" with { type: "json" };
 
 const both = ["memory", "sessions"];
 

@@ -111,8 +111,8 @@ describe("what is searched", () => {
   test("a folder of notes is read whole, as the owner's own", () => {
     const workspaceDir = tempFolder({ "Heat pump.md": "note\n" });
     const ofWorkspace = (notes: "auto" | "agent" | "all", includeDefaultMemory = true): Partial<Collection>[] => {
-      const input = { workspaceDir, extraPaths: [], named: [], sessionsFolder: undefined, passedOver: [] };
-      return collectionsOf({ ...input, includeDefaultMemory, notes: { notes } })
+      const workspace = { workspaceDir, settings: { extraPaths: [], notes } };
+      return collectionsOf({ workspace, named: [], includeDefaultMemory, sessionsFolder: undefined, passedOver: [] })
         .filter(({ root, pattern }) => root === workspaceDir && pattern === everyNote)
         .map(({ isExtra }) => ({ isExtra }));
     };

@@ -34,24 +34,19 @@ const ownName = "mslot";
  * left out, as they are not followed here; two that read the same are one.
  */
 export function collectionsOf(input: {
-  workspaceDir: string;
-  extraPaths: readonly (string | ExtraPath)[];
+  workspace: Workspace;
   named: readonly QmdPath[];
   includeDefaultMemory: boolean;
-  /** Whether the workspace itself is a folder of notes; absent: it is not. */
-  notes?: { notes: Workspace["settings"]["notes"]; stateDir?: string } | undefined;
   /** The folder of exported transcripts, where there are to be some. */
   sessionsFolder: string | undefined;
   /** Files that a look at the notes has passed over, by their paths from the workspace: they may be too large to read. */
   passedOver: readonly string[];
 }): Collection[] {
-  const { workspaceDir, extraPaths, named, includeDefaultMemory, sessionsFolder } = input;
+  const { workspace, named, includeDefaultMemory, sessionsFolder } = input;
+  const { workspaceDir, settings } = workspace;
+  const { extraPaths, notes } = settings;
   const ignored = input.passedOver.filter(isMarkdown).map((shown) => path.resolve(workspaceDir, shown));
-  const roots = memoryRoots({
-    workspaceDir,
-    settings: { extraPaths: [...extraPaths, ...named], notes: input.notes?.notes ?? "agent" },
-    stateDir: input.notes?.stateDir,
-  });
+  const roots = memoryRoots({ ...workspace, settings: { extraPaths: [...extraPaths, ...named], notes } });
   const extra = roots.filter((root) => root.extra);
   const collections: Collection[] = [];
   const names = new Set<string>();

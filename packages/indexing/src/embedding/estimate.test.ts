@@ -3,15 +3,14 @@ import path from "node:path";
 import type { EmbeddingProvider, MemorySearchSettings, SyncEstimate } from "@memslot/core";
 import { describe, expect, test } from "vitest";
 import { estimateSync } from "./estimate.ts";
-import { createNotesSource } from "../files/notes-source.ts";
+import { createNotesSource } from "../scan/read-note.ts";
 import { createStoredListing } from "../sync/stored-files.ts";
 import { syncFiles } from "../sync/sync.ts";
 import { estimateTokens } from "../text/token-weight.ts";
 import { never, settingsWith, syncParams } from "../../test/support/context.ts";
 import { tempFolder, writeFiles } from "@memslot/test-tools/files";
-import { budgetOf, fillWith } from "./requests/test/scripted-requests.ts";
+import { budgetOf, fillWith, scriptedRequests } from "./requests/test/scripted-requests.ts";
 import { scriptedBatches } from "./jobs/test/batch-bench.ts";
-import { scriptedRequests } from "./requests/test/scripted-requests.ts";
 import { createSpaceStore, space, type SpaceStore } from "../../test/support/space-store.ts";
 
 const settings = settingsWith({ chunking: { tokens: 60, overlap: 0 } });

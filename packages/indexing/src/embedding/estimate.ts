@@ -8,7 +8,7 @@ import type {
 import type { ChunkIndex, FileRecord, SpaceFacts } from "../chunk-index.ts";
 import type { Chunk, VectorSpace } from "../chunk-store.ts";
 import type { IndexedSource } from "../indexed-source.ts";
-import type { ScannedFile } from "../files/scan.ts";
+import type { ScannedFile } from "../scan/scan.ts";
 import { isMeasured, measuringTexts, sampled } from "../fusion/space-scales.ts";
 import { createStoredListing } from "../sync/stored-files.ts";
 import { estimateTokens } from "../text/token-weight.ts";

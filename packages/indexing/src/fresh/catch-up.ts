@@ -1,7 +1,7 @@
 import { lstatSync } from "node:fs";
 import path from "node:path";
 import { codeOf } from "@memslot/core/files";
-import { lastingStamp } from "../files/file-stamp.ts";
+import { lastingStamp } from "../scan/file-state.ts";
 import { identityOf } from "../watch/folder-identity.ts";
 import type { WatchNews } from "../watch/watch-roots.ts";
 import type { WatchRoot } from "../watch/watch-scope.ts";

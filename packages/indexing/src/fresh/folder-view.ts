@@ -1,9 +1,8 @@
 import type { BigIntStats, Dirent } from "node:fs";
 import path from "node:path";
 import { listInPlace } from "@memslot/core/files";
-import { statOf } from "../files/file-kind.ts";
-import { lastingStamp, stampOf } from "../files/file-stamp.ts";
-import { isMarkdown } from "../files/folder/markdown-name.ts";
+import { statOf, lastingStamp, stampOf } from "../scan/file-state.ts";
+import { isMarkdown } from "../scan/folder-rules.ts";
 import { identityOf } from "../watch/folder-identity.ts";
 import type { FolderNote } from "../watch/folder-watches.ts";
 import { mountedFiles } from "../watch/mounts.ts";

@@ -9,16 +9,16 @@ import type {
   NoteBacklink,
 } from "@memslot/core";
 import type { ChunkIndex, ChunkRow, FileRecord } from "../chunk-index.ts";
-import { type FolderRules, folderRules, maxDepth, unlessUnreadable } from "../files/folder/folder-rules.ts";
-import { isMarkdown } from "../files/folder/markdown-name.ts";
-import { entriesOf } from "../files/quiet-look.ts";
-import { skippedBecause } from "../files/read-chunks.ts";
-import { scanMemory, type ScanResult } from "../files/scan.ts";
+import { type FolderRules, folderRules, maxDepth, unlessUnreadable } from "../scan/folder-rules.ts";
+import { isMarkdown } from "../scan/folder-rules.ts";
+import { entriesOf } from "../scan/file-state.ts";
+import { skippedBecause } from "../scan/read-note.ts";
+import { scanMemory, type ScanResult } from "../scan/scan.ts";
 import { namesIn } from "../text/note-context.ts";
 import { isoDate } from "../text/times/calendar.ts";
 import { timeOfPath } from "../text/times/time-of-path.ts";
 import { createTimeSlices } from "../time-slices.ts";
-import { createLinkResolver, linksIn, type WrittenLink } from "../files/note-links.ts";
+import { createLinkResolver, linksIn, type WrittenLink } from "../scan/note-links.ts";
 
 /** The walk over the workspace ends after so many names. */
 const mostNames = 50_000;

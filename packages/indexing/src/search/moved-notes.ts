@@ -1,6 +1,6 @@
 import type { ChunkIndex, ChunkRow } from "../chunk-index.ts";
 import { isAsked } from "../chunk-store.ts";
-import { createLinkResolver, linksIn, type WrittenLink } from "../files/note-links.ts";
+import { createLinkResolver, linksIn, type WrittenLink } from "../scan/note-links.ts";
 import { headingOf } from "../text/chunk-markdown.ts";
 import { nameOfNote } from "../text/note-context.ts";
 import words from "./moved-words.json" with { type: "json" };

@@ -6,12 +6,11 @@ import {
   hasOtherNames,
 } from "@memslot/core";
 import type { PathScope } from "../chunk-store.ts";
-import { isMarkdown } from "../files/folder/markdown-name.ts";
-import { memoryRoots, relativePath, type MemoryRoot } from "../files/memory-roots.ts";
+import { isMarkdown, ignoredFolders } from "../scan/folder-rules.ts";
+import { memoryRoots, relativePath, type MemoryRoot } from "../scan/memory-roots.ts";
 import { type Dirent, readdirSync } from "node:fs";
 import path from "node:path";
 import { notesLayout } from "@memslot/core/files";
-import { ignoredFolders } from "../files/ignored-folders.ts";
 import { createTimeSlices } from "../time-slices.ts";
 
 /** What of a source a session may see. Undefined: all of it. A scope within nothing: none of it. */

@@ -1,7 +1,7 @@
 import { type ManagerReadParams, MemoryError, type MemoryReadResult, messageOf } from "@memslot/core";
 import { codeOf } from "@memslot/core/files";
-import { withFile } from "../files/file-kind.ts";
-import { fitWindow, notReadable } from "../files/read-file.ts";
+import { withFile } from "../scan/open-file.ts";
+import { fitWindow, notReadable } from "../scan/read-file.ts";
 import type { FoundLines } from "../search/held-lines.ts";
 import { redactLines } from "../secrets/redact-secrets.ts";
 import { decodeLines } from "../text/file-text.ts";

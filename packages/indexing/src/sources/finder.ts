@@ -2,9 +2,8 @@ import type { BigIntStats, Dirent } from "node:fs";
 import path from "node:path";
 import { messageOf } from "@memslot/core";
 import { codeOf } from "@memslot/core/files";
-import { kindOf } from "../files/file-kind.ts";
-import { createStampTrust, mtimeMsOf, type StampTrust, stampOf } from "../files/file-stamp.ts";
-import type { ScanResult } from "../files/scan.ts";
+import { kindOf, mtimeMsOf, StampTrust } from "../scan/file-state.ts";
+import { emptyScan, type ScanResult } from "../scan/scan.ts";
 import { type FolderLook, plainLook } from "../fresh/folder-view.ts";
 import { createTimeSlices, type TimeSlices } from "../time-slices.ts";
 import type { ConversationFile } from "./read-conversation.ts";
@@ -13,14 +12,13 @@ import type { RecordReader } from "./record.ts";
 /** One scan of the folders of a source. Does not follow symbolic links below them. */
 export class Finder {
   readonly files: Map<string, ConversationFile> = new Map();
-  readonly result: ScanResult = { files: [], roots: [], failed: [], unknown: [] };
+  readonly result: ScanResult = emptyScan();
   /** What the paths in the index begin with. */
   readonly #prefix: string;
   readonly #recordOf: RecordReader;
   readonly #fileSystem: FolderLook;
   readonly #slices: TimeSlices;
-  readonly #trust: StampTrust = createStampTrust();
-  readonly #seen: { file: ConversationFile; stats: BigIntStats }[] = [];
+  readonly #trust = new StampTrust();
 
   constructor(prefix: string, recordOf: RecordReader, signal: AbortSignal, fileSystem: FolderLook = plainLook) {
     this.#prefix = prefix;
@@ -72,8 +70,7 @@ export class Finder {
     if (reason !== undefined) return this.skip(place, reason);
     const [mtimeMs, size] = [mtimeMsOf(stats), Number(stats.size)];
     const taken: ConversationFile = { ...file, path: place, absolutePath, mtimeMs, size, recordOf: this.#recordOf };
-    this.#trust.see(stats, absolutePath);
-    this.#seen.push({ file: taken, stats });
+    this.#trust.see(taken, stats, absolutePath);
     this.files.set(place, taken);
   }
 
@@ -112,7 +109,7 @@ export class Finder {
 
   /** Everything that was found. Called once, at the end: only then is known which stamps can be relied on. */
   done(): ScanResult {
-    for (const { file, stats } of this.#seen) if (this.#trust.relies(stats)) file.stamp = stampOf(stats);
+    this.#trust.judge();
     this.result.files = [...this.files.values()];
     return this.result;
   }

@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 import { readFile, rm } from "node:fs/promises";
 import path from "node:path";
-import { type ManagerReadParams, type MemoryReadResult, type MemorySearchSettings } from "@memslot/core";
+import type { ManagerReadParams, MemoryReadResult, MemorySearchSettings } from "@memslot/core";
 import type { FileRecord } from "../chunk-index.ts";
-import { withFile } from "../files/file-kind.ts";
-import { stampOf } from "../files/file-stamp.ts";
-import { notReadable } from "../files/read-file.ts";
-import type { ScannedFile } from "../files/scan.ts";
+import { stampOf } from "../scan/file-state.ts";
+import { withFile } from "../scan/open-file.ts";
+import { notReadable } from "../scan/read-file.ts";
+import type { ScannedFile } from "../scan/scan.ts";
 import type { IndexedSource } from "../indexed-source.ts";
 import { redactCopies } from "../secrets/redact-copies.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";

@@ -1,7 +1,7 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { pipeline } from "node:stream";
 import { createZstdDecompress } from "node:zlib";
-import { openForReading } from "../files/file-kind.ts";
+import { openForReading } from "../scan/open-file.ts";
 
 /** Longer lines are skipped: no message that a person or a model wrote is that long. */
 export const maxLineBytes: number = 4 * 1024 * 1024;

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
-import { type FileHandle } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
 import type { MemorySource } from "@memslot/core";
 import { codeOf } from "@memslot/core/files";
 import type { FileRecord } from "../chunk-index.ts";
-import { withFile } from "../files/file-kind.ts";
-import { isLasting, mtimeMsOf, stampOf } from "../files/file-stamp.ts";
-import type { ScannedFile } from "../files/scan.ts";
+import { isLasting, mtimeMsOf, stampOf } from "../scan/file-state.ts";
+import { withFile } from "../scan/open-file.ts";
+import type { ScannedFile } from "../scan/scan.ts";
 import type { FileReading } from "../indexed-source.ts";
 import { loadStemmers } from "../text/languages/stemmers.ts";
 import { createTimeSlices } from "../time-slices.ts";

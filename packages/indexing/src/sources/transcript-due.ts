@@ -1,7 +1,7 @@
 import type { ManagerSyncParams, MemorySearchSettings } from "@memslot/core";
 import type { FileRecord } from "../chunk-index.ts";
-import { withFile } from "../files/file-kind.ts";
-import type { ScannedFile } from "../files/scan.ts";
+import { withFile } from "../scan/open-file.ts";
+import type { ScannedFile } from "../scan/scan.ts";
 import type { IndexedSource } from "../indexed-source.ts";
 import { type SessionLookup, transcriptPath } from "./folders.ts";
 import { continues, transcriptCursor } from "./read-conversation.ts";

@@ -3,7 +3,7 @@ import type { PathScope } from "../chunk-store.ts";
 import type { SourceScope } from "../search/session-scope.ts";
 import { type SourceOutcome, readFailure } from "./sync.ts";
 import { closeSync, openSync } from "node:fs";
-import { openForReading } from "../files/file-kind.ts";
+import { openForReading } from "../scan/open-file.ts";
 import { codeOf } from "@memslot/core/files";
 import type { IndexedSource } from "../indexed-source.ts";
 import type { StoredFiles } from "./stored-files.ts";
@@ -69,7 +69,7 @@ export async function findExcluded(
   const slices = createTimeSlices(signal);
   let notes = 0;
   for (const source of sources) {
-    const { files, failed, excluded = [], accepted = [] } = await source.scan(signal, nothingIndexed);
+    const { files, failed, excluded, accepted } = await source.scan(signal, nothingIndexed);
     const unread = new Map([...failed, ...excluded].map((note) => [note.path, note]));
     notes += files.length;
     for (const { path, absolutePath } of files) {

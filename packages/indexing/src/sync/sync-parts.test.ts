@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { checkIndex } from "./check-index.ts";
 import { Embedder } from "../embedding/embedder.ts";
-import { createNotesSource } from "../files/notes-source.ts";
+import { createNotesSource } from "../scan/read-note.ts";
 import { type StoredFiles, createStoredListing } from "./stored-files.ts";
 import { isAsStored, syncFiles } from "./sync.ts";
 import { never, settingsWith, syncParams } from "../../test/support/context.ts";
@@ -15,7 +15,7 @@ import { isoDate } from "../text/times/calendar.ts";
 import { createNoteDays } from "./index-sync.ts";
 import type { FileRecord, HostLeases } from "../chunk-index.ts";
 import { withWriteRight } from "./write-right.ts";
-import type { ScannedFile } from "../files/scan.ts";
+import type { ScannedFile } from "../scan/scan.ts";
 import type { IndexedSource } from "../indexed-source.ts";
 
 const settings = settingsWith();

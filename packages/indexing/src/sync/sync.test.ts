@@ -2,7 +2,7 @@ import { appendFileSync, chmodSync, rmSync, symlinkSync, utimesSync, writeFileSy
 import path from "node:path";
 import type { SyncProgress, SyncReport } from "@memslot/core";
 import { describe, expect, test } from "vitest";
-import { createNotesSource } from "../files/notes-source.ts";
+import { createNotesSource } from "../scan/read-note.ts";
 import { createStoredListing } from "./stored-files.ts";
 import { syncFiles, type SyncOutcome } from "./sync.ts";
 import { settingsWith, syncParams } from "../../test/support/context.ts";

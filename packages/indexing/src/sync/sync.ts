@@ -16,14 +16,14 @@ import {
 } from "./batch-writer.ts";
 import type { FileRecord, SharedFileTable } from "../chunk-index.ts";
 import type { FileKey } from "../chunk-store.ts";
-import { outOfDescriptors } from "../files/file-kind.ts";
+import { outOfDescriptors } from "../scan/open-file.ts";
 import type { FolderLook } from "../fresh/folder-view.ts";
 import type { IndexedSource } from "../indexed-source.ts";
-import type { ScannedFile, ScanResult } from "../files/scan.ts";
+import type { ScannedFile, ScanResult } from "../scan/scan.ts";
 import type { OtherRecipe } from "./recipe-owner.ts";
 import type { StoredFiles, StoredListing } from "./stored-files.ts";
 import { codeOf } from "@memslot/core/files";
-import { isUsualGap } from "../files/usual-gap.ts";
+import { isUsualGap } from "../scan/workspace.ts";
 
 const readsAtOnce = 8;
 /** Of a sync that has found nothing. */
@@ -294,11 +294,11 @@ async function readInto(
 /** What is taken and has nothing to find is passed over like what is not taken, in every sync. */
 function noteSkipped(record: FileRecord, source: IndexedSource, scan: ScanResult): void {
   const issue = source.issueOf?.(record);
-  if (issue !== undefined) (scan.issues ??= new Map()).set(record.path, issue);
+  if (issue !== undefined) scan.issues.set(record.path, issue);
   const reason = source.skippedBecause?.(record);
   if (reason === undefined || scan.roots.some(({ path }) => path === record.path)) return;
   scan.roots.push({ path: record.path, state: "skipped", reason });
-  (scan.excluded ??= []).push({ path: record.path, reason });
+  scan.excluded.push({ path: record.path, reason });
 }
 
 function summaryOf(scan: ScanResult, report: SyncReport): Omit<SourceOutcome, "waiting"> {
@@ -307,11 +307,11 @@ function summaryOf(scan: ScanResult, report: SyncReport): Omit<SourceOutcome, "w
     ({ path }) => paths.has(path) || scan.failed.some((other) => other.path === path),
   );
   const skipped = scan.roots.filter((root) => root.state === "skipped" && !isUsualGap(root));
-  const partly = [...(scan.issues ?? [])].map(([path, reason]) => ({ path, reason }));
+  const partly = [...scan.issues].map(([path, reason]) => ({ path, reason }));
   return {
     eligible: scan.files.length,
-    excluded: [...new Map([...failed, ...(scan.excluded ?? [])].map((each) => [each.path, each])).values()],
-    accepted: [...(scan.accepted ?? [])],
+    excluded: [...new Map([...failed, ...scan.excluded].map((each) => [each.path, each])).values()],
+    accepted: [...scan.accepted],
     unreadPlaces: [...new Set([...failed.map(({ path }) => path), ...scan.unknown])],
     issues: [...failed, ...skipped, ...partly].map(({ path, reason }) =>
       reason === undefined ? path : `${path}: ${reason}`,

@@ -1,9 +1,13 @@
 import type { Stats } from "node:fs";
 import path from "node:path";
-import { foldedName } from "../files/folded-name.ts";
-import { type FolderRules, folderRules, unlessUnreadable } from "../files/folder/folder-rules.ts";
-import { ignoredFolders } from "../files/ignored-folders.ts";
-import { markdownEndings } from "../files/folder/markdown-name.ts";
+import {
+  foldedName,
+  type FolderRules,
+  folderRules,
+  unlessUnreadable,
+  ignoredFolders,
+  markdownEndings,
+} from "../scan/folder-rules.ts";
 
 /** A place where memory may stand, there or not. */
 export interface WatchRoot {

@@ -1,6 +1,6 @@
 import path from "node:path";
 import { type MessagePort, parentPort } from "node:worker_threads";
-import { markdownEndings } from "../files/folder/markdown-name.ts";
+import { markdownEndings } from "../scan/folder-rules.ts";
 import { countEvent, type FolderNews, FolderWatches } from "./folder-watches.ts";
 import { createWatchScope, type WatchRoot } from "./watch-scope.ts";
 

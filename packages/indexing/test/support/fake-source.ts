@@ -1,6 +1,7 @@
 import type { FileRecord } from "@memslot/indexing";
 import type { IndexedSource } from "@memslot/indexing";
 import { indexTerms } from "@memslot/indexing";
+import { emptyScan } from "../../src/scan/scan.ts";
 
 export interface FakeSource extends IndexedSource {
   recipe: string;
@@ -33,11 +34,9 @@ export function createFakeSource(files: Record<string, string> = {}, source = "m
         size: file.text.length,
       }));
       return {
+        ...emptyScan(),
         files: found,
         roots: [{ path: source, state: "indexed", files: found.length }],
-        failed: [],
-        unknown: [],
-        folders: [],
       };
     },
     async read(file) {

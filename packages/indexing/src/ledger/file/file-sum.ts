@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import Database from "better-sqlite3";
-import { createStampTrust, stampOf } from "../../files/file-stamp.ts";
+import { type FileState, StampTrust } from "../../scan/file-state.ts";
 import { isCorrupt } from "./store-errors.ts";
 
 /** Reading more than this takes longer than somebody who asks may wait, and as much memory. */
@@ -103,11 +103,13 @@ function readSum(path: string): FileSum | undefined {
 function statOf(path: string): Omit<FileSum, "sum"> | undefined {
   const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
   if (stats === undefined) return undefined;
-  const trust = createStampTrust();
-  trust.see(stats, path);
+  const file: FileState = { mtimeMs: 0, size: Number(stats.size) };
+  const trust = new StampTrust();
+  trust.see(file, stats, path);
+  trust.judge();
   // Whole seconds are too coarse to wait for the next one.
-  const tells = trust.relies(stats) && stats.ctimeNs % 1_000_000_000n !== 0n;
-  return { bytes: Number(stats.size), mtime: String(stats.mtimeNs), stamp: tells ? stampOf(stats) : undefined };
+  const stamp = stats.ctimeNs % 1_000_000_000n === 0n ? undefined : file.stamp;
+  return { bytes: file.size, mtime: String(stats.mtimeNs), stamp };
 }
 
 /** The clock that file systems go by stands still for 10 ms at most. */

@@ -2,8 +2,8 @@ import { stat } from "node:fs/promises";
 import path from "node:path";
 import { type MemoryPluginContext, messageOf, type SyncFailure, type WhyRung } from "@memslot/core";
 import { notesLayout } from "@memslot/core/files";
-import { isMarkdown } from "../../files/folder/markdown-name.ts";
-import { ignoredFolders } from "../../files/ignored-folders.ts";
+import { isMarkdown } from "../../scan/folder-rules.ts";
+import { ignoredFolders } from "../../scan/folder-rules.ts";
 
 /** What the last scan of a source reported about files. */
 interface ScanReport {

@@ -12,10 +12,10 @@ import {
 import { statSync } from "node:fs";
 import type { FileRecord } from "../../chunk-index.ts";
 import type { PathScope } from "../../chunk-store.ts";
-import { realPathOf } from "../../files/quiet-look.ts";
-import { holdsContent, notesHold, readChunks, recipeOf, skippedBecause, stampInNote } from "../../files/read-chunks.ts";
-import { notReadable } from "../../files/read-file.ts";
-import type { ScanResult } from "../../files/scan.ts";
+import { realPathOf } from "../../scan/file-state.ts";
+import { holdsContent, notesHold, readChunks, recipeOf, skippedBecause, stampInNote } from "../../scan/read-note.ts";
+import { notReadable } from "../../scan/read-file.ts";
+import type { ScanResult } from "../../scan/scan.ts";
 import type { FileReading, IndexedSource } from "../../indexed-source.ts";
 import { createHeldLines } from "../../search/held-lines.ts";
 import { redactCopies } from "../../secrets/redact-copies.ts";

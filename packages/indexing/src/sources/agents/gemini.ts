@@ -1,5 +1,5 @@
 import path from "node:path";
-import { withFile } from "../../files/file-kind.ts";
+import { withFile } from "../../scan/open-file.ts";
 import type { Finder } from "../finder.ts";
 import { numberedLines } from "../lines.ts";
 import {

@@ -13,7 +13,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import type DatabaseType from "better-sqlite3";
 import { messageOf } from "@memslot/core";
-import { stampOf } from "../../files/file-stamp.ts";
+import { stampOf } from "../../scan/file-state.ts";
 import type { Finder } from "../finder.ts";
 import { numbered, type NumberedRecords, type TranscriptRecord, unknownSize } from "../record.ts";
 

@@ -4,7 +4,7 @@ import type { MemorySearchSettings } from "@memslot/core";
 import type { FileRecord } from "../../chunk-index.ts";
 import type { Chunk } from "../../chunk-store.ts";
 import type { FileReading, IndexedSource } from "../../indexed-source.ts";
-import type { ScannedFile } from "../../files/scan.ts";
+import type { ScannedFile } from "../../scan/scan.ts";
 import { createSessionSource } from "../sessions.ts";
 import { letRest } from "../../../test/support/let-rest.ts";
 import { never, settingsWith } from "../../../test/support/context.ts";

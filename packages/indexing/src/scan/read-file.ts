@@ -10,11 +10,9 @@ import {
 } from "@memslot/core";
 import { MovedError, cloudStub, codeOf, openInPlace } from "@memslot/core/files";
 import { noteText, TextLines, whyNotText } from "../text/file-text.ts";
-import { notDownloaded } from "./file-kind.ts";
-import { isMarkdown } from "./folder/markdown-name.ts";
-import { agentLayout, memoryRoots, relativePath, toSlashes, type Workspace } from "./memory-roots.ts";
-import { placeOf } from "./note-place.ts";
-import { maxFileBytes } from "./scan.ts";
+import { maxFileBytes, notDownloaded } from "./file-state.ts";
+import { isMarkdown } from "./folder-rules.ts";
+import { agentLayout, memoryRoots, relativePath, toSlashes, type Workspace, placeOf } from "./memory-roots.ts";
 import { surrogateSafe } from "../text/token-weight.ts";
 
 /** Characters that one answer may have, the notice included. */

@@ -1,7 +1,7 @@
 import path from "node:path";
 import type { MemoryFile, NoteLink } from "@memslot/core";
 import { proseLines, withoutCode } from "../text/note-head.ts";
-import { markdownEndings } from "./folder/markdown-name.ts";
+import { markdownEndings } from "./folder-rules.ts";
 
 /** A link as it is written in a note, with the line around it. */
 export interface WrittenLink extends Pick<NoteLink, "line" | "kind" | "target"> {

@@ -1,6 +1,6 @@
 import type { BigIntStats } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { createStampTrust, FileStates, isLasting, stampOf } from "./file-stamp.ts";
+import { type FileState, StampTrust, isLasting, stampOf } from "./file-state.ts";
 
 const fat = 0x4d44;
 const fuse = 0x65735546;
@@ -12,26 +12,11 @@ function stats(change: Partial<Record<"size" | "mtimeNs" | "ctimeNs" | "ino" | "
   return { ...usual, ...change } as unknown as BigIntStats;
 }
 
-test("a stamp, kept from look to look or not, is another one after a change of the content, the times or the file", () => {
+test("a stamp is another one after a change of the content, the times or the file", () => {
   const changes = [{}, { size: 4n }, { mtimeNs: 6n * second }, { ctimeNs: 5n * second + 1n }, { ino: 8n }];
-  const states = new FileStates();
-  for (const change of changes.flatMap((each) => [each, each])) {
-    expect(states.of("a.md", stats(change)).stamp).toBe(stampOf(stats(change)));
-    states.endLook();
-  }
   expect(new Set(changes.map((change) => stampOf(stats(change)))).size).toBe(changes.length);
   // The number of a disk may be another one after each start of the machine.
   expect(stampOf(stats({ dev: 2n }))).toBe(stampOf(stats()));
-});
-
-test("states are written out once as long as nothing changes, and not kept of files that are gone", () => {
-  const states = new FileStates();
-  const first = states.of("a.md", stats());
-  states.endLook();
-  expect(states.of("a.md", stats())).toBe(first);
-  states.endLook();
-  states.endLook();
-  expect(states.of("a.md", stats())).not.toBe(first);
 });
 
 describe("whether a later change shows in a stamp", () => {
@@ -52,9 +37,16 @@ describe("whether a later change shows in a stamp", () => {
 describe("a file system", () => {
   /** Of each file, seen in this order, whether its stamp is relied on. */
   function judged(type: number | undefined, ...files: BigIntStats[]): boolean[] {
-    const trust = createStampTrust(() => type);
-    for (const file of files) trust.see(file, "/x");
-    return files.map((file) => trust.relies(file));
+    const trust = new StampTrust(() => type);
+    const states = files.map((file): FileState => {
+      const state = { mtimeMs: 0, size: 3 };
+      trust.see(state, file, "/x");
+      return state;
+    });
+    trust.judge();
+    return states.map(
+      (state, index) => state.stamp !== undefined && state.stamp === stampOf(files[index] ?? expect.fail()),
+    );
   }
 
   test("with change times is believed", () => {

@@ -14,8 +14,8 @@ import path from "node:path";
 import { MemoryError } from "@memslot/core";
 import { type Files, tempFolder as folderWith, writeFiles } from "@memslot/test-tools/files";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { createKnownFiles, isSameFile } from "./same-file.ts";
-import { maxFileBytes, scanMemory, type ScanResult } from "./scan.ts";
+import { KnownFiles, isSameFile, maxFileBytes } from "./file-state.ts";
+import { scanMemory, type ScanResult } from "./scan.ts";
 import type { Workspace } from "./memory-roots.ts";
 import { createSessionSource } from "../sources/sessions.ts";
 import { never, settingsWith } from "../../test/support/context.ts";
@@ -272,7 +272,7 @@ describe("the same file", () => {
     ];
     expect(pairs.map(([one, other]) => isSameFile(one, other))).toEqual([true, false, false, false]);
     // As FAT on macOS numbers empty files, or a number of Windows that a JavaScript number cannot hold.
-    const known = createKnownFiles<{ absolutePath: string }>();
+    const known = new KnownFiles<{ absolutePath: string }>();
     const stats = lstatSync(a, { bigint: true });
     const added = [a, b, c].map((absolutePath) => known.add({ absolutePath }, stats));
     expect(added).toEqual([undefined, undefined, { absolutePath: a }]);

@@ -4,7 +4,7 @@ import path from "node:path";
 import { type ExtraPath, MemoryError, type MemoryReadResult } from "@memslot/core";
 import { describe, expect, test } from "vitest";
 import { maxReadLength, readMemoryFile } from "./read-file.ts";
-import { maxFileBytes } from "./scan.ts";
+import { maxFileBytes } from "./file-state.ts";
 import oddNames from "../../test/support/odd-names.json" with { type: "json" };
 import { randomFrom, randomSentence } from "@memslot/test-tools/random";
 import { tempFolder as folderWith } from "@memslot/test-tools/files";

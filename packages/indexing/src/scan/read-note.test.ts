@@ -14,18 +14,18 @@ import fs, {
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { FileRecord } from "../chunk-index.ts";
-import { stampOf } from "./file-stamp.ts";
+import { stampOf, maxFileBytes } from "./file-state.ts";
 import { noteTasks } from "./note-tasks.ts";
-import { notesHold, readChunks, recipeOf, skippedBecause, stampInNote } from "./read-chunks.ts";
+import { notesHold, readChunks, recipeOf, skippedBecause, stampInNote } from "./read-note.ts";
+import { type FileContent, readSettled } from "./open-file.ts";
 import { redactionVersion } from "../secrets/redact-secrets.ts";
-import { type ScannedFile, maxFileBytes } from "./scan.ts";
+import type { ScannedFile } from "./scan.ts";
 import { queryTerms } from "../text/query-terms.ts";
 import { never } from "../../test/support/context.ts";
 import { stubBuiltin } from "../../test/support/stub-builtin.ts";
 import { privateKeyBlock, secretExamples } from "../../test/support/secret-examples.ts";
 import { tempFolder as folderWith } from "@memslot/test-tools/files";
 import promises from "node:fs/promises";
-import { type FileState, readSettled } from "./read-settled.ts";
 
 const chunking = { tokens: 400, overlap: 80 };
 const longAgo = new Date(2020, 0, 1);
@@ -294,7 +294,7 @@ describe("a file that changes", () => {
     return () => count;
   }
 
-  async function read(file: string, knownSize?: number): Promise<FileState | undefined> {
+  async function read(file: string, knownSize?: number): Promise<FileContent | undefined> {
     return await readSettled(file, knownSize, never);
   }
 

@@ -1,9 +1,7 @@
 import path from "node:path";
-import { entriesOf } from "./quiet-look.ts";
+import { notesBelow } from "./folder-rules.ts";
 import type { UnsearchedFiles } from "@memslot/core";
 import { notesLayout } from "@memslot/core/files";
-import { folderRules, unlessUnreadable } from "./folder/folder-rules.ts";
-import { isMarkdown } from "./folder/markdown-name.ts";
 import { agentLayout, memoryRoots, relativePath, toSlashes, type Workspace } from "./memory-roots.ts";
 import { createTimeSlices } from "../time-slices.ts";
 
@@ -34,25 +32,15 @@ export function createUnsearchedCounter(workspace: Workspace): UnsearchedCounter
       });
     const slices = createTimeSlices(signal);
     const startedMs = performance.now();
-    const folders = [{ path: workspaceDir, enter: () => folderRules({ folder: workspaceDir, stateDir }) }];
     const counted = new Map<string, number>();
-    let names = 0;
-    for (let folder = folders.shift(); folder !== undefined; folder = folders.shift()) {
+    let count = 0;
+    for (const { folder, names, notes } of notesBelow({ folder: workspaceDir, stateDir })) {
       if (slices.isOver()) await slices.pause();
-      if (names >= mostNames || performance.now() - startedMs > mostMs) return resultOf(counted, true);
-      const rules = unlessUnreadable(folder.enter);
-      for (const entry of rules === undefined ? [] : entriesOf(folder.path)) {
-        names++;
-        const own = path.join(folder.path, entry.name);
-        const isFolder = entry.isDirectory();
-        if (!isFolder && !(entry.isFile() && isMarkdown(entry.name) && !isTaken(own))) continue;
-        if (rules === undefined || rules.leavesOut(entry.name, isFolder) !== undefined) continue;
-        if (isFolder) folders.push({ path: own, enter: () => rules.enter(entry.name) });
-        else {
-          const shown = relativePath(workspaceDir, folder.path).split("/")[0] ?? "";
-          counted.set(shown, (counted.get(shown) ?? 0) + 1);
-        }
-      }
+      if (count >= mostNames || performance.now() - startedMs > mostMs) return resultOf(counted, true);
+      count += names;
+      const unsearched = notes.filter((name) => !isTaken(path.join(folder, name))).length;
+      const shown = relativePath(workspaceDir, folder).split("/")[0] ?? "";
+      if (unsearched > 0) counted.set(shown, (counted.get(shown) ?? 0) + unsearched);
     }
     return resultOf(counted, false);
   }

@@ -2,8 +2,7 @@ import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs
 import path from "node:path";
 import ignore from "ignore";
 import type { LeftOut } from "@memslot/core";
-import { ignoredFolders } from "../ignored-folders.ts";
-import { stampOf } from "../file-stamp.ts";
+import { entriesOf, stampOf } from "./file-state.ts";
 
 // The thread that watches reads this too: nothing else of memslot is loaded for it.
 
@@ -141,4 +140,61 @@ function parseIgnoreFile(text: string): IgnoreFile {
     return fits;
   });
   return { rules: ignore({ ignorecase: process.platform !== "linux" }).add(lines), problems };
+}
+
+/** Folders of tools, which hold no memory. */
+export const ignoredFolders: ReadonlySet<string> = new Set(
+  ".git .hg .svn node_modules .pnpm-store .venv venv .tox __pycache__ .obsidian .trash .cache .idea .vscode".split(" "),
+);
+
+/** The endings of Markdown files, in lower case. */
+export const markdownEndings: readonly string[] = [".md", ".markdown", ".mdx"];
+
+export function isMarkdown(name: string): boolean {
+  const lower = name.toLowerCase();
+  return markdownEndings.some((ending) => lower.endsWith(ending));
+}
+
+/** A name as file systems compare it that leave case and the way accents are written out of account. */
+export function foldedName(name: string): string {
+  return name.normalize("NFC").toLowerCase();
+}
+
+/** Names that are looked at. A folder with more of them is taken for one that holds notes. */
+const mostNames = 20_000;
+
+/** What agents and their hosts put beside MEMORY.md, in lower case: a folder of these alone is no folder of notes. */
+const agentFiles: ReadonlySet<string> = new Set(
+  "agents.md bootstrap.md claude.md gemini.md heartbeat.md identity.md memory.md soul.md tools.md user.md".split(" "),
+);
+
+/** Whether a folder would be one of notes that a user keeps: there is Markdown in it that no rule excludes. */
+export function holdsNotes(folder: string): boolean {
+  let count = 0;
+  for (const { folder: own, names, notes } of notesBelow({ folder })) {
+    count += names;
+    if (count > mostNames || notes.some((name) => own !== folder || !agentFiles.has(name.toLowerCase()))) return true;
+  }
+  return false;
+}
+
+/** The folders from one on downwards, the nearest first: how many names each has, and its notes that no rule excludes. */
+export function* notesBelow(input: RulesInput): Generator<{ folder: string; names: number; notes: string[] }> {
+  const folders = [{ folder: input.folder, enter: () => folderRules(input) }];
+  for (let next = folders.shift(); next !== undefined; next = folders.shift()) {
+    const { folder } = next;
+    const rules = unlessUnreadable(next.enter);
+    if (rules === undefined) continue;
+    const entries = entriesOf(folder);
+    const notes: string[] = [];
+    for (const entry of entries) {
+      const { name } = entry;
+      const isFolder = entry.isDirectory();
+      if (!isFolder && !(entry.isFile() && isMarkdown(name))) continue;
+      if (rules.leavesOut(name, isFolder) !== undefined) continue;
+      if (isFolder) folders.push({ folder: path.join(folder, name), enter: () => rules.enter(name) });
+      else notes.push(name);
+    }
+    yield { folder, names: entries.length, notes };
+  }
 }

@@ -1,19 +1,36 @@
 import { type BigIntStats, constants, fstatSync } from "node:fs";
-import type { FileHandle } from "node:fs/promises";
-import { codeOf, MovedError, openInPlace } from "@memslot/core/files";
-import { kindOf } from "./file-kind.ts";
-import { mtimeMsOf, stampOf } from "./file-stamp.ts";
-import { maxFileBytes } from "./scan.ts";
+import { type FileHandle, open } from "node:fs/promises";
+import { codeOf, MovedError, noSurprises, openInPlace } from "@memslot/core/files";
+import { kindOf, maxFileBytes, mtimeMsOf, stampOf } from "./file-state.ts";
+
+/** Opening a path that turned into a link since it was looked at fails, where the platform can say so. */
+export const openForReading: number = constants.O_RDONLY | noSurprises;
+
+/** Runs work with a file that is open for reading, and closes it. Throws what opening it throws. */
+export async function withFile<Result>(file: string, work: (handle: FileHandle) => Promise<Result>): Promise<Result> {
+  const handle = await open(file, openForReading);
+  try {
+    return await work(handle);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** What to do where the process has no file descriptor left; undefined for any other failure. */
+export function outOfDescriptors(error: unknown): string | undefined {
+  const code = codeOf(error);
+  if (code !== "EMFILE" && code !== "ENFILE") return undefined;
+  return "too many open files: raise the limit (`ulimit -n`) and sync again";
+}
 
 const readAttempts = 3;
 const retryMs = 25;
 /** A file that is written in two steps is empty or short between them. */
 const shortForMs = 100;
 
-/** One state of a file. */
-export interface FileState {
+/** The content of a file in one of its states. */
+export interface FileContent {
   bytes: Buffer;
-  mtimeMs: number;
   /** What the file system said of it when it had been read, and when that was. */
   stats: BigIntStats;
   lookedAtMs: number;
@@ -30,7 +47,7 @@ export async function readSettled(
   absolutePath: string,
   knownSize: number | undefined,
   signal: AbortSignal,
-): Promise<FileState | undefined> {
+): Promise<FileContent | undefined> {
   for (let attempt = 1; ; attempt++) {
     signal.throwIfAborted();
     const isLast = attempt === readAttempts;
@@ -38,7 +55,7 @@ export async function readSettled(
     try {
       handle = await openInPlace(absolutePath, constants.O_RDONLY);
       const state = await readOnce(handle);
-      const age = Date.now() - state.mtimeMs;
+      const age = Date.now() - mtimeMsOf(state.stats);
       const isShort = state.bytes.length < (knownSize ?? 0) && age >= 0 && age < shortForMs;
       if (isLast || (state.settled && !isShort)) return state;
     } catch (error) {
@@ -56,7 +73,7 @@ export async function readSettled(
 }
 
 /** Reads as many bytes as there are at the beginning, so that a file that grows for ever comes to an end. */
-async function readOnce(handle: FileHandle): Promise<FileState> {
+async function readOnce(handle: FileHandle): Promise<FileContent> {
   // What the system knows of an open file it says at once; to be asked in another thread costs five times as much.
   const before = fstatSync(handle.fd, { bigint: true });
   if (!before.isFile()) throw new Error(`is not a regular file: ${kindOf(before)}`);
@@ -72,5 +89,5 @@ async function readOnce(handle: FileHandle): Promise<FileState> {
   const stats = fstatSync(handle.fd, { bigint: true });
   // Without a name it was deleted, or another file was put in its place.
   const settled = stampOf(stats) === stampOf(before) && Number(stats.size) === length && stats.nlink > 0n;
-  return { bytes: bytes.subarray(0, length), mtimeMs: mtimeMsOf(stats), stats, lookedAtMs, settled };
+  return { bytes: bytes.subarray(0, length), stats, lookedAtMs, settled };
 }

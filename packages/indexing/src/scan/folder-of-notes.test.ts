@@ -2,16 +2,16 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { type ExtraPath } from "@memslot/core";
+import type { ExtraPath } from "@memslot/core";
 import { notesLayout } from "@memslot/core/files";
 import { describe, expect, test } from "vitest";
-import { stubBuiltin } from "../../../test/support/stub-builtin.ts";
+import { stubBuiltin } from "../../test/support/stub-builtin.ts";
 import { tempFolder as folderWith } from "@memslot/test-tools/files";
-import { holdsNotes } from "./holds-notes.ts";
-import { readMemoryFile } from "../read-file.ts";
-import { scanMemory, type ScanResult } from "../scan.ts";
-import { createUnsearchedCounter } from "../unsearched.ts";
-import tables from "../test/paths.json" with { type: "json" };
+import { holdsNotes } from "./folder-rules.ts";
+import { readMemoryFile } from "./read-file.ts";
+import { scanMemory, type ScanResult } from "./scan.ts";
+import { createUnsearchedCounter } from "./unsearched.ts";
+import tables from "./test/paths.json" with { type: "json" };
 
 const never = new AbortController().signal;
 

@@ -1,17 +1,22 @@
 import { createHash } from "node:crypto";
-import type { MemorySource } from "@memslot/core";
+import type { MemorySource, MemorySearchSettings } from "@memslot/core";
 import { type ChunkingOptions, chunkerVersion } from "../text/chunk-markdown.ts";
 import { pathNamesVersion } from "../text/note-context.ts";
 import type { IndexedFile, FileRecord } from "../chunk-index.ts";
-import { isLasting, stampOf } from "./file-stamp.ts";
+import { isLasting, mtimeMsOf, stampOf } from "./file-state.ts";
 import { noteText, TextLines, textVersion, whyNotText } from "../text/file-text.ts";
 import { holdsLines, type NoteBytes } from "./note-tasks.ts";
 import { noteTask } from "./note-thread.ts";
 import { redactionVersion } from "../secrets/redact-secrets.ts";
 import { pathTimesVersion } from "../text/times/time-of-path.ts";
-import { readSettled } from "./read-settled.ts";
-import type { ScannedFile } from "./scan.ts";
+import { readSettled } from "./open-file.ts";
+import { type ScannedFile, scanMemory } from "./scan.ts";
 import { wordsVersion } from "../text/words.ts";
+import type { IndexedSource } from "../indexed-source.ts";
+import path from "node:path";
+import { createHeldLines } from "../search/held-lines.ts";
+import { isMarkdown } from "./folder-rules.ts";
+import { memoryRoots, type Workspace, placeOf } from "./memory-roots.ts";
 
 /** How files are redacted and cut, as a name: files that were done otherwise are done again. */
 export function recipeOf(chunking: ChunkingOptions): string {
@@ -45,7 +50,7 @@ export async function readChunks(
     path: file.path,
     source,
     hash,
-    mtimeMs: read.settled ? read.mtimeMs : -1,
+    mtimeMs: read.settled ? mtimeMsOf(read.stats) : -1,
     size: read.bytes.length,
     recipe,
     cursor: noteCursor(lasts ? stampOf(read.stats) : undefined, notText),
@@ -96,4 +101,30 @@ export async function notesHold(
   if (held.every(Boolean)) return held;
   const redacted = await noteTask("hold", { bytes: read.bytes, found }, signal);
   return held.map((isHeld, index) => isHeld || redacted[index] === true);
+}
+
+/** The Markdown files of a workspace and of `extraPaths`. */
+export function createNotesSource(
+  workspace: Workspace & { settings: Pick<MemorySearchSettings, "chunking"> },
+): IndexedSource {
+  const { workspaceDir, settings } = workspace;
+  const known: Parameters<typeof memoryRoots>[1] = new Map();
+  return {
+    source: "memory",
+    recipe: recipeOf(settings.chunking),
+    scan: async (signal, _, look) => await scanMemory(workspace, signal, look, known),
+    stampOf: stampInNote,
+    holdsContent,
+    skippedBecause,
+    holds: createHeldLines({
+      placeOf(relPath) {
+        const wanted = path.resolve(workspaceDir, relPath);
+        const roots = memoryRoots(workspace, known);
+        const place = isMarkdown(wanted) ? placeOf(wanted, roots) : undefined;
+        return place?.link === undefined ? place?.absolutePath : undefined;
+      },
+      compare: notesHold,
+    }),
+    read: async (file, stored, signal) => await readChunks(file, "memory", stored, settings.chunking, signal),
+  };
 }

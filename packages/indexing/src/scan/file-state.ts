@@ -1,0 +1,189 @@
+import {
+  type BigIntStats,
+  type Dirent,
+  lstatSync,
+  readdirSync,
+  realpathSync,
+  type StatsBase,
+  statfsSync,
+} from "node:fs";
+
+// The thread that watches reads this too: nothing else of memslot is loaded for it.
+
+/** Files with more bytes are skipped with the reason. */
+export const maxFileBytes: number = 16 * 1024 * 1024;
+
+/** The state of a file, as far as it is known without its content. */
+export interface FileState {
+  mtimeMs: number;
+  size: number;
+  /** What the file system reports of it, see `stampOf`. Absent if that is not enough: then only its content shows a change. */
+  stamp?: string | undefined;
+}
+
+/** How fine the times of most file systems are, with room to spare: the clock behind them goes on every few ms. */
+const fineGrainMs = 50;
+/** Of those whose times are whole seconds. */
+const coarseGrainMs = 2000;
+
+/**
+ * All that a file system tells of a state of a file without reading it. A save that leaves size and modification time as
+ * they were (`cp -p`, `tar`, `touch -d`, another file moved into its place) changes the time of the last change, which no
+ * program can set, or the number of the file.
+ */
+export function stampOf({ size, mtimeNs, ctimeNs, ino }: BigIntStats): string {
+  return `${size}:${mtimeNs}:${ctimeNs}:${ino}`;
+}
+
+/** The modification time as a number, as `Stats.mtimeMs` has it. */
+export function mtimeMsOf({ mtimeNs }: BigIntStats): number {
+  return Number(mtimeNs / 1_000_000_000n) * 1000 + Number(mtimeNs % 1_000_000_000n) / 1e6;
+}
+
+/**
+ * Whether whatever happens to a file from now on shows in its stamp. One that was changed a moment ago may be changed
+ * again within the same tick of the clock; one from the future, of a clock that was set back or of another machine, may
+ * until it has been found unchanged.
+ */
+export function isLasting({ ctimeNs }: BigIntStats, nowMs: number, isUnchanged: boolean): boolean {
+  const grainMs = ctimeNs % 1_000_000_000n === 0n ? coarseGrainMs : fineGrainMs;
+  const ageMs = nowMs - Number(ctimeNs / 1_000_000n);
+  return ageMs > grainMs || (ageMs < -grainMs && isUnchanged);
+}
+
+/** File systems that keep no time of the last change, by the number that Linux gives them: they show another in its place. */
+const keepNone = new Set([0x4d44, 0x2011bab0]);
+/** Those that hand on what is behind them, which may keep none. */
+const handOn = new Set([0x65735546, 0xff534d42, 0xfe534d42, 0x517b, 0x01021997, 0x786f4256, 0xbacbacbc]);
+
+/**
+ * Judges which files of one scan have stamps that can be relied on: where a file has a number and the time of its last
+ * change is kept. FAT keeps none; of a share or a mounted folder it is believed if one of its files has another change
+ * time than modification time.
+ */
+export class StampTrust {
+  readonly #typeOf: (absolutePath: string) => number | undefined;
+  readonly #reliable = new Map<bigint, "yes" | "no" | "unless shown">();
+  readonly #seen: { file: FileState; stats: BigIntStats }[] = [];
+
+  constructor(typeOf: (absolutePath: string) => number | undefined = fileSystemType) {
+    this.#typeOf = typeOf;
+  }
+
+  /** Takes the state of a file into its record. The stamp is judged when all files are known. */
+  see(file: FileState, stats: BigIntStats, absolutePath: string): void {
+    const { dev, mtimeNs, ctimeNs } = stats;
+    let known = this.#reliable.get(dev);
+    if (known === undefined) {
+      const type = this.#typeOf(absolutePath);
+      known = type === undefined ? "yes" : keepNone.has(type) ? "no" : handOn.has(type) ? "unless shown" : "yes";
+      this.#reliable.set(dev, known);
+    }
+    if (known === "unless shown" && ctimeNs !== mtimeNs) this.#reliable.set(dev, "yes");
+    this.#seen.push({ file, stats });
+  }
+
+  /** Gives a stamp to each file that has a reliable one. */
+  judge(): void {
+    for (const { file, stats } of this.#seen) {
+      const { dev, ino, ctimeNs } = stats;
+      if (ino !== 0n && ctimeNs > 0n && this.#reliable.get(dev) === "yes") file.stamp = stampOf(stats);
+    }
+  }
+}
+
+/** The kind of file system that something lies on; undefined where the system does not tell. */
+function fileSystemType(absolutePath: string): number | undefined {
+  if (process.platform !== "linux") return undefined;
+  try {
+    // The number is signed on some machines.
+    return statfsSync(absolutePath).type >>> 0;
+  } catch {
+    // What is gone by now is read, or found to be gone.
+    return undefined;
+  }
+}
+
+/**
+ * The stamp of a state of a file that is compared with nothing but stamps. One that a change within the same tick of the
+ * clock would leave as it is is never the same again.
+ */
+export function lastingStamp(stats: BigIntStats): string {
+  const stamp = stampOf(stats);
+  return isLasting(stats, Date.now(), false) ? stamp : `${stamp}:${performance.now()}`;
+}
+
+/**
+ * The files of one scan by the number that the file system gives them: two hard links have one, and so have two spellings
+ * where the file system makes no difference between them. Where it gives none, its own spelling of the path tells.
+ */
+export class KnownFiles<Known extends { absolutePath: string }> {
+  readonly #devices = new Map<bigint, Map<string | bigint, Known>>();
+
+  /** Returns the known file that this one is another name of; otherwise this one is known from now on. */
+  add(file: Known, { dev, ino }: BigIntStats): Known | undefined {
+    const isNumbered = ino !== 0n;
+    const key = isNumbered ? ino : (realPathOf(file.absolutePath) ?? file.absolutePath);
+    let known = this.#devices.get(dev);
+    if (known === undefined) this.#devices.set(dev, (known = new Map()));
+    const earlier = known.get(key);
+    if (earlier === undefined) known.set(key, file);
+    else if (
+      earlier.absolutePath === file.absolutePath ||
+      !isNumbered ||
+      isSameFile(earlier.absolutePath, file.absolutePath)
+    )
+      return earlier;
+    return undefined;
+  }
+}
+
+/**
+ * Compares what the file system says of two paths. A number alone is not enough: some file systems give one to all empty
+ * files (FAT on macOS).
+ */
+export function isSameFile(left: string, right: string): boolean {
+  const [a, b] = [statOf(left), statOf(right)];
+  if (a instanceof Error || b instanceof Error || a.ino === 0n || stampOf(a) !== stampOf(b)) return false;
+  return a.dev === b.dev && a.birthtimeNs === b.birthtimeNs;
+}
+
+export const notDownloaded = "is in iCloud and not downloaded: download it (in Finder: Download Now)";
+export const linkReason = "is a symbolic link, which is not followed";
+
+/** Looks at what is there, without following a link. Exact: the number of a file may be too large for a JavaScript number. */
+export function statOf(absolutePath: string): BigIntStats | Error {
+  try {
+    return lstatSync(absolutePath, { bigint: true });
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
+}
+
+/** What something is that is no regular file. */
+export function kindOf(stats: StatsBase<number | bigint>): string {
+  if (stats.isSymbolicLink()) return linkReason;
+  if (stats.isDirectory()) return "is a folder, not a file";
+  if (stats.isFIFO()) return "is a named pipe, not a file";
+  if (stats.isSocket()) return "is a socket, not a file";
+  if (stats.isBlockDevice() || stats.isCharacterDevice()) return "is a device, not a file";
+  return "is not a file";
+}
+
+/** The real path of something, as the disk spells it; undefined if nothing is there. */
+export function realPathOf(place: string): string | undefined {
+  try {
+    return realpathSync.native(place);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a folder holds; nothing if it cannot be listed. */
+export function entriesOf(folder: string): Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,356 @@
+import { type BigIntStats, type Dirent, readdirSync, realpathSync, statSync } from "node:fs";
+import path from "node:path";
+import { type LeftOut, MemoryError, type MemoryRootStatus, messageOf, type SyncFailure } from "@memslot/core";
+import { cloudStub, codeOf } from "@memslot/core/files";
+import { type FolderLook, plainLook } from "../fresh/folder-view.ts";
+import { createTimeSlices, type TimeSlices } from "../time-slices.ts";
+import {
+  type FileState,
+  isSameFile,
+  KnownFiles,
+  kindOf,
+  linkReason,
+  maxFileBytes,
+  mtimeMsOf,
+  notDownloaded,
+  realPathOf,
+  StampTrust,
+  statOf,
+} from "./file-state.ts";
+import {
+  type FolderRules,
+  foldedName,
+  folderRules,
+  holdsNotes,
+  ignoredFolders,
+  isMarkdown,
+  maxDepth,
+} from "./folder-rules.ts";
+import { type MemoryRoot, memoryRoots, notesRootLabel, relativePath, type Workspace } from "./memory-roots.ts";
+import { outOfDescriptors } from "./open-file.ts";
+
+/** What a name holds that is no UTF-8: the path that is made of it leads nowhere. */
+const noCharacter = "\ufffd";
+
+export interface ScannedFile extends FileState {
+  /** Relative to the workspace, with `/`. */
+  path: string;
+  absolutePath: string;
+}
+
+export interface ScanResult {
+  files: ScannedFile[];
+  /** Every place that was scanned, and what was excluded in it, each with the reason where it was skipped. */
+  roots: MemoryRootStatus[];
+  /** Single files and folders inside the roots that could not be taken. */
+  failed: SyncFailure[];
+  /** Path prefixes about which nothing is known this time, so that what is indexed below them has to stay. */
+  unknown: string[];
+  /** Notes, and folders of notes, that were skipped. What failed is not among them. */
+  excluded: SyncFailure[];
+  /** Notes and folders that `memorySearch.exclude` names. */
+  accepted: Set<string>;
+  /** What was skipped inside of files that are taken, by path. Known when they have been read. */
+  issues: Map<string, string>;
+}
+
+/** The result of a scan that has found nothing yet. */
+export function emptyScan(): ScanResult {
+  return { files: [], roots: [], failed: [], unknown: [], excluded: [], accepted: new Set(), issues: new Map() };
+}
+
+/**
+ * Finds the memory files. Symbolic links are never followed; each file is taken once, however many roots lead to it.
+ * `look`: how the folders are listed. `known`: as for `memoryRoots`.
+ */
+export async function scanMemory(
+  workspace: Workspace,
+  signal: AbortSignal,
+  look: FolderLook = plainLook,
+  known?: Parameters<typeof memoryRoots>[1],
+): Promise<ScanResult> {
+  signal.throwIfAborted();
+  const scan = new Scan(workspace.workspaceDir, createTimeSlices(signal), look);
+  const names = new Set(listWorkspace(workspace.workspaceDir));
+  for (const root of memoryRoots(workspace, known)) await scan.addRoot(root, names);
+  return scan.end();
+}
+
+/** One scan, with what it has found so far. */
+class Scan {
+  readonly #result = emptyScan();
+  readonly #workspaceDir: string;
+  readonly #slices: TimeSlices;
+  readonly #look: FolderLook;
+  readonly #known = new KnownFiles<ScannedFile>();
+  readonly #trust = new StampTrust();
+  /** What several roots lead to is reported once. */
+  readonly #reported = new Set<string>();
+  readonly #links = new Map<string, string>();
+
+  constructor(workspaceDir: string, slices: TimeSlices, look: FolderLook) {
+    this.#workspaceDir = workspaceDir;
+    this.#slices = slices;
+    this.#look = look;
+  }
+
+  /** `names`: the entries of the workspace. */
+  async addRoot(root: MemoryRoot, names: ReadonlySet<string>): Promise<void> {
+    const { roots, excluded, accepted, unknown } = this.#result;
+    const { absolutePath, label, extra, kind } = root;
+    const place = relativePath(this.#workspaceDir, absolutePath);
+    /** `note`: it is one, or holds some, that a search would reach if it could. */
+    const skip = (reason: string, what: "note" | "place" = "place"): void => {
+      roots.push({ path: label, state: "skipped", reason });
+      if (what === "note") excluded.push({ path: place, reason });
+    };
+    if (label === "memory.md" && !extra) {
+      if (!names.has("memory.md")) return;
+      if (names.has("MEMORY.md")) {
+        if (!isSameFile(path.join(this.#workspaceDir, "MEMORY.md"), absolutePath)) skip("MEMORY.md is used", "note");
+        return;
+      }
+    } else if (label === "MEMORY.md" && !extra && !names.has("MEMORY.md") && names.has("memory.md"))
+      return skip("memory.md is used");
+    // It is the file system that decides whether `Memory` is found under the name of `memory`.
+    const stats = statOf(absolutePath);
+    const isMissing = stats instanceof Error && codeOf(stats) === "ENOENT";
+    const isInCloud = isMissing && !(statOf(cloudStub(absolutePath)) instanceof Error);
+    if ((!isMissing || isInCloud || extra) && root.excludes("")) accepted.add(place);
+    else if (isMissing && !isInCloud) skip("does not exist", extra ? "note" : "place");
+    else if (isMissing) {
+      unknown.push(place);
+      skip(notDownloaded, "note");
+    } else if (stats instanceof Error) {
+      skip(`cannot be read: ${messageOf(stats)}`);
+      // What cannot be looked at now is no reason to forget what it held; what is gone is.
+      unknown.push(place, `${place}/`);
+      this.#fail(place, `cannot be read: ${messageOf(stats)}`);
+    } else if (stats.isSymbolicLink()) skip(`${linkReason}: ${adviceForLink(absolutePath)}`, "note");
+    else if (stats.isDirectory()) {
+      if (kind === "file") skip("is a folder, not a file", "note");
+      else roots.push(await this.#walkRoot(root, place));
+    } else if (!isReadable(stats)) skip(whyNotReadable(stats), "note");
+    else if (kind === "folder" && !extra) skip("is a file, not a folder", "note");
+    else if (!isMarkdown(absolutePath)) skip("is not a Markdown file (.md)");
+    else roots.push({ path: label, state: "indexed", files: this.#take(place, absolutePath, stats) ? 1 : 0 });
+  }
+
+  /** Everything that was found. Links and stamps are only judged when all files are known. */
+  end(): ScanResult {
+    const taken = this.#links.size === 0 ? [] : this.#result.files.map(({ absolutePath }) => absolutePath);
+    for (const [file, link] of this.#links) {
+      const target = realPathOf(link);
+      const isSearched = taken.some((each) => each === target || each.startsWith(`${target}${path.sep}`));
+      // Editors lock a note with a hidden link to nowhere.
+      const isLock = target === undefined && path.basename(file).startsWith(".");
+      if (isSearched || isLock || !(isMarkdown(file) || holdsNotes(link))) this.#skip(file, linkReason);
+      else this.#exclude(file, linkReason);
+    }
+    this.#trust.judge();
+    return this.#result;
+  }
+
+  #fail(file: string, reason: string): void {
+    if (!this.#reported.has(file)) this.#result.failed.push({ path: file, reason });
+    this.#reported.add(file);
+  }
+
+  // What is excluded on purpose is no failure: a sync without failures has everything that it should have.
+  #skip(file: string, reason: string): void {
+    if (!this.#reported.has(file)) this.#result.roots.push({ path: file, state: "skipped", reason });
+    this.#reported.add(file);
+  }
+
+  /** Skips a note, or a folder that holds some. */
+  #exclude(file: string, reason: string): void {
+    if (!this.#reported.has(file)) this.#result.excluded.push({ path: file, reason });
+    this.#skip(file, reason);
+  }
+
+  /** False for a file that is known under another name. */
+  #take(file: string, absolutePath: string, stats: BigIntStats): boolean {
+    const scanned: ScannedFile = {
+      path: file,
+      absolutePath,
+      mtimeMs: mtimeMsOf(stats),
+      size: Number(stats.size),
+      stamp: undefined,
+    };
+    const earlier = this.#known.add(scanned, stats);
+    if (earlier !== undefined) {
+      // Another spelling of the same path is no news. A hard link is: a search under this name does not find it.
+      if (foldedName(earlier.path) !== foldedName(file))
+        this.#skip(file, `is the same file as ${earlier.path}, which is indexed`);
+      return false;
+    }
+    this.#result.files.push(scanned);
+    this.#trust.see(scanned, stats, absolutePath);
+    return true;
+  }
+
+  async #walkRoot(root: MemoryRoot, place: string): Promise<MemoryRootStatus> {
+    const { rules } = root;
+    const leftOut = leftOutReasons.map((reason) => ({ reason, files: 0, folders: 0 }));
+    const enter = rules && ((): FolderRules => folderRules(rules));
+    const files = await this.#walk(root, leftOut, root.absolutePath, "", place === "" ? "" : `${place}/`, enter);
+    const counted = leftOut.filter((count) => count.files + count.folders > 0);
+    return { path: root.label, state: "indexed", files, ...(rules && { leftOut: counted }) };
+  }
+
+  /**
+   * Takes what a folder holds, and all below it. Returns the number of files taken. `inside` is the way from the root to
+   * the folder, `shown` from the workspace; each ends with `/` or is empty. `enter` gives the rules of the folder.
+   */
+  async #walk(
+    root: MemoryRoot,
+    leftOut: readonly LeftOut[],
+    folder: string,
+    inside: string,
+    shown: string,
+    enter: (() => FolderRules) | undefined,
+  ): Promise<number> {
+    const { accepted, unknown } = this.#result;
+    let count = 0;
+    if (this.#slices.isOver()) await this.#slices.pause();
+    let entries: Dirent[];
+    let rules: FolderRules | undefined;
+    try {
+      entries = this.#look.list(folder);
+      rules = enter?.();
+    } catch (error) {
+      const place = shown.slice(0, -1) || notesRootLabel;
+      // Whatever it holds is excluded.
+      if (root.excludes(`${inside}note.md`)) accepted.add(place);
+      else if (inside !== "" && codeOf(error) === "ENOENT") this.#failUnlessGone(inside, place);
+      else {
+        this.#fail(place, outOfDescriptors(error) ?? `cannot be listed: ${messageOf(error)}`);
+        unknown.push(shown);
+      }
+      return 0;
+    }
+    for (const { name } of entries) {
+      const note = noteInCloud(name);
+      if (note === undefined || !root.fits(inside + note) || entries.some((entry) => entry.name === note)) continue;
+      if (root.excludes(inside + note)) accepted.add(shown + note);
+      else {
+        unknown.push(shown + note);
+        this.#exclude(shown + note, notDownloaded);
+      }
+    }
+    if (rules !== undefined) {
+      for (const problem of rules.problems) this.#skip(`${shown}.gitignore`, problem);
+      entries = notesIn(entries, rules, leftOut);
+    }
+    entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+    entries = entries.filter((entry) => {
+      const { name } = entry;
+      if (!root.excludes(inside + name)) return true;
+      const isFolder = entry.isDirectory() || entry.isSymbolicLink();
+      if (isMarkdown(name) || (isFolder && !ignoredFolders.has(name))) accepted.add(shown + name);
+      return false;
+    });
+    const base = folder.endsWith(path.sep) ? folder : folder + path.sep;
+    // Files first, so that of two names the one nearer to the root is kept.
+    for (const entry of entries) {
+      const { name } = entry;
+      if (entry.isDirectory() || !isMarkdown(name) || !root.fits(inside + name)) continue;
+      if (this.#slices.isOver()) await this.#slices.pause();
+      const stats = this.#look.stat(base + name);
+      if (stats instanceof Error) {
+        if (codeOf(stats) === "ENOENT") {
+          this.#failUnlessGone(name, shown + name);
+          continue;
+        }
+        this.#fail(shown + name, messageOf(stats));
+        unknown.push(shown + name);
+      } else if (stats.isSymbolicLink()) this.#links.set(shown + name, base + name);
+      else if (!isReadable(stats)) this.#exclude(shown + name, whyNotReadable(stats));
+      else if (this.#take(shown + name, base + name, stats)) count++;
+    }
+    for (const entry of entries) {
+      const { name } = entry;
+      const [below, shownBelow] = [`${inside}${name}/`, `${shown}${name}/`];
+      if (entry.isDirectory()) {
+        if (rules !== undefined && inside.split("/").length > maxDepth)
+          this.#exclude(shown + name, `is more than ${maxDepth} folders deep`);
+        else if (!ignoredFolders.has(name))
+          count += await this.#walk(root, leftOut, base + name, below, shownBelow, rules && (() => rules.enter(name)));
+      } else if (entry.isSymbolicLink() && !isMarkdown(name) && leadsToFolder(base + name))
+        this.#links.set(shown + name, base + name);
+    }
+    return count;
+  }
+
+  #failUnlessGone(name: string, shown: string): void {
+    if (name.includes(noCharacter)) this.#fail(shown, "has a name that is not UTF-8: rename it");
+  }
+}
+
+/** Why something in a folder of notes is no note: rules that a user has written first. */
+const leftOutReasons: readonly LeftOut["reason"][] = ["ignored", "hidden", "tool", "link", "other"];
+
+/** What in a folder of notes may be a note or hold some, and links, which are reported one by one; counts the rest. */
+function notesIn(entries: readonly Dirent[], rules: FolderRules, leftOut: readonly LeftOut[]): Dirent[] {
+  return entries.filter((entry) => {
+    const [isFolder, isLink] = [entry.isDirectory(), entry.isSymbolicLink()];
+    // Most names of a large folder may be other files: no rule is asked about them.
+    const isOther = !isFolder && !isLink && !isMarkdown(entry.name);
+    const reason = isOther ? "other" : rules.leavesOut(entry.name, isFolder);
+    const counted = leftOut.find((count) => count.reason === (isLink ? (reason ?? "link") : reason));
+    if (counted !== undefined) counted[isFolder ? "folders" : "files"]++;
+    return reason === undefined;
+  });
+}
+
+/** What to do about a link that is located where memory may be. */
+function adviceForLink(link: string): string {
+  try {
+    return `name the real path instead, ${realpathSync.native(link)}`;
+  } catch (error) {
+    return `it leads nowhere (${messageOf(error)})`;
+  }
+}
+
+function isReadable(stats: BigIntStats): boolean {
+  return stats.isFile() && stats.size <= maxFileBytes && !isDataless(stats);
+}
+
+/** macOS keeps the name and the size of a file of a cloud, and fetches what it holds when it is opened. */
+function isDataless(stats: BigIntStats): boolean {
+  return process.platform === "darwin" && stats.size > 0n && stats.blocks === 0n;
+}
+
+/** The path of the note that an iCloud stub replaces. */
+function noteInCloud(name: string): string | undefined {
+  const note = /^\.(.+)\.icloud$/u.exec(name)?.[1];
+  return note !== undefined && isMarkdown(note) ? note : undefined;
+}
+
+function whyNotReadable(stats: BigIntStats): string {
+  if (!stats.isFile()) return kindOf(stats);
+  if (isDataless(stats)) return notDownloaded;
+  const megabytes = (Number(stats.size) / 1024 / 1024).toFixed(1);
+  return `is ${megabytes} MiB; the limit is ${maxFileBytes / 1024 / 1024} MiB: split it into smaller files`;
+}
+
+function listWorkspace(workspaceDir: string): string[] {
+  try {
+    return readdirSync(workspaceDir);
+  } catch (error) {
+    const advice = ["EMFILE", "ENFILE"].includes(codeOf(error) ?? "")
+      ? "Too many files are open: close some, or raise the limit (`ulimit -n`)."
+      : "Check that the folder exists; `memslot init` makes one.";
+    const message = `the workspace ${workspaceDir} cannot be read: ${messageOf(error)}. ${advice}`;
+    throw new MemoryError("WORKSPACE", message, { cause: error });
+  }
+}
+
+function leadsToFolder(link: string): boolean {
+  try {
+    return statSync(link).isDirectory();
+  } catch {
+    // A link that leads nowhere is no folder.
+    return false;
+  }
+}
