@@ -23,7 +23,7 @@ import { createSessionLookup } from "./sources/sessions.ts";
 import type { RerankStage } from "./rerank/rerank-stage.ts";
 import type { IndexFacts } from "./sync/index-facts.ts";
 import type { IndexSync } from "./sync/index-sync.ts";
-import { excludedIn, withoutUnread } from "./sync/excluded.ts";
+import { excludedIn, withoutUnread } from "./sync/index-status.ts";
 
 interface SearchParts {
   context: MemoryPluginContext;

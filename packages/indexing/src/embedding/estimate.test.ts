@@ -4,7 +4,6 @@ import type { EmbeddingProvider, MemorySearchSettings, SyncEstimate } from "@mem
 import { describe, expect, test } from "vitest";
 import { estimateSync } from "./estimate.ts";
 import { createNotesSource } from "../scan/read-note.ts";
-import { createStoredListing } from "../sync/stored-files.ts";
 import { syncFiles } from "../sync/sync.ts";
 import { estimateTokens } from "../text/token-weight.ts";
 import { never, settingsWith, syncParams } from "../../test/support/context.ts";
@@ -23,11 +22,8 @@ function note(name: string, paragraphs: number): string {
 async function sync(store: SpaceStore, workspaceDir: string, own: MemorySearchSettings = settings): Promise<void> {
   await syncFiles({
     table: store,
-    listing: createStoredListing(store),
     sources: [createNotesSource({ workspaceDir, settings: own })],
-    otherRecipe: () => "reread",
     params: syncParams(),
-    withRight: (write) => write(),
   });
 }
 

@@ -10,7 +10,7 @@ import type { Chunk, VectorSpace } from "../chunk-store.ts";
 import type { IndexedSource } from "../indexed-source.ts";
 import type { ScannedFile } from "../scan/scan.ts";
 import { isMeasured, measuringTexts, sampled } from "../fusion/space-scales.ts";
-import { createStoredListing } from "../sync/stored-files.ts";
+import { StoredListing } from "../sync/stored-files.ts";
 import { estimateTokens } from "../text/token-weight.ts";
 import {
   countRequests,
@@ -39,7 +39,7 @@ export async function estimateSync(input: {
   signal: AbortSignal;
 }): Promise<SyncEstimate> {
   const { store, settings, space, provider, reason, signal } = input;
-  const stored = await createStoredListing(store).files();
+  const stored = await new StoredListing(store).files();
   let files = 0;
   let changedFiles = 0;
   let chunks = 0;

@@ -1,6 +1,6 @@
 import type { IndexCheck, IndexFinding } from "@memslot/core";
 import type { ChunkIndex, FileRecord, IndexUpkeep } from "../chunk-index.ts";
-import { createStoredListing } from "./stored-files.ts";
+import { StoredListing } from "./stored-files.ts";
 import { isAsStored, readFailure } from "./sync.ts";
 import type { Embedder } from "../embedding/embedder.ts";
 import { areSame } from "../fusion/space-scales.ts";
@@ -126,7 +126,7 @@ async function compareContents(input: CheckedIndex): Promise<IndexFinding | unde
   const { store, fix, signal } = input;
   const sources = input.sources.filter(({ holdsContent }) => holdsContent !== undefined);
   if (sources.length === 0) return undefined;
-  const listing = createStoredListing(store);
+  const listing = new StoredListing(store);
   const stored = await listing.files();
   const [changed, unread]: [string[], string[]] = [[], []];
   const hidden: FileRecord[] = [];

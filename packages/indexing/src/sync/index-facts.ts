@@ -7,11 +7,12 @@ import {
   messageOf,
   type SyncProgress,
   type WriterStatus,
+  type SyncRecord,
 } from "@memslot/core";
-import type { ChunkIndex, IndexStats } from "../chunk-index.ts";
-import { createSyncHistory, type SyncHistory } from "./sync-history.ts";
+import type { ChunkIndex, IndexStats, SpaceFacts } from "../chunk-index.ts";
 import type { SourceOutcome, SyncOutcome } from "./sync.ts";
 import { HeldElsewhere } from "./write-right.ts";
+import pLimit from "p-limit";
 
 /** What is known of the index without looking. */
 export interface IndexFacts {
@@ -34,144 +35,147 @@ export interface IndexFacts {
   writer: WriterStatus | undefined;
 }
 
-/** Writes down what happens to an index. */
-export interface IndexRecord {
-  facts: Omit<IndexFacts, "dirty">;
-  /** The facts as they are now. */
-  snapshot(): IndexFacts;
-  /** Runs a look at the files and writes down what comes of it. */
-  sync(
-    params: Pick<ManagerSyncParams, "reason" | "sessions" | "signal">,
-    run: () => Promise<SyncOutcome>,
-  ): Promise<SyncOutcome>;
-  /** Counts what is in the store. */
-  count(): Promise<void>;
-  failed(error: unknown): void;
-  /** This process works on the index, for a reason, or no longer. */
-  working(reason: string | undefined): void;
-  /** How far that work is. */
-  progress(update: SyncProgress): void;
-  heldBy(holder: WriterStatus | undefined): void;
-  markDirty(): void;
-  /** A look begins. To be called when it has found nothing new. */
-  beginLook(): () => void;
-  /** Why an answer without a look at the files cannot be taken as fresh. */
-  whyStale(): string | undefined;
-  /** What is kept of syncs beyond this process. */
-  history: Pick<SyncHistory, "list" | "settle">;
-}
-
 /** Reasons of a sync that nobody waits for. A provider that refuses everything is not asked again for one of them. */
 export const behindTheScenes: ReadonlySet<string> = new Set(["search", "watch", "interval", "session-start"]);
 
-/** `looksForWriter`: whether it is found out who is at work on the index now. */
-export async function createIndexFacts(
-  store: Pick<ChunkIndex, "stats" | "leases" | "spaceFacts">,
-  { looksForWriter = true, keepsHistory = true }: { looksForWriter?: boolean; keepsHistory?: boolean } = {},
-): Promise<IndexRecord> {
-  const facts: Omit<IndexFacts, "dirty"> = {
-    stats: await store.stats(),
-    roots: [],
-    sources: new Map(),
-    lastSync: undefined,
-    lastSyncError: undefined,
-    lastError: undefined,
-    missingVectors: undefined,
-    outdated: false,
-    waitingFor: undefined,
-    writer: looksForWriter ? await findWriter(store) : undefined,
-  };
-  /** Changes that a watcher has seen, and how many of them the last good look began after. */
-  let seen = 0;
-  let covered = 0;
-  /** Why the last look could not write what it found. */
-  let blocked: string | undefined;
-  const history = createSyncHistory(store.spaceFacts, { keeps: keepsHistory });
+/** Writes down what happens to an index. */
+export class IndexRecord {
+  readonly facts: Omit<IndexFacts, "dirty">;
+  /** What is kept of syncs beyond this process. */
+  readonly history: SyncHistory;
+  readonly #store: FactStore;
+  /** Changes that a watcher has seen, and how many of them the last good scan began after. */
+  #seen = 0;
+  #covered = 0;
+  /** Why the last scan could not write what it found. */
+  #blocked: string | undefined;
 
-  async function count(): Promise<void> {
-    facts.stats = await store.stats().catch(() => facts.stats);
+  constructor(store: FactStore, stats: IndexStats, writer: WriterStatus | undefined, history: SyncHistory) {
+    this.#store = store;
+    this.history = history;
+    this.facts = {
+      stats,
+      roots: [],
+      sources: new Map(),
+      lastSync: undefined,
+      lastSyncError: undefined,
+      lastError: undefined,
+      missingVectors: undefined,
+      outdated: false,
+      waitingFor: undefined,
+      writer,
+    };
+  }
+
+  /** The facts as they are now. */
+  snapshot(): IndexFacts {
+    return { ...this.facts, dirty: this.#isDirty() };
+  }
+
+  /** Runs a scan and writes down what comes of it. */
+  async sync(
+    { reason, sessions, signal }: Pick<ManagerSyncParams, "reason" | "sessions" | "signal">,
+    run: () => Promise<SyncOutcome>,
+  ): Promise<SyncOutcome> {
+    const { facts, history } = this;
+    const began = this.#seen;
+    const started = performance.now();
+    try {
+      const outcome = await run();
+      this.#blocked = undefined;
+      facts.lastSyncError = undefined;
+      // With single transcripts named, the others were not scanned.
+      if (sessions) return outcome;
+      facts.outdated = outcome.outdated;
+      this.#covered = began;
+      facts.roots = outcome.roots;
+      facts.sources = outcome.sources;
+      const durationMs = Math.round(performance.now() - started);
+      const finishedAt = new Date().toISOString();
+      facts.lastSync = { reason, finishedAt, durationMs, report: outcome.report };
+      const { added, changed, removed, unchanged, failed: failures } = outcome.report;
+      const failed = failures.length;
+      // A scan that a search makes by itself, and that finds nothing, is no news.
+      if (!behindTheScenes.has(reason) || added + changed + removed + failed > 0)
+        history.add({ reason, finishedAt, durationMs, added, changed, removed, unchanged, failed });
+      return outcome;
+    } catch (error) {
+      if (error instanceof HeldElsewhere) {
+        this.#blocked = error.message;
+        facts.writer = error.holder;
+      } else if (!signal.aborted) {
+        facts.lastSyncError = messageOf(error);
+        this.failed(error);
+        const durationMs = Math.round(performance.now() - started);
+        history.add({ reason, finishedAt: new Date().toISOString(), durationMs, error: messageOf(error) });
+      }
+      throw error;
+    } finally {
+      await this.count();
+    }
+  }
+
+  /** Counts what is in the store. */
+  async count(): Promise<void> {
+    const { facts } = this;
+    facts.stats = await this.#store.stats().catch(() => facts.stats);
     // Another process may have ended since.
-    if (facts.writer && facts.writer.pid !== process.pid) facts.writer = await findWriter(store);
+    if (facts.writer && facts.writer.pid !== process.pid) facts.writer = await findWriter(this.#store);
   }
 
-  function failed(error: unknown): void {
-    facts.lastError = { message: messageOf(error), at: new Date().toISOString() };
+  failed(error: unknown): void {
+    this.facts.lastError = { message: messageOf(error), at: new Date().toISOString() };
   }
 
-  function isDirty(): boolean | undefined {
-    const { lastSync, lastSyncError, stats } = facts;
-    if (seen > covered || blocked !== undefined) return true;
+  /** This process works on the index, for a reason, or no longer. */
+  working(reason: string | undefined): void {
+    const since = new Date().toISOString();
+    this.facts.writer = reason === undefined ? undefined : { pid: process.pid, host: hostname(), reason, since };
+  }
+
+  /** How far that work is. */
+  progress(update: SyncProgress): void {
+    const { facts } = this;
+    if (facts.writer?.pid === process.pid) facts.writer = { ...facts.writer, ...update };
+  }
+
+  markDirty(): void {
+    this.#seen++;
+  }
+
+  /** A scan begins. To be called if it has found nothing new. */
+  beginLook(): () => void {
+    const began = this.#seen;
+    return () => void (this.#covered = began);
+  }
+
+  /** Why an answer without a scan cannot be taken as fresh. */
+  whyStale(): string | undefined {
+    const { lastSync, lastSyncError, stats } = this.facts;
+    if (this.#blocked !== undefined) return `files have changed and ${this.#blocked}`;
+    if (lastSyncError !== undefined) return `the last sync failed: ${lastSyncError}`;
+    if (this.#seen > this.#covered) return "files have changed since they were looked at last";
+    const built = lastSync !== undefined || stats.files > 0;
+    return built ? undefined : "the index has not been built yet: run `memslot memory index`";
+  }
+
+  #isDirty(): boolean | undefined {
+    const { lastSync, lastSyncError, stats } = this.facts;
+    if (this.#seen > this.#covered || this.#blocked !== undefined) return true;
     if (lastSync) return lastSyncError !== undefined || lastSync.report.failed.length > 0;
     return stats.files === 0 || lastSyncError !== undefined ? true : undefined;
   }
+}
 
-  return {
-    facts,
-    snapshot: () => ({ ...facts, dirty: isDirty() }),
-    count,
-    failed,
-    history,
+type FactStore = Pick<ChunkIndex, "stats" | "leases" | "spaceFacts">;
 
-    async sync({ reason, sessions, signal }, run) {
-      const began = seen;
-      const started = performance.now();
-      try {
-        const outcome = await run();
-        blocked = undefined;
-        facts.lastSyncError = undefined;
-        // With single transcripts named, the others were not looked at.
-        if (sessions) return outcome;
-        facts.outdated = outcome.outdated;
-        covered = began;
-        facts.roots = outcome.roots;
-        facts.sources = outcome.sources;
-        const durationMs = Math.round(performance.now() - started);
-        const finishedAt = new Date().toISOString();
-        facts.lastSync = { reason, finishedAt, durationMs, report: outcome.report };
-        const { added, changed, removed, unchanged, failed: failures } = outcome.report;
-        const failed = failures.length;
-        // A look that a search takes by itself, and that finds nothing, is no news.
-        if (!behindTheScenes.has(reason) || added + changed + removed + failed > 0)
-          history.add({ reason, finishedAt, durationMs, added, changed, removed, unchanged, failed });
-        return outcome;
-      } catch (error) {
-        if (error instanceof HeldElsewhere) {
-          blocked = error.message;
-          facts.writer = error.holder;
-        } else if (!signal.aborted) {
-          facts.lastSyncError = messageOf(error);
-          failed(error);
-          const durationMs = Math.round(performance.now() - started);
-          history.add({ reason, finishedAt: new Date().toISOString(), durationMs, error: messageOf(error) });
-        }
-        throw error;
-      } finally {
-        await count();
-      }
-    },
-
-    working(reason) {
-      facts.writer = reason === undefined ? undefined : ownWork(reason);
-    },
-    progress(update) {
-      if (facts.writer?.pid === process.pid) facts.writer = { ...facts.writer, ...update };
-    },
-    heldBy: (holder) => void (facts.writer = holder),
-    markDirty: () => void seen++,
-
-    beginLook() {
-      const began = seen;
-      return () => void (covered = began);
-    },
-
-    whyStale() {
-      if (blocked !== undefined) return `files have changed and ${blocked}`;
-      if (facts.lastSyncError !== undefined) return `the last sync failed: ${facts.lastSyncError}`;
-      if (seen > covered) return "files have changed since they were looked at last";
-      const built = facts.lastSync !== undefined || facts.stats.files > 0;
-      return built ? undefined : "the index has not been built yet: run `memslot memory index`";
-    },
-  };
+/** `looksForWriter`: whether to find out who is at work on the index now. `keepsHistory`: false for a reader. */
+export async function openRecord(
+  store: FactStore,
+  { looksForWriter, keepsHistory }: { looksForWriter: boolean; keepsHistory: boolean },
+): Promise<IndexRecord> {
+  const writer = looksForWriter ? await findWriter(store) : undefined;
+  return new IndexRecord(store, await store.stats(), writer, new SyncHistory(store.spaceFacts, keepsHistory));
 }
 
 /** Who works on the index for long, or else who writes to it just now. */
@@ -183,6 +187,75 @@ async function findWriter({ leases }: Pick<ChunkIndex, "leases">): Promise<Write
   }
 }
 
-function ownWork(reason: string): WriterStatus {
-  return { pid: process.pid, host: hostname(), reason, since: new Date().toISOString() };
+const most = 100;
+const noteName = "syncs";
+const counts = ["added", "changed", "removed", "unchanged", "failed"] as const;
+
+/** The last syncs. Kept with the index as one small fact; without `facts` each process only knows its own. */
+export class SyncHistory {
+  readonly #facts: Pick<SpaceFacts, "note" | "noted"> | undefined;
+  readonly #keeps: boolean;
+  readonly #inTurn = pLimit(1);
+  #unkept: SyncRecord[] = [];
+
+  /** `keeps`: false if this process must not write. */
+  constructor(facts: Pick<SpaceFacts, "note" | "noted"> | undefined, keeps = true) {
+    this.#facts = facts;
+    this.#keeps = keeps;
+  }
+
+  /** Takes a sync down. It is kept behind the caller's back; what cannot be kept is known until this process ends. */
+  add(record: SyncRecord): void {
+    this.#unkept = [record, ...this.#unkept].slice(0, most);
+    // A history must not cost anybody a sync: the next one tries again.
+    void this.#inTurn(() => this.#keep()).catch(() => undefined);
+  }
+
+  /** The newest first, over all processes that work on this index. */
+  async list(): Promise<SyncRecord[]> {
+    return await this.#inTurn(async () => newestFirst([...this.#unkept, ...(await this.#kept())]));
+  }
+
+  /** Waits until everything is kept. */
+  async settle(): Promise<void> {
+    await this.#inTurn(() => undefined);
+  }
+
+  async #kept(): Promise<SyncRecord[]> {
+    return recordsOf(await this.#facts?.noted(noteName));
+  }
+
+  async #keep(): Promise<void> {
+    if (this.#facts === undefined || !this.#keeps || this.#unkept.length === 0) return;
+    const own = this.#unkept;
+    await this.#facts.note(noteName, JSON.stringify(newestFirst([...own, ...(await this.#kept())])));
+    this.#unkept = this.#unkept.filter((record) => !own.includes(record));
+  }
+}
+
+function newestFirst(records: readonly SyncRecord[]): SyncRecord[] {
+  return records.toSorted((a, b) => Date.parse(b.finishedAt) - Date.parse(a.finishedAt)).slice(0, most);
+}
+
+/** What is damaged is left out. */
+function recordsOf(text: string | undefined): SyncRecord[] {
+  if (text === undefined) return [];
+  try {
+    const value: unknown = JSON.parse(text);
+    return Array.isArray(value) ? value.filter((entry) => isRecord(entry)) : [];
+  } catch {
+    return [];
+  }
+}
+
+function isRecord(value: unknown): value is SyncRecord {
+  if (typeof value !== "object" || value === null) return false;
+  const fields = value as Record<string, unknown>;
+  return (
+    typeof fields["reason"] === "string" &&
+    !Number.isNaN(Date.parse(String(fields["finishedAt"]))) &&
+    Number.isFinite(fields["durationMs"]) &&
+    counts.every((name) => fields[name] === undefined || Number.isFinite(fields[name])) &&
+    (fields["error"] === undefined || typeof fields["error"] === "string")
+  );
 }

@@ -15,11 +15,9 @@ import type { IndexedSource } from "../indexed-source.ts";
 import type { CatchUp } from "../fresh/catch-up.ts";
 import type { SearchedSource } from "../search/search-outcome.ts";
 import { Freshness, othersMayTakeMs } from "./freshness.ts";
-import { behindTheScenes, createIndexFacts, type IndexFacts } from "./index-facts.ts";
-import { createRecipeOwner } from "./recipe-owner.ts";
-import { buildName } from "./rebuild.ts";
-import { LongWork, type LongWorkParts, type SyncParams } from "./long-work.ts";
-import { createStoredListing, type StoredFiles, type StoredListing } from "./stored-files.ts";
+import { behindTheScenes, openRecord, type IndexFacts } from "./index-facts.ts";
+import { RecipeOwner, buildName, LongWork, type LongWorkParts, type SyncParams } from "./long-work.ts";
+import { type StoredFiles, StoredListing } from "./stored-files.ts";
 import { type SyncOutcome, syncFiles } from "./sync.ts";
 import { busyError, HeldElsewhere, withWriteRight } from "./write-right.ts";
 import { timeOfPath } from "../text/times/time-of-path.ts";
@@ -83,12 +81,12 @@ export async function createIndexSync(input: {
 }): Promise<IndexSync> {
   const { store, sources, onSearch, vectors, names, catchUp } = input;
   const closing = new AbortController();
-  const record = await createIndexFacts(store, {
+  const record = await openRecord(store, {
     looksForWriter: input.lookOnly === true || store.isShared !== true,
     keepsHistory: input.lookOnly !== true,
   });
-  const listing = createStoredListing(store);
-  const owner = createRecipeOwner(
+  const listing = new StoredListing(store);
+  const owner = new RecipeOwner(
     store.spaceFacts,
     buildName(sources),
     lazily(() => input.notify?.(keptNotice)),
@@ -177,8 +175,8 @@ export async function createIndexSync(input: {
 
     stored: () => listing.files(),
     days: async (places) => daysOf(await listing.files(), places),
-    markDirty: record.markDirty,
-    facts: record.snapshot,
+    markDirty: () => record.markDirty(),
+    facts: () => record.snapshot(),
     history: () => record.history.list(),
 
     async close() {

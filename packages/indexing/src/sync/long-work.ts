@@ -7,14 +7,13 @@ import {
   type SyncReport,
   withDeadline,
 } from "@memslot/core";
-import type { ChunkIndex } from "../chunk-index.ts";
+import type { ChunkIndex, IndexBuilds, SpaceFacts } from "../chunk-index.ts";
 import type { Embedder } from "../embedding/embedder.ts";
 import type { IndexedSource } from "../indexed-source.ts";
 import { behindTheScenes, type IndexRecord } from "./index-facts.ts";
-import type { RecipeOwner } from "./recipe-owner.ts";
-import { buildName, rebuildIndex } from "./rebuild.ts";
-import { nothingDone, type SyncOutcome } from "./sync.ts";
+import { nothingDone, type OtherRecipe, type SyncOutcome, syncFiles } from "./sync.ts";
 import { HeldElsewhere, withWriteRight } from "./write-right.ts";
+import { smallBatch } from "./stored-files.ts";
 
 /** How long a sync for one search works on what takes long before the search goes on with what is there. */
 const searchFillsMs = 10_000;
@@ -67,35 +66,41 @@ export class LongWork {
     );
   }
 
-  /** Does it, and gives the report of the whole. */
-  async run(params: SyncParams, done: SyncOutcome): Promise<SyncReport> {
-    const { report } = done;
-    const { facts } = this.#parts.record;
+  /** Does it, and returns the report of the whole. */
+  async run(params: SyncParams, { report }: SyncOutcome): Promise<SyncReport> {
     const { builds } = this.#parts.index;
-    if (!builds || !this.#buildIsDue(params)) {
-      // Begun for settings that have been taken back since.
-      if (facts.stats.generation?.next) await builds?.abandon();
-      const pending = await this.#fillVectors(params);
-      return pending ? { ...report, pendingVectors: pending } : report;
-    }
-    const rebuilt = await rebuildIndex({
-      builds,
-      sources: this.#parts.sources,
-      params,
-      fill: () => this.#fillVectors(params),
-      obstacle: async () => await this.#parts.vectors?.obstacle(),
-    });
-    facts.waitingFor = rebuilt.waitingFor;
-    facts.outdated = rebuilt.waitingFor !== undefined;
-    if (!facts.outdated) await this.#parts.owner.rebuilt();
-    await this.#parts.vectors?.count();
-    const { added, changed, unchanged, failed } = rebuilt.files.report;
+    if (builds && this.#buildIsDue(params)) return await this.#rebuild(builds, params, report);
+    // Begun for settings that have been taken back since.
+    if (this.#parts.record.facts.stats.generation?.next) await builds?.abandon();
+    const pendingVectors = await this.#fillVectors(params);
+    return pendingVectors ? { ...report, pendingVectors } : report;
+  }
+
+  /**
+   * Builds the whole index again beside the one that answers, vectors included, and puts it in place of that. What was
+   * changed meanwhile is taken along before.
+   */
+  async #rebuild(builds: IndexBuilds, params: SyncParams, report: SyncReport): Promise<SyncReport> {
+    const { sources, vectors, owner } = this.#parts;
+    const { facts } = this.#parts.record;
+    const table = await builds.start(buildName(sources));
+    const own = { ...params, force: false, reason: "rebuild", sessions: undefined };
+    const first = await syncFiles({ table, sources, batch: smallBatch, params: own });
+    const pendingVectors = await this.#fillVectors(params);
+    await syncFiles({ table, sources, batch: smallBatch, params: { ...own, progress: () => {} } });
+    const waitingFor = await vectors?.obstacle();
+    if (waitingFor === undefined) await builds.finish();
+    facts.waitingFor = waitingFor;
+    facts.outdated = waitingFor !== undefined;
+    if (!facts.outdated) await owner.rebuilt();
+    await vectors?.count();
+    const { added, changed, unchanged, failed } = first.report;
     return {
       ...report,
       changed: Math.max(0, added + changed + unchanged - report.added),
       unchanged: 0,
       failed,
-      ...(rebuilt.pendingVectors && { pendingVectors: rebuilt.pendingVectors }),
+      ...(pendingVectors && { pendingVectors }),
     };
   }
 
@@ -113,7 +118,7 @@ export class LongWork {
         this.#turns(() => this.#asOnlyOne(params, waitMs, work)),
       );
     } catch (error) {
-      if (error instanceof HeldElsewhere) this.#parts.record.heldBy(error.holder);
+      if (error instanceof HeldElsewhere) this.#parts.record.facts.writer = error.holder;
       else if (!signal.aborted) this.#parts.record.failed(error);
       throw error;
     } finally {
@@ -256,4 +261,57 @@ export function createProgressTeller(tell: (update: SyncProgress) => Promise<voi
     untold = update;
     if (!isResting) void tellLatest();
   };
+}
+
+/** What a build is made by. One that was interrupted goes on under the same name. */
+export function buildName(sources: readonly IndexedSource[]): string {
+  return sources.map(({ source, recipe }) => `${source}: ${recipe}`).join("; ");
+}
+
+/** Recipes that are remembered, and for how long the last one keeps an index to itself. */
+const most = 5;
+const ownedMs = 24 * 60 * 60_000;
+const noteName = "recipes";
+
+/**
+ * Two versions of memslot, or two configurations, can share one index, each with a recipe of its own. Without an owner each
+ * would rebuild it after every edit of the other.
+ */
+export class RecipeOwner {
+  readonly #facts: Pick<SpaceFacts, "note" | "noted"> | undefined;
+  readonly #recipe: string;
+  readonly #onKept: () => void;
+
+  constructor(facts: Pick<SpaceFacts, "note" | "noted"> | undefined, recipe: string, onKept: () => void) {
+    this.#facts = facts;
+    this.#recipe = recipe;
+    this.#onKept = onKept;
+  }
+
+  /**
+   * For a process of this recipe that meets files of another one. `keep`: the other recipe has replaced this one within the
+   * last day, so its files answer as they are. `reread`: the index belongs to this recipe, and only those files are read again.
+   */
+  async decide(): Promise<OtherRecipe> {
+    const [last, ...before] = await this.#list();
+    if (last?.[0] === this.#recipe) return "reread";
+    if (last === undefined || Date.now() - last[1] > ownedMs || !before.some(([each]) => each === this.#recipe))
+      return "rebuild";
+    this.#onKept();
+    return "keep";
+  }
+
+  /** The index was rebuilt for this recipe. */
+  async rebuilt(): Promise<void> {
+    const others = (await this.#list()).filter(([each]) => each !== this.#recipe);
+    await this.#facts?.note(noteName, JSON.stringify([[this.#recipe, Date.now()], ...others].slice(0, most)));
+  }
+
+  async #list(): Promise<[recipe: string, at: number][]> {
+    try {
+      return JSON.parse((await this.#facts?.noted(noteName)) ?? "[]") as [string, number][];
+    } catch {
+      return [];
+    }
+  }
 }

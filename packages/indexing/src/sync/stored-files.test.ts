@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { randomFrom } from "@memslot/test-tools/random";
 import type { ChunkIndex, FileRecord, IndexedFile } from "../chunk-index.ts";
 import { fileOf, open, tempPath } from "../ledger/test/ledgers.ts";
-import { createStoredListing, type StoredFiles } from "./stored-files.ts";
+import { StoredListing, type StoredFiles } from "./stored-files.ts";
 
 /** A listing of a real ledger, and how often it has read all files. */
 function listingOf(index: Pick<ChunkIndex, "listFiles" | "revision">) {
@@ -13,7 +13,7 @@ function listingOf(index: Pick<ChunkIndex, "listFiles" | "revision">) {
     return await index.listFiles();
   };
   return {
-    listing: createStoredListing({ listFiles, revision: () => index.revision?.() ?? Promise.reject() }),
+    listing: new StoredListing({ listFiles, revision: () => index.revision?.() ?? Promise.reject() }),
     lists: () => lists,
   };
 }
@@ -52,7 +52,7 @@ test("what we write ourselves is listed without reading all files, and what othe
     const writer = isOther ? other : table;
     const chosen = [...new Set([pick(names), pick(names)])];
     const kind = below(4);
-    const before = plain(await createStoredListing(own).files());
+    const before = plain(await new StoredListing(own).files());
     if (kind < 2) await writer.replaceFiles(chosen.map((name) => noteOf(name, step)));
     else if (kind === 2) await writer.removeFiles(chosen.map((name) => ({ path: name, source: "memory" })));
     else {

@@ -1,88 +1,84 @@
-import type { MemorySource } from "@memslot/core";
-import type { ChunkIndex, FileTable, FileRecord, RevisionStep } from "../chunk-index.ts";
+import { type MemorySource, messageOf } from "@memslot/core";
+import type { ChunkIndex, FileTable, FileRecord, RevisionStep, IndexedFile } from "../chunk-index.ts";
 
 /** Files by source, and in there by path. */
 export type StoredFiles = ReadonlyMap<MemorySource, ReadonlyMap<string, FileRecord>>;
 
 /** What writes to a table of files. */
-type TableWrites = Omit<FileTable, "listFiles">;
-
-/** What the store holds of each file, listed again only when somebody else has changed it. */
-export interface StoredListing {
-  files(): Promise<StoredFiles>;
-  /** True where what `files` gave last is still so, as far as the store can tell. */
-  isCurrent(): Promise<boolean>;
-  /** What the store called its state when it was that of the list last. */
-  revision(): string | undefined;
-  /** The next list is read from the store, whether or not that says that it has changed. */
-  forget(): void;
-  /** The same table: what is written by it joins the list, which then need not be read again. */
-  follow(table: TableWrites): TableWrites;
-}
+export type TableWrites = Omit<FileTable, "listFiles">;
 
 /** The files of a source, to be changed. */
 type FilesOf = (source: MemorySource) => Map<string, FileRecord>;
 
-export function createStoredListing(store: Pick<ChunkIndex, "listFiles" | "revision">): StoredListing {
-  let known: { revision: string; files: StoredFiles } | undefined;
+/** What the store holds of each file, listed again only if another process has changed it. */
+export class StoredListing {
+  readonly #store: Pick<FileTable, "listFiles"> & Pick<ChunkIndex, "revision">;
+  #known: { revision: string; files: StoredFiles } | undefined;
   /** What has been written since, in order. */
-  let written: ((filesOf: FilesOf) => void)[] = [];
+  #written: ((filesOf: FilesOf) => void)[] = [];
 
-  /** A step from any other state than the one that is known leads to what has to be read. */
-  function wrote(step: RevisionStep | void, change: (filesOf: FilesOf) => void): void {
-    if (step === undefined || known?.revision !== step.from) return;
-    known.revision = step.to;
-    written.push(change);
+  constructor(store: Pick<FileTable, "listFiles"> & Pick<ChunkIndex, "revision">) {
+    this.#store = store;
   }
 
-  return {
-    async files() {
-      // Asked before the list, so that a change in between shows at the next time.
-      const revision = await store.revision?.();
-      if (revision === undefined) return bySource(await store.listFiles());
-      if (known?.revision !== revision) {
-        const files = bySource(await store.listFiles());
-        [known, written] = [{ revision, files }, []];
-      } else if (written.length > 0) {
-        known.files = changed(known.files, written);
-        written = [];
-      }
-      return known.files;
-    },
-    isCurrent: async () => known !== undefined && known.revision === (await store.revision?.()),
-    revision: () => known?.revision,
-    forget: () => void (known = undefined),
-    follow: (table) => ({
-      async replaceFiles(files) {
+  async files(): Promise<StoredFiles> {
+    // Asked before the list, so that a change in between shows at the next time.
+    const revision = await this.#store.revision?.();
+    if (revision === undefined) return bySource(await this.#store.listFiles());
+    if (this.#known?.revision !== revision) {
+      const files = bySource(await this.#store.listFiles());
+      [this.#known, this.#written] = [{ revision, files }, []];
+    } else if (this.#written.length > 0) {
+      this.#known.files = changed(this.#known.files, this.#written);
+      this.#written = [];
+    }
+    return this.#known.files;
+  }
+
+  /** True if the last result of `files` is still so, as far as the store can tell. */
+  async isCurrent(): Promise<boolean> {
+    return this.#known !== undefined && this.#known.revision === (await this.#store.revision?.());
+  }
+
+  /** What the store called its state when it was that of the list last. */
+  revision(): string | undefined {
+    return this.#known?.revision;
+  }
+
+  /** The next list is read from the store, whether or not that reports a change. */
+  forget(): void {
+    this.#known = undefined;
+  }
+
+  /** The same table: what is written by it joins the list, which then need not be read again. */
+  follow(table: TableWrites): TableWrites {
+    return {
+      replaceFiles: async (files) => {
         const rows = files.map(({ chunks: _chunks, fromLine: _fromLine, ...file }): FileRecord => file);
-        wrote(await table.replaceFiles(files), (filesOf) => {
+        this.#wrote(await table.replaceFiles(files), (filesOf) => {
           for (const file of rows) filesOf(file.source).set(file.path, file);
         });
       },
-      async touchFiles(files) {
-        wrote(await table.touchFiles(files), (filesOf) => {
+      touchFiles: async (files) => {
+        this.#wrote(await table.touchFiles(files), (filesOf) => {
           // Of a file that is not there nothing is recorded.
           for (const file of files) if (filesOf(file.source).has(file.path)) filesOf(file.source).set(file.path, file);
         });
       },
-      async removeFiles(files) {
-        wrote(await table.removeFiles(files), (filesOf) => {
+      removeFiles: async (files) => {
+        this.#wrote(await table.removeFiles(files), (filesOf) => {
           for (const { source, path } of files) filesOf(source).delete(path);
         });
       },
-    }),
-  };
-}
+    };
+  }
 
-/** The files of a build that nobody else writes to. */
-export function listingOf(table: Pick<FileTable, "listFiles">): StoredListing {
-  return {
-    files: async () => bySource(await table.listFiles()),
-    isCurrent: async () => true,
-    revision: () => undefined,
-    forget: () => undefined,
-    follow: (written) => written,
-  };
+  /** A step from any other state than the one that is known leads to what has to be read. */
+  #wrote(step: RevisionStep | void, change: (filesOf: FilesOf) => void): void {
+    if (step === undefined || this.#known?.revision !== step.from) return;
+    this.#known.revision = step.to;
+    this.#written.push(change);
+  }
 }
 
 /** Another list: whoever has the one before goes on with it. */
@@ -105,4 +101,84 @@ function bySource(files: readonly FileRecord[]): StoredFiles {
     own.set(file.path, file);
   }
   return sources;
+}
+
+/** How much is written in one transaction. */
+export interface BatchSize {
+  files: number;
+  characters: number;
+}
+
+/** What somebody waits for is written in large batches. */
+const largeBatch: BatchSize = { files: 64, characters: 400_000 };
+/** Behind the one that answers a build is made in small ones: searches come in between, and little is done again. */
+export const smallBatch: BatchSize = { files: 8, characters: 64_000 };
+
+/** Tells a store that failed, which ends a sync, from a file that could not be read, which does not. */
+export class StoreFailure extends Error {
+  constructor(cause: unknown) {
+    super(messageOf(cause), { cause });
+  }
+}
+
+/** What the store itself has thrown. */
+export function storeErrorOf(error: unknown): unknown {
+  return error instanceof StoreFailure ? error.cause : error;
+}
+
+/** Gathers files into batches, each written whole; at most one batch is on its way while the next is filled. */
+export class BatchWriter {
+  readonly #table: Pick<FileTable, "replaceFiles" | "touchFiles">;
+  readonly #size: BatchSize;
+  #files: IndexedFile[] = [];
+  #touched: FileRecord[] = [];
+  #characters = 0;
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(table: Pick<FileTable, "replaceFiles" | "touchFiles">, size: BatchSize = largeBatch) {
+    this.#table = table;
+    this.#size = size;
+  }
+
+  async replace(file: IndexedFile): Promise<void> {
+    this.#files.push(file);
+    for (const { text } of file.chunks) this.#characters += text.length;
+    if (this.#files.length >= this.#size.files || this.#characters >= this.#size.characters) await this.#send();
+  }
+
+  async touch(file: FileRecord): Promise<void> {
+    this.#touched.push(file);
+    if (this.#touched.length >= this.#size.files) await this.#send();
+  }
+
+  async flush(): Promise<void> {
+    try {
+      await this.#send();
+      await this.#running;
+    } catch (error) {
+      throw storeErrorOf(error);
+    }
+  }
+
+  /** Waits for the batch that is on its way, whatever comes of it: the store must not be closed under it. */
+  async settled(): Promise<void> {
+    await this.#running.catch(() => {});
+  }
+
+  async #send(): Promise<void> {
+    const [replacing, touching, before] = [this.#files, this.#touched, this.#running];
+    if (replacing.length === 0 && touching.length === 0) return;
+    [this.#files, this.#touched, this.#characters] = [[], [], 0];
+    this.#running = before.then(async () => {
+      try {
+        if (replacing.length > 0) await this.#table.replaceFiles(replacing);
+        if (touching.length > 0) await this.#table.touchFiles(touching);
+      } catch (error) {
+        throw new StoreFailure(error);
+      }
+    });
+    // The next send or flush awaits it; until then a failure must not count as unhandled.
+    this.#running.catch(() => {});
+    await before;
+  }
 }

@@ -2,14 +2,14 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { checkIndex } from "./check-index.ts";
 import { Embedder } from "../embedding/embedder.ts";
 import { createNotesSource } from "../scan/read-note.ts";
-import { type StoredFiles, createStoredListing } from "./stored-files.ts";
+import type { StoredFiles } from "./stored-files.ts";
 import { isAsStored, syncFiles } from "./sync.ts";
 import { never, settingsWith, syncParams } from "../../test/support/context.ts";
 import { fakeEmbeddings } from "../../test/support/fake-embeddings.ts";
 import { type FakeStore, createFakeStore } from "../../test/support/fake-store.ts";
 import { tempFolder as folderWith } from "@memslot/test-tools/files";
 import type { SyncProgress, SyncRecord } from "@memslot/core";
-import { createSyncHistory } from "./sync-history.ts";
+import { SyncHistory } from "./index-facts.ts";
 import { createProgressTeller } from "./long-work.ts";
 import { isoDate } from "../text/times/calendar.ts";
 import { createNoteDays } from "./index-sync.ts";
@@ -30,11 +30,8 @@ async function filled(withVectors = false): Promise<{ store: FakeStore; vectors:
   const store = createFakeStore();
   await syncFiles({
     table: store,
-    listing: createStoredListing(store),
     sources: [createNotesSource({ workspaceDir, settings })],
-    otherRecipe: () => "reread",
     params: syncParams(),
-    withRight: (write) => write(),
   });
   if (!withVectors) return { store, vectors: undefined };
   const provider = fakeEmbeddings();
@@ -138,18 +135,18 @@ describe("the history of syncs", () => {
 
   test("a hundred are kept, the latest", async () => {
     const facts = smallFacts();
-    const history = createSyncHistory(facts);
+    const history = new SyncHistory(facts);
     for (let minute = 0; minute < 130; minute++) history.add(record(minute));
-    const listed = await createSyncHistory(facts).list();
+    const listed = await new SyncHistory(facts).list();
     await history.settle();
-    const kept = await createSyncHistory(facts).list();
+    const kept = await new SyncHistory(facts).list();
     expect(listed.length).toBeLessThanOrEqual(100);
     expect([kept.length, kept[0]?.durationMs, kept.at(-1)?.durationMs]).toEqual([100, 129, 30]);
   });
 
   test("what cannot be kept is known to this process, and kept with the next one that can", async () => {
     const facts = smallFacts();
-    const history = createSyncHistory(facts);
+    const history = new SyncHistory(facts);
     facts.fail = true;
     history.add(record(1));
     expect(await history.list()).toEqual([record(1)]);
@@ -157,17 +154,17 @@ describe("the history of syncs", () => {
     facts.fail = false;
     history.add(record(2));
     await history.settle();
-    expect(await createSyncHistory(facts).list()).toEqual([record(2), record(1)]);
+    expect(await new SyncHistory(facts).list()).toEqual([record(2), record(1)]);
     expect(await history.list()).toEqual([record(2), record(1)]);
   });
 
   test("what is damaged is left out, and without a place for facts this process has its own", async () => {
     const facts = smallFacts();
     await facts.note("syncs", JSON.stringify([record(1), { reason: 5 }, "x", { ...record(2), finishedAt: "soon" }]));
-    expect(await createSyncHistory(facts).list()).toEqual([record(1)]);
+    expect(await new SyncHistory(facts).list()).toEqual([record(1)]);
     await facts.note("syncs", "{");
-    expect(await createSyncHistory(facts).list()).toEqual([]);
-    const alone = createSyncHistory(undefined);
+    expect(await new SyncHistory(facts).list()).toEqual([]);
+    const alone = new SyncHistory(undefined);
     alone.add(record(3));
     expect(await alone.list()).toEqual([record(3)]);
   });

@@ -3,7 +3,7 @@ import path from "node:path";
 import type { SyncProgress, SyncReport } from "@memslot/core";
 import { describe, expect, test } from "vitest";
 import { createNotesSource } from "../scan/read-note.ts";
-import { createStoredListing } from "./stored-files.ts";
+import { StoredListing } from "./stored-files.ts";
 import { syncFiles, type SyncOutcome } from "./sync.ts";
 import { settingsWith, syncParams } from "../../test/support/context.ts";
 import { createFakeStore, type FakeStore } from "../../test/support/fake-store.ts";
@@ -34,11 +34,9 @@ async function sync(
   const { settings, ...params } = change;
   return await syncFiles({
     table: store,
-    listing: createStoredListing(store),
+    listing: new StoredListing(store),
     sources: [createNotesSource({ workspaceDir, settings: settingsWith(settings) })],
-    otherRecipe: () => "reread",
     params: syncParams(params),
-    withRight: (write) => write(),
   });
 }
 

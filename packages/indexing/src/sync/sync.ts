@@ -8,20 +8,19 @@ import {
 } from "@memslot/core";
 import {
   type BatchSize,
-  type BatchWriter,
-  createBatchWriter,
-  largeBatch,
+  BatchWriter,
+  StoredListing,
+  type StoredFiles,
   StoreFailure,
   storeErrorOf,
-} from "./batch-writer.ts";
+  type TableWrites,
+} from "./stored-files.ts";
 import type { FileRecord, SharedFileTable } from "../chunk-index.ts";
 import type { FileKey } from "../chunk-store.ts";
 import { outOfDescriptors } from "../scan/open-file.ts";
 import type { FolderLook } from "../fresh/folder-view.ts";
 import type { IndexedSource } from "../indexed-source.ts";
 import type { ScannedFile, ScanResult } from "../scan/scan.ts";
-import type { OtherRecipe } from "./recipe-owner.ts";
-import type { StoredFiles, StoredListing } from "./stored-files.ts";
 import { codeOf } from "@memslot/core/files";
 import { isUsualGap } from "../scan/workspace.ts";
 
@@ -53,14 +52,18 @@ export interface SourceOutcome {
   unreadPlaces: readonly string[];
 }
 
+/** What to do with files that were indexed by another recipe. */
+export type OtherRecipe = "reread" | "keep" | "rebuild";
+
 export interface SyncInput {
   table: SharedFileTable;
-  listing: StoredListing;
+  /** What is known of the table. Absent: no other process writes to it. */
+  listing?: StoredListing | undefined;
   sources: readonly IndexedSource[];
   /** How the file system is asked; each time, where it is absent. */
   look?: FolderLook | undefined;
-  /** Called where a file was indexed by another recipe. */
-  otherRecipe: () => OtherRecipe | Promise<OtherRecipe>;
+  /** Called if a file was indexed by another recipe. Absent: such files are read again. */
+  otherRecipe?: (() => Promise<OtherRecipe>) | undefined;
   params: Omit<ManagerSyncParams, "wait">;
   /** False: for a search, or behind the scenes. */
   isAsked?: boolean | undefined;
@@ -70,9 +73,9 @@ export interface SyncInput {
   onPlanned?: ((changed: number) => void) | undefined;
   /**
    * Runs the writing with the right to write. It may wait for it, and throws where it is not to be had. Called only
-   * when there is something to write.
+   * when there is something to write. Absent: no lock is needed.
    */
-  withRight: (write: () => Promise<void>) => Promise<void>;
+  withRight?: ((write: () => Promise<void>) => Promise<void>) | undefined;
 }
 
 interface Work {
@@ -96,8 +99,10 @@ interface Plan {
  * soon as it is in; vectors are made afterwards from what the store holds. One bad file is reported and passed over.
  */
 export async function syncFiles(input: SyncInput): Promise<SyncOutcome> {
-  const { params, listing } = input;
+  const { params, table } = input;
   const { signal } = params;
+  const listing =
+    input.listing ?? new StoredListing({ listFiles: () => table.listFiles(), revision: async () => "unshared" });
   const asked = params.sessions ? input.sources.filter(({ source }) => source === "sessions") : input.sources;
   const scans: { source: IndexedSource; scan: ScanResult }[] = [];
   for (const source of asked)
@@ -106,16 +111,20 @@ export async function syncFiles(input: SyncInput): Promise<SyncOutcome> {
 
   let plan = await planSync(input, scans, await listing.files());
   const adopted = await adoptHeld(plan.work, input);
-  if (adopted > 0) plan = await planSync(input, scans, await listing.files());
+  if (adopted > 0) {
+    listing.forget();
+    plan = await planSync(input, scans, await listing.files());
+  }
   const unsure = plan.work.filter(isUnsure).length;
   const changed = plan.work.length - unsure + plan.gone.length;
   if (changed > 0 || unsure === 0) input.onPlanned?.(changed);
   if (plan.work.length > 0 || plan.gone.length > 0) {
-    await input.withRight(async () => {
-      // Whoever had the right before may have done it all.
+    const write = async (): Promise<void> => {
+      // The process that had the lock before may have done it all.
       if (!(await listing.isCurrent())) plan = await planSync(input, scans, await listing.files());
-      await carryOut(plan, input, report);
-    });
+      await carryOut(plan, input, listing.follow(table), report);
+    };
+    await (input.withRight?.(write) ?? write());
   }
   report.unchanged += plan.unchanged - adopted;
   report.changed += adopted;
@@ -152,7 +161,7 @@ async function adoptHeld(work: readonly Work[], { table, params: { signal } }: S
   const replaceFiles: SharedFileTable["replaceFiles"] = async (files) => {
     adopted += (await table.adoptFiles?.(files)) ?? 0;
   };
-  const writer = createBatchWriter({ replaceFiles, touchFiles: async () => undefined }, largeBatch);
+  const writer = new BatchWriter({ replaceFiles, touchFiles: async () => undefined });
   await forEachAtOnce(unread, readsAtOnce, async ({ source, file }) => {
     // Reading it for the index says what is wrong.
     const reading = await source.read(file, undefined, signal).catch(() => undefined);
@@ -200,7 +209,7 @@ async function planSync(
       const before = own.get(file.path);
       if (before) known++;
       const isOther = before !== undefined && before.recipe !== source.recipe;
-      if (isOther) otherRecipe ??= await input.otherRecipe();
+      if (isOther) otherRecipe ??= (await input.otherRecipe?.()) ?? "reread";
       const same =
         !params.force &&
         before !== undefined &&
@@ -237,11 +246,14 @@ function isUnknown(path: string, { unknown }: ScanResult): boolean {
   return unknown.some((prefix) => path === prefix || (prefix.endsWith("/") && path.startsWith(prefix)));
 }
 
-async function carryOut({ work, gone }: Plan, input: SyncInput, report: SyncReport): Promise<void> {
-  const { params, batch } = input;
+async function carryOut(
+  { work, gone }: Plan,
+  { params, batch }: SyncInput,
+  table: TableWrites,
+  report: SyncReport,
+): Promise<void> {
   const { signal } = params;
-  const table = input.listing.follow(input.table);
-  const writer = createBatchWriter(table, batch ?? largeBatch);
+  const writer = new BatchWriter(table, batch);
   let completed = 0;
   if (work.length > 0) params.progress({ completed, total: work.length });
   try {
