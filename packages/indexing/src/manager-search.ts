@@ -51,7 +51,11 @@ export function createManagerSearch(parts: SearchParts): Search {
   const journal = journalFolder({ stateDir, agentId });
   const hasProjects = parts.sources.some(({ scopeIn }) => scopeIn !== undefined);
   const languages = new LanguageMemory();
-  const checked = createCheckedSearch({ store, sources: parts.sources, reread: index.reread });
+  const checked = createCheckedSearch({
+    store,
+    sources: parts.sources,
+    reread: (files, signal) => index.reread(files, signal),
+  });
 
   async function scopeOf({ sessionKey, audience, signal }: ManagerSearchOptions): Promise<SourceScope> {
     const projects = await projectScopes(parts.sources, audience, () => index.stored());

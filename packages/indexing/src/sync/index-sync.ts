@@ -1,27 +1,32 @@
 import pLimit from "p-limit";
 import {
+  lazily,
   type ManagerSyncParams,
+  messageOf,
   type SearchCondition,
   type SyncMessage,
   type SyncRecord,
   type SyncReport,
-  lazily,
   traceCall,
 } from "@memslot/core";
 import type { ChunkIndex } from "../chunk-index.ts";
-import { type FileKey, isAsked } from "../chunk-store.ts";
+import type { FileKey } from "../chunk-store.ts";
 import type { Embedder } from "../embedding/embedder.ts";
-import type { IndexedSource } from "../indexed-source.ts";
 import type { CatchUp } from "../fresh/catch-up.ts";
+import type { IndexedSource } from "../indexed-source.ts";
 import type { SearchedSource } from "../search/search-outcome.ts";
-import { Freshness, othersMayTakeMs } from "./freshness.ts";
-import { behindTheScenes, openRecord, type IndexFacts } from "./index-facts.ts";
-import { RecipeOwner, buildName, LongWork, type LongWorkParts, type SyncParams } from "./long-work.ts";
-import { type StoredFiles, StoredListing } from "./stored-files.ts";
+import { behindTheScenes, type IndexFacts, type IndexRecord, openRecord } from "./index-facts.ts";
+import { buildName, LongWork, RecipeOwner, type SyncParams } from "./long-work.ts";
+import { createNoteDays, type StoredFiles, StoredListing } from "./stored-files.ts";
 import { type SyncOutcome, syncFiles } from "./sync.ts";
 import { busyError, HeldElsewhere, withWriteRight } from "./write-right.ts";
-import { timeOfPath } from "../text/times/time-of-path.ts";
 
+/** How long a search waits for the files to be indexed, before it answers from what is there. */
+const searchWaitsMs = 300;
+/** How long of that for another process that writes, so that there is time left to report which one. */
+const othersMayTakeMs = 200;
+/** How long it waits for another process that makes the first index. */
+const firstIndexWaitsMs = 10_000;
 /** How long a sync that does not want to wait waits all the same: for what is done in a moment. */
 const graceMs = 1500;
 /** The same where hosts share the index: what takes a moment here takes seconds there, and one that died keeps its right for 60. */
@@ -30,233 +35,345 @@ const sharedGraceMs = 90_000;
 const keptNotice =
   "another process with another version of memslot, or other settings for chunks, rebuilt this index within the last day; its index answers. Use one version and one configuration, give each a store.path of its own, or run memslot memory index";
 
-/** Keeps an index up to date: who may write when, and how long a search waits for it. */
-export interface IndexSync {
-  /** Files first, then what takes long: a new build where one is due, and vectors. */
-  sync(params: ManagerSyncParams): Promise<SyncReport>;
-  /**
-   * For a search: looks at the files, from now on, and waits a little until their words are in, without end while the
-   * index is empty. Vectors are made behind it. Says why the answer cannot be taken as fresh, where it cannot.
-   */
-  freshen(signal: AbortSignal): Promise<SearchCondition | undefined>;
-  /**
-   * For a search: reads these files again, whatever their records say, and looks at all others. Says why that is not done,
-   * where it takes longer than a while.
-   */
-  reread(files: readonly FileKey[], signal: AbortSignal): Promise<SearchCondition | undefined>;
-  /** Looks at the files with nobody waiting for more than their words. Never throws: what fails is in the facts. */
-  look(reason: "watch" | "interval"): Promise<void>;
-  /** Something has changed, as a watcher says. */
-  markDirty(): void;
-  /** What the index holds, by source. */
-  stored(): Promise<StoredFiles>;
-  /** The days that there are notes of in these places, in order. */
-  days(places: readonly SearchedSource[]): Promise<readonly number[]>;
-  facts(): IndexFacts;
-  /** The last syncs, the newest first, over all processes. */
-  history(): Promise<SyncRecord[]>;
-  /** Stops what is running and waits for it. */
-  close(): Promise<void>;
+/** A scan for searches. */
+interface SearchScan {
+  outcome: Promise<SearchCondition | undefined>;
+  /** How many files have changed; undefined until all were scanned. */
+  changed: number | undefined;
 }
 
-/** What bringing the files up to date works with. */
-interface FileParts extends Omit<LongWorkParts, "closing"> {
-  listing: StoredListing;
-  catchUp: CatchUp | undefined;
-}
-
-export async function createIndexSync(input: {
+interface IndexSyncInput {
   store: ChunkIndex;
   sources: readonly IndexedSource[];
+  /** False: a search does not scan the files. */
   onSearch: boolean;
   vectors: Embedder | undefined;
   /** True for somebody who wants to know how the index is. */
   lookOnly?: boolean | undefined;
-  /** Whose index it is, for whoever looks inside. */
+  /** Whose index it is, for a trace. */
   names: { agentId: string; backend: string };
   /** Takes what a person should know. */
   notify?: ((line: string) => void) | undefined;
-  /** Learns what has changed without a look at all files; absent: each look asks the file system for everything. */
+  /** Learns what has changed without a scan; absent: each scan asks the file system for everything. */
   catchUp?: CatchUp | undefined;
-}): Promise<IndexSync> {
-  const { store, sources, onSearch, vectors, names, catchUp } = input;
-  const closing = new AbortController();
-  const record = await openRecord(store, {
-    looksForWriter: input.lookOnly === true || store.isShared !== true,
+}
+
+export async function createIndexSync(input: IndexSyncInput): Promise<IndexSync> {
+  const record = await openRecord(input.store, {
+    looksForWriter: input.lookOnly === true || input.store.isShared !== true,
     keepsHistory: input.lookOnly !== true,
   });
-  const listing = new StoredListing(store);
-  const owner = new RecipeOwner(
-    store.spaceFacts,
-    buildName(sources),
-    lazily(() => input.notify?.(keptNotice)),
-  );
-  const fileParts: FileParts = { index: store, listing, sources, vectors, record, owner, catchUp };
-  const daysOf = createNoteDays();
-  const files = pLimit(1);
-  const longWork = new LongWork({ ...fileParts, closing: closing.signal });
-  const freshness = new Freshness({
-    ...fileParts,
-    longWork,
-    onSearch,
-    closing: closing.signal,
-    inTurn: (work) => files(work),
-    isUnchanged,
-    pass: (waitMs, onPlanned) => pass("search", waitMs, onPlanned),
-  });
+  return new IndexSync(input, record);
+}
 
-  /** To be asked before each look that need not ask for everything. */
-  async function isUnchanged(): Promise<boolean> {
-    const found = record.beginLook();
+/** Keeps an index up to date: who may write when, and how long a search waits for it. */
+export class IndexSync {
+  readonly #input: IndexSyncInput;
+  readonly #record: IndexRecord;
+  readonly #listing: StoredListing;
+  readonly #owner: RecipeOwner;
+  readonly #longWork: LongWork;
+  readonly #daysOf = createNoteDays();
+  readonly #closing = new AbortController();
+  /** One scan at a time. */
+  readonly #inTurn = pLimit(1);
+  /** A scan that some search waits for and that has not begun: later searches wait for the same. */
+  #next: SearchScan | undefined;
+  /** The state of the index that the facts were counted at. */
+  #followed: string | undefined;
+
+  constructor(input: IndexSyncInput, record: IndexRecord) {
+    const { store, sources, vectors } = input;
+    this.#input = input;
+    this.#record = record;
+    this.#listing = new StoredListing(store);
+    const onKept = lazily(() => input.notify?.(keptNotice));
+    this.#owner = new RecipeOwner(store.spaceFacts, buildName(sources), onKept);
+    const { signal: closing } = this.#closing;
+    this.#longWork = new LongWork({ store, sources, vectors, record, owner: this.#owner, closing });
+  }
+
+  /** Files first, then what takes long: a new build where one is due, and vectors. */
+  async sync({ wait, ...params }: ManagerSyncParams): Promise<SyncReport> {
+    const { store, vectors, catchUp } = this.#input;
+    const own = { ...params, signal: AbortSignal.any([params.signal, this.#closing.signal]) };
+    await store.revision?.({ anew: true });
+    // A search comes after it and wants the vector of its question.
+    if (params.reason === "search") vectors?.warm();
+    const isAsked = !behindTheScenes.has(params.reason);
+    const waitMs = wait ? Number.POSITIVE_INFINITY : store.isShared === true ? sharedGraceMs : graceMs;
+    const indexed = async (given: SyncParams): Promise<SyncOutcome> =>
+      await this.#inTurn(async () => {
+        own.signal.throwIfAborted();
+        catchUp?.sweep("a sync was asked for");
+        return await this.#indexFiles(given, isAsked ? () => waitMs : () => this.#patience());
+      });
+    try {
+      if (isAsked)
+        return await this.#longWork.inTurn(
+          own,
+          waitMs,
+          async (given) => await this.#longWork.run(given, await indexed(given)),
+        );
+      const done = await indexed(own);
+      await vectors?.count();
+      // The right to do it is only asked for where there is something to do: that alone would be a write.
+      if (!this.#longWork.isDue() && vectors?.isBehind() !== true) return done.report;
+      return await this.#longWork.runForSearch(own, done);
+    } catch (error) {
+      if (!(error instanceof HeldElsewhere)) throw error;
+      if (isAsked) throw busyError(error.holder);
+      // The answer that follows says that it is stale.
+      return { added: 0, changed: 0, removed: 0, unchanged: this.#record.facts.stats.files, failed: [] };
+    }
+  }
+
+  /**
+   * For a search: scans the files, from now on, and waits a little until their words are in, without end while the index
+   * is empty. Vectors are made behind it. Says why the answer cannot be taken as fresh, where it cannot.
+   */
+  async freshen(signal: AbortSignal): Promise<SearchCondition | undefined> {
+    // Another process may have made the index, or changed it, since this one counted.
+    await this.#follow();
+    if (!this.#input.onSearch) {
+      const reason = this.#record.whyStale();
+      return reason === undefined ? undefined : { state: "stale", reason };
+    }
+    // One that runs already may have passed the note that was saved a moment ago.
+    const scan = (this.#next ??= this.#plan(() => void (this.#next = undefined)));
+    const before = this.#longWork.behind;
+    const limitMs = this.#isEmpty() ? undefined : searchWaitsMs;
+    const unfresh = await waitFor(scan.outcome, limitMs, signal, () => soFar(scan));
+    // Vectors of a note or two are there in a moment, and the answer is better with them.
+    const { behind } = this.#longWork;
+    if (this.#input.vectors && behind && behind !== before)
+      await waitFor(behind, searchWaitsMs, signal, () => undefined);
+    return unfresh;
+  }
+
+  /**
+   * For a search: reads these files again, whatever their records say, and scans all others. Says why that is not done,
+   * where it takes longer than a while.
+   */
+  async reread(keys: readonly FileKey[], signal: AbortSignal): Promise<SearchCondition | undefined> {
+    const scan = this.#plan(() => this.#distrust(keys));
+    await this.#record.count();
+    const limitMs = this.#isEmpty() ? firstIndexWaitsMs : searchWaitsMs;
+    return await waitFor(scan.outcome, limitMs, signal, () => soFar(scan));
+  }
+
+  /** Scans the files with nobody waiting for more than their words. Never throws: what fails is in the facts. */
+  async look(reason: "watch" | "interval"): Promise<void> {
+    const work = async (): Promise<void> => {
+      await this.#input.store.revision?.({ anew: true });
+      if (reason === "interval") this.#input.catchUp?.sweep("looked at by the clock");
+      else if (await this.#isUnchanged()) return;
+      await this.#pass(reason, () => othersMayTakeMs);
+    };
+    await this.#inTurn(work).catch(() => undefined);
+  }
+
+  /** Something has changed, as a watcher reports. */
+  markDirty(): void {
+    this.#record.markDirty();
+  }
+
+  /** What the index holds, by source. */
+  async stored(): Promise<StoredFiles> {
+    return await this.#listing.files();
+  }
+
+  /** The days that there are notes of in these places, in order. */
+  async days(places: readonly SearchedSource[]): Promise<readonly number[]> {
+    return this.#daysOf(await this.#listing.files(), places);
+  }
+
+  facts(): IndexFacts {
+    return this.#record.snapshot();
+  }
+
+  /** The last syncs, the newest first, over all processes. */
+  async history(): Promise<SyncRecord[]> {
+    return await this.#record.history.list();
+  }
+
+  /** Stops what is running and waits for it. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await Promise.allSettled([this.#inTurn(() => undefined), this.#longWork.close()]);
+    await this.#record.history.settle();
+  }
+
+  #isEmpty(): boolean {
+    return this.#record.facts.stats.chunks === 0;
+  }
+
+  /** How long a scan for a search waits for another process that writes. */
+  #patience(): number {
+    return this.#isEmpty() ? firstIndexWaitsMs : othersMayTakeMs;
+  }
+
+  /** Counts again where the files that answer have changed since, whichever process has done it. */
+  async #follow(): Promise<void> {
+    const { store, vectors } = this.#input;
+    const revision = await store.revision?.({ anew: true });
+    if (revision === undefined || revision !== this.#followed) {
+      await this.#record.count();
+      await vectors?.count();
+      this.#followed = revision;
+      // Vectors that others make change no file.
+    } else if ((vectors?.facts().missing ?? 0) > 0) await vectors?.count();
+  }
+
+  /** A scan that begins, with `first`, when those before it have ended. */
+  #plan(first: () => Promise<void> | void): SearchScan {
+    const scan: SearchScan = { changed: undefined, outcome: this.#inTurn(() => this.#scan(scan, first)) };
+    return scan;
+  }
+
+  async #scan(scan: SearchScan, first: () => Promise<void> | void): Promise<SearchCondition | undefined> {
+    try {
+      await first();
+      if (await this.#isUnchanged()) return undefined;
+      await this.#pass(
+        "search",
+        () => this.#patience(),
+        (changed) => (scan.changed = changed),
+      );
+      return undefined;
+    } catch (error) {
+      if (error instanceof HeldElsewhere) {
+        const reason = `${changedFiles(scan.changed)} and ${error.message}`;
+        return { state: "stale", reason, count: scan.changed };
+      }
+      return { state: "stale", reason: `the index could not be brought up to date: ${messageOf(error)}` };
+    }
+  }
+
+  /** Makes files count as changed. */
+  async #distrust(keys: readonly FileKey[]): Promise<void> {
+    const { store } = this.#input;
+    // An edit of the index by hand does not say that it has changed.
+    this.#listing.forget();
+    const known = await this.#listing.files();
+    const records = keys.flatMap(({ source, path }) => {
+      const record = known.get(source)?.get(path);
+      return record === undefined ? [] : [{ ...record, hash: "", mtimeMs: -1, cursor: undefined }];
+    });
+    if (records.length === 0) return;
+    const right = { reason: "search", waitMs: () => this.#patience(), signal: this.#closing.signal };
+    await withWriteRight(store, "files", right, () => store.touchFiles(records));
+  }
+
+  /** Whether a scan would find nothing that the index does not hold, where that is known without one. */
+  async #isUnchanged(): Promise<boolean> {
+    const { store, sources, catchUp } = this.#input;
+    const found = this.#record.beginLook();
     if (catchUp === undefined || !(await catchUp.isUnchanged())) return false;
     if (sources.some((source) => source.isSettled?.() === false)) return false;
     const revision = await store.revision?.();
-    if (revision === undefined || revision !== listing.revision() || longWork.isDue()) return false;
+    if (revision === undefined || revision !== this.#listing.revision() || this.#longWork.isDue()) return false;
     found();
     return true;
   }
 
-  async function pass(reason: string, waitMs: () => number, onPlanned?: (changed: number) => void): Promise<void> {
-    const params: SyncParams = { reason, force: false, progress: () => {}, signal: closing.signal };
-    // What an application asks for is told where it asks.
+  /** Scans the files, and has vectors made behind it. */
+  async #pass(reason: string, waitMs: () => number, onPlanned?: (changed: number) => void): Promise<void> {
+    const { names, vectors } = this.#input;
+    const params: SyncParams = { reason, force: false, progress: () => {}, signal: this.#closing.signal };
+    // What an application asks for is traced where it asks.
     const done = await traceCall(
       "sync",
       () => ({ ...names, reason, force: false }),
-      () => indexFiles(fileParts, params, waitMs, onPlanned),
+      () => this.#indexFiles(params, waitMs, onPlanned),
       ({ report }) => countsOf(report),
     );
     const { added, changed, removed } = done.report;
     if (added + changed + removed > 0 || vectors?.facts().missing === undefined) await vectors?.count();
-    if (longWork.isDue()) longWork.runBehind(params, done);
+    if (this.#longWork.isDue()) this.#longWork.runBehind(params, done);
   }
 
-  return {
-    async sync({ wait, ...params }) {
-      const own = { ...params, signal: AbortSignal.any([params.signal, closing.signal]) };
-      await store.revision?.({ anew: true });
-      // A search comes after it and wants the vector of its question.
-      if (params.reason === "search") vectors?.warm();
-      const isAsked = !behindTheScenes.has(params.reason);
-      const waitMs = wait ? Number.POSITIVE_INFINITY : store.isShared === true ? sharedGraceMs : graceMs;
-      const indexed = async (given: SyncParams): Promise<SyncOutcome> =>
-        await files(async () => {
-          own.signal.throwIfAborted();
-          catchUp?.sweep("a sync was asked for");
-          return await indexFiles(fileParts, given, isAsked ? () => waitMs : () => freshness.patience());
-        });
-      try {
-        if (isAsked)
-          return await longWork.inTurn(own, waitMs, async (given) => await longWork.run(given, await indexed(given)));
-        const done = await indexed(own);
-        await vectors?.count();
-        // The right to do it is only asked for where there is something to do: that alone would be a write.
-        if (!longWork.isDue() && vectors?.isBehind() !== true) return done.report;
-        return await longWork.runForSearch(own, done);
-      } catch (error) {
-        if (!(error instanceof HeldElsewhere)) throw error;
-        if (isAsked) throw busyError(error.holder);
-        // The answer that follows says that it is stale.
-        return { added: 0, changed: 0, removed: 0, unchanged: record.facts.stats.files, failed: [] };
-      }
-    },
-
-    freshen: (signal) => freshness.freshen(signal),
-    reread: (keys, signal) => freshness.reread(keys, signal),
-
-    async look(reason) {
-      const work = async (): Promise<void> => {
-        await store.revision?.({ anew: true });
-        if (reason === "interval") catchUp?.sweep("looked at by the clock");
-        else if (await isUnchanged()) return;
-        await pass(reason, () => othersMayTakeMs);
-      };
-      await files(work).catch(() => undefined);
-    },
-
-    stored: () => listing.files(),
-    days: async (places) => daysOf(await listing.files(), places),
-    markDirty: () => record.markDirty(),
-    facts: () => record.snapshot(),
-    history: () => record.history.list(),
-
-    async close() {
-      closing.abort();
-      await Promise.allSettled([files(async () => undefined), longWork.close()]);
-      await record.history.settle();
-    },
-  };
-}
-
-/** Brings the words that answer up to date. */
-async function indexFiles(
-  { index: store, listing, sources, vectors, record, owner, catchUp }: FileParts,
-  params: SyncParams,
-  waitMs: () => number,
-  onPlanned?: (changed: number) => void,
-): Promise<SyncOutcome> {
-  const { reason, signal } = params;
-  const isAsked = !behindTheScenes.has(reason);
-  // With single transcripts named, the others are not looked at.
-  const news = params.sessions === undefined ? catchUp : undefined;
-  const foundAll = news?.begin();
-  const outcome = await record.sync(params, () =>
-    syncFiles({
-      table: store,
-      listing,
-      sources,
-      look: news?.view,
-      isAsked,
-      // With builds, files of another recipe answer until the new build takes over.
-      async otherRecipe() {
-        if (store.builds === undefined) return "reread";
-        const decided = await owner.decide();
-        return isAsked && decided === "keep" ? "rebuild" : decided;
-      },
-      params: {
-        ...params,
-        force: params.force && store.builds === undefined,
-        progress(update) {
-          // Something has changed, and will want a vector.
-          vectors?.warm();
-          params.progress(update);
+  /** Brings the words that answer up to date. */
+  async #indexFiles(
+    params: SyncParams,
+    waitMs: () => number,
+    onPlanned?: (changed: number) => void,
+  ): Promise<SyncOutcome> {
+    const { store, sources, vectors, catchUp } = this.#input;
+    const { reason, signal } = params;
+    const isAsked = !behindTheScenes.has(reason);
+    // With single transcripts named, the others are not scanned.
+    const news = params.sessions === undefined ? catchUp : undefined;
+    const foundAll = news?.begin();
+    const outcome = await this.#record.sync(params, () =>
+      syncFiles({
+        table: store,
+        listing: this.#listing,
+        sources,
+        look: news?.view,
+        isAsked,
+        // With builds, files of another recipe answer until the new build takes over.
+        otherRecipe: async () => {
+          if (store.builds === undefined) return "reread";
+          const decided = await this.#owner.decide();
+          return isAsked && decided === "keep" ? "rebuild" : decided;
         },
-      },
-      onPlanned,
-      withRight: (write) =>
-        withWriteRight(store, "files", { reason, waitMs, signal, progress: params.progress }, async () => {
-          // As whoever had the right before has left it.
-          await store.revision?.({ anew: true });
-          await write();
-        }),
-    }),
-  );
-  if (outcome.report.failed.length === 0) foundAll?.();
-  return outcome;
+        params: {
+          ...params,
+          force: params.force && store.builds === undefined,
+          progress(update) {
+            // Something has changed, and will want a vector.
+            vectors?.warm();
+            params.progress(update);
+          },
+        },
+        onPlanned,
+        withRight: (write) =>
+          withWriteRight(store, "files", { reason, waitMs, signal, progress: params.progress }, async () => {
+            // As the process that had the right before has left it.
+            await store.revision?.({ anew: true });
+            await write();
+          }),
+      }),
+    );
+    if (outcome.report.failed.length === 0) foundAll?.();
+    return outcome;
+  }
 }
 
 function countsOf({ added, changed, removed, unchanged, failed }: SyncReport): Partial<SyncMessage> {
   return { added, changed, removed, unchanged, failed: failed.length };
 }
 
-/** Gives the days, in order, that there are notes of in these places, by their names. Nobody learns of what may not be seen. */
-export function createNoteDays(): (files: StoredFiles, places: readonly SearchedSource[]) => number[] {
-  let known: { files: StoredFiles; dated: { path: string; source: string; day: number }[] } | undefined;
-  return (files, places) => {
-    if (known?.files !== files) known = { files, dated: datedIn(files) };
-    const days = new Set<number>();
-    for (const file of known.dated) {
-      const isSeen = places.some(({ source, scope }) => isAsked(file, { sources: [source], scope }));
-      if (isSeen) days.add(file.day);
-    }
-    return [...days].toSorted((a, b) => a - b);
-  };
+/** What is known of the files when a search goes on without the end of its scan. */
+function soFar({ changed }: SearchScan): SearchCondition | undefined {
+  // Nothing has changed: what is left of the scan is to count.
+  if (changed === 0) return undefined;
+  if (changed === undefined) return { state: "stale", reason: "not all files were looked at yet" };
+  const verb = changed === 1 ? "is" : "are";
+  return { state: "stale", reason: `${changedFiles(changed)} and ${verb} still being indexed`, count: changed };
 }
 
-function datedIn(files: StoredFiles): { path: string; source: string; day: number }[] {
-  return [...files].flatMap(([source, own]) =>
-    [...own.keys()].flatMap((path) => {
-      const day = timeOfPath(path)?.from;
-      return day === undefined ? [] : [{ path, source, day }];
-    }),
-  );
+function changedFiles(count: number | undefined): string {
+  if (count === undefined) return "files have changed";
+  return count === 1 ? "1 file has changed" : `${count} files have changed`;
+}
+
+/** What an outcome is, or after `limitMs` what there is to say without it. Rejects with the reason of an abort. */
+async function waitFor<Outcome>(
+  outcome: Promise<Outcome>,
+  limitMs: number | undefined,
+  signal: AbortSignal,
+  otherwise: () => Outcome,
+): Promise<Outcome> {
+  signal.throwIfAborted();
+  return await new Promise((resolve, reject) => {
+    const timer = limitMs === undefined ? undefined : setTimeout(() => resolve(otherwise()), limitMs);
+    const stop = (): void => reject(signal.reason);
+    signal.addEventListener("abort", stop, { once: true });
+    outcome.then(resolve, reject).finally(() => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", stop);
+    });
+  });
 }

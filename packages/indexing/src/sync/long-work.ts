@@ -27,7 +27,7 @@ export type SyncParams = Omit<ManagerSyncParams, "wait">;
 
 /** What works on an index. */
 export interface LongWorkParts {
-  index: ChunkIndex;
+  store: ChunkIndex;
   sources: readonly IndexedSource[];
   vectors: Embedder | undefined;
   record: IndexRecord;
@@ -46,7 +46,7 @@ export class LongWork {
   /** Work with nobody waiting for all of it. */
   #behind: Promise<void> | undefined;
   #again = false;
-  readonly #tellOthers = createProgressTeller(async (update) => await this.#parts.index.leases?.report(update));
+  readonly #tellOthers = createProgressTeller(async (update) => await this.#parts.store.leases?.report(update));
 
   constructor(parts: LongWorkParts) {
     this.#parts = parts;
@@ -68,7 +68,7 @@ export class LongWork {
 
   /** Does it, and returns the report of the whole. */
   async run(params: SyncParams, { report }: SyncOutcome): Promise<SyncReport> {
-    const { builds } = this.#parts.index;
+    const { builds } = this.#parts.store;
     if (builds && this.#buildIsDue(params)) return await this.#rebuild(builds, params, report);
     // Begun for settings that have been taken back since.
     if (this.#parts.record.facts.stats.generation?.next) await builds?.abandon();
@@ -172,7 +172,7 @@ export class LongWork {
     const { reason, signal } = params;
     signal.throwIfAborted();
     const right = { reason, waitMs: () => waitMs, signal, progress: params.progress };
-    return await withWriteRight(this.#parts.index, "build", right, async () => {
+    return await withWriteRight(this.#parts.store, "build", right, async () => {
       this.#parts.record.working(reason);
       try {
         return await work({ ...params, progress: (update) => this.#tell(update) });
