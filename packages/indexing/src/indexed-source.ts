@@ -2,8 +2,7 @@ import type { ManagerReadParams, ManagerSyncParams, MemoryReadResult, MemorySour
 import type { IndexedFile, FileRecord } from "./chunk-index.ts";
 import type { PathScope } from "./chunk-store.ts";
 import type { FoundLines } from "./search/held-lines.ts";
-import type { FolderLook } from "./fresh/folder-view.ts";
-import type { ScannedFile, ScanResult } from "./scan/scan.ts";
+import type { FolderLook, ScannedFile, ScanResult } from "./scan/scan.ts";
 import type { StoredFiles } from "./sync/stored-files.ts";
 
 /** What reading a file has given: its record alone where the store holds this very content. */

@@ -10,7 +10,7 @@ import {
 } from "@memslot/core";
 import type { ChunkIndex } from "./chunk-index.ts";
 import { spaceName } from "./chunk-store.ts";
-import { createCatchUp } from "./fresh/catch-up.ts";
+import { createCatchUp } from "./freshness/change-feed.ts";
 import { createAgentSource } from "./sources/agents/agent-source.ts";
 import { createIndexSync, type IndexSync } from "./sync/index-sync.ts";
 import { statusOfIndex, findExcluded } from "./sync/index-status.ts";
@@ -25,8 +25,8 @@ import { memoryRoots } from "./scan/memory-roots.ts";
 import { createSessionSource } from "./sources/sessions.ts";
 import { createUnsearchedCounter } from "./scan/unsearched.ts";
 import { tracedIndex } from "./traced-index.ts";
-import { createTriggers, type Triggers } from "./watch/triggers.ts";
-import type { WatchRoot } from "./watch/watch-scope.ts";
+import { createTriggers, type Triggers } from "./freshness/triggers.ts";
+import type { WatchRoot } from "./freshness/watch-scope.ts";
 
 /**
  * A manager of an index: everything between the files and what is kept of them, the same wherever that is. The manager

@@ -187,3 +187,14 @@ export function entriesOf(folder: string): Dirent[] {
     return [];
   }
 }
+
+/** Which folder it is that stands at a path, and who may enter it; undefined where none is to be seen. */
+export function identityOf(folder: string): string | undefined {
+  try {
+    const stats = lstatSync(folder, { bigint: true });
+    if (!stats.isDirectory()) return undefined;
+    return `${stats.dev}:${stats.ino}:${stats.birthtimeNs}:${stats.mode}:${stats.uid}:${stats.gid}`;
+  } catch {
+    return undefined;
+  }
+}

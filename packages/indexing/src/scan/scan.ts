@@ -1,8 +1,7 @@
 import { type BigIntStats, type Dirent, readdirSync, realpathSync, statSync } from "node:fs";
 import path from "node:path";
 import { type LeftOut, MemoryError, type MemoryRootStatus, messageOf, type SyncFailure } from "@memslot/core";
-import { cloudStub, codeOf } from "@memslot/core/files";
-import { type FolderLook, plainLook } from "../fresh/folder-view.ts";
+import { cloudStub, codeOf, listInPlace } from "@memslot/core/files";
 import { createTimeSlices, type TimeSlices } from "../time-slices.ts";
 import {
   type FileState,
@@ -37,6 +36,17 @@ export interface ScannedFile extends FileState {
   path: string;
   absolutePath: string;
 }
+
+/** How a scan asks the file system. */
+export interface FolderLook {
+  /** What a folder holds. Throws what the file system throws. */
+  list(folder: string): Dirent[];
+  /** What stands at a path, links not followed. */
+  stat(file: string): BigIntStats | Error;
+}
+
+/** Asks each time. */
+export const plainLook: FolderLook = { list: listInPlace, stat: statOf };
 
 export interface ScanResult {
   files: ScannedFile[];

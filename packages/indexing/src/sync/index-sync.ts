@@ -12,7 +12,7 @@ import {
 import type { ChunkIndex } from "../chunk-index.ts";
 import type { FileKey } from "../chunk-store.ts";
 import type { Embedder } from "../embedding/embedder.ts";
-import type { CatchUp } from "../fresh/catch-up.ts";
+import type { CatchUp } from "../freshness/change-feed.ts";
 import type { IndexedSource } from "../indexed-source.ts";
 import type { SearchedSource } from "../search/search-outcome.ts";
 import { behindTheScenes, type IndexFacts, type IndexRecord, openRecord } from "./index-facts.ts";

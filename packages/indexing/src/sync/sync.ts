@@ -18,9 +18,8 @@ import {
 import type { FileRecord, SharedFileTable } from "../chunk-index.ts";
 import type { FileKey } from "../chunk-store.ts";
 import { outOfDescriptors } from "../scan/open-file.ts";
-import type { FolderLook } from "../fresh/folder-view.ts";
+import type { FolderLook, ScannedFile, ScanResult } from "../scan/scan.ts";
 import type { IndexedSource } from "../indexed-source.ts";
-import type { ScannedFile, ScanResult } from "../scan/scan.ts";
 import { codeOf } from "@memslot/core/files";
 import { isUsualGap } from "../scan/workspace.ts";
 

@@ -1,22 +1,11 @@
+import type { FolderLook } from "../scan/scan.ts";
 import type { BigIntStats, Dirent } from "node:fs";
 import path from "node:path";
 import { listInPlace } from "@memslot/core/files";
-import { statOf, lastingStamp, stampOf } from "../scan/file-state.ts";
+import { statOf, lastingStamp, stampOf, identityOf } from "../scan/file-state.ts";
 import { isMarkdown } from "../scan/folder-rules.ts";
-import { identityOf } from "../watch/folder-identity.ts";
-import type { FolderNote } from "../watch/folder-watches.ts";
-import { mountedFiles } from "../watch/mounts.ts";
-
-/** How a look at the files asks the file system. */
-export interface FolderLook {
-  /** What a folder holds. Throws what the file system throws. */
-  list(folder: string): Dirent[];
-  /** What stands at a path, links not followed. */
-  stat(file: string): BigIntStats | Error;
-}
-
-/** Asks each time. */
-export const plainLook: FolderLook = { list: listInPlace, stat: statOf };
+import type { FolderNote } from "./folder-watches.ts";
+import { mountedFiles } from "./mounts.ts";
 
 /** What was seen of a folder; without `entries` its names have to be asked for again. */
 interface Seen {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { randomFrom } from "@memslot/test-tools/random";
-import type { RootWatch } from "../../watch/watch-roots.ts";
+import type { RootWatch } from "../watch-roots.ts";
 import { openFreshIndex } from "./fresh-index.ts";
 import {
   appendFileSync,

@@ -1,10 +1,11 @@
-/** Watches a workspace in a process of its own, whose limits the test sets. Prints what came of it. */
 import { closeSync, openSync, readdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { createTriggers } from "../triggers.ts";
 import { watchRoots } from "../watch-roots.ts";
 import type { WatchRoot } from "../watch-scope.ts";
 import { eventually } from "@memslot/test-tools/wait";
+
+/** Watches a workspace in a process of its own, whose limits the test sets. Prints what came of it. */
 
 const [asked = "", workspace = ""] = process.argv.slice(2);
 /** `exhausted-3`: with three descriptors left. */

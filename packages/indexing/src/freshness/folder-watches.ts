@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import path from "node:path";
-import { identityOf } from "./folder-identity.ts";
+import { identityOf } from "../scan/file-state.ts";
 import { createMountCheck, whyNotInOrder } from "./mounts.ts";
 
 /** One thing that the thread has to tell of a folder. They are in order: each counts for what was told before it. */

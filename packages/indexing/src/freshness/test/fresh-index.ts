@@ -5,8 +5,8 @@ import { eventually } from "@memslot/test-tools/wait";
 import { createNotesSource } from "../../scan/read-note.ts";
 import { memoryRoots } from "../../scan/memory-roots.ts";
 import { createIndexSync, type IndexSync } from "../../sync/index-sync.ts";
-import { type RootWatch, type RootWatchInput, watchRoots } from "../../watch/watch-roots.ts";
-import { type CatchUp, createCatchUp } from "../catch-up.ts";
+import { type RootWatch, type RootWatchInput, watchRoots } from "../watch-roots.ts";
+import { type CatchUp, createCatchUp } from "../change-feed.ts";
 
 /** An index in memory that is kept fresh by a real watcher on real files. */
 export interface FreshIndex {

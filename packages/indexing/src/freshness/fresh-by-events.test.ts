@@ -5,13 +5,13 @@ import { afterEach, describe, expect, test } from "vitest";
 import { stubBuiltin } from "../../test/support/stub-builtin.ts";
 import { tempFolder as folderWith, writeFiles } from "@memslot/test-tools/files";
 import { eventually } from "@memslot/test-tools/wait";
-import type { RootWatch, WatchNews } from "../watch/watch-roots.ts";
-import type { WatchRoot } from "../watch/watch-scope.ts";
+import type { RootWatch, WatchNews } from "./watch-roots.ts";
+import type { WatchRoot } from "./watch-scope.ts";
 import { type FreshIndex, openFreshIndex } from "./test/fresh-index.ts";
 import { walkAtRandom } from "./test/random-walk.ts";
-import type { FolderNote } from "../watch/folder-watches.ts";
-import { identityOf } from "../watch/folder-identity.ts";
-import { createCatchUp } from "./catch-up.ts";
+import type { FolderNote } from "./folder-watches.ts";
+import { identityOf } from "../scan/file-state.ts";
+import { createCatchUp } from "./change-feed.ts";
 import { FolderView } from "./folder-view.ts";
 
 const open: FreshIndex[] = [];

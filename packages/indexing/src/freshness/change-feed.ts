@@ -1,10 +1,9 @@
 import { lstatSync } from "node:fs";
 import path from "node:path";
 import { codeOf } from "@memslot/core/files";
-import { lastingStamp } from "../scan/file-state.ts";
-import { identityOf } from "../watch/folder-identity.ts";
-import type { WatchNews } from "../watch/watch-roots.ts";
-import type { WatchRoot } from "../watch/watch-scope.ts";
+import { lastingStamp, identityOf } from "../scan/file-state.ts";
+import type { WatchNews } from "./watch-roots.ts";
+import type { WatchRoot } from "./watch-scope.ts";
 import { FolderView } from "./folder-view.ts";
 
 /** For so long a folder that does not tell all is believed to go on so. */
