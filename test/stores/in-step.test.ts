@@ -157,10 +157,10 @@ test("a ledger that was recreated while it was open is told again which vectors 
   });
   onTestFinished(() => index.close());
   await index.useSpace(space);
-  await index.revision?.({ anew: true });
+  await index.revision?.({ fresh: true });
   expect(pending).toEqual([space.model]);
   remade = 1;
-  await index.revision?.({ anew: true });
+  await index.revision?.({ fresh: true });
   expect(pending).toEqual([space.model, space.model]);
 });
 

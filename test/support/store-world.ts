@@ -130,7 +130,7 @@ export async function openHost(store: ChunkStore, folder: string = tempFolder())
     },
     async sync(disk) {
       const { index, recipe } = host;
-      await index.revision?.({ anew: true });
+      await index.revision?.({ fresh: true });
       const known = new Map((await index.listFiles()).map((file) => [file.path, file]));
       const wanted = [...disk].map(([file, words]) => fileOf(file, words, recipe));
       const changed = wanted.filter(({ path: file, hash }) => known.get(file)?.hash !== hash);
@@ -142,7 +142,7 @@ export async function openHost(store: ChunkStore, folder: string = tempFolder())
     },
     async rebuild(disk) {
       const { index, recipe } = host;
-      await index.revision?.({ anew: true });
+      await index.revision?.({ fresh: true });
       const table = await index.builds?.start(recipe);
       if (table === undefined) return;
       const known = new Map((await table.listFiles()).map((file) => [file.path, file]));
@@ -188,7 +188,7 @@ function sha256(text: string): string {
 /** What is wrong with the answers of an index about these notes; nothing where it knows them and nothing else. */
 export async function faultsOf(index: ChunkIndex, disk: Disk): Promise<string[]> {
   const faults: string[] = [];
-  await index.revision?.({ anew: true });
+  await index.revision?.({ fresh: true });
   const listed = new Map((await index.listFiles()).map((file) => [file.path, file.hash]));
   if (listed.size !== disk.size) faults.push(`${listed.size} files in place of ${disk.size}`);
   const places = new Map<string, Set<string>>();

@@ -1,9 +1,12 @@
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { statSync } from "node:fs";
-import type { Worker } from "node:worker_threads";
-import { MemoryError } from "@memslot/core";
-import { expect, test } from "vitest";
+import { Worker } from "node:worker_threads";
+import { MemoryError, openMemory, parseConfig } from "@memslot/core";
+import { createWorkspace } from "@memslot/test-tools/files";
+import { eventually } from "@memslot/test-tools/wait";
+import { expect, onTestFinished, test, vi } from "vitest";
+import memoryCore from "./index.ts";
 import { fileOf, find, open, tempPath, runChild } from "./test/stores.ts";
 
 async function failureOf(work: Promise<unknown>): Promise<MemoryError> {
@@ -84,4 +87,28 @@ test("importing the entry loads no native library and starts no thread", async (
   expect(await child.ended, child.output()).toBe(0);
   expect(child.output()).toContain("loaded");
   expect(child.output()).not.toMatch(/better-sqlite3|sqlite-vec|vec0|\.node\b/u);
+});
+
+test("a search asks its thread once whether the index has changed, and for its words", async () => {
+  const notes = Array.from({ length: 30 }, (_, n) => [`memory/${n}.md`, `The okapi number ${n} eats leaves.`]);
+  const { workspaceDir: workspace, stateDir } = createWorkspace(Object.fromEntries(notes));
+  const memory = await openMemory({
+    config: parseConfig({ agents: { defaults: { workspace } } }, { stateDir, env: {} }),
+    agentId: "main",
+    plugins: [memoryCore],
+    notify: () => {},
+  });
+  onTestFinished(() => memory.close());
+  const post = vi.spyOn(Worker.prototype, "postMessage");
+  async function searched(): Promise<string[]> {
+    post.mockClear();
+    expect(await memory.search("okapi number 7 leaves")).not.toEqual([]);
+    return post.mock.calls.flatMap(([message]) => ("method" in message ? [String(message.method)] : []));
+  }
+  await eventually(async () => (await searched()) && memory.status().freshness?.by === "events", "all is indexed");
+  for (let search = 1; search <= 10; search++) {
+    const calls = await searched();
+    expect(calls.filter((call) => call === "revision")).toHaveLength(1);
+    expect(calls.length, calls.join(", ")).toBeLessThanOrEqual(3);
+  }
 });

@@ -123,6 +123,8 @@ export interface IndexHealth {
   remade?: number | undefined;
   /** One line each: repairs and fallbacks that the user should know of. */
   notices: readonly string[];
+  /** What `revision` would have said of the files that the last answer is of. */
+  revision?: string | undefined;
   /** For a status, one line each. */
   remarks?: readonly string[] | undefined;
 }
@@ -258,10 +260,10 @@ export interface SpaceFacts {
  */
 export interface ChunkIndex extends SharedFileTable {
   /**
-   * Changes with every change of the files that answer, whichever process makes it. Absent: files are listed each time. What
-   * was found out last serves until it is to be found out `anew`: each search and each look at the files does so once.
+   * Changes with every change of the files that answer, whichever process makes it. Absent: files are listed each time.
+   * Gives the one that is known from the last answer. `fresh`: asks for it; each search and each scan does so once.
    */
-  revision?(how?: { anew: boolean }): Promise<string>;
+  revision?(how?: { fresh: boolean }): Promise<string>;
   /** Absent: a rebuild replaces one file after the other in place. */
   builds?: IndexBuilds | undefined;
   /** Absent: only this process writes. */

@@ -99,10 +99,12 @@ export function createManagerSearch(parts: SearchParts): Search {
     vectors?.warm();
     if (!find) rerank?.warm();
     const before = await scopeOf(options);
+    const known = unreadIn(index.facts());
+    // The index is asked whether it has changed before it is searched: what comes of that goes on beside the search.
+    const freshening = index.freshen(options.signal);
     // A backend's own search, and what is paid for a question, are asked once and not ahead.
     const ahead = vectors || find || rerank ? undefined : searchAhead(store, (revision) => ask(before, revision));
-    const known = unreadIn(index.facts());
-    const unfresh = await index.freshen(options.signal);
+    const unfresh = await freshening;
     // What has come meanwhile may be of this project.
     const scope = hasProjects ? await scopeOf(options) : before;
     const outcome = await checked({

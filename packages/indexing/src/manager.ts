@@ -148,10 +148,12 @@ export async function manageIndex(input: {
     listFiles: async (params) => await (await listed()).listFiles(params),
     describeFile: async (params) => await (await listed()).describeFile(params),
 
-    survey: async ({ signal }) => ({
-      ...(await findExcluded(sources, await index.stored(), signal)),
-      unsearched: await unsearched(signal),
-    }),
+    async survey({ signal }) {
+      // Another process may have written to the index.
+      await store.revision?.({ fresh: true });
+      const excluded = await findExcluded(sources, await index.stored(), signal);
+      return { ...excluded, unsearched: await unsearched(signal) };
+    },
 
     async check({ fix, signal }) {
       const { checkIndex } = await import("./sync/check-index.ts");

@@ -128,7 +128,7 @@ test("the revision changes when a build takes over, not while it is made or when
   expect(await there.revision?.()).toBe(before);
   await builds(here).start("three");
   await builds(here).finish();
-  expect(await there.revision?.()).not.toBe(before);
+  expect(await there.revision?.({ fresh: true })).not.toBe(before);
 });
 
 test("changes go into the build that answers, whichever process has put it there", async () => {

@@ -33,7 +33,7 @@ export interface LedgerBuild extends FileTable {
  */
 export interface Ledger extends Kept {
   /** Changes with every change of the files that answer, whichever process of this machine makes it. */
-  revision(): Promise<string>;
+  revision: NonNullable<ChunkIndex["revision"]>;
   /** As `IndexBuilds` has it, in the ledger alone. */
   startBuild(name: string): Promise<LedgerBuild>;
   /** The build that is being made, whoever began it. `finishBuild` is about it from then on. */

@@ -158,9 +158,9 @@ export class Agreement {
     if ((await this.#ledger.owedVectors(1)) !== undefined) await this.write(async () => undefined);
   }
 
-  /** Compares the lists where one may have changed without the other. `anew`: as they are from now on, not a moment ago. */
-  async follow({ anew = false }: { anew?: boolean | undefined } = {}): Promise<void> {
-    if (anew) this.#asked = undefined;
+  /** Compares the lists where one may have changed without the other. `fresh`: as they are from now on, not a moment ago. */
+  async follow({ fresh = false }: { fresh?: boolean | undefined } = {}): Promise<void> {
+    if (fresh) this.#asked = undefined;
     if (this.#readOnly || this.#writes.activeCount > 0 || (await this.#isInStep())) return;
     if (await this.#isBeingWritten()) return;
     await this.#writes(async () => {
@@ -269,7 +269,7 @@ export class Agreement {
 
   /** The revision of the store, or where it has none of the ledger, to which every process writes that writes to the store. */
   async #askState(): Promise<string> {
-    const state = (await this.#store.revision?.()) ?? `ledger ${await this.#ledger.revision()}`;
+    const state = (await this.#store.revision?.()) ?? `ledger ${await this.#ledger.revision({ fresh: true })}`;
     if (this.#told !== undefined && this.#told !== state && !this.#isWriting) this.#moves++;
     this.#told = state;
     return state;

@@ -51,7 +51,7 @@ export async function createStoredIndex(options: StoredIndexOptions): Promise<Ch
     listChunks: ledger.listChunks,
     async revision(how) {
       await agreement.follow(how);
-      return indexRevision(await ledger.revision(), agreement.changes);
+      return indexRevision(await ledger.revision(how), agreement.changes);
     },
     ...(store.build && { builds: createStoredBuilds(parts) }),
     leases: options.leases ?? ledger.leases,

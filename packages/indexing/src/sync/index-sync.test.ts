@@ -301,8 +301,8 @@ describe("another process at work", () => {
     // As a place of many hosts: what was found out serves until somebody wants to know it anew.
     const revision = store.revision.bind(store);
     let known: string | undefined;
-    store.revision = async (how?: { anew: boolean }) =>
-      (known = how?.anew === true ? await revision() : (known ??= await revision()));
+    store.revision = async (how?: { fresh: boolean }) =>
+      (known = how?.fresh === true ? await revision() : (known ??= await revision()));
     const { index } = await lab({ store, source });
     await index.sync(syncParams());
     source.write("c.md", "gamma");

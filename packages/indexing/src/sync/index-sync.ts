@@ -97,7 +97,7 @@ export class IndexSync {
   async sync({ wait, ...params }: ManagerSyncParams): Promise<SyncReport> {
     const { store, vectors, catchUp } = this.#input;
     const own = { ...params, signal: AbortSignal.any([params.signal, this.#closing.signal]) };
-    await store.revision?.({ anew: true });
+    await store.revision?.({ fresh: true });
     // A search comes after it and wants the vector of its question.
     if (params.reason === "search") vectors?.warm();
     const isAsked = !behindTheScenes.has(params.reason);
@@ -165,7 +165,7 @@ export class IndexSync {
   /** Scans the files with nobody waiting for more than their words. Never throws: what fails is in the facts. */
   async look(reason: "watch" | "interval"): Promise<void> {
     const work = async (): Promise<void> => {
-      await this.#input.store.revision?.({ anew: true });
+      await this.#input.store.revision?.({ fresh: true });
       if (reason === "interval") this.#input.catchUp?.sweep("looked at by the clock");
       else if (await this.#isUnchanged()) return;
       await this.#pass(reason, () => othersMayTakeMs);
@@ -216,7 +216,7 @@ export class IndexSync {
   /** Counts again where the files that answer have changed since, whichever process has done it. */
   async #follow(): Promise<void> {
     const { store, vectors } = this.#input;
-    const revision = await store.revision?.({ anew: true });
+    const revision = await store.revision?.({ fresh: true });
     if (revision === undefined || revision !== this.#followed) {
       await this.#record.count();
       await vectors?.count();
@@ -331,7 +331,7 @@ export class IndexSync {
         withRight: (write) =>
           withWriteRight(store, "files", { reason, waitMs, signal, progress: params.progress }, async () => {
             // As the process that had the right before has left it.
-            await store.revision?.({ anew: true });
+            await store.revision?.({ fresh: true });
             await write();
           }),
       }),

@@ -50,6 +50,6 @@ export function storeOfIndex(index: ChunkIndex, hashes: HashTable): ChunkStore {
       }),
     }),
     ...(upkeep && { compact: () => upkeep.compact() }),
-    ...(revision && { revision: () => revision.call(index, { anew: true }) }),
+    ...(revision && { revision: () => revision.call(index, { fresh: true }) }),
   };
 }

@@ -65,6 +65,7 @@ export function openDatabaseStore(options: OpenOptions, tables: CompanionTables 
       isTemporary: !isOnDisk,
       ...companion.health(),
       notices: [...notices],
+      revision: parts.revision(),
     }),
     async tidy(isQuiet = true) {
       try {
@@ -109,7 +110,11 @@ function openParts(options: OpenOptions, tables: CompanionTables) {
   const soundness: Soundness = isOnDisk
     ? createSoundness({ db, generations, path: location, companion: () => companion, mayWrite })
     : noSoundness;
+  let revision: string | undefined;
+  /** The revision of the data that a call reads now, which its answer is of. */
+  const seeRevision = (): string => (revision = generations.revision());
   const transactions = createTransactions(db, {
+    seen: () => void seeRevision(),
     beforeFirstWrite() {
       if (isOnDisk) mark.set();
     },
@@ -137,7 +142,20 @@ function openParts(options: OpenOptions, tables: CompanionTables) {
   const path = isOnDisk ? location : undefined;
   const { busyTimeoutMs } = options;
   const upkeep = createUpkeep({ ...base, filesOf, vectors, companion, builds, path, busyTimeoutMs });
-  return { ...opened, ...base, mark, soundness, vectors, companion, files, builds, upkeep, path };
+  return {
+    ...opened,
+    ...base,
+    mark,
+    soundness,
+    vectors,
+    companion,
+    files,
+    builds,
+    upkeep,
+    path,
+    seeRevision,
+    revision: () => revision,
+  };
 }
 
 function bothOf(vectors: ChunkListener, companion: Pick<Companion, keyof ChunkListener>): ChunkListener {
@@ -158,7 +176,7 @@ function bothOf(vectors: ChunkListener, companion: Pick<Companion, keyof ChunkLi
 }
 
 function callsOf(parts: Parts, store: string): Omit<StoreCalls, LeaseMethod> {
-  const { db, meta, transactions, generations, vectors, path } = parts;
+  const { db, meta, transactions, generations, vectors, path, seeRevision } = parts;
   const { removeInside: _inside, ...files } = parts.files;
   // What a space is worth is the same whichever store its chunks are kept in.
   const noteKey = (name: string): string => `${metaKeys.note}${name.startsWith(ofSpace) ? "" : store}:${name}`;
@@ -167,7 +185,7 @@ function callsOf(parts: Parts, store: string): Omit<StoreCalls, LeaseMethod> {
     ...parts.builds.calls,
     ...vectors.calls,
     ...parts.upkeep,
-    revision: () => generations.revision(),
+    revision: seeRevision,
     listChunks: (asked) => transactions.read(() => listChunks(db, generations.active().id, asked)),
     rowsOf: (found) => transactions.read(() => findRows(db, generations.active().id, found)),
     reconcile(held, build) {

@@ -16,16 +16,25 @@ export interface Transactions {
   hasWritten(): boolean;
 }
 
-/** `beforeFirstWrite` runs inside the first write transaction, `beforeWrite` inside and `afterWrite` behind each. */
+/**
+ * `seen` runs inside each transaction, in one that writes when that is done. `beforeFirstWrite` runs inside the first
+ * write transaction, `beforeWrite` inside and `afterWrite` behind each.
+ */
 export function createTransactions(
   db: Database.Database,
-  { beforeFirstWrite, beforeWrite, afterWrite }: Record<"beforeFirstWrite" | "beforeWrite" | "afterWrite", () => void>,
+  {
+    seen,
+    beforeFirstWrite,
+    beforeWrite,
+    afterWrite,
+  }: Record<"seen" | "beforeFirstWrite" | "beforeWrite" | "afterWrite", () => void>,
 ): Transactions {
   let hasWritten = false;
 
   function run<Result>(work: () => Result): Result {
     try {
       const result = work();
+      seen();
       db.exec("COMMIT");
       return result;
     } catch (error) {

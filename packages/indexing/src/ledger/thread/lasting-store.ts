@@ -123,14 +123,17 @@ export async function openLastingStore(
     return true;
   }
 
+  function named(revision: string): string {
+    return `${moves}.${openings}.${revision}`;
+  }
+
   function invoke(method: string, args: readonly unknown[]): unknown {
     if (isLeaseMethod(method)) return callLease(leases, method, args);
     if (method === "useSpace") wantedSpace = args[0] as VectorSpace;
     const call = (store as unknown as Record<string, (...args: readonly unknown[]) => unknown>)[method];
     if (call === undefined) throw new StoreFailure("INVALID_ARGUMENT", `there is no call ${method}`);
     const answer = call(...args);
-    const named = (revision: unknown): string => `${moves}.${openings}.${String(revision)}`;
-    if (method === "revision") return named(answer);
+    if (method === "revision") return named(answer as string);
     if (!steps.has(method) || answer === undefined) return answer;
     const { from, to } = answer as RevisionStep;
     return { from: named(from), to: named(to) } satisfies RevisionStep;
@@ -156,7 +159,15 @@ export async function openLastingStore(
         return invoke(method, args);
       }
     },
-    health: () => ({ ...store.health(), ...(openings > 1 && { remade: openings - 1 }), notices: noticesOf() }),
+    health() {
+      const { revision, ...health } = store.health();
+      return {
+        ...health,
+        ...(openings > 1 && { remade: openings - 1 }),
+        notices: noticesOf(),
+        revision: revision === undefined ? undefined : named(revision),
+      };
+    },
     tidy: (isQuiet) => store.tidy(isQuiet),
     shrink: () => store.shrink(),
     close() {

@@ -20,6 +20,7 @@ export function createLedgerService(
 ): { receive(request: Request): void; close(): void } {
   let store: LastingStore | undefined;
   let sentHealth = "";
+  let sentRevision: string | undefined;
   let isTidying = false;
   /** Tidying once more, when nothing was asked for a while. */
   let quiet: NodeJS.Timeout | undefined;
@@ -75,11 +76,16 @@ export function createLedgerService(
     });
   }
 
-  /** Whether the health of the index is another than the last reply has told. */
+  /** Whether the health of the index is another than the last reply has told, whatever its revision. */
   function post(reply: Reply): boolean {
-    const changed = changedHealth();
-    send({ ...reply, ...changed });
-    return changed.health !== undefined;
+    const health = store?.health();
+    const { revision, ...others } = health ?? {};
+    const text = health === undefined ? sentHealth : JSON.stringify(others);
+    const isNew = text !== sentHealth;
+    const isChanged = isNew || (health !== undefined && revision !== sentRevision);
+    [sentHealth, sentRevision] = [text, revision];
+    send(isChanged ? { ...reply, health } : reply);
+    return isNew;
   }
 
   async function run(request: Request): Promise<unknown> {
@@ -102,15 +108,6 @@ export function createLedgerService(
         { cause: error },
       );
     }
-  }
-
-  function changedHealth(): Pick<Reply, "health"> {
-    if (store === undefined) return {};
-    const health = store.health();
-    const text = JSON.stringify(health);
-    if (text === sentHealth) return {};
-    sentHealth = text;
-    return { health };
   }
 
   /** Also where the other side has gone without a word. */

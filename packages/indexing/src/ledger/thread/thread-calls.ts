@@ -25,7 +25,7 @@ export interface ThreadCalls {
 export type KeptCalls = Omit<
   ChunkIndex,
   "revision" | "builds" | "keepsVectors" | "searchKeyword" | "searchVector" | "probeVector"
-> & { revision(): Promise<string> };
+> & { revision: NonNullable<ChunkIndex["revision"]> };
 
 export function threadCalls({ client }: Pick<OpenedThread, "client">): ThreadCalls {
   return {
@@ -49,7 +49,8 @@ export function keptCalls(thread: OpenedThread, hasLeases: boolean): KeptCalls {
     touchFiles: (files) => call("touchFiles", files),
     removeFiles: (files) => call("removeFiles", files),
     listChunks: (asked) => call("listChunks", asked),
-    revision: () => call("revision"),
+    // Each answer says which state of the files it is of.
+    revision: async (how) => (how?.fresh === true ? undefined : thread.health().revision) ?? (await call("revision")),
     useSpace: (space) => call("useSpace", space),
     pendingVectors: (space, limit) => call("pendingVectors", space, limit),
     putVectors: (space, entries) => putVectors(thread, space, entries),
