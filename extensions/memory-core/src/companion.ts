@@ -1,7 +1,7 @@
 import type { CompanionModule, CompanionTables } from "@memslot/indexing/ledger-tables";
 import type Database from "better-sqlite3";
 import type { VectorSettings } from "./vectors/engines/engines.ts";
-import { createVectorSearch } from "./vectors/vector-search.ts";
+import { createVectorSearch, type VectorSearch } from "./vectors/vector-search.ts";
 import { noFts, settleWords, wordsNotice } from "./words/settle-words.ts";
 import { createWordIndex, hasFts } from "./words/word-tables.ts";
 import { createWords } from "./words/words.ts";
@@ -12,6 +12,10 @@ export interface CompanionSettings {
   /** Behave as if this build of SQLite had no FTS5. */
   disableFts: boolean;
 }
+
+/** What the thread answers beside the calls of a ledger. */
+export type CompanionCalls = Pick<ReturnType<typeof createWords>, "searchKeyword"> &
+  Pick<VectorSearch, "searchVector" | "probeVector">;
 
 /** Words and the fast layout of vectors, in the ledger's file. Loaded in its thread. */
 export const createCompanion: CompanionModule["createCompanion"] = (settings) =>

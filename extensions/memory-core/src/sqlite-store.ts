@@ -1,6 +1,6 @@
-import type { ChunkIndex, IndexKeywordAnswer, IndexVectorAnswer, LedgerOptions } from "@memslot/indexing";
-import { buildCalls, keptCalls, openThread, threadCalls } from "@memslot/indexing/ledger";
-import type { CompanionSettings } from "./companion.ts";
+import type { ChunkIndex, LedgerOptions } from "@memslot/indexing";
+import { openLedgerWith } from "@memslot/indexing/ledger";
+import type { CompanionCalls, CompanionSettings } from "./companion.ts";
 import type { VectorSettings } from "./vectors/engines/engines.ts";
 
 export interface SqliteStoreOptions extends Omit<LedgerOptions, "store"> {
@@ -30,21 +30,9 @@ export async function openStore(
 ): Promise<ChunkIndex> {
   const settings: CompanionSettings = { disableFts, vector: { ...vector } };
   const companion = { module: import.meta.resolve("#companion"), settings };
-  const thread = await openThread({ ...options, store: "memory-core", companion, busyTimeoutMs });
-  const { call } = threadCalls(thread);
-  const { client } = thread;
+  const ledger = await openLedgerWith<CompanionCalls>({ ...options, store: "memory-core", companion, busyTimeoutMs });
   return {
-    ...keptCalls(thread, options.locksDir !== undefined),
-    builds: {
-      start: async (name) => buildCalls(thread, await call("buildStart", name)),
-      finish: () => call("buildFinish"),
-      abandon: () => call("buildAbandon"),
-    },
-    searchKeyword: (query) => client.call("searchKeyword", [query]) as Promise<IndexKeywordAnswer>,
-    async searchVector(query) {
-      // A part of a larger buffer would bring all of it.
-      return (await client.call("searchVector", [{ ...query, vector: query.vector.slice() }])) as IndexVectorAnswer;
-    },
-    probeVector: () => client.call("probeVector", []) as Promise<boolean>,
+    ...ledger,
+    builds: { start: ledger.startBuild, finish: ledger.finishBuild, abandon: ledger.abandonBuild },
   };
 }

@@ -159,9 +159,9 @@ test("the old build is deleted in small steps, which a process that was killed l
     space,
     hashes.map((hash) => ({ hash, vector: vectorOf("x", 16) })),
   );
-  const build = first.buildStart("two");
-  first.nextReplaceFiles(build, manyFiles("new", 10));
-  first.buildFinish();
+  const build = first.startBuild("two");
+  first.replaceFiles(manyFiles("new", 10), build);
+  first.finishBuild();
   const full = { generations: 2, words: 2, vectors: 2, files: 310, chunks: 930 };
   expect(leftIn(path)).toEqual(full);
   for (let step = 0; step < 3; step++) expect(await first.tidy()).toBe(true);
@@ -195,8 +195,8 @@ test("deleting the old build does not wait for another process that writes, and 
   // Longer than a test may take.
   const store = openHere(path, { busyTimeoutMs: 90_000 });
   store.replaceFiles(manyFiles("old", 5));
-  store.buildStart("two");
-  store.buildFinish();
+  store.startBuild("two");
+  store.finishBuild();
   const other = new Database(path);
   try {
     other.exec("BEGIN IMMEDIATE");
@@ -217,9 +217,9 @@ test("codes are dropped with their build by whoever tidies, whatever compares ve
   withCodes.useSpace(space);
   withCodes.close();
   const without = openHere(path, { enabled: false });
-  const build = without.buildStart("two");
-  without.nextReplaceFiles(build, [fileOf("a.md", ["new"])]);
-  without.buildFinish();
+  const build = without.startBuild("two");
+  without.replaceFiles([fileOf("a.md", ["new"])], build);
+  without.finishBuild();
   expect(leftIn(path)).toMatchObject({ generations: 2, vectors: 1 });
   while (await without.tidy());
   expect(leftIn(path)).toEqual({ generations: 1, words: 1, vectors: 0, files: 1, chunks: 1 });
@@ -275,11 +275,11 @@ test("vectors of both builds are kept, those of the old one leave when it is gon
     );
   const known = (...texts: string[]): number => store.knownVectors(space, texts.map(sha256)).length;
   store.replaceFiles([fileOf("a.md", ["old 1", "old 2"])]);
-  store.nextReplaceFiles(store.buildStart("two"), [fileOf("a.md", ["new 1", "new 2"])]);
+  store.replaceFiles([fileOf("a.md", ["new 1", "new 2"])], store.startBuild("two"));
   store.useSpace(space);
   put("old 1", "old 2", "new 1", "new 2", "nobody's");
   expect([known("old 1", "old 2"), known("new 1", "new 2"), known("nobody's")]).toEqual([2, 2, 0]);
-  store.buildFinish();
+  store.finishBuild();
   while (await store.tidy());
   put("nobody's");
   expect([known("old 1", "old 2"), known("new 1", "new 2"), known("nobody's")]).toEqual([0, 2, 0]);

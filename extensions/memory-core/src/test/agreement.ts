@@ -179,10 +179,10 @@ export async function editsKeepCodes(steps: number, seed: number): Promise<numbe
     if (roll < 0.6) store.replaceFiles([fileOf(file, texts, source)]);
     else if (roll < 0.8) store.removeFiles([{ path: file, source }]);
     else if (roll < 0.82) {
-      const build = store.buildStart(`build ${step}`);
-      store.nextReplaceFiles(build, [fileOf("base.md", numbered("base", 600, step))]);
+      const build = store.startBuild(`build ${step}`);
+      store.replaceFiles([fileOf("base.md", numbered("base", 600, step))], build);
       fillVectors(store);
-      store.buildFinish();
+      store.finishBuild();
     } else if (roll < 0.84) store.useSpace(random() < 0.5 ? spaceOf("other", 16) : space);
     else while (await store.tidy());
     if (random() < 0.8) fillVectors(store);

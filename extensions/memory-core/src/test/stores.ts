@@ -41,12 +41,7 @@ export async function open(
   path: string,
   given: Partial<SqliteStoreOptions> & SqliteStoreFaults = {},
 ): Promise<ChunkIndex> {
-  const { busyTimeoutMs, disableFts, ...options } = given;
-  const faults = {
-    ...(busyTimeoutMs === undefined ? {} : { busyTimeoutMs }),
-    ...(disableFts === undefined ? {} : { disableFts }),
-  };
-  const store = await openStore({ path, vector: { enabled: true }, cacheMaxEntries: 50_000, ...options }, faults);
+  const store = await openStore({ path, vector: { enabled: true }, cacheMaxEntries: 50_000, ...given }, given);
   afterwards(() => store.close());
   return store;
 }

@@ -3,6 +3,4 @@
  * there.
  */
 export type { Ledger, LedgerOptions } from "./ledger.ts";
-export { openLedger } from "./open-ledger.ts";
-export { openThread } from "./thread/open-thread.ts";
-export { buildCalls, keptCalls, threadCalls } from "./thread/thread-calls.ts";
+export { openLedger, openLedgerWith } from "./open-ledger.ts";

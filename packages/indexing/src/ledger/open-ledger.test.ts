@@ -157,16 +157,16 @@ describe("two stores in one file", () => {
     const { one, two } = await bothIn(path);
     one.replaceFiles([fileOf("a.md", ["old one"])]);
     two.replaceFiles([fileOf("a.md", ["old two"])]);
-    const [first, second] = [one.buildStart("v2"), two.buildStart("v2")];
+    const [first, second] = [one.startBuild("v2"), two.startBuild("v2")];
     expect(first).not.toBe(second);
-    one.nextReplaceFiles(first, [fileOf("new.md", ["new one"])]);
-    two.nextReplaceFiles(second, [fileOf("half.md", ["half"])]);
-    one.buildFinish();
+    one.replaceFiles([fileOf("new.md", ["new one"])], first);
+    two.replaceFiles([fileOf("half.md", ["half"])], second);
+    one.finishBuild();
     while (await one.tidy());
     expect([names(one), names(two)]).toEqual([["new.md"], ["a.md"]]);
     expect(two.stats().generation?.next).toMatchObject({ id: second, files: 1 });
-    expect(() => one.nextListFiles(second), "the build of another store").toThrow(/start it again/u);
-    two.buildAbandon();
+    expect(() => one.listFiles(second), "the build of another store").toThrow(/start it again/u);
+    two.abandonBuild();
     expect(one.stats().generation?.next).toBeUndefined();
     one.close();
     expect(
@@ -278,9 +278,9 @@ describe("chunks that a store has found", () => {
       ]),
     ).toEqual(data.foundRows);
     expect(new Set(rows.map(({ id }) => id)).size).toBe(3);
-    store.nextReplaceFiles(store.buildStart("v2"), [fileOf("a.md", ["new"])]);
+    store.replaceFiles([fileOf("a.md", ["new"])], store.startBuild("v2"));
     expect(store.rowsOf([found("a.md", "new", 1, 1)])).toEqual([]);
-    store.buildFinish();
+    store.finishBuild();
     expect(store.rowsOf([found("a.md", "new", 1, 1), found("a.md", "two", 2, 1)])).toMatchObject([{ text: "new" }]);
     store.close();
   });

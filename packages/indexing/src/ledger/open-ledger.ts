@@ -1,6 +1,7 @@
 import type { Ledger, LedgerBuild, LedgerOptions } from "./ledger.ts";
-import { openThread, type ThreadOptions } from "./thread/open-thread.ts";
-import { buildCalls, keptCalls, threadCalls } from "./thread/thread-calls.ts";
+import { openThread, type OpenedThread, type ThreadOptions } from "./thread/open-thread.ts";
+import type { StoreCalls } from "./thread/protocol.ts";
+import { remote, type Remote } from "./thread/remote.ts";
 
 /**
  * Opens the ledger of a store that keeps its chunks elsewhere, in a thread of its own. There is always a ledger at the
@@ -9,30 +10,41 @@ import { buildCalls, keptCalls, threadCalls } from "./thread/thread-calls.ts";
  * `AbortError` when `signal` is aborted.
  */
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
-  return await openLedgerWith(options);
+  return await openLedgerWith({ ...options, owesVectors: true });
 }
 
-/** For tests: with what cannot be brought about from outside. */
-export async function openLedgerWith(options: ThreadOptions): Promise<Ledger> {
-  const thread = await openThread({ ...options, owesVectors: true });
-  const { call } = threadCalls(thread);
-  const tableOf = (build: number): LedgerBuild => ({ ...buildCalls(thread, build), build });
+/** With the calls of a companion beside those of the ledger, and with what cannot be brought about from outside. */
+export async function openLedgerWith<Companion = unknown>(options: ThreadOptions): Promise<Ledger & Remote<Companion>> {
+  return ledgerOf<Companion>(await openThread(options), options.locksDir !== undefined);
+}
+
+/** `hasLeases` is false where nobody has said where their locks lie. */
+export function ledgerOf<Companion>(
+  { client, methods, health }: OpenedThread,
+  hasLeases: boolean,
+): Ledger & Remote<Companion> {
+  const calls: Remote<StoreCalls> & Remote<Companion> = remote<StoreCalls & Companion>(client.call, methods);
+  const tableOf = (build: number): LedgerBuild => ({
+    build,
+    listFiles: () => calls.listFiles(build),
+    replaceFiles: (files) => calls.replaceFiles(files, build),
+    touchFiles: (files) => calls.touchFiles(files, build),
+    removeFiles: (files) => calls.removeFiles(files, build),
+  });
   return {
-    ...keptCalls(thread, options.locksDir !== undefined),
-    startBuild: async (name) => tableOf(await call("buildStart", name)),
+    ...calls,
+    leases: hasLeases ? calls : undefined,
+    upkeep: calls,
+    spaceFacts: calls,
+    // Each answer says which state of the files it is of.
+    revision: async (how?: { fresh: boolean }) =>
+      (how?.fresh === true ? undefined : health().revision) ?? (await calls.revision()),
+    startBuild: async (name: string) => tableOf(await calls.startBuild(name)),
     async currentBuild() {
-      const current = await call("buildCurrent");
+      const current = await calls.currentBuild();
       return current && { name: current.name, table: tableOf(current.build) };
     },
-    finishBuild: () => call("buildFinish"),
-    abandonBuild: () => call("buildAbandon"),
-    rowsOf: (found) => call("rowsOf", found),
-    oweVectors: (space) => call("oweVectors", space),
-    owedVectors: (limit) => call("owedVectors", limit),
-    paidVectors: (space, hashes) => call("paidVectors", space, hashes),
-    adoptVectors: (space, files) => call("adoptVectors", space, files),
-    reconcile: (held, build) => call("reconcile", held, build),
-    note: (name, value) => call("note", name, value),
-    noted: (name) => call("noted", name),
+    health,
+    close: () => client.close(),
   };
 }

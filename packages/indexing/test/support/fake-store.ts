@@ -15,7 +15,7 @@ import {
   type VectorSpace,
 } from "@memslot/indexing";
 import { openDatabaseStore } from "../../src/ledger/database/database-store.ts";
-import { buildCalls, keptCalls } from "../../src/ledger/thread/thread-calls.ts";
+import { ledgerOf } from "../../src/ledger/open-ledger.ts";
 
 type FakeMethod =
   | Exclude<keyof ChunkIndex, "health" | "builds" | "leases" | "upkeep">
@@ -75,7 +75,7 @@ export function createFakeStore(): FakeStore {
       return answer instanceof Object && "next" in answer ? await lastOf(answer as AsyncIterator<unknown>) : answer;
     },
   };
-  const thread = { client, health: () => ledger.health() } as unknown as Parameters<typeof keptCalls>[0];
+  const thread = { ...ledger, client } as unknown as Parameters<typeof ledgerOf>[0];
   let health: IndexHealth = {
     location: "fake",
     fts: { enabled: true, available: true },
@@ -165,7 +165,7 @@ export function createFakeStore(): FakeStore {
     return { rows: best(scores, filter, limit), chunkCount: rows.length, documentFrequencies };
   }
 
-  const { spaceFacts: _facts, health: _health, leases: _leases, upkeep, ...kept } = keptCalls(thread, false);
+  const { spaceFacts: _facts, health: _health, leases: _leases, upkeep, ...kept } = ledgerOf(thread, false);
   return {
     calls,
     fail: (method, make) => void (make ? failures.set(method, make) : failures.delete(method)),
@@ -180,8 +180,8 @@ export function createFakeStore(): FakeStore {
     chunksOf: (path, source = "memory") => content().rows.filter((row) => row.path === path && row.source === source),
     paths: () => pathsOf(ledger.listFiles()),
     get next() {
-      const current = ledger.buildCurrent();
-      return current && { name: current.name, paths: pathsOf(ledger.nextListFiles(current.build)) };
+      const current = ledger.currentBuild();
+      return current && { name: current.name, paths: pathsOf(ledger.listFiles(current.build)) };
     },
     vectorsIn(space) {
       const known = ledger.knownVectors(space, [...hashes]);
@@ -211,11 +211,10 @@ export function createFakeStore(): FakeStore {
       probeVector: async () => true,
       close: async () => ownLeases.clear(),
     } satisfies Omit<ChunkIndex, "health">),
-    revision: recorded("", { revision: kept.revision }).revision,
     builds: recorded("builds.", {
-      start: async (name) => recorded("next.", withTerms(buildCalls(thread, ledger.buildStart(name)))),
-      finish: async () => ledger.buildFinish(),
-      abandon: async () => ledger.buildAbandon(),
+      start: async (name) => recorded("next.", withTerms(await kept.startBuild(name))),
+      finish: kept.finishBuild,
+      abandon: kept.abandonBuild,
     } satisfies IndexBuilds),
     leases: recorded("leases.", {
       async acquire(name, reason) {

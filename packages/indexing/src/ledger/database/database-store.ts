@@ -7,7 +7,9 @@ import { Generations } from "../generations/generations.ts";
 import type { LeaseRows } from "../writers/leases.ts";
 import { type Meta, metaKeys } from "../file/meta.ts";
 import { openDatabase } from "../file/open-database.ts";
-import type { DatabaseStore, LeaseMethod, OpenOptions, StoreCalls } from "../thread/protocol.ts";
+import type { IndexLeases } from "../../chunk-index.ts";
+import type { DatabaseStore, OpenOptions, StoreCalls } from "../thread/protocol.ts";
+import { methodsOf } from "../thread/remote.ts";
 import { createSoundness, noSoundness, type Soundness } from "../upkeep/soundness.ts";
 import { countAll, freePagesIfMany } from "../upkeep/space.ts";
 import { createTransactions, type Transactions } from "./transactions.ts";
@@ -36,6 +38,7 @@ export function openDatabaseStore(options: OpenOptions, tables: CompanionTables 
   const { db, location, isOnDisk, identity, notices, meta, mark, transactions, soundness } = parts;
   const { vectors, companion, builds } = parts;
   const guard = createCallGuard(parts);
+  const calls = { ...callsOf(parts, options.store), ...(companion.calls as object) };
 
   async function tidy(isQuiet: boolean): Promise<boolean> {
     if (await companion.tidy(isQuiet)) return true;
@@ -47,8 +50,9 @@ export function openDatabaseStore(options: OpenOptions, tables: CompanionTables 
   }
 
   return {
-    ...guard.all(callsOf(parts, options.store)),
-    ...guard.all(companion.calls as object),
+    ...guard.all(calls),
+    methods: methodsOf(calls),
+    searches: new Set(Object.keys(companion.calls)),
     identity,
     rows: rowsOf(meta, transactions),
     holds: (table) => db.prepare(`SELECT 1 FROM ${table} LIMIT 1`).get() !== undefined,
@@ -101,11 +105,11 @@ type Parts = ReturnType<typeof openParts>;
 
 /** What a ledger is made of, over one connection. */
 function openParts(options: OpenOptions, tables: CompanionTables) {
-  const { store } = options;
+  const { store, opening = "" } = options;
   const opened = openDatabase(options, tables);
   const { db, meta, location, isOnDisk, openCompanion, notices } = opened;
   const mark = createWriterMark(meta);
-  const generations = new Generations({ db, meta, store, begin: tables.begin });
+  const generations = new Generations({ db, meta, store, opening, begin: tables.begin });
   const mayWrite = options.mayCreate !== false;
   const soundness: Soundness = isOnDisk
     ? createSoundness({ db, generations, path: location, companion: () => companion, mayWrite })
@@ -175,13 +179,17 @@ function bothOf(vectors: ChunkListener, companion: Pick<Companion, keyof ChunkLi
   };
 }
 
-function callsOf(parts: Parts, store: string): Omit<StoreCalls, LeaseMethod> {
+function callsOf(parts: Parts, store: string): Omit<StoreCalls, keyof IndexLeases> {
   const { db, meta, transactions, generations, vectors, path, seeRevision } = parts;
-  const { removeInside: _inside, ...files } = parts.files;
+  const filesOf = (build: number | undefined): FileTables =>
+    build === undefined ? parts.files : parts.builds.tableOf(build);
   // What a space is worth is the same whichever store its chunks are kept in.
   const noteKey = (name: string): string => `${metaKeys.note}${name.startsWith(ofSpace) ? "" : store}:${name}`;
   return {
-    ...files,
+    listFiles: (build) => filesOf(build).listFiles(),
+    replaceFiles: (files, build) => filesOf(build).replaceFiles(files),
+    touchFiles: (files, build) => filesOf(build).touchFiles(files),
+    removeFiles: (files, build) => filesOf(build).removeFiles(files),
     ...parts.builds.calls,
     ...vectors.calls,
     ...parts.upkeep,
@@ -191,8 +199,7 @@ function callsOf(parts: Parts, store: string): Omit<StoreCalls, LeaseMethod> {
     reconcile(held, build) {
       vectors.shared.chunks();
       return transactions.write(() => {
-        const table = build === undefined ? parts.files : parts.builds.tableOf(build);
-        return vectors.elsewhere.reconcile(build ?? generations.active().id, table, held);
+        return vectors.elsewhere.reconcile(build ?? generations.active().id, filesOf(build), held);
       });
     },
     note: (name, value) =>

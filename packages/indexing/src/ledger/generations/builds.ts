@@ -12,17 +12,10 @@ import { StoreFailure } from "../thread/store-failure.ts";
 import type { Vectors } from "../vectors/vectors.ts";
 import type { Generations } from "./generations.ts";
 
-type BuildMethod =
-  | "buildStart"
-  | "buildCurrent"
-  | "buildFinish"
-  | "buildAbandon"
-  | `next${Capitalize<Exclude<keyof FileTables, "removeInside">>}`;
-
 /** What a store does with the builds of a ledger. */
 export interface Builds {
-  calls: Pick<DatabaseStore, BuildMethod>;
-  /** The files of the build with this number, inside a transaction. Throws if it is not being made any more. */
+  calls: Pick<DatabaseStore, "startBuild" | "currentBuild" | "finishBuild" | "abandonBuild">;
+  /** The files of the build with this number. Throws if it is not being made any more. */
   tableOf(build: number): FileTables;
   /**
    * Deletes a part of the generations that answer no more, and of those that never came to it. True: there may be more.
@@ -64,15 +57,6 @@ export function createBuilds(input: {
     vectors.listener.changed();
   }
 
-  function on<Args extends readonly unknown[], Result>(
-    call: (...args: Args) => Result,
-  ): (build: number, ...args: Args) => Result {
-    return (build, ...args) => {
-      asked = build;
-      return call(...args);
-    };
-  }
-
   // A file that is not there now may come back, and its vectors have cost requests.
   function isHeld(hash: HashKey, fileId: number): boolean {
     const select = `SELECT 1 FROM chunks WHERE hash = ? UNION ALL SELECT 1 WHERE NOT EXISTS (
@@ -103,7 +87,7 @@ export function createBuilds(input: {
   }
 
   const calls: Builds["calls"] = {
-    buildStart(name) {
+    startBuild(name) {
       const id = transactions.write(() => {
         const next = generations.next();
         if (next?.name === name) return next.id;
@@ -114,12 +98,12 @@ export function createBuilds(input: {
       companion.prepare(id);
       return id;
     },
-    buildCurrent() {
+    currentBuild() {
       const next = transactions.read(() => generations.next());
       started = next?.id;
       return next && { name: next.name, build: next.id };
     },
-    buildFinish() {
+    finishBuild() {
       if (started === undefined) throw new StoreFailure("INVALID_ARGUMENT", "no rebuild was started to be finished");
       const id = started;
       vectors.cache.noteChunks();
@@ -133,7 +117,7 @@ export function createBuilds(input: {
       });
       started = undefined;
     },
-    buildAbandon() {
+    abandonBuild() {
       started = undefined;
       if (generations.next() === undefined) return;
       transactions.write(() => {
@@ -141,10 +125,6 @@ export function createBuilds(input: {
         if (next) drop(next.id);
       });
     },
-    nextListFiles: on(files.listFiles),
-    nextReplaceFiles: on(files.replaceFiles),
-    nextTouchFiles: on(files.touchFiles),
-    nextRemoveFiles: on(files.removeFiles),
   };
 
   return {

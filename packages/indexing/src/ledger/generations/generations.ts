@@ -18,6 +18,8 @@ interface Input {
   db: Database.Database;
   meta: Meta;
   store: string;
+  /** The first part of each revision. */
+  opening: string;
   /** Makes what else a new one needs. */
   begin: BeginTables;
 }
@@ -90,7 +92,7 @@ export class Generations {
 
   /** Changes with every change of the files that answer. */
   revision(): string {
-    return this.#input.meta.get(this.#revision) ?? "0";
+    return `${this.#input.opening}.${this.#input.meta.get(this.#revision) ?? "0"}`;
   }
 
   /** Called inside the transaction of such a change. */

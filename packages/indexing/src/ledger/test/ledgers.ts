@@ -20,7 +20,7 @@ export function tempPath(): string {
 
 /** Opens a ledger that is closed when the test has ended. */
 export async function open(path: string, given: Partial<ThreadOptions> = {}): Promise<Ledger> {
-  const ledger = await openLedgerWith({ path, store: "one", cacheMaxEntries: 50_000, ...given });
+  const ledger = await openLedgerWith({ path, store: "one", cacheMaxEntries: 50_000, owesVectors: true, ...given });
   onTestFinished(() => ledger.close());
   return ledger;
 }

@@ -1,12 +1,13 @@
 import { existsSync } from "node:fs";
-import type { IndexHealth, RevisionStep } from "../../chunk-index.ts";
+import type { IndexHealth } from "../../chunk-index.ts";
 import type { VectorSpace } from "../../chunk-store.ts";
 import { type OpenedStore, openDatabaseStore } from "../database/database-store.ts";
 import { type CompanionTables, noCompanion } from "../database/companion.ts";
 import { Damage } from "../file/file-faults.ts";
-import { createLeases, type Leases } from "../writers/leases.ts";
+import { createLeases } from "../writers/leases.ts";
 import { isPieces, type Pieces } from "./pieces.ts";
-import type { LeaseMethod, OpenOptions, StoreMethod } from "./protocol.ts";
+import type { OpenOptions } from "./protocol.ts";
+import { type Method, methodsOf } from "./remote.ts";
 import { fileIdentity } from "../file/set-aside.ts";
 import { isAboutWordsOnly, isCorrupt, isSqliteError } from "../file/store-errors.ts";
 import { reasonOf, StoreFailure } from "./store-failure.ts";
@@ -14,40 +15,12 @@ import { reasonOf, StoreFailure } from "./store-failure.ts";
 /** A disk that damages what is written to it is not fought for ever. */
 const maxRepairs = 3;
 
-/** The calls that look first whether the file is still the one that is open. Searches go on answering from what they have. */
-const watchful: ReadonlySet<string> = new Set([
-  "listFiles",
-  "replaceFiles",
-  "touchFiles",
-  "removeFiles",
-  "revision",
-  "buildStart",
-  "buildCurrent",
-  "buildFinish",
-  "nextListFiles",
-  "nextReplaceFiles",
-  "nextTouchFiles",
-  "nextRemoveFiles",
-  "putVectors",
-  "oweVectors",
-  "adoptVectors",
-  "reconcile",
-  "note",
-  "quarantine",
-  "leaseAcquire",
-  "check",
-  "repair",
-  "compact",
-] satisfies StoreMethod[]);
-
-/** The calls that answer with a step of the revision, or with nothing. */
-const steps: ReadonlySet<string> = new Set(["replaceFiles", "touchFiles", "removeFiles"] satisfies StoreMethod[]);
-
 /**
  * A store that outlives its file: one that is deleted or replaced by another while it is open, can no longer be written
  * or turns out to be damaged, is opened anew in place, and the call that met it is made once more.
  */
 export interface LastingStore {
+  methods: readonly Method[];
   /** Answers a call. What takes long comes as `Pieces`. */
   call(method: string, args: readonly unknown[]): Promise<unknown>;
   health(): IndexHealth;
@@ -64,18 +37,16 @@ export async function openLastingStore(
   tables: CompanionTables = noCompanion,
   openOnce: typeof openDatabaseStore = openDatabaseStore,
 ): Promise<LastingStore> {
-  const { path } = options;
-  let store: OpenedStore = openOnce(options, tables);
+  const { path, moves = 0 } = options;
+  let store: OpenedStore = openOnce({ ...options, opening: `${moves}.1` }, tables);
   await store.settle();
   /** A first index, which a full disk may take away: the notes are found without it, and no vector was paid for. */
   let isFirst = !store.holds("files") && !store.holds("embedding_cache");
-  /** Goes up with each opening: the revision of another file may have the same number. */
   let openings = 1;
-  const { moves = 0 } = options;
   let repairs = 0;
   let wantedSpace: VectorSpace | undefined;
   let earlierNotices: string[] = [];
-  const leases = createLeases({
+  const { close: closeLeases, ...leases } = createLeases({
     indexPath: () => (store.identity === undefined ? undefined : path),
     locksDir: options.locksDir,
     store: options.store,
@@ -85,9 +56,8 @@ export async function openLastingStore(
   async function reopen(notice?: string, found?: Pick<OpenOptions, "damaged" | "isFull">): Promise<void> {
     earlierNotices = [...noticesOf(), ...(notice === undefined ? [] : [notice])];
     store.close();
-    store = openOnce({ ...options, ...found }, tables);
+    store = openOnce({ ...options, ...found, opening: `${moves}.${++openings}` }, tables);
     isFirst = false;
-    openings++;
     await store.settle();
     if (wantedSpace) store.useSpace(wantedSpace);
   }
@@ -123,20 +93,12 @@ export async function openLastingStore(
     return true;
   }
 
-  function named(revision: string): string {
-    return `${moves}.${openings}.${revision}`;
-  }
-
   function invoke(method: string, args: readonly unknown[]): unknown {
-    if (isLeaseMethod(method)) return callLease(leases, method, args);
     if (method === "useSpace") wantedSpace = args[0] as VectorSpace;
-    const call = (store as unknown as Record<string, (...args: readonly unknown[]) => unknown>)[method];
+    const owner: object = method in leases ? leases : store;
+    const call = (owner as Record<string, (...args: readonly unknown[]) => unknown>)[method];
     if (call === undefined) throw new StoreFailure("INVALID_ARGUMENT", `there is no call ${method}`);
-    const answer = call(...args);
-    if (method === "revision") return named(answer as string);
-    if (!steps.has(method) || answer === undefined) return answer;
-    const { from, to } = answer as RevisionStep;
-    return { from: named(from), to: named(to) } satisfies RevisionStep;
+    return call(...args);
   }
 
   async function* inPieces(method: string, args: readonly unknown[], first: Pieces<unknown>): Pieces<unknown> {
@@ -149,8 +111,10 @@ export async function openLastingStore(
   }
 
   return {
+    methods: [...store.methods, ...methodsOf(leases)],
     async call(method, args) {
-      if (watchful.has(method)) await lookAtFile();
+      // Searches go on answering from what they have.
+      if (!store.searches.has(method)) await lookAtFile();
       try {
         const answer = invoke(method, args);
         return isPieces(answer) ? inPieces(method, args, answer) : answer;
@@ -159,20 +123,12 @@ export async function openLastingStore(
         return invoke(method, args);
       }
     },
-    health() {
-      const { revision, ...health } = store.health();
-      return {
-        ...health,
-        ...(openings > 1 && { remade: openings - 1 }),
-        notices: noticesOf(),
-        revision: revision === undefined ? undefined : named(revision),
-      };
-    },
+    health: () => ({ ...store.health(), ...(openings > 1 && { remade: openings - 1 }), notices: noticesOf() }),
     tidy: (isQuiet) => store.tidy(isQuiet),
     shrink: () => store.shrink(),
     close() {
       try {
-        leases.close();
+        closeLeases();
       } finally {
         store.close();
       }
@@ -187,18 +143,4 @@ function isSame(path: string, identity: string): boolean {
     // It cannot be told. What is wrong with it shows when it is used.
     return true;
   }
-}
-
-function isLeaseMethod(method: string): method is LeaseMethod {
-  return method.startsWith("lease");
-}
-
-function callLease(leases: Leases, method: LeaseMethod, args: readonly unknown[]): unknown {
-  const calls = {
-    leaseAcquire: leases.acquire,
-    leaseRelease: leases.release,
-    leaseReport: leases.report,
-    leaseHolder: leases.holder,
-  };
-  return (calls[method] as (...args: readonly unknown[]) => unknown)(...args);
 }

@@ -89,17 +89,18 @@ export function createLedgerService(
   }
 
   async function run(request: Request): Promise<unknown> {
-    if (request.method === "open") return void (await open(request.args[0] as OpenOptions));
+    if (request.method === "open") return await open(request.args[0] as OpenOptions);
     if (store === undefined) throw new StoreFailure("CLOSED", "the index is not open");
     if (request.method === "close") return close();
     return await store.call(request.method, request.args);
   }
 
-  async function open(options: OpenOptions): Promise<void> {
+  async function open(options: OpenOptions): Promise<LastingStore["methods"]> {
     try {
       // Here and not above, so that a library that does not load is an answer and not the end of the thread.
       const { openLastingStore } = await import("./lasting-store.ts");
       store = await openLastingStore(options, await companionOf(options));
+      return store.methods;
     } catch (error) {
       if (error instanceof StoreFailure) throw error;
       throw new StoreFailure(

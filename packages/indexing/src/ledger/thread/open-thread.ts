@@ -3,6 +3,7 @@ import { MemoryError } from "@memslot/core";
 import type { IndexHealth } from "../../chunk-index.ts";
 import type { LedgerOptions } from "../ledger.ts";
 import type { OpenOptions } from "./protocol.ts";
+import type { Method } from "./remote.ts";
 import { joinThread, SharedLedger } from "./shared-threads.ts";
 import { clientOf, type WorkerClient } from "./worker-client.ts";
 
@@ -16,6 +17,8 @@ export interface ThreadOptions extends LedgerOptions {
 /** A thread whose database is open. */
 export interface OpenedThread {
   client: WorkerClient;
+  /** What it can be asked. */
+  methods: readonly Method[];
   health(): IndexHealth;
 }
 
@@ -38,10 +41,10 @@ export async function openThread(options: ThreadOptions): Promise<OpenedThread> 
   if (thread instanceof SharedLedger) thread.mayMove = () => client.health()?.isTemporary !== true;
   try {
     const request: OpenOptions = { ...others, busyTimeoutMs };
-    await untilAborted(client.call("open", [request]), signal);
+    const methods = (await untilAborted(client.call("open", [request]), signal)) as Method[];
     const first = client.health();
     if (!first) throw new MemoryError("UNAVAILABLE", `the index ${options.path} opened without saying where it is`);
-    return { client, health: () => client.health() ?? first };
+    return { client, methods, health: () => client.health() ?? first };
   } catch (error) {
     await client.close();
     throw error;

@@ -1,97 +1,58 @@
 import type { MessagePort } from "node:worker_threads";
-import type { CompactReport, IndexFinding, MemoryErrorCode } from "@memslot/core";
-import type {
-  ChunkIndex,
-  FileTable,
-  IndexHealth,
-  IndexLeases,
-  IndexUpkeep,
-  MapAsked,
-  MappedPassages,
-  SpaceFacts,
-} from "../../chunk-index.ts";
-import type { VectorSpace } from "../../chunk-store.ts";
+import type { MemoryErrorCode } from "@memslot/core";
+import type { FileTable, IndexHealth, IndexLeases, IndexUpkeep, SpaceFacts } from "../../chunk-index.ts";
 import type { Ledger } from "../ledger.ts";
 import type { IndexOwner } from "../file/owner.ts";
 import type { Pieces } from "./pieces.ts";
+import type { Method } from "./remote.ts";
 
-/** Methods of a contract, answered at once instead of later. */
-type AnsweredAtOnce<Contract> = {
-  [Method in keyof Contract]: Contract[Method] extends (...args: infer Args) => Promise<infer Result>
+/** The methods of a contract, answered at once instead of later. What is no such method is left out. */
+type AtOnce<Contract> = {
+  [Method in keyof Contract as Contract[Method] extends AsyncMethod ? Method : never]: Contract[Method] extends (
+    ...args: infer Args
+  ) => Promise<infer Result>
     ? (...args: Args) => Result
     : never;
 };
 
-/** The methods of a contract under names that begin with a word for it. */
-type Named<Prefix extends string, Contract> = {
-  [Method in keyof Contract & string as `${Prefix}${Capitalize<Method>}`]: Contract[Method];
-};
+type AsyncMethod = (...args: never[]) => Promise<unknown>;
 
-/** The files of the build that is being made, by the number that `buildStart` gave. */
-type BuildFiles = {
-  [Method in keyof FileTable]: FileTable[Method] extends (...args: infer Args) => Promise<infer Result>
-    ? (build: number, ...args: Args) => Result
+/** The same, but for what takes long, which comes in pieces. */
+type InPieces<Contract> = {
+  [Method in keyof Contract]: Contract[Method] extends (...args: infer Args) => Promise<infer Result>
+    ? (...args: Args) => Pieces<Result>
     : never;
 };
 
-type OwnMethod = Exclude<
-  keyof ChunkIndex,
-  | "revision"
-  | "builds"
-  | "leases"
-  | "upkeep"
-  | "spaceFacts"
-  | "keepsVectors"
-  | "giveVectors"
-  | "isShared"
-  | "adoptFiles"
-  | "health"
-  | "close"
-  | "searchKeyword"
-  | "searchVector"
-  | "probeVector"
->;
+/** With the number that `startBuild` has given last, the call is about the files of that build. */
+type InBuild<Contract> = {
+  [Method in keyof Contract]: Contract[Method] extends (...args: infer Args) => infer Result
+    ? (...args: [...Args, build?: number]) => Result
+    : never;
+};
 
-/** The calls of a ledger that no index has. */
-type LedgerMethod =
-  | "rowsOf"
-  | "oweVectors"
-  | "owedVectors"
-  | "paidVectors"
-  | "adoptVectors"
-  | "reconcile"
-  | "note"
-  | "noted";
+type Parts = IndexUpkeep & SpaceFacts;
+type LongMethod = "check" | "repair" | "compact" | "tables" | "mapPassages";
 
-/** `IndexUpkeep` as it is inside the worker: what takes long comes in pieces. */
-export interface Upkeep {
-  check(): Pieces<IndexFinding[]>;
-  repair(): Pieces<IndexFinding[]>;
-  compact(): Pieces<CompactReport>;
-  tables(): Awaited<ReturnType<IndexUpkeep["tables"]>>;
-  sample(count: number): Awaited<ReturnType<IndexUpkeep["sample"]>>;
-  vectorOf(space: VectorSpace, hash: string): Float32Array | undefined;
-}
-
-/** The calls of a ledger that are answered by its worker, side by side. What is searched a companion answers. */
-export type StoreCalls = AnsweredAtOnce<Pick<ChunkIndex, OwnMethod>> & {
-  revision(): string;
-  /** Gives the number of the build. */
-  buildStart(name: string): number;
-  /** The one that is being made; `buildFinish` is about it from then on. */
-  buildCurrent(): { name: string; build: number } | undefined;
-  buildFinish(): void;
-  buildAbandon(): void;
-} & AnsweredAtOnce<Pick<Ledger, LedgerMethod>> &
-  Named<"next", BuildFiles> &
-  Named<"lease", AnsweredAtOnce<IndexLeases>> &
-  AnsweredAtOnce<Pick<SpaceFacts, "sampleVectors">> & { mapPassages(asked: MapAsked): Pieces<MappedPassages> } & Upkeep;
-
-export type StoreMethod = keyof StoreCalls;
-export type LeaseMethod = keyof Named<"lease", IndexLeases>;
+/** The calls of a ledger that its thread answers, side by side. What is searched a companion answers. */
+export type StoreCalls = AtOnce<Omit<Ledger, keyof FileTable | "revision" | "startBuild" | "currentBuild" | "close">> &
+  InBuild<AtOnce<FileTable>> &
+  AtOnce<Omit<Parts, LongMethod>> &
+  InPieces<Pick<Parts, LongMethod>> &
+  AtOnce<IndexLeases> & {
+    revision(): string;
+    /** Gives the number of the build. */
+    startBuild(name: string): number;
+    /** The one that is being made; `finishBuild` is about it from then on. */
+    currentBuild(): { name: string; build: number } | undefined;
+  };
 
 /** The store as it is inside the worker, but for the leases, which do not depend on the file that is open. */
-export type DatabaseStore = Omit<StoreCalls, LeaseMethod> & {
+export type DatabaseStore = Omit<StoreCalls, keyof IndexLeases> & {
+  /** What the thread answers by its name: the calls of the ledger, and those of its companion. */
+  methods: readonly Method[];
+  /** Those of the companion. */
+  searches: ReadonlySet<string>;
   health(): IndexHealth;
   /** A small piece of work that can wait, done between calls. `isQuiet`: there was no call in a while. True: there may be more. Never throws. */
   tidy(isQuiet?: boolean): Promise<boolean>;
@@ -120,13 +81,15 @@ export interface OpenOptions {
   busyTimeoutMs: number;
   /** The file that was found damaged while it was open, as `fileIdentity` names it, and how. */
   damaged?: { identity: string; reason: string } | undefined;
+  /** How often it has been opened: the revision of another file may have the same number. */
+  opening?: string | undefined;
   /** The disk had no space for a first index: what was written of it is deleted, and the index is kept in memory. */
   isFull?: boolean | undefined;
   /** How often the ledger has been moved to another thread: revisions of two threads are different. */
   moves?: number | undefined;
 }
 
-/** `open` with `OpenOptions`, `close`, or a call of the ledger or of its companion. */
+/** `open` with `OpenOptions`, which is answered with the methods that there are, `close`, or a call of the ledger or of its companion. */
 export interface Request {
   id: number;
   method: string;

@@ -13,7 +13,7 @@ import type { Generations } from "../generations/generations.ts";
 import { cachePart, chunksPart, filePart, type IndexPart, leftoversPart, type Look, spacePart } from "./index-parts.ts";
 import type { Pieces } from "../thread/pieces.ts";
 import { isCorrupt } from "../file/store-errors.ts";
-import type { Upkeep } from "../thread/protocol.ts";
+import type { DatabaseStore } from "../thread/protocol.ts";
 import { reasonOf } from "../thread/store-failure.ts";
 import type { Transactions } from "../database/transactions.ts";
 import type { Vectors } from "../vectors/vectors.ts";
@@ -31,7 +31,7 @@ export function createUpkeep(input: {
   /** Undefined where the index is in memory. */
   path: string | undefined;
   busyTimeoutMs: number;
-}): Upkeep {
+}): Pick<DatabaseStore, "check" | "repair" | "compact" | "tables" | "sample" | "vectorOf"> {
   const { db, transactions, generations } = input;
   const parts: readonly IndexPart[] = [
     filePart(db, input.path),
@@ -90,8 +90,14 @@ export function createUpkeep(input: {
       }
       return findings;
     },
-    compact: () => compact(input),
-    tables: () => transactions.read(() => tableBytes(db)),
+    async *compact() {
+      return yield* compact(input);
+    },
+    async *tables() {
+      const tables = transactions.read(() => tableBytes(db));
+      yield;
+      return tables;
+    },
     sample: (count) =>
       transactions.read(() =>
         sample.all(generations.active().id, count).map((row) => ({ ...row, hash: toHash(row.hash) })),

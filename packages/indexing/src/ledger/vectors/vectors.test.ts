@@ -76,12 +76,12 @@ describe("vectors that are owed", () => {
     store.replaceFiles([fileOf("a.md", ["one", "two"])]);
     expect(owedTexts(store, "one", "two")).toEqual(["one"]);
     pay(store);
-    const build = store.buildStart("v2");
-    store.nextReplaceFiles(build, [fileOf("a.md", ["one", "new"])]);
+    const build = store.startBuild("v2");
+    store.replaceFiles([fileOf("a.md", ["one", "new"])], build);
     expect(owedTexts(store, "one", "new")).toEqual(["one"]);
     embed(store, space, "new");
     expect(owedTexts(store, "one", "new")).toEqual(["one", "new"]);
-    store.buildAbandon();
+    store.abandonBuild();
     expect(owedTexts(store, "one", "new"), "the text is in no build any more").toEqual(["one"]);
     store.close();
   });
@@ -212,12 +212,12 @@ describe("files compared with those of the store", () => {
   test("a build is compared by its number, and the one that answers stays as it is", async () => {
     const store = openHere(tempPath());
     store.replaceFiles([fileOf("a.md", ["old"])]);
-    const build = store.buildStart("v2");
-    store.nextReplaceFiles(build, [fileOf("a.md", ["new"]), fileOf("b.md", ["b"])]);
+    const build = store.startBuild("v2");
+    store.replaceFiles([fileOf("a.md", ["new"]), fileOf("b.md", ["b"])], build);
     expect(store.reconcile([heldOf("b.md", ["b"])], build).lost).toEqual([{ path: "a.md", source: "memory" }]);
-    expect(store.nextListFiles(build)).toHaveLength(1);
+    expect(store.listFiles(build)).toHaveLength(1);
     expect(store.listFiles()).toHaveLength(1);
-    store.buildAbandon();
+    store.abandonBuild();
     expect(() => store.reconcile([], build)).toThrow(/start it again/u);
     store.close();
   });
@@ -270,8 +270,8 @@ describe("a sample of vectors", () => {
     expect(store.sampleVectors(space, 10)).toEqual([]);
     store.replaceFiles([fileOf("a.md", texts)]);
     embed(store, space, ...texts.slice(0, 3), "a text that no chunk has");
-    const build = store.buildStart("next");
-    store.nextReplaceFiles(build, [fileOf("a.md", ["of the next build"])]);
+    const build = store.startBuild("next");
+    store.replaceFiles([fileOf("a.md", ["of the next build"])], build);
     embed(store, space, "of the next build");
     expect(new Set(store.sampleVectors(space, 10).map(({ text }) => text))).toEqual(new Set(texts.slice(0, 3)));
     expect(store.sampleVectors(spaceOf("other"), 10)).toEqual([]);

@@ -1,0 +1,44 @@
+import type { Pieces } from "./pieces.ts";
+
+/** A call that comes in pieces goes through all of a large file. */
+const longStuckMs = 900_000;
+
+/** Sends a call to a thread. */
+type Ask = (name: string, args: readonly unknown[], options: { deadlineMs?: number }) => Promise<unknown>;
+
+/** A call that is answered by its name. */
+export interface Method {
+  name: string;
+  /** It takes long, and is answered piece by piece. */
+  isLong: boolean;
+}
+
+/** The calls of a thread as its caller has them: answered later. */
+export type Remote<Calls> = {
+  [Name in keyof Calls]: Calls[Name] extends (...args: infer Args) => infer Result
+    ? (...args: Args) => Promise<Result extends Pieces<infer Whole> ? Whole : Awaited<Result>>
+    : never;
+};
+
+const LongCall: unknown = Object.getPrototypeOf(async function* () {}).constructor;
+
+/** What is to be known of these functions to call them from another thread. */
+export function methodsOf(calls: object): Method[] {
+  return Object.entries(calls).map(([name, call]) => ({ name, isLong: call.constructor === LongCall }));
+}
+
+/** The calls of a thread that has these methods. */
+export function remote<Calls>(ask: Ask, methods: readonly Method[]): Remote<Calls> {
+  const calls = methods.map(({ name, isLong }) => {
+    const limits = isLong ? { deadlineMs: longStuckMs } : {};
+    return [name, async (...given: readonly unknown[]) => await ask(name, given.map(withoutSpare), limits)];
+  });
+  return Object.fromEntries(calls) as Remote<Calls>;
+}
+
+/** A vector that is part of a larger buffer would be sent with all of it. */
+function withoutSpare(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutSpare);
+  if (typeof value !== "object" || value === null || !("vector" in value)) return value;
+  return value.vector instanceof Float32Array ? { ...value, vector: value.vector.slice() } : value;
+}
