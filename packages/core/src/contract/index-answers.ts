@@ -1,6 +1,6 @@
 import type { EmbeddingPrice } from "./embedding.ts";
 import type { UnsearchedFiles } from "./report.ts";
-import type { ExcludedNotes, LastSync, LeftOut, MemorySource } from "./status.ts";
+import type { ExcludedNotes, LastSync, LeftOut, MemorySource, NoteLines } from "./status.ts";
 
 /** What making the index up to date would cost. Nothing is changed and nothing is sent to find out. */
 export interface SyncEstimate {
@@ -217,11 +217,8 @@ export interface MapNote {
 }
 
 /** A passage that is near another one. */
-export interface NearPassage {
-  path: string;
+export interface NearPassage extends NoteLines {
   source: MemorySource;
-  startLine: number;
-  endLine: number;
   /** The first of its words. */
   text: string;
 }

@@ -1,4 +1,5 @@
 import type { EmbeddingEndpoint } from "./embedding.ts";
+import type { NoteLines } from "./status.ts";
 
 export interface RerankCallOptions {
   /** Aborted when the answer comes too late to be of use. */
@@ -56,10 +57,7 @@ export interface RerankReport {
 }
 
 /** One result before and after. Places are 1-based, among the candidates. */
-export interface RerankedPlace {
-  path: string;
-  startLine: number;
-  endLine: number;
+export interface RerankedPlace extends NoteLines {
   before: number;
   after: number;
   /** The score of the index, which `minScore` is compared with. */

@@ -1,3 +1,5 @@
+import type { NoteLines } from "./status.ts";
+
 /**
  * What a score is made of. `words`, `names`, `dates`, `meaning` and the `change` of the reranker add up to it. `meaning` is
  * what the passage would score by its vector alone, and 0 where the vector leg did not give it; words, names and dates share
@@ -44,10 +46,7 @@ export interface WhyRung {
 }
 
 /** Where one passage stands in a ranking. */
-export interface WhyPlace {
-  path: string;
-  startLine: number;
-  endLine: number;
+export interface WhyPlace extends NoteLines {
   /** Counted from 1. */
   rank: number;
   score: number;

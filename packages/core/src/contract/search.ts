@@ -1,12 +1,9 @@
 import type { SearchOrder, SearchReport } from "./report.ts";
 import type { ScoreParts } from "./search-why.ts";
-import type { MemorySource } from "./status.ts";
+import type { MemorySource, NoteLines } from "./status.ts";
 
-/** One ranked answer. Lines are 1-based and inclusive; `path` is relative to the workspace with `/`. */
-export interface MemorySearchResult {
-  path: string;
-  startLine: number;
-  endLine: number;
+/** One ranked answer. */
+export interface MemorySearchResult extends NoteLines {
   /**
    * 0 to 1, higher is better. With a reranker it is the score of the place: the candidates' scores are dealt out anew,
    * the highest to the first.

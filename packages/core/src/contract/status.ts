@@ -219,7 +219,7 @@ export interface EmbeddingStatus {
   /** No request is made before `nextProbeAt` (ISO 8601), by any process. */
   circuit?: { kind: "rate" | "quota" | "auth"; reason: string; since: string; nextProbeAt: string } | undefined;
   /** Texts that the provider refuses: found by words only, until they change. At most the first hundred. */
-  quarantined?: readonly { path: string; startLine: number; endLine: number; reason: string }[] | undefined;
+  quarantined?: readonly (NoteLines & { reason: string })[] | undefined;
   /**
    * What meaning is worth beside words, as it was measured on the notes: `weight` in keyword scores for one standard
    * deviation of cosine, `quality` from 0 (chance) to 1, of so many pairs of texts. Absent: it was not measured.
@@ -259,6 +259,14 @@ export interface SyncReport {
    * absent where it is not to blame: the budget of the day is spent, a batch job is under way.
    */
   pendingVectors?: { chunks: number; reason: string; failure?: EmbeddingFailure | undefined } | undefined;
+}
+
+/** Lines of a file, 1-based and inclusive. */
+export interface NoteLines {
+  /** Relative to the workspace, with `/`. */
+  path: string;
+  startLine: number;
+  endLine: number;
 }
 
 export interface SyncFailure {

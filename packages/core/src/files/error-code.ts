@@ -11,7 +11,7 @@ export function unlessMissing(error: unknown): undefined {
   throw error;
 }
 
-/** The names in a folder; none where it is missing or may not be listed, which whoever uses it is told. */
+/** The names in a folder; none where it is missing or may not be listed: an error comes with its use. */
 export function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder);
