@@ -12,7 +12,7 @@ import type { UnsearchedCounter } from "./scan/unsearched.ts";
 import type { IndexedSource } from "./indexed-source.ts";
 import { journalFolder, journalOfTranscript } from "./sources/folders.ts";
 import { answerOf, withMissingWithin } from "./search/answer.ts";
-import { createCheckedSearch, searchAhead } from "./search/checked-search.ts";
+import { checkedSearch, searchAhead } from "./search/checked-search.ts";
 import { placesOf, type SearchInput, type SearchOutcome } from "./search/search-outcome.ts";
 import { askedQuery, isFiltered } from "./search/query/asked-query.ts";
 import { findFiltered, searchFiltered } from "./search/query/filtered-search.ts";
@@ -51,11 +51,6 @@ export function createManagerSearch(parts: SearchParts): Search {
   const journal = journalFolder({ stateDir, agentId });
   const hasProjects = parts.sources.some(({ scopeIn }) => scopeIn !== undefined);
   const languages = new LanguageMemory();
-  const checked = createCheckedSearch({
-    store,
-    sources: parts.sources,
-    reread: (files, signal) => index.reread(files, signal),
-  });
 
   async function scopeOf({ sessionKey, audience, signal }: ManagerSearchOptions): Promise<SourceScope> {
     const projects = await projectScopes(parts.sources, audience, () => index.stored());
@@ -83,15 +78,15 @@ export function createManagerSearch(parts: SearchParts): Search {
       const { sources, stats } = index.facts();
       const scope = withoutUnread(allowed, sources);
       const days: SearchInput["days"] = (places) => index.days(places);
-      const known = { scope, now, days, languages, chunks: stats.chunks, revision };
-      const question: SearchInput = { settings, backend, query, options, ...known, trace };
+      const state = { now, scope, days, languages, chunks: stats.chunks, revision };
       // Without a chunk there is nothing to compare with. Others who read along are not to learn whether there is one.
-      const embedder = isOwner && stats.chunks === 0 ? undefined : vectors;
-      const outcome = isFiltered(asked)
-        ? await (find
-            ? findFiltered({ ...question, asked }, find)
-            : searchFiltered({ ...question, asked, store, vectors: embedder, rerank }))
-        : await (find?.(question) ?? searchChunks({ ...question, store, vectors: embedder, rerank }));
+      const legs = { store, vectors: isOwner && stats.chunks === 0 ? undefined : vectors, rerank };
+      const question = { settings, backend, query, options, trace, ...state, ...legs };
+      const outcome = await (isFiltered(asked)
+        ? find
+          ? findFiltered({ ...question, asked }, find)
+          : searchFiltered({ ...question, asked })
+        : (find ?? searchChunks)(question));
       if (isOwner || !vectors || vectors.facts().missing === 0) return outcome;
       return await withMissingWithin(outcome, { store, vectors, places: placesOf(options, scope) });
     }
@@ -107,11 +102,13 @@ export function createManagerSearch(parts: SearchParts): Search {
     const unfresh = await freshening;
     // What has come meanwhile may be of this project.
     const scope = hasProjects ? await scopeOf(options) : before;
-    const outcome = await checked({
-      first: async () => (unreadIn(index.facts()) === known ? await ahead?.() : undefined) ?? (await ask(scope)),
-      again: () => ask(scope),
+    const found = async (attempt: number): Promise<SearchOutcome | undefined> =>
+      attempt === 1 && unreadIn(index.facts()) === known ? await ahead?.() : undefined;
+    const outcome = await checkedSearch(
+      async (attempt) => (await found(attempt)) ?? (await ask(scope)),
+      parts,
       options,
-    });
+    );
     // A database that cannot be read is of every project.
     const told = (source: MemorySource): ReturnType<SourceScope> =>
       isOwner && parts.sources.some((own) => own.source === source && own.scopeIn !== undefined)

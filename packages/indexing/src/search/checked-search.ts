@@ -2,49 +2,36 @@ import type { ManagerSearchOptions, SearchCondition } from "@memslot/core";
 import type { ChunkIndex } from "../chunk-index.ts";
 import type { FileKey } from "../chunk-store.ts";
 import type { IndexedSource } from "../indexed-source.ts";
+import type { IndexSync } from "../sync/index-sync.ts";
 import { type SearchOutcome, withMore } from "./search-outcome.ts";
 import { conditionForAll } from "./answer.ts";
 
 /** How often one question is asked: an index that is wrong again after it was mended is not asked for ever. */
 const attempts = 3;
 
-/** A question, asked at first and again, and for whom. */
-export interface CheckedQuestion {
-  first(): Promise<SearchOutcome>;
-  again(): Promise<SearchOutcome>;
-  options: Pick<ManagerSearchOptions, "signal" | "audience">;
-}
-
 /**
  * Compares an answer with the files that it is from. What does not stand there is never returned as theirs: those files
  * are indexed again at once, and the question is asked once more. So it is too where the store has found in the middle
- * of it that it was damaged, and begun anew. `reread` says why what it does is not done yet.
+ * of it that it was damaged, and begun anew. `ask` is given the number of the attempt.
  */
-export function createCheckedSearch(input: {
-  store: Pick<ChunkIndex, "health">;
-  sources: readonly IndexedSource[];
-  reread(files: readonly FileKey[], signal: AbortSignal): Promise<SearchCondition | undefined>;
-}): (question: CheckedQuestion) => Promise<SearchOutcome> {
-  const { store, reread } = input;
-  const sources = new Map(input.sources.map((source) => [source.source, source]));
-
-  return async ({ first, again, options: { signal, audience } }) => {
-    let ask = first;
-    let unfinished: SearchCondition | undefined;
-    for (let attempt = 1; ; attempt++) {
-      const before = store.health().remade ?? 0;
-      const outcome = await ask();
-      const isRemade = (store.health().remade ?? 0) !== before;
-      const wrong = await findWrong(outcome, sources, signal);
-      const more = unfinished === undefined ? [] : [unfinished];
-      if (wrong.size === 0 && !isRemade) return withMore(outcome, more);
-      if (attempt === attempts || (unfinished !== undefined && !isRemade))
-        return withMore(without(outcome, wrong), [leftOut(wrong.size), ...more]);
-      unfinished = await reread(uniqueFiles(wrong), signal);
-      if (unfinished !== undefined && audience === "shared") unfinished = conditionForAll(unfinished);
-      ask = again;
-    }
-  };
+export async function checkedSearch(
+  ask: (attempt: number) => Promise<SearchOutcome>,
+  { store, sources, index }: { store: ChunkIndex; sources: readonly IndexedSource[]; index: Pick<IndexSync, "reread"> },
+  { signal, audience }: ManagerSearchOptions,
+): Promise<SearchOutcome> {
+  let unfinished: SearchCondition | undefined;
+  for (let attempt = 1; ; attempt++) {
+    const before = store.health().remade ?? 0;
+    const outcome = await ask(attempt);
+    const isRemade = (store.health().remade ?? 0) !== before;
+    const wrong = await findWrong(outcome, sources, signal);
+    const more = unfinished === undefined ? [] : [unfinished];
+    if (wrong.size === 0 && !isRemade) return withMore(outcome, more);
+    if (attempt === attempts || (unfinished !== undefined && !isRemade))
+      return withMore(without(outcome, wrong), [leftOut(wrong.size), ...more]);
+    unfinished = await index.reread(uniqueFiles(wrong), signal);
+    if (unfinished !== undefined && audience === "shared") unfinished = conditionForAll(unfinished);
+  }
 }
 
 /**
@@ -69,7 +56,7 @@ export function searchAhead<Answer>(
 /** The results and dropped candidates whose lines are not in their files. */
 async function findWrong(
   { lines = new Map() }: SearchOutcome,
-  sources: ReadonlyMap<string, IndexedSource>,
+  sources: readonly IndexedSource[],
   signal: AbortSignal,
 ): Promise<ReadonlySet<FileKey>> {
   const wrong = new Set<FileKey>();
@@ -78,7 +65,7 @@ async function findWrong(
     Array.from(files.values(), async (own) => {
       const [[{ source, path }] = [{ source: "", path: "" }]] = own;
       const found = own.flatMap(([key, said]) => said.map((each) => ({ key, ...each })));
-      const held = await sources.get(source)?.holds?.(path, found, signal);
+      const held = await sources.find((each) => each.source === source)?.holds?.(path, found, signal);
       for (const [index, { key }] of found.entries()) if (held !== undefined && held[index] !== true) wrong.add(key);
     }),
   );

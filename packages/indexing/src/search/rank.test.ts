@@ -9,19 +9,16 @@ import { randomFrom, randomSentence } from "@memslot/test-tools/random";
 
 const usual: FusionWeights = { vector: 0.7, text: 0.3 };
 const now = new Date(2026, 2, 15);
+const noAnswer: IndexKeywordAnswer = { rows: [], chunkCount: 0, documentFrequencies: [] };
 
 function ranked(
   query: string,
   legs: { keyword?: IndexKeywordAnswer; vector?: IndexVectorAnswer; weights?: FusionWeights; dated?: boolean },
 ): Ranking {
-  return rank({
-    terms: queryTerms(query),
-    keyword: legs.keyword,
-    vector: legs.vector,
-    weights: legs.weights ?? usual,
-    times: legs.dated === false ? { periods: [], isOnlyTime: false } : readTimes(query, { now }),
-    ofTime: [],
-  });
+  const { keyword: answer, vector, weights = usual } = legs;
+  const keyword = { answer: answer ?? noAnswer, terms: queryTerms(query), readings: [] };
+  const times = legs.dated === false ? { periods: [], isOnlyTime: false } : readTimes(query, { now });
+  return rank("", times, { keyword, vector, degraded: undefined, legsMs: 0 }, weights);
 }
 
 function scoreOf(ranking: Ranking, own: ChunkRow): number {

@@ -8,17 +8,18 @@ import {
   type TextMatches,
   type WeightedTerm,
 } from "./line-scores.ts";
-import type { ChunkRow, IndexKeywordAnswer, IndexVectorAnswer } from "../chunk-index.ts";
+import type { ChunkRow, IndexVectorAnswer } from "../chunk-index.ts";
 import { createFusion, type FusionWeights, type MeaningScale, scaleOfRows } from "../fusion/fuse.ts";
 import { fitOf, type NamedQuery, namedQuery, nameMatch, namesOfNote } from "./name-match.ts";
 import { isTemplateName, namesIn, pathNames } from "../text/note-context.ts";
+import type { QueryTimes } from "../text/times/read-times.ts";
 import type { MatchedPeriod } from "../text/times/time-match.ts";
 import { byPlace, byTime, linesOfTime, scoreOfTime, type TimedCandidate, weighTimes } from "./time-weight.ts";
 import { type HeldLanguages, scannerFor } from "../text/languages/chunk-terms.ts";
-import type { SearchTerm } from "../text/query-terms.ts";
-import { remembered } from "../text/remembered.ts";
+import type { WordsFound } from "./words/ask-words.ts";
+import { remembered } from "../text/word-cache.ts";
 import { scanTerms } from "../text/words.ts";
-import { isConversation } from "@memslot/core";
+import { isConversation, type SearchReport } from "@memslot/core";
 import { headingOf } from "../text/chunk-markdown.ts";
 import { timeOfPath } from "../text/times/time-of-path.ts";
 
@@ -62,6 +63,24 @@ export interface VectorLeg extends IndexVectorAnswer {
   scale?: MeaningScale | undefined;
 }
 
+/** What the legs of a search have given. */
+export interface LegAnswers {
+  keyword: WordsFound | undefined;
+  vector: VectorLeg | undefined;
+  /** The times that the query names, and the chunks of notes of them. Absent: they are only read from the query. */
+  times?: QueryTimes | undefined;
+  ofTime?: readonly ChunkRow[] | undefined;
+  /** The targets of stubs among the chunks. */
+  moved?: readonly MovedNote[] | undefined;
+  /** Whether more matched than a leg gives. */
+  isCut?: boolean | undefined;
+  /** Why the answer is worth less than it could be. */
+  degraded: string | undefined;
+  fallback?: SearchReport["fallback"];
+  /** Milliseconds that the legs took. */
+  legsMs: number;
+}
+
 export interface Ranking {
   candidates: Candidate[];
   terms: WeightedTerm[];
@@ -78,24 +97,14 @@ export interface Ranking {
  * rising, never 1, and the same thing means the same score in every index. `createFusion` makes one score of this and the
  * cosine similarity.
  */
-export function rank(input: {
-  terms: readonly SearchTerm[];
-  keyword: IndexKeywordAnswer | undefined;
-  vector: VectorLeg | undefined;
-  weights: FusionWeights;
-  /** The times that the query names, and whether it asks for nothing else. */
-  times: { periods: readonly MatchedPeriod[]; isOnlyTime: boolean };
-  /** Chunks of notes of these times. */
-  ofTime: readonly ChunkRow[];
-  /** The targets of stubs among the chunks. */
-  moved?: readonly MovedNote[] | undefined;
-  query?: string | undefined;
-  /** The languages of the notes. Absent: words are found as they are written, and by their stems in English. */
-  languages?: HeldLanguages | undefined;
-}): Ranking {
-  const { keyword, vector } = input;
-  const { periods, isOnlyTime } = input.times;
-  const terms = input.terms.map((term, index): WeightedTerm => {
+export function rank(
+  query: string,
+  { periods, isOnlyTime }: Pick<QueryTimes, "periods" | "isOnlyTime">,
+  { keyword: found, vector, ofTime = [], moved = [] }: LegAnswers,
+  weights: FusionWeights,
+): Ranking {
+  const { answer: keyword, languages } = found ?? {};
+  const terms = (found?.terms ?? []).map((term, index): WeightedTerm => {
     return {
       ...term,
       idf:
@@ -104,20 +113,20 @@ export function rank(input: {
     };
   });
   const candidates = new Map<ChunkRow["id"], Candidate>();
-  const targets = (input.moved ?? []).flatMap(({ rows }) => rows);
-  for (const row of [...(keyword?.rows ?? []), ...input.ofTime, ...targets]) {
+  const targets = moved.flatMap(({ rows }) => rows);
+  for (const row of [...(keyword?.rows ?? []), ...ofTime, ...targets]) {
     if (candidates.has(row.id)) continue;
-    candidates.set(row.id, candidateOf(isOnlyTime ? linesOfTime(row, periods) : row, terms, input.languages));
+    candidates.set(row.id, candidateOf(isOnlyTime ? linesOfTime(row, periods) : row, terms, languages));
   }
-  weighKeywords([...candidates.values()], namedQuery(terms, input.query), terms, periods);
-  followStubs(input.moved ?? [], candidates, terms);
+  weighKeywords([...candidates.values()], namedQuery(terms, query), terms, periods);
+  followStubs(moved, candidates, terms);
   for (const row of vector?.rows ?? []) {
-    const candidate = candidates.get(row.id) ?? candidateOf(row, terms, input.languages);
+    const candidate = candidates.get(row.id) ?? candidateOf(row, terms, languages);
     candidate.vectorScore = Math.max(-1, Math.min(1, row.score));
     candidates.set(row.id, candidate);
   }
   const all = [...candidates.values()];
-  const fuse = vector && fusionOf(vector, input.weights);
+  const fuse = vector && fusionOf(vector, weights);
   const ideal = idealBm25(terms);
   const known = new Set(terms.keys().filter((index) => (keyword?.documentFrequencies[index] ?? 0) > 0));
   for (const candidate of all) {
@@ -253,7 +262,7 @@ const sectionFit = 0.5;
  * one that mentions it. In a collection, a section whose heading names the query has its own counts and its own length.
  * Conversations and notes of a day are no notes about something: they are missing.
  */
-export function noteEvidence(
+function noteEvidence(
   candidates: readonly TimedCandidate[],
   terms: readonly WeightedTerm[],
   named: NamedQuery,

@@ -7,21 +7,21 @@ import type {
   SearchCondition,
   SearchReport,
 } from "@memslot/core";
-import type { ChunkRow } from "../chunk-index.ts";
+import type { ChunkIndex } from "../chunk-index.ts";
 import type { FileKey, PathScope } from "../chunk-store.ts";
+import type { Embedder } from "../embedding/embedder.ts";
+import type { RerankStage } from "../rerank/rerank-stage.ts";
 import type { FoundLines } from "./held-lines.ts";
 import { matchStrength, ofNoDay, timeStrength } from "./match/match-strength.ts";
-import { chooseNotes, passesScore } from "./chosen-notes.ts";
-import type { ScoredPassage } from "./passages/choose-passages.ts";
+import { chooseNotes, passesScore, type ScoredPassage } from "./passages/choose-passages.ts";
 import type { Passage } from "./passages/passage.ts";
 import { type FusionWeights, type MeaningScale, scaleOfRows } from "../fusion/fuse.ts";
-import { type Candidate, type MovedNote, rank, type Ranking, type VectorLeg } from "./rank.ts";
+import { type Candidate, type LegAnswers, rank, type Ranking, type VectorLeg } from "./rank.ts";
 import { isClosed, type SourceScope } from "./session-scope.ts";
 import type { AskedQuery } from "./query/asked-query.ts";
 import { type Days, isoDate } from "../text/times/calendar.ts";
-import { type QueryTimes, readTimes } from "../text/times/read-times.ts";
+import { readTimes } from "../text/times/read-times.ts";
 import { scorePartsOf } from "./score-parts.ts";
-import type { WordsFound } from "./words/ask-words.ts";
 import type { LanguageMemory } from "./words/word-source.ts";
 
 /** Dropped candidates that are compared with their files at most. */
@@ -66,6 +66,13 @@ export interface SearchInput {
   trace?: ((trace: SearchTrace) => void) | undefined;
 }
 
+/** A question to an index. */
+export interface IndexQuestion extends SearchInput {
+  store: ChunkIndex;
+  vectors: Embedder | undefined;
+  rerank?: RerankStage | undefined;
+}
+
 /** All that led to an answer. */
 export interface SearchTrace {
   /** As it was asked at last: without filters, in the scope that they leave. */
@@ -80,24 +87,6 @@ export interface SearchTrace {
   noiseLimit: number;
 }
 
-/** What the legs of a search have given. */
-export interface LegAnswers {
-  keyword: WordsFound | undefined;
-  vector: VectorLeg | undefined;
-  /** The times that the query names, and the chunks of notes of them. Absent: they are only read from the query. */
-  times?: QueryTimes | undefined;
-  ofTime?: readonly ChunkRow[] | undefined;
-  /** The targets of stubs among the chunks. */
-  moved?: readonly MovedNote[] | undefined;
-  /** Whether more matched than a leg gives. */
-  isCut?: boolean | undefined;
-  /** Why the answer is worth less than it could be. */
-  degraded: string | undefined;
-  fallback?: SearchReport["fallback"];
-  /** Milliseconds that the legs took. */
-  legsMs: number;
-}
-
 /** A source that is searched by itself, so that none crowds another out of the candidates. */
 export interface SearchedSource {
   source: MemorySource;
@@ -109,19 +98,13 @@ export function placesOf({ sources }: ManagerSearchOptions, scope: SourceScope):
 }
 
 /** One list of what the legs found. */
-export function rankingOf(input: SearchInput, legs: LegAnswers): Ranking {
-  const { keyword, vector } = legs;
-  return rank({
-    query: input.query,
-    terms: keyword?.terms ?? [],
-    keyword: keyword?.answer,
-    vector,
-    weights: fusionWeights(input.settings, keyword !== undefined),
-    times: legs.times ?? readTimes(input.query, { now: input.now }),
-    ofTime: legs.ofTime ?? [],
-    moved: legs.moved,
-    languages: keyword?.languages,
-  });
+export function rankingOf({ query, settings, now }: SearchInput, legs: LegAnswers): Ranking {
+  return rank(
+    query,
+    legs.times ?? readTimes(query, { now }),
+    legs,
+    fusionWeights(settings, legs.keyword !== undefined),
+  );
 }
 
 /** Makes one list of what the legs found, chooses its lines, and says what came of it. */

@@ -1,4 +1,4 @@
-import { passesScore } from "./chosen-notes.ts";
+import { passesScore } from "./passages/choose-passages.ts";
 import { type ManagerSearchOptions, messageOf } from "@memslot/core";
 import { byRarity, isLarge } from "./bm25.ts";
 import type { ChunkIndex, ChunkRow, IndexKeywordAnswer } from "../chunk-index.ts";
@@ -7,9 +7,8 @@ import type { AskedQuery } from "./query/asked-query.ts";
 import type { Embedder } from "../embedding/embedder.ts";
 import type { EmbeddedQuery } from "../embedding/question-lanes.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
-import type { RerankStage } from "../rerank/rerank-stage.ts";
 import {
-  type LegAnswers,
+  type IndexQuestion,
   outcomeOf,
   placesOf,
   rankingOf,
@@ -19,7 +18,7 @@ import {
   withMore,
 } from "./search-outcome.ts";
 import { movedNotes } from "./moved-notes.ts";
-import type { Ranking, VectorLeg } from "./rank.ts";
+import type { LegAnswers, Ranking, VectorLeg } from "./rank.ts";
 import { type QueryTimes, readTimes } from "../text/times/read-times.ts";
 import { queryTerms } from "../text/query-terms.ts";
 import { askWords, type WordsFound } from "./words/ask-words.ts";
@@ -37,9 +36,7 @@ const orderedCandidates = 5000;
  * Asks the keyword and the vector leg in parallel, makes one list of both, and cuts snippets. Either leg may be missing
  * or fail: the other answers, and the report says so. If none is left to answer the error of the first is thrown.
  */
-export async function searchChunks(
-  input: SearchInput & { store: ChunkIndex; vectors: Embedder | undefined; rerank?: RerankStage | undefined },
-): Promise<SearchOutcome> {
+export async function searchChunks(input: IndexQuestion): Promise<SearchOutcome> {
   const { store, settings, options, query } = input;
   const places = placesOf(options, input.scope);
   const started = performance.now();
@@ -90,7 +87,7 @@ function isFull(legs: readonly (readonly ChunkRow[])[], places: readonly Searche
 
 /** The outcome in the order of the reranker, where there is one. A list of days keeps its own. */
 async function rerankedOutcome(
-  input: SearchInput & { rerank?: RerankStage | undefined },
+  input: IndexQuestion,
   places: readonly SearchedSource[],
   legs: LegAnswers,
 ): Promise<SearchOutcome> {
@@ -147,7 +144,7 @@ function wordsOf(query: string, asked: AskedQuery | undefined): string {
 }
 
 async function keywordLeg(
-  { store, languages, revision, chunks = 0 }: SearchInput & { store: ChunkIndex },
+  { store, languages, revision, chunks = 0 }: IndexQuestion,
   query: string,
   places: readonly SearchedSource[],
   limit: number,
@@ -242,7 +239,7 @@ async function degradation(
   keyword: PromiseSettledResult<{ answer: IndexKeywordAnswer } | undefined>,
   vector: PromiseSettledResult<unknown>,
   useKeywords: boolean,
-  { store, options }: SearchInput & { store: ChunkIndex },
+  { store, options }: IndexQuestion,
 ): Promise<string | undefined> {
   if (vector.status === "rejected") return `keywords answered alone: ${await whyNoVector(vector.reason, options)}`;
   if (keyword.status === "rejected") {

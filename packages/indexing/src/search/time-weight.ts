@@ -7,7 +7,7 @@ import { daysInText } from "../text/times/days-in-text.ts";
 import { readTimes } from "../text/times/read-times.ts";
 import { type MatchedPeriod, type TimeMatch, timeMatch } from "../text/times/time-match.ts";
 import { timeOfPath } from "../text/times/time-of-path.ts";
-import { remembered } from "../text/remembered.ts";
+import { remembered } from "../text/word-cache.ts";
 import { queryTerms } from "../text/query-terms.ts";
 import type { TextMatches, WeightedTerm } from "./line-scores.ts";
 import { linesWithin } from "./query/chunk-days.ts";

@@ -5,9 +5,8 @@ import families from "./irregular-forms.json" with { type: "json" };
 import { stopWords } from "./languages/languages.ts";
 import { endingTerm, withoutParticles } from "./languages/word-endings.ts";
 import { surrogateSafe } from "./token-weight.ts";
-import { remembered } from "./remembered.ts";
+import { addToHash, remembered, WordCache } from "./word-cache.ts";
 import { joinedValues, type Value, valuesAt } from "./values.ts";
-import { addToHash, WordCache } from "./word-cache.ts";
 
 /** Part of every recipe: raise it when the same text gives other terms, so that indexes are brought up to date. */
 export const wordsVersion = 7;

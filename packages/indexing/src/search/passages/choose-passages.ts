@@ -1,18 +1,25 @@
-import { answerTokens } from "@memslot/core";
+import { answerTokens, type ManagerSearchOptions, type SearchOrder } from "@memslot/core";
 import { lineScore, type WeightedTerm } from "../line-scores.ts";
-import type { Candidate } from "../rank.ts";
+import type { Candidate, Ranking } from "../rank.ts";
 import {
   allPiecesOf,
+  goesOn,
   hasOwnLines,
+  idsOf,
   inOrder,
   isGap,
+  isNextTo,
   isQuestion,
+  parentsOf,
   type Passage,
   passagesOf,
   type Piece,
   piecesOf,
+  sectionsOf,
   within,
 } from "./passage.ts";
+import { type AskedQuery, isFiltered } from "../query/asked-query.ts";
+import { byDay, daysOfLine } from "../query/chunk-days.ts";
 
 /** Chunks that lines are chosen from, at most: the best of each note that has a place, and the best of all. */
 const lookedAt = 30;
@@ -267,59 +274,9 @@ function neededFor(note: NotePieces, piece: Piece): Piece[] {
   return [...needed];
 }
 
-/** The lines from each heading to the next one. */
-function sectionsOf(pieces: readonly Piece[]): Piece[][] {
-  const sections: Piece[][] = [[]];
-  for (const piece of pieces) {
-    if (piece.isHeading) sections.push([]);
-    sections.at(-1)?.push(piece);
-  }
-  return sections;
-}
-
 /** Whether a line has nothing of the query and stands by none that has, in a chunk that was found for its words. */
 function isBeside({ chosen }: NotePieces, { score, candidate }: Piece): boolean {
   return score === 0 && chosen.length > 0 && candidate.matches.counts.size > 0;
-}
-
-/** Without a line between them that is not empty. */
-function isNextTo(a: Piece, b: Piece): boolean {
-  return hasOwnLines(a.candidate) && !isGap(a, b);
-}
-
-/** Whether a sentence runs on from one line to the next. */
-function goesOn(before: string, next: string): boolean {
-  return /[\p{L}\p{N},;–-]\s*$/u.test(before) && /^\s*\p{Ll}/u.test(next);
-}
-
-/** The first line that ends with each `^id`. */
-function idsOf(pieces: readonly Piece[]): Map<string, Piece> {
-  const ids = new Map<string, Piece>();
-  for (const piece of pieces) {
-    const text = piece.text.trimEnd();
-    const id = text.slice(text.lastIndexOf(" ") + 1);
-    if (id.startsWith("^") && id !== text && !ids.has(id)) ids.set(id, piece);
-  }
-  return ids;
-}
-
-const indented = /^(\s*)(?:[-*+]|\d+[.)])\s/u;
-
-/** For each piece the place of the point that an indented point belongs to, or of the head of a table for one of its rows; else -1. */
-function parentsOf(pieces: readonly Piece[]): number[] {
-  let head = -1;
-  const open: { depth: number; at: number }[] = [];
-  return pieces.map(({ text }, at) => {
-    const isRow = /^\s*\|/u.test(text);
-    head = isRow ? (head < 0 ? at : head) : -1;
-    const depth = indented.exec(text)?.[1]?.length;
-    if (depth !== undefined) {
-      while ((open.at(-1)?.depth ?? -1) >= depth) open.pop();
-      open.push({ depth, at });
-    }
-    if (isRow) return head === at ? -1 : head;
-    return depth === undefined ? -1 : (open.at(-2)?.at ?? -1);
-  });
 }
 
 /**
@@ -341,4 +298,102 @@ function scored(passages: readonly Passage[]): ScoredPassage[] {
     const endLine = Math.max(...rows.map((row) => row.endLine));
     return { ...within(passage, startLine, endLine), best, score: scoreOf(best) };
   });
+}
+
+/** What a match is worth at least, beside the best one, where they are put in the order of their days. */
+const orderedShare = 0.5;
+/** A note below this share of the best score is noise. */
+const noiseShare = 0.05;
+
+/**
+ * Applies `minScore` and the limit. The threshold is for the vector leg: a chunk that the keyword leg found stays,
+ * unless the caller named a threshold for this search and the chunk does not hold the query exactly. Noise is left out,
+ * unless the query asks for a list: by filters, in an order of days or by a time alone.
+ */
+export function chooseNotes(
+  ranking: Ranking,
+  options: ManagerSearchOptions,
+  asked: AskedQuery | undefined,
+): ChosenPassages & Record<"belowScore" | "overLimit" | "noteCount" | "noiseLimit", number> & { notes: Candidate[][] } {
+  const passed = ranking.candidates.filter((candidate) => passesScore(candidate, options));
+  const isList = ranking.isOnlyTime || (asked !== undefined && isFiltered(asked));
+  const [best] = ranking.candidates;
+  const noiseLimit = isList || best === undefined ? 0 : noiseShare * scoreOf(best);
+  const all = [...Map.groupBy(ordered(passed, options.order), noteOf).values()];
+  // The best of a source is never crowded out by another.
+  const bests = new Set(
+    Map.groupBy(all, sourceOf)
+      .values()
+      .map(([first]) => first),
+  );
+  const notes = all.filter((note) => bests.has(note) || !isNoise(note, noiseLimit));
+  const kept = withRoomForSources(notes, options.maxResults);
+  return {
+    ...choosePassages(kept, ranking.terms, { ...options, keepsOrder: (options.order ?? "relevance") !== "relevance" }),
+    belowScore: ranking.candidates.length - passed.length + all.length - notes.length,
+    overLimit: notes.length - kept.length,
+    notes: kept,
+    noiseLimit,
+    noteCount: new Set(notes.map(([first]) => first && JSON.stringify([first.row.source, first.row.path]))).size,
+  };
+}
+
+function sourceOf(note: readonly Candidate[]): string | undefined {
+  return note[0]?.row.source;
+}
+
+/** Whether all of a note is below the least score, and none of it holds the query exactly. */
+export function isNoise(note: readonly Candidate[], least: number): boolean {
+  return note.every((candidate) => scoreOf(candidate) < least && !candidate.exact);
+}
+
+/** Whether `minScore` lets a candidate pass: by the score of the index, whatever a reranker thinks of it. */
+export function passesScore(candidate: Candidate, options: Pick<ManagerSearchOptions, "minScore" | "strict">): boolean {
+  if (candidate.score >= options.minScore || candidate.exact) return true;
+  return candidate.textScore !== undefined && !options.strict;
+}
+
+/** What is one result: lines of one note, or a chunk where lines have no numbers of their own. */
+function noteOf(candidate: Candidate): string {
+  const { source, path, id } = candidate.row;
+  return JSON.stringify(hasOwnLines(candidate) ? [source, path] : [source, path, id]);
+}
+
+/** In the order of their days those that match about as well as the best: the last word on a thing, and not on any word of it. */
+function ordered(candidates: readonly Candidate[], order: SearchOrder = "relevance"): readonly Candidate[] {
+  if (order === "relevance") return candidates;
+  const best = candidates[0]?.score ?? 0;
+  return byDay(
+    candidates.filter(({ score }) => score >= orderedShare * best),
+    order,
+    (candidate) => daysOfLine(candidate.row, indexOfBestLine(candidate)),
+  );
+}
+
+/** The line with the most words of the query, counted from 0. */
+function indexOfBestLine({ matches }: Candidate): number {
+  const counts = matches.lines.map((line) => line.counts.size);
+  return Math.max(0, counts.indexOf(Math.max(...counts)));
+}
+
+/**
+ * The best notes, with room for each source that has any: out of `limit` places each source keeps at least
+ * `limit / (2 × sources)`, one at least, for its own best. So a heap of transcripts does not hide the one note, nor the
+ * other way round. One place of two or more is for the best that holds the query exactly: no weight that is given to meaning
+ * hides an identifier. `notes` are in their order, which the answer keeps.
+ */
+function withRoomForSources(notes: readonly Candidate[][], limit: number): Candidate[][] {
+  const sources = new Set(notes.map(sourceOf));
+  const room = sources.size < 2 || limit < sources.size ? 0 : Math.max(1, Math.floor(limit / (2 * sources.size)));
+  const kept = new Set<Candidate[]>();
+  const exact = limit > 1 ? notes.find((note) => note.some((candidate) => candidate.exact)) : undefined;
+  for (const source of sources) {
+    for (const note of notes.filter((each) => sourceOf(each) === source).slice(0, room)) kept.add(note);
+  }
+  if (exact && kept.size < limit) kept.add(exact);
+  for (const note of notes) {
+    if (kept.size >= limit) break;
+    kept.add(note);
+  }
+  return notes.filter((note) => kept.has(note));
 }

@@ -275,3 +275,53 @@ function* cutWords(text: string, limit: number): Generator<string> {
   }
   if (start < text.length) yield text.slice(start);
 }
+
+/** The lines from each heading to the next one. */
+export function sectionsOf(pieces: readonly Piece[]): Piece[][] {
+  const sections: Piece[][] = [[]];
+  for (const piece of pieces) {
+    if (piece.isHeading) sections.push([]);
+    sections.at(-1)?.push(piece);
+  }
+  return sections;
+}
+
+/** Without a line between them that is not empty. */
+export function isNextTo(a: Piece, b: Piece): boolean {
+  return hasOwnLines(a.candidate) && !isGap(a, b);
+}
+
+/** Whether a sentence runs on from one line to the next. */
+export function goesOn(before: string, next: string): boolean {
+  return /[\p{L}\p{N},;–-]\s*$/u.test(before) && /^\s*\p{Ll}/u.test(next);
+}
+
+/** The first line that ends with each `^id`. */
+export function idsOf(pieces: readonly Piece[]): Map<string, Piece> {
+  const ids = new Map<string, Piece>();
+  for (const piece of pieces) {
+    const text = piece.text.trimEnd();
+    const id = text.slice(text.lastIndexOf(" ") + 1);
+    if (id.startsWith("^") && id !== text && !ids.has(id)) ids.set(id, piece);
+  }
+  return ids;
+}
+
+const indented = /^(\s*)(?:[-*+]|\d+[.)])\s/u;
+
+/** For each piece the place of the point that an indented point belongs to, or of the head of a table for one of its rows; else -1. */
+export function parentsOf(pieces: readonly Piece[]): number[] {
+  let head = -1;
+  const open: { depth: number; at: number }[] = [];
+  return pieces.map(({ text }, at) => {
+    const isRow = /^\s*\|/u.test(text);
+    head = isRow ? (head < 0 ? at : head) : -1;
+    const depth = indented.exec(text)?.[1]?.length;
+    if (depth !== undefined) {
+      while ((open.at(-1)?.depth ?? -1) >= depth) open.pop();
+      open.push({ depth, at });
+    }
+    if (isRow) return head === at ? -1 : head;
+    return depth === undefined ? -1 : (open.at(-2)?.at ?? -1);
+  });
+}

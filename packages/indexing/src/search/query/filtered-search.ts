@@ -1,8 +1,12 @@
 import type { MemorySource, SearchReport } from "@memslot/core";
 import type { ChunkIndex, ChunkRow } from "../../chunk-index.ts";
-import type { Embedder } from "../../embedding/embedder.ts";
-import type { RerankStage } from "../../rerank/rerank-stage.ts";
-import { placesOf, type SearchedSource, type SearchInput, type SearchOutcome } from "../search-outcome.ts";
+import {
+  type IndexQuestion,
+  placesOf,
+  type SearchedSource,
+  type SearchInput,
+  type SearchOutcome,
+} from "../search-outcome.ts";
 import { searchChunks } from "../search.ts";
 import { type AskedQuery, askedQuery, filtersOf, filtersRows } from "./asked-query.ts";
 import { listNotes, narrowedPlaces } from "./listed-notes.ts";
@@ -14,19 +18,15 @@ import { redactSecrets } from "../../secrets/redact-secrets.ts";
 import { queryTerms } from "../../text/query-terms.ts";
 import { parseQuery } from "./parse-query.ts";
 
-export interface FilteredInput extends SearchInput {
-  asked: AskedQuery;
-  store: ChunkIndex;
-  vectors: Embedder | undefined;
-  rerank?: RerankStage | undefined;
-}
+/** A question with its filters. */
+type FilteredQuestion = IndexQuestion & { asked: AskedQuery };
 
 /**
  * A search for what fits the filters of a question. They are applied while candidates are looked for: each leg gives as
  * many that fit as it would give without them. Where nothing is found, the report says which filter left it out.
  */
-export async function searchFiltered(given: FilteredInput): Promise<SearchOutcome> {
-  const pasted = await pastedParts(given, given.store, given.asked);
+export async function searchFiltered(given: FilteredQuestion): Promise<SearchOutcome> {
+  const pasted = await pastedParts(given);
   const asked = pasted.size === 0 ? given.asked : askedQuery(given.query, given.options, given.now, pasted);
   const input = { ...given, asked };
   const outcome = await searchOnce(input);
@@ -35,7 +35,7 @@ export async function searchFiltered(given: FilteredInput): Promise<SearchOutcom
   return reason === undefined ? outcome : { ...outcome, report: { ...outcome.report, reason } };
 }
 
-async function searchOnce(input: FilteredInput): Promise<SearchOutcome> {
+async function searchOnce(input: FilteredQuestion): Promise<SearchOutcome> {
   const { asked, store } = input;
   const options = { ...input.options, sources: asked.sources };
   const places = placesOf(options, input.scope);
@@ -43,7 +43,7 @@ async function searchOnce(input: FilteredInput): Promise<SearchOutcome> {
     ? await narrowedPlaces(store, places, asked, options.signal)
     : { places, undated: 0 };
   const scopes = new Map(narrowed.map(({ source, scope }) => [source, scope]));
-  const question: SearchInput = {
+  const question: IndexQuestion = {
     ...input,
     options,
     query: asked.words,
@@ -53,12 +53,10 @@ async function searchOnce(input: FilteredInput): Promise<SearchOutcome> {
   };
   const outcome =
     asked.words === ""
-      ? await listNotes({ ...question, store }, placesOf(options, question.scope), asked)
+      ? await listNotes(question, placesOf(options, question.scope), asked)
       : await searchChunks({
           ...question,
           store: filtersRows(asked) ? filledIndex(store, asked, options.signal) : store,
-          vectors: input.vectors,
-          rerank: input.rerank,
         });
   return { ...outcome, report: withFilters(outcome.report, asked, undated) };
 }
@@ -68,7 +66,7 @@ function withFilters(report: SearchReport, asked: AskedQuery, undated: number): 
 }
 
 /** Which filter has left out how many results, by asking without each of them, by words alone. */
-async function whyNothing(input: FilteredInput): Promise<string | undefined> {
+async function whyNothing(input: FilteredQuestion): Promise<string | undefined> {
   const parts = withoutEach(input.asked, input.options.sources);
   if (parts.length === 0) return undefined;
   const found: string[] = [];
@@ -212,17 +210,13 @@ const isOption = /^--?(?!(?:path|tag|source|after|before)[:：])(?:\p{N}*\p{L}|\
  * the very chunk in which they are written (`java -jar app.jar -server`), or in which the command is written with these options
  * and others.
  */
-export async function pastedParts(
-  { query, options, ...input }: SearchInput,
-  store: Pick<ChunkIndex, "searchKeyword">,
-  asked: AskedQuery,
-): Promise<Map<string, string>> {
+async function pastedParts({ query, options, store, asked, scope }: FilteredQuestion): Promise<Map<string, string>> {
   const runs = literalRuns(query);
   const terms = queryTerms(redactSecrets(query));
   if (runs.length === 0 || terms.length === 0) return new Map();
-  const ask = async ({ source, scope }: SearchedSource): Promise<ChunkRow[]> =>
-    (await store.searchKeyword({ terms, sources: [source], scope, limit: chunksPerSource })).rows;
-  const rows = (await Promise.all(placesOf(options, input.scope).map(ask))).flat();
+  const ask = async (place: SearchedSource): Promise<ChunkRow[]> =>
+    (await store.searchKeyword({ terms, sources: [place.source], scope: place.scope, limit: chunksPerSource })).rows;
+  const rows = (await Promise.all(placesOf(options, scope).map(ask))).flat();
   const [name = "", ...words] = literalText(query).trim().split(" ");
   const chosen = words.filter((word) => isOption.test(word));
   const pasted = await flatMapInSlices(rows, options.signal, (row) => {

@@ -159,7 +159,7 @@ async function listedIn(
  * The chunks of a place that fit by their paths and tags, with the texts of those whose days depend on them, where days are
  * asked for.
  */
-export async function listFor(
+async function listFor(
   index: Pick<ChunkIndex, "listChunks">,
   { source, scope }: SearchedSource,
   asked: AskedQuery,

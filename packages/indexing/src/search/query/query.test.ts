@@ -189,10 +189,8 @@ describe("a filtered search", () => {
         rows = 0;
         const options = { ...searchOptions(change), onDebug: () => undefined };
         const asked = askedQuery(query, options, now);
-        const scope = (): undefined => undefined;
-        const settings = settingsWith();
-        const input = { settings, backend: "test", query, options, asked, scope, now, store, vectors: undefined };
-        const { results, report } = await searchFiltered(input);
+        const input = { settings: settingsWith(), backend: "test", query, options, asked, now, store };
+        const { results, report } = await searchFiltered({ ...input, scope: () => undefined, vectors: undefined });
         ({ reason } = report);
         unread = report.filters?.unread ?? [];
         return results;

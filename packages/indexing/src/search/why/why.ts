@@ -1,3 +1,4 @@
+import { isNoise, leastTokens, passesScore } from "../passages/choose-passages.ts";
 import {
   answerTokens,
   clientSources,
@@ -14,8 +15,6 @@ import {
 } from "@memslot/core";
 import type { ChunkIndex, ChunkRow } from "../../chunk-index.ts";
 import type { Embedder } from "../../embedding/embedder.ts";
-import { isNoise, passesScore } from "../chosen-notes.ts";
-import { leastTokens } from "../passages/choose-passages.ts";
 import { type AskedQuery, askedQuery, filtersRows } from "../query/asked-query.ts";
 import { withoutEach } from "../query/filtered-search.ts";
 import { fittingPart } from "../query/row-filter.ts";

@@ -324,7 +324,7 @@ export function splitWord(word: string, isLinked: boolean): [string, string][] {
 /// <reference path="./opencc-js.d.ts" />
 
 /** The other ways to write a character, simplified and traditional. */
-export type CharacterVariants = (character: string) => readonly string[];
+type CharacterVariants = (character: string) => readonly string[];
 
 /** Loaded when a word of Chinese characters stands nowhere: the tables of OpenCC, one character for one, 60 kB. */
 export async function loadCharacterVariants(): Promise<CharacterVariants> {

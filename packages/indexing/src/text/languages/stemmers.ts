@@ -1,5 +1,5 @@
 import { foldWord } from "../fold-word.ts";
-import { remembered } from "../remembered.ts";
+import { remembered } from "../word-cache.ts";
 import type { LanguageCode } from "./languages.ts";
 
 /** Returns the stem of a word, folded as terms are, or an empty text if the word has none. */

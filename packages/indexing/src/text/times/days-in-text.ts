@@ -1,5 +1,5 @@
 import { lazily } from "@memslot/core";
-import { remembered } from "../remembered.ts";
+import { remembered } from "../word-cache.ts";
 import { dayNumber, type Days, isoDate, yearOf } from "./calendar.ts";
 import { monthWords } from "./languages.ts";
 import { foldText, type Groups, indexOf, namedPattern, oneOf } from "./patterns.ts";

@@ -1,4 +1,4 @@
-import { remembered } from "../remembered.ts";
+import { remembered } from "../word-cache.ts";
 import type { FoundTime } from "./found-time.ts";
 import type { Doubt, DoubtedPart } from "./language.ts";
 import { doubtsOf } from "./languages.ts";

@@ -1,6 +1,6 @@
 import { chineseNumber, groupsOf, patternsOf } from "./patterns.ts";
 import { type Days, monthDays, oneDay, quarterDays, weekDays, yearDays } from "./calendar.ts";
-import { remembered } from "../remembered.ts";
+import { remembered } from "../word-cache.ts";
 import type { TimeUnit } from "./found-time.ts";
 
 /** Goes up when names or the dates of front matter are read otherwise: notes are indexed with the day in theirs. */
