@@ -1,19 +1,10 @@
-import type {
-  EmbeddingChoice,
-  ManagerSearchOptions,
-  MemoryPluginContext,
-  MemorySource,
-  SearchAnswer,
-} from "@memslot/core";
-import type { ChunkIndex } from "./chunk-index.ts";
+import type { ManagerSearchOptions, MemorySource, SearchAnswer, SearchCondition } from "@memslot/core";
 import { projectScopes } from "./sources/agents/agent-source.ts";
-import type { Embedder } from "./embedding/embedder.ts";
 import type { UnsearchedCounter } from "./scan/unsearched.ts";
 import type { IndexedSource } from "./indexed-source.ts";
 import { journalFolder, journalOfTranscript } from "./sources/folders.ts";
-import { answerOf, withMissingWithin } from "./search/answer.ts";
-import { checkedSearch, searchAhead } from "./search/checked-search.ts";
-import { placesOf, type SearchInput, type SearchOutcome } from "./search/search-outcome.ts";
+import { answerOf, type AnswerParts, conditionForAll } from "./search/answer.ts";
+import { placesOf, type SearchInput, type SearchOutcome, withMore } from "./search/search-outcome.ts";
 import { askedQuery, isFiltered } from "./search/query/asked-query.ts";
 import { findFiltered, searchFiltered } from "./search/query/filtered-search.ts";
 import { searchChunks } from "./search/search.ts";
@@ -22,17 +13,13 @@ import { sessionScope, type SourceScope } from "./search/session-scope.ts";
 import { createSessionLookup } from "./sources/sessions.ts";
 import type { RerankStage } from "./rerank/rerank-stage.ts";
 import type { IndexFacts } from "./sync/index-facts.ts";
-import type { IndexSync } from "./sync/index-sync.ts";
 import { excludedIn, withoutUnread } from "./sync/index-status.ts";
+import type { ChunkIndex } from "./chunk-index.ts";
+import type { FileKey } from "./chunk-store.ts";
 
-interface SearchParts {
-  context: MemoryPluginContext;
+interface SearchParts extends AnswerParts {
   backend: string;
-  store: ChunkIndex;
   sources: readonly IndexedSource[];
-  index: IndexSync;
-  vectors: Embedder | undefined;
-  embeddings: EmbeddingChoice;
   unsearched: UnsearchedCounter;
   rerank: RerankStage | undefined;
   /** Finds in place of the index. */
@@ -45,22 +32,18 @@ type Search = (query: string, options: ManagerSearchOptions, trace?: SearchInput
 /** How a manager searches: in files that are up to date, and with one report of all that is the case. */
 export function createManagerSearch(parts: SearchParts): Search {
   const { backend, store, index, find } = parts;
-  const { agentId, stateDir, settings, workspaceDir } = parts.context;
+  const { agentId, stateDir, settings } = parts.context;
   const hasSessions = settings.sources.some((source) => source === "sessions" || source === "journal");
   const transcripts = hasSessions ? createSessionLookup({ stateDir, agentId }) : undefined;
   const journal = journalFolder({ stateDir, agentId });
   const hasProjects = parts.sources.some(({ scopeIn }) => scopeIn !== undefined);
   const languages = new LanguageMemory();
 
-  async function scopeOf({ sessionKey, audience, signal }: ManagerSearchOptions): Promise<SourceScope> {
-    const projects = await projectScopes(parts.sources, audience, () => index.stored());
+  async function scopeOf(options: ManagerSearchOptions): Promise<SourceScope> {
+    const projects = await projectScopes(parts.sources, options.audience, () => index.stored());
     const own = await sessionScope({
-      sessionKey,
-      audience,
-      agentId,
-      workspaceDir,
-      settings,
-      signal,
+      ...parts.context,
+      ...options,
       transcriptOf: async (key) => await transcripts?.(key),
       journalOf: (transcript) => journalOfTranscript(journal, transcript),
     });
@@ -82,13 +65,8 @@ export function createManagerSearch(parts: SearchParts): Search {
       // Without a chunk there is nothing to compare with. Others who read along are not to learn whether there is one.
       const legs = { store, vectors: isOwner && stats.chunks === 0 ? undefined : vectors, rerank };
       const question = { settings, backend, query, options, trace, ...state, ...legs };
-      const outcome = await (isFiltered(asked)
-        ? find
-          ? findFiltered({ ...question, asked }, find)
-          : searchFiltered({ ...question, asked })
-        : (find ?? searchChunks)(question));
-      if (isOwner || !vectors || vectors.facts().missing === 0) return outcome;
-      return await withMissingWithin(outcome, { store, vectors, places: placesOf(options, scope) });
+      if (!isFiltered(asked)) return await (find ?? searchChunks)(question);
+      return await (find ? findFiltered({ ...question, asked }, find) : searchFiltered({ ...question, asked }));
     }
 
     vectors?.warm();
@@ -114,12 +92,14 @@ export function createManagerSearch(parts: SearchParts): Search {
       isOwner && parts.sources.some((own) => own.source === source && own.scopeIn !== undefined)
         ? undefined
         : scope(source);
+    const { sources } = index.facts();
     return await answerOf(outcome, {
       ...parts,
       vectors,
+      places: placesOf(options, withoutUnread(scope, sources)),
       isOwner,
       unfresh,
-      excluded: excludedIn(told, options.sources, index.facts().sources),
+      excluded: excludedIn(told, options.sources, sources),
       unsearched: isOwner && options.sources.includes("memory") ? () => parts.unsearched(options.signal) : undefined,
     });
   };
@@ -128,4 +108,88 @@ export function createManagerSearch(parts: SearchParts): Search {
 /** One text for what could not be read, to tell whether that is still the same. */
 function unreadIn({ sources }: IndexFacts): string {
   return JSON.stringify([...sources].map(([source, { unreadPlaces }]) => [source, unreadPlaces]));
+}
+
+/** How often one question is asked: an index that is wrong again after it was mended is not asked for ever. */
+const attempts = 3;
+
+/**
+ * Compares an answer with the files that it is from. What does not stand there is never returned as theirs: those files
+ * are indexed again at once, and the question is asked once more. So it is too where the store has found in the middle
+ * of it that it was damaged, and begun anew. `ask` is given the number of the attempt.
+ */
+async function checkedSearch(
+  ask: (attempt: number) => Promise<SearchOutcome>,
+  { store, sources, index }: SearchParts,
+  { signal, audience }: ManagerSearchOptions,
+): Promise<SearchOutcome> {
+  let unfinished: SearchCondition | undefined;
+  for (let attempt = 1; ; attempt++) {
+    const before = store.health().remade ?? 0;
+    const outcome = await ask(attempt);
+    const isRemade = (store.health().remade ?? 0) !== before;
+    const wrong = await findWrong(outcome, sources, signal);
+    const more = unfinished === undefined ? [] : [unfinished];
+    if (wrong.size === 0 && !isRemade) return withMore(outcome, more);
+    if (attempt === attempts || (unfinished !== undefined && !isRemade))
+      return withMore(without(outcome, wrong), [leftOut(wrong.size), ...more]);
+    unfinished = await index.reread(uniqueFiles(wrong), signal);
+    if (unfinished !== undefined && audience === "shared") unfinished = conditionForAll(unfinished);
+  }
+}
+
+/**
+ * Searches while the files are still looked at, which takes longer than the search itself. Gives what was found if
+ * nothing has been written to the store since before it, by anybody; undefined where the search has to be made again, or
+ * where the store cannot tell.
+ */
+export function searchAhead<Answer>(
+  store: Pick<ChunkIndex, "revision">,
+  search: (revision: string) => Promise<Answer>,
+): () => Promise<Answer | undefined> {
+  const found = (async () => {
+    const revision = await store.revision?.();
+    return revision === undefined ? undefined : { revision, answer: await search(revision) };
+  })().catch(() => undefined);
+  return async () => {
+    const ahead = await found;
+    return ahead !== undefined && ahead.revision === (await store.revision?.()) ? ahead.answer : undefined;
+  };
+}
+
+/** The results and dropped candidates whose lines are not in their files. */
+async function findWrong(
+  { lines = new Map() }: SearchOutcome,
+  sources: readonly IndexedSource[],
+  signal: AbortSignal,
+): Promise<ReadonlySet<FileKey>> {
+  const wrong = new Set<FileKey>();
+  const files = Map.groupBy(lines, ([{ source, path }]) => JSON.stringify([source, path]));
+  await Promise.all(
+    Array.from(files.values(), async (own) => {
+      const [[{ source, path }] = [{ source: "", path: "" }]] = own;
+      const found = own.flatMap(([key, said]) => said.map((each) => ({ key, ...each })));
+      const held = await sources.find((each) => each.source === source)?.holds?.(path, found, signal);
+      for (const [index, { key }] of found.entries()) if (held !== undefined && held[index] !== true) wrong.add(key);
+    }),
+  );
+  return wrong;
+}
+
+function uniqueFiles(wrong: ReadonlySet<FileKey>): FileKey[] {
+  const files = [...wrong].map(({ path, source }): [string, FileKey] => [
+    JSON.stringify([source, path]),
+    { path, source },
+  ]);
+  return [...new Map(files).values()];
+}
+
+function without(outcome: SearchOutcome, wrong: ReadonlySet<FileKey>): SearchOutcome {
+  return { ...outcome, results: outcome.results.filter((result) => !wrong.has(result)) };
+}
+
+function leftOut(count: number): SearchCondition {
+  if (count === 0) return { state: "stale", reason: "the index was damaged and is being made anew from the notes" };
+  const reason = `what the index says of ${count} places does not stand in the files and is left out; they are being indexed again`;
+  return { state: "stale", reason, count };
 }

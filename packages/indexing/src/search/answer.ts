@@ -18,15 +18,22 @@ import { notesLayout } from "@memslot/core/files";
 import type { ChunkIndex } from "../chunk-index.ts";
 import type { Embedder } from "../embedding/embedder.ts";
 import type { IndexSync } from "../sync/index-sync.ts";
-import { type SearchedSource, type SearchOutcome, withMore } from "./search-outcome.ts";
+import type { SearchedSource, SearchOutcome } from "./search-outcome.ts";
 
-/** What is known of the notes when a search has found its results. */
-export interface AnswerFacts {
+/** What a manager answers from. */
+export interface AnswerParts {
+  context: MemoryPluginContext;
+  store: ChunkIndex;
   index: IndexSync;
-  /** Absent where meaning was not asked. */
+  /** Absent where meaning is not asked. */
   vectors: Embedder | undefined;
   embeddings: EmbeddingChoice;
-  context: MemoryPluginContext;
+}
+
+/** What is known of the notes when a search has found its results. */
+export interface AnswerFacts extends AnswerParts {
+  /** What was searched. */
+  places: readonly SearchedSource[];
   /** Only the owner reads the answer. */
   isOwner: boolean;
   /** Why the index may be older than the files. */
@@ -46,12 +53,14 @@ export async function answerOf(
   const isWeak = isPoor(found, results.length);
   // A result that answers the question is one, whatever else there is.
   const missed = excluded !== undefined && excluded.count > 0 && isWeak ? excluded : undefined;
+  const missing = await unvectored(own, facts);
   const conditions = [
     missed && missedNotes(missed),
-    isOwner && vectors ? unvectored(own, vectors, index) : undefined,
+    isOwner ? missing : undefined,
     unfresh && (isOwner ? unfresh : conditionForAll(unfresh)),
     embeddings.degraded ? ({ state: "degraded", reason: embeddings.reason } as const) : undefined,
     ...own,
+    isOwner ? undefined : missing,
   ].filter((condition) => condition !== undefined);
   const empty =
     isOwner && conditions.length === 0 && index.facts().stats.files === 0
@@ -89,14 +98,31 @@ function missedNotes(excluded: ExcludedNotes): SearchCondition {
   return { state: "degraded", reason, count: excluded.count };
 }
 
-/** Chunks that only words find, where the answer does not say itself that words answered alone. */
-function unvectored(own: readonly SearchCondition[], vectors: Embedder, index: IndexSync): SearchCondition | undefined {
-  const { missing } = vectors.facts();
-  if (own.some(({ state }) => state === "degraded") || missing === 0) return undefined;
-  const why = index.facts().missingVectors ?? (missing === undefined ? undefined : "they are being made");
-  if (why === undefined) return undefined;
-  const reason = `keywords answered for chunks without a vector: ${why}`;
-  return { state: "degraded", reason, ...(missing === undefined ? {} : { count: missing }) };
+/**
+ * Chunks that only words find, where the answer does not say itself that words answered alone. Others than the owner are
+ * told of those that they may see.
+ */
+async function unvectored(
+  own: readonly SearchCondition[],
+  { index, store, vectors, places, isOwner }: AnswerFacts,
+): Promise<SearchCondition | undefined> {
+  const missing = vectors?.facts().missing;
+  if (!vectors || own.some(({ state }) => state === "degraded") || missing === 0) return undefined;
+  const tell = (why: string, count: number | undefined): SearchCondition => {
+    const reason = `keywords answered for chunks without a vector: ${why}`;
+    return { state: "degraded", reason, ...(count !== undefined && { count }) };
+  };
+  if (isOwner) {
+    const why = index.facts().missingVectors ?? (missing === undefined ? undefined : "they are being made");
+    return why === undefined ? undefined : tell(why, missing);
+  }
+  const space = await vectors.primary.knownSpace();
+  if (space === undefined) return undefined;
+  const counts = await Promise.all(
+    places.map(({ source, scope }) => store.spaceStats(space, { sources: [source], scope })),
+  );
+  const pending = counts.reduce((sum, count) => sum + count.pending, 0);
+  return pending === 0 ? undefined : tell(`${pending} are left`, pending);
 }
 
 function describeUnsearched({ files, more }: UnsearchedFiles): string {
@@ -118,20 +144,4 @@ function howToSearch({ folders }: UnsearchedFiles, workspaceDir: string): string
  */
 export function conditionForAll({ state }: SearchCondition): SearchCondition {
   return { state, reason: "what was saved last may be missing" };
-}
-
-/** Says how many of the chunks that may be seen have no vector yet; of others, nothing. */
-export async function withMissingWithin(
-  outcome: SearchOutcome,
-  { store, vectors, places }: { store: ChunkIndex; vectors: Embedder; places: readonly SearchedSource[] },
-): Promise<SearchOutcome> {
-  const space = await vectors.primary.knownSpace();
-  if ((outcome.conditions ?? []).length > 0 || space === undefined) return outcome;
-  const counts = await Promise.all(
-    places.map(({ source, scope }) => store.spaceStats(space, { sources: [source], scope })),
-  );
-  const pending = counts.reduce((sum, count) => sum + count.pending, 0);
-  if (pending === 0) return outcome;
-  const reason = `keywords answered for chunks without a vector: ${pending} are left`;
-  return withMore(outcome, [{ state: "degraded", reason, count: pending }]);
 }

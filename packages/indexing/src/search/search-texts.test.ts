@@ -9,7 +9,7 @@ import { manageIndex } from "../manager.ts";
 import { fakeEmbeddings } from "../../test/support/fake-embeddings.ts";
 import { createFakeStore } from "../../test/support/fake-store.ts";
 import { tempFolder } from "@memslot/test-tools/files";
-import { searchAhead } from "./checked-search.ts";
+import { searchAhead } from "../manager-search.ts";
 import golden from "./test/golden-notes.json" with { type: "json" };
 
 function foundIn(files: Readonly<Record<string, string>>, chunking?: Parameters<typeof chunksOf>[1]): FoundChunk[] {

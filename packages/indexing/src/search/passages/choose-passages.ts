@@ -189,7 +189,7 @@ function isFirstOfItsKind(note: NotePieces, all: readonly NotePieces[]): boolean
 }
 
 /** What it has where a reranker has given places. */
-export function scoreOf({ placeScore, score }: Candidate): number {
+function scoreOf({ placeScore, score }: Candidate): number {
   return placeScore ?? score;
 }
 
