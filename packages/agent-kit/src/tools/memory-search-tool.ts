@@ -1,12 +1,4 @@
-import {
-  isClientSource,
-  type Memory,
-  MemoryError,
-  type MemorySearchResult,
-  type Rest,
-  type SearchReport,
-  mostResults,
-} from "@memslot/core";
+import { isClientSource, type Memory, MemoryError, type Rest, type SearchAnswer, mostResults } from "@memslot/core";
 import { inTime } from "../deadline.ts";
 import { type FailureAdvice, adviceForError, adviceForTimeout } from "./failure-advice.ts";
 import type { MemoryTool, MemoryToolResult } from "./memory-tool.ts";
@@ -89,20 +81,14 @@ export function memorySearchTool(
       const failed = cooldown.current();
       if (failed !== undefined) return unavailable(failed.failure, { retryAfterMs: Math.ceil(failed.remainingMs) });
 
-      let report: SearchReport | undefined;
       let searchMs = 0;
       try {
         const outcome = await inTime(
           async (signal) => {
             const searchStartedMs = setting.now();
-            const results = await search(
-              memory,
-              { ...checked.values, sessionKey: setting.sessionKey },
-              signal,
-              (given) => (report = given),
-            );
+            const answer = await ask(memory, { ...checked.values, sessionKey: setting.sessionKey }, signal);
             searchMs = setting.now() - searchStartedMs;
-            return results;
+            return answer;
           },
           { timeoutMs: setting.deadlineMs, signal: options.signal },
         );
@@ -112,13 +98,12 @@ export function memorySearchTool(
           return unavailable(advice, { timedOut: true, timeoutMs: setting.deadlineMs });
         }
         cooldown.end();
-        recalls.keep(outcome.value.map(({ snippet, ...place }) => ({ ...place, text: snippet })));
+        recalls.keep(outcome.value.results.map(({ snippet, ...place }) => ({ ...place, text: snippet })));
         return searchAnswer({
           setting,
           memory,
           input: checked.values,
-          results: outcome.value,
-          report,
+          ...outcome.value,
           searchMs,
           toolMs: setting.now() - startedMs,
         });
@@ -137,16 +122,15 @@ export function memorySearchTool(
   };
 }
 
-function search(
+function ask(
   memory: Memory,
   input: SearchInput & { sessionKey: string | undefined },
   signal: AbortSignal,
-  onDebug: (report: SearchReport) => void,
-): Promise<MemorySearchResult[]> {
+): Promise<SearchAnswer> {
   const { query, maxTokens, minScore, corpus, since, until, order, sessionKey } = input;
   const maxResults = input.maxResults === undefined ? undefined : Math.min(mostResults, input.maxResults);
   const sources = corpus === undefined || corpus === "all" ? undefined : sourcesOf(corpus, memory);
-  return memory.search(query, {
+  return memory.ask(query, {
     maxResults,
     defaultMaxResults: mostResults,
     maxTokens,
@@ -157,7 +141,6 @@ function search(
     order,
     sessionKey,
     signal,
-    onDebug,
   });
 }
 

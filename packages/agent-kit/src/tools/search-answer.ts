@@ -3,6 +3,7 @@ import {
   type Memory,
   type MemoryProviderStatus,
   type MemorySearchResult,
+  type SearchAnswer,
   type SearchMatch,
   type SearchReport,
   describeReadings,
@@ -17,12 +18,10 @@ import type { MemoryToolHit, MemoryToolResult } from "./memory-tool.ts";
 import type { ToolSetting } from "./tool-setting.ts";
 
 /** What a search has found, and what is to be told of it. */
-export interface Found {
+export interface Found extends SearchAnswer {
   setting: ToolSetting;
   memory: Memory;
   input: { corpus: string | undefined; debug: boolean | undefined };
-  results: readonly MemorySearchResult[];
-  report: SearchReport | undefined;
   searchMs: number;
   toolMs: number;
 }
@@ -41,16 +40,14 @@ const maxAnswerLength = 24_000;
  */
 export function searchAnswer(found: Found): MemoryToolResult {
   const { setting, memory, results, report } = found;
-  const state = report?.state ?? "ok";
+  const { state, found: counts, dropped } = report;
   if (results.length === 0 && state === "unavailable") {
-    const advice = adviceForError(report?.reason ?? "memory is unavailable", setting);
-    return unavailable({ ...advice, action: report?.action ?? advice.action });
+    const advice = adviceForError(report.reason ?? "memory is unavailable", setting);
+    return unavailable({ ...advice, action: report.action ?? advice.action });
   }
-  const { found: counts, dropped } = report ?? {};
-  const leftOut =
-    counts === undefined ? (dropped?.limit ?? 0) + (dropped?.tokens ?? 0) : counts.passages - results.length;
+  const leftOut = counts === undefined ? dropped.limit + (dropped.tokens ?? 0) : counts.passages - results.length;
   // What a status says of a failure may name a note; the report of a shared session is made for others to read.
-  const fallback = report?.fallback ?? (setting.shared ? undefined : memory.status().fallback);
+  const fallback = report.fallback ?? (setting.shared ? undefined : memory.status().fallback);
   const answerWith = (shown: readonly MemorySearchResult[]): MemoryToolResult => {
     const more = leftOut + results.length - shown.length;
     return {
@@ -59,13 +56,13 @@ export function searchAnswer(found: Found): MemoryToolResult {
       ...(counts?.more === true && { atLeast: true }),
       ...(shown.length > 0 && citationsShown(setting.citations, setting.chatType) && { cite: citationForm }),
       state,
-      ...(isStale(report, state) && { stale: true }),
-      ...(report?.filters && { filters: report.filters }),
-      ...(report?.excluded && report.excluded.count > 0 && { notesNotSearched: report.excluded.count }),
+      ...(isStale(report) && { stale: true }),
+      ...(report.filters && { filters: report.filters }),
+      ...(report.excluded && report.excluded.count > 0 && { notesNotSearched: report.excluded.count }),
       ...(shown.length > 0 && matchOf(report) && { confidence: matchOf(report)?.level }),
       ...(fallback && { fallback: { from: fallback.from, to: fallback.to } }),
-      ...(report?.readings && { notes: describeReadings(report.readings) }),
-      ...explanation(found, state),
+      ...(report.readings && { notes: describeReadings(report.readings) }),
+      ...explanation(found),
       ...(shown.some(({ snippet }) => supersededLine.test(snippet)) && { history: historyNote }),
       ...(shown.length > 0 && { note: recalledTextNote }),
       ...(found.input.debug === true && { debug: debugOf(found, fallback) }),
@@ -112,16 +109,17 @@ function rangeText([from, to]: LineRange): string {
 }
 
 /** Why the list is empty, weak or not to be taken at face value, and what to do about it. */
-function explanation(found: Found, state: string): { reason?: string; warning?: string; action?: string } {
+function explanation(found: Found): { reason?: string; warning?: string; action?: string } {
   const { report, results, input, memory, setting } = found;
-  const action = report?.action === undefined ? {} : { action: report.action };
+  const { state } = report;
+  const action = report.action === undefined ? {} : { action: report.action };
   if (state !== "ok") {
-    const stale = isStale(report, state);
+    const stale = isStale(report);
     const warning = [
-      `The answer may be incomplete, memory is ${state}${report?.reason === undefined ? "" : `: ${report.reason}`}.`,
+      `The answer may be incomplete, memory is ${state}${report.reason === undefined ? "" : `: ${report.reason}`}.`,
       ...(results.length === 0 ? ["Say that not all of memory was searched, not that it holds nothing."] : []),
       ...(stale ? writerText(memory.status(), setting) : []),
-      ...(report?.fallback?.retryAt === undefined
+      ...(report.fallback?.retryAt === undefined
         ? []
         : [`"${report.fallback.from}" is tried again by the first search after ${report.fallback.retryAt}.`]),
     ].join(" ");
@@ -138,9 +136,9 @@ function explanation(found: Found, state: string): { reason?: string; warning?: 
     const usual = setting.shared
       ? "Try other words, or say that nothing was found that may be told here."
       : "Try other words, or say that memory holds nothing on it.";
-    return { reason: report?.reason ?? "nothing in memory matched", action: usual, ...action };
+    return { reason: report.reason ?? "nothing in memory matched", action: usual, ...action };
   }
-  const reason = report?.reason === undefined ? {} : { reason: report.reason };
+  const reason = report.reason === undefined ? {} : { reason: report.reason };
   const match = matchOf(report);
   if (match !== undefined && match.level !== "strong") {
     const why = match.reason ?? "the best result holds little of what was asked";
@@ -151,8 +149,7 @@ function explanation(found: Found, state: string): { reason?: string; warning?: 
 }
 
 /** A manager that tells no more than a number is believed by that. */
-function matchOf(report: SearchReport | undefined): SearchMatch | undefined {
-  const { match, confidence } = report ?? {};
+function matchOf({ match, confidence }: SearchReport): SearchMatch | undefined {
   return match ?? (confidence === undefined ? undefined : { level: confidence < weakConfidence ? "weak" : "strong" });
 }
 
@@ -160,8 +157,8 @@ const staleAction =
   "Use what was found. Where something recent is missing, search again in a moment, or read the note with memory_get.";
 
 /** Whether files have changed that memory does not know yet, whatever else is the case. */
-function isStale(report: SearchReport | undefined, state: string): boolean {
-  return state === "stale" || report?.conditions?.some((condition) => condition.state === "stale") === true;
+function isStale({ state, conditions = [] }: SearchReport): boolean {
+  return state === "stale" || conditions.some((condition) => condition.state === "stale");
 }
 
 /** Who is at work on the index and how far, where somebody is. The name of a note and how many there are is not for everybody. */
@@ -177,28 +174,21 @@ function writerText({ writer }: MemoryProviderStatus, { shared }: ToolSetting): 
 /** How it was searched, for whoever looks for a fault. */
 function debugOf({ setting, memory, report, searchMs, toolMs }: Found, fallback: SearchReport["fallback"]): object {
   const status = memory.status();
-  const configured = status.custom?.searchMode;
   return {
-    backend: report?.backend ?? status.backend,
+    backend: report.backend,
     provider: status.provider,
     model: status.model,
-    mode: report?.mode ?? configured ?? "keyword",
-    configuredMode: configured,
+    mode: report.mode,
+    configuredMode: status.custom?.searchMode,
     citations: setting.citations,
-    conditions: report?.conditions?.length ? report.conditions : undefined,
+    conditions: report.conditions?.length ? report.conditions : undefined,
     fallback,
-    legs: report?.legs,
-    dropped: droppedShown(report),
+    legs: report.legs,
+    // The count of private notes would say what they hold in the session where they are left out.
+    dropped: { ...report.dropped, audience: undefined },
     searchMs: oneDigit(searchMs),
     outsideSearchMs: oneDigit(toolMs - searchMs),
   };
-}
-
-/** Without the count of private notes: in the session where they are left out, it would say what they hold. */
-function droppedShown(report: SearchReport | undefined): Omit<SearchReport["dropped"], "audience"> | undefined {
-  if (report === undefined) return undefined;
-  const { audience: _, ...dropped } = report.dropped;
-  return dropped;
 }
 
 /** The answer of a memory that could not be searched. */

@@ -40,10 +40,10 @@ export function fakeMemory(behaviour: FakeBehaviour = {}): FakeMemory {
     searches,
     reads,
     syncs,
-    search: async (query, options = {}) => {
+    ask: async (query, options = {}) => {
       searches.push({ query, options });
       const results = behaviour.search === undefined ? [harbour] : await behaviour.search(query, options);
-      options.onDebug?.({
+      const report: SearchReport = {
         backend: "fake",
         mode: "keyword",
         state: "ok",
@@ -51,8 +51,8 @@ export function fakeMemory(behaviour: FakeBehaviour = {}): FakeMemory {
         dropped: { minScore: 0, source: 0, limit: 3 },
         confidence: results.length > 0 ? 0.7 : undefined,
         ...behaviour.report,
-      });
-      return results;
+      };
+      return { results, report };
     },
     readFile: async (params) => {
       reads.push(params);
