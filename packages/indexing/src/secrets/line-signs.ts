@@ -1,26 +1,23 @@
 import table from "./signs.json" with { type: "json" };
 
-const names = [
-  "name",
-  "address",
-  "header",
-  "login",
-  "password",
-  "phrase",
-  "cookie",
-  "codes",
-  "longPiece",
-  "longWord",
-] as const;
-
 /**
- * What a line may hold, as far as a look at three characters at a time can say: it may hold less, but nothing else. A long
- * piece is so many characters without a space and most signs as a secret has that is known by its shape.
+ * What a line may hold, as far as a look at three characters at a time can say, each as one bit: it may hold less, but
+ * nothing else. A long piece is so many characters without a space and most signs as a secret has that is known by its shape.
  */
-export type LineSign = (typeof names)[number];
+export const lineSigns = {
+  name: 1,
+  address: 2,
+  header: 4,
+  login: 8,
+  password: 16,
+  phrase: 32,
+  cookie: 64,
+  codes: 128,
+  longPiece: 256,
+  longWord: 512,
+} as const;
 
-/** Each sign as one bit. */
-export const lineSigns = Object.fromEntries(names.map((name, bit) => [name, 1 << bit])) as Record<LineSign, number>;
+export type LineSign = keyof typeof lineSigns;
 
 /** Of each word that is looked for, three characters that stand in few others, or two of a script that has more of them. */
 const byPiece = signsBy(table.pieces, (word) =>

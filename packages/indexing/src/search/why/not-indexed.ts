@@ -1,9 +1,8 @@
 import { stat } from "node:fs/promises";
 import path from "node:path";
 import { type MemoryPluginContext, messageOf, type SyncFailure, type WhyRung } from "@memslot/core";
-import { notesLayout } from "@memslot/core/files";
-import { isMarkdown } from "../../scan/folder-rules.ts";
-import { ignoredFolders } from "../../scan/folder-rules.ts";
+import { codeOf, notesLayout } from "@memslot/core/files";
+import { ignoredFolders, isMarkdown } from "../../scan/folder-rules.ts";
 
 /** What the last scan of a source reported about files. */
 interface ScanReport {
@@ -28,34 +27,31 @@ export async function whyNotIndexed(
 ): Promise<Pick<WhyRung, "says"> & { step: "file" | "indexed"; act?: string | undefined }> {
   const absolute = path.resolve(workspaceDir, file);
   const inside = path.relative(workspaceDir, absolute);
+  const noNote = (says: string, act?: string): { step: "file"; says: string; act?: string | undefined } => {
+    return { step: "file", says, act };
+  };
   if (inside.startsWith("..") || path.isAbsolute(inside))
-    return { step: "file", says: `${file} is outside of the workspace`, act: "Name its folder in extraPaths." };
+    return noNote(`${file} is outside of the workspace`, "Name its folder in extraPaths.");
   const problem = problemWith(file, sources);
   if (problem !== undefined)
     return { step: "indexed", says: `it could not be indexed: ${problem}`, act: "Repair the file, then sync." };
   try {
     const facts = await stat(absolute);
-    if (!facts.isFile()) return { step: "file", says: `${file} is not a file`, act: "Name a note." };
+    if (!facts.isFile()) return noNote(`${file} is not a file`, "Name a note.");
   } catch (error) {
-    const isMissing = (error as NodeJS.ErrnoException).code === "ENOENT";
-    return {
-      step: "file",
-      says: isMissing ? `there is no file ${file}` : `${file} cannot be read: ${messageOf(error)}`,
-      act: isMissing ? "Look at the spelling of its path, which is relative to the workspace." : undefined,
-    };
+    if (codeOf(error) !== "ENOENT") return noNote(`${file} cannot be read: ${messageOf(error)}`);
+    return noNote(`there is no file ${file}`, "Look at the spelling of its path, which is relative to the workspace.");
   }
-  if (!isMarkdown(file)) return { step: "file", says: `${file} is no Markdown, and only Markdown is searched` };
+  if (!isMarkdown(file)) return noNote(`${file} is no Markdown, and only Markdown is searched`);
   const folders = inside.split(path.sep).slice(0, -1);
   const ignored = folders.find((name) => name.startsWith(".") || ignoredFolders.has(name));
-  if (ignored !== undefined)
-    return { step: "file", says: `the folder ${ignored} is left out`, act: "Move the note out of it." };
+  if (ignored !== undefined) return noNote(`the folder ${ignored} is left out`, "Move the note out of it.");
   const { layout } = notesLayout(workspaceDir, settings.notes);
   if (layout !== "all" && !/^(?:memory\/|(?:MEMORY|memory|USER)\.md$)/u.test(inside.split(path.sep).join("/")))
-    return {
-      step: "file",
-      says: `${file} is not searched: of this workspace only MEMORY.md, USER.md, memory/ and extraPaths are`,
-      act: `Add ${JSON.stringify(folders[0] ?? inside)} to memorySearch.extraPaths.`,
-    };
+    return noNote(
+      `${file} is not searched: of this workspace only MEMORY.md, USER.md, memory/ and extraPaths are`,
+      `Add ${JSON.stringify(folders[0] ?? inside)} to memorySearch.extraPaths.`,
+    );
   return {
     step: "indexed",
     says: "it is not indexed yet, it has no text, or a rule of .gitignore leaves it out",

@@ -67,7 +67,7 @@ export function languageOfQuestion(
   return words.some((word) => englishWords.has(word) && !tellingWords.has(word)) ? "en" : undefined;
 }
 
-function told({ count, functionWords }: FirstWords): LanguageCode | "en" | undefined {
+function told({ count, functionWords }: ReturnType<typeof firstWords>): LanguageCode | "en" | undefined {
   const { best, weight, english } = weigh(functionWords);
   if (weight > english && weight >= enoughInText && weight >= leastShare * count) return best;
   return english >= enoughInText && english > weight ? "en" : undefined;
@@ -93,20 +93,13 @@ function weigh(
   return { best, weight, english };
 }
 
-/** The beginning of a text: how many words it is, and those among them that are function words of any language. */
-interface FirstWords {
-  count: number;
-  /** In small letters. */
-  functionWords: string[];
-}
-
 /** What words are that were met before: the function word, or nothing. */
 const known = new WordCache();
 const letter = /[\p{L}\p{M}]/u;
 const isLetter = new Int8Array(0x10000).fill(-1);
 
-/** Words are runs of letters. */
-function firstWords(text: string, most: number): FirstWords {
+/** How many words (runs of letters) a text begins with, and which of them are function words of any language, in small letters. */
+function firstWords(text: string, most: number): { count: number; functionWords: string[] } {
   const functionWords: string[] = [];
   let count = 0;
   let index = 0;

@@ -1,3 +1,4 @@
+import { lazily } from "@memslot/core";
 import { foldWord } from "../fold-word.ts";
 import { remembered } from "../word-cache.ts";
 import type { LanguageCode } from "./languages.ts";
@@ -14,17 +15,10 @@ const maxLetters = 64;
  * The Snowball stemmers (Porter 2001). Loaded when there is something to index, or when the index holds a text that is not
  * English: 40 kB, some 10 ms.
  */
-export function loadStemmers(): Promise<Stemmers> {
-  return (loading ??= load());
-}
-
-/** What was loaded, with the stems that it keeps: it changes no answer, only how fast it comes. */
-let loading: Promise<Stemmers> | undefined;
-
-async function load(): Promise<Stemmers> {
+export const loadStemmers: () => Promise<Stemmers> = lazily(async () => {
   const stemmers = Object.entries(await import("./stemmer-modules.ts"));
   return Object.fromEntries(stemmers.map(([code, stem]) => [code, keeping(stem)])) as unknown as Stemmers;
-}
+});
 
 /** Stems of the words that were asked for already. Suffixes are told by their accents, so these go last. */
 function keeping(stem: Stemmer): Stemmer {

@@ -86,7 +86,7 @@ export function seasonDays(year: number, season: Season): Days | undefined {
 }
 
 /** Easter Sunday of the western churches, after Gauss and Butcher. */
-export function easterDay(year: number): number | undefined {
+function easterDay(year: number): number | undefined {
   const [century, rest] = [Math.floor(year / 100), year % 100];
   const golden = year % 19;
   const correction = Math.floor((century - Math.floor((century + 8) / 25) + 1) / 3);

@@ -174,16 +174,9 @@ export function unitBeside(unit: CountedUnit | undefined, step: number, today: n
 export function agoDays(count: number | undefined, unit: CountedUnit | undefined, today: number): TimeRead | undefined {
   if (count === undefined || count < 0 || count > 300) return undefined;
   if (count === 0) return recentDays(6, unit, today - (unit === "day" ? 2 : 0));
-  switch (unit) {
-    case "day":
-      return known("day", { from: today - count, to: today - count });
-    case "week":
-      return known("week", { from: today - 7 * count - 3, to: today - 7 * count + 3 });
-    case undefined:
-      return undefined;
-    default:
-      return unitBeside(unit, -count, today);
-  }
+  if (unit === "day") return known("day", { from: today - count, to: today - count });
+  if (unit === "week") return known("week", { from: today - 7 * count - 3, to: today - 7 * count + 3 });
+  return unitBeside(unit, -count, today);
 }
 
 /** "A year ago today": the day of the same date, or of the same day of the week. */
@@ -214,28 +207,18 @@ export function recentDays(
 ): TimeRead | undefined {
   if (count === undefined || count < 0 || count > 300) return undefined;
   const number = count === 0 ? 5 : count;
-  const [year, month] = [yearOf(today), monthOf(today)];
-  switch (unit) {
-    case "day":
-      return known("span", { from: today - number, to: today });
-    case "week":
-      return known("span", { from: today - 7 * number, to: today });
-    case "weekend": {
-      const saturday = weekAround(today).from + 5;
-      return known("span", { from: saturday - 7 * number, to: saturday - 6 });
-    }
-    case "month":
-    case "quarter":
-    case "year": {
-      const months = number * { month: 1, quarter: 3, year: 12 }[unit];
-      const from = monthDays(year, month - months)?.from;
-      if (from === undefined) return undefined;
-      const dayOfMonth = today - (monthDays(year, month)?.from ?? today);
-      return known("span", { from: from + dayOfMonth, to: today });
-    }
-    case undefined:
-      return undefined;
+  if (unit === "day" || unit === "week")
+    return known("span", { from: today - number * (unit === "week" ? 7 : 1), to: today });
+  if (unit === "weekend") {
+    const saturday = weekAround(today).from + 5;
+    return known("span", { from: saturday - 7 * number, to: saturday - 6 });
   }
+  const [year, month] = [yearOf(today), monthOf(today)];
+  const months = unit && number * { month: 1, quarter: 3, year: 12 }[unit];
+  const from = months && monthDays(year, month - months)?.from;
+  if (from === undefined) return undefined;
+  const dayOfMonth = today - (monthDays(year, month)?.from ?? today);
+  return known("span", { from: from + dayOfMonth, to: today });
 }
 
 /** The last such day before today, the next one after it, or the one of this week. */
@@ -253,16 +236,9 @@ export type Opening = "since" | "before" | "after" | "until";
 /** What is on one side of a time: "since March", "before 2024". */
 export function openTime<Time extends TimeRead>(time: Time, opening: Opening, today: number): Time {
   return measured(time, "span", opening !== "since", ({ from, to }) => {
-    switch (opening) {
-      case "since":
-        return { from, to: from > today ? to : today };
-      case "before":
-        return { from: firstDay, to: from - 1 };
-      case "after":
-        return { from: to + 1, to: Math.max(to + 1, today) };
-      case "until":
-        return { from: firstDay, to };
-    }
+    if (opening === "since") return { from, to: from > today ? to : today };
+    if (opening === "after") return { from: to + 1, to: Math.max(to + 1, today) };
+    return { from: firstDay, to: opening === "until" ? to : from - 1 };
   });
 }
 

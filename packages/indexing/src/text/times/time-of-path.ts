@@ -1,4 +1,4 @@
-import { chineseNumber, groupsOf, patternsOf } from "./patterns.ts";
+import { chineseNumber, type Groups, groupsOf, patternsOf } from "./patterns.ts";
 import { type Days, monthDays, oneDay, quarterDays, weekDays, yearDays } from "./calendar.ts";
 import { remembered } from "../word-cache.ts";
 import type { TimeUnit } from "./found-time.ts";
@@ -12,11 +12,13 @@ export interface NotedTime extends Days {
 }
 
 const months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
-type Parts = Readonly<Record<string, string | undefined>>;
 
-const readers: Partial<Record<string, (parts: Parts) => NotedTime | undefined>> = {
-  day: dayOf,
-  month: monthOfName,
+const readers: Partial<Record<string, (parts: Groups) => NotedTime | undefined>> = {
+  day: (parts) => noted("day", oneDay(Number(parts["y"]), monthNumber(parts), chineseNumber(parts["d"]) ?? 0)),
+  month(parts) {
+    const month = monthNumber(parts);
+    return month >= 1 && month <= 12 ? noted("month", monthDays(Number(parts["y"]), month)) : undefined;
+  },
   week: ({ y, w }) => noted("week", weekDays(Number(y), Number(w))),
   quarter: ({ y, w }) => noted("season", quarterDays(Number(y), Number(w))),
   year: ({ y }) => noted("year", yearDays(Number(y))),
@@ -34,16 +36,7 @@ export const timeOfPath: (path: string) => NotedTime | undefined = remembered((p
   return undefined;
 });
 
-function dayOf(parts: Parts): NotedTime | undefined {
-  return noted("day", oneDay(Number(parts["y"]), monthNumber(parts), chineseNumber(parts["d"]) ?? 0));
-}
-
-function monthOfName(parts: Parts): NotedTime | undefined {
-  const month = monthNumber(parts);
-  return month >= 1 && month <= 12 ? noted("month", monthDays(Number(parts["y"]), month)) : undefined;
-}
-
-function monthNumber({ m, name }: Parts): number {
+function monthNumber({ m, name }: Groups): number {
   return name === undefined ? (chineseNumber(m) ?? 0) : months.indexOf(name.toLowerCase().slice(0, 3)) + 1;
 }
 
