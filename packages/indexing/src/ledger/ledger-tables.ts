@@ -4,6 +4,7 @@
  */
 export type { Companion, CompanionModule, CompanionTables, KnownSpace, LedgerParts } from "./database/companion.ts";
 export { type OpenedStore, openDatabaseStore } from "./database/database-store.ts";
+export { sqlOf } from "./database/sql.ts";
 export { type Transactions } from "./database/transactions.ts";
 export { Damage } from "./file/file-faults.ts";
 export { forgetSum } from "./file/file-sum.ts";

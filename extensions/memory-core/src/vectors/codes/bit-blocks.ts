@@ -1,4 +1,4 @@
-import { hasTable, perGeneration } from "@memslot/indexing/ledger-tables";
+import { hasTable, perGeneration, sqlOf } from "@memslot/indexing/ledger-tables";
 import type Database from "better-sqlite3";
 import { openKernel } from "../kernel/kernel.ts";
 import { bitWidth, blockBytes, blockRows, checksumOf } from "./code-vector.ts";
@@ -82,19 +82,24 @@ export function createBitBlocks(
 
 function openBitBlocks(db: Database.Database, codes: string): BitBlocks {
   const table = codes + bitsSuffix;
-  let prepared: ReturnType<typeof prepareStatements> | undefined;
-  const statements = (): ReturnType<typeof prepareStatements> => (prepared ??= prepareStatements(db, codes, table));
-
+  const sql = sqlOf(db);
+  const find = `SELECT sum, bits FROM ${table} WHERE block = ? AND codes_sum = ? AND thresholds_sum = ?`;
   return {
     exists: () => hasTable(db, table),
-    find: ({ block, codesSum, thresholdsSum }) => statements().find.get(block, codesSum, thresholdsSum),
+    find: ({ block, codesSum, thresholdsSum }) => sql.row(find, block, codesSum, thresholdsSum),
     put({ block, codesSum, thresholdsSum }, { sum, bits }) {
-      statements().put.run(block, codesSum, thresholdsSum, sum, bits);
+      const put = `INSERT OR REPLACE INTO ${table} (block, codes_sum, thresholds_sum, sum, bits) VALUES (?, ?, ?, ?, ?)`;
+      sql.run(put, block, codesSum, thresholdsSum, sum, bits);
     },
     missing(thresholdsSum, most) {
       db.exec(createSql(table));
-      statements().deleteStale.run();
-      return statements().missing.all(thresholdsSum, most);
+      sql.run(`DELETE FROM ${table} WHERE block NOT IN (SELECT block FROM ${codes}_slots)`);
+      return sql.all(
+        `SELECT s.block, s.sum AS codesSum FROM ${codes}_slots s LEFT JOIN ${table} b
+          ON b.block = s.block AND b.codes_sum = s.sum AND b.thresholds_sum = ? WHERE b.block IS NULL LIMIT ?`,
+        thresholdsSum,
+        most,
+      );
     },
   };
 }
@@ -109,22 +114,6 @@ function createSql(table: string): string {
       bits BLOB NOT NULL
     )
   `;
-}
-
-function prepareStatements(db: Database.Database, codes: string, table: string) {
-  return {
-    find: db.prepare<[number, number, number], StoredBits>(
-      `SELECT sum, bits FROM ${table} WHERE block = ? AND codes_sum = ? AND thresholds_sum = ?`,
-    ),
-    put: db.prepare<[number, number, number, number, Buffer]>(
-      `INSERT OR REPLACE INTO ${table} (block, codes_sum, thresholds_sum, sum, bits) VALUES (?, ?, ?, ?, ?)`,
-    ),
-    missing: db.prepare<[number, number], { block: number; codesSum: number }>(
-      `SELECT s.block, s.sum AS codesSum FROM ${codes}_slots s LEFT JOIN ${table} b
-        ON b.block = s.block AND b.codes_sum = s.sum AND b.thresholds_sum = ? WHERE b.block IS NULL LIMIT ?`,
-    ),
-    deleteStale: db.prepare<[]>(`DELETE FROM ${table} WHERE block NOT IN (SELECT block FROM ${codes}_slots)`),
-  };
 }
 
 /** Gives the bits of the codes of a whole block; undefined where it is none. */

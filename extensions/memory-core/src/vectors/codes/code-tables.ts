@@ -1,5 +1,5 @@
 import type { MemorySource } from "@memslot/core";
-import { hasTable, perGeneration } from "@memslot/indexing/ledger-tables";
+import { hasTable, perGeneration, sqlOf } from "@memslot/indexing/ledger-tables";
 import type Database from "better-sqlite3";
 import { type BitChoice, bitsSuffix, bytesOfChoice, choiceOf } from "./bit-blocks.ts";
 import { blockRows, checksumOf, packRows, widthOf } from "./code-vector.ts";
@@ -84,52 +84,73 @@ export function createCodeTables(db: Database.Database): (generation: number) =>
   return perGeneration((generation) => openCodeTables(db, codeTable(generation)));
 }
 
-type Statements = ReturnType<typeof prepareStatements>;
+/** A block of the codes as it is stored, without them. */
+type StoredSlots = Omit<BlockSlots, "ids" | "files"> & { ids: Buffer; files: Buffer };
 
 function openCodeTables(db: Database.Database, table: string): CodeTables {
-  let prepared: Statements | undefined;
-  const statements = (): Statements => (prepared ??= prepareStatements(db, table));
+  const sql = sqlOf(db);
+  const selectCodes = `SELECT codes FROM ${table} WHERE block = ?`;
+  const selectSlots = `SELECT block, source, version, sum, ids, files FROM ${table}_slots WHERE block = ?`;
+  const insertPlace = `INSERT INTO ${table}_places (id, block, source, file) VALUES (?, ?, ?, ?)`;
+  const deleteWaiting = `DELETE FROM ${table}_tail WHERE id = ?`;
+  const selectWaiting = `SELECT p.id, p.source, p.file, t.code FROM ${table}_places p INDEXED BY ${table}_waiting
+    CROSS JOIN ${table}_tail t ON t.id = p.id WHERE p.block IS NULL`;
 
   function drop(): void {
-    prepared = undefined;
     for (const suffix of [...suffixes, bitsSuffix]) db.exec(`DROP TABLE IF EXISTS ${table}${suffix}`);
   }
 
+  const codes = (block: number): Buffer | undefined => sql.value(selectCodes, block);
+
+  function setCodes(block: number, bytes: Uint8Array): void {
+    sql.run(`INSERT OR REPLACE INTO ${table} (block, codes) VALUES (?, ?)`, block, bytes);
+  }
+
+  function readSlots(block: number): BlockSlots | undefined {
+    const row = sql.row<StoredSlots>(selectSlots, block);
+    return row && { ...row, ids: numbersOf(row.ids), files: numbersOf(row.files) };
+  }
+
   function remove(id: number): void {
-    const { findPlace, deletePlace, deleteWaiting, changeSlots, deleteSlots, deleteCodes } = statements();
-    const place = findPlace.get(id);
+    const place = sql.row<{ block: number | null }>(`SELECT block FROM ${table}_places WHERE id = ?`, id);
     if (place === undefined) return;
-    deletePlace.run(id);
-    if (place.block === null) return void deleteWaiting.run(id);
-    const slots = readSlots(statements(), place.block);
+    sql.run(`DELETE FROM ${table}_places WHERE id = ?`, id);
+    if (place.block === null) return void sql.run(deleteWaiting, id);
+    const slots = readSlots(place.block);
     if (slots === undefined) return;
     const at = slots.ids.indexOf(id);
     if (at >= 0) slots.ids[at] = 0;
-    if (slots.ids.some((other) => other !== 0)) return void changeSlots.run(bytesOf(slots.ids), slots.block);
-    deleteSlots.run(slots.block);
-    deleteCodes.run(slots.block);
+    if (slots.ids.some((other) => other !== 0)) {
+      const change = `UPDATE ${table}_slots SET ids = ?, version = version + 1 WHERE block = ?`;
+      return void sql.run(change, bytesOf(slots.ids), slots.block);
+    }
+    sql.run(`DELETE FROM ${table}_slots WHERE block = ?`, slots.block);
+    sql.run(`DELETE FROM ${table} WHERE block = ?`, slots.block);
   }
 
-  /** Makes a block of what waits, where there is enough of it. */
+  /** Makes a block of what waits, if there is enough of it. */
   function pack(source: MemorySource): void {
-    const { countTail, tailOf, putIntoBlock, deleteWaiting } = statements();
-    if ((countTail.get(source) ?? 0) < blockRows) return;
-    const rows = tailOf.all(source);
+    const count = `SELECT count(*) FROM ${table}_places WHERE block IS NULL AND source = ?`;
+    if ((sql.value<number>(count, source) ?? 0) < blockRows) return;
+    const rows = sql.all<TailRow>(`${selectWaiting} AND p.source = ? ORDER BY p.id LIMIT ${blockRows}`, source);
     const block = addBlock(source, rows);
     for (const { id } of rows) {
-      putIntoBlock.run(block, id);
-      deleteWaiting.run(id);
+      sql.run(`UPDATE ${table}_places SET block = ?, source = NULL, file = NULL WHERE id = ?`, block, id);
+      sql.run(deleteWaiting, id);
     }
   }
 
   function addBlock(source: MemorySource, rows: readonly TailRow[]): number {
-    const { insertCodes, insertSlots } = statements();
     const bytes = packRows(rows.map(({ code }) => code));
-    const block = Number(insertCodes.run(bytes).lastInsertRowid);
+    // The block of the thresholds may be there before any other, and no number comes twice in a row.
+    const insertCodes = `INSERT INTO ${table} (block, codes)
+      VALUES (1 + (SELECT max(${thresholdsBlock}, coalesce(max(block), ${thresholdsBlock})) FROM ${table}), ?)`;
+    const insertSlots = `INSERT INTO ${table}_slots (block, source, version, sum, ids, files) VALUES (?, ?, ?, ?, ?, ?)`;
+    const block = Number(sql.run(insertCodes, bytes).lastInsertRowid);
     const ids = Int32Array.from(rows, ({ id }) => id);
     const files = Int32Array.from(rows, ({ file }) => file);
     const version = Math.trunc(Math.random() * 2 ** 31);
-    insertSlots.run(block, source, version, checksumOf(bytes), bytesOf(ids), bytesOf(files));
+    sql.run(insertSlots, block, source, version, checksumOf(bytes), bytesOf(ids), bytesOf(files));
     return block;
   }
 
@@ -137,8 +158,8 @@ function openCodeTables(db: Database.Database, table: string): CodeTables {
     // Blocks have four bytes for each, and an index of two thousand million chunks is none that would be compared.
     if (id > largestId || file > largestId)
       throw new RangeError(`the chunk ${id} of the file ${file} has too high a number`);
-    statements().insertPlace.run(id, null, source, file);
-    statements().insertWaiting.run(id, code);
+    sql.run(insertPlace, id, null, source, file);
+    sql.run(`INSERT INTO ${table}_tail (id, code) VALUES (?, ?)`, id, code);
   }
 
   return {
@@ -158,28 +179,29 @@ function openCodeTables(db: Database.Database, table: string): CodeTables {
       if (rows.length < blockRows || rows.some(({ id, file }) => id > largestId || file > largestId))
         return rows.forEach(addRow);
       const block = addBlock(source, rows);
-      for (const { id } of rows) statements().insertPlace.run(id, block, null, null);
+      for (const { id } of rows) sql.run(insertPlace, id, block, null, null);
     },
     remove,
-    size() {
-      const { countRows, countBlocks } = statements();
-      return { rows: countRows.get() ?? 0, blocks: countBlocks.get() ?? 0 };
-    },
+    size: () => ({
+      rows: sql.value<number>(`SELECT count(*) FROM ${table}_places`) ?? 0,
+      blocks: sql.value<number>(`SELECT count(*) FROM ${table}_slots`) ?? 0,
+    }),
     width() {
-      const bytes = statements().bytesOfFirst.get();
+      const first = `SELECT length(codes) FROM ${table} WHERE block > ${thresholdsBlock} ORDER BY block LIMIT 1`;
+      const bytes = sql.value<number>(first);
       return bytes === undefined ? undefined : widthOf(bytes);
     },
-    versions: () => statements().versions.all(),
-    slots: (block) => readSlots(statements(), block),
-    tail: () => statements().tail.all(),
-    codes: (block) => statements().codes.get(block),
+    versions: () => sql.all(`SELECT block, version FROM ${table}_slots ORDER BY block`),
+    slots: readSlots,
+    tail: () => sql.all(`${selectWaiting} ORDER BY p.id`),
+    codes,
     mean() {
-      const bytes = statements().codes.get(meanBlock);
+      const bytes = codes(meanBlock);
       return bytes && new Float32Array(new Uint8Array(bytes).buffer);
     },
-    setMean: (mean) => void statements().setCodes.run(meanBlock, new Uint8Array(mean.buffer)),
-    bits: () => choiceOf(statements().codes.get(thresholdsBlock)),
-    setBits: (choice) => void statements().setCodes.run(thresholdsBlock, bytesOfChoice(choice)),
+    setMean: (mean) => setCodes(meanBlock, new Uint8Array(mean.buffer)),
+    bits: () => choiceOf(codes(thresholdsBlock)),
+    setBits: (choice) => setCodes(thresholdsBlock, bytesOfChoice(choice)),
   };
 }
 
@@ -198,58 +220,6 @@ function createSql(table: string): string {
     CREATE INDEX ${table}_waiting ON ${table}_places (source) WHERE block IS NULL;
     CREATE TABLE ${table}_tail (id INTEGER PRIMARY KEY, code BLOB NOT NULL);
   `;
-}
-
-function prepareStatements(db: Database.Database, table: string) {
-  const waiting = `SELECT p.id, p.source, p.file, t.code FROM ${table}_places p INDEXED BY ${table}_waiting
-    CROSS JOIN ${table}_tail t ON t.id = p.id WHERE p.block IS NULL`;
-  return {
-    findPlace: db.prepare<[number], { block: number | null }>(`SELECT block FROM ${table}_places WHERE id = ?`),
-    insertPlace: db.prepare<[number, number | null, string | null, number | null]>(
-      `INSERT INTO ${table}_places (id, block, source, file) VALUES (?, ?, ?, ?)`,
-    ),
-    deletePlace: db.prepare<[number]>(`DELETE FROM ${table}_places WHERE id = ?`),
-    putIntoBlock: db.prepare<[number, number]>(
-      `UPDATE ${table}_places SET block = ?, source = NULL, file = NULL WHERE id = ?`,
-    ),
-    insertWaiting: db.prepare<[number, Uint8Array]>(`INSERT INTO ${table}_tail (id, code) VALUES (?, ?)`),
-    deleteWaiting: db.prepare<[number]>(`DELETE FROM ${table}_tail WHERE id = ?`),
-    countRows: db.prepare<[], number>(`SELECT count(*) FROM ${table}_places`).pluck(),
-    countBlocks: db.prepare<[], number>(`SELECT count(*) FROM ${table}_slots`).pluck(),
-    countTail: db
-      .prepare<[string], number>(`SELECT count(*) FROM ${table}_places WHERE block IS NULL AND source = ?`)
-      .pluck(),
-    tailOf: db.prepare<[string], TailRow>(`${waiting} AND p.source = ? ORDER BY p.id LIMIT ${blockRows}`),
-    tail: db.prepare<[], TailRow>(`${waiting} ORDER BY p.id`),
-    bytesOfFirst: db
-      .prepare<[], number>(`SELECT length(codes) FROM ${table} WHERE block > ${thresholdsBlock} ORDER BY block LIMIT 1`)
-      .pluck(),
-    versions: db.prepare<[], { block: number; version: number }>(
-      `SELECT block, version FROM ${table}_slots ORDER BY block`,
-    ),
-    slots: db.prepare<[number], Omit<BlockSlots, "ids" | "files"> & { ids: Buffer; files: Buffer }>(
-      `SELECT block, source, version, sum, ids, files FROM ${table}_slots WHERE block = ?`,
-    ),
-    insertSlots: db.prepare<[number, string, number, number, Buffer, Buffer]>(
-      `INSERT INTO ${table}_slots (block, source, version, sum, ids, files) VALUES (?, ?, ?, ?, ?, ?)`,
-    ),
-    changeSlots: db.prepare<[Buffer, number]>(
-      `UPDATE ${table}_slots SET ids = ?, version = version + 1 WHERE block = ?`,
-    ),
-    deleteSlots: db.prepare<[number]>(`DELETE FROM ${table}_slots WHERE block = ?`),
-    codes: db.prepare<[number], Buffer>(`SELECT codes FROM ${table} WHERE block = ?`).pluck(),
-    // The block of the thresholds may be there before any other, and no number comes twice in a row.
-    insertCodes: db.prepare<[Buffer]>(
-      `INSERT INTO ${table} (block, codes) VALUES (1 + (SELECT max(${thresholdsBlock}, coalesce(max(block), ${thresholdsBlock})) FROM ${table}), ?)`,
-    ),
-    setCodes: db.prepare<[number, Uint8Array]>(`INSERT OR REPLACE INTO ${table} (block, codes) VALUES (?, ?)`),
-    deleteCodes: db.prepare<[number]>(`DELETE FROM ${table} WHERE block = ?`),
-  };
-}
-
-function readSlots({ slots }: Statements, block: number): BlockSlots | undefined {
-  const row = slots.get(block);
-  return row && { ...row, ids: numbersOf(row.ids), files: numbersOf(row.files) };
 }
 
 /** A copy: a small buffer is cut out of a shared pool and may begin at any byte. */

@@ -1,5 +1,8 @@
 import type Database from "better-sqlite3";
 
+/** Far more than there are texts, but for those about tables that were dropped. */
+const mostKept = 300;
+
 type Statement = Database.Statement<unknown[]>;
 
 /** Runs SQL by its text, which is prepared once for a connection. So each text is a constant, or one of a few. */
@@ -36,8 +39,12 @@ export class Sql {
   }
 
   #statement(text: string, known = this.#rows): Statement {
-    const prepared = known.get(text) ?? this.#db.prepare<unknown[]>(text);
+    const before = known.get(text);
+    if (before !== undefined) return before;
+    const prepared = this.#db.prepare<unknown[]>(text);
     known.set(text, prepared);
+    // Tables of generations have their number in their name.
+    for (const oldest of known.keys()) if (known.size > mostKept) known.delete(oldest);
     return prepared;
   }
 
