@@ -6,7 +6,7 @@ import { tempFolder as folderWith, writeFiles } from "@memslot/test-tools/files"
 import { type FolderNews, type FolderNote, FolderWatches } from "./folder-watches.ts";
 import { createMountCheck, whyNotInOrder } from "./mounts.ts";
 import { createBurst } from "./triggers.ts";
-import { createQuestions } from "./watch-roots.ts";
+import { Requests } from "./watch-roots.ts";
 import { createWatchScope } from "./watch-scope.ts";
 import tables from "./test/watched.json" with { type: "json" };
 
@@ -216,22 +216,22 @@ describe("a burst of events", () => {
   });
 });
 
-describe("questions to the thread", () => {
+describe("requests to the thread", () => {
   afterEach(() => void vi.useRealTimers());
 
   test("a question is answered by its own answer, whatever the order", async () => {
-    const questions = createQuestions<string>(1000);
+    const requests = new Requests<string>(1000);
     const sent: number[] = [];
-    const asked = ["one", "two", "three"].map(() => questions.ask((id) => sent.push(id), "late"));
-    for (const id of sent.toReversed()) questions.answered(id, `answer ${id}`);
+    const asked = ["one", "two", "three"].map(() => requests.ask((id) => sent.push(id), "late"));
+    for (const id of sent.toReversed()) requests.answered(id, `answer ${id}`);
     expect(await Promise.all(asked)).toEqual(sent.map((id) => `answer ${id}`));
   });
 
   test("one that is late has the other answer, and nobody waits again until it has come", async () => {
     vi.useFakeTimers();
-    const questions = createQuestions<string>(100);
+    const requests = new Requests<string>(100);
     const sent: number[] = [];
-    const ask = (): Promise<string> => questions.ask((id) => sent.push(id), "late");
+    const ask = (): Promise<string> => requests.ask((id) => sent.push(id), "late");
     const first = ask();
     await vi.advanceTimersByTimeAsync(99);
     expect(sent).toEqual([1]);
@@ -239,19 +239,19 @@ describe("questions to the thread", () => {
     expect(await first).toBe("late");
     expect(await ask()).toBe("late");
     expect(sent).toEqual([1]);
-    questions.answered(1, "too late");
+    requests.answered(1, "too late");
     const second = ask();
     expect(sent).toEqual([1, 2]);
-    questions.answered(2, "in time");
+    requests.answered(2, "in time");
     expect(await second).toBe("in time");
   });
 
   test("the end answers all that are open", async () => {
-    const questions = createQuestions<string>(1000);
-    const asked = [questions.ask(() => undefined, "late"), questions.ask(() => undefined, "late")];
-    questions.end("over");
+    const requests = new Requests<string>(1000);
+    const asked = [requests.ask(() => undefined, "late"), requests.ask(() => undefined, "late")];
+    requests.end("over");
     expect(await Promise.all(asked)).toEqual(["over", "over"]);
-    const next = questions.ask((id) => questions.answered(id, "again"), "late");
+    const next = requests.ask((id) => requests.answered(id, "again"), "late");
     expect(await next).toBe("again");
   });
 });

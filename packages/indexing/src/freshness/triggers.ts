@@ -1,6 +1,5 @@
 import type { MemorySearchSettings, WatchStatus } from "@memslot/core";
-import { type RootWatch, watchRoots } from "./watch-roots.ts";
-import type { WatchRoot } from "./watch-scope.ts";
+import { type RootWatch, type RootWatchInput, watchRoots } from "./watch-roots.ts";
 
 /** A file that is written for ever is indexed all the same: after so many times the quiet that is waited for. */
 const ceilingFactor = 10;
@@ -16,9 +15,8 @@ export interface Triggers {
   close(): Promise<void>;
 }
 
-export interface TriggerInput {
+export interface TriggerInput extends Pick<RootWatchInput, "roots" | "notify" | "sentinelDir"> {
   settings: Pick<MemorySearchSettings["sync"], "watch" | "watchDebounceMs" | "watchMaxFiles" | "intervalMinutes">;
-  roots: () => readonly WatchRoot[];
   /**
    * Something may have changed since the files were last looked at. Called at once with the first event of a burst, and
    * when watching begins or ends: what changed before it began was seen by nobody.
@@ -26,9 +24,6 @@ export interface TriggerInput {
   changed: () => void;
   /** Looks at the files. One at a time; what it throws is its own to record. */
   run: (reason: "watch" | "interval") => Promise<void>;
-  notify: (line: string) => void;
-  /** As for `watchRoots`. */
-  sentinelDir?: string | undefined;
 }
 
 const unwatched = "sync.watch is false";
@@ -68,12 +63,7 @@ export function createTriggers(input: TriggerInput): Triggers {
     ended: () => start("watch"),
   });
   const watch = settings.watch
-    ? watchRoots({
-        ...input,
-        maxFiles: watchMaxFiles,
-        event: burst.touch,
-        began: changed,
-      })
+    ? watchRoots({ ...input, maxFiles: watchMaxFiles, event: burst.touch, began: changed })
     : undefined;
   // A timer takes at most 2^31 - 1 milliseconds, about 24 days.
   const intervalMs = Math.min(intervalMinutes * 60_000, 2 ** 31 - 1);

@@ -73,7 +73,7 @@ export function watchRoots(input: RootWatchInput): RootWatch {
   let quickRetries = 0;
   let firstQuickAt = Number.NEGATIVE_INFINITY;
   let quickRetry: NodeJS.Timeout | undefined;
-  const questions = createQuestions<FolderNews>(input.newsWithinMs ?? newsWithinMs);
+  const requests = new Requests<FolderNews>(input.newsWithinMs ?? newsWithinMs);
 
   function turnOff([reason, advice]: Failure): void {
     phase = "off";
@@ -122,7 +122,7 @@ export function watchRoots(input: RootWatchInput): RootWatch {
       threads++;
       own.port.on("message", (message: WatchTold) => {
         if (thread !== own) return;
-        if (message.kind === "news") return questions.answered(message.id, message.news);
+        if (message.kind === "news") return requests.answered(message.id, message.news);
         if (message.kind === "failed") return own.failed(message.message);
         if (message.kind === "tooMany")
           return turnOff([
@@ -147,7 +147,7 @@ export function watchRoots(input: RootWatchInput): RootWatch {
   function end(): Promise<unknown> | undefined {
     const gone = thread?.end();
     thread = undefined;
-    questions.end(lost(ended));
+    requests.end(lost(ended));
     return gone;
   }
 
@@ -166,7 +166,7 @@ export function watchRoots(input: RootWatchInput): RootWatch {
       if (reason !== undefined) return { ...lost(reason), thread: threads };
       const asked = threads;
       const ask = (id: number): void => thread?.port.postMessage({ id, add, drop } satisfies NewsOrder);
-      return { ...(await questions.ask(ask, lost("the watcher was late"))), thread: asked };
+      return { ...(await requests.ask(ask, lost("the watcher was late"))), thread: asked };
     },
 
     state() {
@@ -289,50 +289,47 @@ function failureOf(message: string): Failure {
   return [`files cannot be watched: ${message}`, "Check the folders"];
 }
 
-/** Questions to somebody who may be slow: each has an answer in time, if need be another one. */
-interface Questions<Answer> {
-  /** `send` hands the question over under its number. While one is late, nothing is asked. */
-  ask(send: (id: number) => void, late: Answer): Promise<Answer>;
-  answered(id: number, answer: Answer): void;
-  /** Answers all that are open; nobody else will. */
-  end(answer: Answer): void;
-}
-
-export function createQuestions<Answer>(withinMs: number): Questions<Answer> {
-  const open = new Map<number, (answer: Answer) => void>();
-  let last = 0;
+/** Requests to a thread that may be slow: each has an answer in time, if need be another one. */
+export class Requests<Answer> {
+  readonly #withinMs: number;
+  readonly #open = new Map<number, (answer: Answer) => void>();
+  #last = 0;
   /** The latest one that was not answered in time. */
-  let late = 0;
-  let answeredUpTo = 0;
+  #late = 0;
+  #answeredUpTo = 0;
 
-  return {
-    async ask(send, otherwise) {
-      // What was asked before has to come first.
-      if (late > answeredUpTo) return otherwise;
-      const id = ++last;
-      return await new Promise((resolve) => {
-        const timer = setTimeout(() => {
-          late = id;
-          settle(otherwise);
-        }, withinMs);
-        const settle = (answer: Answer): void => {
-          clearTimeout(timer);
-          open.delete(id);
-          resolve(answer);
-        };
-        open.set(id, settle);
-        send(id);
-      });
-    },
+  constructor(withinMs: number) {
+    this.#withinMs = withinMs;
+  }
 
-    answered(id, answer) {
-      answeredUpTo = Math.max(answeredUpTo, id);
-      open.get(id)?.(answer);
-    },
+  /** `send` hands the request over under its number. While one is late, none is sent. */
+  async ask(send: (id: number) => void, late: Answer): Promise<Answer> {
+    // What was asked before has to come first.
+    if (this.#late > this.#answeredUpTo) return late;
+    const id = ++this.#last;
+    return await new Promise((resolve) => {
+      const timer = setTimeout(() => {
+        this.#late = id;
+        settle(late);
+      }, this.#withinMs);
+      const settle = (answer: Answer): void => {
+        clearTimeout(timer);
+        this.#open.delete(id);
+        resolve(answer);
+      };
+      this.#open.set(id, settle);
+      send(id);
+    });
+  }
 
-    end(answer) {
-      answeredUpTo = last;
-      for (const settle of open.values()) settle(answer);
-    },
-  };
+  answered(id: number, answer: Answer): void {
+    this.#answeredUpTo = Math.max(this.#answeredUpTo, id);
+    this.#open.get(id)?.(answer);
+  }
+
+  /** Answers all that are open: nothing else will. */
+  end(answer: Answer): void {
+    this.#answeredUpTo = this.#last;
+    for (const settle of this.#open.values()) settle(answer);
+  }
 }

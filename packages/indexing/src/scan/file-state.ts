@@ -21,6 +21,11 @@ export interface FileState {
   stamp?: string | undefined;
 }
 
+/** The state of a file, without its stamp. */
+export function stateOf(stats: BigIntStats): FileState {
+  return { mtimeMs: mtimeMsOf(stats), size: Number(stats.size) };
+}
+
 /** How fine the times of most file systems are, with room to spare: the clock behind them goes on every few ms. */
 const fineGrainMs = 50;
 /** Of those whose times are whole seconds. */

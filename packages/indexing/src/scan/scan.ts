@@ -10,10 +10,10 @@ import {
   kindOf,
   linkReason,
   maxFileBytes,
-  mtimeMsOf,
   notDownloaded,
   realPathOf,
   StampTrust,
+  stateOf,
   statOf,
 } from "./file-state.ts";
 import {
@@ -180,13 +180,7 @@ class Scan {
 
   /** False for a file that is known under another name. */
   #take(file: string, absolutePath: string, stats: BigIntStats): boolean {
-    const scanned: ScannedFile = {
-      path: file,
-      absolutePath,
-      mtimeMs: mtimeMsOf(stats),
-      size: Number(stats.size),
-      stamp: undefined,
-    };
+    const scanned: ScannedFile = { path: file, absolutePath, ...stateOf(stats) };
     const earlier = this.#known.add(scanned, stats);
     if (earlier !== undefined) {
       // Another spelling of the same path is no news. A hard link is: a search under this name does not find it.

@@ -2,7 +2,7 @@ import type { BigIntStats, Dirent } from "node:fs";
 import path from "node:path";
 import { messageOf } from "@memslot/core";
 import { codeOf } from "@memslot/core/files";
-import { kindOf, mtimeMsOf, StampTrust } from "../scan/file-state.ts";
+import { kindOf, StampTrust, stateOf } from "../scan/file-state.ts";
 import { emptyScan, type ScanResult, type FolderLook, plainLook } from "../scan/scan.ts";
 import { createTimeSlices, type TimeSlices } from "../time-slices.ts";
 import type { ConversationFile } from "./read-conversation.ts";
@@ -67,8 +67,13 @@ export class Finder {
     }
     const reason = stats.isFile() ? refuse?.(stats) : kindOf(stats);
     if (reason !== undefined) return this.skip(place, reason);
-    const [mtimeMs, size] = [mtimeMsOf(stats), Number(stats.size)];
-    const taken: ConversationFile = { ...file, path: place, absolutePath, mtimeMs, size, recordOf: this.#recordOf };
+    const taken: ConversationFile = {
+      ...file,
+      ...stateOf(stats),
+      path: place,
+      absolutePath,
+      recordOf: this.#recordOf,
+    };
     this.#trust.see(taken, stats, absolutePath);
     this.files.set(place, taken);
   }

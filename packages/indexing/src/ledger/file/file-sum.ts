@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import Database from "better-sqlite3";
-import { type FileState, StampTrust } from "../../scan/file-state.ts";
+import { StampTrust, stateOf } from "../../scan/file-state.ts";
 import { isCorrupt } from "./store-errors.ts";
 
 /** Reading more than this takes longer than somebody who asks may wait, and as much memory. */
@@ -103,7 +103,7 @@ function readSum(path: string): FileSum | undefined {
 function statOf(path: string): Omit<FileSum, "sum"> | undefined {
   const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
   if (stats === undefined) return undefined;
-  const file: FileState = { mtimeMs: 0, size: Number(stats.size) };
+  const file = stateOf(stats);
   const trust = new StampTrust();
   trust.see(file, stats, path);
   trust.judge();
