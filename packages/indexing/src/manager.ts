@@ -246,7 +246,7 @@ function startTriggers(context: MemoryPluginContext, index: IndexSync): Triggers
     roots: () => watchRootsOf(context),
     changed: () => index.markDirty(),
     run: async (reason) => {
-      await index.look(reason);
+      await index.scan(reason);
       triggers.refresh();
     },
     notify: context.notify,

@@ -65,10 +65,10 @@ test("each look that an index takes by itself is told once; what an application 
   await index.freshen(never);
   store.leaseHeldByOther("files", { pid: 1 });
   source.write("a.md", "gamma");
-  await index.look("watch");
+  await index.scan("watch");
   store.leaseHeldByOther("files", undefined);
   store.fail("replaceFiles", () => new Error("WORDOFNOTE"));
-  await index.look("interval");
+  await index.scan("interval");
   await index.close();
   const told = { ...names, force: false, tookMs: expect.any(Number) };
   const none = { added: 0, changed: 0, removed: 0, failed: 0 };

@@ -144,7 +144,7 @@ export class IndexRecord {
   }
 
   /** A scan begins. To be called if it has found nothing new. */
-  beginLook(): () => void {
+  beginScan(): () => void {
     const began = this.#seen;
     return () => void (this.#covered = began);
   }

@@ -389,7 +389,7 @@ describe("what is known without looking", () => {
       state: "stale",
       reason: "files have changed since they were looked at last",
     });
-    await index.look("watch");
+    await index.scan("watch");
     expect(await index.freshen(never)).toBeUndefined();
   });
 });

@@ -163,7 +163,7 @@ export class IndexSync {
   }
 
   /** Scans the files with nobody waiting for more than their words. Never throws: what fails is in the facts. */
-  async look(reason: "watch" | "interval"): Promise<void> {
+  async scan(reason: "watch" | "interval"): Promise<void> {
     const work = async (): Promise<void> => {
       await this.#input.store.revision?.({ fresh: true });
       if (reason === "interval") this.#input.catchUp?.sweep("looked at by the clock");
@@ -227,11 +227,11 @@ export class IndexSync {
 
   /** A scan that begins, with `first`, when those before it have ended. */
   #plan(first: () => Promise<void> | void): SearchScan {
-    const scan: SearchScan = { changed: undefined, outcome: this.#inTurn(() => this.#scan(scan, first)) };
+    const scan: SearchScan = { changed: undefined, outcome: this.#inTurn(() => this.#scanFor(scan, first)) };
     return scan;
   }
 
-  async #scan(scan: SearchScan, first: () => Promise<void> | void): Promise<SearchCondition | undefined> {
+  async #scanFor(scan: SearchScan, first: () => Promise<void> | void): Promise<SearchCondition | undefined> {
     try {
       await first();
       if (await this.#isUnchanged()) return undefined;
@@ -268,7 +268,7 @@ export class IndexSync {
   /** Whether a scan would find nothing that the index does not hold, where that is known without one. */
   async #isUnchanged(): Promise<boolean> {
     const { store, sources, catchUp } = this.#input;
-    const found = this.#record.beginLook();
+    const found = this.#record.beginScan();
     if (catchUp === undefined || !(await catchUp.isUnchanged())) return false;
     if (sources.some((source) => source.isSettled?.() === false)) return false;
     const revision = await store.revision?.();

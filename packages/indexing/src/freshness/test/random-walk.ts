@@ -51,7 +51,7 @@ export async function walkAtRandom(input: {
       }
       // Editors and agents pause now and then: the watcher has done more or less of its work by the next change.
       if (chance(0.3)) await sleep(below(8));
-      if (chance(0.05)) await fresh.index.look("watch");
+      if (chance(0.05)) await fresh.index.scan("watch");
       if (chance(0.05)) fresh.watch.refresh();
       walked.searches++;
       const isFresh = await fresh.tryFreshen();
