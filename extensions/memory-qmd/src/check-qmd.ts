@@ -1,38 +1,25 @@
 import path from "node:path";
 import type { IndexCheck, IndexFinding } from "@memslot/core";
-import type { AskQmd } from "./ask/ask-qmd.ts";
 import { collectionsWith } from "./update/collections.ts";
 import { unavailable } from "./failures.ts";
-import { hasIndex } from "./update/index-state.ts";
-import { keyOf, type Ledger, type LedgerFile } from "./update/ledger.ts";
 import { placesOfRows } from "./ask/places.ts";
-import type { QmdProcess } from "./qmd-contract.ts";
-import type { SessionExport } from "./update/session-export.ts";
-import type { TextReader } from "./ask/text-reader.ts";
-import type { Updates } from "./update/updates.ts";
+import type { QmdContext } from "./qmd-context.ts";
+import { keyOf, type QmdFile } from "./update/qmd-record.ts";
+import { hasIndex } from "./state-folder.ts";
 
 const sampled = 10;
 const wordsAsked = 6;
 
-/** What an index of qmd and its notes are reached by. */
-export interface CheckedQmd {
-  folder: string;
-  workspaceDir: string;
-  process: QmdProcess;
-  updates: Updates;
-  ledger: Ledger;
-  sessions: SessionExport;
-  ask: AskQmd;
-  read: TextReader;
-}
+type CheckInput = QmdContext & { fix: boolean; signal: AbortSignal };
 
 /**
  * Whether the index of qmd can be relied on: qmd starts, holds as many notes as were read into it, and a sample of notes
  * is found by its own words. With `fix` an index in which anything is wrong is made anew first.
  */
-export async function checkQmd(input: CheckedQmd & { fix: boolean; signal: AbortSignal }): Promise<IndexCheck> {
-  const { folder, updates, fix, signal } = input;
+export async function checkQmd(input: CheckInput): Promise<IndexCheck> {
+  const { folder, updates, record, fix, signal } = input;
   signal.throwIfAborted();
+  await record.refresh();
   if (!hasIndex(folder)) {
     const message = "qmd has no index yet; memslot searches the notes itself until it has";
     return { ok: true, findings: [{ name: "index", ok: true, message }] };
@@ -52,7 +39,7 @@ export async function checkQmd(input: CheckedQmd & { fix: boolean; signal: Abort
   }
 }
 
-async function look(input: Parameters<typeof checkQmd>[0]): Promise<IndexFinding[]> {
+async function look(input: CheckInput): Promise<IndexFinding[]> {
   const { process, signal } = input;
   await process.probe(signal);
   signal.throwIfAborted();
@@ -64,19 +51,17 @@ async function look(input: Parameters<typeof checkQmd>[0]): Promise<IndexFinding
 }
 
 /** Notes that qmd has read and that it can hold: one without a word is none to it. */
-function indexed({ ledger, updates, workspaceDir }: Parameters<typeof checkQmd>[0]): LedgerFile[] {
-  return ledger
-    .files()
-    .filter(
-      (file) =>
-        file.chunks > 0 &&
-        file.seen === file.hash &&
-        (file.source === "sessions" ||
-          collectionsWith(updates.index.collections, path.resolve(workspaceDir, file.path)).length > 0),
-    );
+function indexed({ record, updates, workspaceDir }: CheckInput): QmdFile[] {
+  return record.files.filter(
+    ({ path: shown, source, hash, seen, chunks }) =>
+      chunks > 0 &&
+      seen === hash &&
+      (source === "sessions" ||
+        collectionsWith(updates.index.collections, path.resolve(workspaceDir, shown)).length > 0),
+  );
 }
 
-async function checkDocuments(input: Parameters<typeof checkQmd>[0]): Promise<IndexFinding> {
+async function checkDocuments(input: CheckInput): Promise<IndexFinding> {
   const { updates, signal } = input;
   const { collections } = await updates.index.look(signal);
   const names = new Set(updates.index.collections.map(({ name }) => name));
@@ -91,15 +76,15 @@ async function checkDocuments(input: Parameters<typeof checkQmd>[0]): Promise<In
   };
 }
 
-async function checkSample(input: Parameters<typeof checkQmd>[0]): Promise<IndexFinding> {
-  const { updates, ledger, sessions, workspaceDir, ask, read, signal } = input;
+async function checkSample(input: CheckInput): Promise<IndexFinding> {
+  const { updates, record, ask, signal } = input;
   const files = indexed(input);
   const step = Math.max(1, Math.floor(files.length / sampled));
   const sample = files.filter((_, index) => index % step === 0).slice(0, sampled);
   const lost: string[] = [];
   let asked = 0;
   for (const file of sample) {
-    const [chunk] = await read([file], signal);
+    const [chunk] = await record.chunksOf([file], signal);
     const words = new Set((chunk?.text ?? "").match(/[\p{L}\p{N}]{3,}/gu) ?? []);
     // The longest are the rarest, mostly.
     const query = [...words].toSorted((left, right) => right.length - left.length).slice(0, wordsAsked);
@@ -107,7 +92,7 @@ async function checkSample(input: Parameters<typeof checkQmd>[0]): Promise<Index
     asked++;
     const collections = updates.index.collections.filter(({ source }) => source === file.source);
     const { rows } = await ask({ query: query.join(" "), collections, limit: 200, signal });
-    const { places } = placesOfRows(rows, { collections, ledger, sessions, workspaceDir });
+    const { places } = placesOfRows(rows, collections, input);
     if (!places.some((place) => keyOf(place.file) === keyOf(file))) lost.push(file.path);
   }
   const found = `${asked - lost.length} of ${asked} notes were found by their own words`;

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isAbort, MemoryError } from "@memslot/core";
 import { describe, expect, test } from "vitest";
@@ -44,12 +44,12 @@ describe("opening", () => {
     expect(error.message).toMatch(message);
   });
 
-  test("makes nothing and starts nothing", async () => {
+  test("writes nothing for qmd and starts nothing", async () => {
     const lab = memoryLab();
     lab.write("memory/a.md", note);
     const { memory } = await lab.open();
     memory.status();
-    expect(existsSync(lab.folder)).toBe(false);
+    expect(readdirSync(lab.folder).filter((name) => !name.startsWith("ledger.sqlite"))).toEqual([]);
     expect(lab.fake.starts()).toEqual([]);
   });
 });

@@ -1,3 +1,4 @@
+import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type {
   CompactReport,
@@ -8,29 +9,28 @@ import type {
   SearchReport,
   SyncReport,
 } from "@memslot/core";
-import { manageIndex } from "@memslot/indexing";
+import { createSearchedManager, type Ledger } from "@memslot/indexing";
+import { openLedger } from "@memslot/indexing/ledger";
 import { createAskQmd } from "./ask/ask-qmd.ts";
 import { type Background, startBackground } from "./update/background.ts";
-import { type CheckedQmd, checkQmd } from "./check-qmd.ts";
-import { createChunkCache } from "./ask/chunk-cache.ts";
+import { checkQmd } from "./check-qmd.ts";
 import { collectionsOf } from "./update/collections.ts";
 import { unavailable } from "./failures.ts";
-import { createFileStore, sizeOf } from "./update/file-store.ts";
 import { models } from "./update/index-yaml.ts";
-import { openLedger } from "./update/ledger.ts";
-import { type Meaning, createMeaning } from "./ask/meaning.ts";
+import { createMeaning } from "./ask/meaning.ts";
 import { processLimits, type QmdOptions } from "./settings/options.ts";
 import { modelsPresent } from "./process/models.ts";
 import { openQmdProcess } from "./process/open-process.ts";
+import type { QmdContext } from "./qmd-context.ts";
 import type { FoundQmd, QmdLimits, QmdProcess } from "./qmd-contract.ts";
 import { maySearch } from "./settings/scope-rules.ts";
 import { searchQmd } from "./ask/search-qmd.ts";
+import { QmdRecord } from "./update/qmd-record.ts";
 import { createSessionExport } from "./update/session-export.ts";
 import { withinLimits } from "./settings/snippet-limits.ts";
 import { qmdSources } from "./settings/sources.ts";
-import { stateFolder } from "./state-folder.ts";
+import { indexBytes, stateFolder } from "./state-folder.ts";
 import { statusOfQmd } from "./status-qmd.ts";
-import { createTextReader } from "./ask/text-reader.ts";
 import { Updates } from "./update/updates.ts";
 
 const backend = "memory-qmd";
@@ -41,22 +41,45 @@ const behindTheScenes: ReadonlySet<string> = new Set(["search", "watch", "interv
  * A memory that asks qmd which notes a question is about. Everything before and after that is done as for every other
  * backend: which files are memory, when they are looked at, who may see what, and how results are cut and scored.
  */
-export async function openQmdManager(input: {
+export async function openQmdManager(input: QmdInput): Promise<MemorySearchManager> {
+  const { oneShot, signal } = input.context;
+  const readOnly = input.context.lookOnly === true;
+  const folder = stateFolder(input.context);
+  if (!readOnly) dropOldRecord(folder);
+  const ledger = await openLedger({
+    store: backend,
+    path: join(folder, "ledger.sqlite"),
+    mayCreate: !readOnly,
+    isOwnPlace: true,
+    cacheMaxEntries: 0,
+    oneShot,
+    signal,
+  });
+  try {
+    return await openWithLedger({ ...input, ledger, folder, readOnly });
+  } catch (error) {
+    await ledger.close();
+    throw error;
+  }
+}
+
+interface QmdInput {
   context: MemoryPluginContext;
   options: QmdOptions;
   found: FoundQmd;
   environment: Readonly<Record<string, string | undefined>>;
   /** Times of the process layer, in place of the usual ones. */
   limits?: Partial<QmdLimits> | undefined;
-}): Promise<MemorySearchManager> {
-  const { options, found, environment } = input;
+}
+
+async function openWithLedger(
+  input: QmdInput & { ledger: Ledger; folder: string; readOnly: boolean },
+): Promise<MemorySearchManager> {
+  const { options, found, environment, ledger, folder, readOnly } = input;
   const context = withOwnPaths(input.context, options);
   const { workspaceDir, settings } = context;
-  const readOnly = context.lookOnly === true;
-  const folder = stateFolder(context);
-  const ledger = openLedger(folder, readOnly);
-  const cache = createChunkCache();
-  const sessions = createSessionExport(folder, options.sessions.exportDir);
+  const record = new QmdRecord({ ledger, folder, readOnly });
+  const sessions = createSessionExport({ ledger, stateFolder: folder, exportDir: options.sessions.exportDir });
   const process = openQmdProcess({
     found,
     folder,
@@ -75,7 +98,8 @@ export async function openQmdManager(input: {
   const updates = new Updates({
     folder,
     workspaceDir,
-    ledger,
+    record,
+    sessions,
     process,
     options: options.update,
     collections: () =>
@@ -90,23 +114,28 @@ export async function openQmdManager(input: {
     onUpdated: () => background?.updated(),
   });
   const ask = createAskQmd({ process, updates, meaning, options });
-  const read = createTextReader({ workspaceDir, settings, cache, sessions });
-  const reached = { folder, workspaceDir, ledger, process, updates, ask, read, sessions };
-  const inner = await manageIndex({
-    index: createFileStore({ folder, ledger, cache, sessions, readOnly }),
+  const parts = { options, found, folder, workspaceDir, process, record, sessions, updates, meaning, ask };
+  const inner = await createSearchedManager({
+    ledger,
     context,
     backend,
     sources: qmdSources(context, options),
-    search: (question) => searchQmd(question, { ...reached, isByMeaning: meaning.isWanted }),
+    searcher: {
+      search: (question) => searchQmd(question, parts),
+      async refresh() {
+        await record.refresh();
+        // An update reports what fails.
+        if (!readOnly) await sessions.update(record.files).catch(() => undefined);
+      },
+    },
   });
   passedOver = () => skippedIn(inner.status());
 
   const close = async (): Promise<void> => {
-    await Promise.all([background?.close(), inner.close?.()]);
-    // What runs for it is ended, and what waits for that is done then.
-    await Promise.all([updates.close(), process.close()]);
+    // What runs for it is ended, and what waits for that is done then. An update writes to the ledger.
+    await Promise.all([background?.close(), updates.close(), process.close()]);
+    await inner.close?.();
   };
-  const parts = { ...reached, options, found, meaning, inner, close };
   if (!readOnly) {
     background = startBackground({
       options: options.update,
@@ -115,40 +144,36 @@ export async function openQmdManager(input: {
       sync: (signal) => syncFiles(inner, "interval", signal),
       wantsVectors: () => meaning.isWanted && meaning.state().modelsPresent === true,
     });
-    await boot(parts, context.signal);
-  }
-  return managerOf(parts);
-}
-
-interface QmdParts extends CheckedQmd {
-  options: QmdOptions;
-  found: FoundQmd;
-  meaning: Meaning;
-  inner: MemorySearchManager;
-  close: () => Promise<void>;
-}
-
-/** Tells qmd what has changed while this memory was closed, as far as that is known. */
-async function boot({ options, meaning, updates, inner, ledger, close }: QmdParts, signal: AbortSignal): Promise<void> {
-  const { onBoot, waitForBootSync } = options.update;
-  if (meaning.isWanted) await meaning.prepare(undefined);
-  if (waitForBootSync) {
     try {
-      await syncFiles(inner, "session-start", signal);
-      await updates.now({ force: false, signal });
+      await boot(parts, inner, context.signal);
     } catch (error) {
       await close();
       throw unavailable(error);
     }
-  } else if (onBoot && ledger.files().some((file) => file.seen !== file.hash)) updates.request("soon");
+  }
+  return managerOf(parts, inner, close);
+}
+
+/** Tells qmd what has changed while this memory was closed, as far as that is known. */
+async function boot(
+  { options, meaning, updates, record }: QmdContext,
+  inner: MemorySearchManager,
+  signal: AbortSignal,
+): Promise<void> {
+  const { onBoot, waitForBootSync } = options.update;
+  if (meaning.isWanted) await meaning.prepare(undefined);
+  if (waitForBootSync) {
+    await syncFiles(inner, "session-start", signal);
+    await updates.now({ force: false, signal });
+  } else if (onBoot && record.files.some((file) => file.seen !== file.hash)) updates.request("soon");
 }
 
 async function syncFiles(inner: MemorySearchManager, reason: string, signal: AbortSignal): Promise<void> {
   await inner.sync?.({ reason, force: false, wait: true, progress: () => undefined, signal });
 }
 
-function managerOf(parts: QmdParts): MemorySearchManager {
-  const { options, found, folder, ledger, process, meaning, updates, inner } = parts;
+function managerOf(parts: QmdContext, inner: MemorySearchManager, close: () => Promise<void>): MemorySearchManager {
+  const { options, folder, process, meaning, updates } = parts;
   return {
     capabilities: { keyword: true, vector: false, ownsIndex: true },
 
@@ -168,18 +193,7 @@ function managerOf(parts: QmdParts): MemorySearchManager {
     },
 
     readFile: (params) => inner.readFile(params),
-    status: () =>
-      statusOfQmd({
-        inner: inner.status(),
-        found,
-        folder,
-        process: process.state(),
-        updates: updates.facts(),
-        ledger: ledger.facts(),
-        unseen: updates.index.unseen(),
-        meaning: meaning.state(),
-        options,
-      }),
+    status: () => statusOfQmd(inner.status(), parts),
 
     sync: (params) => syncBoth(inner, updates, params),
     ...(inner.listFiles && { listFiles: (params) => inner.listFiles?.(params) ?? Promise.resolve(undefined) }),
@@ -207,7 +221,7 @@ function managerOf(parts: QmdParts): MemorySearchManager {
       }
     },
 
-    close: parts.close,
+    close,
   };
 }
 
@@ -237,16 +251,15 @@ async function syncBoth(
 }
 
 async function compact(folder: string, process: QmdProcess, signal: AbortSignal): Promise<CompactReport> {
-  const bytes = (): number => sizeOf(join(folder, "index.sqlite")) + sizeOf(join(folder, "index.sqlite-wal"));
   signal.throwIfAborted();
-  const beforeBytes = bytes();
+  const beforeBytes = indexBytes(folder);
   try {
     if (beforeBytes > 0) await process.cleanup(signal);
   } catch (error) {
     throw unavailable(error);
   }
   // What was moved into the log of the database on the way is not given back before that is closed.
-  return { beforeBytes, afterBytes: Math.min(beforeBytes, bytes()) };
+  return { beforeBytes, afterBytes: Math.min(beforeBytes, indexBytes(folder)) };
 }
 
 /** `memory.qmd.paths` are extra paths, and `memory.qmd.sessions.enabled` is a source. The journal is none that qmd reads. */
@@ -256,6 +269,13 @@ function withOwnPaths(context: MemoryPluginContext, options: QmdOptions): Memory
   const named = options.sessions.enabled ? [...settings.sources, "sessions"] : settings.sources;
   const sources = [...new Set(named)].filter((source) => source !== "journal");
   return { ...context, settings: { ...settings, sources, extraPaths: [...settings.extraPaths, ...paths] } };
+}
+
+/** What earlier versions kept in place of the ledger, with the transcripts that it knew of. */
+function dropOldRecord(folder: string): void {
+  if (!existsSync(join(folder, "files.json"))) return;
+  for (const name of ["sessions", "session-chunks", "files.json"])
+    rmSync(join(folder, name), { recursive: true, force: true });
 }
 
 function refusal(): SearchReport {

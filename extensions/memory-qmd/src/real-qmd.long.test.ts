@@ -2,7 +2,8 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { realQmd } from "@memslot/fakes/qmd";
 import { isRunning, startChild } from "@memslot/test-tools/child";
-import { tempFolder, writeFiles } from "@memslot/test-tools/files";
+import { openLedger } from "@memslot/indexing/ledger";
+import { afterwards, tempFolder, writeFiles } from "@memslot/test-tools/files";
 import { eventually } from "@memslot/test-tools/wait";
 import { beforeAll, describe, expect, test } from "vitest";
 import { findQmd } from "./process/find-qmd.ts";
@@ -12,7 +13,7 @@ import type { FoundQmd, QmdSearch } from "./qmd-contract.ts";
 import { memoryLab, qmdStatus } from "./test/memory-lab.ts";
 import { emptyIndex } from "./update/index-state.ts";
 import { writeIndexYaml } from "./update/index-yaml.ts";
-import { openLedger } from "./update/ledger.ts";
+import { QmdRecord } from "./update/qmd-record.ts";
 import cases from "../test/data/cases.json" with { type: "json" };
 
 const files = cases.realNotes;
@@ -165,9 +166,15 @@ describe.skipIf(command === undefined)("with the real qmd", () => {
       await qmd.update({ files: 1, signal });
       const documents = async (): Promise<number | undefined> => (await qmd.status(signal)).collections[0]?.documents;
       expect(await documents()).toBe(1);
-      const ledger = openLedger(lab.folder, true);
+      const ledger = await openLedger({
+        store: "memory-qmd",
+        path: join(lab.folder, "ledger.sqlite"),
+        cacheMaxEntries: 0,
+      });
+      afterwards(() => ledger.close());
+      const record = new QmdRecord({ ledger, folder: lab.folder, readOnly: true });
       const how = { damaged: false, keepVectors: true, signal };
-      await emptyIndex({ folder: lab.folder, process: qmd, ledger, collections: [collection], ...how });
+      await emptyIndex({ folder: lab.folder, process: qmd, record, collections: [collection], ...how });
       expect(await documents()).toBeUndefined();
       await qmd.update({ files: 1, signal });
       expect(await documents()).toBe(1);

@@ -1,10 +1,25 @@
 import { createHash } from "node:crypto";
+import { statSync } from "node:fs";
 import { join } from "node:path";
 
 /** Where the files of one agent and one workspace are kept: two workspaces cannot share an index. */
 export function stateFolder(input: { stateDir: string; agentId: string; workspaceDir: string }): string {
   const { stateDir, agentId, workspaceDir } = input;
   return join(stateDir, "qmd", `${slug(agentId)}-${shortHash(`${agentId}\0${workspaceDir}`)}`);
+}
+
+/** The database of qmd. */
+export const indexFile = "index.sqlite";
+
+/** Whether qmd has an index here. */
+export function hasIndex(folder: string): boolean {
+  return statSync(join(folder, indexFile), { throwIfNoEntry: false }) !== undefined;
+}
+
+/** Bytes of the index of qmd with its log. */
+export function indexBytes(folder: string): number {
+  const files = ["", "-wal"].map((ending) => join(folder, indexFile + ending));
+  return files.reduce((sum, file) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0), 0);
 }
 
 /** A name that every file system, and qmd as the name of a collection, takes. */

@@ -1,24 +1,18 @@
 import type { MemoryProviderStatus } from "@memslot/core";
-import type { LedgerFacts, LedgerFile } from "./update/ledger.ts";
-import type { Meaning } from "./ask/meaning.ts";
-import type { QmdOptions } from "./settings/options.ts";
-import type { FoundQmd, QmdProcessState } from "./qmd-contract.ts";
-import type { UpdateFacts } from "./update/updates.ts";
+import { join } from "node:path";
+import type { QmdContext } from "./qmd-context.ts";
+import { indexBytes, indexFile } from "./state-folder.ts";
 
 /** The status of the files, with what is known of qmd. Looks at nothing. */
-export function statusOfQmd(input: {
-  inner: MemoryProviderStatus;
-  found: FoundQmd;
-  folder: string;
-  process: QmdProcessState;
-  updates: UpdateFacts;
-  ledger: LedgerFacts;
-  unseen: readonly LedgerFile[];
-  meaning: ReturnType<Meaning["state"]>;
-  options: QmdOptions;
-}): MemoryProviderStatus {
-  const { inner, found, process, updates, ledger, unseen, meaning, options } = input;
-  const { lastError, index } = updates;
+export function statusOfQmd(
+  inner: MemoryProviderStatus,
+  { found, folder, updates, record, options, ...parts }: QmdContext,
+): MemoryProviderStatus {
+  const process = parts.process.state();
+  const meaning = parts.meaning.state();
+  const { lastError, index } = updates.facts();
+  const { updatedAt, updateMs } = record.state;
+  const unseen = updates.index.unseen();
   const byMeaning = meaning.wanted && meaning.modelsPresent === true && meaning.resting === undefined;
   // Those that qmd has been told of and passes over: it will never have them.
   const passedOver = unseen.filter(({ seen, hash }) => seen === hash);
@@ -33,9 +27,12 @@ export function statusOfQmd(input: {
             .join(", ")}${passedOver.length > 3 ? ", …" : ""}`,
         ]),
   ];
-  const { roots = [] } = inner;
+  const { roots = [], storage } = inner;
   return {
     ...inner,
+    dbPath: join(folder, indexFile),
+    storage: storage && { ...storage, databaseBytes: storage.databaseBytes + indexBytes(folder) },
+    generation: undefined,
     // What it reads beside the settings is to be known before the first look at the files too.
     roots: roots.length > 0 ? roots : options.paths.map(({ path }) => ({ path, state: "indexed" })),
     lastSyncError: inner.lastSyncError ?? lastError?.message,
@@ -48,7 +45,7 @@ export function statusOfQmd(input: {
       qmd: {
         version: found.version,
         location: found.location,
-        folder: input.folder,
+        folder,
         searchMode: options.searchMode,
         mode: byMeaning ? "semantic" : "lexical",
         ...(meaning.resting !== undefined && { resting: meaning.resting }),
@@ -61,7 +58,7 @@ export function statusOfQmd(input: {
         ...(index !== undefined && { documents: index.documents, needsEmbedding: index.needsEmbedding }),
         waiting: unseen.length - passedOver.length,
         passedOver: passedOver.length,
-        ...(ledger.updatedAt !== undefined && { lastUpdate: ledger.updatedAt, lastUpdateMs: ledger.updateMs }),
+        ...(updatedAt !== undefined && { lastUpdate: updatedAt, lastUpdateMs: updateMs }),
       },
     },
   };

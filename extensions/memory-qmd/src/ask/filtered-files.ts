@@ -11,7 +11,7 @@ import {
   type SearchInput,
   type SearchOutcome,
 } from "@memslot/indexing";
-import type { Ledger, LedgerFile } from "../update/ledger.ts";
+import type { QmdFile, QmdRecord } from "../update/qmd-record.ts";
 
 /** What is searched without qmd: at most so many files and bytes. */
 export const ownFiles: number = 200;
@@ -23,7 +23,7 @@ export interface FilteredFiles {
   /** The places, narrowed to the files that fit by their paths. */
   places: SearchedSource[];
   /** All that there is to look at, where that is few enough to be read, or where there are no words to ask qmd for. */
-  read: LedgerFile[] | undefined;
+  read: QmdFile[] | undefined;
   /** What of these chunks is asked for. */
   fitting(chunks: readonly FoundChunk[]): FoundChunk[];
   /** What of the filters cannot be promised. */
@@ -35,17 +35,15 @@ export interface FilteredFiles {
  * the answer is as exact as that of an index; of more, what qmd finds is filtered, and the answer says so. Undefined for a
  * question without filters.
  */
-export function filteredFiles(input: SearchInput, ledger: Pick<Ledger, "files">): FilteredFiles | undefined {
+export function filteredFiles(input: SearchInput, record: Pick<QmdRecord, "files">): FilteredFiles | undefined {
   const { asked, options, query } = input;
   if (asked === undefined || !(filtersRows(asked) || query === "")) return undefined;
   const places = placesOf(options, input.scope);
-  const files = ledger
-    .files()
-    .filter(
-      (file) => fitsPlace(file, asked) && places.some((place) => isAsked(file, { ...place, sources: [place.source] })),
-    );
+  const files = record.files.filter(
+    (file) => fitsPlace(file, asked) && places.some((place) => isAsked(file, { ...place, sources: [place.source] })),
+  );
   const newest = files.toSorted((left, right) => right.mtimeMs - left.mtimeMs);
-  const some: LedgerFile[] = [];
+  const some: QmdFile[] = [];
   let bytes = 0;
   for (const file of newest) {
     if (some.length === ownFiles || bytes + file.size > ownBytes) break;

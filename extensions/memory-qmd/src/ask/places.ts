@@ -1,13 +1,13 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { type Collection, pathIn } from "../update/collections.ts";
-import { keyOf, type Ledger, type LedgerFile } from "../update/ledger.ts";
+import { keyOf, type QmdFile } from "../update/qmd-record.ts";
 import type { QmdRow } from "../qmd-contract.ts";
-import type { SessionExport } from "../update/session-export.ts";
+import type { QmdContext } from "../qmd-context.ts";
 
 /** A memory file that qmd has found. */
 export interface FoundFile {
-  file: LedgerFile;
+  file: QmdFile;
   /** Where qmd believes the match to be. */
   line: number | undefined;
 }
@@ -18,31 +18,24 @@ export interface FoundFile {
  */
 export function placesOfRows(
   rows: readonly QmdRow[],
-  input: {
-    collections: readonly Collection[];
-    ledger: Ledger;
-    sessions: SessionExport;
-    workspaceDir: string;
-  },
+  collections: readonly Collection[],
+  { record, sessions, workspaceDir }: Pick<QmdContext, "record" | "sessions" | "workspaceDir">,
 ): { places: FoundFile[]; isLost: boolean } {
-  const { ledger, collections, workspaceDir } = input;
   const byKey = new Map<string, FoundFile>();
-  const gone = new Set(ledger.facts().gone);
-  const transcripts = lazily(() => ledger.files().flatMap((file) => (file.source === "sessions" ? [file.path] : [])));
+  const gone = new Set(record.gone());
+  const transcripts = lazily(() => record.files.flatMap((file) => (file.source === "sessions" ? [file.path] : [])));
   // Some file systems give a name in another form than the one it was written in.
-  const composed = lazily(() => new Map(ledger.files().map((file) => [keyOf(file).normalize("NFC"), file])));
+  const composed = lazily(() => new Map(record.files.map((file) => [keyOf(file).normalize("NFC"), file])));
   let known = 0;
   for (const row of rows) {
     const collection = collections.find(({ name }) => name === row.collection);
     if (collection === undefined) continue;
     const { source } = collection;
     const shown =
-      source === "sessions"
-        ? input.sessions.pathOf(row.path, transcripts())
-        : pathIn(collection, row.path, workspaceDir);
+      source === "sessions" ? sessions.pathOf(row.path, transcripts()) : pathIn(collection, row.path, workspaceDir);
     if (shown === undefined) continue;
     const key = keyOf({ source, path: shown });
-    const file = ledger.get({ source, path: shown }) ?? composed().get(key.normalize("NFC"));
+    const file = record.get({ source, path: shown }) ?? composed().get(key.normalize("NFC"));
     if (file !== undefined || gone.has(shown) || existsSync(path.resolve(collection.root, row.path))) known++;
     if (file !== undefined && !byKey.has(keyOf(file))) byKey.set(keyOf(file), { file, line: row.line });
   }

@@ -13,16 +13,14 @@ import {
   type SearchOutcome,
   undatedIn,
 } from "@memslot/indexing";
-import type { AskQmd, QmdRows } from "./ask-qmd.ts";
+import type { QmdRows } from "./ask-qmd.ts";
 import { filteredFiles, ownBytes, ownFiles, withNote } from "./filtered-files.ts";
 import { type Collection, collectionsWith } from "../update/collections.ts";
 import { unavailable } from "../failures.ts";
-import { keyOf, type Ledger, type LedgerFile } from "../update/ledger.ts";
+import { keyOf, type QmdFile } from "../update/qmd-record.ts";
 import { type FoundFile, placesOfRows } from "./places.ts";
+import type { QmdContext } from "../qmd-context.ts";
 import { QmdFailure } from "../qmd-contract.ts";
-import type { SessionExport } from "../update/session-export.ts";
-import type { TextReader } from "./text-reader.ts";
-import type { Updates } from "../update/updates.ts";
 
 /** A session that may see no more than so many files needs no qmd to find them. */
 const fewFiles = 20;
@@ -34,28 +32,18 @@ const wantedOfPart = 200;
 const firstIndexWaitsMs = 10_000;
 const maxRows = 200;
 
-export interface QmdSearchParts {
-  workspaceDir: string;
-  ledger: Ledger;
-  updates: Updates;
-  ask: AskQmd;
-  read: TextReader;
-  sessions: SessionExport;
-  /** It is to find by meaning too, as long as it can. */
-  isByMeaning: boolean;
-}
-
 /**
  * Finds with qmd. qmd says which files are about the question; what of them answers it, with lines, snippets and
  * scores, is found in the files themselves. Files that qmd has not read as they are now are searched here: they are few,
  * and a search never waits for qmd to read them.
  */
-export async function searchQmd(input: SearchInput, parts: QmdSearchParts): Promise<SearchOutcome> {
+export async function searchQmd(input: SearchInput, parts: QmdContext): Promise<SearchOutcome> {
   const { options, query } = input;
-  const { updates, ledger } = parts;
+  const { updates, record } = parts;
   const { signal } = options;
   const started = performance.now();
-  const filtered = filteredFiles(input, ledger);
+  await record.refresh();
+  const filtered = filteredFiles(input, record);
   const places = filtered?.places ?? placesOf(options, input.scope);
   const waited = await waitForFirstIndex(parts, signal);
   const own = ownSearch(places, parts);
@@ -65,14 +53,14 @@ export async function searchQmd(input: SearchInput, parts: QmdSearchParts): Prom
 
   const read = filtered?.read ?? [...own.searched, ...found.flatMap(({ files }) => files)];
   const files = new Map(read.map((file) => [keyOf(file), file]));
-  const all = await parts.read([...files.values()], signal);
+  const all = await record.chunksOf([...files.values()], signal);
   if (filtered && query === "") return withNote(listRows(input, all.map(rowOf), filtered.asked), filtered.note);
   const chunks = filtered?.fitting(all) ?? all;
   const undated = filtered && undatedIn(all.map(rowOf), filtered.asked);
   // Counted within what may be seen, as soon as that is not everything.
   const isNarrowed = places.some(({ scope }) => scope !== undefined);
-  const counted = ledger.files().filter((file) => !isNarrowed || places.some((place) => isIn(file, place)));
-  const chunkCount = counted.reduce((sum, file) => sum + file.chunks, 0);
+  const counted = record.files.filter((file) => !isNarrowed || places.some((place) => isIn(file, place)));
+  const chunkCount = counted.reduce((sum, { chunks }) => sum + chunks, 0);
   const keyword = await matchTexts({ chunks, query, chunkCount, limit: maxRows });
   const isByMeaning = found.some(({ answer }) => answer?.byMeaning === true);
   const note = found.map(({ answer }) => answer?.note).find((each) => each !== undefined);
@@ -85,14 +73,12 @@ export async function searchQmd(input: SearchInput, parts: QmdSearchParts): Prom
   });
   if (updates.index.unseen().length > 0) updates.request(own.left > 0 ? "soon" : "later");
   const left = filtered?.read ? 0 : own.left;
+  // The place of a file in the list of qmd is no likeness of its text to the question.
+  for (const result of outcome.results) delete result.vectorScore;
   const answer: SearchOutcome = {
+    ...outcome,
     undated,
-    // The place of a file in the list of qmd is no likeness of its text to the question.
-    results: outcome.results.map((result) =>
-      result.vectorScore === undefined ? result : { ...result, vectorScore: undefined },
-    ),
     report: { ...outcome.report, ...(note && { action: note.action }), ...(left > 0 && { action: askAgain }) },
-    conditions: outcome.conditions,
   };
   return [left > 0 ? unreadBy(left, waited) : undefined, filtered?.note].reduce(withNote, answer);
 }
@@ -105,18 +91,16 @@ function unreadBy(left: number, waited: boolean): SearchCondition {
 }
 
 /** Waits for the first index of more notes than can be searched without one. True where it is not there even then. */
-async function waitForFirstIndex({ updates, ledger }: QmdSearchParts, signal: AbortSignal): Promise<boolean> {
-  // Another process may have made it.
-  ledger.revision();
-  const hasIndex = (): boolean => ledger.files().some(({ seen }) => seen !== undefined);
-  if (ledger.files().length === 0 || hasIndex()) return false;
+async function waitForFirstIndex({ updates, record }: QmdContext, signal: AbortSignal): Promise<boolean> {
+  const hasIndex = (): boolean => record.files.some(({ seen }) => seen !== undefined);
+  if (record.files.length === 0 || hasIndex()) return false;
   const { lastError } = updates.facts();
   if (lastError !== undefined) {
     // A qmd that cannot make an index is none that can be asked. It is tried again when it has rested.
     updates.request("soon");
     throw unavailable(lastError.error);
   }
-  if (fits(ledger.files())) return false;
+  if (fits(record.files)) return false;
   const patience = AbortSignal.timeout(firstIndexWaitsMs);
   try {
     await updates.now({ force: false, signal: AbortSignal.any([signal, patience]) });
@@ -131,7 +115,7 @@ async function waitForFirstIndex({ updates, ledger }: QmdSearchParts, signal: Ab
 
 interface OwnSearch {
   /** Files that are searched without qmd. */
-  searched: LedgerFile[];
+  searched: QmdFile[];
   /** Files that would have to be and are too many. */
   left: number;
   /** All of them, by key. */
@@ -139,10 +123,10 @@ interface OwnSearch {
 }
 
 /** What qmd does not have as it is, the newest first. */
-function ownSearch(places: readonly SearchedSource[], { updates }: QmdSearchParts): OwnSearch {
+function ownSearch(places: readonly SearchedSource[], { updates }: QmdContext): OwnSearch {
   const asked = updates.index.unseen().filter((file) => places.some((place) => isIn(file, place)));
   const newest = asked.toSorted((left, right) => right.mtimeMs - left.mtimeMs);
-  const searched: LedgerFile[] = [];
+  const searched: QmdFile[] = [];
   let bytes = 0;
   for (const file of newest) {
     if (searched.length === ownFiles || bytes + file.size > ownBytes) break;
@@ -152,12 +136,12 @@ function ownSearch(places: readonly SearchedSource[], { updates }: QmdSearchPart
   return { searched, left: asked.length - searched.length, keys: new Set(asked.map(keyOf)) };
 }
 
-function fits(files: readonly LedgerFile[]): boolean {
+function fits(files: readonly QmdFile[]): boolean {
   return files.length <= ownFiles && files.reduce((sum, { size }) => sum + size, 0) <= ownBytes;
 }
 
 interface Found {
-  files: LedgerFile[];
+  files: QmdFile[];
   /** In the order of qmd, with the lines that it believes in. */
   places: FoundFile[];
   answer?: QmdRows | undefined;
@@ -168,13 +152,13 @@ async function findBy(
   place: SearchedSource,
   own: OwnSearch,
   { query, options }: SearchInput,
-  parts: QmdSearchParts,
+  parts: QmdContext,
 ): Promise<Found> {
-  const { ledger, updates, workspaceDir } = parts;
-  const rest = ledger.files().filter((file) => isIn(file, place) && !own.keys.has(keyOf(file)));
+  const { record, updates, workspaceDir } = parts;
+  const rest = record.files.filter((file) => isIn(file, place) && !own.keys.has(keyOf(file)));
   if (rest.length === 0) return { files: [], places: [] };
   // The order in which qmd finds them is made of the words of everything that it has read.
-  const isOwnWork = !parts.isByMeaning && fits(rest);
+  const isOwnWork = !parts.meaning.isWanted && fits(rest);
   if (place.scope !== undefined && (rest.length <= fewFiles || isOwnWork)) return { files: rest, places: [] };
   const collections = collectionsOf(rest, place, updates.index.collections, workspaceDir);
   let answer: QmdRows;
@@ -186,10 +170,10 @@ async function findBy(
       signal: options.signal,
     });
   } catch (error) {
-    if (error instanceof QmdFailure && error.reason === "index_damaged") updates.lost(true);
+    if (error instanceof QmdFailure && error.reason === "index_damaged") await updates.lost(true);
     throw unavailable(error);
   }
-  const { places: found, isLost } = placesOfRows(answer.rows, { ...parts, collections });
+  const { places: found, isLost } = placesOfRows(answer.rows, collections, parts);
   if (isLost) {
     await updates.restoreCollections();
     throw new MemoryError(
@@ -203,31 +187,27 @@ async function findBy(
 }
 
 /** Nothing found is to be believed where there is something to find it in. */
-async function assertHolds(
-  files: readonly LedgerFile[],
-  { updates }: QmdSearchParts,
-  signal: AbortSignal,
-): Promise<void> {
+async function assertHolds(files: readonly QmdFile[], { updates }: QmdContext, signal: AbortSignal): Promise<void> {
   const status = await updates.index.look(signal).catch((error: unknown) => {
     // It has answered, and says no more: the command line alone is left of it.
     if (error instanceof QmdFailure) return undefined;
     throw error;
   });
   if (status === undefined || !updates.index.isEmptied(status, files)) return;
-  updates.lost(false);
+  await updates.lost(false);
   throw new MemoryError(
     "UNAVAILABLE",
     `the index of qmd is empty, though ${files.length} notes were read into it; it is being made anew, ask again in a moment`,
   );
 }
 
-function isIn(file: LedgerFile, { source, scope }: SearchedSource): boolean {
+function isIn(file: QmdFile, { source, scope }: SearchedSource): boolean {
   return isAsked(file, { sources: [source], scope });
 }
 
 /** The collections that hold any of these files: what is private is not even asked for in a shared session. */
 function collectionsOf(
-  files: readonly LedgerFile[],
+  files: readonly QmdFile[],
   { source, scope }: SearchedSource,
   all: readonly Collection[],
   workspaceDir: string,

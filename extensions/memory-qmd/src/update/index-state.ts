@@ -2,16 +2,11 @@ import { existsSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Collection } from "./collections.ts";
 import { nothing, writeIndexYaml } from "./index-yaml.ts";
-import type { Ledger } from "./ledger.ts";
+import type { QmdRecord } from "./qmd-record.ts";
 import type { QmdProcess } from "../qmd-contract.ts";
+import { indexFile } from "../state-folder.ts";
 
-const indexFile = "index.sqlite";
 const besides = ["", "-wal", "-shm"];
-
-/** Whether qmd has an index here. */
-export function hasIndex(folder: string): boolean {
-  return existsSync(join(folder, indexFile));
-}
 
 /**
  * Makes the index of qmd empty, so that the next update fills it from the notes. `damaged`: it is put aside for a person
@@ -21,19 +16,18 @@ export function hasIndex(folder: string): boolean {
 export async function emptyIndex(input: {
   folder: string;
   process: QmdProcess;
-  ledger: Ledger;
+  record: QmdRecord;
   collections: readonly Collection[];
   damaged: boolean;
   keepVectors: boolean;
   signal: AbortSignal;
 }): Promise<void> {
-  const { folder, process, ledger, collections, signal } = input;
-  ledger.forgetSeen();
-  ledger.save();
+  const { folder, process, record, collections, signal } = input;
+  await record.forgetSeen();
   if (input.keepVectors && !input.damaged) {
     const emptied = collections.map(({ name, root }) => ({ name, root, pattern: nothing, ignore: [] }));
     writeIndexYaml(folder, emptied, true);
-    await process.update({ files: ledger.files().length, signal });
+    await process.update({ files: record.files.length, signal });
   } else {
     await process.pause();
     try {

@@ -1,61 +1,56 @@
-import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
-import type { Chunk, IndexedFile } from "@memslot/indexing";
+import type { ChunkRow, FileRecord, Ledger } from "@memslot/indexing";
 import { replaceFileSync } from "@memslot/core/files";
 import { shortHash, slug } from "../state-folder.ts";
 
-/**
- * Transcripts as qmd can read them: for each one a Markdown file of what was said, without secrets, and beside it the
- * chunks that it was made of, with their lines in the transcript.
- */
+/** Transcripts as qmd can read them: for each one a Markdown file of its messages, without secrets. */
 export interface SessionExport {
   /** The folder of the Markdown files, which qmd reads. */
   readonly folder: string;
   /** The transcript that an exported file was made of, among these. */
   pathOf(name: string, transcripts: readonly string[]): string | undefined;
-  /** Puts chunks in place of what there was, or of its end, and gives all of them. */
-  put(file: IndexedFile): readonly Chunk[];
-  read(path: string): readonly Chunk[] | undefined;
-  remove(path: string): void;
+  /** Writes the transcripts among these files that have changed, and deletes those that are gone. */
+  update(files: readonly FileRecord[]): Promise<void>;
 }
 
 /** `exportDir`: where the Markdown goes, a folder of the state where it is left out. */
-export function createSessionExport(stateFolder: string, exportDir: string | undefined): SessionExport {
+export function createSessionExport(input: {
+  ledger: Ledger;
+  stateFolder: string;
+  exportDir: string | undefined;
+}): SessionExport {
+  const { ledger, stateFolder, exportDir } = input;
   const folder = exportDir ?? join(stateFolder, "sessions");
-  const markdown = (path: string): string => join(folder, `${nameOf(path)}.md`);
-  const chunksFile = (path: string): string => join(stateFolder, "session-chunks", `${nameOf(path)}.json`);
-
-  function read(path: string): readonly Chunk[] | undefined {
-    try {
-      return JSON.parse(readFileSync(chunksFile(path), "utf8")) as Chunk[];
-    } catch {
-      return undefined;
-    }
-  }
+  const fileOf = (path: string): string => join(folder, `${nameOf(path)}.md`);
+  /** The note of the ledger about what is in the folder. */
+  const note = `exported ${folder}`;
 
   return {
     folder,
     pathOf: (name, transcripts) => transcripts.find((path) => `${nameOf(path)}.md` === name),
-    put({ path, chunks, fromLine }) {
-      const before = fromLine === undefined ? [] : (read(path) ?? []);
-      const all = [...before.filter(({ startLine }) => fromLine !== undefined && startLine < fromLine), ...chunks];
-      mkdirSync(folder, { recursive: true });
-      replaceFileSync(chunksFile(path), JSON.stringify(all));
-      replaceFileSync(markdown(path), markdownOf(path, all));
-      return all;
-    },
-    read,
-    remove(path) {
-      rmSync(markdown(path), { force: true });
-      rmSync(chunksFile(path), { force: true });
+    async update(files) {
+      const before = new Map(JSON.parse((await ledger.noted(note)) ?? "[]") as [path: string, state: string][]);
+      const sessions = files.filter(({ source }) => source === "sessions");
+      const now = new Map(sessions.map(({ path, hash, recipe }) => [path, `${hash} ${recipe}`]));
+      const changed = [...now.keys()].filter((path) => before.get(path) !== now.get(path));
+      const gone = [...before.keys()].filter((path) => !now.has(path));
+      if (changed.length + gone.length === 0) return;
+      for (const path of gone) rmSync(fileOf(path), { force: true });
+      for (const path of changed) {
+        const scope = { within: [path], without: [] };
+        const rows = await ledger.listChunks({ sources: ["sessions"], scope, withText: true });
+        replaceFileSync(fileOf(path), markdownOf(path, rows));
+      }
+      await ledger.note(note, JSON.stringify([...now]));
     },
   };
 }
 
-function markdownOf(path: string, chunks: readonly Chunk[]): string {
+function markdownOf(path: string, rows: readonly ChunkRow[]): string {
   const lines = [`# Session ${path.replace(/^sessions\//, "").replace(/\.jsonl$/, "")}`];
   let day = "";
-  for (const { context, text } of chunks) {
+  for (const { context, text } of rows) {
     if (context !== day && context !== "") lines.push("", `## ${context}`);
     day = context;
     lines.push("", text);

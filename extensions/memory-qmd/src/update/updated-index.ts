@@ -1,47 +1,47 @@
 import path from "node:path";
 import { type Collection, collectionsWith, everyNote } from "./collections.ts";
-import { emptyIndex, hasIndex } from "./index-state.ts";
+import { emptyIndex } from "./index-state.ts";
 import { writeIndexYaml } from "./index-yaml.ts";
-import type { Ledger, LedgerFile } from "./ledger.ts";
 import { QmdFailure, type QmdIndexStatus, type QmdProcess } from "../qmd-contract.ts";
+import type { QmdFile, QmdRecord } from "./qmd-record.ts";
+import type { SessionExport } from "./session-export.ts";
+import { hasIndex } from "../state-folder.ts";
 
-interface IndexInput {
+export interface IndexInput {
   folder: string;
   workspaceDir: string;
-  ledger: Ledger;
+  record: QmdRecord;
+  sessions: SessionExport;
   process: QmdProcess;
   collections: () => Collection[];
 }
 
-/** The index of qmd beside the ledger: what it does not have yet, and one update of it. */
+/** The index of qmd beside the files: what it does not have yet, and one update of it. */
 export class UpdatedIndex {
   readonly #input: IndexInput;
   /** What it held when it was asked last. */
   status: QmdIndexStatus | undefined;
   collections: readonly Collection[];
-  /** What was not seen when the ledger was looked through last. */
-  #known: { revision: string; collections: readonly Collection[]; files: readonly LedgerFile[] } | undefined;
+  /** What was not seen of these files when they were looked through last. */
+  #known: { of: readonly QmdFile[]; collections: readonly Collection[]; unseen: readonly QmdFile[] } | undefined;
   #isLost = false;
   #isDamaged = false;
 
   constructor(input: IndexInput) {
-    const { folder, ledger } = input;
     this.#input = input;
     this.collections = input.collections();
-    if (!hasIndex(folder) && ledger.files().some(({ seen }) => seen !== undefined)) ledger.forgetSeen();
   }
 
-  /** What of the ledger it does not have as it is. */
-  unseen(): readonly LedgerFile[] {
-    const { ledger } = this.#input;
-    const revision = ledger.revision();
-    if (this.#known?.revision !== revision || this.#known.collections !== this.collections) {
-      const files = ledger
-        .files()
-        .filter((file) => file.seen !== file.hash || (file.source === "memory" && this.#isPassedOver(file.path)));
-      this.#known = { revision, collections: this.collections, files };
+  /** The files that it does not have as they are. */
+  unseen(): readonly QmdFile[] {
+    const { files } = this.#input.record;
+    if (this.#known?.of !== files || this.#known.collections !== this.collections) {
+      const unseen = files.filter(
+        (file) => file.seen !== file.hash || (file.source === "memory" && this.#isPassedOver(file.path)),
+      );
+      this.#known = { of: files, collections: this.collections, unseen };
     }
-    return this.#known.files;
+    return this.#known.unseen;
   }
 
   #collectionsWith(shown: string): readonly Collection[] {
@@ -50,7 +50,7 @@ export class UpdatedIndex {
 
   /** True for a note that qmd does not index, whatever it is told, or where it has found nothing in all of a folder. */
   #isPassedOver(shown: string): boolean {
-    const { empty } = this.#input.ledger.facts();
+    const { empty } = this.#input.record.state;
     return this.#collectionsWith(shown).every(({ name }) => empty.includes(name));
   }
 
@@ -62,7 +62,7 @@ export class UpdatedIndex {
   }
 
   /** Whether a folder is empty to qmd that these notes were read from: what a pattern fits may be read otherwise. */
-  isEmptied(status: QmdIndexStatus | undefined, files: readonly LedgerFile[]): boolean {
+  isEmptied(status: QmdIndexStatus | undefined, files: readonly QmdFile[]): boolean {
     const empty = new Set(this.#emptyOf(status));
     return files
       .filter(({ source, chunks }) => source === "memory" && chunks > 0)
@@ -86,10 +86,10 @@ export class UpdatedIndex {
   }
 
   /** It is made anew with the next update. */
-  lost(isDamaged: boolean): void {
+  async lost(isDamaged: boolean): Promise<void> {
     this.#isLost = true;
     this.#isDamaged ||= isDamaged;
-    this.#input.ledger.forgetSeen();
+    await this.#input.record.forgetSeen();
   }
 
   renewCollections({ write }: { write: boolean }): void {
@@ -99,60 +99,62 @@ export class UpdatedIndex {
 
   /** Whether an update would change anything, as far as is known. */
   #isBehind(): boolean {
-    const { folder, ledger, process } = this.#input;
-    if (this.#isLost || process.isTorn() || !hasIndex(folder) || ledger.facts().gone.length > 0) return true;
-    return ledger.files().some((file) => file.seen !== file.hash);
+    const { folder, record, process } = this.#input;
+    if (this.#isLost || process.isTorn() || !hasIndex(folder) || record.gone().length > 0) return true;
+    return record.files.some((file) => file.seen !== file.hash);
   }
 
   /** Does nothing where nothing has changed. `force`: it is made anew from nothing. */
   async update(force: boolean, signal: AbortSignal): Promise<void> {
-    const { folder, ledger, process } = this.#input;
+    const { folder, record, process, sessions } = this.#input;
+    await record.refresh();
+    await sessions.update(record.files);
     this.collections = this.#input.collections();
     const isNew = writeIndexYaml(folder, this.collections, false);
     if (!force && !isNew && !this.#isBehind()) return;
     const started = performance.now();
     const damaged = this.#isDamaged;
     if (force || this.#isLost || damaged || process.isTorn()) await this.#anew({ damaged }, signal);
-    const before = ledger.snapshot();
-    const hadGone = ledger.facts().gone.length > 0;
+    const before = record.files;
+    const hadGone = record.gone().length > 0;
     await this.#updateOnce(signal);
     if (hadGone) await process.cleanup(signal);
     if (isNew) await process.restart();
-    const status = await this.#lookAfter(before.size, signal);
+    const status = await this.#lookAfter(signal);
     this.#isLost = false;
     this.#isDamaged = false;
     const updateMs = Math.round(performance.now() - started);
-    ledger.markSeen(before, { updatedAt: new Date().toISOString(), updateMs, empty: this.#emptyOf(status) });
-    ledger.save();
+    await record.markSeen(before, { updatedAt: new Date().toISOString(), updateMs, empty: this.#emptyOf(status) });
   }
 
   /** What it holds now. Where qmd has read the folders and holds nothing of them, it is made anew first. */
-  async #lookAfter(files: number, signal: AbortSignal): Promise<QmdIndexStatus | undefined> {
-    const { folder, ledger, process } = this.#input;
+  async #lookAfter(signal: AbortSignal): Promise<QmdIndexStatus | undefined> {
+    const { folder, record, process } = this.#input;
+    const { files } = record;
     const first = await this.#lookSafely(signal);
-    if (!this.isEmptied(first, ledger.files())) return first;
+    if (!this.isEmptied(first, files)) return first;
     await this.#anew({ damaged: false }, signal);
-    await process.update({ files, signal });
+    await process.update({ files: files.length, signal });
     const second = await this.#lookSafely(signal);
-    if (this.isEmptied(second, ledger.files()))
-      throw new QmdFailure("qmd_error", `qmd has indexed none of ${files} notes`, {
+    if (this.isEmptied(second, files))
+      throw new QmdFailure("qmd_error", `qmd has indexed none of ${files.length} notes`, {
         action: `see what \`QMD_CONFIG_DIR=${folder} INDEX_PATH=${path.join(folder, "index.sqlite")} qmd status\` says`,
       });
     return second;
   }
 
   async #anew(how: { damaged: boolean }, signal: AbortSignal): Promise<void> {
-    const { folder, process, ledger } = this.#input;
+    const { folder, process, record } = this.#input;
     // Vectors take minutes to make: whether there are some is asked where it is not known.
     if (this.status === undefined && !how.damaged && hasIndex(folder)) await this.#lookSafely(signal);
     const keepVectors = this.status?.hasVectorIndex === true;
-    await emptyIndex({ folder, process, ledger, collections: this.collections, keepVectors, signal, ...how });
+    await emptyIndex({ folder, process, record, collections: this.collections, keepVectors, signal, ...how });
   }
 
   /** One update, and another one where what was wrong could be put right. */
   async #updateOnce(signal: AbortSignal): Promise<void> {
-    const { folder, ledger, process } = this.#input;
-    const run = (): Promise<void> => process.update({ files: ledger.files().length, signal });
+    const { folder, record, process } = this.#input;
+    const run = (): Promise<void> => process.update({ files: record.files.length, signal });
     try {
       await run();
     } catch (error) {

@@ -1,9 +1,7 @@
 import { createRest, isAbort, messageOf, SerialQueue, withDeadline } from "@memslot/core";
-import type { Collection } from "./collections.ts";
-import type { Ledger } from "./ledger.ts";
 import type { QmdOptions } from "../settings/options.ts";
-import type { QmdIndexStatus, QmdProcess } from "../qmd-contract.ts";
-import { UpdatedIndex } from "./updated-index.ts";
+import type { QmdIndexStatus } from "../qmd-contract.ts";
+import { type IndexInput, UpdatedIndex } from "./updated-index.ts";
 
 /** After an update that failed; twice as long with each further one, up to the second. */
 const firstRestMs = 30_000;
@@ -16,13 +14,8 @@ export interface UpdateFacts {
   index?: QmdIndexStatus | undefined;
 }
 
-interface UpdatesInput {
-  folder: string;
-  workspaceDir: string;
-  ledger: Ledger;
-  process: QmdProcess;
+interface UpdatesInput extends IndexInput {
   options: QmdOptions["update"];
-  collections: () => Collection[];
   /** Nothing is told to qmd and nothing is written, for somebody who only looks. */
   readOnly: boolean;
   /** After an update that went well. */
@@ -73,7 +66,7 @@ export class Updates {
       });
   }
 
-  /** Brings the index up to date with the ledger as it is now. `force`: it is made anew from nothing. */
+  /** Brings the index up to date with the files as they are now. `force`: it is made anew from nothing. */
   async now({ force, signal }: { force: boolean; signal: AbortSignal }): Promise<void> {
     if (this.#input.readOnly) return;
     const run = (inner: AbortSignal): Promise<void> => this.#inTurn.run(() => this.#run(force, inner));
@@ -101,8 +94,8 @@ export class Updates {
   }
 
   /** The index cannot be read, or holds nothing of what it should: it is made anew behind whoever asks. */
-  lost(isDamaged: boolean): void {
-    this.index.lost(isDamaged);
+  async lost(isDamaged: boolean): Promise<void> {
+    await this.index.lost(isDamaged);
     this.request("soon");
   }
 

@@ -14,6 +14,7 @@ import { isMarkdown } from "../scan/folder-rules.ts";
 import { entriesOf } from "../scan/file-state.ts";
 import { skippedBecause } from "../scan/read-note.ts";
 import { scanMemory, type ScanResult } from "../scan/scan.ts";
+import { linesOfChunks } from "../text/file-text.ts";
 import { namesIn } from "../text/note-context.ts";
 import { isoDate } from "../text/times/calendar.ts";
 import { timeOfPath } from "../text/times/time-of-path.ts";
@@ -236,11 +237,8 @@ function createNoteFacts(
 const isDay = /^\d{4}-\d{2}-\d{2}$/u;
 
 function factsOf(rows: readonly ChunkRow[]): NoteFacts {
-  const lines: string[] = [];
   const names = rows.map(({ context }) => namesIn(context));
-  for (const { startLine, text } of rows)
-    for (const [index, line] of text.split("\n").entries()) lines[startLine - 1 + index] ??= line;
-  const whole = Array.from(lines, (line) => line ?? "");
+  const whole = linesOfChunks(rows);
   const titles = names[0]?.titles ?? [];
   return {
     title: titles.find((title) => !isDay.test(title)) ?? firstHeading(whole),

@@ -8,7 +8,7 @@ import { chunkTerms } from "../text/languages/chunk-terms.ts";
 import { languageOfFile } from "../text/languages/detect-language.ts";
 import type { LanguageCode } from "../text/languages/languages.ts";
 import { loadStemmers } from "../text/languages/stemmers.ts";
-import { contextOfNote, pathNames } from "../text/note-context.ts";
+import { contextOfNote, searchedText } from "../text/note-context.ts";
 import { mayHaveFrontMatter } from "../text/note-head.ts";
 import { isoDate } from "../text/times/calendar.ts";
 import { timeOfPath } from "../text/times/time-of-path.ts";
@@ -43,9 +43,7 @@ export const noteTasks = {
     const languageOf = (): LanguageCode | undefined => (known ??= { language: languageOfFile(lines) }).language;
     const chunks: Chunk[] = [];
     for (const chunk of chunkMarkdown(lines, chunking, contextOfNote(dayOf(path), lines, parse))) {
-      // Not in the context: a note that is moved keeps its vectors.
-      const searched = [chunk.text, chunk.context, pathNames(path, chunk.context)].filter(Boolean).join("\n");
-      const terms = chunkTerms(searched, stemmers, languageOf);
+      const terms = chunkTerms(searchedText({ ...chunk, path }), stemmers, languageOf);
       const skipped = skippedBefore(chunk.startLine);
       chunks.push({ ...chunk, startLine: chunk.startLine + skipped, endLine: chunk.endLine + skipped, terms });
       await pause();

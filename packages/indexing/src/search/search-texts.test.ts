@@ -1,13 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { type FoundChunk, matchTexts } from "./search-texts.ts";
+import { type FoundChunk, matchTexts, withTerms } from "./search-texts.ts";
 import { contextFor, never, searchOptions, settingsWith, syncParams } from "../../test/support/context.ts";
 import { chunksOf } from "./test/search-lab.ts";
 import { outcomeOf } from "./search-outcome.ts";
 import { isAsked, type PathScope } from "../chunk-store.ts";
-import { type KeywordStore, withoutVectors } from "./keyword-store.ts";
+import { noteTasks } from "../scan/note-tasks.ts";
+import type { ChunkIndex } from "../chunk-index.ts";
 import { manageIndex } from "../manager.ts";
-import { fakeEmbeddings } from "../../test/support/fake-embeddings.ts";
 import { createFakeStore } from "../../test/support/fake-store.ts";
+import { fakeEmbeddings } from "../../test/support/fake-embeddings.ts";
 import { tempFolder } from "@memslot/test-tools/files";
 import { searchAhead } from "../manager-search.ts";
 import golden from "./test/golden-notes.json" with { type: "json" };
@@ -91,19 +92,22 @@ test("the ranking is what it was", async () => {
   await expect(`${answers.join("\n\n")}\n`).toMatchFileSnapshot("test/golden-ranking.txt");
 });
 
-/** Only what a store that finds by words has to have. */
-function wordsOnly(): KeywordStore {
-  const { listFiles, listChunks, replaceFiles, touchFiles, removeFiles, searchKeyword, stats, health, close } =
-    createFakeStore();
-  return { listFiles, listChunks, replaceFiles, touchFiles, removeFiles, searchKeyword, stats, health, close };
-}
+test("chunks from an index have the terms that they were cut with, in the language of their note", async () => {
+  const german = "Das Fest ist am 26. Oktober 2020 mit den Nachbarn, und danach gibt es Kuchen.\n";
+  const bytes = new TextEncoder().encode(`# Fest\n${german.repeat(8)}${"- Hunde, Bänke\n".repeat(40)}`);
+  const note = { bytes, path: "memory/Gute Nachbarn.md", chunking: { tokens: 60, overlap: 15 } };
+  const cut = await noteTasks.cut(note, async () => undefined);
+  const rows = cut.map((chunk, id) => ({ ...chunk, id, path: note.path, source: "memory", terms: "" }));
+  expect((await withTerms(rows, never)).map(({ terms }) => terms)).toEqual(cut.map(({ terms }) => terms));
+});
 
 describe("a store that finds by words alone", () => {
   test("answers whatever provider the configuration names, and asks it for nothing", async () => {
     const embeddings = fakeEmbeddings();
     const workspace = tempFolder({ "MEMORY.md": "The budget is 40,000 euro." });
     const context = contextFor(workspace, { provider: embeddings });
-    const manager = await manageIndex({ index: withoutVectors(wordsOnly()), context, backend: "words" });
+    const index: ChunkIndex = { ...createFakeStore(), keepsVectors: false, probeVector: async () => false };
+    const manager = await manageIndex({ index, context, backend: "words" });
     expect(manager.capabilities).toEqual({ keyword: true, vector: false, ownsIndex: true });
     expect(await manager.sync?.(syncParams())).toMatchObject({ added: 1, failed: [] });
     const options = searchOptions();

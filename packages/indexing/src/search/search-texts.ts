@@ -1,11 +1,43 @@
 import type { ChunkRow, IndexKeywordAnswer } from "../chunk-index.ts";
 import type { Chunk, FileKey, QueryTerm } from "../chunk-store.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
+import { linesOfChunks } from "../text/file-text.ts";
+import { chunkTerms } from "../text/languages/chunk-terms.ts";
+import { languageOfFile } from "../text/languages/detect-language.ts";
+import type { LanguageCode } from "../text/languages/languages.ts";
+import { loadStemmers } from "../text/languages/stemmers.ts";
+import { searchedText } from "../text/note-context.ts";
+import { remembered } from "../text/word-cache.ts";
+import { flatMapInSlices } from "../time-slices.ts";
 import { inverseDocumentFrequency, termScore } from "./bm25.ts";
 import { askWords, type WordsFound } from "./words/ask-words.ts";
+import { lazily } from "@memslot/core";
 
 /** A chunk of a file that somebody else has found. */
 export interface FoundChunk extends FileKey, Pick<Chunk, "startLine" | "endLine" | "text" | "context" | "terms"> {}
+
+/** Gives the terms of texts of a file by its language, and keeps the last ones. */
+const termsIn = lazily(async () => {
+  const stemmers = await loadStemmers();
+  return remembered((language: string) =>
+    remembered((text) => chunkTerms(text, stemmers, () => (language as LanguageCode | "") || undefined)),
+  );
+});
+
+/** The chunks of whole files, with the terms that they were indexed by. */
+export async function withTerms(rows: readonly ChunkRow[], signal: AbortSignal): Promise<FoundChunk[]> {
+  const terms = await termsIn();
+  const files = Map.groupBy(rows, ({ source, path }) => JSON.stringify([source, path]));
+  return await flatMapInSlices(files.values(), signal, (chunks) => {
+    // A message of a conversation tells its language itself.
+    const isNote = chunks[0]?.source === "memory";
+    const ofFile = terms((isNote && languageOfFile(linesOfChunks(chunks))) || "");
+    return chunks.map((chunk) => {
+      const text = isNote ? searchedText(chunk) : `${chunk.text}\n${chunk.context}`;
+      return { ...chunk, terms: ofFile(text) };
+    });
+  });
+}
 
 /**
  * The keyword leg over chunks that are at hand, for a backend that finds files and no places in them: those that hold a

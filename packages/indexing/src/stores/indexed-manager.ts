@@ -1,8 +1,9 @@
 import { dirname, join } from "node:path";
 import type { MemoryPluginContext, MemorySearchManager } from "@memslot/core";
-import type { HostLeases } from "../chunk-index.ts";
+import type { ChunkIndex, HostLeases } from "../chunk-index.ts";
 import type { ChunkStore } from "../chunk-store.ts";
 import type { IndexedSource } from "../indexed-source.ts";
+import type { Ledger } from "../ledger/ledger.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
 import { manageIndex } from "../manager.ts";
 import type { SearchInput, SearchOutcome } from "../search/search-outcome.ts";
@@ -21,12 +22,8 @@ export async function createIndexedManager(input: {
   leases?: HostLeases | undefined;
   /** False: it finds by words alone. No provider is asked, and no vector is given to it. */
   keepsVectors?: boolean | undefined;
-  /** Finds in place of the store, for a backend that has a search of its own. It is given up to date files. */
-  search?: ((input: SearchInput) => Promise<SearchOutcome>) | undefined;
-  /** Another way to look at the files than that of the settings. */
-  sources?: readonly IndexedSource[] | undefined;
 }): Promise<MemorySearchManager> {
-  const { store, context, backend, leases, keepsVectors, search, sources } = input;
+  const { store, context, backend, leases, keepsVectors } = input;
   const { agentId, workspaceDir, stateDir, settings, signal } = context;
   const lookOnly = context.lookOnly === true;
   const { path } = settings.store;
@@ -44,7 +41,7 @@ export async function createIndexedManager(input: {
     });
     try {
       const index = await createStoredIndex({ ledger, store, leases, keepsVectors, lookOnly });
-      return await manageIndex({ index, context, backend, search, sources });
+      return await manageIndex({ index, context, backend });
     } catch (error) {
       await ledger.close();
       throw error;
@@ -53,4 +50,39 @@ export async function createIndexedManager(input: {
     await store.close().catch(() => undefined);
     throw error;
   }
+}
+
+/** A tool with an index of its own, which answers questions in place of a store. */
+export interface Searcher {
+  /** Finds in the files of the ledger, which are up to date. */
+  search(input: SearchInput): Promise<SearchOutcome>;
+  /** Called first and after each sync: the ledger may have other files. */
+  refresh(): Promise<void>;
+}
+
+/**
+ * A manager of files that a tool searches: everything between the files and the tool, by words alone as far as memslot can
+ * tell. The manager owns the ledger and closes it.
+ */
+export async function createSearchedManager(input: {
+  ledger: Ledger;
+  searcher: Searcher;
+  context: MemoryPluginContext;
+  backend: string;
+  sources: readonly IndexedSource[];
+}): Promise<MemorySearchManager> {
+  const { ledger, searcher, ...others } = input;
+  const index: ChunkIndex = {
+    ...ledger,
+    keepsVectors: false,
+    searchKeyword: async ({ terms }) => ({ rows: [], chunkCount: 0, documentFrequencies: terms.map(() => 0) }),
+    searchVector: async () => ({ rows: [] }),
+    probeVector: async () => false,
+    async stats() {
+      await searcher.refresh();
+      return await ledger.stats();
+    },
+    health: () => ({ ...ledger.health(), fts: { enabled: true, available: true } }),
+  };
+  return await manageIndex({ ...others, index, search: (question) => searcher.search(question) });
 }

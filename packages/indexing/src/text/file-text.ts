@@ -209,3 +209,11 @@ export class TextLines {
     return Math.min(mark, this.#marks.length - 1);
   }
 }
+
+/** The lines of a file that was cut into these chunks, which share some. A line that no chunk has is empty. */
+export function linesOfChunks(chunks: readonly { startLine: number; text: string }[]): string[] {
+  const lines: string[] = [];
+  for (const { startLine, text } of chunks)
+    for (const [index, line] of text.split("\n").entries()) lines[startLine - 1 + index] ??= line;
+  return Array.from(lines, (line) => line ?? "");
+}

@@ -113,6 +113,11 @@ export function nameOfNote(path: string): string | undefined {
 /** Changes with what a note is found by beside its text and its context. */
 export const pathNamesVersion = 2;
 
+/** The text that the words of a chunk come from. The names of its place are not in the context, so a moved note keeps its vectors. */
+export function searchedText({ path, text, context }: { path: string; text: string; context: string }): string {
+  return [text, context, pathNames(path, context)].filter(Boolean).join("\n");
+}
+
 const emoji = /\p{Extended_Pictographic}|\p{RI}{2}/gu;
 
 /**

@@ -3,13 +3,13 @@ import { isJoining } from "../../text/languages/languages.ts";
 import type { ChunkRow, IndexKeywordAnswer } from "../../chunk-index.ts";
 import { isLarge } from "../bm25.ts";
 import { foldWord } from "../../text/fold-word.ts";
+import { searchedText } from "../../text/note-context.ts";
 import type { SearchTerm } from "../../text/query-terms.ts";
 import { scanTerms } from "../../text/words.ts";
 import {
   countWords,
   storeTerms,
   termFor,
-  textOf,
   type WordSource,
   writtenIn,
   writtenTogether,
@@ -105,7 +105,7 @@ async function readWritten(
 async function longerNumber(digits: SearchTerm, source: WordSource): Promise<SearchTerm | undefined> {
   const longer = new Set<string>();
   for (const row of (await source.find([{ term: digits.term, prefix: true }])).rows)
-    scanTerms(textOf(row), (term, _start, _end, kind) => {
+    scanTerms(searchedText(row), (term, _start, _end, kind) => {
       if (kind === "word" && term.startsWith(digits.term)) longer.add(term);
     });
   const [term, ...forms] = longer;

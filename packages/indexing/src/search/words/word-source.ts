@@ -7,7 +7,7 @@ import { loadStemmers } from "../../text/languages/stemmers.ts";
 import { foldWord } from "../../text/fold-word.ts";
 import type { SearchTerm } from "../../text/query-terms.ts";
 import { scanTerms, termOfWord } from "../../text/words.ts";
-import { pathNames } from "../../text/note-context.ts";
+import { pathNames, searchedText } from "../../text/note-context.ts";
 
 /** The notes that a question may see, asked for words. */
 export interface WordSource {
@@ -146,7 +146,7 @@ export function writtenIn(
   isMeant: (written: string, isStem: boolean) => boolean = () => true,
 ): string | undefined {
   for (const row of rows)
-    for (const { line, places } of linesIn(textOf(row), [term], languages)) {
+    for (const { line, places } of linesIn(searchedText(row), [term], languages)) {
       const place = places.find(({ start, end, isStem }) => isMeant(line.slice(start, end), isStem));
       if (place) return line.slice(place.start, place.end);
     }
@@ -163,7 +163,7 @@ export function writtenTogether(
   languages: HeldLanguages | undefined,
 ): string | undefined {
   for (const row of rows)
-    for (const { line, places } of linesIn(textOf(row), pair, languages))
+    for (const { line, places } of linesIn(searchedText(row), pair, languages))
       for (const { index, word, start } of places) {
         const isNear = (other: WordPlace): boolean => other.word > word && other.word - word <= mostBetween + 1;
         const second = places.find((other) => other.index !== index && isNear(other));
@@ -191,11 +191,6 @@ export function writtenUnderName(
     if (held !== undefined) return `${name} … ${held}`;
   }
   return undefined;
-}
-
-/** What words of a chunk are looked for in. */
-export function textOf({ text, context, path }: ChunkRow): string {
-  return [text, context, pathNames(path, context)].join("\n");
 }
 
 function* linesIn(
