@@ -132,7 +132,11 @@ function sumOf(path: string): number | undefined {
     const [log] = db.pragma("wal_checkpoint(NOOP)") as { log: number; checkpointed: number }[];
     // What is in the log and not in the file yet would be read in place of the file.
     if (log !== undefined && log.log > 0 && log.log !== log.checkpointed) throw new Error("it is being written");
-    return crc32(db.serialize());
+    const bytes = db.serialize();
+    const sum = crc32(bytes);
+    // Frees the copy of the file now: the collector does not see how large it is, and may keep several.
+    (bytes.buffer as ArrayBuffer).transfer(0);
+    return sum;
   } catch (error) {
     if (isCorrupt(error)) return undefined;
     throw error;
