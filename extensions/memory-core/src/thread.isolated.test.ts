@@ -51,7 +51,7 @@ test("a thread ends with its last store", async () => {
   const { store, thread } = await openWithThread(await tempPath());
   const ended = once(thread, "exit");
   await store.close();
-  await ended;
+  expect(await ended).toHaveLength(1);
 });
 
 test("a process ends by itself after close, and also when it forgets to close", async () => {
