@@ -20,14 +20,11 @@ import { printable } from "../../terminal/printable.ts";
 import { readConfig } from "../../open/read-config.ts";
 import { counted, reportExcluded } from "../../open/report-failed-files.ts";
 import { scanSummary } from "../../open/scan-summary.ts";
-import { syncWithProgress } from "../../open/sync-with-progress.ts";
+import { type SyncOptions, syncWithProgress } from "../../open/sync-with-progress.ts";
 import { withMemory } from "../../open/with-memory.ts";
 
-export interface MemoryIndexCommandOptions {
+export interface MemoryIndexCommandOptions extends Pick<SyncOptions, "force" | "verbose" | "wait"> {
   agent?: string;
-  force?: boolean;
-  verbose?: boolean;
-  wait?: boolean;
 }
 
 /**
@@ -75,12 +72,8 @@ async function indexAgent(
     async (memory) => {
       // Before it too: vectors of an index in memory would be paid for and lost.
       checkKept(memory.status());
-      const report = await syncWithProgress(context, memory, {
-        what: prefix === "" ? "indexing" : `indexing ${agent.id}`,
-        force: options.force === true,
-        verbose: options.verbose === true,
-        wait: options.wait === true,
-      });
+      const what = prefix === "" ? "indexing" : `indexing ${agent.id}`;
+      const report = await syncWithProgress(context, memory, { ...options, what });
       const status = memory.status();
       checkKept(status);
       // What else is there is worth a line, and no reason to fail.
@@ -95,7 +88,8 @@ async function indexAgent(
     return ExitCode.ok;
   }
   output.print(`${prefix}${describe(report, status)} in ${seconds.toFixed(1)} s`);
-  if (options.verbose === true || isFirst(report)) reportLayout(output, status, agent);
+  const isFirst = report.changed + report.removed + report.unchanged === 0;
+  if (options.verbose === true || isFirst) reportLayout(output, status, agent);
   const vectorsCode = reportPendingVectors(output, report);
   const excluded = status.excluded ?? survey?.excluded;
   reportExcluded(output, excluded, report.failed, scanSummary(status).issues);
@@ -106,11 +100,6 @@ async function indexAgent(
 
 function checkKept({ dbPath }: MemoryProviderStatus): void {
   if (dbPath === ":memory:") throw new MemoryError("UNAVAILABLE", "nothing was indexed: no index file can be kept");
-}
-
-/** Whether all that is indexed is new. */
-function isFirst({ changed, removed, unchanged }: SyncReport): boolean {
-  return changed + removed + unchanged === 0;
 }
 
 /** Says which files of the workspace are memory, and what a folder of notes leaves out. */
