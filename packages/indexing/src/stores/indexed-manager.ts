@@ -53,7 +53,7 @@ export async function createIndexedManager(input: {
 }
 
 /** A tool with an index of its own, which answers questions in place of a store. */
-export interface Searcher {
+interface Searcher {
   /** Finds in the files of the ledger, which are up to date. */
   search(input: SearchInput): Promise<SearchOutcome>;
   /** Called first and after each sync: the ledger may have other files. */
