@@ -1,6 +1,8 @@
-import { type Memory, MemoryError } from "@memslot/core";
+import { type Memory, MemoryError, type SearchAnswer } from "@memslot/core";
 import { describe, expect, test, vi } from "vitest";
 import { type McpMemoryOptions, createMcpMemory } from "./mcp-memory.ts";
+
+const report = { state: "ok", dropped: { minScore: 0, source: 0, limit: 0 } } as SearchAnswer["report"];
 
 /** A memory of the calls that the server makes. */
 function memoryThat(behaviour: Partial<Memory> = {}): Memory {
@@ -8,7 +10,7 @@ function memoryThat(behaviour: Partial<Memory> = {}): Memory {
     agentId: "main",
     workspaceDir: "/nowhere",
     ownerAllowFrom: [],
-    search: async () => [],
+    ask: async () => ({ results: [], report }),
     status: () => ({ backend: "fake", provider: "none" }),
     sync: async () => undefined,
   };
@@ -98,7 +100,7 @@ describe("the memory behind the server", () => {
     let signal: AbortSignal | undefined;
     const { memory, search, closeMemory } = setUp(async () =>
       memoryThat({
-        search: (_query, options) =>
+        ask: (_query, options) =>
           new Promise((_, reject) => {
             signal = options?.signal;
             signal?.addEventListener("abort", () => reject(signal?.reason));

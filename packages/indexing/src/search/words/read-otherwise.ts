@@ -1,3 +1,6 @@
+// oxlint-disable-next-line typescript/triple-slash-reference -- the package has no types, and who compiles this file is to find ours.
+/// <reference path="./opencc-js.d.ts" />
+
 import type { HeldLanguages } from "../../text/languages/chunk-terms.ts";
 import { isJoining } from "../../text/languages/languages.ts";
 import type { ChunkRow, IndexKeywordAnswer } from "../../chunk-index.ts";
