@@ -4,28 +4,26 @@ export type * from "./contract/manager.ts";
 export type * from "./contract/report.ts";
 export {
   acceptNotes,
+  describeExcluded,
+  describeReadings,
   type HealthPart,
   type HealthState,
   healthOf,
+  isPoor,
   type MemoryHealth,
+  namedNotes,
   noNotes,
+  weakConfidence,
+  withConditions,
 } from "./contract/health.ts";
 export type * from "./contract/search.ts";
 export type * from "./contract/search-why.ts";
 export type * from "./contract/index-answers.ts";
 export type * from "./contract/status.ts";
-export {
-  describeExcluded,
-  describeReadings,
-  isPoor,
-  namedNotes,
-  weakConfidence,
-  withConditions,
-} from "./contract/conditions.ts";
 export { createGlob, globProblem } from "./text/glob.ts";
 export { lazily } from "./text/lazily.ts";
 export { answerTokens, estimateTokens, isDense, mostResults, placeTokens, resultTokens } from "./text/result-tokens.ts";
-export { hasOtherNames, isPrivateNote } from "./guard/private-notes.ts";
+export { hasOtherNames, isPrivateNote } from "./guard/note-places.ts";
 export { SerialQueue } from "./guard/serial-queue.ts";
 export { type SessionKind, audienceOf, sessionKindOf } from "./guard/session-audience.ts";
 export type * from "./contract/embedding.ts";

@@ -1,10 +1,9 @@
-import { withConditions } from "../contract/conditions.ts";
 import { MemoryError, isAbort, messageOf } from "../contract/errors.ts";
+import { withConditions } from "../contract/health.ts";
 import type { ManagerSyncParams, MemorySearchManager } from "../contract/manager.ts";
-import type { SearchReport } from "../contract/report.ts";
 import type { ManagerSearchOptions, MemorySearchResult } from "../contract/search.ts";
-import { fallbackForAll, reportOf, unavailableReason } from "../guard/search-report.ts";
 import type { MemoryFallback, MemoryProviderStatus, SyncReport } from "../contract/status.ts";
+import { askManager, fallbackForAll, type ManagerAnswer, reportOf, unavailableReason } from "../guard/search-answer.ts";
 import { LazyManager } from "./lazy-manager.ts";
 import type { Outage } from "./primary.ts";
 
@@ -14,12 +13,6 @@ export interface FallbackSpare {
   manager?: MemorySearchManager | undefined;
   /** Called when the spare is needed for the first time. After a failure it is called again with the next need. */
   open(signal: AbortSignal): Promise<MemorySearchManager>;
-}
-
-/** A search with its report held back: that of a search which fails is not the one that counts. */
-export interface Found {
-  results: MemorySearchResult[];
-  report: SearchReport | undefined;
 }
 
 /** The manager that answers in place of a primary, opened with the first need. What it answers says so, and why. */
@@ -48,10 +41,10 @@ export class Standby extends LazyManager {
   }
 
   /** Asks what the primary takes long for, where there is an index: making the first one may cost requests. */
-  async searchAhead(query: string, given: ManagerSearchOptions): Promise<Found | undefined> {
+  async searchAhead(query: string, given: ManagerSearchOptions): Promise<ManagerAnswer | undefined> {
     const signal = AbortSignal.any([given.signal, this.closing.signal]);
     const manager = await this.get(signal);
-    return (manager.status().files ?? 0) === 0 ? undefined : searchWith(manager, query, { ...given, signal });
+    return (manager.status().files ?? 0) === 0 ? undefined : askManager(manager, query, { ...given, signal });
   }
 
   /** `ahead`: what has been asked already. */
@@ -59,17 +52,16 @@ export class Standby extends LazyManager {
     outage: Outage,
     query: string,
     options: ManagerSearchOptions,
-    ahead: Promise<Found | undefined> | undefined,
+    ahead: Promise<ManagerAnswer | undefined> | undefined,
   ): Promise<MemorySearchResult[]> {
     return this.ask(outage, options.signal, async (manager) => {
-      const { results, report } = (await ahead) ?? (await searchWith(manager, query, options));
+      const { results, report } = (await ahead) ?? (await askManager(manager, query, options));
       const isShared = options.audience === "shared";
-      const { name: backend } = this;
-      const own = (): SearchReport =>
-        reportOf({ backend, capabilities: manager.capabilities, status: manager.status() }, options.audience);
+      const { capabilities } = manager;
+      const told = report ?? reportOf({ backend: this.name, capabilities, status: manager.status() }, options.audience);
       const name = unavailableReason(this.#primary);
       const reason = isShared ? name : `${name}: ${outage.reason}`;
-      const marked = withConditions(report ?? own(), [{ state: "degraded", reason }]);
+      const marked = withConditions(told, [{ state: "degraded", reason }]);
       const fallback = this.#fallbackOf(outage);
       options.onDebug({ ...marked, fallback: isShared ? fallbackForAll(fallback) : fallback });
       return results;
@@ -104,19 +96,6 @@ export class Standby extends LazyManager {
   #fallbackOf({ reason, since, retryAt }: Outage): MemoryFallback {
     return { from: this.#primary, to: this.name, reason, since, retryAt };
   }
-}
-
-export async function searchWith(
-  manager: MemorySearchManager,
-  query: string,
-  options: ManagerSearchOptions,
-): Promise<Found> {
-  let report: SearchReport | undefined;
-  const onDebug = (given: SearchReport): void => {
-    report = given;
-  };
-  const results = await manager.search(query, { ...options, onDebug });
-  return { results, report };
 }
 
 /** Progress that says whose it is. */

@@ -2,8 +2,9 @@ import type { CallsOfManager } from "../contract/calls.ts";
 import { messageOf } from "../contract/errors.ts";
 import type { ManagerSyncParams, MemorySearchManager } from "../contract/manager.ts";
 import { callManager, eachIndexCall, signalOf } from "../guard/calls.ts";
+import { askManager, type ManagerAnswer } from "../guard/search-answer.ts";
 import { type FallbackOptions, type FallbackPrimary, Primary } from "./primary.ts";
-import { type FallbackSpare, type Found, Standby, labelled, searchWith } from "./standby.ts";
+import { type FallbackSpare, Standby, labelled } from "./standby.ts";
 
 /**
  * One manager made of two. Each call goes to the primary, and only where that is `UNAVAILABLE` to the spare, which is
@@ -52,14 +53,14 @@ export function withFallback(
     async search(query, given) {
       const answered = new AbortController();
       const signal = AbortSignal.any([given.signal, answered.signal]);
-      let ahead: Promise<Found | undefined> | undefined;
+      let ahead: Promise<ManagerAnswer | undefined> | undefined;
       try {
         const asked = await first.ask({
           what: "search",
           deadlineMs: searchMs,
           signal: given.signal,
           onSlow: () => void (ahead = second.searchAhead(query, { ...given, signal }).catch(() => undefined)),
-          run: (manager, inner) => searchWith(manager, query, { ...given, signal: inner }),
+          run: (manager, inner) => askManager(manager, query, { ...given, signal: inner }),
         });
         if ("outage" in asked) return await second.search(asked.outage, query, given, ahead);
         if (asked.value.report) given.onDebug(asked.value.report);

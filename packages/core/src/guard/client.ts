@@ -4,7 +4,7 @@ import { messageOf, pluginError } from "../contract/errors.ts";
 import type { IndexCheck } from "../contract/index-answers.ts";
 import type { MemorySearchManager } from "../contract/manager.ts";
 import type { RerankChoice } from "../contract/reranker.ts";
-import type { ReportFacts } from "./search-report.ts";
+import type { ReportFacts } from "./search-answer.ts";
 import type { MemorySearchSettings } from "../contract/settings.ts";
 import type { MemoryProviderStatus, MemorySource } from "../contract/status.ts";
 import { Lifecycle } from "./lifecycle.ts";

@@ -5,7 +5,6 @@ import type { MemorySearchManager } from "../contract/manager.ts";
 import type { Memory, MemorySyncParams } from "../contract/memory.ts";
 import type { SearchReport } from "../contract/report.ts";
 import type { MemorySearchOptions, SearchAnswer } from "../contract/search.ts";
-import { type ReportFacts, failureReport, finishReport, reportOf } from "./search-report.ts";
 import type { SyncReport } from "../contract/status.ts";
 import type { SearchMessage, SyncMessage } from "../debug/messages.ts";
 import { type Tell, traceCall } from "../debug/trace-call.ts";
@@ -16,9 +15,8 @@ import { type CheckedSearch, checkRead, checkSearch, checkSync } from "./argumen
 import { checkOptions, eachIndexCall } from "./calls.ts";
 import { type CreateMemoryOptions, GuardedClient } from "./client.ts";
 import { abortErrorOf } from "./deadline.ts";
-import { assertReadable } from "./private-notes.ts";
-import type { NotePlaces } from "./result-places.ts";
-import { keepResults } from "./search-results.ts";
+import { assertReadable, type NotePlaces } from "./note-places.ts";
+import { askManager, failureReport, finishAnswer, type ReportFacts, reportOf } from "./search-answer.ts";
 import { SingleSync } from "./single-sync.ts";
 import { flag, optional } from "./values.ts";
 
@@ -154,19 +152,13 @@ async function searched(
 ): Promise<SearchAnswer> {
   const { manager } = client;
   const { backend, embeddings, rerank } = client.options;
-  let given: SearchReport | undefined;
-  const onDebug = (report: SearchReport): void => {
-    given = report;
-  };
   const answer = await client.ask("search", client.deadlines.searchMs, signal, (inner) =>
-    manager.search(query, { ...options, signal: inner, onDebug }),
+    askManager(manager, query, { ...options, signal: inner }),
   );
-  const found = checkAnswer(backend, "search", answer, searchAnswer);
-  const order = given?.filters?.order ?? "relevance";
-  const kept = keepResults(found, options, { capabilities: manager.capabilities, places: placesOf(client), order });
+  checkAnswer(backend, "search", answer.results, searchAnswer);
+  const { capabilities } = manager;
   const facts = (): ReportFacts => client.facts();
-  const report = finishReport({ given, facts, found, kept, options, embeddings, rerank, notes });
-  return { results: kept.results, report };
+  return finishAnswer(answer, { facts, capabilities, places: placesOf(client), options, embeddings, rerank, notes });
 }
 
 function placesOf(client: GuardedClient): NotePlaces {

@@ -1,10 +1,68 @@
 import { lstatSync } from "node:fs";
-import { isAbsolute, resolve } from "node:path";
+import { isAbsolute, relative, resolve, sep } from "node:path";
 import { show } from "./values.ts";
-import { type NotePlaces, isInSharedPlace } from "./result-places.ts";
+import { canonicalPath } from "../config/paths.ts";
 import { clientOfPath } from "../contract/client-sources.ts";
 import { MemoryError } from "../contract/errors.ts";
 import type { SessionAudience } from "../contract/search.ts";
+import type { MemorySearchSettings } from "../contract/settings.ts";
+import type { MemoryProviderStatus } from "../contract/status.ts";
+import { notesLayout } from "../files/notes-layout.ts";
+
+/** Where notes may stand. */
+export interface NotePlaces {
+  workspaceDir: string;
+  extraPaths: MemorySearchSettings["extraPaths"];
+  /** Whether the workspace is a folder of notes. */
+  notes: MemorySearchSettings["notes"];
+  /** What the plugin says that it reads: it may have folders of its own. */
+  roots: () => MemoryProviderStatus["roots"];
+}
+
+/**
+ * The path of a note as the contract writes it: relative to the workspace, with `/`, without a `.` or a needless `..`.
+ * Undefined where it leads to no file in the workspace, in `extraPaths` or below what the plugin says that it reads.
+ */
+export function notePath(path: string, places: NotePlaces): string | undefined {
+  const { workspaceDir, extraPaths, roots } = places;
+  const file = resolve(workspaceDir, path);
+  const written = relative(resolve(workspaceDir), file);
+  if (written === "") return undefined;
+  if (!isBelow(file, resolve(workspaceDir))) {
+    const known = [...extraPaths.map(pathOf), ...(roots() ?? []).map((root) => root.path)];
+    if (!isInOneOf(file, known, workspaceDir)) return undefined;
+  }
+  return written.split(sep).join("/");
+}
+
+/** The places of an agent's layout, and the workspace itself where it is a folder of notes. */
+const ownRoots: ReadonlySet<string> = new Set(["MEMORY.md", "memory.md", "USER.md", "memory", "."]);
+
+/**
+ * Whether a note stands where others may read along, by its path as `notePath` gives it. In a folder of notes every note
+ * is the owner's, but for what `extraPaths` or a plugin's own folders name.
+ */
+export function isInSharedPlace(path: string, places: NotePlaces): boolean {
+  const { workspaceDir, extraPaths, roots, notes } = places;
+  const file = resolve(workspaceDir, path);
+  if (!isBelow(file, resolve(workspaceDir)) || notesLayout(workspaceDir, notes).layout !== "all") return true;
+  const own = (roots() ?? []).filter(({ state, path: root }) => state === "indexed" && !ownRoots.has(root));
+  return isInOneOf(file, [...extraPaths.map(pathOf), ...own.map((root) => root.path)], workspaceDir);
+}
+
+function pathOf(entry: MemorySearchSettings["extraPaths"][number]): string {
+  return typeof entry === "string" ? entry : entry.path;
+}
+
+function isInOneOf(file: string, folders: readonly string[], workspaceDir: string): boolean {
+  const known = folders.map((folder) => resolve(workspaceDir, folder));
+  return known.some((root) => isBelow(file, root) || isBelow(file, canonicalPath(root) ?? root));
+}
+
+function isBelow(file: string, folder: string): boolean {
+  const way = relative(folder, file);
+  return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+}
 
 const isMarkdownName = /\.(?:md|markdown|mdx)$/i;
 

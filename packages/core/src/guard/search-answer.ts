@@ -1,0 +1,320 @@
+import { isForEveryone, isInSharedPlace, notePath, type NotePlaces } from "./note-places.ts";
+import type { EmbeddingChoice } from "../contract/embedding.ts";
+import { indexConditions, withConditions } from "../contract/health.ts";
+import type { MemoryCapabilities, MemorySearchManager } from "../contract/manager.ts";
+import type { FoundCounts, SearchOrder, SearchReport, SearchState } from "../contract/report.ts";
+import type { RerankChoice } from "../contract/reranker.ts";
+import type { ManagerSearchOptions, MemorySearchResult, SearchAnswer, SessionAudience } from "../contract/search.ts";
+import type { MemoryFallback, MemoryProviderStatus } from "../contract/status.ts";
+import { resultTokens } from "../text/result-tokens.ts";
+
+const states: readonly SearchState[] = ["ok", "stale", "degraded", "unavailable"];
+
+/** What a manager is known to do where it has said nothing of a search itself. */
+export interface ReportFacts {
+  backend: string;
+  capabilities: MemoryCapabilities;
+  status: MemoryProviderStatus;
+}
+
+/** The report of a search that looked at nothing, or whose manager gave none. */
+export function reportOf(
+  { backend, capabilities, status }: ReportFacts,
+  audience: SessionAudience = "private",
+): SearchReport {
+  const report: SearchReport = {
+    backend,
+    mode: status.custom?.searchMode ?? modeOf(capabilities, status),
+    state: "ok",
+    legs: {},
+    dropped: { minScore: 0, source: 0, limit: 0 },
+  };
+  const fallback = audience === "shared" ? fallbackForAll(status.fallback) : status.fallback;
+  const told = withConditions(report, indexConditions({ ...status, fallback }, audience));
+  return { ...told, ...(fallback && { fallback }) };
+}
+
+/** What others who read along are told of a spare: what the other one has said of its failure may name a note. */
+export function fallbackForAll(fallback: MemoryFallback | undefined): MemoryFallback | undefined {
+  return fallback && { ...fallback, reason: unavailableReason(fallback.from) };
+}
+
+export function unavailableReason(name: string): string {
+  return `"${name}" is unavailable`;
+}
+
+function modeOf(capabilities: MemoryCapabilities, status: MemoryProviderStatus): SearchReport["mode"] {
+  if (!capabilities.keyword) return "vector";
+  return capabilities.vector && status.provider !== "none" ? "hybrid" : "keyword";
+}
+
+/** The report of a search that failed. */
+export function failureReport(facts: ReportFacts, reason: string, audience: SessionAudience): SearchReport {
+  const told = audience === "shared" ? "memory could not be searched" : reason;
+  return { ...reportOf(facts, audience), state: "unavailable", reason: told };
+}
+
+/** A search as its manager has answered it. Whether the report is one is not checked. */
+export interface ManagerAnswer {
+  results: MemorySearchResult[];
+  report: SearchReport | undefined;
+}
+
+/** Asks a manager, and holds its report back: that of a search which fails later is not the one that counts. */
+export async function askManager(
+  manager: MemorySearchManager,
+  query: string,
+  options: Omit<ManagerSearchOptions, "onDebug">,
+): Promise<ManagerAnswer> {
+  let report: SearchReport | undefined;
+  const results = await manager.search(query, { ...options, onDebug: (given) => void (report = given) });
+  return { results, report };
+}
+
+export interface Finish {
+  facts: () => ReportFacts;
+  capabilities: MemoryCapabilities;
+  places: NotePlaces;
+  options: Omit<ManagerSearchOptions, "signal" | "onDebug">;
+  embeddings: EmbeddingChoice | undefined;
+  rerank: RerankChoice | undefined;
+  /** What the caller should know of its options. */
+  notes: readonly string[];
+}
+
+/** The answer of a search: the results that may be shown, and the manager's report with what the guard has found out besides. */
+export function finishAnswer({ results: found, report: given }: ManagerAnswer, finish: Finish): SearchAnswer {
+  const { facts, options, embeddings, rerank, notes } = finish;
+  const kept = keepResults(found, given?.filters?.order ?? "relevance", finish);
+  const told = reportFor(given, facts, found, { kept, audience: options.audience });
+  const degraded = [
+    embeddings?.degraded === true && embeddings.reason,
+    rerank?.degraded === true && rerank.reason,
+    unfilteredBecause(told, options),
+  ].flatMap((reason) => (typeof reason === "string" ? [{ state: "degraded" as const, reason }] : []));
+  const state = withConditions(told, told.state === "unavailable" ? [] : degraded);
+  const report = withRerank(state, rerank, kept.results.length);
+  const { audience, outside, duplicate, ...own } = kept.dropped;
+  const both = (name: keyof typeof own): number => (report.dropped?.[name] ?? 0) + own[name];
+  const rare = Object.entries({ tokens: both("tokens"), audience, outside, duplicate }).filter(
+    ([, count]) => count > 0,
+  );
+  const dropped: SearchReport["dropped"] = {
+    minScore: both("minScore"),
+    source: both("source"),
+    limit: both("limit"),
+    ...Object.fromEntries(rare),
+  };
+  const reasons = [report.reason, ...notes].filter((reason) => reason !== undefined);
+  if (kept.results.length === 0 && (report.reason === undefined || outside > 0))
+    reasons.push(whyNothing(dropped, options));
+  const fallback = report.fallback ?? embeddings?.fallback;
+  return {
+    results: kept.results,
+    report: {
+      ...report,
+      reason: reasons.length > 0 ? [...new Set(reasons)].join("; ") : undefined,
+      fallback: options.audience === "shared" ? fallbackForAll(fallback) : fallback,
+      legs: kept.results.length === found.length ? (report.legs ?? {}) : recount(report.legs ?? {}, kept.results),
+      dropped,
+      found: foundIn(report.found, kept),
+    },
+  };
+}
+
+/** What the manager has counted, where that is counts, and of nothing that the guard has dropped. */
+function foundIn(found: Partial<FoundCounts> | undefined, { results, dropped }: KeptResults): FoundCounts | undefined {
+  const { passages, notes, more } = found ?? {};
+  if (typeof more !== "boolean" || !isCount(passages) || !isCount(notes) || passages < results.length) return undefined;
+  // A place that came twice is counted, and shown once: it is one of those that had no room.
+  const isOfOthers = dropped.audience + dropped.outside + dropped.source + dropped.minScore > 0;
+  return isOfOthers ? undefined : { passages, notes, more };
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
+}
+
+/**
+ * What the manager said, or what is known without a word from it. Where it has let private notes into a shared session,
+ * its words and figures are about them too: they would tell what the notes hold, so what is left speaks for itself.
+ */
+function reportFor(
+  given: unknown,
+  facts: Finish["facts"],
+  found: readonly MemorySearchResult[],
+  { kept, audience }: { kept: KeptResults; audience: SessionAudience },
+): SearchReport {
+  const report = isReport(given) ? given : { ...reportOf(facts(), audience), legs: legsOf(found) };
+  if (kept.dropped.audience === 0) return report;
+  return {
+    ...report,
+    reason: report.state === "ok" ? undefined : report.reason,
+    legs: legsOf(kept.results),
+    sources: undefined,
+    dropped: { minScore: 0, source: 0, limit: 0 },
+    confidence: undefined,
+    match: undefined,
+    rerank: report.rerank && { ...report.rerank, order: undefined },
+    filters: report.filters && { ...report.filters, undated: undefined },
+  };
+}
+
+/** A manager that says nothing of a reranker did not use the one that is there. */
+function withRerank(report: SearchReport, rerank: RerankChoice | undefined, results: number): SearchReport {
+  if (rerank?.reranker === undefined || report.rerank !== undefined || report.state === "unavailable" || results < 2)
+    return report;
+  const { id, model } = rerank.reranker;
+  const reason = `"${report.backend}" ranks by itself and uses no reranker`;
+  return { ...report, rerank: { state: "unused", reason, id, model, candidates: 0, cached: false, ms: 0 } };
+}
+
+/** A manager that does not say what it has filtered has not filtered: then the answer is another one than was asked for. */
+function unfilteredBecause(report: SearchReport, options: Finish["options"]): string | undefined {
+  if (report.filters !== undefined) return undefined;
+  const asked = (["since", "until"] as const).filter((name) => options[name] !== undefined).map(String);
+  if ((options.order ?? "relevance") !== "relevance") asked.push("order");
+  return asked.length === 0 ? undefined : `memory plugin "${report.backend}" does not know ${asked.join(" and ")}`;
+}
+
+function isReport(value: unknown): value is SearchReport {
+  return typeof value === "object" && value !== null && states.includes((value as SearchReport).state);
+}
+
+/** Without a word from the manager, what it found is all that is known of its legs. */
+function legsOf(found: readonly MemorySearchResult[]): SearchReport["legs"] {
+  const [keyword, vector] = [byWords(found), byMeaning(found)];
+  return {
+    keyword: keyword > 0 ? { candidates: keyword, kept: keyword } : undefined,
+    vector: vector > 0 ? { candidates: vector, kept: vector } : undefined,
+  };
+}
+
+/** The legs with the results that are still there after the guard's own cut. */
+function recount(legs: SearchReport["legs"], kept: readonly MemorySearchResult[]): SearchReport["legs"] {
+  return {
+    keyword: legs.keyword && { ...legs.keyword, kept: byWords(kept) },
+    vector: legs.vector && { ...legs.vector, kept: byMeaning(kept) },
+  };
+}
+
+function byWords(results: readonly MemorySearchResult[]): number {
+  return results.filter((result) => (result.textScore ?? 0) > 0).length;
+}
+
+function byMeaning(results: readonly MemorySearchResult[]): number {
+  return results.filter((result) => result.vectorScore !== undefined).length;
+}
+
+function whyNothing(dropped: SearchReport["dropped"], { minScore, sources }: Finish["options"]): string {
+  if (dropped.minScore > 0) return `${dropped.minScore} found, all with a score under ${minScore}`;
+  if (dropped.outside !== undefined) return `${dropped.outside} found, all outside the workspace and extraPaths`;
+  if (dropped.source > 0) return `${dropped.source} found, none in ${sources.join(" or ")}`;
+  return "nothing in memory matches the query";
+}
+
+/** What is left of a manager's results, and how many were dropped for which reason. */
+interface KeptResults {
+  results: MemorySearchResult[];
+  dropped: Record<"minScore" | "source" | "limit" | "tokens" | "audience" | "outside" | "duplicate", number>;
+}
+
+/**
+ * Filters by place, audience, source and score, sorts (but for what is in an order of days), takes each place once and cuts: the same for every manager. What
+ * is found outside the notes, or twice, is the plugin's mistake, and the rest is an answer all the same.
+ */
+function keepResults(
+  results: readonly MemorySearchResult[],
+  order: SearchOrder,
+  { options, capabilities, places }: Pick<Finish, "options" | "capabilities" | "places">,
+): KeptResults {
+  const inside = results.flatMap((result) => placed(result, places));
+  const allowed =
+    options.audience === "private"
+      ? inside
+      : inside.filter(
+          ({ path, source }) =>
+            isForEveryone(path, places.workspaceDir) && (source !== "memory" || isInSharedPlace(path, places)),
+        );
+  const fromSources = allowed.filter((result) => options.sources.includes(result.source));
+  const scored = fromSources.filter(
+    (result) => result.score >= options.minScore || !foundByVectorOnly(result, capabilities),
+  );
+  const sorted = order === "relevance" ? scored.toSorted(bestFirst) : scored;
+  // Of those that name the same lines the first counts.
+  const unique = [...Map.groupBy(sorted, placeKey).values()].flatMap((same) => same.slice(0, 1));
+  const wanted = unique.slice(0, options.maxResults);
+  const kept = withinBudget(wanted, options.maxTokens);
+  return {
+    results: options.explain === true ? kept : kept.map(withoutParts),
+    dropped: {
+      outside: results.length - inside.length,
+      duplicate: sorted.length - unique.length,
+      audience: inside.length - allowed.length,
+      source: allowed.length - fromSources.length,
+      minScore: fromSources.length - scored.length,
+      limit: unique.length - wanted.length,
+      tokens: wanted.length - kept.length,
+    },
+  };
+}
+
+function withoutParts(result: MemorySearchResult): MemorySearchResult {
+  const { parts: _, ...others } = result;
+  return others;
+}
+
+/** With its path and its text as the contract has them. Other sources than the notes name things in their own way. */
+function placed(result: MemorySearchResult, places: NotePlaces): MemorySearchResult[] {
+  const path = result.source === "memory" ? notePath(result.path, places) : result.path;
+  return path === undefined ? [] : [withShortSnippet(path === result.path ? result : { ...result, path })];
+}
+
+function placeKey({ source, path, startLine, endLine }: MemorySearchResult): string {
+  return JSON.stringify([source, path, startLine, endLine]);
+}
+
+/** The first of them that the budget holds. The very first is always there: none would say that nothing was found. */
+function withinBudget(results: readonly MemorySearchResult[], maxTokens: number): MemorySearchResult[] {
+  let used = 0;
+  const end = results.findIndex((result, index) => {
+    used += resultTokens(result);
+    return index > 0 && used > maxTokens;
+  });
+  return results.slice(0, end < 0 ? results.length : end);
+}
+
+/** A manager without a vector leg may give a score alone; its results are found by words. */
+function foundByVectorOnly(result: MemorySearchResult, capabilities: MemoryCapabilities): boolean {
+  if ((result.textScore ?? 0) > 0) return false;
+  return capabilities.vector || result.vectorScore !== undefined;
+}
+
+function bestFirst(a: MemorySearchResult, b: MemorySearchResult): number {
+  if (a.score !== b.score) return b.score - a.score;
+  // By code unit, not by locale: the order is the same on every machine.
+  if (a.path !== b.path) return a.path < b.path ? -1 : 1;
+  return a.startLine - b.startLine;
+}
+
+/** The longest text of a result, in UTF-16 units: an answer is read by a model, and is to hold several. */
+const longestSnippet = 700;
+
+/**
+ * A result with no more text than it may have. Whole lines are kept as long as one fits; where the text was that of all
+ * the lines, the result ends with the last one that is left.
+ */
+function withShortSnippet(result: MemorySearchResult): MemorySearchResult {
+  const { snippet, startLine, endLine } = result;
+  if (snippet.length <= longestSnippet) return result;
+  const end = snippet.lastIndexOf("\n", longestSnippet);
+  const kept = end > 0 ? snippet.slice(0, end) : firstCharacters(snippet);
+  const isWhole = snippet.split("\n").length === endLine - startLine + 1;
+  return { ...result, snippet: kept, endLine: isWhole ? startLine + kept.split("\n").length - 1 : endLine };
+}
+
+/** As many as fit, none of them cut in two. */
+function firstCharacters(text: string): string {
+  const cut = text.slice(0, longestSnippet);
+  return /[\uD800-\uDBFF]$/.test(cut) ? cut.slice(0, -1) : cut;
+}
