@@ -2,14 +2,14 @@ import type { IndexCallName, IndexCalls } from "../contract/calls.ts";
 import type { EmbeddingChoice } from "../contract/embedding.ts";
 import { messageOf, pluginError } from "../contract/errors.ts";
 import type { IndexCheck } from "../contract/index-answers.ts";
-import type { MemorySearchManager } from "../contract/manager.ts";
+import type { MemoryCapabilities, MemorySearchManager } from "../contract/manager.ts";
 import type { RerankChoice } from "../contract/reranker.ts";
-import type { ReportFacts } from "./search-answer.ts";
 import type { MemorySearchSettings } from "../contract/settings.ts";
 import type { MemoryProviderStatus, MemorySource } from "../contract/status.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { checkAnswer } from "./answers.ts";
 import type { SearchFacts } from "./arguments.ts";
+import type { NotePlaces } from "./note-places.ts";
 import { type CallRow, callManager, checkOptions, indexCalls, withSignal } from "./calls.ts";
 import { type MemoryDeadlines, usualDeadlines } from "./deadline.ts";
 
@@ -28,6 +28,13 @@ export interface CreateMemoryOptions {
   deadlines?: Partial<MemoryDeadlines> | undefined;
   /** Frees what was opened for the manager. Called once, after the manager was closed. */
   onClose?: (() => Promise<void>) | undefined;
+}
+
+/** What a manager is known to do where it has said nothing of a search itself. */
+export interface ReportFacts {
+  backend: string;
+  capabilities: MemoryCapabilities;
+  status: MemoryProviderStatus;
 }
 
 const hanging = "run `memslot memory status --deep` to see what does not answer";
@@ -91,6 +98,12 @@ export class GuardedClient {
 
   facts(): ReportFacts {
     return { backend: this.options.backend, capabilities: this.manager.capabilities, status: this.status() };
+  }
+
+  /** Where notes may be. */
+  places(): NotePlaces {
+    const { workspaceDir, settings } = this.options;
+    return { workspaceDir, extraPaths: settings.extraPaths, notes: settings.notes, roots: () => this.status().roots };
   }
 
   searchFacts(): SearchFacts {

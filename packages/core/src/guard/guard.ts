@@ -15,8 +15,8 @@ import { type CheckedSearch, checkRead, checkSearch, checkSync } from "./argumen
 import { checkOptions, eachIndexCall } from "./calls.ts";
 import { type CreateMemoryOptions, GuardedClient } from "./client.ts";
 import { abortErrorOf } from "./deadline.ts";
-import { assertReadable, type NotePlaces } from "./note-places.ts";
-import { askManager, failureReport, finishAnswer, type ReportFacts, reportOf } from "./search-answer.ts";
+import { assertReadable } from "./note-places.ts";
+import { askManager, failureReport, finishAnswer, reportOf } from "./search-answer.ts";
 import { SingleSync } from "./single-sync.ts";
 import { flag, optional } from "./values.ts";
 
@@ -77,13 +77,13 @@ export function createMemory(manager: MemorySearchManager, options: CreateMemory
       lifecycle.assertOpen();
       const { signal } = checkOptions("readFile", [params]);
       const checked = checkRead(params, client.searchFacts().asker);
-      assertReadable(checked.relPath, checked.audience, placesOf(client));
+      assertReadable(checked.relPath, checked.audience, client.places());
       const answer = await client.ask("readFile", deadlines.readFileMs, signal, (inner) =>
         manager.readFile({ ...checked, signal: inner }),
       );
       const found = checkAnswer(backend, "readFile", answer, readAnswer);
       // A spelling that only the manager could follow: what it has really read counts.
-      assertReadable(found.path, checked.audience, placesOf(client));
+      assertReadable(found.path, checked.audience, client.places());
       return found;
     },
     status: () => client.status(),
@@ -144,26 +144,16 @@ async function ask(
   return answer;
 }
 
-/** The answer with its report, whatever the manager reported. */
 async function searched(
   client: GuardedClient,
-  { query, options, notes }: CheckedSearch,
+  checked: CheckedSearch,
   signal: AbortSignal | undefined,
 ): Promise<SearchAnswer> {
-  const { manager } = client;
-  const { backend, embeddings, rerank } = client.options;
   const answer = await client.ask("search", client.deadlines.searchMs, signal, (inner) =>
-    askManager(manager, query, { ...options, signal: inner }),
+    askManager(client.manager, checked.query, { ...checked.options, signal: inner }),
   );
-  checkAnswer(backend, "search", answer.results, searchAnswer);
-  const { capabilities } = manager;
-  const facts = (): ReportFacts => client.facts();
-  return finishAnswer(answer, { facts, capabilities, places: placesOf(client), options, embeddings, rerank, notes });
-}
-
-function placesOf(client: GuardedClient): NotePlaces {
-  const { workspaceDir, settings } = client.options;
-  return { workspaceDir, extraPaths: settings.extraPaths, notes: settings.notes, roots: () => client.status().roots };
+  checkAnswer(client.options.backend, "search", answer.results, searchAnswer);
+  return finishAnswer(answer, client, checked);
 }
 
 // What a listener to the channels of calls gets: counts and settings, and none of the words.

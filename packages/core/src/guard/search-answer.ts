@@ -1,5 +1,6 @@
+import type { CheckedSearch } from "./arguments.ts";
+import type { GuardedClient, ReportFacts } from "./client.ts";
 import { isForEveryone, isInSharedPlace, notePath, type NotePlaces } from "./note-places.ts";
-import type { EmbeddingChoice } from "../contract/embedding.ts";
 import { indexConditions, withConditions } from "../contract/health.ts";
 import type { MemoryCapabilities, MemorySearchManager } from "../contract/manager.ts";
 import type { FoundCounts, SearchOrder, SearchReport, SearchState } from "../contract/report.ts";
@@ -9,13 +10,6 @@ import type { MemoryFallback, MemoryProviderStatus } from "../contract/status.ts
 import { resultTokens } from "../text/result-tokens.ts";
 
 const states: readonly SearchState[] = ["ok", "stale", "degraded", "unavailable"];
-
-/** What a manager is known to do where it has said nothing of a search itself. */
-export interface ReportFacts {
-  backend: string;
-  capabilities: MemoryCapabilities;
-  status: MemoryProviderStatus;
-}
 
 /** The report of a search that looked at nothing, or whose manager gave none. */
 export function reportOf(
@@ -71,22 +65,16 @@ export async function askManager(
   return { results, report };
 }
 
-export interface Finish {
-  facts: () => ReportFacts;
-  capabilities: MemoryCapabilities;
-  places: NotePlaces;
-  options: Omit<ManagerSearchOptions, "signal" | "onDebug">;
-  embeddings: EmbeddingChoice | undefined;
-  rerank: RerankChoice | undefined;
-  /** What the caller should know of its options. */
-  notes: readonly string[];
-}
-
 /** The answer of a search: the results that may be shown, and the manager's report with what the guard has found out besides. */
-export function finishAnswer({ results: found, report: given }: ManagerAnswer, finish: Finish): SearchAnswer {
-  const { facts, options, embeddings, rerank, notes } = finish;
-  const kept = keepResults(found, given?.filters?.order ?? "relevance", finish);
-  const told = reportFor(given, facts, found, { kept, audience: options.audience });
+export function finishAnswer(
+  answer: ManagerAnswer,
+  client: GuardedClient,
+  { options, notes }: CheckedSearch,
+): SearchAnswer {
+  const { embeddings, rerank } = client.options;
+  const found = answer.results;
+  const kept = keepResults(found, answer.report?.filters?.order ?? "relevance", client, options);
+  const told = reportFor(answer, client, { kept, audience: options.audience });
   const degraded = [
     embeddings?.degraded === true && embeddings.reason,
     rerank?.degraded === true && rerank.reason,
@@ -140,12 +128,11 @@ function isCount(value: unknown): value is number {
  * its words and figures are about them too: they would tell what the notes hold, so what is left speaks for itself.
  */
 function reportFor(
-  given: unknown,
-  facts: Finish["facts"],
-  found: readonly MemorySearchResult[],
+  { results: found, report: given }: ManagerAnswer,
+  client: GuardedClient,
   { kept, audience }: { kept: KeptResults; audience: SessionAudience },
 ): SearchReport {
-  const report = isReport(given) ? given : { ...reportOf(facts(), audience), legs: legsOf(found) };
+  const report = isReport(given) ? given : { ...reportOf(client.facts(), audience), legs: legsOf(found) };
   if (kept.dropped.audience === 0) return report;
   return {
     ...report,
@@ -170,7 +157,7 @@ function withRerank(report: SearchReport, rerank: RerankChoice | undefined, resu
 }
 
 /** A manager that does not say what it has filtered has not filtered: then the answer is another one than was asked for. */
-function unfilteredBecause(report: SearchReport, options: Finish["options"]): string | undefined {
+function unfilteredBecause(report: SearchReport, options: CheckedSearch["options"]): string | undefined {
   if (report.filters !== undefined) return undefined;
   const asked = (["since", "until"] as const).filter((name) => options[name] !== undefined).map(String);
   if ((options.order ?? "relevance") !== "relevance") asked.push("order");
@@ -206,7 +193,7 @@ function byMeaning(results: readonly MemorySearchResult[]): number {
   return results.filter((result) => result.vectorScore !== undefined).length;
 }
 
-function whyNothing(dropped: SearchReport["dropped"], { minScore, sources }: Finish["options"]): string {
+function whyNothing(dropped: SearchReport["dropped"], { minScore, sources }: CheckedSearch["options"]): string {
   if (dropped.minScore > 0) return `${dropped.minScore} found, all with a score under ${minScore}`;
   if (dropped.outside !== undefined) return `${dropped.outside} found, all outside the workspace and extraPaths`;
   if (dropped.source > 0) return `${dropped.source} found, none in ${sources.join(" or ")}`;
@@ -226,8 +213,10 @@ interface KeptResults {
 function keepResults(
   results: readonly MemorySearchResult[],
   order: SearchOrder,
-  { options, capabilities, places }: Pick<Finish, "options" | "capabilities" | "places">,
+  client: GuardedClient,
+  options: CheckedSearch["options"],
 ): KeptResults {
+  const places = client.places();
   const inside = results.flatMap((result) => placed(result, places));
   const allowed =
     options.audience === "private"
@@ -238,7 +227,7 @@ function keepResults(
         );
   const fromSources = allowed.filter((result) => options.sources.includes(result.source));
   const scored = fromSources.filter(
-    (result) => result.score >= options.minScore || !foundByVectorOnly(result, capabilities),
+    (result) => result.score >= options.minScore || !foundByVectorOnly(result, client.manager.capabilities),
   );
   const sorted = order === "relevance" ? scored.toSorted(bestFirst) : scored;
   // Of those that name the same lines the first counts.
