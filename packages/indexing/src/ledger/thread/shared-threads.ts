@@ -86,7 +86,7 @@ export class SharedLedger
 
   /** A call that has not ended by now never will. */
   giveUp(): void {
-    void this.#thread.end(new Error("one of its calls did not end"));
+    void this.#thread.end();
   }
 
   #join(): void {
@@ -140,14 +140,17 @@ class SharedThread {
     this.#worker.postMessage(joining, [joining.port]);
   }
 
-  /** Stops it. The ledger that it is inside a call of gets `error`; the others move. */
-  async end(failure?: unknown): Promise<void> {
+  /**
+   * Stops it. The ledger that it is inside a call of gets `error`; the others move. Where it has never begun a call, all
+   * of them get `error`: another thread would not start either.
+   */
+  async end(failure: unknown = new Error("one of its calls did not end")): Promise<void> {
     if (!threads.delete(this)) return;
     clearTimeout(this.#timer);
-    const [culprit] = this.#now();
+    const [culprit, calls] = this.#now();
     const ended = this.#worker.terminate();
     for (const member of this.members)
-      if (member.ledger === culprit) member.emit("error", failure);
+      if (member.ledger === culprit || calls === 0) member.emit("error", failure);
       else member.move();
     await ended;
   }

@@ -1,8 +1,8 @@
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { noCompanion } from "../database/companion.ts";
 import type { OpenedStore, openDatabaseStore } from "../database/database-store.ts";
 import { openLastingStore } from "./lasting-store.ts";
-import type { OpenOptions } from "./protocol.ts";
+import type { OpenOptions, Request } from "./protocol.ts";
 import { StoreFailure } from "./store-failure.ts";
 import { existsSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -11,7 +11,8 @@ import { fileOf, open, tempPath } from "../test/ledgers.ts";
 import { openThread } from "./open-thread.ts";
 import { join } from "node:path";
 import { MemoryError } from "@memslot/core";
-import { type WorkerClient, clientOf } from "./worker-client.ts";
+import { EventEmitter } from "node:events";
+import { type LedgerThread, type WorkerClient, clientOf } from "./worker-client.ts";
 import { tempFolder } from "@memslot/test-tools/files";
 import data from "./test/thread.json" with { type: "json" };
 
@@ -175,6 +176,60 @@ describe("threads that ledgers share", () => {
     expect(await other?.call("listFiles", [])).toHaveLength(2);
     expect(await other?.call("thread", [])).not.toBe(where[0]);
     blocked?.catch(() => undefined);
+  });
+});
+
+describe("a move at a bad moment", () => {
+  test("a ledger that is closed while another one keeps the thread busy lets that one finish", async () => {
+    const clients = await Promise.all(Array.from({ length: 8 }, () => openTelling(tempPath())));
+    const where = await Promise.all(clients.map((client) => client.call("thread", [])));
+    const [slow, other] = clients.filter((_, index) => where[index] === where[0]);
+    const working = slow?.call("block", [2500]);
+    await other?.close();
+    await working;
+    expect(await slow?.call("thread", [])).toBe(where[0]);
+  });
+
+  test("where no thread starts, a ledger fails to open instead of trying for ever", async () => {
+    const stop = (worker: Worker): void => void worker.terminate();
+    process.on("worker", stop);
+    onTestFinished(() => void process.off("worker", stop));
+    // Threads of earlier tests are unknown to it.
+    vi.resetModules();
+    const fresh = await import("./open-thread.ts");
+    const opening = fresh.openThread({ store: "one", cacheMaxEntries: 1, path: tempPath() });
+    await expect(opening).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  });
+
+  /** Stands in for a shared thread, and keeps what it is sent. */
+  class Shared extends EventEmitter implements LedgerThread {
+    readonly sent: Request[] = [];
+    readonly ends: boolean[] = [];
+    ref(): void {}
+    unref(): void {}
+    postMessage(request: Request): void {
+      this.sent.push(request);
+    }
+    async terminate(isClosed: boolean): Promise<void> {
+      this.ends.push(isClosed);
+    }
+  }
+
+  test("a ledger that moves in the moment in which it was opened is opened there as well", async () => {
+    const thread = new Shared();
+    const opening = clientOf(thread, "the index").call("open", [data.options]);
+    thread.emit("message", { id: thread.sent[0]?.id, result: [] });
+    thread.emit("moved");
+    await opening;
+    expect(thread.sent.map(({ method }) => method)).toEqual(["open", "open"]);
+  });
+
+  test("a ledger whose end was not waited for leaves the thread that it moves to", async () => {
+    const thread = new Shared();
+    await clientOf(thread, "the index").close();
+    expect(thread.ends).toEqual([]);
+    thread.emit("moved");
+    expect(thread.ends).toEqual([true]);
   });
 });
 

@@ -66,6 +66,9 @@ export function clientOf(worker: LedgerThread, what: string, stuckMs: number = s
   worker.on("message", (reply: Reply) => {
     if (reply.health) latestHealth = reply.health;
     if (reply.id === 0 && reply.error) end(stopped(errorOf(reply.error)));
+    const request = reply.error ? undefined : pending.get(reply.id)?.request;
+    if (request?.method === "open") opened = request.args[0] as OpenOptions;
+    if (request?.method === "useSpace") space = { ...request, id: 0 };
     settle(reply.id, ({ resolve, reject }) => (reply.error ? reject(errorOf(reply.error)) : resolve(reply.result)));
   });
   worker.on("moved", () => {
@@ -105,7 +108,8 @@ export function clientOf(worker: LedgerThread, what: string, stuckMs: number = s
 
   function late(id: number, deadlineMs: number): void {
     settle(id, ({ request, reject }) => reject(lateError(what, request.method, deadlineMs)));
-    worker.giveUp?.();
+    // Whoever closes does not wait for long, and the thread may be busy with what others have asked.
+    if (closing === undefined) worker.giveUp?.();
   }
 
   function send(method: Request["method"], args: readonly unknown[], deadlineMs: number): Promise<unknown> {
@@ -137,11 +141,12 @@ export function clientOf(worker: LedgerThread, what: string, stuckMs: number = s
     // A call comes to its end by itself; and a thread that is stopped while the binding of SQLite loads in it takes the
     // whole process along.
     const stuck = setTimeout(() => void terminate(false), stuckMs).unref();
-    worker.on("message", ({ id }: Reply) => {
-      if (id !== closeId) return;
+    const gone = (): void => {
       clearTimeout(stuck);
       void terminate(true);
-    });
+    };
+    worker.on("message", ({ id }: Reply) => (id === closeId ? gone() : undefined));
+    worker.on("moved", gone);
   }
 
   async function terminate(isClosed: boolean): Promise<void> {
@@ -152,12 +157,7 @@ export function clientOf(worker: LedgerThread, what: string, stuckMs: number = s
   }
 
   return {
-    async call(method, args, { deadlineMs = stuckAfterMs } = {}) {
-      const answer = await send(method, args, deadlineMs);
-      if (method === "open") opened = args[0] as OpenOptions;
-      if (method === "useSpace") space = { id: 0, method, args };
-      return answer;
-    },
+    call: (method, args, { deadlineMs = stuckAfterMs } = {}) => send(method, args, deadlineMs),
     health: () => latestHealth,
     close: () => (closing ??= stop()),
   };
