@@ -185,6 +185,8 @@ describe("more files and folders than are allowed", () => {
     const reason = "there are more than 60 files and folders (sync.watchMaxFiles)";
     expect(watch.state()).toEqual({ mode: "off", reason });
     expect(lines).toEqual([expect.stringContaining("Raise sync.watchMaxFiles") as string]);
+    const another = watching(workspace, { maxFiles: 60 });
+    await eventually(() => another.lines.length > 0, "whoever has too many is told, whatever others were told");
     const enough = watching(workspace, { maxFiles: 61 });
     await eventually(() => enough.watch.state().mode === "folders", "as many as are allowed");
     expect(enough.watch.state().folders).toBe(31);

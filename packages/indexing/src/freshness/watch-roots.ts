@@ -75,13 +75,14 @@ export function watchRoots(input: RootWatchInput): RootWatch {
   let quickRetry: NodeJS.Timeout | undefined;
   const requests = new Requests<FolderNews>(input.newsWithinMs ?? newsWithinMs);
 
-  function turnOff([reason, advice]: Failure): void {
+  /** `isOwn`: it says nothing of what else is watched in this process. */
+  function turnOff([reason, advice]: Failure, isOwn = false): void {
     phase = "off";
     offBecause = reason;
     retryAt = performance.now() + (input.retryMs ?? retryAfterMs);
     end();
     began();
-    if (!isTold(reason, owner))
+    if (!isTold(reason, owner, isOwn))
       input.notify(
         `files are not watched: ${reason}. Searches look at the files themselves. ${advice}, or set sync.watch to false.`,
       );
@@ -124,11 +125,7 @@ export function watchRoots(input: RootWatchInput): RootWatch {
         if (thread !== own) return;
         if (message.kind === "news") return requests.answered(message.id, message.news);
         if (message.kind === "failed") return own.failed(message.message);
-        if (message.kind === "tooMany")
-          return turnOff([
-            `there are more than ${maxFiles} files and folders (sync.watchMaxFiles)`,
-            "Raise sync.watchMaxFiles, name fewer folders in extraPaths",
-          ]);
+        if (message.kind === "tooMany") return turnOff(tooMany(maxFiles), true);
         if (message.kind === "rules") return start();
         folders = message.folders;
         if (message.kind === "changed") return event();
@@ -203,8 +200,8 @@ function removeQuietly(folder: string | undefined): void {
 /** Why which watches are off: what concerns the whole process is said by one of them, until that one works again. */
 const told = new Map<object, string>();
 
-function isTold(reason: string, owner: object): boolean {
-  const isKnown = told.has(owner) || [...told.values()].includes(reason);
+function isTold(reason: string, owner: object, isOwn: boolean): boolean {
+  const isKnown = told.has(owner) || (!isOwn && [...told.values()].includes(reason));
   if (!told.has(owner)) told.set(owner, reason);
   return isKnown;
 }
@@ -269,6 +266,13 @@ function remoteRoot(roots: readonly WatchRoot[]): Failure | undefined {
       ];
   }
   return undefined;
+}
+
+function tooMany(maxFiles: number): Failure {
+  return [
+    `there are more than ${maxFiles} files and folders (sync.watchMaxFiles)`,
+    "Raise sync.watchMaxFiles, name fewer folders in extraPaths",
+  ];
 }
 
 /** What chokidar asks about may be another thing by then: a link that is a folder now has no `readlink`. */
