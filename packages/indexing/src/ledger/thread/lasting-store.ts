@@ -43,6 +43,8 @@ export async function openLastingStore(
   /** A first index, which a full disk may take away: the notes are found without it, and no vector was paid for. */
   let isFirst = !store.holds("files") && !store.holds("embedding_cache");
   let openings = 1;
+  // What was in memory, or in a file that has gone, did not come along into this thread.
+  let remade = (options.remade ?? 0) + (moves > 0 && isFirst ? 1 : 0);
   let repairs = 0;
   let wantedSpace: VectorSpace | undefined;
   let earlierNotices: string[] = [];
@@ -56,6 +58,7 @@ export async function openLastingStore(
   async function reopen(notice?: string, found?: Pick<OpenOptions, "damaged" | "isFull">): Promise<void> {
     earlierNotices = [...noticesOf(), ...(notice === undefined ? [] : [notice])];
     store.close();
+    remade++;
     store = openOnce({ ...options, ...found, opening: `${moves}.${++openings}` }, tables);
     isFirst = false;
     await store.settle();
@@ -123,7 +126,7 @@ export async function openLastingStore(
         return invoke(method, args);
       }
     },
-    health: () => ({ ...store.health(), ...(openings > 1 && { remade: openings - 1 }), notices: noticesOf() }),
+    health: () => ({ ...store.health(), ...(remade > 0 && { remade }), notices: noticesOf() }),
     tidy: (isQuiet) => store.tidy(isQuiet),
     shrink: () => store.shrink(),
     close() {

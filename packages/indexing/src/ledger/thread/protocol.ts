@@ -87,6 +87,8 @@ export interface OpenOptions {
   isFull?: boolean | undefined;
   /** How often the ledger has been moved to another thread: revisions of two threads are different. */
   moves?: number | undefined;
+  /** How often it had been begun anew before. */
+  remade?: number | undefined;
 }
 
 /** `open` with `OpenOptions`, which is answered with the methods that there are, `close`, or a call of the ledger or of its companion. */

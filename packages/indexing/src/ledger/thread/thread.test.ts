@@ -4,7 +4,7 @@ import type { OpenedStore, openDatabaseStore } from "../database/database-store.
 import { openLastingStore } from "./lasting-store.ts";
 import type { OpenOptions, Request } from "./protocol.ts";
 import { StoreFailure } from "./store-failure.ts";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { Worker, isMainThread, threadId } from "node:worker_threads";
 import { fileOf, open, tempPath } from "../test/ledgers.ts";
@@ -165,6 +165,21 @@ describe("threads that ledgers share", () => {
       revision,
     );
     for (const other of others) expect(await other.call("thread", [])).not.toBe(where[0]);
+  });
+
+  test("a ledger that is in memory loses what it has with its thread, and says so; one in a file loses nothing", async () => {
+    const path = join(tempFolder(), "main.sqlite");
+    writeFileSync(path, "somebody's notes\n".repeat(20));
+    const inMemory = await openTelling(path);
+    const { clients, threads } = await openMany(2 * shared);
+    const where = await threads();
+    const here = await inMemory.call("thread", []);
+    const [fatal, other] = clients.filter((_, index) => where[index] === here);
+    await inMemory.call("replaceFiles", [[file]]);
+    await expect(fatal?.call("exit", [])).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    expect(await inMemory.call("listFiles", [])).toEqual([]);
+    expect(await other?.call("listFiles", [])).toHaveLength(1);
+    expect([inMemory.health()?.remade, other?.health()?.remade]).toEqual([1, undefined]);
   });
 
   test("ledgers that a call of another holds up are served by another thread, and what was asked is done once", async () => {

@@ -75,7 +75,8 @@ export function clientOf(worker: LedgerThread, what: string, stuckMs: number = s
     // What is closing was open in the thread that has gone.
     hasExited = closing !== undefined;
     if (hasExited) return end(closedError(what));
-    if (opened) worker.postMessage({ id: 0, method: "open", args: [{ ...opened, moves: ++moves }] });
+    const { remade } = latestHealth ?? {};
+    if (opened) worker.postMessage({ id: 0, method: "open", args: [{ ...opened, moves: ++moves, remade }] });
     if (space) worker.postMessage(space);
     for (const { request } of pending.values()) worker.postMessage(request);
   });
