@@ -186,7 +186,10 @@ describe("more files and folders than are allowed", () => {
     expect(watch.state()).toEqual({ mode: "off", reason });
     expect(lines).toEqual([expect.stringContaining("Raise sync.watchMaxFiles") as string]);
     const another = watching(workspace, { maxFiles: 60 });
-    await eventually(() => another.lines.length > 0, "whoever has too many is told, whatever others were told");
+    await eventually(
+      () => another.lines.length > 0,
+      "a memory with too many files reports it, whatever others have reported",
+    );
     const enough = watching(workspace, { maxFiles: 61 });
     await eventually(() => enough.watch.state().mode === "folders", "as many as are allowed");
     expect(enough.watch.state().folders).toBe(31);

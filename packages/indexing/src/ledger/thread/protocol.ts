@@ -87,7 +87,7 @@ export interface OpenOptions {
   isFull?: boolean | undefined;
   /** How often the ledger has been moved to another thread: revisions of two threads are different. */
   moves?: number | undefined;
-  /** How often it had been begun anew before. */
+  /** How often it had been rebuilt before. */
   remade?: number | undefined;
 }
 

@@ -169,7 +169,7 @@ describe("threads that ledgers share", () => {
 
   test("a ledger that is in memory loses what it has with its thread, and says so; one in a file loses nothing", async () => {
     const path = join(tempFolder(), "main.sqlite");
-    writeFileSync(path, "somebody's notes\n".repeat(20));
+    writeFileSync(path, "notes of another program\n".repeat(20));
     const inMemory = await openTelling(path);
     const { clients, threads } = await openMany(2 * shared);
     const where = await threads();

@@ -109,7 +109,7 @@ export function clientOf(worker: LedgerThread, what: string, stuckMs: number = s
 
   function late(id: number, deadlineMs: number): void {
     settle(id, ({ request, reject }) => reject(lateError(what, request.method, deadlineMs)));
-    // Whoever closes does not wait for long, and the thread may be busy with what others have asked.
+    // A caller that closes does not wait for long, and the thread may be busy with requests of others.
     if (closing === undefined) worker.giveUp?.();
   }
 
