@@ -150,6 +150,8 @@ describe.runIf(process.platform === "linux")("folders that are watched", () => {
     for (let round = 0; round < 20; round++) await ask();
     expect(readdirSync(parent).toSorted()).toEqual(["own", "young"]);
     expect(readdirSync(sentinelDir)).toEqual(["20"]);
+    watches.close();
+    expect(readdirSync(parent), "their own goes with them").toEqual(["young"]);
   });
 });
 

@@ -235,7 +235,15 @@ function createSentinel(folder: string): Sentinel {
         step();
       }
     },
-    close: () => handle?.close(),
+    close() {
+      handle?.close();
+      try {
+        // A question that came in last may have made it after whoever has ended this took it away.
+        rmSync(folder, { recursive: true, force: true });
+      } catch {
+        // Whoever writes a sentinel there next takes it away.
+      }
+    },
   };
 }
 
