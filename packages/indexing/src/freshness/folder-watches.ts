@@ -238,10 +238,10 @@ function createSentinel(folder: string): Sentinel {
     close() {
       handle?.close();
       try {
-        // A question that came in last may have made it after whoever has ended this took it away.
+        // A question that came in last may have made it after the caller has taken it away.
         rmSync(folder, { recursive: true, force: true });
       } catch {
-        // Whoever writes a sentinel there next takes it away.
+        // The next memory that writes a sentinel there takes it away.
       }
     },
   };

@@ -193,7 +193,7 @@ function removeQuietly(folder: string | undefined): void {
   try {
     if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
   } catch {
-    // Whoever writes a sentinel there next takes it away.
+    // The next memory that writes a sentinel there takes it away.
   }
 }
 

@@ -4,7 +4,7 @@ import type { IndexHealth } from "../../chunk-index.ts";
 import type { LedgerOptions } from "../ledger.ts";
 import type { OpenOptions } from "./protocol.ts";
 import type { Method } from "./remote.ts";
-import { joinThread, SharedLedger } from "./shared-threads.ts";
+import { SharedLedger } from "./shared-threads.ts";
 import { clientOf, type WorkerClient } from "./worker-client.ts";
 
 /** A ledger to be opened, and what is for the one who keeps tables of its own in it, or for tests. */
@@ -25,9 +25,10 @@ export interface OpenedThread {
 const usualBusyTimeoutMs = 5000;
 
 /**
- * Opens a ledger in a thread that the ledgers of this process share, or in the caller's where it is there already and `oneShot` says so. A file that cannot be used (foreign, locked, read-only) is left alone and the
- * ledger is kept in memory; a damaged one is set aside and made anew: `health().notices` says so. Throws `UNAVAILABLE`
- * when SQLite itself does not load, and `AbortError` when `signal` is aborted.
+ * Opens a ledger in a thread that the ledgers of this process share, or in the caller's where it is there already and
+ * `oneShot` says so. A file that cannot be used (foreign, locked, read-only) is left alone and the ledger is kept in
+ * memory; a damaged one is set aside and rebuilt: `health().notices` says so. Throws `UNAVAILABLE` when SQLite itself
+ * does not load, and `AbortError` when `signal` is aborted.
  */
 export async function openThread(options: ThreadOptions): Promise<OpenedThread> {
   const { signal, oneShot = false, busyTimeoutMs = usualBusyTimeoutMs, ...others } = options;
@@ -35,10 +36,11 @@ export async function openThread(options: ThreadOptions): Promise<OpenedThread> 
   const what = `the index ${options.path}`;
   // A first index is long work, which two threads share.
   const isOwn = oneShot && existsSync(options.path);
-  const thread = isOwn ? (await import("./own-thread.ts")).openOwnThread() : joinThread();
-  const client = clientOf(thread, what);
-  // What is in memory alone would be lost.
-  if (thread instanceof SharedLedger) thread.mayMove = () => client.health()?.isTemporary !== true;
+  const thread = isOwn
+    ? (await import("./own-thread.ts")).openOwnThread()
+    : // What is in memory alone would be lost in another thread.
+      new SharedLedger(() => client.health()?.isTemporary !== true);
+  const client: WorkerClient = clientOf(thread, what);
   try {
     const request: OpenOptions = { ...others, busyTimeoutMs };
     const methods = (await untilAborted(client.call("open", [request]), signal)) as Method[];

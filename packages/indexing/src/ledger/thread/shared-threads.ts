@@ -7,7 +7,10 @@ import type { LedgerThread } from "./worker-client.ts";
 
 /** More would not be faster on more cores: what a host waits for most is one of them. */
 const maxThreads = Math.min(4, availableParallelism());
-/** How often a thread with waiting ledgers is looked at. One that is inside the same call both times is busy. */
+/**
+ * How often a thread with waiting ledgers is looked at. One that is inside the same call both times is busy: a ledger
+ * waits for another one for 3 to 6 s.
+ */
 const lookEveryMs = 3000;
 
 /** With more room for garbage a thread of many ledgers takes twice the memory. */
@@ -19,12 +22,8 @@ let lastLedger = 0;
 /**
  * A place in one of the threads that the ledgers of this process share. A ledger that stops its thread, or keeps it busy
  * with one call, is alone in that: the other ledgers of the thread move to another and emit `moved`; what they have sent
- * and got no answer to has to be sent again.
+ * and got no answer to has to be sent again. It never emits `exit`.
  */
-export function joinThread(): SharedLedger {
-  return new SharedLedger();
-}
-
 export class SharedLedger
   extends EventEmitter<Record<"message" | "error" | "exit" | "moved" | "messageerror", unknown[]>>
   implements LedgerThread
@@ -32,13 +31,14 @@ export class SharedLedger
   readonly #ledger = ++lastLedger;
   #thread!: SharedThread;
   #port!: MessagePort;
-  #left!: Int32Array;
+  #hasLeft!: Int32Array;
   #isWaiting = false;
-  /** Whether the ledger can be opened again in another thread without loss. */
-  mayMove: () => boolean = () => true;
+  readonly #mayMove: () => boolean;
 
-  constructor() {
+  /** `mayMove`: whether the ledger can be opened again in another thread without loss. */
+  constructor(mayMove: () => boolean = () => true) {
     super();
+    this.#mayMove = mayMove;
     this.#join();
   }
 
@@ -47,13 +47,13 @@ export class SharedLedger
   }
 
   /** Whether an answer is due that another thread could give. */
-  get isHeldUp(): boolean {
-    return this.#isWaiting && this.mayMove();
+  get couldMove(): boolean {
+    return this.#isWaiting && this.#mayMove();
   }
 
   postMessage(request: unknown): void {
     this.#port.postMessage(request);
-    this.#thread.watch();
+    this.#thread.lookForLongCall();
   }
 
   ref(): void {
@@ -70,7 +70,7 @@ export class SharedLedger
   async terminate(isClosed: boolean): Promise<void> {
     const thread = this.#thread;
     this.#leave();
-    if (!isClosed || thread.members.size === 0) await thread.end();
+    if (!isClosed || thread.members.size === 0) await thread.stop();
   }
 
   move(): void {
@@ -85,25 +85,30 @@ export class SharedLedger
   }
 
   /** A call that has not ended by now never will. */
-  giveUp(): void {
-    void this.#thread.end();
+  reportStuck(): void {
+    void this.#thread.stop();
   }
 
   #join(): void {
     const { port1, port2 } = new MessageChannel();
     this.#port = port1;
-    this.#left = new Int32Array(new SharedArrayBuffer(4));
+    this.#hasLeft = new Int32Array(new SharedArrayBuffer(4));
     this.#thread = threadWithRoom();
     port1.on("message", (reply) => this.emit("message", reply));
     port1.on("messageerror", (error) => this.emit("messageerror", error));
     port1.unref();
-    this.#thread.add(this, { ledger: this.#ledger, port: port2, left: this.#left });
+    this.#thread.add(this, { ledger: this.#ledger, port: port2, left: this.#hasLeft });
+  }
+
+  /** From here on its thread begins no call of it. */
+  leaves(): void {
+    Atomics.store(this.#hasLeft, 0, 1);
   }
 
   /** What has been answered before counts. */
   #leave(): void {
     this.#thread.members.delete(this);
-    Atomics.store(this.#left, 0, 1);
+    this.leaves();
     for (let next; (next = receiveMessageOnPort(this.#port));) this.emit("message", next.message);
     this.#port.close();
   }
@@ -111,7 +116,7 @@ export class SharedLedger
 
 class SharedThread {
   readonly members = new Set<SharedLedger>();
-  /** The ledger whose call the thread is inside, 0 for none, and how many calls it has begun. */
+  /** The ledger whose call the thread is inside and how many calls it has begun. 0: no ledger is to blame for its end. */
   readonly #running = new Int32Array(new SharedArrayBuffer(8));
   readonly #worker: Worker;
   #failure: unknown;
@@ -125,13 +130,13 @@ class SharedThread {
     this.#worker = new Worker(entry, options);
     this.#worker.unref();
     this.#worker.on("error", (error) => (this.#failure = error));
-    this.#worker.on("exit", (code) => void this.end(this.#failure ?? new Error(`it exited with code ${code}`)));
+    this.#worker.on("exit", (code) => void this.stop(this.#failure ?? new Error(`it exited with code ${code}`)));
     threads.add(this);
   }
 
   /** Whether it is still inside the call that held the others up. */
   get isBusy(): boolean {
-    const [ledger, calls] = this.#now();
+    const [ledger, calls] = this.#runningCall();
     return ledger !== 0 && calls === this.#longCall;
   }
 
@@ -144,11 +149,13 @@ class SharedThread {
    * Stops it. The ledger that it is inside a call of gets `error`; the others move. Where it has never begun a call, all
    * of them get `error`: another thread would not start either.
    */
-  async end(failure: unknown = new Error("one of its calls did not end")): Promise<void> {
+  async stop(failure: unknown = new Error("one of its calls did not end")): Promise<void> {
     if (!threads.delete(this)) return;
     clearTimeout(this.#timer);
-    const [culprit, calls] = this.#now();
+    const [culprit, calls] = this.#runningCall();
     const ended = this.#worker.terminate();
+    // Before any of them moves, which takes a while: the thread must begin nothing that another one is asked for too.
+    for (const member of this.members) member.leaves();
     for (const member of this.members)
       if (member.ledger === culprit || calls === 0) member.emit("error", failure);
       else member.move();
@@ -156,21 +163,21 @@ class SharedThread {
   }
 
   /** Looks now and then whether a call of one ledger holds the others up, as long as something is due. */
-  watch(): void {
+  lookForLongCall(): void {
     if (this.#timer !== undefined || this.members.size < 2) return;
-    const [, before] = this.#now();
+    const [, before] = this.#runningCall();
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      const [ledger, calls] = this.#now();
-      const waiting = [...this.members].filter((member) => member.isHeldUp && member.ledger !== ledger);
+      const [ledger, calls] = this.#runningCall();
+      const waiting = [...this.members].filter((member) => member.couldMove && member.ledger !== ledger);
       if (waiting.length === 0) return;
-      if (ledger === 0 || calls !== before) return this.watch();
+      if (ledger === 0 || calls !== before) return this.lookForLongCall();
       this.#longCall = calls;
       for (const member of waiting) member.move();
     }, lookEveryMs).unref();
   }
 
-  #now(): [ledger: number, calls: number] {
+  #runningCall(): [ledger: number, calls: number] {
     return [Atomics.load(this.#running, 0), Atomics.load(this.#running, 1)];
   }
 }

@@ -7,7 +7,7 @@ const terminateWaitsMs = 1000;
 /** No call of a database takes so long: a thread that has not answered by then never will. */
 const stuckAfterMs = 120_000;
 
-/** The caller's side of `worker.ts`. */
+/** The caller's side of a ledger in a thread. */
 export interface WorkerClient {
   /** Rejects with `UNAVAILABLE` when the worker has died or does not answer in time, and with `CLOSED` after `close`. */
   call(
@@ -35,7 +35,7 @@ export interface LedgerThread {
   /** `isClosed`: what was open in it is closed. */
   terminate(isClosed: boolean): Promise<unknown>;
   /** A call has not been answered in time. */
-  giveUp?(): void;
+  reportStuck?(): void;
 }
 
 interface Pending {
@@ -110,7 +110,7 @@ export function clientOf(worker: LedgerThread, what: string, stuckMs: number = s
   function late(id: number, deadlineMs: number): void {
     settle(id, ({ request, reject }) => reject(lateError(what, request.method, deadlineMs)));
     // A caller that closes does not wait for long, and the thread may be busy with requests of others.
-    if (closing === undefined) worker.giveUp?.();
+    if (closing === undefined) worker.reportStuck?.();
   }
 
   function send(method: Request["method"], args: readonly unknown[], deadlineMs: number): Promise<unknown> {
