@@ -71,6 +71,12 @@ function notesOf(workspace: string): Record<string, string> {
 const patience = { timeout: 20_000, interval: 5 };
 
 describe("a run follows", () => {
+  test("the beginning, where searches do not scan: what changed before that is not known", async () => {
+    const settings = { watch: true, watchDebounceMs: 20, watchMaxFiles, intervalMinutes: 0, onSearch: false as const };
+    const { runs } = await watching(folderWith({ "memory/a.md": "a" }), { settings });
+    await expect.poll(() => runs, patience).toEqual(["watch"]);
+  });
+
   test("every kind of change, one after the other", async () => {
     const outside = folderWith({ "tree/deep/t.md": "t" });
     const workspace = folderWith({ "memory/a.md": "a", "memory/x/y/b.md": "b", "other/deep/o.md": "o" });

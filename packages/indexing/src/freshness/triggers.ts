@@ -16,7 +16,8 @@ export interface Triggers {
 }
 
 export interface TriggerInput extends Pick<RootWatchInput, "roots" | "notify" | "sentinelDir"> {
-  settings: Pick<MemorySearchSettings["sync"], "watch" | "watchDebounceMs" | "watchMaxFiles" | "intervalMinutes">;
+  settings: Pick<MemorySearchSettings["sync"], "watch" | "watchDebounceMs" | "watchMaxFiles" | "intervalMinutes"> &
+    Partial<Pick<MemorySearchSettings["sync"], "onSearch">>;
   /**
    * Something may have changed since the files were last looked at. Called at once with the first event of a burst, and
    * when watching begins or ends: what changed before it began was seen by nobody.
@@ -62,8 +63,10 @@ export function createTriggers(input: TriggerInput): Triggers {
     began: changed,
     ended: () => start("watch"),
   });
+  // Where searches do not scan, what changed before watching began would stay unseen.
+  const began = settings.onSearch === false ? burst.touch : changed;
   const watch = settings.watch
-    ? watchRoots({ ...input, maxFiles: watchMaxFiles, event: burst.touch, began: changed })
+    ? watchRoots({ ...input, maxFiles: watchMaxFiles, event: burst.touch, began })
     : undefined;
   // A timer takes at most 2^31 - 1 milliseconds, about 24 days.
   const intervalMs = Math.min(intervalMinutes * 60_000, 2 ** 31 - 1);
