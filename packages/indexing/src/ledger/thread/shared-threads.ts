@@ -84,6 +84,10 @@ export class SharedLedger
     this.emit("moved");
   }
 
+  callsBegun(): number {
+    return this.#thread.callsBegun;
+  }
+
   /** A call that has not ended by now never will. */
   reportStuck(): void {
     void this.#thread.stop();
@@ -132,6 +136,10 @@ class SharedThread {
     this.#worker.on("error", (error) => (this.#failure = error));
     this.#worker.on("exit", (code) => void this.stop(this.#failure ?? new Error(`it exited with code ${code}`)));
     threads.add(this);
+  }
+
+  get callsBegun(): number {
+    return this.#runningCall()[1];
   }
 
   /** Whether it is still inside the call that held the others up. */

@@ -151,6 +151,14 @@ describe("threads that ledgers share", () => {
     expect(new Set(await threads()).size).toBe(shared);
   });
 
+  test("many that are closed at once are closed one after the other", async () => {
+    const { clients } = await openMany(6 * shared);
+    for (const client of clients) client.call("block", [500]).catch(() => undefined);
+    const paths = clients.map((client) => client.health()?.location ?? "");
+    await Promise.all(clients.map((client) => client.close()));
+    expect(paths.filter((file) => existsSync(`${file}-wal`))).toEqual([]);
+  });
+
   test("a ledger that stops its thread takes no other with it: what was asked of them is answered elsewhere", async () => {
     const { clients, threads } = await openMany(2 * shared + 1);
     const where = await threads();

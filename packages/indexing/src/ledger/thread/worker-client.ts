@@ -2,7 +2,9 @@ import { MemoryError, messageOf } from "@memslot/core";
 import type { IndexHealth } from "../../chunk-index.ts";
 import type { OpenOptions, Reply, Request } from "./protocol.ts";
 
+/** Closing waits so long for a thread that begins no call meanwhile, and so many times as long for one that does. */
 const closeWaitsMs = 2000;
+const mostCloseWaits = 5;
 const terminateWaitsMs = 1000;
 /** No call of a database takes so long: a thread that has not answered by then never will. */
 const stuckAfterMs = 120_000;
@@ -19,7 +21,8 @@ export interface WorkerClient {
   /** As last reported; undefined before the first answer. */
   health(): IndexHealth | undefined;
   /**
-   * Lets running calls end, has the worker close its database, and ends it. Comes back within about three seconds; a
+   * Lets running calls end, has the worker close its database, and ends it. Comes back within about three seconds, or
+   * eleven where other ledgers are closing in the same thread; a
    * thread that is still inside a call ends after it, and does not keep the process.
    */
   close(): Promise<void>;
@@ -36,6 +39,8 @@ export interface LedgerThread {
   terminate(isClosed: boolean): Promise<unknown>;
   /** A call has not been answered in time. */
   reportStuck?(): void;
+  /** How many calls it has begun, of all that it serves. */
+  callsBegun?(): number;
 }
 
 interface Pending {
@@ -131,12 +136,23 @@ export function clientOf(worker: LedgerThread, what: string, stuckMs: number = s
   }
 
   async function stop(): Promise<void> {
-    const hasAnswered = send("close", [], closeWaitsMs).then(
+    const hasAnswered = send("close", [], mostCloseWaits * closeWaitsMs).then(
       () => true,
       () => hasExited,
     );
     const closeId = lastId;
-    const isQuiet = await hasAnswered;
+    let begun = worker.callsBegun?.();
+    let timer: NodeJS.Timeout | undefined;
+    // Many that close at once wait for each other, and not for a call that does not end.
+    const isStuck = new Promise<false>((resolve) => {
+      timer = setInterval(() => {
+        const before = begun;
+        begun = worker.callsBegun?.();
+        if (begun === before) resolve(false);
+      }, closeWaitsMs);
+    });
+    const isQuiet = await Promise.race([hasAnswered, isStuck]);
+    clearInterval(timer);
     end(closedError(what));
     if (isQuiet) return await terminate(true);
     // A call comes to its end by itself; and a thread that is stopped while the binding of SQLite loads in it takes the
