@@ -145,7 +145,7 @@ function vectorAt(block: Uint8Array, row: number, width: number, mean: Float32Ar
   return encodeQuestion(Float64Array.from(codes, (code, index) => code * factor + (mean?.[index] ?? 0))).numbers;
 }
 
-/** Adds the rows of a block to what is known of a question. */
+/** Adds the rows of a block to the nearest vectors of a question. */
 function add(
   { id: own, nearest, counts }: Asked,
   { ids, scores, distances }: { ids: Int32Array; scores: Float32Array; distances: Int32Array },

@@ -6,7 +6,7 @@ import { blockBytes, blockRows, checksumOf } from "./code-vector.ts";
 const width = 16;
 const roomFor = 3;
 
-/** Blocks of codes that are all one number, at first that of their block; what was read of them is listed. */
+/** Blocks whose codes all have one value, at first the number of the block. Lists the blocks that were read. */
 function opened() {
   let reads: number[] = [];
   const numbers = new Map<number, number>();

@@ -11,7 +11,7 @@ export const places = { question: 0, bits: 32_768, thresholds: 36_864, out: 53_2
 /** The codes of one block that are not kept. The regions of blocks begin behind them. */
 const spareBlock = 65_536;
 
-/** What is laid out of a generation. */
+/** The codes and bits that a generation has in the database. */
 export interface LaidOut {
   directory: CodeDirectory;
   tables: CodeTables;

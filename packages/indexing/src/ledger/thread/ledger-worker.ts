@@ -24,9 +24,10 @@ function add(ledger: number, task: Task): void {
 async function work(): Promise<void> {
   isWorking = true;
   // A ledger that is put in again while this goes on comes last.
-  for (const [ledger, [task, ...later]] of waiting) {
+  for (const [ledger, tasks] of waiting) {
+    const task = tasks.shift();
     waiting.delete(ledger);
-    if (later.length > 0) waiting.set(ledger, later);
+    if (tasks.length > 0) waiting.set(ledger, tasks);
     if (task === undefined) continue;
     Atomics.add(running, 1, 1);
     Atomics.store(running, 0, ledger);

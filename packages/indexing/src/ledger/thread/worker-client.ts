@@ -21,9 +21,9 @@ export interface WorkerClient {
   /** As last reported; undefined before the first answer. */
   health(): IndexHealth | undefined;
   /**
-   * Lets running calls end, has the worker close its database, and ends it. Comes back within about three seconds, or
-   * eleven where other ledgers are closing in the same thread; a
-   * thread that is still inside a call ends after it, and does not keep the process.
+   * Lets running calls end, has the worker close its database, and leaves it. Returns within about three seconds, or
+   * eleven where other ledgers are closing in the same thread. A thread that is still inside a call closes the database
+   * after it, and does not keep the process alive.
    */
   close(): Promise<void>;
 }
