@@ -1,5 +1,6 @@
 import { appendFileSync, existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { MemoryPluginContext, MemorySearchManager, MemorySearchSettings } from "@memslot/core";
 import { afterEach, describe, expect, test } from "vitest";
 import { contextFor, searchOptions, settingsWith, syncParams } from "../../test/support/context.ts";
@@ -41,6 +42,8 @@ async function opened(
         // A busy machine has an answer called stale now and then.
         if (options.reports[0]?.state === "ok") return results.map((result) => result.path).toSorted();
         if (performance.now() > endMs) throw new Error(`not fresh: ${JSON.stringify(options.reports)}`);
+        // A search in memory never lets a timer run, such as that of the scan that is due.
+        await sleep(5);
       }
     },
     freshness: () => manager.status().freshness,
