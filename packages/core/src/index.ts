@@ -21,10 +21,8 @@ export type * from "./contract/search-why.ts";
 export type * from "./contract/index-answers.ts";
 export type * from "./contract/status.ts";
 export { createGlob, globProblem } from "./text/glob.ts";
-export { lazily } from "./text/lazily.ts";
 export { answerTokens, estimateTokens, isDense, mostResults, placeTokens, resultTokens } from "./text/result-tokens.ts";
 export { hasOtherNames, isPrivateNote } from "./guard/note-places.ts";
-export { SerialQueue } from "./guard/serial-queue.ts";
 export { type SessionKind, audienceOf, sessionKindOf } from "./guard/session-audience.ts";
 export type * from "./contract/embedding.ts";
 export * from "./contract/embedding-error.ts";
@@ -90,4 +88,4 @@ export type {
   SyncMessage,
 } from "./debug/messages.ts";
 export { type Tell, isListenedTo, traceCall } from "./debug/trace-call.ts";
-export { type Rest, createRest } from "./fallback/rest.ts";
+export * from "./run-control.ts";

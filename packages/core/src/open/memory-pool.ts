@@ -1,5 +1,5 @@
 import { withDeadline } from "../guard/deadline.ts";
-import { SerialQueue } from "../guard/serial-queue.ts";
+import { SerialQueue } from "../run-control.ts";
 import {
   abortSignal,
   between,

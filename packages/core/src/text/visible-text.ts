@@ -1,4 +1,4 @@
-import { lazily } from "./lazily.ts";
+import { lazily } from "../run-control.ts";
 
 /**
  * What nobody sees, in one place for all that is shown to a model or at a terminal and for all that is written down. A
