@@ -1,7 +1,7 @@
 import { MemoryError, isAbort, isUnavailable, messageOf } from "../contract/errors.ts";
 import type { MemorySearchManager } from "../contract/manager.ts";
 import { type Extend, abortErrorOf, withDeadline } from "../guard/deadline.ts";
-import { checkManager } from "../guard/opened.ts";
+import { checkManager } from "../guard/calls.ts";
 
 /** Two clocks, in milliseconds: one that never goes back, for waiting, and that of the wall, for people. */
 export interface BreakerClock {

@@ -1,8 +1,12 @@
+import type { EmbeddingProvider } from "../contract/embedding.ts";
 import { MemoryError } from "../contract/errors.ts";
+import type { Reranker } from "../contract/reranker.ts";
 import {
   type Kind,
   between,
+  callable,
   count,
+  fieldProblem,
   filled,
   isObject,
   kindOf,
@@ -26,27 +30,36 @@ export interface Shape {
 
 /** Throws `PLUGIN` for an answer that is not of its shape, naming the plugin, the call and the field. */
 export function checkAnswer<Answer>(backend: string, call: string, answer: Answer, shape: Shape): Answer {
-  const { each, wanted = each === undefined ? "an object" : `a list of ${each}s` } = shape;
-  const refuse = (what: string): never => {
-    const advice = "report this to the author of the plugin";
-    throw new MemoryError("PLUGIN", `memory plugin "${backend}" broke its contract in ${call}: ${what}; ${advice}`);
-  };
-  if (each === undefined ? !isObject(answer) : !Array.isArray(answer))
-    refuse(`gave ${show(answer)} where ${wanted} is wanted`);
-  if (each === undefined) checkFields(answer, shape, refuse);
-  else
-    for (const [index, entry] of (answer as readonly unknown[]).entries()) {
-      const refuseEntry = (what: string): never => refuse(`${each} ${index + 1}: ${what}`);
-      if (!isObject(entry)) refuseEntry(`"${each}" must be an object, not ${show(entry)}`);
-      checkFields(entry, shape, refuseEntry);
-    }
-  return answer;
+  const problem = answerProblem(answer, shape);
+  if (problem === undefined) return answer;
+  const advice = "report this to the author of the plugin";
+  throw new MemoryError("PLUGIN", `memory plugin "${backend}" broke its contract in ${call}: ${problem}; ${advice}`);
 }
 
-export function checkFields(owner: unknown, { fields }: Shape, refuse: (what: string) => never): void {
-  const values = owner as Readonly<Record<string, unknown>>;
-  for (const [name, { is, wanted }] of Object.entries(fields))
-    if (!is(values[name], values)) refuse(`"${name}" must be ${wanted}, not ${show(values[name])}`);
+function answerProblem(answer: unknown, { fields, each, wanted }: Shape): string | undefined {
+  if (each === undefined ? !isObject(answer) : !Array.isArray(answer))
+    return `gave ${show(answer)} where ${wanted ?? (each === undefined ? "an object" : `a list of ${each}s`)} is wanted`;
+  if (each === undefined) return fieldProblem(answer, fields);
+  const problems = (answer as readonly unknown[]).map((entry) => fieldProblem(entry, fields, each));
+  const index = problems.findIndex((problem) => problem !== undefined);
+  return index < 0 ? undefined : `${each} ${index + 1}: ${problems[index]}`;
+}
+
+/** Refuses what is no embedding provider, naming the field. `whose` says where it came from. */
+export function checkProvider(whose: string, provider: EmbeddingProvider): void {
+  const fields = { id: filled, model: filled, embedQuery: callable, embedBatch: callable };
+  checkOpened(`${whose} is no embedding provider`, provider, fields);
+}
+
+/** Refuses what is no reranker, naming the field. `whose` says where it came from. */
+export function checkReranker(whose: string, reranker: Reranker): void {
+  checkOpened(`${whose} is no reranker`, reranker, { id: filled, model: filled, rerank: callable });
+}
+
+/** Refuses what a plugin opened where it lacks these fields. */
+export function checkOpened(what: string, opened: unknown, fields: Shape["fields"]): void {
+  const problem = fieldProblem(opened, fields);
+  if (problem !== undefined) throw new MemoryError("PLUGIN", `${what}: ${problem}`);
 }
 
 // Cosines of 32-bit vectors end up this little outside their range.

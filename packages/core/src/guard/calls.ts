@@ -10,7 +10,7 @@ import type {
 import { MemoryError } from "../contract/errors.ts";
 import type { MemorySearchManager } from "../contract/manager.ts";
 import type { Memory } from "../contract/memory.ts";
-import type { Shape } from "./answers.ts";
+import { type Shape, checkOpened } from "./answers.ts";
 import { type SearchFacts, checkSearch, checkWhyTarget, cutQuery } from "./arguments.ts";
 import type { MemoryDeadlines } from "./deadline.ts";
 import {
@@ -18,10 +18,13 @@ import {
   type Kind,
   type Read,
   abortSignal,
+  callable,
   count,
   filePath,
   filled,
   flag,
+  isObject,
+  kindOf,
   line,
   list,
   object,
@@ -139,8 +142,22 @@ export const indexCalls: CallRows = {
   releaseQuarantine: { deadline: "upkeepMs", read: plain, answer: { fields: { chunks: count } } },
 };
 
-export function indexCallNames(): IndexCallName[] {
+function indexCallNames(): IndexCallName[] {
   return Object.keys(indexCalls) as IndexCallName[];
+}
+
+const capabilities = ["keyword", "vector", "ownsIndex"] as const;
+
+/** Refuses what a memory plugin opened when it is no manager, naming the field. */
+export function checkManager(pluginId: string, manager: MemorySearchManager): void {
+  const what = `memory plugin "${pluginId}" opened something that is no manager`;
+  checkOpened(what, manager, {
+    ...each(callable, "search", "readFile", "status", "probeEmbeddingAvailability", "probeVectorAvailability"),
+    ...each(orAbsent(callable), "sync", ...indexCallNames(), "close"),
+    capabilities: kindOf("an object", isObject),
+  });
+  const given = capabilities.map((name) => [`capabilities.${name}`, manager.capabilities[name]] as const);
+  checkOpened(what, Object.fromEntries(given), each(flag, ...given.map(([name]) => name)));
 }
 
 /** The calls of a memory that end with a promise. */

@@ -54,6 +54,18 @@ export function oneOf<Value extends string>(values: readonly Value[]): Kind<Valu
   return kindOf(`one of ${values.join(", ")}`, (value) => values.some((known) => known === value));
 }
 
+/** What is wrong with the fields of a plugin's object, which `name` stands for; undefined where nothing is. */
+export function fieldProblem(
+  value: unknown,
+  fields: Readonly<Record<string, Kind<unknown>>>,
+  name = "it",
+): string | undefined {
+  if (!isObject(value)) return `"${name}" must be an object, not ${show(value)}`;
+  const owner = value as Readonly<Record<string, unknown>>;
+  const wrong = Object.entries(fields).find(([field, { is }]) => !is(owner[field], owner));
+  return wrong && `"${wrong[0]}" must be ${wrong[1].wanted}, not ${show(owner[wrong[0]])}`;
+}
+
 /** Takes an option: gives its value, or throws `INVALID_ARGUMENT` naming it, what it has to be and what was given. */
 export type Field<Value> = (name: string, value: unknown) => Value;
 

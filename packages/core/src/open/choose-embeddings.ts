@@ -2,7 +2,7 @@ import type { MemslotConfig } from "../contract/config.ts";
 import type { EmbeddingChoice, EmbeddingProvider } from "../contract/embedding.ts";
 import { MemoryError, isAbort, messageOf } from "../contract/errors.ts";
 import type { MemorySearchSettings } from "../contract/settings.ts";
-import { checkProvider } from "../guard/opened.ts";
+import { checkProvider } from "../guard/answers.ts";
 import {
   type FoundPlugin,
   type FoundPlugins,

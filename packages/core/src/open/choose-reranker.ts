@@ -2,7 +2,7 @@ import type { MemslotConfig } from "../contract/config.ts";
 import type { RerankPlugin } from "../contract/plugin.ts";
 import type { RerankChoice, Reranker } from "../contract/reranker.ts";
 import type { MemorySearchSettings } from "../contract/settings.ts";
-import { checkReranker } from "../guard/opened.ts";
+import { checkReranker } from "../guard/answers.ts";
 import { type FoundPlugins, idsOf } from "../plugins/known-plugins.ts";
 import { type OpenLimits, addition, findPlugin, loadPlugin, pluginContext, tryToOpen } from "./open-plugin.ts";
 

@@ -3,7 +3,7 @@ import type { EmbeddingProvider } from "../contract/embedding.ts";
 import type { EmbeddingPlugin, EmbeddingPluginContext, EmbeddingSetup } from "../contract/plugin.ts";
 import type { MemorySearchSettings } from "../contract/settings.ts";
 import { withDeadline } from "../guard/deadline.ts";
-import { checkProvider } from "../guard/opened.ts";
+import { checkProvider } from "../guard/answers.ts";
 import type { FoundPlugin } from "../plugins/known-plugins.ts";
 import { loadPlugin, pluginContext, tryToOpen } from "./open-plugin.ts";
 

@@ -1,6 +1,11 @@
+import { realpath } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { isAbsolute, join, relative, sep } from "node:path";
+import { pathToFileURL } from "node:url";
 import { isObject } from "../config/deep.ts";
-import { type PluginKind, type PluginManifest, CONTRACT, memoryFeatures } from "../contract/plugin.ts";
-import { show } from "../guard/values.ts";
+import { MemoryError, messageOf } from "../contract/errors.ts";
+import { type AnyPlugin, type PluginKind, type PluginManifest, CONTRACT, memoryFeatures } from "../contract/plugin.ts";
+import { fieldProblem, kindOf, named, object, orAbsent, show, text } from "../guard/values.ts";
 import { nearestWord } from "../text/nearest-word.ts";
 
 /** Each kind of plugin with the function that makes one. */
@@ -20,10 +25,17 @@ const hostTools = ["memory_search", "memory_get", "memory_append", "memory_edit"
 /** What other hosts let a plugin bring and this contract does not. */
 const reservedFields = ["tools", "commands", "hooks"];
 
+const manifestFields = {
+  configSchema: named("a JSON Schema object", object),
+  name: orAbsent(text),
+  description: orAbsent(text),
+  limits: orAbsent(kindOf("a list of sentences", isListOfStrings)),
+};
+
 /** What is wrong with a manifest, naming the field; undefined where nothing is. */
 export function manifestProblem(manifest: unknown): string | undefined {
   if (!isObject(manifest)) return `it must hold an object, not ${show(manifest)}`;
-  const { id, kind, configSchema, name, description, features, limits } = manifest;
+  const { id, kind, configSchema, features } = manifest;
   if (typeof id !== "string" || id.trim() === "" || id !== id.trim())
     return `"id" must be a non-empty string without spaces around it, not ${show(id)}`;
   if (reservedIds.includes(id.toLowerCase()))
@@ -33,13 +45,11 @@ export function manifestProblem(manifest: unknown): string | undefined {
   if (wrongKind !== undefined) return wrongKind;
   if (configSchema === undefined)
     return '"configSchema" is missing; write "configSchema": { "type": "object" } for a plugin that takes no options';
-  if (!isObject(configSchema)) return `"configSchema" must be a JSON Schema object, not ${show(configSchema)}`;
-  if (name !== undefined && typeof name !== "string") return `"name" must be a string, not ${show(name)}`;
-  if (description !== undefined && typeof description !== "string")
-    return `"description" must be a string, not ${show(description)}`;
-  if (limits !== undefined && !isListOfStrings(limits))
-    return `"limits" must be a list of sentences, not ${show(limits)}`;
-  return (features === undefined ? undefined : featureProblem(features)) ?? reservedProblem(manifest);
+  return (
+    fieldProblem(manifest, manifestFields) ??
+    (features === undefined ? undefined : featureProblem(features)) ??
+    reservedProblem(manifest)
+  );
 }
 
 /** What is wrong with the object of a plugin, naming the field; undefined where nothing is. */
@@ -98,4 +108,77 @@ function namesOf(tools: unknown): string[] {
 
 function isListOfStrings(value: unknown): value is string[] {
   return Array.isArray(value) && value.every((item) => typeof item === "string");
+}
+
+/** Imports the entry of a plugin folder and checks that it is what the manifest says. Throws `PLUGIN`. */
+export async function importEntry(
+  folder: string,
+  packageJson: Readonly<Record<string, unknown>>,
+  manifest: Pick<PluginManifest, "id" | "kind">,
+): Promise<AnyPlugin> {
+  const whose = `plugin "${manifest.id}"`;
+  let file: string;
+  try {
+    // By its real path, so that a linked package is the same module here and where its application imports it.
+    file = await realpath(entryFile(folder, packageJson));
+  } catch (error) {
+    throw new MemoryError("PLUGIN", `${whose}: its entry in ${folder} cannot be found: ${messageOf(error)}`, {
+      cause: error,
+    });
+  }
+  let module: unknown;
+  try {
+    module = await import(pathToFileURL(file).href);
+  } catch (error) {
+    throw new MemoryError("PLUGIN", `${whose}: ${file} cannot be loaded: ${messageOf(error)}`, { cause: error });
+  }
+  if (!isObject(module) || module["default"] === undefined) {
+    const define = defineOfKind[manifest.kind];
+    throw new MemoryError(
+      "PLUGIN",
+      `${whose}: ${file} has no default export; write \`export default ${define}({ … })\``,
+    );
+  }
+  const plugin = module["default"];
+  const problem = pluginProblem(plugin, manifest);
+  if (problem !== undefined) throw new MemoryError("PLUGIN", `${whose}: ${file}: the default export: ${problem}`);
+  return plugin as AnyPlugin;
+}
+
+// A package that runs from its sources runs beside others that do.
+const source = import.meta.url.endsWith(".ts") ? ["@memslot/source"] : [];
+
+/** What Node means by an `import` of a package, by names of its `exports`. */
+const conditions: ReadonlySet<string> = new Set([...source, "node", "node-addons", "import", "module-sync", "default"]);
+
+/**
+ * The file that an `import` of the package in this folder would load: Node has no call for this that starts from
+ * another module than the caller and uses the conditions of `import`. Throws an `Error` that says what is wrong.
+ */
+function entryFile(folder: string, packageJson: Readonly<Record<string, unknown>>): string {
+  const exported = packageJson["exports"];
+  if (exported === undefined || exported === null) return createRequire(join(folder, "package.json")).resolve(folder);
+  const target = targetOf(mainExport(exported));
+  if (target === undefined) throw new Error('"exports" in package.json has no main entry that can be imported');
+  const file = join(folder, target);
+  const inside = relative(folder, file);
+  if (!target.startsWith("./") || inside.split(sep)[0] === ".." || isAbsolute(inside))
+    throw new Error(`"exports" in package.json leads out of the package: ${target}`);
+  return file;
+}
+
+function mainExport(exported: unknown): unknown {
+  if (!isObject(exported)) return exported;
+  const keys = Object.keys(exported);
+  return keys.some((key) => key.startsWith(".")) ? exported["."] : exported;
+}
+
+/** The first file of a target: of a list the first that has one, of conditions the first that holds. */
+function targetOf(target: unknown): string | undefined {
+  if (typeof target === "string") return target;
+  if (typeof target !== "object" || target === null) return undefined;
+  const inner = Array.isArray(target)
+    ? target
+    : Object.entries(target).flatMap(([condition, each]) => (conditions.has(condition) ? [each] : []));
+  return inner.map(targetOf).find((found) => found !== undefined);
 }
