@@ -34,9 +34,9 @@ export type { ExtraPath } from "./contract/config-values.ts";
 export type * from "./contract/memory.ts";
 export * from "./contract/plugin.ts";
 export type { AgentConfig, ConfigEntry, MemslotConfig, TrustedCode } from "./contract/config.ts";
-export { agentIdProblem, agentsWithState, checkAgentPlace } from "./config/agent-id.ts";
-export { changeConfigFile, editConfigFile, fileToEdit, newConfigText, searchGroupIn } from "./config/edit/edit-file.ts";
-export { type ConfigEdit, editConfigText } from "./config/edit/edit-text.ts";
+export { agentIdProblem, agentsWithState, checkAgentPlace } from "./config/names.ts";
+export { changeConfigFile, editConfigFile, fileToEdit, newConfigText, searchGroupIn } from "./config/edit.ts";
+export { type ConfigEdit, editConfigText } from "./config/edit.ts";
 export { foundOrigin, indexedBefore } from "./config/agent-settings.ts";
 export {
   type FoundFolder,
@@ -46,8 +46,8 @@ export {
   parseConfig,
 } from "./config/load-config.ts";
 export { appConfigDir, currentFolder, homeDir, resolveStateDir } from "./config/paths.ts";
-export { type ConfigReferenceRow, configReference } from "./config/describe.ts";
-export { type TrustRecord, listTrusted, revokeTrust, trustConfig } from "./config/trust/trust.ts";
+export { type ConfigReferenceRow, configReference } from "./config/keys.ts";
+export { type TrustRecord, listTrusted, revokeTrust, trustConfig } from "./config/trust.ts";
 export { timeForms, whyTarget } from "./guard/arguments.ts";
 export { passMemoryCalls } from "./guard/calls.ts";
 export { type MemoryDeadlines, usualDeadlines, withDeadline } from "./guard/deadline.ts";

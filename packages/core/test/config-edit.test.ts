@@ -4,8 +4,7 @@ import json5 from "json5";
 import { describe, expect, test } from "vitest";
 import { type MemoryError, listTrusted, trustConfig } from "@memslot/core";
 import { tempFolder } from "@memslot/test-tools/files";
-import { editConfigFile } from "../src/config/edit/edit-file.ts";
-import { type ConfigEdit, editConfigText } from "../src/config/edit/edit-text.ts";
+import { type ConfigEdit, editConfigFile, editConfigText } from "../src/config/edit.ts";
 import { wrongRandomEdit } from "./support/random-json5.ts";
 /** A file before and after an edit: `slot` sets the memory slot, `with` and `without` change the list `plugins.deny`. */
 import data from "./data/config-edits.json" with { type: "json" };

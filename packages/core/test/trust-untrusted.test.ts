@@ -1,8 +1,7 @@
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { type MemslotConfig, trustConfig } from "@memslot/core";
-import type { ConfigKey } from "../src/config/keys.ts";
-import { configKeys } from "../src/config/keys.ts";
+import { type ConfigKey, configKeys } from "../src/config/keys.ts";
 import { type ConfigHome, createConfigHome, failure, withKey } from "./support/config-home.ts";
 import data from "./data/untrusted.json" with { type: "json" };
 
@@ -65,8 +64,8 @@ function otherValue(key: ConfigKey): unknown {
       return { "x-evil": "1" };
     case "object":
       return { command: "./evil" };
-    case "same":
-      throw new Error("stands for other keys");
+    default:
+      throw new Error(`there is no other value of type ${key.type}`);
   }
 }
 

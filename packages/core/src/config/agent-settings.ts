@@ -2,15 +2,17 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type ClientFolders, clientSources } from "../contract/client-sources.ts";
+import type { ConfigValues } from "../contract/config-values.ts";
 import type { AgentConfig } from "../contract/config.ts";
 import { MemoryError } from "../contract/errors.ts";
 import type { MemorySearchSettings } from "../contract/settings.ts";
 import { namesIn } from "../files/error-code.ts";
 import { didYouMean } from "../text/nearest-word.ts";
-import { configValues } from "./config-values.ts";
 import { isObject } from "./deep.ts";
-import { type FoundValues, quoteText, textsAt } from "./layer.ts";
+import { type ConfigKey, configKeys } from "./keys.ts";
+import { quoteText } from "./names.ts";
 import { canonicalPath } from "./paths.ts";
+import { type FoundValues, textsAt } from "./read-layer.ts";
 
 /** What the settings of every agent are made from. */
 export interface AgentSources {
@@ -199,4 +201,40 @@ export function sourceNotices(values: FoundValues, effective: readonly string[])
       `${flag.origin}: ${flag.written} has no effect by itself; to index transcripts, name "sessions" in memorySearch.sources`,
     );
   return notices;
+}
+
+/**
+ * The effective values as a tree: what was found, else the default of the key. The type of the tree is made from the
+ * table of keys, by which this fills it.
+ */
+export function configValues(values: FoundValues, stateDir: string): ConfigValues {
+  const tree: Record<string, unknown> = {};
+  for (const key of configKeys) {
+    const names = key.key.split(".");
+    if (key.same !== undefined || key.key.includes("[]")) continue;
+    // Without a prototype, so that a plugin or provider called `constructor` is not found where none was given.
+    if (names.includes("*")) put(tree, names.slice(0, names.indexOf("*")), Object.create(null));
+    else put(tree, names, values.get(key.key)?.value ?? defaultOf(key, stateDir));
+  }
+  for (const { key, name, value } of values.values())
+    if (name !== undefined)
+      put(
+        tree,
+        key.key.split(".").map((part) => (part === "*" ? name : part)),
+        value,
+      );
+  return tree as unknown as ConfigValues;
+}
+
+/** A default with the state folder filled in. */
+function defaultOf(key: ConfigKey, stateDir: string): unknown {
+  const prefix = "{stateDir}/";
+  if (typeof key.default !== "string" || !key.default.startsWith(prefix)) return key.default;
+  return join(stateDir, key.default.slice(prefix.length));
+}
+
+function put(tree: Record<string, unknown>, names: readonly string[], value: unknown): void {
+  let group = tree;
+  for (const name of names.slice(0, -1)) group = (group[name] ??= {}) as Record<string, unknown>;
+  group[names.at(-1) ?? ""] = value;
 }

@@ -1,13 +1,19 @@
 import type { ConfigValues } from "../contract/config-values.ts";
-import type { AgentConfig, MemslotConfig, PluginEntry, PluginsConfig, TrustedCode } from "../contract/config.ts";
+import type {
+  AgentConfig,
+  ConfigEntry,
+  MemslotConfig,
+  PluginEntry,
+  PluginsConfig,
+  TrustedCode,
+} from "../contract/config.ts";
 import { MemoryError } from "../contract/errors.ts";
-import { agentIdProblem, agentIdTwin, twinError } from "./agent-id.ts";
-import { type AgentSources, agentSettings, sourceNotices } from "./agent-settings.ts";
-import { configValues } from "./config-values.ts";
-import { deepFreeze } from "./deep.ts";
-import { describeConfig } from "./describe.ts";
-import type { ConfigLayer, FoundValue, FoundValues } from "./layer.ts";
+import { type AgentSources, agentSettings, configValues, sourceNotices, workspaceOf } from "./agent-settings.ts";
+import { deepFreeze, valueAt } from "./deep.ts";
+import { type ConfigKey, configKeys, redactValue } from "./keys.ts";
+import { agentIdProblem, agentIdTwin, quoteName, twinError } from "./names.ts";
 import { type Environment, clientFolders, variable } from "./paths.ts";
+import { type ConfigLayer, type FoundValue, type FoundValues, shownKey } from "./read-layer.ts";
 
 export interface ConfigParts extends Pick<AgentSources, "stateDir" | "override" | "foundWorkspace" | "ownOrigin"> {
   readonly file?: string | undefined;
@@ -133,4 +139,61 @@ function pluginEntries(
   for (const [id, { enabled, fallback, config }] of Object.entries(written))
     entries[id] = { enabled, fallback, config: { ...entries[id]?.config, ...config } };
   return entries;
+}
+
+/**
+ * Every key of the table with its effective value and origin, then what each agent overrides (`own`). Secrets are
+ * redacted. `slot` is what chose the memory plugin; `defaults` are the settings of an agent that overrides nothing.
+ */
+function describeConfig(
+  sources: AgentSources,
+  slot: FoundValue | undefined,
+  defaults: AgentConfig,
+  own: ReadonlyMap<string, FoundValues>,
+): ConfigEntry[] {
+  const { values } = sources;
+  return [...configKeys.flatMap(entriesOf), ...[...own].flatMap(overridesOf)];
+
+  function entriesOf(key: ConfigKey): ConfigEntry[] {
+    if (key.same !== undefined || key.key.startsWith("agents.list[]")) return [];
+    if (key.key.includes("*"))
+      return [...values.values()]
+        .filter((found) => found.key === key)
+        .map((found) => entry(shownKey(key, found.name), key, found));
+    if (key.key === "plugins.slots.memory") return [entry(key.key, key, slot)];
+    const found = values.get(key.key);
+    if (!key.key.startsWith("agents.defaults.")) return [entry(key.key, key, found)];
+    if (key.key === "agents.defaults.workspace") return [entry(key.key, key, workspaceValue(new Map()))];
+    return [
+      {
+        key: key.key,
+        // Only when it is asked for: for the time zone Node loads its tables of all zones, a third of its own start.
+        get value() {
+          return redactValue(key, valueAt(defaults, relativeKey(key.key).split(".")));
+        },
+        origin: found?.origin ?? "default",
+      },
+    ];
+  }
+
+  function overridesOf([id, values]: [string, FoundValues]): ConfigEntry[] {
+    return [...values].map(([at, found]) => {
+      const shown = at === "agents.defaults.workspace" ? workspaceValue(values) : found;
+      return entry(`agents.list[${quoteName(id)}].${relativeKey(at)}`, found.key, shown);
+    });
+  }
+
+  function workspaceValue(values: FoundValues): { value: string; origin: string } {
+    const { path, origin } = workspaceOf(values, sources);
+    return { value: path, origin };
+  }
+}
+
+/** The name of a key inside an agent: `memorySearch.query.maxResults`. */
+function relativeKey(key: string): string {
+  return key.replace(/^agents\.(?:defaults|list\[\])\./, "");
+}
+
+function entry(at: string, key: ConfigKey, found: { value: unknown; origin: string } | undefined): ConfigEntry {
+  return { key: at, value: redactValue(key, found?.value ?? key.default), origin: found?.origin ?? "default" };
 }

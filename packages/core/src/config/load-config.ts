@@ -5,12 +5,10 @@ import { MemoryError, messageOf } from "../contract/errors.ts";
 import type { WorkspaceOverride } from "./agent-settings.ts";
 import { buildConfig } from "./build-config.ts";
 import { someText } from "./deep.ts";
-import { type ConfigLayer, changeValues } from "./layer.ts";
+import { type ConfigLayer, changeValues, hasReference, readLayer } from "./read-layer.ts";
 import { type Environment, absolutePath, currentFolder, resolveStateDir, variable } from "./paths.ts";
 import { findConfigFile, ownConfigFile, readConfigFile } from "./read-file.ts";
-import { hasReference, readLayer } from "./read-layer.ts";
-import { type TrustRecord, trustOf } from "./trust/trust.ts";
-import { assertTrusted, placeOfProgram, programsIn } from "./trust/trusted-code.ts";
+import { type TrustRecord, assertTrusted, placeOfProgram, programsIn, trustOf } from "./trust.ts";
 
 /** As `engines` of the package has it. */
 const neededNode = [22, 22] as const;

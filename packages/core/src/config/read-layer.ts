@@ -1,19 +1,9 @@
 import { MemoryError } from "../contract/errors.ts";
 import { globProblem } from "../text/glob.ts";
-import { agentIdProblem } from "./agent-id.ts";
 import { isObject, mapTexts } from "./deep.ts";
-import { type ConfigKey, configKeys, nearestKey } from "./keys.ts";
-import {
-  type ConfigLayer,
-  type FoundValue,
-  type FoundValues,
-  changeValues,
-  lookupKey,
-  quoteName,
-  quoteText,
-} from "./layer.ts";
+import { agentIdProblem, quoteName, quoteText } from "./names.ts";
 import { type Environment, absolutePath } from "./paths.ts";
-import { shownValue, valueTypes } from "./value-types.ts";
+import { type ConfigKey, configKeys, nearestKey, shownValue, valueTypeOf } from "./keys.ts";
 
 /** Unknown keys that are named one by one; a file of another program may have any number. */
 const maxUnknownKeys = 20;
@@ -54,7 +44,7 @@ export function hasReference(text: string): boolean {
 
 function finalValue(found: FoundValue, { label, baseDir }: ConfigLayer, env: Environment): unknown {
   const { key, value: raw, written } = found;
-  const type = valueTypes[key.type];
+  const type = valueTypeOf(key);
   const value = expand(found, label, env);
   const isBlank = typeof value === "string" && value.trim() === "";
   if (isBlank && !["boolean", "integer", "number"].includes(key.type)) return undefined;
@@ -233,4 +223,63 @@ function place(root: KeyNode, names: readonly string[]): KeyNode {
     node = isList ? (next.items ??= { children: new Map() }) : next;
   }
   return node;
+}
+
+/** One value as it was found, with where it stands and where it came from. */
+export interface FoundValue {
+  readonly key: ConfigKey;
+  /** The name that stands for `*` in the key. */
+  readonly name: string | undefined;
+  /** The key as it was written, for messages: `agents.list[work].workspace`. */
+  readonly written: string;
+  readonly value: unknown;
+  /** `env NAME`, `option --NAME`, or a file. */
+  readonly origin: string;
+}
+
+/** Values by their key, with the name that stands for `*`. An agent's own ones have the keys of the defaults. */
+export type FoundValues = Map<string, FoundValue>;
+
+/** What one file, or one object given by a program, says. */
+export interface ConfigLayer {
+  /** The file, or words that stand for it: how every message about it begins, and the origin of its values. */
+  readonly label: string;
+  /** Relative paths start here. */
+  readonly baseDir: string;
+  readonly values: FoundValues;
+  /** The own values of each agent by its id, in the order in which they were found. */
+  readonly agents: Map<string, FoundValues>;
+  readonly notices: string[];
+}
+
+/** Replaces each value of a layer, those of agents too; undefined takes it out. */
+export function changeValues(layer: ConfigLayer, change: (found: FoundValue) => FoundValue | undefined): void {
+  for (const values of [layer.values, ...layer.agents.values()])
+    for (const [at, found] of values) {
+      const changed = change(found);
+      if (changed === undefined) values.delete(at);
+      else values.set(at, changed);
+    }
+}
+
+/** Every value of a layer, those of agents too. */
+export function allValues({ values, agents }: ConfigLayer): FoundValue[] {
+  return [values, ...agents.values()].flatMap((found) => [...found.values()]);
+}
+
+/** The texts of a list; none where the key is not given. */
+export function textsAt(values: FoundValues, key: string): readonly string[] {
+  const value = values.get(key)?.value;
+  return Array.isArray(value) ? value.map(String) : [];
+}
+
+/** The key under which a value is kept, with the name that stands for `*`. */
+export function lookupKey(key: ConfigKey, name: string | undefined): string {
+  // The whole name, however long: two that begin alike are two keys.
+  return name === undefined ? key.key : key.key.replace("*", () => JSON.stringify(name));
+}
+
+/** A key for people, with the name that stands for `*`. */
+export function shownKey(key: ConfigKey, name: string | undefined): string {
+  return name === undefined ? key.key : key.key.replace("*", () => quoteName(name));
 }

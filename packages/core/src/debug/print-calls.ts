@@ -1,5 +1,5 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import { redactText } from "../config/redact.ts";
+import { redactText } from "../config/keys.ts";
 import { type Environment, variable } from "../config/paths.ts";
 import { visibleName } from "../text/visible-text.ts";
 import { channelFields, channelNames } from "./channels.ts";

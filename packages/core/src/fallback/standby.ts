@@ -4,8 +4,7 @@ import type { ManagerSyncParams, MemorySearchManager } from "../contract/manager
 import type { ManagerSearchOptions, MemorySearchResult } from "../contract/search.ts";
 import type { MemoryFallback, MemoryProviderStatus, SyncReport } from "../contract/status.ts";
 import { askManager, fallbackForAll, type ManagerAnswer, reportOf, unavailableReason } from "../guard/search-answer.ts";
-import { LazyManager } from "./primary.ts";
-import type { Outage } from "./primary.ts";
+import { type Outage, LazyManager } from "./primary.ts";
 
 export interface FallbackSpare {
   name: string;

@@ -1,5 +1,5 @@
 import { isAbsolute, resolve } from "node:path";
-import { checkAgentPlace } from "../config/agent-id.ts";
+import { checkAgentPlace } from "../config/names.ts";
 import { checkNode, loadConfig, parseConfig } from "../config/load-config.ts";
 import { installedPluginsDir } from "../config/packages.ts";
 import { isClientSource } from "../contract/client-sources.ts";

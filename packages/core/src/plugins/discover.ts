@@ -12,11 +12,11 @@ import {
   readJson,
 } from "../config/packages.ts";
 import { isInside } from "../config/paths.ts";
-import { assertTrusted } from "../config/trust/trusted-code.ts";
+import { assertTrusted } from "../config/trust.ts";
 import type { AgentConfig, PluginsConfig } from "../contract/config.ts";
 import { messageOf } from "../contract/errors.ts";
 import type { AnyPlugin, PluginManifest } from "../contract/plugin.ts";
-import { importEntry } from "./plugin-checks.ts";
+import { importEntry, manifestProblem, pluginProblem } from "./plugin-checks.ts";
 import {
   type BrokenPlugin,
   type FoundPlugin,
@@ -27,7 +27,6 @@ import {
   packageOf,
   pluginByName,
 } from "./known-plugins.ts";
-import { manifestProblem, pluginProblem } from "./plugin-checks.ts";
 
 export interface DiscoverOptions {
   config: {

@@ -1,16 +1,18 @@
 import { expect, onTestFinished, vi } from "vitest";
-import type {
-  EmbeddingProvider,
-  ManagerSearchOptions,
-  Memory,
-  MemorySearchManager,
-  MemorySearchOptions,
-  MemorySearchResult,
-  MemorySearchSettings,
-  MemslotConfig,
-  SearchReport,
+import {
+  type CreateMemoryOptions,
+  type EmbeddingProvider,
+  type ManagerSearchOptions,
+  type Memory,
+  type MemorySearchManager,
+  type MemorySearchOptions,
+  type MemorySearchResult,
+  type MemorySearchSettings,
+  type MemslotConfig,
+  type SearchReport,
+  createMemory,
+  parseConfig,
 } from "@memslot/core";
-import { type CreateMemoryOptions, createMemory, parseConfig } from "@memslot/core";
 
 /** A configuration that depends on nothing of the machine. */
 export function config(

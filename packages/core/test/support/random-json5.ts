@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import json5 from "json5";
-import { type ConfigEdit, editConfigText } from "../../src/config/edit/edit-text.ts";
+import { type ConfigEdit, editConfigText } from "../../src/config/edit.ts";
 
 /** Sets the memory slot in a random configuration, of which nothing else may change. Returns the text where it fails. */
 export async function wrongRandomEdit(seed: number): Promise<string | undefined> {

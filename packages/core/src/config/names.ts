@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { MemoryError } from "../contract/errors.ts";
 import { namesIn } from "../files/error-code.ts";
-import { quoteText } from "./layer.ts";
 
 /** Names that Windows keeps for devices, whatever follows a dot. */
 const deviceName = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i;
@@ -48,4 +47,18 @@ export function checkAgentPlace({ stateDir, agentId }: { stateDir: string; agent
   if (problem !== undefined) throw new MemoryError("INVALID_ARGUMENT", `agent id: ${problem}`);
   const twin = agentIdTwin(agentId, agentsWithState(stateDir));
   if (twin !== undefined) throw twinError(agentId, twin);
+}
+
+/** A name as one part of a dotted key: quoted where it is long, or more than letters, digits, `_`, `$` and `-`. */
+export function quoteName(name: string): string {
+  return /^[\w$-]{1,80}$/.test(name) ? name : quoteText(name);
+}
+
+/** Text in quotes for a message: no control characters, and not longer than a line can bear. */
+export function quoteText(text: string): string {
+  const short = text.length > 80 ? `${text.slice(0, 80).toWellFormed()}…` : text;
+  return JSON.stringify(short).replaceAll(
+    /\p{C}/gu,
+    (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
+  );
 }

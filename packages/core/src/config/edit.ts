@@ -1,6 +1,85 @@
+import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { isObject } from "../deep.ts";
-import { type PlacedItem, type PlacedValue, placesIn } from "./json5-places.ts";
+import type { MemslotConfig } from "../contract/config.ts";
+import { MemoryError, messageOf } from "../contract/errors.ts";
+import { replaceFile } from "../files/replace-file.ts";
+import { isObject, valueAt } from "./deep.ts";
+import { readConfigBytes, sha256Of } from "./read-file.ts";
+import { trustConfig, trustOf } from "./trust.ts";
+
+/** The beginning of a new file. */
+export const newConfigText = `// The configuration of memslot, in JSON5: comments and commas at the end are fine.
+// \`memslot config\` shows every key, its value and where it comes from.
+{
+}
+`;
+
+/** The file that a choice of the user goes to: the one in use, but the user's own one where that is a stranger's. */
+export function fileToEdit({ file, trusted, stateDir }: Pick<MemslotConfig, "file" | "trusted" | "stateDir">): string {
+  const own = join(stateDir, "memslot.json5");
+  return trusted ? (file ?? own) : own;
+}
+
+type Group = readonly [string, ...string[]];
+
+const usualGroup: Group = ["agents", "defaults", "memorySearch"];
+const otherGroup: Group = ["memory", "search"];
+
+/** Where the settings of search for all agents stand in a file: in the spelling that it has for them already. */
+export async function searchGroupIn(file: string): Promise<Group> {
+  if (!existsSync(file)) return usualGroup;
+  const { default: json5 } = await import("json5");
+  const content: unknown = json5.parse(readFileSync(file, "utf8").replace(/^\uFEFF/u, ""));
+  const has = (group: Group): boolean => valueAt(content, group) !== undefined;
+  return !has(usualGroup) && has(otherGroup) ? otherGroup : usualGroup;
+}
+
+/**
+ * Makes changes in a configuration file and leaves everything else in it as it is, to the byte; a file that is not there
+ * is made. Throws `CONFIG` where it cannot be read, written, or changed without changing something else.
+ */
+export async function editConfigFile(
+  file: string,
+  edits: readonly ConfigEdit[],
+  { stateDir }: { stateDir: string },
+): Promise<void> {
+  await changeConfigFile(file, (text = newConfigText) => editConfigText(text, edits), { stateDir });
+}
+
+/**
+ * Puts another text into a configuration file; one that is not there is made. `change` is given the text that is there,
+ * with the mark at its beginning where it has one, and gives the new one. The file is replaced as a whole. One that was
+ * trusted with its content is trusted with the new one; of code that it names, what was trusted stays. Throws `CONFIG`
+ * where it cannot be read, changed or written.
+ */
+export async function changeConfigFile(
+  file: string,
+  change: (text: string | undefined) => Promise<string>,
+  { stateDir }: { stateDir: string },
+): Promise<void> {
+  const isThere = existsSync(file);
+  // A link is followed, so that it stays one.
+  const path = isThere ? realpathSync.native(file) : file;
+  const bytes = isThere ? readConfigBytes(path) : undefined;
+  const trust = bytes === undefined ? undefined : trustOf(path, sha256Of(bytes), stateDir);
+  let changed: string;
+  try {
+    changed = await change(bytes && new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
+  } catch (error) {
+    throw new MemoryError("CONFIG", `${path} was left as it is: ${messageOf(error)}; change it with an editor`, {
+      cause: error,
+    });
+  }
+  try {
+    await replaceFile(path, changed, isThere ? { mode: statSync(path).mode & 0o777 } : {});
+  } catch (error) {
+    throw new MemoryError("CONFIG", `${path} cannot be written: ${messageOf(error)}; check its folder`, {
+      cause: error,
+    });
+  }
+  if (trust !== undefined) await trustConfig(path, { stateDir, earlier: trust.code });
+}
 
 /** One change of a configuration: a value that a key is to have, a text that its list is to hold, or is to hold no longer. */
 export type ConfigEdit =
@@ -193,4 +272,98 @@ function withEdit(config: unknown, edit: ConfigEdit): unknown {
 /** A name as it may stand in JSON5 and in a dotted key: quoted where it is more than letters, digits, `_`, `$` and `-`. */
 function quoteName(name: string): string {
   return /^[\w$-]+$/.test(name) ? name : JSON.stringify(name);
+}
+
+/** Where a value stands in JSON5 text: from `start` up to, and without, `end`. */
+export interface PlacedValue {
+  readonly start: number;
+  readonly end: number;
+  /** Of an object, in their order; a name may stand there twice. */
+  readonly members?: readonly PlacedMember[] | undefined;
+  /** Of a list. */
+  readonly items?: readonly PlacedItem[] | undefined;
+  /** Of anything else: what it means. */
+  readonly parsed?: unknown;
+}
+
+export interface PlacedItem {
+  readonly value: PlacedValue;
+  /** The comma behind it, where there is one. */
+  readonly comma: number | undefined;
+}
+
+interface PlacedMember extends PlacedItem {
+  readonly name: string | undefined;
+}
+
+const lineBreak = /[\n\r\u2028\u2029]/;
+
+/**
+ * Finds where every value of a JSON5 text stands. The text has been parsed before, so that it is known to be right:
+ * this looks for the ends of things and checks nothing. `parse` reads JSON5.
+ */
+export function placesIn(text: string, parse: (text: string) => unknown): PlacedValue {
+  let at = 0;
+  skip();
+  return value();
+
+  function value(): PlacedValue {
+    const start = at;
+    const opening = text[at];
+    if (opening === "{") {
+      const members = listed("}", () => {
+        const name = key();
+        skip();
+        at += 1; // The colon.
+        skip();
+        return { name, value: value() };
+      });
+      return { start, end: at, members };
+    }
+    if (opening === "[") {
+      const items = listed("]", () => ({ value: value() }));
+      return { start, end: at, items };
+    }
+    if (opening === '"' || opening === "'") quoted();
+    else while (at < text.length && !/[\s,\]}/]/.test(text[at] ?? "")) at += 1;
+    return { start, end: at, parsed: parse(text.slice(start, at)) };
+  }
+
+  /** What stands between two brackets. */
+  function listed<Part>(closing: string, part: () => Part): (Part & { comma: number | undefined })[] {
+    const parts: (Part & { comma: number | undefined })[] = [];
+    at += 1;
+    for (skip(); text[at] !== closing; skip()) {
+      if (at >= text.length) throw new SyntaxError(`JSON5 ends before its ${closing}`);
+      const found = part();
+      skip();
+      const comma = text[at] === "," ? at : undefined;
+      if (comma !== undefined) at += 1;
+      parts.push({ ...found, comma });
+    }
+    at += 1;
+    return parts;
+  }
+
+  function key(): string | undefined {
+    const start = at;
+    if (text[at] === '"' || text[at] === "'") quoted();
+    else while (at < text.length && !/[\s:/]/.test(text[at] ?? "")) at += 1;
+    return Object.keys(parse(`{${text.slice(start, at)}:0}`) as object)[0];
+  }
+
+  function quoted(): void {
+    const quote = text[at];
+    for (at += 1; at < text.length && text[at] !== quote; at += 1) if (text[at] === "\\") at += 1;
+    at += 1;
+  }
+
+  /** Passes over white space and comments. */
+  function skip(): void {
+    for (; at < text.length; at += 1) {
+      if (text.startsWith("//", at)) while (at < text.length && !lineBreak.test(text[at] ?? "")) at += 1;
+      else if (text.startsWith("/*", at)) at = text.indexOf("*/", at + 2) + 1;
+      else if (!/\s/.test(text[at] ?? "")) return;
+    }
+  }
 }
