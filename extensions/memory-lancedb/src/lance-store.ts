@@ -1,17 +1,15 @@
 import type { Table } from "@lancedb/lancedb";
 import { MemoryError } from "@memslot/core";
 import type { ChunkStore, StateAsked, StoreFiles, StoreStats } from "@memslot/indexing";
-import { type LancePlace, layoutVersion } from "./place/place.ts";
-import type { Run } from "./store-failure.ts";
+import { type LancePlace, layoutVersion, type Run } from "./place/place.ts";
 import { checkVector } from "./search/vector-search.ts";
 import { createSearches } from "./search/searches.ts";
 import type { Build, Builds } from "./tables/builds.ts";
 import { putFiles, takeFiles, type Written } from "./tables/files.ts";
 import { Known } from "./tables/known.ts";
 import { filesTable, layoutOf, makeWordIndex, type Tables } from "./tables/tables.ts";
-import { createWriteQueue } from "./tables/writes.ts";
-import { onlyHost } from "./upkeep/tidy.ts";
-import { createTidy, folderBytes, optimizeTable, type TidySettings } from "./upkeep/tidy.ts";
+import { createWriteQueue } from "./lance/writes.ts";
+import { onlyHost, createTidy, folderBytes, optimizeTable, type TidySettings } from "./upkeep/tidy.ts";
 
 const readDeadlineMs = 60_000;
 const writeDeadlineMs = 300_000;

@@ -5,7 +5,7 @@ import plugin from "@memslot/memory-lancedb";
 import { tempFolder } from "@memslot/test-tools/files";
 import { expect, onTestFinished, test } from "vitest";
 import manifest from "../memslot.plugin.json" with { type: "json" };
-import { createWriteQueue } from "../src/tables/writes.ts";
+import { createWriteQueue } from "../src/lance/writes.ts";
 import { expectWholeFiles, startWork } from "./support/children.ts";
 import { fileOf, find, indexFolder, open } from "./support/stores.ts";
 

@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import type { Connection } from "@lancedb/lancedb";
-import { MemoryError, messageOf, type WriterStatus } from "@memslot/core";
-import type { HostLeases, LeaseName } from "@memslot/indexing";
+import { MemoryError, messageOf } from "@memslot/core";
 import settings from "../data/settings.json" with { type: "json" };
+import { isGone, toStoreError } from "../lance/store-failure.ts";
 import { configError, type LanceOptions } from "../options.ts";
 import { type Address, addressOf, folderEnding, type IndexNames } from "./address.ts";
 import { closeNative } from "./close-native.ts";
@@ -16,15 +16,6 @@ type LanceLibrary = typeof import("@lancedb/lancedb");
 
 /** Goes up when tables change. It begins the name of each: what another release has made is known by it. */
 export const layoutVersion = 2;
-
-/** What one host at a time has the right to do where several share a place: what every index has, and putting tables together. */
-export type PlaceLease = LeaseName | "compact";
-
-export interface PlaceLeases extends HostLeases {
-  acquire(name: PlaceLease, reason: string): Promise<boolean>;
-  release(name: PlaceLease): Promise<void>;
-  holder(name: PlaceLease): Promise<WriterStatus | undefined>;
-}
 
 /** An index at a place: the tables whose names begin so. */
 export interface IndexPlace {
@@ -47,7 +38,7 @@ export interface LancePlace extends IndexPlace {
   /** Other indexes of the agent at a place that machines share. */
   others?(): Promise<string[]>;
   /** Of a bucket and of the cloud, which several hosts share. */
-  leases?: PlaceLeases | undefined;
+  leases?: ExpiringLeases | undefined;
   /** Before something is written: looks once whether the place keeps what several hosts write. Throws where it does not. */
   toWrite?(): Promise<void>;
   /** Every call to LanceDB goes through it. */
@@ -292,4 +283,38 @@ async function openShared(
 export async function tableNames(connection: Connection, prefix: string): Promise<string[]> {
   const all = await connection.tableNames(prefix === "" ? {} : { startAfter: prefix, limit: 1000 });
   return all.filter((name) => name.startsWith(prefix)).map((name) => name.slice(prefix.length));
+}
+
+/** A call of the store. */
+interface Task<Result> {
+  /** Begins a message, as in "searching the index". */
+  what: string;
+  deadlineMs: number;
+  /** Its answer tells what is lost. */
+  isListing: boolean;
+  /** Forgets what is known of the tables. */
+  forget(): void;
+  call(): Promise<Result>;
+}
+
+/** Makes a call, in time, and tells a failure as a caller can act on it. */
+export type Run = <Result>(task: Task<Result>) => Promise<Result>;
+
+export function createRun({ within, location }: Pick<LancePlace, "within" | "location">): Run {
+  return async ({ what, deadlineMs, forget, call }) => {
+    try {
+      return await within(what, deadlineMs, undefined, async () => {
+        try {
+          return await call();
+        } catch (error) {
+          // What another process has deleted under a reader is read anew.
+          if (MemoryError.is(error) || !isGone(error)) throw error;
+          forget();
+          return await call();
+        }
+      });
+    } catch (error) {
+      throw toStoreError(error, location);
+    }
+  };
 }

@@ -1,5 +1,5 @@
 import type { FileFilter, FileKey, PathScope } from "@memslot/indexing";
-import { allOf, type Filter, not, oneOf } from "../tables/filter.ts";
+import { allOf, type Filter, not, oneOf } from "../lance/filter.ts";
 import type { ListedFile, Listing } from "../tables/listing.ts";
 
 /** The files that a search is about, and the rows of their chunks. */

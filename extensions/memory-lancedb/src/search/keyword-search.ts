@@ -1,7 +1,6 @@
-import type { KeywordAnswer, KeywordQuery, QueryTerm } from "@memslot/indexing";
-import { bm25Within } from "@memslot/indexing";
-import { allRows } from "../tables/arrow-rows.ts";
-import { oneOf } from "../tables/filter.ts";
+import { type KeywordAnswer, type KeywordQuery, type QueryTerm, bm25Within } from "@memslot/indexing";
+import { allRows } from "../lance/arrow-rows.ts";
+import { oneOf } from "../lance/filter.ts";
 import { chunkOf, type Listing } from "../tables/listing.ts";
 import { type Asked, askedOf } from "./asked.ts";
 import { canStandInTerms, type Counted, holding, standing, type TermCounts, wordsWith } from "./term-counts.ts";

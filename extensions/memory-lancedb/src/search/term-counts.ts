@@ -1,7 +1,7 @@
 import { MatchQuery, Operator, type Query, type Table } from "@lancedb/lancedb";
 import type { QueryTerm } from "@memslot/indexing";
-import { allRows } from "../tables/arrow-rows.ts";
-import { allOf, type Filter, holds } from "../tables/filter.ts";
+import { allRows } from "../lance/arrow-rows.ts";
+import { allOf, type Filter, holds } from "../lance/filter.ts";
 
 /** Terms whose counts are remembered. */
 const keptTerms = 4000;

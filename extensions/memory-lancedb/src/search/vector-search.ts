@@ -1,8 +1,8 @@
 import type { Table } from "@lancedb/lancedb";
 import { MemoryError } from "@memslot/core";
 import type { ScoredChunk, VectorAnswer, VectorQuery, VectorSpace } from "@memslot/indexing";
-import { allRows } from "../tables/arrow-rows.ts";
-import { type Filter, oneOf } from "../tables/filter.ts";
+import { allRows } from "../lance/arrow-rows.ts";
+import { type Filter, oneOf } from "../lance/filter.ts";
 import { type Listing, placeOf } from "../tables/listing.ts";
 import { unit } from "../tables/spaces.ts";
 import { askedOf } from "./asked.ts";

@@ -1,7 +1,7 @@
 import type { Table } from "@lancedb/lancedb";
 import { MemoryError } from "@memslot/core";
-import { aboutOf, tableOf } from "./arrow-rows.ts";
-import { equals } from "./filter.ts";
+import { aboutOf, tableOf } from "../lance/arrow-rows.ts";
+import { equals } from "../lance/filter.ts";
 import { type BuildFacts, fileColumns, filesTable, type IndexOwner, partOf, type Tables } from "./tables.ts";
 
 /** A table of files. The highest number that is finished answers. */

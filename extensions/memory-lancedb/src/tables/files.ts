@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import type { Chunk, FileChunks, FileKey } from "@memslot/indexing";
-import { type Cell, tableOf } from "./arrow-rows.ts";
+import { type Cell, tableOf } from "../lance/arrow-rows.ts";
 import type { Build } from "./builds.ts";
-import { allOf, anyOf, atLeast, equals, type Filter, oneOf } from "./filter.ts";
+import { allOf, anyOf, atLeast, equals, type Filter, oneOf } from "../lance/filter.ts";
 import { chunkRow, type FileChange, fileRow, keyOf, type ListedFile, type Listing } from "./listing.ts";
 import { fileColumns } from "./tables.ts";
 

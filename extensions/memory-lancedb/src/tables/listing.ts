@@ -1,6 +1,6 @@
 import type { Table } from "@lancedb/lancedb";
 import type { FileKey } from "@memslot/indexing";
-import { rowsOf } from "./arrow-rows.ts";
+import { rowsOf } from "../lance/arrow-rows.ts";
 
 /**
  * Where each reading is a request, a table of at most so many rows is kept in memory: words and vectors, too. A search is

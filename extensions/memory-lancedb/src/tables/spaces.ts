@@ -1,6 +1,6 @@
 import type { ChunkStore, StoredFile, VectorSpace } from "@memslot/indexing";
-import { rowsOf, tableOf } from "./arrow-rows.ts";
-import { oneOf } from "./filter.ts";
+import { rowsOf, tableOf } from "../lance/arrow-rows.ts";
+import { oneOf } from "../lance/filter.ts";
 import { inMemoryAtMost, type ListedFile } from "./listing.ts";
 import { type SpaceTable, spaceId, type Tables, vectorColumns, vectorsTable } from "./tables.ts";
 

@@ -4,8 +4,8 @@ import type { VectorSpace } from "@memslot/indexing";
 import settings from "../data/settings.json" with { type: "json" };
 import { closeNative } from "../place/close-native.ts";
 import { layoutVersion, tableNames } from "../place/place.ts";
-import { isGone } from "../store-failure.ts";
-import { aboutOf, type Columns, schemaOf } from "./arrow-rows.ts";
+import { isGone } from "../lance/store-failure.ts";
+import { aboutOf, type Columns, schemaOf } from "../lance/arrow-rows.ts";
 
 /**
  * The files of one build and their chunks. A file has one row for itself, each chunk has one: all that belongs to a file

@@ -1,7 +1,6 @@
 import type { ObjectStorage } from "@memslot/fakes/object-storage";
 import { expect } from "vitest";
 import { inBucket } from "../../test/support/stores.ts";
-import type { PlaceLeases } from "../place/place.ts";
 import { ExpiringLeases, type LeaseInput, type LeaseTiming } from "../place/shared/leases.ts";
 import { open } from "./places.ts";
 
@@ -9,7 +8,7 @@ import { open } from "./places.ts";
 export const calm: LeaseTiming = { expiryMs: 60_000, heartbeatMs: 60_000, reportMs: 60_000 };
 
 /** The leases of a host that has opened the bucket. */
-export async function leasesIn(storage: ObjectStorage, timing: LeaseTiming = calm): Promise<PlaceLeases> {
+export async function leasesIn(storage: ObjectStorage, timing: LeaseTiming = calm): Promise<ExpiringLeases> {
   const { leases } = await open(inBucket(storage), { timing });
   return leases ?? expect.fail("a bucket has leases");
 }

@@ -1,6 +1,7 @@
 import type { Connection } from "@lancedb/lancedb";
 import { MemoryError } from "@memslot/core";
-import { type Run, reasonOf } from "../store-failure.ts";
+import { reasonOf } from "../lance/store-failure.ts";
+import { type Run } from "../place/place.ts";
 import { createFolderRecord, setTablesAside } from "./folder-record.ts";
 import { whyUnreadable } from "./readable.ts";
 

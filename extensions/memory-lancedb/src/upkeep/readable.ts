@@ -1,9 +1,9 @@
 import { type Connection, MatchQuery, type Table } from "@lancedb/lancedb";
 import { MemoryError } from "@memslot/core";
 import { type IndexPlace, type LancePlace, layoutVersion, tableNames } from "../place/place.ts";
-import { isConflict } from "../store-failure.ts";
-import { rowsOf } from "../tables/arrow-rows.ts";
-import { retryConflicts } from "../tables/writes.ts";
+import { isConflict } from "../lance/store-failure.ts";
+import { rowsOf } from "../lance/arrow-rows.ts";
+import { retryConflicts } from "../lance/writes.ts";
 
 type Ask = <Result>(call: () => Promise<Result>) => Promise<Result>;
 

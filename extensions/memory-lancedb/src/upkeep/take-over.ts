@@ -1,7 +1,7 @@
 import type { IndexPlace } from "../place/place.ts";
-import { type Cell, type Columns, rowsOf, tableOf } from "../tables/arrow-rows.ts";
+import { type Cell, type Columns, rowsOf, tableOf } from "../lance/arrow-rows.ts";
 import { Builds } from "../tables/builds.ts";
-import { atLeast } from "../tables/filter.ts";
+import { atLeast } from "../lance/filter.ts";
 import { createTables, fileColumns, partOf, type Tables, vectorColumns } from "../tables/tables.ts";
 import type { Table } from "@lancedb/lancedb";
 

@@ -7,7 +7,7 @@ import { fileOf, find, inBucket, openIn, startStorage } from "../../../test/supp
 import { calm, leasesAt, leasesIn, leasesOf } from "../../test/leases.ts";
 import { open } from "../../test/places.ts";
 import { onlyHost } from "../../upkeep/tidy.ts";
-import type { PlaceLeases } from "../place.ts";
+import type { ExpiringLeases } from "./leases.ts";
 
 const within = <T>(_what: string, _ms: number, _signal: unknown, call: () => Promise<T>): Promise<T> => call();
 
@@ -123,14 +123,14 @@ test("only one of several hosts compacts, and what is left is done with the next
 test("the lease for compacting is asked for until it is free, and released where the work fails", async () => {
   const calls: string[] = [];
   const refusals = [false, false, true, true];
-  const leases: Partial<PlaceLeases> = {
+  const leases: Partial<ExpiringLeases> = {
     acquire: async () => {
       calls.push("acquire");
       return refusals.shift() ?? false;
     },
     release: async () => void calls.push("release"),
   };
-  const asOnlyHost = onlyHost({ leases: leases as PlaceLeases, location: "here" });
+  const asOnlyHost = onlyHost({ leases: leases as ExpiringLeases, location: "here" });
   expect(await asOnlyHost(async () => void calls.push("work"))).toBe(false);
   expect(await asOnlyHost(async () => void calls.push("work"), 60_000)).toBe(true);
   const failing = asOnlyHost(() => Promise.reject(new Error("no space left")));

@@ -2,12 +2,15 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import type { Connection, Table } from "@lancedb/lancedb";
 import { MemoryError, messageOf, type SyncProgress, withDeadline, type WriterStatus } from "@memslot/core";
+import type { HostLeases, LeaseName } from "@memslot/indexing";
 import pLimit from "p-limit";
-import { isConflict, isGone, toStoreError } from "../../store-failure.ts";
-import { type Columns, schemaOf, tableOf } from "../../tables/arrow-rows.ts";
-import { retryConflicts } from "../../tables/writes.ts";
-import type { PlaceLease, PlaceLeases } from "../place.ts";
+import { type Columns, schemaOf, tableOf } from "../../lance/arrow-rows.ts";
+import { isConflict, isGone, toStoreError } from "../../lance/store-failure.ts";
+import { retryConflicts } from "../../lance/writes.ts";
 import { callMs, type Within } from "../place-errors.ts";
+
+/** What one host at a time has the right to do where several share a place: what every index has, and putting tables together. */
+export type PlaceLease = LeaseName | "compact";
 
 /** All in milliseconds. */
 export interface LeaseTiming {
@@ -65,7 +68,7 @@ const keepMs = 600_000;
  * it is free or its holder was not heard of for too long. They end by themselves some time after their holder does, and
  * at once when it closes them.
  */
-export class ExpiringLeases implements PlaceLeases {
+export class ExpiringLeases implements HostLeases {
   readonly #input: LeaseInput;
   readonly #now: () => number;
   readonly #held = new Map<PlaceLease, Held>();

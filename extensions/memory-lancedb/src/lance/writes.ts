@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import pLimit from "p-limit";
-import { isConflict } from "../store-failure.ts";
+import { isConflict } from "./store-failure.ts";
 
 const firstPauseMs = 20;
 const longestPauseMs = 2000;

@@ -3,8 +3,8 @@ import { Field, Schema, Utf8 } from "apache-arrow";
 import { tempFolder } from "@memslot/test-tools/files";
 import { hostileStrings } from "@memslot/testkit";
 import { expect, onTestFinished, test } from "vitest";
-import { tableOf } from "./arrow-rows.ts";
-import { allOf, anyOf, atLeast, equals, holds, not, oneOf } from "./filter.ts";
+import { tableOf } from "../lance/arrow-rows.ts";
+import { allOf, anyOf, atLeast, equals, holds, not, oneOf } from "../lance/filter.ts";
 
 const long = `it's ${"x'\\%_ ".repeat(2000)}`;
 const own = "\u{feff}|\u{feff}\u{feff}a|/* */|/*|?|$1|:name|{fn}|0|TRUE|'' OR ''=''".split("|");
