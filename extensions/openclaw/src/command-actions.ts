@@ -1,5 +1,5 @@
 import { type Memory, MemoryError, visibleMessage, visibleName } from "@memslot/core";
-import { besideMemoryCoreNotice, isBesideMemoryCore } from "./commands.ts";
+import { besideMemoryCoreNotice, isBesideMemoryCore } from "./config.ts";
 import type { HostApi, HostConfig } from "./host.ts";
 import { type HostStatus, hostStatus, withinLimits } from "./manager.ts";
 import type { Memories } from "./memories.ts";

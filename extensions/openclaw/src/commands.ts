@@ -1,5 +1,5 @@
 import { messageOf } from "@memslot/core";
-import { defaultAgentOf, groupAt } from "./config.ts";
+import { defaultAgentOf } from "./config.ts";
 import type { HostApi, HostCommand, HostConfig } from "./host.ts";
 import type { Memories } from "./memories.ts";
 
@@ -90,19 +90,3 @@ async function ended(run: Promise<void>, json = false, agentId?: string): Promis
     process.exitCode = 1;
   }
 }
-
-/**
- * Whether the host runs memory-core beside the slot, for its dreaming. Then that keeps `openclaw memory` for itself, and its
- * tools too wherever it is loaded first. It does so since 2026.8 unless one of two keys says otherwise.
- */
-export function isBesideMemoryCore(api: HostApi): boolean {
-  const [year = 0, month = 0] = (api.runtime.version ?? "").split(".").map(Number);
-  if (year < 2026 || (year === 2026 && month < 8)) return false;
-  if (groupAt(api.config, "plugins", "entries", "memory-core")["enabled"] === false) return false;
-  return groupAt(api.pluginConfig, "dreaming")["enabled"] !== false;
-}
-
-/** What that means, and how to have it otherwise. */
-export const besideMemoryCoreNotice: string =
-  "Dreaming is on: memory-core is loaded beside memslot, and answers `openclaw memory` and the agent's tools in its place wherever it is loaded first, in groups from private notes too. " +
-  "`openclaw config set plugins.entries.memslot.config.dreaming.enabled false` gives both to memslot; `openclaw memslot` is always its own.";

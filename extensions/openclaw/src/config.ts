@@ -1,5 +1,5 @@
 import { type MemslotConfig, parseConfig } from "@memslot/core";
-import type { HostConfig } from "./host.ts";
+import type { HostConfig, HostApi } from "./host.ts";
 
 /** Where an agent's notes and the index of them are. */
 export interface AgentPlaces {
@@ -122,3 +122,19 @@ export function groupAt(config: unknown, ...names: string[]): Record<string, unk
 function groupOf(value: unknown): Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
 }
+
+/**
+ * Whether the host runs memory-core beside the slot, for its dreaming. Then that keeps `openclaw memory` for itself, and its
+ * tools too wherever it is loaded first. It does so since 2026.8 unless one of two keys says otherwise.
+ */
+export function isBesideMemoryCore(api: HostApi): boolean {
+  const [year = 0, month = 0] = (api.runtime.version ?? "").split(".").map(Number);
+  if (year < 2026 || (year === 2026 && month < 8)) return false;
+  if (groupAt(api.config, "plugins", "entries", "memory-core")["enabled"] === false) return false;
+  return groupAt(api.pluginConfig, "dreaming")["enabled"] !== false;
+}
+
+/** What that means, and how to have it otherwise. */
+export const besideMemoryCoreNotice: string =
+  "Dreaming is on: memory-core is loaded beside memslot, and answers `openclaw memory` and the agent's tools in its place wherever it is loaded first, in groups from private notes too. " +
+  "`openclaw config set plugins.entries.memslot.config.dreaming.enabled false` gives both to memslot; `openclaw memslot` is always its own.";

@@ -1,7 +1,7 @@
 import { memoryPromptSection } from "@memslot/agent-kit";
 import { messageOf } from "@memslot/core";
-import { besideMemoryCoreNotice, isBesideMemoryCore, registerCommands } from "./commands.ts";
-import { citationsOf } from "./config.ts";
+import { registerCommands } from "./commands.ts";
+import { besideMemoryCoreNotice, isBesideMemoryCore, citationsOf } from "./config.ts";
 import { flushPlan } from "./flush-plan.ts";
 import type { HostApi, HostConfig } from "./host.ts";
 import { type HostManager, hostManager } from "./manager.ts";

@@ -18,8 +18,8 @@ import { type DoctorCheck, failed, failedBy, formatCheck, passed, warned } from 
 import { ExitCode } from "../terminal/exit-code.ts";
 import { describeOutage, describeSpare } from "../format/format-fallback.ts";
 import { checkEmbeddings } from "../doctor/embedding-checks.ts";
-import { checkIndex, checkSync, checkWriter } from "../doctor/index-checks.ts";
-import { checkSurvey, describeHealth } from "../format/format-survey.ts";
+import { checkIndex, checkSync, checkWriter, checkSurvey } from "../doctor/index-checks.ts";
+import { describeHealth } from "../format/format-survey.ts";
 import { describeReranker } from "../format/format-rerank.ts";
 import { liveSearch } from "../doctor/live-search.ts";
 import { UsageError } from "../terminal/usage-error.ts";

@@ -11,7 +11,7 @@ import {
   messageOf,
 } from "@memslot/core";
 import type { CommandContext } from "../command-context.ts";
-import { addPlugin } from "../commands/plugins/plugins-add.ts";
+import { addPlugin } from "../plugins/add-plugin.ts";
 import { installSpec, shellLine } from "../plugins/install-spec.ts";
 import { runNpm } from "../plugins/run-npm.ts";
 import { findPlugins } from "../plugins/survey.ts";

@@ -1,8 +1,7 @@
 import { type MemorySearchResult, visibleText } from "@memslot/core";
 import type { Output } from "../terminal/output.ts";
-import type { NumberedLine } from "@memslot/indexing";
-import { type PlacedResult, pathAndLine } from "../results/shown-path.ts";
-import { type Matcher, marked } from "@memslot/indexing";
+import { type NumberedLine, type Matcher, marked } from "@memslot/indexing";
+import { type PlacedResult, pathAndLine } from "./shown-path.ts";
 import { describeParts } from "./format-why.ts";
 
 /** The longest line that is shown, in UTF-16 units: as long as a whole snippet. */

@@ -12,7 +12,7 @@ import { describeRerank } from "../format/format-rerank.ts";
 import { type ResultOptions, foundIn, moreText, printResults } from "./print-results.ts";
 import { type ResultLines, matchedWords } from "@memslot/indexing";
 import { counted } from "../open/report-failed-files.ts";
-import type { PlacedResult } from "./shown-path.ts";
+import type { PlacedResult } from "../format/shown-path.ts";
 
 /** What was found, and how far it can be believed. */
 export interface SearchAnswer {

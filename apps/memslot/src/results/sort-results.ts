@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { unlessMissing } from "@memslot/core/files";
 import { timeOfPath } from "@memslot/indexing";
-import type { PlacedResult } from "./shown-path.ts";
+import type { PlacedResult } from "../format/shown-path.ts";
 import type { SortOrder } from "./sort-orders.ts";
 
 const dayMs = 86_400_000;

@@ -1,8 +1,8 @@
 import { effect, signal } from "@preact/signals";
-import type { Language } from "../words/words.ts";
 import { keep, kept } from "./kept.ts";
 
 export type Theme = (typeof themes)[number];
+export type Language = (typeof languages)[number];
 
 const themes = ["auto", "light", "dark"] as const;
 const languages = ["en", "zh"] as const;

@@ -1,12 +1,10 @@
-import { language } from "../state/choices.ts";
+import { type Language, language } from "../state/choices.ts";
 import enWords from "./en.json" with { type: "json" };
 import { health as enHealth } from "./en/health.ts";
 import zhWords from "./zh.json" with { type: "json" };
 import { health as zhHealth } from "./zh/health.ts";
 
 const en = { ...enWords, ...enHealth };
-
-export type Language = "en" | "zh";
 
 /** Every text of the page by its name; `{name}` stands for what is put in. Both languages have the same names. */
 export type WordName = keyof typeof en;

@@ -22,7 +22,7 @@ import { readQuery } from "../../open/read-query.ts";
 import { counted } from "../../open/report-failed-files.ts";
 import { type ResultOptions, countLimit, refuseMixed } from "../../results/print-results.ts";
 import { matchedWords, resultLines } from "@memslot/indexing";
-import { placeResults } from "../../results/shown-path.ts";
+import { placeResults } from "../../format/shown-path.ts";
 import { type SearchAnswer, printAnswer, printAnswerJson } from "../../results/search-answer.ts";
 import { sortResults } from "../../results/sort-results.ts";
 import { syncWithProgress } from "../../open/sync-with-progress.ts";

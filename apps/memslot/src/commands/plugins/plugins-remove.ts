@@ -6,7 +6,7 @@ import { pluginProject } from "../../plugins/plugin-project.ts";
 import { runNpm } from "../../plugins/run-npm.ts";
 import { surveyPlugins } from "../../plugins/survey.ts";
 import { readConfig } from "../../open/read-config.ts";
-import { npmArgs } from "./plugins-add.ts";
+import { npmArgs } from "../../plugins/add-plugin.ts";
 
 export interface PluginsRemoveCommandOptions {
   json?: boolean;

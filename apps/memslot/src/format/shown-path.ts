@@ -1,8 +1,7 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { type MemorySearchResult, visibleName } from "@memslot/core";
-import { sessionsFolder } from "@memslot/indexing";
-import type { ResultLines } from "@memslot/indexing";
+import { sessionsFolder, type ResultLines } from "@memslot/indexing";
 
 /** What paths are shown from, and where the files of a memory are. */
 export interface Places {
