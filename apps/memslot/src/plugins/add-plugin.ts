@@ -1,13 +1,6 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
-import {
-  type BrokenPlugin,
-  type FoundPlugin,
-  type MemslotConfig,
-  MemoryError,
-  installedPluginsDir,
-  withDeadline,
-} from "@memslot/core";
+import { type BrokenPlugin, type FoundPlugin, type MemslotConfig, MemoryError, withDeadline } from "@memslot/core";
 import type { CommandContext } from "../command-context.ts";
 import { packageVersion } from "../package-version.ts";
 import { type InstallSpec, shellLine } from "./install-spec.ts";
@@ -25,7 +18,7 @@ export async function addPlugin(
 ): Promise<{ plugin: FoundPlugin; isNew: boolean }> {
   const there = await alreadyThere(config, wanted);
   if (there !== undefined) return { plugin: there, isNew: false };
-  const project = pluginProject(installedPluginsDir(config.stateDir));
+  const project = pluginProject(config);
   const args = npmArgs("install", project, wanted.spec);
   context.output.notice(`running: ${shellLine(args)}`);
   project.prepare();

@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { MemoryError, messageOf } from "@memslot/core";
+import { installedPluginsDir, type MemslotConfig, MemoryError, messageOf } from "@memslot/core";
 
 /** A version that nobody has published: npm leaves an optional package out that it cannot find. */
 const leftOut = "0.0.0-left-out";
@@ -17,7 +17,8 @@ export interface PluginProject {
   prepare(): void;
 }
 
-export function pluginProject(folder: string): PluginProject {
+export function pluginProject({ stateDir }: Pick<MemslotConfig, "stateDir">): PluginProject {
+  const folder = installedPluginsDir(stateDir);
   const file = path.join(folder, "package.json");
 
   function read(): Record<string, unknown> {

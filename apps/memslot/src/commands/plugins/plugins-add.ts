@@ -1,4 +1,4 @@
-import { type FoundPlugin, type MemslotConfig, installedPluginsDir } from "@memslot/core";
+import type { FoundPlugin, MemslotConfig } from "@memslot/core";
 import type { CommandContext } from "../../command-context.ts";
 import { readConfig } from "../../open/read-config.ts";
 import { addPlugin, npmArgs } from "../../plugins/add-plugin.ts";
@@ -22,7 +22,7 @@ export async function pluginsAdd(
   const { output } = context;
   const config = await readConfig(context);
   const wanted = installSpec(typed, context);
-  const project = pluginProject(installedPluginsDir(config.stateDir));
+  const project = pluginProject(config);
   const args = npmArgs("install", project, wanted.spec);
   if (options.print === true) {
     if (options.json === true) output.printJson({ command: shellLine(args), folder: project.folder });

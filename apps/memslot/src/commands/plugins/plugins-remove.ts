@@ -1,4 +1,4 @@
-import { MemoryError, installedPluginsDir } from "@memslot/core";
+import { MemoryError } from "@memslot/core";
 import type { CommandContext } from "../../command-context.ts";
 import { ExitCode } from "../../terminal/exit-code.ts";
 import { shellLine } from "../../plugins/install-spec.ts";
@@ -20,7 +20,7 @@ export async function pluginsRemove(
 ): Promise<number> {
   const { output } = context;
   const config = await readConfig(context);
-  const project = pluginProject(installedPluginsDir(config.stateDir));
+  const project = pluginProject(config);
   const { plugins } = await surveyPlugins(config);
   const names = Object.keys(project.dependencies());
   const isInstalled = (packageName: string | undefined): boolean => names.includes(packageName ?? "");
