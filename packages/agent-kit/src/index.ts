@@ -8,14 +8,14 @@ export {
   editNote,
   forgetNote,
 } from "./changes/edit-note.ts";
-export type { ChangePlace } from "./changes/change-place.ts";
+export type { ChangePlace } from "./changes/make-change.ts";
 export { listChanges, restoreNote, undoChange } from "./changes/undo-change.ts";
 export { type ImportedNotes, type ImportNotesOptions, type ImportState, importNotes } from "./imports/import-notes.ts";
 export type { ImportedNote } from "./imports/imported-note.ts";
 export { type LocalTime, localClock } from "./notes/local-day.ts";
 export type { NoteContent } from "./notes/note-content.ts";
 export { type ReplaceNoteOptions, type ReplacedNote, readNote, replaceNote } from "./notes/replace-note.ts";
-export { type ChatType, type CitationsMode, formatCitation, parseCitation } from "./tools/citations.ts";
+export { type ChatType, type CitationsMode, formatCitation, parseCitation } from "./citations.ts";
 export type * from "./conversation.ts";
 export { type FlushMoment, flushPrompts, isNoReply } from "./flush/turn/flush-prompts.ts";
 export type { DropReceipt, FlushReport } from "./flush/turn/flush-report.ts";
@@ -67,26 +67,26 @@ export {
   type Summarize,
   compactSession,
 } from "./session/compact-session.ts";
-export { type ConversationTime, type ConversationTimes, conversationTimes } from "./session/conversation-times.ts";
+export { type ConversationTime, type ConversationTimes, conversationTimes } from "./transcripts/conversation-times.ts";
 export { handedOver } from "./session/model-context.ts";
-export { type HandOver, type HandOvers, readHandOvers } from "./session/shown/hand-overs.ts";
+export { type HandOver, type HandOvers, readHandOvers } from "./transcripts/hand-overs.ts";
 export {
   type ListedTranscript,
   type ListTranscriptsOptions,
   type TranscriptList,
   describeTranscript,
   listTranscripts,
-} from "./session/shown/list-transcripts.ts";
+} from "./transcripts/list-transcripts.ts";
 export {
   type TranscriptPage,
   type TranscriptPageOptions,
   type TranscriptShown,
   readTranscriptPage,
-} from "./session/shown/read-transcript-page.ts";
-export type { TranscriptRecall } from "./session/shown/recalls.ts";
-export type { TranscriptCompaction, TranscriptFacts } from "./session/shown/transcript-facts.ts";
-export type { ShownText } from "./session/shown/shown-text.ts";
-export type { TranscriptPlace } from "./session/shown/transcript-place.ts";
+} from "./transcripts/read-transcript-page.ts";
+export type { TranscriptRecall } from "./transcripts/recalls.ts";
+export type { TranscriptCompaction, TranscriptFacts } from "./transcripts/transcript-facts.ts";
+export type { ShownText } from "./transcripts/shown-text.ts";
+export type { TranscriptPlace } from "./transcripts/transcript-place.ts";
 export { openSessions } from "./session/open-sessions.ts";
 export {
   type DescribeSession,

@@ -1,13 +1,11 @@
 import { createHash, randomBytes } from "node:crypto";
 import { constants } from "node:fs";
-import { mkdir, open, realpath } from "node:fs/promises";
+import { mkdir, open, realpath, type FileHandle } from "node:fs/promises";
 import path from "node:path";
-import { syncFolder } from "@memslot/core/files";
+import { syncFolder, codeOf } from "@memslot/core/files";
 import { appendWhole } from "../notes/append-whole.ts";
-import { orUnavailable } from "../session/or-unavailable.ts";
-import { withStateLock } from "../session/state-lock.ts";
-import type { LineChange } from "./changed-lines.ts";
-import { readLog } from "./read-log.ts";
+import { readWhole } from "../notes/read-whole.ts";
+import { orUnavailable, withStateLock } from "../state-lock.ts";
 
 /** What a change is: `create` and `delete` are of whole notes, `restore` brings back what was forgotten, `undo` takes any other back. */
 export type ChangeKind = "edit" | "forget" | "create" | "delete" | "restore" | "undo";
@@ -121,3 +119,107 @@ function telling<T>(file: string, run: () => Promise<T>): Promise<T> {
     return `the log of changes ${file} cannot be used: ${why}; nothing was changed. Check the state folder and the room on its disk`;
   });
 }
+
+/** What has become of some lines of a file: enough to find the place again, and to take the change back to the byte. */
+export interface LineChange {
+  /** The first line that differs, counted from 1. */
+  startLine: number;
+  /** Bytes before the lines. */
+  offset: number;
+  /** The lines with their line ends, as they were and as they are. */
+  before: string;
+  after: string;
+  /** The line before them and the one behind them, empty where there is none. */
+  above: string;
+  below: string;
+}
+
+/** SHA-256 of bytes, hexadecimal. */
+export function hashOf(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
+interface LogLine {
+  change?: NoteChangeRecord;
+  id?: string;
+  outcome?: ChangeOutcome;
+}
+
+/** What was read of a log, up to the end of its last whole line. */
+interface KnownLog {
+  readonly file: bigint;
+  readonly bytes: number;
+  /** What stands right before that place, which a log that somebody has edited does not have. */
+  readonly tail: Buffer;
+  /** `undone` is no state of an entry, but follows from those behind it. */
+  readonly changes: Map<string, LoggedChange>;
+}
+
+const tailBytes = 256;
+const keptLogs = 8;
+/** A log only ever grows, and a process that makes many changes need not read them all each time. */
+const known = new Map<string, KnownLog>();
+
+/** All changes of a log, oldest first; none where it is not there. Throws what the file system throws. */
+export async function readLog(file: string): Promise<LoggedChange[]> {
+  let handle: FileHandle;
+  try {
+    handle = await open(file, constants.O_RDONLY);
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return [];
+    throw error;
+  }
+  try {
+    const log = await goneOn(handle, known.get(file));
+    known.delete(file);
+    known.set(file, log);
+    for (const oldest of known.keys()) if (known.size > keptLogs) known.delete(oldest);
+    return withUndone(log.changes);
+  } finally {
+    await handle.close();
+  }
+}
+
+async function goneOn(handle: FileHandle, before: KnownLog | undefined): Promise<KnownLog> {
+  const stats = await handle.stat({ bigint: true });
+  const isSame =
+    before?.file === stats.ino &&
+    before.bytes <= stats.size &&
+    (await readWhole(handle, before.tail.length, before.bytes - before.tail.length)).equals(before.tail);
+  const from = isSame ? before.bytes : 0;
+  const changes = isSame ? before.changes : new Map<string, LoggedChange>();
+  const added = await readWhole(handle, Number(stats.size) - from, from);
+  // Half a line is read again: it may yet be written to its end.
+  const whole = added.subarray(0, added.lastIndexOf(10) + 1);
+  for (const line of whole.toString("utf8").split("\n")) {
+    const { change, id, outcome } = parsed(line);
+    if (change !== undefined) changes.set(change.id, { ...change, state: "open" });
+    const ended = id === undefined ? undefined : changes.get(id);
+    if (ended !== undefined && outcome !== undefined) ended.state = outcome;
+  }
+  const bytes = from + whole.length;
+  const tail = await readWhole(handle, Math.min(bytes, tailBytes), Math.max(0, bytes - tailBytes));
+  return { file: stats.ino, bytes, tail, changes };
+}
+
+/** From the last to the first: an undo may itself have been undone. */
+function withUndone(entries: ReadonlyMap<string, LoggedChange>): LoggedChange[] {
+  const changes = new Map([...entries].map(([id, change]) => [id, { ...change }]));
+  for (const { state, undoes } of [...changes.values()].toReversed()) {
+    const undone = undoes === undefined || state !== "done" ? undefined : changes.get(undoes);
+    if (undone?.state === "done") undone.state = "undone";
+  }
+  return [...changes.values()];
+}
+
+/** Half a line was never followed by its change: the log is on disk before the note is touched. */
+function parsed(line: string): LogLine {
+  try {
+    return (JSON.parse(line) as LogLine | null) ?? {};
+  } catch {
+    return {};
+  }
+}
+
+/** Stands for the hash of a file that is not there. */
+export const noFile = "";

@@ -3,8 +3,7 @@ import { localDay } from "../notes/local-day.ts";
 import { bytesLike, type NoteContent } from "../notes/note-content.ts";
 import { type NoteChangeRecord, newChangeId } from "./change-log.ts";
 import { checkLines, onlyPlace, splice } from "./changed-text.ts";
-import type { ChangePlace, MadeChange } from "./change-place.ts";
-import { makeChange, withChanges } from "./make-change.ts";
+import { type ChangePlace, type MadeChange, makeChange, withChanges } from "./make-change.ts";
 import { superseding } from "./supersede.ts";
 import { trashName } from "./trash.ts";
 

@@ -1,4 +1,4 @@
-import type { LineChange } from "./changed-lines.ts";
+import type { LineChange } from "./change-log.ts";
 
 /** The lines in which two texts (UTF-8) differ. */
 export function lineChange(before: Buffer, after: Buffer): LineChange {

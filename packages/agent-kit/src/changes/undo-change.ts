@@ -1,9 +1,8 @@
 import { MemoryError } from "@memslot/core";
-import { type HeldLog, type LoggedChange, type NoteChangeRecord, newChangeId } from "./change-log.ts";
-import { makeNote, noFile, removeNote } from "./whole-note.ts";
+import { type HeldLog, type LoggedChange, type NoteChangeRecord, newChangeId, noFile } from "./change-log.ts";
+import { makeNote, removeNote } from "./whole-note.ts";
 import { applied, putBack, reversed } from "./line-change.ts";
-import type { ChangePlace } from "./change-place.ts";
-import { makeChange, withChanges } from "./make-change.ts";
+import { type ChangePlace, makeChange, withChanges } from "./make-change.ts";
 
 /** All changes of the notes of a workspace, the oldest first. Throws as `undoChange` does. */
 export async function listChanges(place: ChangePlace): Promise<readonly LoggedChange[]> {

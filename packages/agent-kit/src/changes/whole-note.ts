@@ -5,17 +5,12 @@ import { noteFile } from "@memslot/indexing/host";
 import { makeFile } from "../notes/make-file.ts";
 import { cannotWrite, failureOf, openWay } from "../notes/note-file.ts";
 import { contentIn, inLockedFolder, openThere } from "../notes/note-in-place.ts";
-import type { HeldLog, NoteChangeRecord } from "./change-log.ts";
-import { hashOf } from "./hash.ts";
-import type { ChangePlace } from "./change-place.ts";
-import type { WantedChange } from "./make-change.ts";
+import { type HeldLog, type NoteChangeRecord, hashOf, noFile } from "./change-log.ts";
+import type { ChangePlace, WantedChange } from "./make-change.ts";
 import { dropTrash, writeTrash } from "./trash.ts";
 
 /** Of a whole file that is made or taken away. */
 export type WholeChange = Omit<WantedChange, "make">;
-
-/** Stands for the hash of a file that is not there. */
-export const noFile = "";
 
 /**
  * Makes a note that is not there, whole and on disk, with its folders. Throws `INVALID_ARGUMENT` where it is there,

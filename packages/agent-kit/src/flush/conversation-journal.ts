@@ -3,7 +3,7 @@ import path from "node:path";
 import { type AgentConfig, MemoryError, sessionKindOf } from "@memslot/core";
 import { replaceFile, unlessMissing } from "@memslot/core/files";
 import type { ConversationMessage } from "../conversation.ts";
-import { withStateLock } from "../session/state-lock.ts";
+import { withStateLock } from "../state-lock.ts";
 import { openFlushJournal } from "./journal/flush-journal.ts";
 import { nameOf } from "./journal/journal-folder.ts";
 import { appendDigests } from "./turn/append-digests.ts";

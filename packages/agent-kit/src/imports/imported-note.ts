@@ -1,4 +1,4 @@
-import { hashOf } from "../changes/hash.ts";
+import { hashOf } from "../changes/change-log.ts";
 import { copiedText } from "../notes/copied-text.ts";
 import { slugOf } from "../notes/slug.ts";
 

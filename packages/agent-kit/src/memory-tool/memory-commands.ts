@@ -3,8 +3,7 @@ import { type Memory, MemoryError, audienceOf, visibleText } from "@memslot/core
 import { newChangeId } from "../changes/change-log.ts";
 import { checkLines, splice } from "../changes/changed-text.ts";
 import { rewriteNote } from "../changes/edit-note.ts";
-import type { ChangePlace } from "../changes/change-place.ts";
-import { withChanges } from "../changes/make-change.ts";
+import { type ChangePlace, withChanges } from "../changes/make-change.ts";
 import { trashName } from "../changes/trash.ts";
 import { makeNote, rawNote, removeNote } from "../changes/whole-note.ts";
 import { localDay } from "../notes/local-day.ts";

@@ -1,6 +1,6 @@
 import path from "node:path";
 import { MemoryError } from "@memslot/core";
-import { formatCitation } from "../tools/citations.ts";
+import { formatCitation } from "../citations.ts";
 import { curatedName } from "./curated-name.ts";
 import { localTime } from "./local-day.ts";
 import { type NoteEntry, findSame, findWritten, noteEntry } from "./note-entry.ts";

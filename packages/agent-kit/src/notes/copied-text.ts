@@ -1,6 +1,6 @@
 import { visibleText } from "@memslot/core";
 import { redactSecrets } from "@memslot/indexing/host";
-import { withoutPromptMarks } from "../prompt/prompt-marks.ts";
+import { withoutPromptMarks } from "./prompt-marks.ts";
 
 /**
  * A text that others have written as it may stand in a note: LF line ends, without what looks like a secret, without

@@ -4,7 +4,7 @@ import { type FileHandle, mkdir, realpath } from "node:fs/promises";
 import path from "node:path";
 import { codeOf, type FolderInPlace, MovedError, openFolderInPlace } from "@memslot/core/files";
 import { noteFile } from "@memslot/indexing/host";
-import { withStateLock } from "../session/state-lock.ts";
+import { withStateLock } from "../state-lock.ts";
 import { contentOf, type NoteContent } from "./note-content.ts";
 import { cannotWrite, failureOf } from "./note-file.ts";
 import type { NoteName } from "./note-name.ts";

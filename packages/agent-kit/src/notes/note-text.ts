@@ -1,5 +1,5 @@
 import { unseenCharacter } from "@memslot/core";
-import { isFrameEdge, promptMark } from "../prompt/prompt-marks.ts";
+import { isFrameEdge, promptMark } from "./prompt-marks.ts";
 
 /** Characters that one note may have. A fact is a sentence or two; what is longer is a document. */
 const textLimit = 8_000;

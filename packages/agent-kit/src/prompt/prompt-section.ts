@@ -1,4 +1,4 @@
-import type { CitationsMode } from "../tools/citations.ts";
+import type { CitationsMode } from "../citations.ts";
 
 /** The lines of a system prompt that teach an agent to use its memory; `[]` when it has none of the tools. */
 export function memoryPromptSection(options: {

@@ -7,7 +7,7 @@ import { ListedSession, endedError } from "./listed-session.ts";
 import pLimit from "p-limit";
 import { modelContext } from "./model-context.ts";
 import type { LockHolder, ProcessLock } from "@memslot/core/files";
-import { acquireStateLock } from "./state-lock.ts";
+import { acquireStateLock } from "../state-lock.ts";
 import { maxLineBytes } from "./transcript/read-transcript.ts";
 import { factsOf } from "./session-facts.ts";
 import type { SessionTableFile, TableEntry } from "./session-table.ts";

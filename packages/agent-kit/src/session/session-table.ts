@@ -5,7 +5,7 @@ import path from "node:path";
 import { MemoryError, messageOf } from "@memslot/core";
 import { codeOf, noSurprises, replaceFile } from "@memslot/core/files";
 import pLimit from "p-limit";
-import { withStateLock } from "./state-lock.ts";
+import { withStateLock } from "../state-lock.ts";
 import { readFirstEntry } from "./transcript/read-transcript.ts";
 
 /** What `sessions.json` says of one session. Fields of other hosts are kept as they are. */

@@ -1,7 +1,7 @@
 import { MemoryError, type MemoryReadResult } from "@memslot/core";
 import { readNote } from "../notes/replace-note.ts";
 import { type ChangeSetting, notePlace, shortHash } from "./change-answer.ts";
-import { citationsShown, formatCitation } from "./citations.ts";
+import { citationsShown, formatCitation } from "../citations.ts";
 import { inTime } from "../deadline.ts";
 import { adviceForTimeout, failureText, isAboutTheCall } from "./failure-advice.ts";
 import type { MemoryTool, MemoryToolResult } from "./memory-tool.ts";

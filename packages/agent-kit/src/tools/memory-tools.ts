@@ -10,7 +10,7 @@ import {
   visibleMessage,
   visibleName,
 } from "@memslot/core";
-import type { ChatType, CitationsMode } from "./citations.ts";
+import type { ChatType, CitationsMode } from "../citations.ts";
 import { localDay } from "../notes/local-day.ts";
 import type { FailureAdvice } from "./failure-advice.ts";
 import { guardSecrets } from "./guard-secrets.ts";

@@ -1,5 +1,5 @@
 import { withoutListMark } from "../notes/note-text.ts";
-import { formatCitation } from "./citations.ts";
+import { formatCitation } from "../citations.ts";
 
 /** A text that came out of memory, with its place. */
 interface RecalledText {

@@ -11,7 +11,7 @@ import {
   mostResults,
   weakConfidence,
 } from "@memslot/core";
-import { citationForm, citationsShown } from "./citations.ts";
+import { citationForm, citationsShown } from "../citations.ts";
 import { type FailureAdvice, adviceForError } from "./failure-advice.ts";
 import { frameTogether, recalledTextNote } from "./recalled-text.ts";
 import type { MemoryToolHit, MemoryToolResult } from "./memory-tool.ts";

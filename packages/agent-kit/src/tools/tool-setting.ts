@@ -1,5 +1,5 @@
 import type { Memory } from "@memslot/core";
-import type { ChatType, CitationsMode } from "./citations.ts";
+import type { ChatType, CitationsMode } from "../citations.ts";
 
 /** The options of `createMemoryTools` with every default filled in. */
 export interface ToolSetting {

@@ -2,7 +2,7 @@ import path from "node:path";
 import { MemoryError, isAbort, messageOf } from "@memslot/core";
 import type { ConversationMessage } from "../../conversation.ts";
 import type { ProcessLock } from "@memslot/core/files";
-import { acquireStateLock } from "../../session/state-lock.ts";
+import { acquireStateLock } from "../../state-lock.ts";
 import type { WrittenDigest } from "../turn/append-digests.ts";
 import type { DigestCause } from "../turn/flush-digest.ts";
 import type { FlushJournal } from "./flush-journal.ts";

@@ -2,7 +2,7 @@ import { visibleText } from "@memslot/core";
 import { redactSecrets } from "@memslot/indexing/host";
 import type { ConversationMessage } from "../../conversation.ts";
 import { localClock } from "../../notes/local-day.ts";
-import { withoutPromptMarks } from "../../prompt/prompt-marks.ts";
+import { withoutPromptMarks } from "../../notes/prompt-marks.ts";
 import { isNoReply, noReply } from "./flush-prompts.ts";
 import { timeOf } from "./flush-groups.ts";
 import { mostlySaid } from "./same-fact.ts";

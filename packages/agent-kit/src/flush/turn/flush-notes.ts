@@ -1,7 +1,7 @@
 import pLimit from "p-limit";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
-import { formatCitation } from "../../tools/citations.ts";
+import { formatCitation } from "../../citations.ts";
 import { flat } from "../../tools/recent-recalls.ts";
 import { noteName } from "../../notes/append-note.ts";
 import { codeOf } from "@memslot/core/files";

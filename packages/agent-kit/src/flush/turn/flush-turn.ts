@@ -7,7 +7,7 @@ import {
   withDeadline,
 } from "@memslot/core";
 import type { ConversationMessage } from "../../conversation.ts";
-import { parseCitation } from "../../tools/citations.ts";
+import { parseCitation } from "../../citations.ts";
 import { noteInput } from "../../tools/memory-append-tool.ts";
 import { localTime } from "../../notes/local-day.ts";
 import { guardSecrets } from "../../tools/guard-secrets.ts";

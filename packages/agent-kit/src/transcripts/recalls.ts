@@ -1,7 +1,7 @@
-import type { ConversationMessage } from "../../conversation.ts";
-import { isObject } from "../transcript/transcript-entry.ts";
-import { timeOf } from "./read-transcript-page.ts";
+import type { ConversationMessage } from "../conversation.ts";
 import { shownLine } from "./shown-text.ts";
+import { isObject } from "../session/transcript/transcript-entry.ts";
+import { timeOf } from "./read-transcript-page.ts";
 
 /** What an agent has asked of its memory, and what it got. */
 export interface TranscriptRecall {

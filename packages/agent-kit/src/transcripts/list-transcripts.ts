@@ -4,13 +4,13 @@ import path from "node:path";
 import { audienceOf, type SessionAudience } from "@memslot/core";
 import { noSurprises } from "@memslot/core/files";
 import { readLines } from "@memslot/indexing/host";
-import { readEntry } from "../transcript/transcript-entry.ts";
-import { lookAtSessionTable } from "../session-table.ts";
-import { type HandOvers, readHandOvers } from "./hand-overs.ts";
-import { type TranscriptPlace, openTranscriptToRead, transcriptFolder } from "./transcript-place.ts";
+import { lookAtSessionTable } from "../session/session-table.ts";
 import { scanTranscript } from "./scan-transcript.ts";
-import type { TranscriptFacts } from "./transcript-facts.ts";
 import { shownLine } from "./shown-text.ts";
+import type { TranscriptFacts } from "./transcript-facts.ts";
+import { type TranscriptPlace, openTranscriptToRead, transcriptFolder } from "./transcript-place.ts";
+import { readEntry } from "../session/transcript/transcript-entry.ts";
+import { type HandOvers, readHandOvers } from "./hand-overs.ts";
 
 /** A transcript as far as its name, its size and its beginning tell. */
 export interface ListedTranscript {

@@ -3,8 +3,8 @@ import { open } from "node:fs/promises";
 import path from "node:path";
 import { noSurprises } from "@memslot/core/files";
 import pLimit from "p-limit";
-import { type TranscriptLabel, type TranscriptPlace, transcriptFolder } from "./shown/transcript-place.ts";
-import { readFirstEntry } from "./transcript/read-transcript.ts";
+import { readFirstEntry } from "../session/transcript/read-transcript.ts";
+import { type TranscriptLabel, type TranscriptPlace, transcriptFolder } from "./transcript-place.ts";
 
 /** A transcript, or what a flush has taken from one: when it began and when it was written to last. */
 export interface ConversationTime {

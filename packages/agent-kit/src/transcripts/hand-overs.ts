@@ -2,10 +2,10 @@ import { constants, lstatSync, readdirSync } from "node:fs";
 import { open } from "node:fs/promises";
 import path from "node:path";
 import { noSurprises } from "@memslot/core/files";
-import { type DoneRecord, type FlushRecord, isDoneRecord, isFlushRecord } from "../../flush/journal/flush-record.ts";
-import { isObject } from "../transcript/transcript-entry.ts";
+import { type DoneRecord, type FlushRecord, isDoneRecord, isFlushRecord } from "../flush/journal/flush-record.ts";
 import { shownLine } from "./shown-text.ts";
 import { type TranscriptPlace, transcriptFolder } from "./transcript-place.ts";
+import { isObject } from "../session/transcript/transcript-entry.ts";
 
 /**
  * What became of messages that left a conversation. `waiting`: on disk, until a model has read them. `digest`: the same,

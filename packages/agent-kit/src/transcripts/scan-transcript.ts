@@ -1,12 +1,12 @@
 import type { FileHandle } from "node:fs/promises";
 import { readLines } from "@memslot/indexing/host";
-import type { ConversationMessage } from "../../conversation.ts";
-import { readEntry, type TranscriptEntry } from "../transcript/transcript-entry.ts";
+import type { ConversationMessage } from "../conversation.ts";
+import { shownLine, shownText } from "./shown-text.ts";
+import type { TranscriptCompaction, TranscriptFacts } from "./transcript-facts.ts";
+import { readEntry, type TranscriptEntry } from "../session/transcript/transcript-entry.ts";
 import type { HandOver } from "./hand-overs.ts";
 import { timeOf } from "./read-transcript-page.ts";
 import { Recalls } from "./recalls.ts";
-import { shownLine, shownText } from "./shown-text.ts";
-import type { TranscriptCompaction, TranscriptFacts } from "./transcript-facts.ts";
 
 type Fate = (sessionId: string, messageId: string) => HandOver["state"] | "kept" | undefined;
 

@@ -1,5 +1,15 @@
+import { MemoryError, isAbort, messageOf } from "@memslot/core";
 import { type LockOptions, type ProcessLock, acquireLock } from "@memslot/core/files";
-import { orUnavailable } from "./or-unavailable.ts";
+
+/** Runs something on the state folder. What fails there and has no words of its own is `UNAVAILABLE`, told as `tell` says. */
+export async function orUnavailable<T>(run: () => Promise<T>, tell: (why: string) => string): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    if (MemoryError.is(error) || isAbort(error)) throw error;
+    throw new MemoryError("UNAVAILABLE", tell(messageOf(error)), { cause: error });
+  }
+}
 
 /** A lock on a file of the state folder, see `acquireLock`. Throws `UNAVAILABLE` where the folder cannot be written. */
 export async function acquireStateLock(file: string, options: LockOptions): Promise<ProcessLock> {

@@ -1,8 +1,8 @@
 import type { FileHandle } from "node:fs/promises";
 import { readLines } from "@memslot/indexing/host";
-import { readEntry, type TranscriptEntry } from "../transcript/transcript-entry.ts";
 import { type ShownText, shownText } from "./shown-text.ts";
 import { type TranscriptPlace, openTranscriptToRead } from "./transcript-place.ts";
+import { readEntry, type TranscriptEntry } from "../session/transcript/transcript-entry.ts";
 
 /** One line of a transcript that says something. `start` is where it begins, in bytes. */
 export type TranscriptShown = {
