@@ -11,7 +11,6 @@ import {
 } from "@memslot/core";
 import type { ChunkIndex, QuarantinedChunk } from "../chunk-index.ts";
 import type { VectorSpace } from "../chunk-store.ts";
-import { type Budget, createBudget, OverBudget } from "./requests/budget.ts";
 import { fillLane, type FillRequest } from "./fill/fill-lane.ts";
 import type { MeaningScale } from "../fusion/fuse.ts";
 import { areSame, SpaceScales } from "../fusion/space-scales.ts";
@@ -20,7 +19,7 @@ import { listBatchJobs } from "./jobs/job-records.ts";
 import { isForGood, Lane, type LaneContext, refusalOf } from "./lane.ts";
 import { countFitting, packText, requestLimits } from "./requests/pack.ts";
 import { type EmbedOptions, plainText } from "./requests/requests.ts";
-import { openUsage, type Usage } from "./requests/usage.ts";
+import { type Budget, createBudget, OverBudget, Usage } from "./requests/usage.ts";
 
 const probeMs = 30_000;
 /** No model takes them for the same. */
@@ -75,7 +74,7 @@ export class Embedder {
     const { store, provider, choice, settings, agentId, stateDir } = input;
     const { embeddingBatchTimeoutSeconds: seconds } = settings.sync;
     const { tokensPerDay } = settings.budget;
-    const usage = openUsage({ stateDir, agentId });
+    const usage = new Usage({ stateDir, agentId });
     const requestMs = seconds === undefined ? undefined : seconds * 1000;
     const context: LaneContext = { store, stateDir, usage, requestMs, closing: this.#closing.signal };
     const primary = new Lane(provider, context);

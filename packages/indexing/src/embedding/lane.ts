@@ -9,8 +9,8 @@ import {
 } from "@memslot/core";
 import type { ChunkIndex, SpaceStats } from "../chunk-index.ts";
 import { spaceName, type VectorSpace } from "../chunk-store.ts";
-import { openCircuit } from "./requests/circuit.ts";
-import { createEmbeddingRequests, type EmbedOptions, type EmbeddingRequests, plainText } from "./requests/requests.ts";
+import { Circuit } from "./requests/circuit.ts";
+import { type EmbedOptions, EmbeddingRequests, plainText } from "./requests/requests.ts";
 import type { Usage } from "./requests/usage.ts";
 
 /** What every lane of a memory shares. */
@@ -43,9 +43,9 @@ export class Lane {
   constructor(provider: EmbeddingProvider, context: LaneContext, fixedSpace?: VectorSpace) {
     const { store, stateDir, usage, requestMs, closing } = context;
     this.fingerprint = provider.endpoint?.fingerprint ?? `${provider.id} ${provider.model}`;
-    const circuit = openCircuit({ stateDir, fingerprint: this.fingerprint });
+    const circuit = new Circuit({ stateDir, fingerprint: this.fingerprint });
     this.provider = provider;
-    this.requests = createEmbeddingRequests({ provider, circuit, usage, requestMs });
+    this.requests = new EmbeddingRequests({ provider, circuit, usage, requestMs });
     this.#store = store;
     this.#preparation = new Preparation(provider, closing);
     this.#hasFixedSpace = fixedSpace !== undefined;

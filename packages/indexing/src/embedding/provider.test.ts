@@ -15,7 +15,7 @@ import {
   stopClock,
 } from "./requests/test/scripted-provider.ts";
 import { Lane } from "./lane.ts";
-import { openUsage } from "./requests/usage.ts";
+import { Usage } from "./requests/usage.ts";
 import { createFakeStore } from "../../test/support/fake-store.ts";
 
 describe("a provider in trouble", () => {
@@ -314,7 +314,7 @@ describe("a lane", () => {
       embedBatch: async (texts) => texts.map(() => [1, 0]),
       ...own,
     };
-    const usage = openUsage({ stateDir, agentId: "main" });
+    const usage = new Usage({ stateDir, agentId: "main" });
     return new Lane(provider, { store: createFakeStore(), stateDir, usage, closing: never });
   }
 

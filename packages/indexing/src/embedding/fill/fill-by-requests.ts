@@ -1,19 +1,18 @@
 import { EmbeddingError, type EmbeddingProvider, withDeadline } from "@memslot/core";
 import type { ChunkIndex } from "../../chunk-index.ts";
 import type { VectorSpace } from "../../chunk-store.ts";
-import { type Budget, OverBudget } from "../requests/budget.ts";
 import type { FillProgress } from "./fill-progress.ts";
 import { type FillStop, otherLength, stopOf } from "./fill-stop.ts";
 import { type PackedText, type RequestLimits, requestLimits, shortenText, tokensOf } from "../requests/pack.ts";
 import { createPendingQueue, type PendingQueue } from "./pending-queue.ts";
-import { type EmbeddingRequests, plainText } from "../requests/requests.ts";
-import { isNetworkFault, isTimeLimit } from "../requests/retry.ts";
+import { isNetworkFault, isTimeLimit, plainText, type Requests } from "../requests/requests.ts";
+import { type Budget, OverBudget } from "../requests/usage.ts";
 import { BadVectors } from "../unit-vector.ts";
 
 export interface RequestFill {
   store: Pick<ChunkIndex, "pendingVectors" | "putVectors" | "quarantine">;
   space: VectorSpace;
-  requests: EmbeddingRequests;
+  requests: Requests;
   /** Requests at one time. */
   concurrency: number;
   /** What may be spent today. Undefined: no limit. */
@@ -101,7 +100,7 @@ class RequestFilling {
   async #send(texts: readonly PackedText[], attempts?: number): Promise<Float32Array[] | undefined> {
     const { requests, space, budget, signal, reason, asked, progress } = this.#fill;
     const tokens = tokensOf(texts);
-    if (budget && tokens > this.#tokensFree()) this.#stop ??= budget.stop();
+    if (budget && tokens > this.#tokensFree()) this.#stop ??= { reason: budget.reason() };
     if (this.#isOver()) return undefined;
     this.#tokensAway += tokens;
     try {

@@ -7,7 +7,7 @@ import {
 } from "@memslot/core";
 import type { ChunkIndex } from "../../chunk-index.ts";
 import { spaceName, type VectorSpace } from "../../chunk-store.ts";
-import { type Budget, OverBudget } from "../requests/budget.ts";
+import { type Budget, OverBudget } from "../requests/usage.ts";
 import { type FillOptions, type FillOutcome, fillSpace } from "./fill.ts";
 import { chunkHash } from "../../text/chunk-markdown.ts";
 import { embeddingLabel } from "./fill-progress.ts";

@@ -7,7 +7,7 @@ import { type FillStop, stopOf } from "../fill/fill-stop.ts";
 import { type JobRecord, openJobRecords, type JobRecords } from "./job-records.ts";
 import { type PackedText, tokensOf } from "../requests/pack.ts";
 import { createPendingQueue, type PendingQueue } from "../fill/pending-queue.ts";
-import type { EmbeddingRequests } from "../requests/requests.ts";
+import type { Requests } from "../requests/requests.ts";
 import { spaceName, type VectorSpace } from "../../chunk-store.ts";
 
 export interface BatchRunOptions {
@@ -15,7 +15,7 @@ export interface BatchRunOptions {
   settings: MemorySearchSettings["remote"]["batch"];
   stateDir: string;
   agentId: string;
-  requests: EmbeddingRequests;
+  requests: Requests;
   notify: (line: string) => void;
   /** A job for fewer texts is not worth the waiting: direct calls make their vectors. 1 if left out. */
   minTexts?: number | undefined;
@@ -134,7 +134,7 @@ class JobRun {
       const texts = await this.#queue.take({ items: batches.maxItems, bytes: batches.maxBytes, tokens: room });
       signal.throwIfAborted();
       if (texts.length === 0) return;
-      if (budget && tokensOf(texts) > room) this.#stop = budget.stop();
+      if (budget && tokensOf(texts) > room) this.#stop = { reason: budget.reason() };
       else if (texts.length < minTexts) for (const { hash } of texts) this.#direct.add(hash);
       else if (requests.circuit.enter(asked)) await this.#submit(texts);
       else this.#stop = refusedBy(requests);
@@ -251,7 +251,7 @@ class JobRun {
   }
 }
 
-function refusedBy({ circuit, provider }: EmbeddingRequests): FillStop {
+function refusedBy({ circuit, provider }: Requests): FillStop {
   const state = circuit.state();
   if (!state) return { reason: `${provider.id} is being tried again just now` };
   return stopOf(new EmbeddingError(state.kind, `${state.reason}; no request is made before ${state.nextProbeAt}`));

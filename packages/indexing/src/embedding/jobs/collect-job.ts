@@ -2,7 +2,7 @@ import { EmbeddingError } from "@memslot/core";
 import type { ChunkIndex } from "../../chunk-index.ts";
 import type { VectorSpace } from "../../chunk-store.ts";
 import { type FillStop, otherLength } from "../fill/fill-stop.ts";
-import type { EmbeddingRequests } from "../requests/requests.ts";
+import type { Requests } from "../requests/requests.ts";
 
 /** What came of a text: a vector, why there is none, or nothing at all. */
 export type JobResult = ArrayLike<number> | EmbeddingError | undefined;
@@ -31,7 +31,7 @@ export async function collectJob(input: {
   results: readonly JobResult[];
   store: Pick<ChunkIndex, "putVectors" | "quarantine">;
   space: VectorSpace;
-  requests: EmbeddingRequests;
+  requests: Requests;
 }): Promise<CollectedJob> {
   const { hashes, results, store, space, requests } = input;
   const refused: { hash: string; reason: string }[] = [];

@@ -3,7 +3,7 @@ import path from "node:path";
 import { EmbeddingError, type EmbeddingFailure } from "@memslot/core";
 import { describe, expect, test } from "vitest";
 import { stubBuiltin } from "../../../test/support/stub-builtin.ts";
-import { type Circuit, openCircuit } from "./circuit.ts";
+import { Circuit } from "./circuit.ts";
 import { tempFolder as folder } from "@memslot/test-tools/files";
 import tables from "./test/vectors.json" with { type: "json" };
 
@@ -18,7 +18,7 @@ function circuitIn(
   fingerprint = "abcdef0123456789",
 ): { circuit: Circuit; at: (ms: number) => Circuit } {
   let time = noon;
-  const circuit = openCircuit({ stateDir, fingerprint, now: () => new Date(time) });
+  const circuit = new Circuit({ stateDir, fingerprint, now: () => new Date(time) });
   return {
     circuit,
     at(ms) {

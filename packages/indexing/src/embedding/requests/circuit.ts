@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { readFileSync, rmSync } from "node:fs";
 import path from "node:path";
-import type { EmbeddingError } from "@memslot/core";
+import { EmbeddingError, withDeadline } from "@memslot/core";
 import { replaceFileSync } from "@memslot/core/files";
+import { isoDate, localDay } from "../../text/times/calendar.ts";
 
 /** Why a provider is left alone, and until when. */
 export interface CircuitState {
@@ -17,27 +18,26 @@ export interface CircuitState {
   failures: number;
 }
 
-/**
- * What is remembered of a provider's failures, by every process that shares the state folder. Open means that no request
- * is made; when its time has come one request is let through, and how that goes closes it or keeps it open for longer.
- */
-export interface Circuit {
-  /** Undefined while it is closed. Reads one small file. */
-  state(): CircuitState | undefined;
-  /**
-   * True when a request may be made now: it is closed, or its probe is due and this caller has got it, for a minute.
-   * One that a person has `asked` for is let through at any time, but not before the end of a rate limit.
-   */
-  enter(asked: boolean): boolean;
-  /** Opens it, or holds it open for longer. Failures other than `rate`, `quota` and `auth` change nothing. */
-  fail(error: EmbeddingError): void;
-  /** Closes it. */
-  succeed(): void;
-}
-
 interface StoredState extends CircuitState {
   /** ISO 8601: until then the probe is somebody's. */
   probeUntil?: string | undefined;
+}
+
+/** How time and chance go by; tests put their own in place. */
+export interface Pace {
+  now: () => Date;
+  /** Rejects when the signal is aborted. */
+  sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
+  /** 0 to 1. */
+  random: () => number;
+}
+
+/** A permission to send one request. */
+export interface Pass {
+  /** True while this is the probe and its outcome is unknown: its holder may send again without a new pass. */
+  isProbing(): boolean;
+  /** Says once what came of it; undefined where nothing is known, as the call was aborted. */
+  end(outcome?: "answered" | EmbeddingError): void;
 }
 
 const second = 1000;
@@ -50,81 +50,169 @@ const longestHold = 6 * hour;
 /** A provider that wants to be left alone for longer is asked once a day. */
 const longestHonoured = 24 * hour;
 const probeTakes = minute;
+/** Other calls wait no longer for a first request. */
+const firstRequestTakes = 2 * second;
+/** The interval of checks whether another process's probe is over. */
+const lookMs = 500;
 
-export function openCircuit(options: {
-  stateDir: string;
-  fingerprint: string;
-  now?: (() => Date) | undefined;
-}): Circuit {
-  const { stateDir, fingerprint, now = () => new Date() } = options;
-  const file = path.join(stateDir, "embeddings", "circuits", `${safeName(fingerprint)}.json`);
-  /** What could not be written. It counts for as long as the file is what it was then. */
-  let unwritten: { instead: string | undefined; state: StoredState | undefined } | undefined;
+/**
+ * What is remembered of a provider's failures, by every process that shares the state folder. Open means that no request
+ * is made; when its time has come one request is let through, and how that goes closes it or keeps it open for longer.
+ */
+export class Circuit {
+  readonly pace: Pace;
+  readonly #file: string;
+  /** The state that could not be written. It counts for as long as the file is what it was then. */
+  #unwritten: { instead: string | undefined; state: StoredState | undefined } | undefined;
+  /** The request of this process that goes alone, and until when others wait for its end. */
+  #alone: { isProbe: boolean; untilMs: number; end: Promise<void> } | undefined;
+  #hasAnswered = false;
+  /** Calls that wait for the end of a rate limit. One that comes meanwhile may wait with them. */
+  #waiting = 0;
 
-  function read(): StoredState | undefined {
-    const text = readText(file);
-    if (unwritten && unwritten.instead === text) return unwritten.state;
-    return text === undefined ? undefined : parse(text, now().getTime());
+  constructor(options: { stateDir: string; fingerprint: string } & Partial<Pace>) {
+    const { stateDir, fingerprint, now = () => new Date(), sleep = pause, random = Math.random } = options;
+    this.pace = { now, sleep, random };
+    this.#file = path.join(stateDir, "embeddings", "circuits", `${safeName(fingerprint)}.json`);
   }
 
-  function keep(state: StoredState | undefined): void {
-    try {
-      if (state) replaceFileSync(file, `${JSON.stringify(state)}\n`);
-      else rmSync(file, { force: true });
-      unwritten = undefined;
-    } catch {
-      unwritten = { instead: readText(file), state };
+  /** Undefined while it is closed. Reads one small file. */
+  state(): CircuitState | undefined {
+    const stored = this.#read();
+    if (!stored) return undefined;
+    const { kind, reason, since, nextProbeAt, failures } = stored;
+    return { kind, reason, since, nextProbeAt, failures };
+  }
+
+  /**
+   * True when a request may be made now: it is closed, or its probe is due and this caller has got it, for a minute.
+   * One that a person has `asked` for is let through at any time, but not before the end of a rate limit.
+   */
+  enter(asked: boolean): boolean {
+    const state = this.#read();
+    if (!state) return true;
+    const time = this.#time();
+    const isTaken = state.probeUntil !== undefined && Date.parse(state.probeUntil) > time;
+    const isDue = Date.parse(state.nextProbeAt) <= time && !isTaken;
+    if (!isDue && !(asked && state.kind !== "rate")) return false;
+    this.#keep({ ...state, probeUntil: new Date(time + probeTakes).toISOString() });
+    return true;
+  }
+
+  /** Opens it, or holds it open for longer. Failures other than `rate`, `quota` and `auth` change nothing. */
+  fail({ kind, message, retryAfterMs }: EmbeddingError): void {
+    if (kind !== "rate" && kind !== "quota" && kind !== "auth") return;
+    const time = this.#time();
+    const before = this.#read();
+    const heldUntil = before ? Date.parse(before.nextProbeAt) : 0;
+    const told = retryAfterMs !== undefined && retryAfterMs >= 0 ? Math.min(retryAfterMs, longestHonoured) : undefined;
+    const reason = message.replaceAll(/\s+/g, " ").trim().slice(0, 500);
+    if (before && heldUntil > time && (before.kind === "rate") === (kind === "rate")) {
+      // Sent before it opened, or asked for by a person: no probe, so it holds nobody off for longer than was said.
+      const nextProbeAt = new Date(Math.max(heldUntil, time + (told ?? 0))).toISOString();
+      return this.#keep({ ...before, kind, reason, nextProbeAt, probeUntil: undefined });
+    }
+    // Too many requests are the smaller trouble of an account with nothing left.
+    if (before && heldUntil > time && kind === "rate") return;
+    const failures = before?.kind === kind ? before.failures + 1 : 1;
+    const since = before?.kind === kind ? before.since : new Date(time).toISOString();
+    this.#keep({
+      kind,
+      reason,
+      since,
+      nextProbeAt: new Date(time + hold(kind, failures, told)).toISOString(),
+      failures,
+    });
+  }
+
+  /** Closes it. */
+  succeed(): void {
+    if (this.#read()) this.#keep(undefined);
+  }
+
+  /**
+   * Waits until one request may be sent. The first request of a process, and the probe of an open circuit, go alone;
+   * calls that come meanwhile wait for its outcome, so that a wrong key is asked with once and not by every call at the
+   * same time. Throws an `EmbeddingError` of the circuit's kind where no request may be made, or the signal's reason.
+   */
+  async pass(call: {
+    signal: AbortSignal;
+    /** A person asked for it: an open circuit is tried once. */
+    asked: boolean;
+    /** A rate limit has refused this call already. */
+    isBack: boolean;
+    /** Whether the call waits so many milliseconds for the end of a rate limit. */
+    waits: (milliseconds: number) => boolean;
+  }): Promise<Pass> {
+    const { signal, isBack, waits } = call;
+    const { now, random, sleep } = this.pace;
+    let mayAsk = call.asked;
+    for (;;) {
+      signal.throwIfAborted();
+      const state = this.state();
+      const alone = this.#alone;
+      const othersMs = alone ? alone.untilMs - this.#time() : 0;
+      if (alone && othersMs > 0 && (state ? alone.isProbe : !this.#hasAnswered)) {
+        mayAsk = false;
+        const limits = { what: "another request", deadlineMs: othersMs, signals: [signal] };
+        await withDeadline(limits, () => alone.end).catch(() => undefined);
+        continue;
+      }
+      if (!state) return this.#passFor({ isAlone: !alone && !this.#hasAnswered, isProbe: false });
+      if (this.enter(mayAsk)) return this.#passFor({ isAlone: true, isProbe: true });
+      // Spread a little: other processes wait for the same moment.
+      const waitMs = Math.max(Date.parse(state.nextProbeAt) - this.#time(), 0) + lookMs * (0.5 + random() / 2);
+      const mayWait = state.kind === "rate" && (isBack || this.#waiting > 0);
+      if (!mayWait || !waits(waitMs)) throw circuitError(state, now());
+      this.#waiting++;
+      try {
+        await sleep(waitMs, signal);
+      } finally {
+        this.#waiting--;
+      }
     }
   }
 
-  return {
-    state() {
-      const stored = read();
-      if (!stored) return undefined;
-      const { kind, reason, since, nextProbeAt, failures } = stored;
-      return { kind, reason, since, nextProbeAt, failures };
-    },
+  #passFor({ isAlone, isProbe }: { isAlone: boolean; isProbe: boolean }): Pass {
+    const { promise: end, resolve } = Promise.withResolvers<void>();
+    if (isAlone) this.#alone = { isProbe, untilMs: this.#time() + (isProbe ? probeTakes : firstRequestTakes), end };
+    let isOpen = true;
+    return {
+      isProbing: () => isOpen && isProbe,
+      end: (outcome) => {
+        if (!isOpen) return;
+        isOpen = false;
+        // A provider that finds fault with a text accepts the key and the account.
+        if (outcome === "answered" || outcome?.kind === "input") {
+          this.#hasAnswered = true;
+          // Only the probe: a request from before says nothing of what has gone wrong since.
+          if (isProbe) this.succeed();
+        } else if (outcome) this.fail(outcome);
+        if (this.#alone?.end === end) this.#alone = undefined;
+        resolve();
+      },
+    };
+  }
 
-    enter(asked) {
-      const state = read();
-      if (!state) return true;
-      const time = now().getTime();
-      const isTaken = state.probeUntil !== undefined && Date.parse(state.probeUntil) > time;
-      const isDue = Date.parse(state.nextProbeAt) <= time && !isTaken;
-      if (!isDue && !(asked && state.kind !== "rate")) return false;
-      keep({ ...state, probeUntil: new Date(time + probeTakes).toISOString() });
-      return true;
-    },
+  #time(): number {
+    return this.pace.now().getTime();
+  }
 
-    fail({ kind, message, retryAfterMs }) {
-      if (kind !== "rate" && kind !== "quota" && kind !== "auth") return;
-      const time = now().getTime();
-      const before = read();
-      const heldUntil = before ? Date.parse(before.nextProbeAt) : 0;
-      const told =
-        retryAfterMs !== undefined && retryAfterMs >= 0 ? Math.min(retryAfterMs, longestHonoured) : undefined;
-      const reason = message.replaceAll(/\s+/g, " ").trim().slice(0, 500);
-      if (before && heldUntil > time && (before.kind === "rate") === (kind === "rate")) {
-        // Sent before it opened, or asked for by a person: no probe, so it holds nobody off for longer than was said.
-        const nextProbeAt = new Date(Math.max(heldUntil, time + (told ?? 0))).toISOString();
-        return keep({ ...before, kind, reason, nextProbeAt, probeUntil: undefined });
-      }
-      // Too many requests are the smaller trouble of an account with nothing left.
-      if (before && heldUntil > time && kind === "rate") return;
-      const failures = before?.kind === kind ? before.failures + 1 : 1;
-      keep({
-        kind,
-        reason,
-        since: before?.kind === kind ? before.since : new Date(time).toISOString(),
-        nextProbeAt: new Date(time + hold(kind, failures, told)).toISOString(),
-        failures,
-      });
-    },
+  #read(): StoredState | undefined {
+    const text = readText(this.#file);
+    if (this.#unwritten && this.#unwritten.instead === text) return this.#unwritten.state;
+    return text === undefined ? undefined : parse(text, this.#time());
+  }
 
-    succeed() {
-      if (read()) keep(undefined);
-    },
-  };
+  #keep(state: StoredState | undefined): void {
+    try {
+      if (state) replaceFileSync(this.#file, `${JSON.stringify(state)}\n`);
+      else rmSync(this.#file, { force: true });
+      this.#unwritten = undefined;
+    } catch {
+      this.#unwritten = { instead: readText(this.#file), state };
+    }
+  }
 }
 
 /** Milliseconds until the next probe. `told` is what the other side asks for. */
@@ -165,5 +253,38 @@ function readText(file: string): string | undefined {
     return readFileSync(file, "utf8");
   } catch {
     return undefined;
+  }
+}
+
+function circuitError({ kind, reason, nextProbeAt }: CircuitState, now: Date): EmbeddingError {
+  const probeAt = new Date(nextProbeAt);
+  const retryAfterMs = Math.max(0, probeAt.getTime() - now.getTime());
+  const when =
+    retryAfterMs > 0 ? `no request is made before ${timeText(probeAt, now)}` : "it is being tried again just now";
+  return new EmbeddingError(kind, `${reason}; ${when}`, { retryAfterMs });
+}
+
+/** `14:05`, local time, in full minutes that are not too early; with the day before it when that is not today. */
+function timeText(time: Date, now: Date): string {
+  const minute = 60_000;
+  const rounded = new Date(Math.ceil(time.getTime() / minute) * minute);
+  const two = (value: number): string => String(value).padStart(2, "0");
+  const clock = `${two(rounded.getHours())}:${two(rounded.getMinutes())}`;
+  const day = localDay(rounded);
+  return day === localDay(now) ? clock : `${isoDate(day)} ${clock}`;
+}
+
+/** Waits. Throws the signal's reason when that comes first. */
+async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const stop = (): void => reject(signal.reason);
+  const timer = setTimeout(resolve, milliseconds);
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    await promise;
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", stop);
   }
 }

@@ -1,7 +1,8 @@
 import { EmbeddingError } from "@memslot/core";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { createEmbeddingRequests } from "./requests.ts";
-import { readUsage } from "./usage.ts";
+import { Circuit } from "./circuit.ts";
+import { EmbeddingRequests } from "./requests.ts";
+import { createBudget, readUsage } from "./usage.ts";
 import { never } from "../../../test/support/context.ts";
 import { tempFolder, tempFolder as folder } from "@memslot/test-tools/files";
 import {
@@ -16,7 +17,6 @@ import {
   stopClock,
 } from "./test/scripted-provider.ts";
 import { listen } from "../../test/listen.ts";
-import { createBudget } from "./budget.ts";
 import tables from "./test/vectors.json" with { type: "json" };
 
 const texts = ["first text", "second"];
@@ -53,12 +53,13 @@ describe("a transient failure", () => {
   });
 
   test("is tried again after a pause that is a fifth shorter or longer by chance", async () => {
-    const { circuit, usage } = deskIn(folder());
+    const { usage } = deskIn(folder());
     const slept: number[] = [];
     const sleep = async (milliseconds: number): Promise<void> => void slept.push(Math.round(milliseconds));
     for (const chance of [0, 1]) {
       const provider = scriptedProvider({ always: failures.transient });
-      const requests = createEmbeddingRequests({ provider, circuit, usage, sleep, random: () => chance });
+      const circuit = new Circuit({ stateDir: folder(), fingerprint: "a", sleep, random: () => chance });
+      const requests = new EmbeddingRequests({ provider, circuit, usage });
       await expect(requests.embed(texts, how)).rejects.toBe(failures.transient);
     }
     expect(slept).toEqual([400, 800, 1600, 600, 1200, 2400]);

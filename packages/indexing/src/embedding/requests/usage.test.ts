@@ -1,9 +1,8 @@
 import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync, symlinkSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { type Usage, openUsage, readUsage } from "./usage.ts";
+import { OverBudget, Usage, createBudget, readUsage } from "./usage.ts";
 import { tempFolder as folder, writeFiles } from "@memslot/test-tools/files";
-import { OverBudget, createBudget } from "./budget.ts";
 import { startChild } from "../../../test/support/child.ts";
 
 const search = { reason: "search", provider: "p", model: "m", requests: 1 };
@@ -29,7 +28,7 @@ describe("tokens today", () => {
   test("are those of one agent, over all reasons, providers and processes", () => {
     const stateDir = folder();
     const { now } = clockAt(2026, 2, 5, 12);
-    const [here, there, other] = ["main", "main", "other"].map((agentId) => openUsage({ stateDir, agentId, now }));
+    const [here, there, other] = ["main", "main", "other"].map((agentId) => new Usage({ stateDir, agentId, now }));
     expect(here?.tokensToday()).toBe(0);
     here?.add({ ...search, tokens: 10 });
     expect(here?.tokensToday()).toBe(10);
@@ -39,13 +38,13 @@ describe("tokens today", () => {
     expect(here?.tokensToday(), "asked again").toBe(15);
     expect(there?.tokensToday()).toBe(15);
     expect(other?.tokensToday()).toBe(1000);
-    expect(openUsage({ stateDir, agentId: "main", now }).tokensToday(), "begun later").toBe(15);
+    expect(new Usage({ stateDir, agentId: "main", now }).tokensToday(), "begun later").toBe(15);
   });
 
   test("begin anew at midnight, local time", () => {
     const stateDir = folder();
     const clock = clockAt(2026, 2, 5, 23, 59, 59);
-    const usage = openUsage({ stateDir, agentId: "main", now: clock.now });
+    const usage = new Usage({ stateDir, agentId: "main", now: clock.now });
     spend(usage, 7, 8);
     expect(usage.tokensToday()).toBe(15);
     clock.set(2026, 2, 6, 0, 0, 0);
@@ -60,7 +59,7 @@ describe("tokens today", () => {
   test("pass over damaged lines, and half a line takes no other with it", () => {
     const stateDir = folder();
     const { now } = clockAt(2026, 2, 5, 12);
-    const usage = openUsage({ stateDir, agentId: "main", now });
+    const usage = new Usage({ stateDir, agentId: "main", now });
     const file = fileIn(stateDir, "2026-03-05");
     spend(usage, 10);
     appendFileSync(file, 'nonsense\n[]\nnull\n{"agentId":"main","tokens":5}\n');
@@ -69,18 +68,15 @@ describe("tokens today", () => {
     expect(usage.tokensToday()).toBe(10);
     spend(usage, 20);
     expect(usage.tokensToday()).toBe(30);
-    expect(openUsage({ stateDir, agentId: "main", now }).tokensToday()).toBe(30);
+    expect(new Usage({ stateDir, agentId: "main", now }).tokensToday()).toBe(30);
   });
 
-  test("are counted for this process when they cannot be written, and that is said", () => {
+  test("are counted for this process when they cannot be written", () => {
     const stateDir = folder({ embeddings: "a file where a folder should be" });
     const clock = clockAt(2026, 2, 5, 12);
-    const lines: string[] = [];
-    const notify = (line: string): void => void lines.push(line);
-    const usage = openUsage({ stateDir, agentId: "main", now: clock.now, notify });
+    const usage = new Usage({ stateDir, agentId: "main", now: clock.now });
     spend(usage, 10, 20);
     expect(usage.tokensToday()).toBe(30);
-    expect(lines[0]).toMatch(/^tokens are counted for this process only: E/);
     clock.set(2026, 2, 6, 12);
     expect(usage.tokensToday()).toBe(0);
   });
@@ -90,7 +86,7 @@ describe("the files", () => {
   test("are for their owner alone, with one line for each request", () => {
     const stateDir = folder();
     const { now } = clockAt(2026, 2, 5, 12);
-    openUsage({ stateDir, agentId: "main", now }).add({ ...search, tokens: 3 });
+    new Usage({ stateDir, agentId: "main", now }).add({ ...search, tokens: 3 });
     const file = fileIn(stateDir, "2026-03-05");
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(statSync(path.dirname(file)).mode & 0o777).toBe(0o700);
@@ -106,7 +102,7 @@ describe("the files", () => {
     writeFiles(usageDir, Object.fromEntries(days.map((day) => [`${day}.jsonl`, ""])));
     writeFiles(usageDir, { "2025-01-01.txt": "", "notes.jsonl": "" });
     const clock = clockAt(2026, 2, 5, 12);
-    const usage = openUsage({ stateDir, agentId: "main", now: clock.now });
+    const usage = new Usage({ stateDir, agentId: "main", now: clock.now });
     usage.tokensToday();
     expect(readdirSync(usageDir)).toHaveLength(7);
     spend(usage, 1);
@@ -125,7 +121,7 @@ describe("reading usage", () => {
   test("sums it up for each day, agent, reason, provider and model, oldest day first", async () => {
     const stateDir = folder();
     const clock = clockAt(2026, 2, 4, 12);
-    const [main, other] = ["main", "other"].map((agentId) => openUsage({ stateDir, agentId, now: clock.now }));
+    const [main, other] = ["main", "other"].map((agentId) => new Usage({ stateDir, agentId, now: clock.now }));
     main?.add({ ...search, tokens: 1 });
     clock.set(2026, 2, 5, 12);
     main?.add({ ...search, tokens: 10 });
@@ -163,7 +159,7 @@ describe("the budget of a day", () => {
   }
 
   function budgetIn(stateDir: string, tokensPerDay: number, agentId = "main"): ReturnType<typeof createBudget> {
-    return createBudget(openUsage({ stateDir, agentId, now }), tokensPerDay);
+    return createBudget(new Usage({ stateDir, agentId, now }), tokensPerDay);
   }
 
   describe("a budget", () => {
@@ -186,7 +182,7 @@ describe("the budget of a day", () => {
       const sum = taken.reduce((all, tokens) => all + tokens, 0);
       expect(sum).toBeLessThanOrEqual(1000);
       expect(sum).toBeGreaterThan(1000 - 7);
-      expect(openUsage({ stateDir, agentId: "main", now }).tokensToday()).toBe(sum);
+      expect(new Usage({ stateDir, agentId: "main", now }).tokensToday()).toBe(sum);
       expect(() => budgetIn(stateDir, 1000, "other").take({ ...request, tokens: 1000 })).not.toThrow();
     });
 
@@ -229,8 +225,8 @@ describe("the budget of a day", () => {
       const budget = budgetIn(stateDir, 1000);
       expect(() => budget.take({ ...request, tokens: 1 })).toThrow(OverBudget);
       expect(budget.left()).toBe(0);
-      expect(budget.stop().reason).toMatch(/^memorySearch\.budget\.tokensPerDay cannot be kept.*nothing is sent/);
-      expect(budget.stop().reason).toMatch(why);
+      expect(budget.reason()).toMatch(/^memorySearch\.budget\.tokensPerDay cannot be kept.*nothing is sent/);
+      expect(budget.reason()).toMatch(why);
     }
 
     test("where a file stands in place of the folder", () => {
@@ -276,7 +272,7 @@ describe("several processes", () => {
     await Promise.all(children.map((child) => child.ask("tokens")));
     await Promise.all(children.map((child) => child.ask("spend 300")));
     expect(await Promise.all(children.map((child) => child.ask("tokens")))).toEqual(["4200", "4200", "2100"]);
-    expect(openUsage({ stateDir, agentId: "main" }).tokensToday()).toBe(4200);
+    expect(new Usage({ stateDir, agentId: "main" }).tokensToday()).toBe(4200);
     expect(await readUsage(stateDir, { agentId: "main" })).toMatchObject([{ requests: 600, tokens: 4200 }]);
     await Promise.all(children.map((child) => child.end()));
   });

@@ -1,8 +1,8 @@
 import { EmbeddingError, type EmbeddingCallOptions, type EmbeddingProvider } from "@memslot/core";
 import { vi } from "vitest";
-import { type Circuit, openCircuit } from "../circuit.ts";
-import { type EmbeddingRequests, createEmbeddingRequests } from "../requests.ts";
-import { type Usage, openUsage } from "../usage.ts";
+import { Circuit } from "../circuit.ts";
+import { EmbeddingRequests } from "../requests.ts";
+import { Usage } from "../usage.ts";
 
 /** How one request goes: an error, no answer at all, a wait in milliseconds before a good one, or what the answer is. */
 export type Step = Error | "ok" | "hang" | number | ((texts: readonly string[]) => ArrayLike<number>[]);
@@ -66,9 +66,9 @@ export interface Desk {
 
 /** Requests to a provider with their circuit and usage in this state folder, and no jitter. */
 export function deskIn(stateDir: string, provider: ScriptedProvider = scriptedProvider(), requestMs?: number): Desk {
-  const circuit = openCircuit({ stateDir, fingerprint: "0123456789abcdef" });
-  const usage = openUsage({ stateDir, agentId: "main" });
-  const requests = createEmbeddingRequests({ provider, circuit, usage, requestMs, random: () => 0.5 });
+  const circuit = new Circuit({ stateDir, fingerprint: "0123456789abcdef", random: () => 0.5 });
+  const usage = new Usage({ stateDir, agentId: "main" });
+  const requests = new EmbeddingRequests({ provider, circuit, usage, requestMs });
   return { provider, requests, circuit, usage };
 }
 

@@ -1,14 +1,14 @@
 import { createHash } from "node:crypto";
 import { EmbeddingError, type EmbeddingProvider } from "@memslot/core";
 import { expect } from "vitest";
-import type { Budget } from "../budget.ts";
+import type { Budget } from "../usage.ts";
 import { type FillOptions, type FillOutcome, fillSpace } from "../../fill/fill.ts";
 import { never } from "../../../../test/support/context.ts";
 import { hashOf, space, type SpaceStore } from "../../../../test/support/space-store.ts";
 import type { CircuitState } from "../circuit.ts";
-import type { EmbeddingRequests } from "../requests.ts";
+import type { Requests } from "../requests.ts";
 
-export interface ScriptedRequests extends EmbeddingRequests {
+export interface ScriptedRequests extends Requests {
   /** The texts of every request so far, refused ones included. */
   readonly sent: string[][];
   /** Those of the requests that got their vectors. */
@@ -59,13 +59,11 @@ export function scriptedRequests(
       requests.passed.push([...sent]);
       return sent.map(vector);
     },
-    embedQuery: none,
     unit(given) {
       if (Number.isNaN(given[0]) || given.length === 0) throw new EmbeddingError("transient", "a bad vector");
       return Float32Array.from(given);
     },
     spent: (usage) => void requests.usage.push(usage),
-    close: async () => undefined,
     circuit: {
       state: () => requests.open,
       enter: () => requests.open === undefined,
@@ -121,7 +119,7 @@ export async function fillWith(
 export function budgetOf(left: () => number): Budget {
   const reason =
     "the token budget of today is spent (memorySearch.budget.tokensPerDay); embedding goes on tomorrow, keywords go on now";
-  return { left, take: () => ({ settle: () => undefined }), stop: () => ({ reason }) };
+  return { left, take: () => ({ settle: () => undefined }), reason: () => reason };
 }
 
 /** The store holds the vectors of these texts, each its own, and no others. */

@@ -1,7 +1,7 @@
 import { createInterface } from "node:readline";
 import { EmbeddingError, type EmbeddingFailure } from "@memslot/core";
-import { openCircuit } from "../circuit.ts";
-import { openUsage } from "../usage.ts";
+import { Circuit } from "../circuit.ts";
+import { Usage } from "../usage.ts";
 
 /**
  * A process with a circuit and a count of usage on a state folder. The circuit's clock is as many milliseconds ahead as
@@ -9,8 +9,8 @@ import { openUsage } from "../usage.ts";
  */
 const [stateDir = "", agentId = "main"] = process.argv.slice(2);
 let ahead = 0;
-const circuit = openCircuit({ stateDir, fingerprint: "shared", now: () => new Date(Date.now() + ahead) });
-const usage = openUsage({ stateDir, agentId });
+const circuit = new Circuit({ stateDir, fingerprint: "shared", now: () => new Date(Date.now() + ahead) });
+const usage = new Usage({ stateDir, agentId });
 
 const commands: Record<string, (argument: string) => unknown> = {
   clock: (milliseconds) => (ahead = Number(milliseconds)),
