@@ -11,11 +11,11 @@ import {
 } from "@memslot/core";
 import type { ChunkIndex, QuarantinedChunk } from "../chunk-index.ts";
 import type { VectorSpace } from "../chunk-store.ts";
-import { fillLane, type FillRequest } from "./fill/fill-lane.ts";
+import { fillLane, type FillRequest } from "./fill/fill.ts";
 import type { MeaningScale } from "../fusion/fuse.ts";
 import { areSame, SpaceScales } from "../fusion/space-scales.ts";
 import { type EmbeddedQuery, QuestionLanes } from "./question-lanes.ts";
-import { listBatchJobs } from "./jobs/job-records.ts";
+import { listBatchJobs } from "./jobs/job-table.ts";
 import { isForGood, Lane, type LaneContext, refusalOf } from "./lane.ts";
 import { countFitting, packText, requestLimits } from "./requests/pack.ts";
 import { type EmbedOptions, plainText } from "./requests/requests.ts";

@@ -1,16 +1,14 @@
 import { EmbeddingError, type EmbeddingProvider, withDeadline } from "@memslot/core";
 import type { ChunkIndex } from "../../chunk-index.ts";
 import type { VectorSpace } from "../../chunk-store.ts";
-import type { FillProgress } from "./fill-progress.ts";
-import { type FillStop, otherLength, stopOf } from "./fill-stop.ts";
+import { type FillProgress, type FillStop, otherLength, PendingQueue, stopOf } from "./pending.ts";
 import { type PackedText, type RequestLimits, requestLimits, shortenText, tokensOf } from "../requests/pack.ts";
-import { createPendingQueue, type PendingQueue } from "./pending-queue.ts";
 import { isNetworkFault, isTimeLimit, plainText, type Requests } from "../requests/requests.ts";
 import { type Budget, OverBudget } from "../requests/usage.ts";
 import { BadVectors } from "../unit-vector.ts";
 
 export interface RequestFill {
-  store: Pick<ChunkIndex, "pendingVectors" | "putVectors" | "quarantine">;
+  store: Pick<ChunkIndex, "pendingVectors" | "putVectors" | "quarantine" | "spaceStats">;
   space: VectorSpace;
   requests: Requests;
   /** Requests at one time. */
@@ -60,7 +58,7 @@ class RequestFilling {
     this.#fill = fill;
     this.#provider = requests.provider;
     this.#limits = requestLimits(requests.provider);
-    this.#queue = createPendingQueue({ store, space, provider: requests.provider, pageSize, accept });
+    this.#queue = new PendingQueue({ store, space, provider: requests.provider, pageSize, accept });
   }
 
   async run(): Promise<FillStop | undefined> {

@@ -3,7 +3,7 @@ import path from "node:path";
 import type { SyncProgress } from "@memslot/core";
 import { describe, expect, test } from "vitest";
 import type { BatchRunOptions } from "./batch-jobs.ts";
-import { listBatchJobs } from "./job-records.ts";
+import { listBatchJobs } from "./job-table.ts";
 import { tempFolder } from "@memslot/test-tools/files";
 import { batchBench } from "./test/batch-bench.ts";
 import { expectFilled, fillWith } from "../requests/test/scripted-requests.ts";
@@ -165,7 +165,6 @@ describe("jobs of an earlier run", () => {
       settings: { enabled: true, wait: true, concurrency: 2, pollIntervalMs: 1, timeoutMinutes: 60 },
       stateDir: first.stateDir,
       agentId: "main",
-      requests: first.requests,
       notify: (line) => void first.lines.push(line),
     };
     expect(await fillWith(first.store, first.requests, { batch })).toBeUndefined();

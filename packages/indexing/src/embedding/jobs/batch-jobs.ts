@@ -1,21 +1,26 @@
-import { type EmbeddingBatches, EmbeddingError, type MemorySearchSettings } from "@memslot/core";
+import {
+  type EmbeddingBatches,
+  EmbeddingError,
+  embeddingErrorOf,
+  type MemorySearchSettings,
+  traceCall,
+  withDeadline,
+} from "@memslot/core";
 import { setTimeout as pause } from "node:timers/promises";
-import { BatchCalls } from "./batch-calls.ts";
-import { collectJob, type JobResult } from "./collect-job.ts";
 import type { RequestFill } from "../fill/fill-by-requests.ts";
-import { type FillStop, stopOf } from "../fill/fill-stop.ts";
-import { type JobRecord, openJobRecords, type JobRecords } from "./job-records.ts";
+import { type FillStop, otherLength, PendingQueue, stopOf } from "../fill/pending.ts";
 import { type PackedText, tokensOf } from "../requests/pack.ts";
-import { createPendingQueue, type PendingQueue } from "../fill/pending-queue.ts";
 import type { Requests } from "../requests/requests.ts";
-import { spaceName, type VectorSpace } from "../../chunk-store.ts";
+import { type JobRecord, JobTable } from "./job-table.ts";
+
+/** What came of a text: a vector, why there is none, or nothing at all. */
+export type JobResult = ArrayLike<number> | EmbeddingError | undefined;
 
 export interface BatchRunOptions {
   batches: EmbeddingBatches;
   settings: MemorySearchSettings["remote"]["batch"];
   stateDir: string;
   agentId: string;
-  requests: Requests;
   notify: (line: string) => void;
   /** A job for fewer texts is not worth the waiting: direct calls make their vectors. 1 if left out. */
   minTexts?: number | undefined;
@@ -23,8 +28,6 @@ export interface BatchRunOptions {
   /** Rejects when the signal is aborted. */
   sleep?: ((milliseconds: number, signal: AbortSignal) => Promise<void>) | undefined;
 }
-
-type BatchFill = Omit<RequestFill, "requests" | "concurrency" | "accept">;
 
 interface BatchOutcome {
   /** Why nothing more may be sent. */
@@ -40,21 +43,24 @@ const minuteMs = 60_000;
 const longestJobMs = 48 * 60 * minuteMs;
 /** With so many failed jobs the rest is made by direct calls. */
 const mostFailures = 2;
+const shortCallMs = minuteMs;
+/** A file of many megabytes goes up or comes down. */
+const longCallMs = 5 * minuteMs;
+const writtenAtOnce = 256;
 
 /**
  * Makes missing vectors through the batch interface of a provider. Throws the reason of an abort, and what the store throws;
  * jobs on their way are found again by the next run.
  */
-export async function runBatch(options: BatchRunOptions, fill: BatchFill): Promise<BatchOutcome> {
+export async function runBatch(options: BatchRunOptions, fill: RequestFill): Promise<BatchOutcome> {
   return await new JobRun(options, fill).run();
 }
 
 class JobRun {
   readonly #options: BatchRunOptions;
-  readonly #fill: BatchFill;
+  readonly #fill: RequestFill;
   readonly #now: () => Date;
   readonly #startedAt: number;
-  readonly #calls: BatchCalls;
   readonly #jobs: JobTable;
   readonly #queue: PendingQueue;
   /** Hashes of texts that direct calls have to make. */
@@ -65,20 +71,18 @@ class JobRun {
   #quietUntil = 0;
   #stop: FillStop | undefined;
 
-  constructor(options: BatchRunOptions, fill: BatchFill) {
+  constructor(options: BatchRunOptions, fill: RequestFill) {
     const { batches, now = () => new Date() } = options;
-    const { store, space, signal } = fill;
-    const { provider } = options.requests;
+    const { store, space, requests } = fill;
     this.#options = options;
     this.#fill = fill;
     this.#now = now;
     this.#startedAt = now().getTime();
-    this.#calls = new BatchCalls(batches, provider, signal);
-    this.#jobs = new JobTable(openJobRecords(options), space);
-    this.#queue = createPendingQueue({
+    this.#jobs = new JobTable(options, space);
+    this.#queue = new PendingQueue({
       store,
       space,
-      provider,
+      provider: requests.provider,
       pageSize: Math.min(batches.maxItems, 16_384),
       accept: (hash) => !this.#jobs.holds(hash) && !this.#direct.has(hash),
     });
@@ -117,8 +121,8 @@ class JobRun {
   #useDirectCalls(why: string): void {
     if (this.#isDirect) return;
     this.#isDirect = true;
-    const { notify, requests } = this.#options;
-    notify(`batch jobs of ${requests.provider.id} do not work now, so that direct calls make the vectors: ${why}`);
+    const { id } = this.#fill.requests.provider;
+    this.#options.notify(`batch jobs of ${id} do not work now, so that direct calls make the vectors: ${why}`);
   }
 
   #countFailure(why: string, before = 0): void {
@@ -127,8 +131,8 @@ class JobRun {
   }
 
   async #submitPending(): Promise<void> {
-    const { batches, requests, minTexts = 1 } = this.#options;
-    const { budget, signal, asked } = this.#fill;
+    const { batches, minTexts = 1 } = this.#options;
+    const { requests, budget, signal, asked } = this.#fill;
     while (this.#maySubmit()) {
       const room = budget ? budget.left() - this.#jobs.tokens() : Number.POSITIVE_INFINITY;
       const texts = await this.#queue.take({ items: batches.maxItems, bytes: batches.maxBytes, tokens: room });
@@ -146,11 +150,13 @@ class JobRun {
   }
 
   async #submit(texts: readonly PackedText[]): Promise<void> {
-    const { agentId, requests } = this.#options;
+    const { agentId, batches } = this.#options;
+    const { space, requests } = this.#fill;
     const hashes = texts.map(({ hash }) => hash);
+    const sent = texts.map(({ text }) => text);
     let job: string;
     try {
-      job = await this.#calls.submit(texts.map(({ text }) => text));
+      job = await this.#ask("submit", longCallMs, (signal) => batches.submit(sent, { signal }), sent.length);
     } catch (error) {
       if (!EmbeddingError.is(error)) throw error;
       this.#queue.giveAgain(hashes);
@@ -159,12 +165,12 @@ class JobRun {
     requests.circuit.succeed();
     const submittedAt = this.#now().toISOString();
     const tokens = Math.ceil(tokensOf(texts));
-    this.#jobs.add({ job, agentId, space: this.#fill.space, hashes, tokens, failures: this.#failures, submittedAt });
+    this.#jobs.add({ job, agentId, space, hashes, tokens, failures: this.#failures, submittedAt });
   }
 
   async #submitFailed(error: EmbeddingError): Promise<void> {
     if (error.kind === "rate") {
-      this.#options.requests.circuit.fail(error);
+      this.#fill.requests.circuit.fail(error);
       this.#stop = stopOf(error);
     } else if (error.kind === "quota" || error.kind === "auth") {
       // A key may be allowed to embed and not to keep files: the first direct call shows whether the account is refused.
@@ -183,8 +189,10 @@ class JobRun {
   }
 
   async #look(record: JobRecord): Promise<void> {
+    const { batches } = this.#options;
+    const { job } = record;
     try {
-      const state = await this.#calls.state(record.job);
+      const state = await this.#ask("state", shortCallMs, (signal) => batches.state(job, { signal }));
       if (state.state === "unknown") {
         const isOwn = this.#jobs.isOwn(record);
         this.#jobs.remove(record);
@@ -193,7 +201,10 @@ class JobRun {
       } else if (state.state !== "running") {
         await this.#collect(record, state.state, state.state === "done" ? undefined : state.reason);
       } else if (this.#isOverdue(record)) {
-        await this.#calls.cancel(record.job);
+        // Whether or not it can be: nobody waits for the job any more.
+        await this.#ask("cancel", shortCallMs, (signal) => batches.cancel(job, { signal })).catch(() =>
+          this.#fill.signal.throwIfAborted(),
+        );
         this.#dropOverdue(record);
       } else this.#jobs.advance(record, state.completed ?? 0);
     } catch (error) {
@@ -220,35 +231,107 @@ class JobRun {
   }
 
   async #collect(record: JobRecord, state: "done" | "failed" | "expired", why: string | undefined): Promise<void> {
-    const { requests } = this.#options;
-    const { store, space, progress } = this.#fill;
+    const { batches } = this.#options;
+    const { requests, progress, reason } = this.#fill;
     const { job, hashes } = record;
+    const count = hashes.length;
     let said: number | undefined;
+    const onUsage = ({ tokens }: { tokens: number }): void => void (said = (said ?? 0) + tokens);
     let results: JobResult[] = [];
     try {
-      results = await this.#calls.collect(job, hashes.length, ({ tokens }) => void (said = (said ?? 0) + tokens));
+      results = await this.#ask("collect", longCallMs, (signal) => batches.collect(job, { count, signal, onUsage }));
     } catch (error) {
       const mayComeYet = EmbeddingError.is(error, "transient") || EmbeddingError.is(error, "rate");
       // A job that failed may have nothing to be collected.
       if (!EmbeddingError.is(error) || state === "done" || mayComeYet) throw error;
     }
-    const outcome = await collectJob({ hashes, results, store, space, requests });
-    const { stored, quarantined, missing, reason } = outcome;
+    const kept = await this.#keep(hashes, results);
     const isFirst = this.#jobs.remove(record);
-    const tokens = Math.ceil(said ?? (record.tokens * stored) / hashes.length);
-    if (isFirst && tokens > 0) requests.spent({ reason: this.#fill.reason, requests: 1, tokens });
-    await this.#calls.discard(job);
-    const missed = new Set(missing);
-    this.#queue.settle(hashes.filter((hash) => !missed.has(hash)));
+    const tokens = Math.ceil(said ?? (record.tokens * kept.stored) / count);
+    if (isFirst && tokens > 0) requests.spent({ reason, requests: 1, tokens });
+    // Nothing hangs on it: a file that stays there is deleted by the other side in time.
+    const discard = async (signal: AbortSignal): Promise<void> => batches.discard?.(job, { signal });
+    await this.#ask("discard", shortCallMs, discard).catch(() => undefined);
+    const missing = new Set(kept.missing);
+    this.#queue.settle(hashes.filter((hash) => !missing.has(hash)));
     progress.elsewhere(this.#jobs.completed());
-    progress.add(stored + quarantined);
-    this.#stop ??= outcome.stop;
-    if (outcome.stop) return;
-    if (stored === 0 && state !== "done") this.#queue.giveAgain(missing);
+    progress.add(count - kept.missing.length);
+    this.#stop ??= kept.stop;
+    if (kept.stop) return;
+    if (kept.stored === 0 && state !== "done") this.#queue.giveAgain(missing);
     else for (const hash of missing) this.#direct.add(hash);
-    if (state === "failed" || stored === 0)
-      this.#countFailure(why ?? reason ?? `the job ${job} gave no vectors`, record.failures);
+    if (state === "failed" || kept.stored === 0)
+      this.#countFailure(why ?? kept.reason ?? `the job ${job} gave no vectors`, record.failures);
   }
+
+  /**
+   * Stores what came of the texts of a job, whole: they were paid for, and the other side may not have them any more.
+   * `missing` are those with neither a vector nor a refusal, `stop` says that the vectors are of another model; then none
+   * is stored.
+   */
+  async #keep(hashes: readonly string[], results: readonly JobResult[]): Promise<KeptResults> {
+    const { store, space, requests } = this.#fill;
+    const given = results.filter((result) => result !== undefined && !EmbeddingError.is(result)) as ArrayLike<number>[];
+    const stop = otherLength(given, space, requests.provider);
+    if (stop) return { stored: 0, missing: hashes, reason: stop.reason, stop };
+    const refused: { hash: string; reason: string }[] = [];
+    const missing: string[] = [];
+    let stored = 0;
+    let reason: string | undefined;
+    const entryOf = (hash: string, result: JobResult): { hash: string; vector: Float32Array }[] => {
+      try {
+        if (EmbeddingError.is(result)) throw result;
+        if (result !== undefined) return [{ hash, vector: requests.unit(result) }];
+        missing.push(hash);
+      } catch (error) {
+        if (!EmbeddingError.is(error)) throw error;
+        reason ??= error.message;
+        if (error.kind === "input") refused.push({ hash, reason: error.message });
+        else missing.push(hash);
+      }
+      return [];
+    };
+    for (let start = 0; start < hashes.length; start += writtenAtOnce) {
+      const part = hashes.slice(start, start + writtenAtOnce);
+      const entries = part.flatMap((hash, index) => entryOf(hash, results[start + index]));
+      if (entries.length > 0) await store.putVectors(space, entries);
+      stored += entries.length;
+    }
+    // Where no text was taken at all, the texts may not be to blame: direct calls find out.
+    if (stored === 0) missing.push(...refused.splice(0).map(({ hash }) => hash));
+    if (refused.length > 0) await store.quarantine(space, refused);
+    return { stored, missing, reason, stop: undefined };
+  }
+
+  /** A call of the batch interface, in time and traced. Throws an `EmbeddingError`, or the reason of an abort. */
+  async #ask<T>(
+    method: keyof EmbeddingBatches,
+    deadlineMs: number,
+    call: (signal: AbortSignal) => Promise<T>,
+    texts?: number,
+  ): Promise<T> {
+    const { signal, requests } = this.#fill;
+    const { id, model } = requests.provider;
+    try {
+      return await traceCall(
+        "provider",
+        () => ({ operation: `batches.${method}`, provider: id, model, ...(texts !== undefined && { texts }) }),
+        () => withDeadline({ what: `the batch interface of ${id}`, deadlineMs, signals: [signal] }, call),
+      );
+    } catch (error) {
+      signal.throwIfAborted();
+      throw embeddingErrorOf(error, id);
+    }
+  }
+}
+
+interface KeptResults {
+  /** Texts that have their vector now. */
+  stored: number;
+  missing: readonly string[];
+  /** What the first text without a vector says. */
+  reason: string | undefined;
+  stop: FillStop | undefined;
 }
 
 function refusedBy({ circuit, provider }: Requests): FillStop {
@@ -259,85 +342,4 @@ function refusedBy({ circuit, provider }: Requests): FillStop {
 
 async function pauseFor(milliseconds: number, signal: AbortSignal): Promise<void> {
   await pause(milliseconds, undefined, { signal });
-}
-
-/** The batch jobs of one space that are on their way, as one run sees them. Begins with those that earlier runs have left. */
-class JobTable {
-  readonly #records: JobRecords;
-  readonly #running = new Map<JobRecord, { completed: number; isOwn: boolean }>();
-  readonly #aside = new Map<JobRecord, EmbeddingError>();
-  readonly #away = new Set<string>();
-
-  constructor(records: JobRecords, space: VectorSpace) {
-    this.#records = records;
-    for (const record of records.list()) if (spaceName(record.space) === spaceName(space)) this.#keep(record, false);
-  }
-
-  /** The jobs to ask about. */
-  running(): JobRecord[] {
-    return [...this.#running.keys()];
-  }
-
-  /** A job that this run has submitted. */
-  add(record: JobRecord): void {
-    this.#keep(record, true);
-    this.#records.write(record);
-  }
-
-  /** True for a job of this run: the other side has to know it. */
-  isOwn(record: JobRecord): boolean {
-    return this.#running.get(record)?.isOwn ?? false;
-  }
-
-  /** The other side has done so many texts of it. */
-  advance(record: JobRecord, completed: number): void {
-    const job = this.#running.get(record);
-    if (job) job.completed = completed;
-  }
-
-  /** It cannot be asked about now; a later run tries again. */
-  setAside(record: JobRecord, error: EmbeddingError): void {
-    this.#running.delete(record);
-    this.#aside.set(record, error);
-  }
-
-  /** It is over. False where another process has ended it already. */
-  remove(record: JobRecord): boolean {
-    this.#running.delete(record);
-    for (const hash of record.hashes) this.#away.delete(hash);
-    return this.#records.remove(record);
-  }
-
-  /** Whether a text is on the other side. */
-  holds(hash: string): boolean {
-    return this.#away.has(hash);
-  }
-
-  /** Estimated tokens of all of them. */
-  tokens(): number {
-    return sumOf([...this.#running.keys(), ...this.#aside.keys()], ({ tokens }) => tokens);
-  }
-
-  /** Texts that are done on the other side. */
-  completed(): number {
-    return sumOf([...this.#running.values()], ({ completed }) => completed);
-  }
-
-  /** Why texts are still without a vector; undefined where no job is left. */
-  waiting(): FillStop | undefined {
-    const texts = sumOf([...this.#running.keys(), ...this.#aside.keys()], ({ hashes }) => hashes.length);
-    if (texts === 0) return undefined;
-    const [error] = this.#aside.values();
-    const why = error ? `, which cannot be asked about all of them now: ${error.message}` : "";
-    return { reason: `${texts} ${texts === 1 ? "text is" : "texts are"} with the provider's batch interface${why}` };
-  }
-
-  #keep(record: JobRecord, isOwn: boolean): void {
-    this.#running.set(record, { completed: 0, isOwn });
-    for (const hash of record.hashes) this.#away.add(hash);
-  }
-}
-
-function sumOf<T>(items: readonly T[], count: (item: T) => number): number {
-  return items.reduce((sum, item) => sum + count(item), 0);
 }

@@ -1,8 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import path from "node:path";
 import type { EmbeddingBatches, EmbeddingJobState } from "@memslot/core";
-import type { JobResult } from "../collect-job.ts";
-import type { BatchRunOptions } from "../batch-jobs.ts";
+import type { BatchRunOptions, JobResult } from "../batch-jobs.ts";
 import type { FillOptions, FillOutcome } from "../../fill/fill.ts";
 import { tempFolder } from "@memslot/test-tools/files";
 import { fillWith, type ScriptedRequests, scriptedRequests, vectorOf } from "../../requests/test/scripted-requests.ts";
@@ -53,7 +52,6 @@ export async function batchBench(
         settings: { enabled: true, wait: true, concurrency: 2, pollIntervalMs: 2000, timeoutMinutes: 60, ...settings },
         stateDir,
         agentId: "main",
-        requests,
         notify: (line) => void lines.push(line),
         minTexts,
         now: () => new Date(clock.time),
