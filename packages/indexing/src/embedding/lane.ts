@@ -24,6 +24,9 @@ export interface LaneContext {
   closing: AbortSignal;
 }
 
+/** How long a model that could not be fetched or loaded is left alone by searches. */
+const restMs = 60_000;
+
 /** A provider with the space that its vectors are in. A query is compared with the vectors of its own lane only. */
 export class Lane {
   readonly provider: EmbeddingProvider;
@@ -32,22 +35,28 @@ export class Lane {
   readonly fingerprint: string;
   /** The provider gave no vectors the last time that some were missing. */
   isDown = false;
-  readonly #store: ChunkIndex;
-  readonly #preparation: Preparation;
+  readonly #context: LaneContext;
   readonly #hasFixedSpace: boolean;
+  /** A failed preparation is not tried again by searches for a while. */
+  readonly #rest = createRest<EmbeddingError>();
+  /** Callers that wait for the preparation and want to see its progress. */
+  readonly #watchers = new Set<(update: SyncProgress) => void>();
+  #isPrepared: boolean;
+  #preparing: Promise<void> | undefined;
+  #activity: string | undefined;
   #space: VectorSpace | undefined;
   #stats: SpaceStats | undefined;
   #isWarmed = false;
 
   /** `fixedSpace`: the one that the vectors of this provider are known to be in. */
   constructor(provider: EmbeddingProvider, context: LaneContext, fixedSpace?: VectorSpace) {
-    const { store, stateDir, usage, requestMs, closing } = context;
+    const { stateDir, usage, requestMs } = context;
     this.fingerprint = provider.endpoint?.fingerprint ?? `${provider.id} ${provider.model}`;
     const circuit = new Circuit({ stateDir, fingerprint: this.fingerprint });
     this.provider = provider;
     this.requests = new EmbeddingRequests({ provider, circuit, usage, requestMs });
-    this.#store = store;
-    this.#preparation = new Preparation(provider, closing);
+    this.#context = context;
+    this.#isPrepared = provider.prepare === undefined;
     this.#hasFixedSpace = fixedSpace !== undefined;
     this.#space = fixedSpace;
   }
@@ -63,7 +72,9 @@ export class Lane {
     if (this.#space) return this.#space;
     if (provider.dimensions !== undefined) return (this.#space = this.#spaceOf(provider.dimensions));
     const name = spaceName(this.#spaceOf(0));
-    const known = (await this.#store.spaces()).find(({ space }) => spaceName({ ...space, dimensions: 0 }) === name);
+    const known = (await this.#context.store.spaces()).find(
+      ({ space }) => spaceName({ ...space, dimensions: 0 }) === name,
+    );
     // Preparing may have told the dimensions meanwhile.
     if (known) this.#space = this.#spaceOf(provider.dimensions ?? known.space.dimensions);
     return this.#space;
@@ -92,12 +103,30 @@ export class Lane {
   /** Counts again. Undefined where the space is not known. */
   async count(): Promise<SpaceStats | undefined> {
     const known = await this.knownSpace();
-    return (this.#stats = known && (await this.#store.spaceStats(known)));
+    return (this.#stats = known && (await this.#context.store.spaceStats(known)));
   }
 
-  /** Has the provider fetch and load what it needs. */
-  async prepare(how: Parameters<Preparation["wait"]>[0]): Promise<void> {
-    await this.#preparation.wait(how);
+  /**
+   * Has the provider fetch and load what it needs, once at a time, for all who wait for it. For a minute after a failure, a
+   * call without `retry` throws the same failure.
+   */
+  async prepare(how: {
+    signal: AbortSignal;
+    retry: boolean;
+    progress?: ((update: SyncProgress) => void) | undefined;
+  }): Promise<void> {
+    const { signal, retry, progress } = how;
+    if (this.#isPrepared) return;
+    const resting = this.#rest.current();
+    if (!retry && resting) throw resting.failure;
+    if (progress) this.#watchers.add(progress);
+    try {
+      const shared = (this.#preparing ??= this.#prepare());
+      // One who stops waiting leaves the work to the others.
+      await withDeadline({ what: `preparing ${this.provider.id}`, signals: [signal] }, () => shared);
+    } finally {
+      if (progress) this.#watchers.delete(progress);
+    }
   }
 
   /** Has the provider load its libraries, once, with nobody waiting. */
@@ -108,12 +137,39 @@ export class Lane {
 
   /** The present step: a download, or loading the model. */
   activity(): string | undefined {
-    return this.#preparation.activity;
+    return this.#activity;
   }
 
+  /** Waits until the preparation that runs has ended or failed, too. */
   async close(): Promise<void> {
     await this.requests.close();
-    await this.#preparation.settled();
+    await this.#preparing?.catch(() => undefined);
+  }
+
+  async #prepare(): Promise<void> {
+    const { provider } = this;
+    const { closing } = this.#context;
+    const progress = (update: SyncProgress): void => {
+      this.#activity = describe(update);
+      for (const watch of this.#watchers) watch(update);
+    };
+    this.#activity = "loading the model";
+    try {
+      await traceCall(
+        "provider",
+        () => ({ operation: "prepare", provider: provider.id, model: provider.model }),
+        async () => await provider.prepare?.({ signal: closing, progress }),
+      );
+      this.#isPrepared = true;
+    } catch (error) {
+      closing.throwIfAborted();
+      const failure = embeddingErrorOf(error, provider.id);
+      this.#rest.start(failure, restMs);
+      throw failure;
+    } finally {
+      this.#activity = undefined;
+      this.#preparing = undefined;
+    }
   }
 
   #spaceOf(dimensions: number): VectorSpace {
@@ -132,86 +188,6 @@ export function refusalOf({ requests, provider }: Lane): EmbeddingError | undefi
 /** True for a failure that a spare is there for. */
 export function isForGood(error: unknown): error is EmbeddingError {
   return EmbeddingError.is(error, "quota") || EmbeddingError.is(error, "auth");
-}
-
-/** How long a model that could not be fetched or loaded is left alone by searches. */
-const restMs = 60_000;
-
-/** Has a provider fetch and load what it needs, once at a time, for all who wait for it. */
-class Preparation {
-  readonly #provider: EmbeddingProvider;
-  /** Aborted when the memory is closed. */
-  readonly #closing: AbortSignal;
-  readonly #rest = createRest<EmbeddingError>();
-  /** Callers that wait and want to see the progress. */
-  readonly #watchers = new Set<(update: SyncProgress) => void>();
-  #isDone: boolean;
-  #running: Promise<void> | undefined;
-  #activity: string | undefined;
-
-  constructor(provider: EmbeddingProvider, closing: AbortSignal) {
-    this.#provider = provider;
-    this.#closing = closing;
-    this.#isDone = provider.prepare === undefined;
-  }
-
-  /** The present step: a download, or loading the model. */
-  get activity(): string | undefined {
-    return this.#activity;
-  }
-
-  /** For a minute after a failure, a call without `retry` throws the same failure. */
-  async wait(how: {
-    signal: AbortSignal;
-    retry: boolean;
-    progress?: ((update: SyncProgress) => void) | undefined;
-  }): Promise<void> {
-    const { signal, retry, progress } = how;
-    if (this.#isDone) return;
-    const resting = this.#rest.current();
-    if (!retry && resting) throw resting.failure;
-    if (progress) this.#watchers.add(progress);
-    try {
-      const shared = (this.#running ??= this.#run());
-      // One who stops waiting leaves the work to the others.
-      await withDeadline({ what: `preparing ${this.#provider.id}`, signals: [signal] }, () => shared);
-    } finally {
-      if (progress) this.#watchers.delete(progress);
-    }
-  }
-
-  /** Waits until the preparation that runs has ended or failed. */
-  async settled(): Promise<void> {
-    await this.#running?.catch(() => undefined);
-  }
-
-  async #run(): Promise<void> {
-    const provider = this.#provider;
-    this.#activity = "loading the model";
-    try {
-      await traceCall(
-        "provider",
-        () => ({ operation: "prepare", provider: provider.id, model: provider.model }),
-        async () =>
-          await provider.prepare?.({
-            signal: this.#closing,
-            progress: (update) => {
-              this.#activity = describe(update);
-              for (const watch of this.#watchers) watch(update);
-            },
-          }),
-      );
-      this.#isDone = true;
-    } catch (error) {
-      this.#closing.throwIfAborted();
-      const failure = embeddingErrorOf(error, provider.id);
-      this.#rest.start(failure, restMs);
-      throw failure;
-    } finally {
-      this.#activity = undefined;
-      this.#running = undefined;
-    }
-  }
 }
 
 /** `downloading model.gguf, 34 %` */

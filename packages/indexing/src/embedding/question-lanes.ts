@@ -5,6 +5,7 @@ import {
   type MemoryFallback,
   messageOf,
 } from "@memslot/core";
+import type { SpaceStats } from "../chunk-index.ts";
 import { type VectorSpace, spaceName } from "../chunk-store.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import { plainText } from "./requests/requests.ts";
@@ -30,9 +31,11 @@ export class QuestionLanes {
   readonly #primary: Lane;
   readonly #choice: EmbeddingChoice;
   readonly #context: LaneContext;
-  readonly #earlier: EarlierLane;
   /** Why the primary lane has not all of its vectors. */
   readonly #whyPending: () => string | undefined;
+  /** The model that made earlier vectors, asked while those of the present model are being made. */
+  #earlier: Promise<Lane | undefined> | undefined;
+  #isEarlierProtected = false;
   #opening: Promise<Lane> | undefined;
   #spare: Lane | undefined;
   #fallback: MemoryFallback | undefined;
@@ -45,7 +48,6 @@ export class QuestionLanes {
     this.#choice = choice;
     this.#context = context;
     this.#whyPending = whyPending;
-    this.#earlier = earlierLane(primary, choice.openModel, context);
   }
 
   /** The lane of the spare, where it is open. */
@@ -104,20 +106,25 @@ export class QuestionLanes {
     this.#fallback = undefined;
   }
 
-  /** Tells the store that the vectors of the model before are still in use. */
+  /**
+   * Tells the store that the vectors of the model before are still in use, before the first vectors of another are put in:
+   * a store that keeps no cache would take them for left over.
+   */
   async protectEarlier(): Promise<void> {
-    await this.#earlier.protect();
+    if (!this.#choice.openModel || this.#isEarlierProtected) return;
+    const [space] = await this.#earlierSpaces();
+    if (space) await this.#context.store.useSpace(space);
+    this.#isEarlierProtected = true;
   }
 
   async close(): Promise<void> {
-    await Promise.allSettled([this.#spare, await this.#earlier.opened()].map(async (lane) => lane?.close()));
+    const earlier = await this.#earlier?.catch(() => undefined);
+    await Promise.allSettled([this.#spare, earlier].map(async (lane) => lane?.close()));
   }
 
   /** Keywords are better than the few vectors of a lane that is still being filled. */
   async #assertFilled(lane: Lane): Promise<void> {
-    if (isFilled(lane)) return;
-    await lane.count();
-    if (isFilled(lane)) return;
+    if (hasEnough(lane.stats()) || hasEnough(await lane.count())) return;
     const { embedded = 0, pending: missing = 0 } = lane.stats() ?? {};
     const { id, model } = lane.provider;
     const share = lane.stats() ? `${embedded} of ${embedded + missing} chunks have` : "no chunk has";
@@ -172,16 +179,48 @@ export class QuestionLanes {
 
   /** While the vectors of a new model are being made, those of the one before it answer. */
   async #askEarlier(cause: NotFilled, query: string, signal: AbortSignal): Promise<EmbeddedQuery> {
-    const lane = await this.#earlier.find();
+    const lane = await (this.#earlier ??= this.#openEarlier());
     if (!lane) throw cause;
     await this.#assertFilled(lane);
     return { ...(await this.#ask(lane, query, signal)), note: `${cause.message}; ${lane.provider.model} answered` };
   }
+
+  /** The lane of the first earlier model that can be reached and still makes the same vectors. */
+  async #openEarlier(): Promise<Lane | undefined> {
+    const { openModel } = this.#choice;
+    if (!openModel) return undefined;
+    for (const space of await this.#earlierSpaces()) {
+      const provider = await openModel(space.model, this.#context.closing).catch(() => undefined);
+      // With other settings the same model makes vectors that mean something else.
+      const fits =
+        provider?.model === space.model &&
+        (provider.cacheKey ?? "") === space.providerKey &&
+        (provider.dimensions ?? space.dimensions) === space.dimensions;
+      if (fits) return new Lane(provider, this.#context, space);
+    }
+    return undefined;
+  }
+
+  /**
+   * Earlier spaces of the same provider with most of their vectors there, the one that was written to last first. Those of
+   * another provider do not count: whoever changes the provider may not want the old one to see another question.
+   */
+  async #earlierSpaces(): Promise<VectorSpace[]> {
+    const { store } = this.#context;
+    const found: VectorSpace[] = [];
+    const present = await this.#primary.knownSpace();
+    const own = present && spaceName({ ...present, dimensions: 0 });
+    for (const { space } of await store.spaces()) {
+      // The same model with vectors of another length is gone: who answers to its name now makes those of the present.
+      if (space.provider !== this.#primary.provider.id || spaceName({ ...space, dimensions: 0 }) === own) continue;
+      if (hasEnough(await store.spaceStats(space))) found.push(space);
+    }
+    return found;
+  }
 }
 
 /** Whether a search by meaning is worth making. */
-function isFilled(lane: Lane): boolean {
-  const stats = lane.stats();
+function hasEnough(stats: SpaceStats | undefined): boolean {
   return (
     stats !== undefined && stats.embedded > 0 && stats.embedded >= enoughVectors * (stats.embedded + stats.pending)
   );
@@ -197,65 +236,3 @@ function otherSize({ provider }: Lane, length: number, space: VectorSpace | unde
 
 /** Less than this share of the chunks, and an earlier space is no better than words. */
 const enoughVectors = 0.8;
-
-/** The model that made earlier vectors, asked while those of the present model are being made. */
-interface EarlierLane {
-  /** The lane with most of its vectors there; undefined where there is none or its model cannot be reached. */
-  find(): Promise<Lane | undefined>;
-  /**
-   * Tells the store that the earlier space is still in use, before the first vectors of another are put in: a store that
-   * keeps no cache would take them for left over.
-   */
-  protect(): Promise<void>;
-  /** The lane if it was opened. */
-  opened(): Promise<Lane | undefined>;
-}
-
-/**
- * Looks for an earlier model of the same provider only: whoever changes the provider may not want the old one to see
- * another question.
- */
-function earlierLane(primary: Lane, openModel: EmbeddingChoice["openModel"], context: LaneContext): EarlierLane {
-  const { store, closing } = context;
-  let isProtected = false;
-  let looked: Promise<Lane | undefined> | undefined;
-
-  /** Earlier spaces with most of their vectors there, the one that was written to last first. */
-  async function* candidates(): AsyncGenerator<VectorSpace> {
-    const present = await primary.knownSpace();
-    const own = present && spaceName({ ...present, dimensions: 0 });
-    for (const { space } of await store.spaces()) {
-      // The same model with vectors of another length is gone: who answers to its name now makes those of the present.
-      if (space.provider !== primary.provider.id || spaceName({ ...space, dimensions: 0 }) === own) continue;
-      const { embedded, pending } = await store.spaceStats(space);
-      if (embedded > 0 && embedded >= enoughVectors * (embedded + pending)) yield space;
-    }
-  }
-
-  async function look(): Promise<Lane | undefined> {
-    if (!openModel) return undefined;
-    for await (const space of candidates()) {
-      const provider = await openModel(space.model, closing).catch(() => undefined);
-      // With other settings the same model makes vectors that mean something else.
-      const fits =
-        provider?.model === space.model &&
-        (provider.cacheKey ?? "") === space.providerKey &&
-        (provider.dimensions ?? space.dimensions) === space.dimensions;
-      if (fits) return new Lane(provider, context, space);
-    }
-    return undefined;
-  }
-
-  return {
-    find: () => (looked ??= look()),
-    async protect() {
-      if (!openModel || isProtected) return;
-      for await (const space of candidates()) {
-        await store.useSpace(space);
-        break;
-      }
-      isProtected = true;
-    },
-    opened: async () => await looked?.catch(() => undefined),
-  };
-}
