@@ -1,9 +1,30 @@
 import type { ManagerReadParams, ManagerSyncParams, MemoryReadResult, MemorySource } from "@memslot/core";
 import type { IndexedFile, FileRecord } from "./chunk-index.ts";
 import type { PathScope } from "./chunk-store.ts";
-import type { FoundLines } from "./search/held-lines.ts";
+import type { FoundLines } from "./scan/verify-lines.ts";
 import type { FolderLook, ScannedFile, ScanResult } from "./scan/scan.ts";
-import type { StoredFiles } from "./sync/stored-files.ts";
+
+/** Files by source, and in there by path. */
+export type StoredFiles = ReadonlyMap<MemorySource, ReadonlyMap<string, FileRecord>>;
+
+/** What of a source a session may see. Undefined: all of it. A scope within nothing: none of it. */
+export type SourceScope = (source: MemorySource) => PathScope | undefined;
+
+/** A source that is searched by itself, so that none crowds another out of the candidates. */
+export interface SearchedSource {
+  source: MemorySource;
+  scope: PathScope | undefined;
+}
+
+export function filesBySource(files: readonly FileRecord[]): StoredFiles {
+  const sources = new Map<MemorySource, Map<string, FileRecord>>();
+  for (const file of files) {
+    let own = sources.get(file.source);
+    if (!own) sources.set(file.source, (own = new Map()));
+    own.set(file.path, file);
+  }
+  return sources;
+}
 
 /** What reading a file has given: its record alone where the store holds this very content. */
 export interface FileReading {

@@ -7,10 +7,9 @@ import type {
 } from "@memslot/core";
 import type { ChunkIndex, FileRecord, SpaceFacts } from "../chunk-index.ts";
 import type { Chunk, VectorSpace } from "../chunk-store.ts";
-import type { IndexedSource } from "../indexed-source.ts";
+import { filesBySource, type IndexedSource } from "../indexed-source.ts";
 import type { ScannedFile } from "../scan/scan.ts";
 import { isMeasured, measuringTexts, sampled } from "../fusion/space-scales.ts";
-import { StoredListing } from "../sync/stored-files.ts";
 import { estimateTokens } from "../text/token-weight.ts";
 import {
   countRequests,
@@ -39,7 +38,7 @@ export async function estimateSync(input: {
   signal: AbortSignal;
 }): Promise<SyncEstimate> {
   const { store, settings, space, provider, reason, signal } = input;
-  const stored = await new StoredListing(store).files();
+  const stored = filesBySource(await store.listFiles());
   let files = 0;
   let changedFiles = 0;
   let chunks = 0;

@@ -1,5 +1,5 @@
 import type { Chunk } from "../chunk-store.ts";
-import type { FoundLines } from "../search/held-lines.ts";
+import type { FoundLines } from "./verify-lines.ts";
 import { redactInSlices, redactLines } from "../secrets/redact-secrets.ts";
 import { type ChunkingOptions, chunkMarkdown } from "../text/chunk-markdown.ts";
 import { withoutData, withoutPictures } from "../text/embedded-data.ts";

@@ -14,7 +14,7 @@ import { type ScannedFile, scanMemory } from "./scan.ts";
 import { wordsVersion } from "../text/words.ts";
 import type { IndexedSource } from "../indexed-source.ts";
 import path from "node:path";
-import { createHeldLines } from "../search/held-lines.ts";
+import { createLineVerifier } from "./verify-lines.ts";
 import { isMarkdown } from "./folder-rules.ts";
 import { memoryRoots, type Workspace, placeOf } from "./memory-roots.ts";
 
@@ -116,7 +116,7 @@ export function createNotesSource(
     stampOf: stampInNote,
     holdsContent,
     skippedBecause,
-    holds: createHeldLines({
+    holds: createLineVerifier({
       placeOf(relPath) {
         const wanted = path.resolve(workspaceDir, relPath);
         const roots = memoryRoots(workspace, known);

@@ -8,10 +8,11 @@ import type {
   SearchReport,
 } from "@memslot/core";
 import type { ChunkIndex } from "../chunk-index.ts";
-import type { FileKey, PathScope } from "../chunk-store.ts";
+import type { FileKey } from "../chunk-store.ts";
+import type { SearchedSource } from "../indexed-source.ts";
 import type { Embedder } from "../embedding/embedder.ts";
 import type { RerankStage } from "../rerank/rerank-stage.ts";
-import type { FoundLines } from "./held-lines.ts";
+import type { FoundLines } from "../scan/verify-lines.ts";
 import { matchStrength, ofNoDay, timeStrength } from "./match/match-strength.ts";
 import { chooseNotes, passesScore, type ScoredPassage } from "./passages/choose-passages.ts";
 import type { Passage } from "./passages/passage.ts";
@@ -87,11 +88,7 @@ export interface SearchTrace {
   noiseLimit: number;
 }
 
-/** A source that is searched by itself, so that none crowds another out of the candidates. */
-export interface SearchedSource {
-  source: MemorySource;
-  scope: PathScope | undefined;
-}
+export type { SearchedSource };
 
 export function placesOf({ sources }: ManagerSearchOptions, scope: SourceScope): SearchedSource[] {
   return sources.map((source) => ({ source, scope: scope(source) })).filter((place) => !isClosed(place.scope));

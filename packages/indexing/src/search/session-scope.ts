@@ -1,11 +1,6 @@
-import {
-  isPrivateNote,
-  type MemorySearchSettings,
-  type MemorySource,
-  type SessionAudience,
-  hasOtherNames,
-} from "@memslot/core";
+import { isPrivateNote, type MemorySearchSettings, type SessionAudience, hasOtherNames } from "@memslot/core";
 import type { PathScope } from "../chunk-store.ts";
+import type { SourceScope } from "../indexed-source.ts";
 import { isMarkdown, ignoredFolders } from "../scan/folder-rules.ts";
 import { memoryRoots, relativePath, type MemoryRoot } from "../scan/memory-roots.ts";
 import { type Dirent, readdirSync } from "node:fs";
@@ -13,8 +8,7 @@ import path from "node:path";
 import { notesLayout } from "@memslot/core/files";
 import { createTimeSlices } from "../time-slices.ts";
 
-/** What of a source a session may see. Undefined: all of it. A scope within nothing: none of it. */
-export type SourceScope = (source: MemorySource) => PathScope | undefined;
+export type { SourceScope };
 
 /**
  * What a search for a session may find. The owner's main session sees everything. Another session of the owner sees the

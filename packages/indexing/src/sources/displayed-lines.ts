@@ -2,7 +2,7 @@ import { type ManagerReadParams, MemoryError, type MemoryReadResult, messageOf }
 import { codeOf } from "@memslot/core/files";
 import { withFile } from "../scan/open-file.ts";
 import { fitWindow, notReadable } from "../scan/read-file.ts";
-import type { FoundLines } from "../search/held-lines.ts";
+import type { FoundLines } from "../scan/verify-lines.ts";
 import { redactLines } from "../secrets/redact-secrets.ts";
 import { decodeLines } from "../text/file-text.ts";
 import { createTimeSlices } from "../time-slices.ts";

@@ -6,7 +6,7 @@ import { linkReason, statOf, isLasting, stampOf } from "../scan/file-state.ts";
 import { withFile } from "../scan/open-file.ts";
 import { type ScanResult, type FolderLook, plainLook } from "../scan/scan.ts";
 import type { IndexedSource } from "../indexed-source.ts";
-import { createHeldLines } from "../search/held-lines.ts";
+import { createLineVerifier } from "../scan/verify-lines.ts";
 import { redactionVersion } from "../secrets/redact-secrets.ts";
 import { wordsVersion } from "../text/words.ts";
 import { verifyLines } from "./displayed-lines.ts";
@@ -58,7 +58,7 @@ export function transcriptsIn(
     recipe,
     scan: async (signal, _, look) => await findTranscripts(folder, source, signal, look),
     stampOf: (stored) => cursorOf(stored)?.stamp,
-    holds: createHeldLines({
+    holds: createLineVerifier({
       placeOf(transcript) {
         const name = path.posix.basename(transcript);
         return `${source}/${name}` === transcript ? path.join(folder, name) : undefined;

@@ -14,13 +14,11 @@ import type { GenerationFacts, IndexHealth } from "../chunk-index.ts";
 import type { Embedder } from "../embedding/embedder.ts";
 import type { IndexFacts } from "./index-facts.ts";
 import type { PathScope } from "../chunk-store.ts";
-import type { SourceScope } from "../search/session-scope.ts";
 import { type SourceOutcome, readFailure } from "./sync.ts";
 import { closeSync, openSync } from "node:fs";
 import { openForReading } from "../scan/open-file.ts";
 import { codeOf } from "@memslot/core/files";
-import type { IndexedSource } from "../indexed-source.ts";
-import type { StoredFiles } from "./stored-files.ts";
+import type { IndexedSource, SourceScope, StoredFiles } from "../indexed-source.ts";
 import { createTimeSlices } from "../time-slices.ts";
 
 /** The status of a memory with an index, put together from what was recorded. Looks at nothing. */

@@ -13,11 +13,10 @@ import type { ChunkIndex } from "../chunk-index.ts";
 import type { FileKey } from "../chunk-store.ts";
 import type { Embedder } from "../embedding/embedder.ts";
 import type { CatchUp } from "../freshness/change-feed.ts";
-import type { IndexedSource } from "../indexed-source.ts";
-import type { SearchedSource } from "../search/search-outcome.ts";
+import type { IndexedSource, SearchedSource, StoredFiles } from "../indexed-source.ts";
 import { behindTheScenes, type IndexFacts, type IndexRecord, openRecord } from "./index-facts.ts";
 import { buildName, LongWork, RecipeOwner, type SyncParams } from "./long-work.ts";
-import { createNoteDays, type StoredFiles, StoredListing } from "./stored-files.ts";
+import { createNoteDays, StoredListing } from "./stored-files.ts";
 import { type SyncOutcome, syncFiles } from "./sync.ts";
 import { busyError, HeldElsewhere, withWriteRight } from "./write-right.ts";
 

@@ -3,7 +3,8 @@ import { expect, test } from "vitest";
 import { randomFrom } from "@memslot/test-tools/random";
 import type { ChunkIndex, FileRecord, IndexedFile } from "../chunk-index.ts";
 import { fileOf, open, tempPath } from "../ledger/test/ledgers.ts";
-import { StoredListing, type StoredFiles } from "./stored-files.ts";
+import type { StoredFiles } from "../indexed-source.ts";
+import { StoredListing } from "./stored-files.ts";
 
 /** A listing of a real ledger, and how often it has read all files. */
 function listingOf(index: Pick<ChunkIndex, "listFiles" | "revision">) {

@@ -1,11 +1,8 @@
 import { type MemorySource, messageOf } from "@memslot/core";
 import { isAsked } from "../chunk-store.ts";
-import type { SearchedSource } from "../search/search-outcome.ts";
+import { filesBySource, type SearchedSource, type StoredFiles } from "../indexed-source.ts";
 import { timeOfPath } from "../text/times/time-of-path.ts";
 import type { ChunkIndex, FileTable, FileRecord, RevisionStep, IndexedFile } from "../chunk-index.ts";
-
-/** Files by source, and in there by path. */
-export type StoredFiles = ReadonlyMap<MemorySource, ReadonlyMap<string, FileRecord>>;
 
 /** What writes to a table of files. */
 export type TableWrites = Omit<FileTable, "listFiles">;
@@ -27,9 +24,9 @@ export class StoredListing {
   async files(): Promise<StoredFiles> {
     // Asked before the list, so that a change in between shows at the next time.
     const revision = await this.#store.revision?.();
-    if (revision === undefined) return bySource(await this.#store.listFiles());
+    if (revision === undefined) return filesBySource(await this.#store.listFiles());
     if (this.#known?.revision !== revision) {
-      const files = bySource(await this.#store.listFiles());
+      const files = filesBySource(await this.#store.listFiles());
       [this.#known, this.#written] = [{ revision, files }, []];
     } else if (this.#written.length > 0) {
       this.#known.files = changed(this.#known.files, this.#written);
@@ -94,16 +91,6 @@ function changed(files: StoredFiles, written: readonly ((filesOf: FilesOf) => vo
   };
   for (const change of written) change(filesOf);
   return new Map([...files, ...sources]);
-}
-
-function bySource(files: readonly FileRecord[]): StoredFiles {
-  const sources = new Map<MemorySource, Map<string, FileRecord>>();
-  for (const file of files) {
-    let own = sources.get(file.source);
-    if (!own) sources.set(file.source, (own = new Map()));
-    own.set(file.path, file);
-  }
-  return sources;
 }
 
 /** How much is written in one transaction. */

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { checkIndex } from "./check-index.ts";
 import { Embedder } from "../embedding/embedder.ts";
 import { createNotesSource } from "../scan/read-note.ts";
-import { createNoteDays, type StoredFiles } from "./stored-files.ts";
+import { createNoteDays } from "./stored-files.ts";
 import { isAsStored, syncFiles } from "./sync.ts";
 import { never, settingsWith, syncParams } from "../../test/support/context.ts";
 import { fakeEmbeddings } from "../../test/support/fake-embeddings.ts";
@@ -15,7 +15,7 @@ import { isoDate } from "../text/times/calendar.ts";
 import type { FileRecord, HostLeases } from "../chunk-index.ts";
 import { withWriteRight } from "./write-right.ts";
 import type { ScannedFile } from "../scan/scan.ts";
-import type { IndexedSource } from "../indexed-source.ts";
+import type { IndexedSource, StoredFiles } from "../indexed-source.ts";
 
 const settings = settingsWith();
 

@@ -10,7 +10,6 @@ import {
   type BatchSize,
   BatchWriter,
   StoredListing,
-  type StoredFiles,
   StoreFailure,
   storeErrorOf,
   type TableWrites,
@@ -19,7 +18,7 @@ import type { FileRecord, SharedFileTable } from "../chunk-index.ts";
 import type { FileKey } from "../chunk-store.ts";
 import { outOfDescriptors } from "../scan/open-file.ts";
 import type { FolderLook, ScannedFile, ScanResult } from "../scan/scan.ts";
-import type { IndexedSource } from "../indexed-source.ts";
+import type { IndexedSource, StoredFiles } from "../indexed-source.ts";
 import { codeOf } from "@memslot/core/files";
 import { isUsualGap } from "../scan/workspace.ts";
 

@@ -16,11 +16,10 @@ import { realPathOf } from "../../scan/file-state.ts";
 import { holdsContent, notesHold, readChunks, recipeOf, skippedBecause, stampInNote } from "../../scan/read-note.ts";
 import { notReadable } from "../../scan/read-file.ts";
 import type { ScanResult } from "../../scan/scan.ts";
-import type { FileReading, IndexedSource } from "../../indexed-source.ts";
-import { createHeldLines } from "../../search/held-lines.ts";
+import type { FileReading, IndexedSource, StoredFiles } from "../../indexed-source.ts";
+import { createLineVerifier } from "../../scan/verify-lines.ts";
 import { redactCopies } from "../../secrets/redact-copies.ts";
 import { redactionVersion } from "../../secrets/redact-secrets.ts";
-import type { StoredFiles } from "../../sync/stored-files.ts";
 import { wordsVersion } from "../../text/words.ts";
 import { createTimeSlices } from "../../time-slices.ts";
 import { readWindow, verifyLines } from "../displayed-lines.ts";
@@ -151,7 +150,7 @@ export function createAgentSource(input: {
     holdsContent: async (file, stored, signal) => kindOf(file) === "note" && (await holdsContent(file, stored, signal)),
     skippedBecause: (stored) => (isConversation(stored) ? undefined : skippedBecause(stored)),
     issueOf: passedOverIn,
-    holds: createHeldLines({
+    holds: createLineVerifier({
       placeOf: (place) => found.get(place)?.absolutePath,
       async compare(absolutePath, lines, signal, place) {
         const file = found.get(place);

@@ -17,7 +17,7 @@ const keptFiles = 1000;
  * Tells whether lines stand in a file now. What was found to stand there is not looked for again while the file stays
  * the same: then a search costs one look at the directory entry of each file in its answer.
  */
-export function createHeldLines(input: {
+export function createLineVerifier(input: {
   /** Where the file is; undefined where there must be none. */
   placeOf(path: string): string | undefined;
   /** For each of them, whether it stands in the file. */
