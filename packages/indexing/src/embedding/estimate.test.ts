@@ -113,7 +113,7 @@ describe("an estimate", () => {
     store.calls.length = 0;
     await estimate(store, folder);
     expect(new Set(store.calls.map(({ method }) => method))).toEqual(
-      new Set(["revision", "listFiles", "knownVectors", "quarantined"]),
+      new Set(["listFiles", "knownVectors", "quarantined"]),
     );
   });
 
