@@ -39,37 +39,53 @@ export interface FileContent {
 }
 
 /**
- * Reads a file that others may be writing. One that changes meanwhile is read again, and so is one that has just become
- * shorter than `knownSize`: most programs truncate a file before they write it. Undefined where it is gone. Throws for
- * what is no regular file, is too large, or lies behind a link that was not there when it was found.
+ * Reads a file that others may be writing; undefined if it is gone. While a cloud folder fetches it, and as long as `read`
+ * gives `undefined`, it is read again. Throws what the last attempt throws.
+ */
+export async function untilRead<Result>(
+  signal: AbortSignal,
+  read: (isLast: boolean) => Promise<Result | undefined>,
+): Promise<Result | undefined> {
+  for (let attempt = 1; ; attempt++) {
+    signal.throwIfAborted();
+    const isLast = attempt === readAttempts;
+    try {
+      const result = await read(isLast);
+      if (result !== undefined) return result;
+    } catch (error) {
+      const code = codeOf(error);
+      if (code === "ENOENT") return undefined;
+      // Cloud folders answer so while they fetch a file.
+      if (isLast || (code !== "EAGAIN" && code !== "EDEADLK" && code !== "EBUSY")) throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, retryMs * attempt));
+  }
+}
+
+/**
+ * Reads a file whole. One that changes meanwhile is read again, and so is one that has just become shorter than
+ * `knownSize`: most programs truncate a file before they write it. Throws for what is no regular file, is too large, or
+ * is behind a link that was not there when it was found.
  */
 export async function readSettled(
   absolutePath: string,
   knownSize: number | undefined,
   signal: AbortSignal,
 ): Promise<FileContent | undefined> {
-  for (let attempt = 1; ; attempt++) {
-    signal.throwIfAborted();
-    const isLast = attempt === readAttempts;
-    let handle: FileHandle | undefined;
+  return await untilRead(signal, async (isLast) => {
+    const handle = await openInPlace(absolutePath, constants.O_RDONLY).catch((error: unknown) => {
+      if (!(error instanceof MovedError)) throw error;
+      throw new Error("leads out of its folder through a link, which is not followed", { cause: error });
+    });
     try {
-      handle = await openInPlace(absolutePath, constants.O_RDONLY);
       const state = await readOnce(handle);
       const age = Date.now() - mtimeMsOf(state.stats);
       const isShort = state.bytes.length < (knownSize ?? 0) && age >= 0 && age < shortForMs;
-      if (isLast || (state.settled && !isShort)) return state;
-    } catch (error) {
-      const code = codeOf(error);
-      if (code === "ENOENT") return undefined;
-      if (error instanceof MovedError)
-        throw new Error("leads out of its folder through a link, which is not followed", { cause: error });
-      // Cloud folders answer so while they fetch a file.
-      if (isLast || (code !== "EAGAIN" && code !== "EDEADLK" && code !== "EBUSY")) throw error;
+      return isLast || (state.settled && !isShort) ? state : undefined;
     } finally {
-      await handle?.close();
+      await handle.close();
     }
-    await new Promise((resolve) => setTimeout(resolve, retryMs * attempt));
-  }
+  });
 }
 
 /** Reads as many bytes as there are at the beginning, so that a file that grows for ever comes to an end. */

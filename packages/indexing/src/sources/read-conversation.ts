@@ -1,17 +1,16 @@
 import { createHash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
-import type { MemorySource } from "@memslot/core";
-import { codeOf } from "@memslot/core/files";
+import type { MemorySearchSettings, MemorySource } from "@memslot/core";
 import type { FileRecord } from "../chunk-index.ts";
 import { isLasting, mtimeMsOf, stampOf } from "../scan/file-state.ts";
-import { withFile } from "../scan/open-file.ts";
+import { untilRead, withFile } from "../scan/open-file.ts";
 import type { ScannedFile } from "../scan/scan.ts";
 import type { FileReading } from "../indexed-source.ts";
 import { loadStemmers } from "../text/languages/stemmers.ts";
 import { createTimeSlices } from "../time-slices.ts";
-import { createMessageChunker, type MessageChunker } from "./chunk-messages.ts";
+import { MessageChunker, type Origin, type RenderedMessage } from "./chunk-messages.ts";
 import { type LineChoice, readLines } from "./lines.ts";
-import { localDay, renderSaid, type Turn } from "./message-text.ts";
+import { localDay, renderSaid } from "./message-text.ts";
 import {
   isObject,
   jsonOf,
@@ -31,7 +30,7 @@ const maxCharacters = 32_000_000;
 /** Several are read at the same time, each a slice in every turn of the event loop. */
 const sliceMs = 1;
 const linesPerSlice = 32;
-const readAttempts = 3;
+const never: AbortSignal = new AbortController().signal;
 const markBytes = 4096;
 
 /** What an agent keeps, as one of its files or as a conversation in its database. */
@@ -51,22 +50,6 @@ export interface ConversationFile extends ScannedFile {
 /** What is in a conversation. Of a file of lines only the requested ones. */
 export function recordsOf(file: ConversationFile, choice: LineChoice): NumberedRecords {
   return file.records?.(choice.signal) ?? recordsOfLines(file.absolutePath, file.recordOf ?? readRecord, choice);
-}
-
-/** What the lines up to a place in a conversation say about those behind it. */
-interface Progress {
-  turn: Turn;
-  /** ISO day of the last time that was seen; empty where none was. */
-  day: string;
-  /** Lines that could not be read, or not to their end. */
-  passedOver: number;
-}
-
-/** A place before a line. */
-interface Origin extends Progress {
-  bytes: number;
-  /** Lines before it. */
-  lines: number;
 }
 
 const beginning: Origin = { bytes: 0, lines: 0, turn: "plain", day: "", passedOver: 0 };
@@ -89,8 +72,6 @@ interface TranscriptCursor extends ConversationCursor {
   ended: boolean;
   /** True where a reading stopped in the middle of a long transcript. */
   more: boolean;
-  /** The file's own, which the record does not have while the file may change within the same time stamp. */
-  mtimeMs: number;
   /** Hashes of the first bytes and of the last before `bytes`. */
   head: string;
   tail: string;
@@ -141,27 +122,17 @@ export async function readTranscript(
   stored: FileRecord | undefined,
   options: ReadingOptions,
 ): Promise<FileReading | undefined> {
-  for (let attempt = 1; ; attempt++) {
-    options.signal.throwIfAborted();
-    try {
-      return await withFile(file.absolutePath, (handle) => readOpened(handle, file, stored, options));
-    } catch (error) {
-      const code = codeOf(error);
-      if (code === "ENOENT") return undefined;
-      // Cloud folders answer so while they fetch a file.
-      if (attempt === readAttempts || (code !== "EAGAIN" && code !== "EDEADLK" && code !== "EBUSY")) throw error;
-    }
-    await new Promise((resolve) => setTimeout(resolve, 25 * attempt));
-  }
+  return await untilRead(options.signal, () =>
+    withFile(file.absolutePath, (handle) => readOpened(handle, file, stored, options)),
+  );
 }
 
 async function readOpened(
   handle: FileHandle,
   file: ConversationFile,
   stored: FileRecord | undefined,
-  options: ReadingOptions,
+  { source, recipe, tokens, onLine, signal }: ReadingOptions,
 ): Promise<FileReading> {
-  const { source, recipe } = options;
   const nowMs = Date.now();
   const stats = await handle.stat({ bigint: true });
   if (!stats.isFile()) throw new Error("is not a regular file");
@@ -175,24 +146,59 @@ async function readOpened(
   if (stored && cursor && !cursor.more && stored.size === size)
     return { record: { ...base, hash: stored.hash, cursor: stored.cursor }, changed: undefined };
 
+  const { recordOf = readRecord } = file;
+  const chunker = new MessageChunker(tokens, await loadStemmers());
+  const slices = createTimeSlices(signal, sliceMs);
   const from = cursor?.from ?? beginning;
-  const chunker = createMessageChunker<Origin>(options.tokens, await loadStemmers());
-  const end = await readOn(handle, file, { ...options, chunker, from, cursor, size });
-  const { origin, bytes, more } = end;
-  const openChunk = chunker.open();
+  // Behind the last line that has an end: the next reading begins there when no chunk is open.
+  let origin = from;
+  let { bytes } = origin;
+  let folder = cursor?.folder;
+  let more = false;
+
+  async function readOn(): Promise<void> {
+    let skip = cursor?.skip ?? 0;
+    for await (const lines of readLines(handle, from.bytes, size, signal))
+      for (const { end, bytes: line, ended } of lines) {
+        const record = recordOf(line);
+        // It has no end yet and is not whole either.
+        if (!ended && (record.kind === "broken" || record.kind === "blank")) return;
+        const message = follow(origin, record, tokens);
+        if ("folder" in record) folder ??= record.folder;
+        chunker.reach(origin.bytes);
+        for (let index = skip; index < message.rendered.length; index += linesPerSlice) {
+          chunker.add(message, index, index + linesPerSlice);
+          if (slices.isOver()) await slices.pause();
+        }
+        bytes = end;
+        // The line may yet turn out to be longer: then it is read again.
+        if (!ended) return;
+        origin = { ...message.next, bytes: end, lines: origin.lines + 1 };
+        onLine?.(origin.lines, record);
+        skip = 0;
+        // Up to the place where the last reading ended nothing is new.
+        const newBytes = end - (cursor?.bytes ?? 0);
+        const isEnough = newBytes >= bytesPerReading || chunker.characters >= charactersPerReading;
+        more = isEnough && newBytes > 0 && end < size;
+        if (more) return;
+        if (slices.isOver()) await slices.pause();
+      }
+  }
+  await readOn();
+
+  const open = chunker.open();
   const marks = await marksOf(handle, bytes);
   const next: TranscriptCursor = {
     bytes,
     ended: bytes === origin.bytes,
     more,
-    mtimeMs,
     stamp,
     ...marks,
     passedOver: origin.passedOver,
-    from: openChunk?.origin ?? origin,
-    skip: openChunk?.skip ?? 0,
+    from: open?.origin ?? origin,
+    skip: open?.skip ?? 0,
     lines: origin.lines,
-    folder: cursor?.folder ?? end.folder ?? file.folder,
+    folder: folder ?? file.folder,
   };
   const record: FileRecord = {
     ...base,
@@ -208,79 +214,31 @@ async function readOpened(
   };
 }
 
-interface ReadOn extends ReadingOptions {
-  chunker: MessageChunker<Origin>;
-  from: Origin;
-  cursor: TranscriptCursor | undefined;
-  size: number;
-}
-
-/** `origin`: behind the last line that has an end, where the next reading begins when no chunk is open. */
-async function readOn(
-  handle: FileHandle,
-  { recordOf = readRecord }: ConversationFile,
-  { chunker, from, cursor, size, tokens, onLine, signal }: ReadOn,
-): Promise<{ origin: Origin; bytes: number; more: boolean; folder: string | undefined }> {
-  // Up to there nothing is new.
-  const knownBytes = cursor?.bytes ?? 0;
-  const slices = createTimeSlices(signal, sliceMs);
-  let origin = from;
-  let skip = cursor?.skip ?? 0;
-  let folder: string | undefined;
-  for await (const lines of readLines(handle, origin.bytes, size, signal))
-    for (const { start, end, bytes, ended } of lines) {
-      const record = recordOf(bytes);
-      // It has no end yet and is not whole either.
-      if (!ended && (record.kind === "broken" || record.kind === "blank"))
-        return { origin, bytes: start, more: false, folder };
-      const { progress, said } = follow(origin, record, tokens);
-      const behind: Origin = { ...progress, bytes: end, lines: origin.lines + 1 };
-      folder ??= "folder" in record ? record.folder : undefined;
-      chunker.reach(start);
-      if (said !== undefined) {
-        const message = { ...said, line: behind.lines, startByte: start, origin };
-        for (let index = skip; index < said.rendered.length; index += linesPerSlice) {
-          chunker.add(message, index, index + linesPerSlice);
-          if (slices.isOver()) await slices.pause();
-        }
-      }
-      // The line may yet turn out to be longer: then it is read again.
-      if (!ended) return { origin, bytes: end, more: false, folder };
-      onLine?.(behind.lines, record);
-      origin = behind;
-      skip = 0;
-      const isEnough = end >= knownBytes + bytesPerReading || chunker.characters() >= charactersPerReading;
-      if (isEnough && end > knownBytes && end < size) return { origin, bytes: end, more: true, folder };
-      if (slices.isOver()) await slices.pause();
-    }
-  return { origin, bytes: origin.bytes, more: false, folder };
-}
-
 /** Reads a conversation from its beginning. Its text is kept once, as chunks. */
 export async function readWhole(
   file: ConversationFile,
   { source, recipe, tokens, onLine, signal }: ReadingOptions,
 ): Promise<FileReading> {
-  const chunker = createMessageChunker<number>(tokens, await loadStemmers());
+  const chunker = new MessageChunker(tokens, await loadStemmers());
   const slices = createTimeSlices(signal);
   const hash = createHash("sha256");
-  let before: Progress = beginning;
+  let origin = beginning;
   let { folder } = file;
   let bytes = 0;
   for await (const [line, record] of recordsOf(file, { signal })) {
     if (slices.isOver()) await slices.pause();
     onLine?.(line, record);
     if ("folder" in record) folder ??= record.folder;
-    const isTooMuch = record.kind === "message" && chunker.characters() > maxCharacters;
-    const { progress, said } = follow(before, isTooMuch ? { kind: "broken" } : record, tokens);
-    before = progress;
-    if (said === undefined) continue;
-    const { day, rendered } = said;
+    const isTooMuch = record.kind === "message" && chunker.characters > maxCharacters;
+    const message = follow({ ...origin, lines: line - 1 }, isTooMuch ? { kind: "broken" } : record, tokens);
+    const { next, day, rendered } = message;
+    origin = next;
+    if (rendered.length === 0) continue;
     hash.update(JSON.stringify([line, day, rendered]));
     bytes += rendered.reduce((sum, each) => sum + Buffer.byteLength(each), 0);
-    chunker.add({ ...said, line, startByte: 0, origin: line }, 0, rendered.length);
+    chunker.add(message, 0, rendered.length);
   }
-  const cursor: ConversationCursor = { stamp: file.stamp, folder, passedOver: before.passedOver };
+  const cursor: ConversationCursor = { stamp: file.stamp, folder, passedOver: origin.passedOver };
   const record: FileRecord = {
     path: file.path,
     source,
@@ -294,21 +252,16 @@ export async function readWhole(
 }
 
 /** What a record says, if anything, and what holds behind it. */
-function follow(
-  before: Progress,
-  record: TranscriptRecord,
-  tokens: number,
-): { progress: Progress; said?: { role: "user" | "assistant"; day: string; rendered: string[] } } {
-  let { turn, day, passedOver } = before;
+function follow(origin: Origin, record: TranscriptRecord, tokens: number): RenderedMessage & { next: Origin } {
+  let { turn, day, passedOver } = origin;
+  let rendered: string[] = [];
   if (record.kind === "broken" || (record.kind === "message" && record.cut)) passedOver++;
   if ("timeMs" in record && record.timeMs !== undefined) day = localDay(record.timeMs);
   // What saves notes before a compaction ends with it.
   if (record.kind === "compaction") turn = "plain";
-  if (record.kind !== "message") return { progress: { turn, day, passedOver } };
-  const { role } = record;
-  const { rendered, turn: next } = renderSaid(record, turn, tokens);
-  const progress = { turn: next, day, passedOver };
-  return rendered.length === 0 ? { progress } : { progress, said: { role, day, rendered } };
+  if (record.kind === "message") ({ rendered, turn } = renderSaid(record, turn, tokens));
+  const role = record.kind === "message" ? record.role : "assistant";
+  return { origin, role, day, rendered, next: { ...origin, turn, day, passedOver } };
 }
 
 /** Hashes that tell whether a file still begins, and goes on up to `bytes`, as it did. */
@@ -341,4 +294,37 @@ async function hashOf(handle: FileHandle, position: number, length: number): Pro
     read += bytesRead;
   }
   return createHash("sha256").update(bytes.subarray(0, read)).digest("hex");
+}
+
+/** Syncs that were not requested: they leave a transcript until enough of it is new. */
+const background: ReadonlySet<string> = new Set(["search", "watch", "interval"]);
+
+/**
+ * Whether a transcript that looks changed is read in this sync. In the background it is once it has grown by
+ * `deltaBytes` or `deltaMessages`; after a compaction too, where `postCompactionForce` is off; else always. What is not in
+ * the index, or no longer the file that was read, is always due.
+ */
+export async function isTranscriptDue(
+  file: ScannedFile,
+  stored: FileRecord | undefined,
+  { reason, recipe, sync }: { reason: string; recipe: string; sync: MemorySearchSettings["sync"]["sessions"] },
+): Promise<boolean> {
+  if (!background.has(reason) && (reason !== "compaction" || sync.postCompactionForce)) return true;
+  const cursor = stored?.recipe === recipe ? transcriptCursor(stored) : undefined;
+  if (!cursor || cursor.more || file.size <= (stored?.size ?? 0)) return true;
+  if (file.size - cursor.bytes >= sync.deltaBytes) return true;
+  try {
+    return await withFile(file.absolutePath, async (handle) => {
+      if (!(await continues(handle, cursor))) return true;
+      let lines = 0;
+      for await (const more of readLines(handle, cursor.bytes, file.size, never)) {
+        lines += more.filter(({ ended }) => ended).length;
+        if (lines >= sync.deltaMessages) return true;
+      }
+      return sync.deltaMessages <= 0;
+    });
+  } catch {
+    // Reading it says what is wrong.
+    return true;
+  }
 }

@@ -1,6 +1,6 @@
 import type { BigIntStats, Dirent } from "node:fs";
 import path from "node:path";
-import { type MemorySearchSettings, messageOf } from "@memslot/core";
+import { type ManagerSyncParams, type MemorySearchSettings, messageOf } from "@memslot/core";
 import { codeOf } from "@memslot/core/files";
 import { linkReason, statOf, isLasting, stampOf } from "../scan/file-state.ts";
 import { withFile } from "../scan/open-file.ts";
@@ -12,9 +12,8 @@ import { wordsVersion } from "../text/words.ts";
 import { verifyLines } from "./displayed-lines.ts";
 import { Finder } from "./finder.ts";
 import { type SessionLookup, sessionsFolder, transcriptPath } from "./folders.ts";
-import { cursorOf, passedOverIn, readTranscript } from "./read-conversation.ts";
+import { cursorOf, isTranscriptDue, passedOverIn, readTranscript } from "./read-conversation.ts";
 import { isObject, jsonOf, readRecord, textAt } from "./record.ts";
-import { createTranscriptDue } from "./transcript-due.ts";
 
 /** Part of the recipe: raise it when the same transcript gives other chunks. */
 const transcriptVersion = 2;
@@ -39,11 +38,30 @@ export function createSessionSource(input: AgentInput & { settings: MemorySearch
     tokens: settings.chunking.tokens,
   });
   const { recipe } = transcripts;
+  const lookup = createSessionLookup(input);
   return {
     ...transcripts,
     issueOf: passedOverIn,
-    isDue: createTranscriptDue({ settings, recipe, lookup: createSessionLookup(input) }),
+    // Where sessions are named, these and no others.
+    isDue: async (file, stored, { reason, sessions }) =>
+      sessions
+        ? await isNamed(file.path, sessions, lookup)
+        : await isTranscriptDue(file, stored, { reason, recipe, sync: settings.sync.sessions }),
   };
+}
+
+/** A session's file has its id as name, with the topic behind it where the session has topics. */
+async function isNamed(
+  file: string,
+  sessions: NonNullable<ManagerSyncParams["sessions"]>,
+  lookup: SessionLookup,
+): Promise<boolean> {
+  for (const { sessionId, sessionKey } of sessions) {
+    const name = transcriptPath(sessionId);
+    if (file === `${name}.jsonl` || file.startsWith(`${name}-topic-`)) return true;
+    if (sessionKey !== undefined && (await lookup(sessionKey)) === file) return true;
+  }
+  return false;
 }
 
 /** The transcripts in a folder of an agent as a source. What was read is resumed where it ended. */

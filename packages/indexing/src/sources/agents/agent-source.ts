@@ -27,6 +27,7 @@ import { Finder } from "../finder.ts";
 import {
   type ConversationFile,
   cursorOf,
+  isTranscriptDue,
   passedOverIn,
   readTranscript,
   readWhole,
@@ -34,7 +35,6 @@ import {
   transcriptCursor,
 } from "../read-conversation.ts";
 import { unknownSize } from "../record.ts";
-import { createTranscriptDue } from "../transcript-due.ts";
 import { recordReader } from "./agent.ts";
 import { KeptCopies, keptRecord } from "./kept-copies.ts";
 import { knownAgents } from "./known-agents.ts";
@@ -66,7 +66,6 @@ export function createAgentSource(input: {
   let areClean = !keep;
   const kept = new KeptCopies(path.join(stateDir, "agents", agentId, "kept", source));
   const recipe = `client${agentVersion}:${tokens} words${wordsVersion} redaction${redactionVersion} ${recipeOf(chunking)}`;
-  const due = createTranscriptDue({ settings, recipe, lookup: async () => undefined });
   const isInProject = createProjectMatch(input.projectDir);
   let found: ReadonlyMap<string, ConversationFile> = new Map();
   let narrowed: { stored: unknown; found: unknown; scope: PathScope } | undefined;
@@ -144,8 +143,9 @@ export function createAgentSource(input: {
       last = result.failed.length > 0 ? undefined : { atMs: performance.now(), result };
       return result;
     },
-    isDue: async (file, stored, params) =>
-      kindOf(file) !== "lines" || (await due(file, stored, { reason: params.reason })),
+    isDue: async (file, stored, { reason }) =>
+      kindOf(file) !== "lines" ||
+      (await isTranscriptDue(file, stored, { reason, recipe, sync: settings.sync.sessions })),
     stampOf: (stored) => (isConversation(stored) ? cursorOf(stored)?.stamp : stampInNote(stored)),
     holdsContent: async (file, stored, signal) => kindOf(file) === "note" && (await holdsContent(file, stored, signal)),
     skippedBecause: (stored) => (isConversation(stored) ? undefined : skippedBecause(stored)),
