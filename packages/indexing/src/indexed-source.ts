@@ -62,17 +62,10 @@ export interface IndexedSource {
     params: Pick<ManagerSyncParams, "reason" | "sessions">,
   ): boolean | Promise<boolean>;
   /**
-   * What the file system told of a file when it was read (`ScannedFile.stamp`), as its record says. Absent: a file with
-   * the same size and modification time counts as unchanged.
-   */
-  stampOf?(stored: FileRecord): string | undefined;
-  /**
    * Reads a file whose stamp cannot be relied on, and says whether it is the one that its record is about. Throws what
    * the file system throws. Absent: size and modification time have to do.
    */
   holdsContent?(file: ScannedFile, stored: FileRecord, signal: AbortSignal): Promise<boolean>;
-  /** Why nothing of a file is indexed, as its record says. Absent: whatever is taken has words to find. */
-  skippedBecause?(stored: FileRecord): string | undefined;
   /** What of an indexed file was passed over, in a few words; undefined where nothing was. */
   issueOf?(stored: FileRecord): string | undefined;
   /**

@@ -12,7 +12,7 @@ import type { ChunkIndex, ChunkRow, FileRecord } from "../chunk-index.ts";
 import { type FolderRules, folderRules, maxDepth, unlessUnreadable } from "../scan/folder-rules.ts";
 import { isMarkdown } from "../scan/folder-rules.ts";
 import { entriesOf } from "../scan/file-state.ts";
-import { skippedBecause } from "../scan/read-note.ts";
+import { recordedState } from "../scan/file-state.ts";
 import { scanMemory, type ScanResult } from "../scan/scan.ts";
 import { linesOfChunks } from "../text/file-text.ts";
 import { namesIn } from "../text/note-context.ts";
@@ -52,7 +52,7 @@ export function createListedMemory(
       const notes = records.filter(({ source }) => source === "memory");
       const skipped = new Map(
         notes.flatMap((record) => {
-          const why = skippedBecause(record);
+          const why = recordedState(record).skipped;
           return why === undefined ? [] : [[record.path, why] as const];
         }),
       );

@@ -26,6 +26,41 @@ export function stateOf(stats: BigIntStats): FileState {
   return { mtimeMs: mtimeMsOf(stats), size: Number(stats.size) };
 }
 
+/** What the record of a file says of its state beside its size and its time: of a note as text, of a conversation as JSON. */
+export interface RecordedState {
+  /** What the file system reported when it was read; absent where that does not tell one state from another. */
+  stamp?: string | undefined;
+  /** Why nothing of it is indexed. */
+  skipped?: string | undefined;
+  /** Of a conversation: where the agent was at work, if its lines say so. */
+  folder?: string | undefined;
+  /** Of a conversation: lines that could not be read, or not to their end. */
+  passedOver?: number | undefined;
+}
+
+const skippedMark = "skipped: ";
+
+export function recordedState({ cursor }: { cursor?: string | undefined }): RecordedState {
+  if (cursor === undefined) return {};
+  if (cursor.startsWith("{")) {
+    try {
+      return JSON.parse(cursor) as RecordedState;
+    } catch {
+      // It is read again.
+      return {};
+    }
+  }
+  const at = cursor.indexOf(skippedMark);
+  const stamp = (at < 0 ? cursor : cursor.slice(0, at)).trimEnd();
+  return { stamp: stamp || undefined, skipped: at < 0 ? undefined : cursor.slice(at + skippedMark.length) };
+}
+
+/** The state of a note as its record keeps it. */
+export function noteCursor({ stamp, skipped }: RecordedState): string | undefined {
+  const parts = [stamp, skipped === undefined ? undefined : skippedMark + skipped];
+  return parts.filter((part) => part !== undefined).join(" ") || undefined;
+}
+
 /** How fine the times of most file systems are, with room to spare: the clock behind them goes on every few ms. */
 const fineGrainMs = 50;
 /** Of those whose times are whole seconds. */

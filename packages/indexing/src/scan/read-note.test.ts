@@ -14,9 +14,9 @@ import fs, {
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { FileRecord } from "../chunk-index.ts";
-import { stampOf, maxFileBytes } from "./file-state.ts";
+import { recordedState, stampOf, maxFileBytes } from "./file-state.ts";
 import { noteTasks } from "./note-tasks.ts";
-import { notesHold, readChunks, recipeOf, skippedBecause, stampInNote } from "./read-note.ts";
+import { notesHold, readChunks, recipeOf } from "./read-note.ts";
 import { type FileContent, readSettled } from "./open-file.ts";
 import { redactionVersion } from "../secrets/redact-secrets.ts";
 import type { ScannedFile } from "./scan.ts";
@@ -122,13 +122,13 @@ describe("a file", () => {
     await sleep(tickMs);
     const first = await read(file);
     expect(first?.changed).toMatchObject({ chunks: [], size: 4000, mtimeMs: longAgo.getTime() });
-    expect(skippedBecause(first?.changed ?? expect.fail())).toMatch(/^is not text/);
+    expect(recordedState(first?.changed ?? expect.fail()).skipped).toMatch(/^is not text/);
     const again = await read(file, first?.record);
     expect(again).toEqual({ record: first?.record, changed: undefined });
     writeFileSync(file.absolutePath, "text");
     const later = await read(file, first?.record);
     expect(later?.changed?.chunks).toHaveLength(1);
-    expect(skippedBecause(later?.record ?? expect.fail())).toBeUndefined();
+    expect(recordedState(later?.record ?? expect.fail()).skipped).toBeUndefined();
   });
 });
 
@@ -168,11 +168,11 @@ describe("a file that is known", () => {
     const now = vi.spyOn(Date, "now").mockReturnValue(Math.floor(lstatSync(file).ctimeMs) + 5);
     const first = await read(scanned(folder, "memory/a.md"));
     expect(first?.changed?.chunks).toHaveLength(1);
-    expect(stampInNote(first?.record ?? expect.fail())).toBeUndefined();
+    expect(recordedState(first?.record ?? expect.fail()).stamp).toBeUndefined();
     now.mockReturnValue(Math.floor(lstatSync(file).ctimeMs) + 500);
     const second = await read(scanned(folder, "memory/a.md"), first?.record);
     expect(second?.changed).toBeUndefined();
-    expect(stampInNote(second?.record ?? expect.fail())).toBe(stampOf(lstatSync(file, { bigint: true })));
+    expect(recordedState(second?.record ?? expect.fail()).stamp).toBe(stampOf(lstatSync(file, { bigint: true })));
   });
 });
 

@@ -3,7 +3,7 @@ import type { MemorySource, MemorySearchSettings } from "@memslot/core";
 import { type ChunkingOptions, chunkerVersion } from "../text/chunk-markdown.ts";
 import { pathNamesVersion } from "../text/note-context.ts";
 import type { IndexedFile, FileRecord } from "../chunk-index.ts";
-import { isLasting, mtimeMsOf, stampOf } from "./file-state.ts";
+import { isLasting, mtimeMsOf, noteCursor, stampOf } from "./file-state.ts";
 import { noteText, TextLines, textVersion, whyNotText } from "../text/file-text.ts";
 import { holdsLines, type NoteBytes } from "./note-tasks.ts";
 import { noteTask } from "./note-thread.ts";
@@ -23,13 +23,10 @@ export function recipeOf(chunking: ChunkingOptions): string {
   return `text${textVersion} chunks${chunkerVersion}:${chunking.tokens}/${chunking.overlap} words${wordsVersion} names${pathNamesVersion} times${pathTimesVersion} redaction${redactionVersion}`;
 }
 
-/** Stands in the record of a file that nothing of is indexed. */
-const skippedMark = "skipped: ";
-
 /**
  * Reads a file and cuts it. Gives only the record where the content is what `stored` says, `undefined` where the file is
  * gone. A file that changes while it is read is read again, now or in the next sync. One that is no text has a record and
- * no chunks, see `skippedBecause`. Chunks are cut from a copy without secrets; the record and
+ * no chunks, see `recordedState`. Chunks are cut from a copy without secrets; the record and
  * the line numbers are those of the file.
  */
 export async function readChunks(
@@ -53,32 +50,13 @@ export async function readChunks(
     mtimeMs: read.settled ? mtimeMsOf(read.stats) : -1,
     size: read.bytes.length,
     recipe,
-    cursor: noteCursor(lasts ? stampOf(read.stats) : undefined, notText),
+    cursor: noteCursor({ stamp: lasts ? stampOf(read.stats) : undefined, skipped: notText }),
   };
   if (stored?.hash === hash && stored.recipe === recipe) return { record, changed: undefined };
   if (notText !== undefined) return { record, changed: { ...record, chunks: [] } };
 
   const chunks = await noteTask("cut", { bytes: read.bytes, path: file.path, chunking }, signal);
   return { record, changed: { ...record, chunks } };
-}
-
-/** The state in which a note was read, and why nothing of it is indexed, as they stand in its record. */
-function noteCursor(stamp: string | undefined, notText: string | undefined): string | undefined {
-  const parts = [stamp, notText === undefined ? undefined : skippedMark + notText];
-  return parts.filter((part) => part !== undefined).join(" ") || undefined;
-}
-
-/** What the file system told of a note when it was read; undefined where that does not tell one state from another. */
-export function stampInNote({ cursor }: FileRecord): string | undefined {
-  if (cursor === undefined || cursor.startsWith(skippedMark)) return undefined;
-  const end = cursor.indexOf(" ");
-  return end < 0 ? cursor : cursor.slice(0, end);
-}
-
-/** Why nothing of a file is in the index, as its record says. */
-export function skippedBecause({ cursor = "" }: FileRecord): string | undefined {
-  const at = cursor.indexOf(skippedMark);
-  return at < 0 ? undefined : cursor.slice(at + skippedMark.length);
 }
 
 /** Whether a note still has the content that the record is about. Throws what the file system throws. */
@@ -113,9 +91,7 @@ export function createNotesSource(
     source: "memory",
     recipe: recipeOf(settings.chunking),
     scan: async (signal, _, look) => await scanMemory(workspace, signal, look, known),
-    stampOf: stampInNote,
     holdsContent,
-    skippedBecause,
     holds: createLineVerifier({
       placeOf(relPath) {
         const wanted = path.resolve(workspaceDir, relPath);

@@ -2,7 +2,7 @@ import { appendFileSync, readFileSync, renameSync, rmSync, statSync, truncateSyn
 import { describe, expect, test } from "vitest";
 import type { Chunk } from "../chunk-store.ts";
 import { createSessionSource } from "./sessions.ts";
-import { cursorOf } from "./read-conversation.ts";
+import { recordedState } from "../scan/file-state.ts";
 import { maxTextLength } from "./record.ts";
 import { maxLineBytes } from "./lines.ts";
 import { estimateTokens } from "../text/token-weight.ts";
@@ -21,7 +21,7 @@ import data from "./test/read-transcript.json" with { type: "json" };
 
 const transcriptOf = (tokens = 400): Transcript =>
   transcriptIn(tempFolder(), settingsWith({ chunking: { tokens, overlap: 80 % tokens } }));
-const passedOver = (transcript: Transcript): number | undefined => cursorOf(transcript.stored() ?? {})?.passedOver;
+const passedOver = (transcript: Transcript): number | undefined => recordedState(transcript.stored() ?? {}).passedOver;
 const textOf = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join("");
 
 async function synced(content: string | Uint8Array, tokens?: number): Promise<Transcript> {

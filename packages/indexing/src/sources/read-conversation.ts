@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
 import type { MemorySearchSettings, MemorySource } from "@memslot/core";
 import type { FileRecord } from "../chunk-index.ts";
-import { isLasting, mtimeMsOf, stampOf } from "../scan/file-state.ts";
+import { isLasting, mtimeMsOf, type RecordedState, recordedState, stampOf } from "../scan/file-state.ts";
 import { untilRead, withFile } from "../scan/open-file.ts";
 import type { ScannedFile } from "../scan/scan.ts";
 import type { FileReading } from "../indexed-source.ts";
@@ -12,8 +12,6 @@ import { MessageChunker, type Origin, type RenderedMessage } from "./chunk-messa
 import { type LineChoice, readLines } from "./lines.ts";
 import { localDay, renderSaid } from "./message-text.ts";
 import {
-  isObject,
-  jsonOf,
   type NumberedRecords,
   readRecord,
   type RecordReader,
@@ -54,18 +52,8 @@ export function recordsOf(file: ConversationFile, choice: LineChoice): NumberedR
 
 const beginning: Origin = { bytes: 0, lines: 0, turn: "plain", day: "", passedOver: 0 };
 
-/** How a conversation was read, as it stands in `FileRecord.cursor`. */
-interface ConversationCursor {
-  /** What the file system reported of the file. */
-  stamp?: string | undefined;
-  /** Where the agent was at work, if its lines say so. */
-  folder?: string | undefined;
-  /** Lines that could not be read, or not to their end. */
-  passedOver: number;
-}
-
 /** How far a transcript was read. */
-interface TranscriptCursor extends ConversationCursor {
+interface TranscriptCursor extends RecordedState {
   /** Bytes that were read. What stands behind them is new, or a line that is not whole yet. */
   bytes: number;
   /** False where the last line was whole but had no line end. */
@@ -83,23 +71,15 @@ interface TranscriptCursor extends ConversationCursor {
   lines?: number | undefined;
 }
 
-/** How a conversation was read; undefined for a note, and for what is no cursor. */
-export function cursorOf({ cursor }: Pick<FileRecord, "cursor">): ConversationCursor | undefined {
-  const value = jsonOf(cursor);
-  return isObject(value) && typeof value["passedOver"] === "number"
-    ? (value as unknown as ConversationCursor)
-    : undefined;
-}
-
 /** How far a transcript was read. Undefined for what is no cursor: the transcript is read whole. */
 export function transcriptCursor(stored: Pick<FileRecord, "cursor"> | undefined): TranscriptCursor | undefined {
-  const cursor = stored && cursorOf(stored);
-  return cursor !== undefined && "bytes" in cursor && "from" in cursor ? (cursor as TranscriptCursor) : undefined;
+  const cursor = recordedState(stored ?? {});
+  return "bytes" in cursor && "from" in cursor ? (cursor as TranscriptCursor) : undefined;
 }
 
 /** What of a conversation was skipped, in a few words; undefined where nothing was. */
 export function passedOverIn(stored: FileRecord): string | undefined {
-  const count = cursorOf(stored)?.passedOver ?? 0;
+  const count = recordedState(stored).passedOver ?? 0;
   return count === 0 ? undefined : `${count} lines were passed over or cut: not JSON, not UTF-8 or too long`;
 }
 
@@ -238,7 +218,7 @@ export async function readWhole(
     bytes += rendered.reduce((sum, each) => sum + Buffer.byteLength(each), 0);
     chunker.add(message, 0, rendered.length);
   }
-  const cursor: ConversationCursor = { stamp: file.stamp, folder, passedOver: origin.passedOver };
+  const cursor: RecordedState = { stamp: file.stamp, folder, passedOver: origin.passedOver };
   const record: FileRecord = {
     path: file.path,
     source,

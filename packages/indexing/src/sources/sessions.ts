@@ -12,7 +12,7 @@ import { wordsVersion } from "../text/words.ts";
 import { verifyLines } from "./displayed-lines.ts";
 import { Finder } from "./finder.ts";
 import { type SessionLookup, sessionsFolder, transcriptPath } from "./folders.ts";
-import { cursorOf, isTranscriptDue, passedOverIn, readTranscript } from "./read-conversation.ts";
+import { isTranscriptDue, passedOverIn, readTranscript } from "./read-conversation.ts";
 import { isObject, jsonOf, readRecord, textAt } from "./record.ts";
 
 /** Part of the recipe: raise it when the same transcript gives other chunks. */
@@ -75,7 +75,6 @@ export function transcriptsIn(
     source,
     recipe,
     scan: async (signal, _, look) => await findTranscripts(folder, source, signal, look),
-    stampOf: (stored) => cursorOf(stored)?.stamp,
     holds: createLineVerifier({
       placeOf(transcript) {
         const name = path.posix.basename(transcript);

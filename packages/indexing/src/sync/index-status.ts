@@ -16,6 +16,7 @@ import type { IndexFacts } from "./index-facts.ts";
 import type { PathScope } from "../chunk-store.ts";
 import { type SourceOutcome, readFailure } from "./sync.ts";
 import { closeSync, openSync } from "node:fs";
+import { recordedState } from "../scan/file-state.ts";
 import { openForReading } from "../scan/open-file.ts";
 import { codeOf } from "@memslot/core/files";
 import type { IndexedSource, SourceScope, StoredFiles } from "../indexed-source.ts";
@@ -222,7 +223,7 @@ export async function findExcluded(
       const record = stored.get(source.source)?.get(path);
       try {
         closeSync(openSync(absolutePath, openForReading));
-        const reason = record && source.skippedBecause?.(record);
+        const reason = record && recordedState(record).skipped;
         if (reason !== undefined) unread.set(path, { path, reason });
       } catch (error) {
         if (codeOf(error) !== "ENOENT") unread.set(path, { path, reason: readFailure(error) });

@@ -16,6 +16,7 @@ import {
 } from "./stored-files.ts";
 import type { FileRecord, SharedFileTable } from "../chunk-index.ts";
 import type { FileKey } from "../chunk-store.ts";
+import { recordedState } from "../scan/file-state.ts";
 import { outOfDescriptors } from "../scan/open-file.ts";
 import type { FolderLook, ScannedFile, ScanResult } from "../scan/scan.ts";
 import type { IndexedSource, StoredFiles } from "../indexed-source.ts";
@@ -142,13 +143,13 @@ export async function syncFiles(input: SyncInput): Promise<SyncOutcome> {
 /** Whether a file is the one that its record is about, by all that can be told without reading it. */
 export function isAsStored(file: ScannedFile, before: FileRecord, source: IndexedSource): boolean {
   if (before.mtimeMs !== file.mtimeMs || before.size !== file.size) return false;
-  if (source.stampOf === undefined || (file.stamp === undefined && source.holdsContent === undefined)) return true;
-  return file.stamp !== undefined && file.stamp === source.stampOf(before);
+  return file.stamp === undefined ? source.holdsContent === undefined : file.stamp === recordedState(before).stamp;
 }
 
 /** Whether a file is only read because it was saved so shortly before it was read last that it may have changed since. */
 function isUnsure({ file, before, source }: Work): boolean {
-  if (before === undefined || source.stampOf === undefined || source.stampOf(before) !== undefined) return false;
+  if (before === undefined || source.holdsContent === undefined || recordedState(before).stamp !== undefined)
+    return false;
   return before.mtimeMs === file.mtimeMs && before.size === file.size;
 }
 
@@ -305,7 +306,7 @@ async function readInto(
 function noteSkipped(record: FileRecord, source: IndexedSource, scan: ScanResult): void {
   const issue = source.issueOf?.(record);
   if (issue !== undefined) scan.issues.set(record.path, issue);
-  const reason = source.skippedBecause?.(record);
+  const reason = recordedState(record).skipped;
   if (reason === undefined || scan.roots.some(({ path }) => path === record.path)) return;
   scan.roots.push({ path: record.path, state: "skipped", reason });
   scan.excluded.push({ path: record.path, reason });

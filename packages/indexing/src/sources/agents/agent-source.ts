@@ -3,7 +3,6 @@ import {
   type ClientFolders,
   type ClientSource,
   clientSources,
-  isConversation,
   type MemorySearchSettings,
   type MemorySource,
   type SessionAudience,
@@ -12,8 +11,8 @@ import {
 import { statSync } from "node:fs";
 import type { FileRecord } from "../../chunk-index.ts";
 import type { PathScope } from "../../chunk-store.ts";
-import { realPathOf } from "../../scan/file-state.ts";
-import { holdsContent, notesHold, readChunks, recipeOf, skippedBecause, stampInNote } from "../../scan/read-note.ts";
+import { realPathOf, recordedState } from "../../scan/file-state.ts";
+import { holdsContent, notesHold, readChunks, recipeOf } from "../../scan/read-note.ts";
 import { notReadable } from "../../scan/read-file.ts";
 import type { ScanResult } from "../../scan/scan.ts";
 import type { FileReading, IndexedSource, StoredFiles } from "../../indexed-source.ts";
@@ -26,7 +25,6 @@ import { readWindow, verifyLines } from "../displayed-lines.ts";
 import { Finder } from "../finder.ts";
 import {
   type ConversationFile,
-  cursorOf,
   isTranscriptDue,
   passedOverIn,
   readTranscript,
@@ -81,7 +79,7 @@ export function createAgentSource(input: {
     for (const file of files.values()) {
       const before = file.size === unknownSize ? stored?.get(file.path) : undefined;
       // What has not changed has the size that it had.
-      if (before !== undefined && cursorOf(before)?.stamp === file.stamp) file.size = before.size;
+      if (before !== undefined && recordedState(before).stamp === file.stamp) file.size = before.size;
     }
     areClean ||= await redactCopies(kept.folder, path.join(stateDir, "agents", agentId, `kept-${source}.rules`));
     if (keep) await addKept(files, result, signal);
@@ -146,9 +144,7 @@ export function createAgentSource(input: {
     isDue: async (file, stored, { reason }) =>
       kindOf(file) !== "lines" ||
       (await isTranscriptDue(file, stored, { reason, recipe, sync: settings.sync.sessions })),
-    stampOf: (stored) => (isConversation(stored) ? cursorOf(stored)?.stamp : stampInNote(stored)),
     holdsContent: async (file, stored, signal) => kindOf(file) === "note" && (await holdsContent(file, stored, signal)),
-    skippedBecause: (stored) => (isConversation(stored) ? undefined : skippedBecause(stored)),
     issueOf: passedOverIn,
     holds: createLineVerifier({
       placeOf: (place) => found.get(place)?.absolutePath,
@@ -181,7 +177,7 @@ export function createAgentSource(input: {
       if (narrowed === undefined || narrowed.stored !== stored || narrowed.found !== found) {
         const within: string[] = [];
         for (const [place, record] of stored ?? [])
-          if (isInProject(cursorOf(record)?.folder ?? found.get(place)?.folder)) within.push(place);
+          if (isInProject(recordedState(record).folder ?? found.get(place)?.folder)) within.push(place);
         narrowed = { stored, found, scope: { within, without: [] } };
       }
       return narrowed.scope;

@@ -11,7 +11,7 @@ import { never, settingsWith } from "../../../test/support/context.ts";
 import { tempFolder } from "@memslot/test-tools/files";
 import { type Random, randomFrom, randomSentence, randomText } from "@memslot/test-tools/random";
 import { expect } from "vitest";
-import { cursorOf } from "../read-conversation.ts";
+import { recordedState } from "../../scan/file-state.ts";
 
 export type Role = "user" | "assistant";
 
@@ -120,7 +120,7 @@ export async function expectSameChunksInPieces(given: { seed: number; transcript
     }
     const factsOf = (transcript: Transcript): unknown => [
       transcript.stored()?.hash,
-      cursorOf(transcript.stored() ?? {})?.passedOver,
+      recordedState(transcript.stored() ?? {}).passedOver,
     ];
     expect(factsOf(pieces), `seed ${given.seed + round}`).toEqual(factsOf(whole));
   }
