@@ -99,6 +99,18 @@ test.each([
   },
 );
 
+test("a search that is aborted while the store looks for an answer ends there", async () => {
+  const { host } = await useWorld((store) => ({
+    ...store,
+    searchKeyword: (_query, { signal } = {}) =>
+      new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason as Error))),
+  }));
+  const controller = new AbortController();
+  const searching = host.index.searchKeyword(apple, { signal: controller.signal });
+  controller.abort();
+  await expect(searching).rejects.toMatchObject({ name: "AbortError" });
+});
+
 test("a store that fails and is empty afterwards is asked again, and reports the loss", async () => {
   let isBroken = false;
   const { host } = await useWorld((store, inner) => ({

@@ -1,5 +1,5 @@
 import type { Table } from "@lancedb/lancedb";
-import { MemoryError } from "@memslot/core";
+import { type CallOptions, MemoryError } from "@memslot/core";
 import type { ChunkStore, StateAsked, StoreFiles, StoreStats } from "@memslot/indexing";
 import { type LancePlace, layoutVersion, type Run } from "./place/place.ts";
 import { checkVector } from "./search/vector-search.ts";
@@ -75,7 +75,7 @@ export function createLanceStore(options: LanceStoreOptions): LanceStore {
     }
 
     return {
-      listFiles: guarded("listing the files of the index", readDeadlineMs, async (how?: StateAsked) =>
+      listFiles: guarded("listing the files of the index", readDeadlineMs, async (how?: StateAsked & CallOptions) =>
         known.files(await toRead(how), how),
       ),
       replaceFiles: guarded("writing to the index", writeDeadlineMs, async (files) => {
@@ -97,7 +97,16 @@ export function createLanceStore(options: LanceStoreOptions): LanceStore {
   ): (...args: Args) => Promise<Result> {
     return async (...args) => {
       if (closing) throw new MemoryError("CLOSED", `the index ${place.location} is closed`);
-      return await run({ what, deadlineMs, isListing: listingCalls.has(what), forget, call: () => call(...args) });
+      // The last argument of every call may carry it.
+      const { signal } = (args.at(-1) ?? {}) as CallOptions;
+      return await run({
+        what,
+        deadlineMs,
+        signal,
+        isListing: listingCalls.has(what),
+        forget,
+        call: () => call(...args),
+      });
     };
   }
 
@@ -131,17 +140,21 @@ export function createLanceStore(options: LanceStoreOptions): LanceStore {
       await asOnlyHost(() => write(() => compact(tables, known, keepMs)), options.tidying.othersMs);
       return { beforeBytes, afterBytes: await bytesOf(options) };
     }),
-    stats: guarded("counting what is in the index", readDeadlineMs, async (how?: StateAsked): Promise<StoreStats> => {
-      const build = await builds.at(how?.at);
-      const chunks = build ? (await known.listing(build)).chunkCount : 0;
-      return {
-        location: place.location,
-        chunks,
-        bytes: await bytesOf(options),
-        notices: [...options.notices],
-        remarks: [...options.remarks],
-      };
-    }),
+    stats: guarded(
+      "counting what is in the index",
+      readDeadlineMs,
+      async (how?: StateAsked & CallOptions): Promise<StoreStats> => {
+        const build = await builds.at(how?.at);
+        const chunks = build ? (await known.listing(build)).chunkCount : 0;
+        return {
+          location: place.location,
+          chunks,
+          bytes: await bytesOf(options),
+          notices: [...options.notices],
+          remarks: [...options.remarks],
+        };
+      },
+    ),
     forget,
     close() {
       closing ??= (async () => {

@@ -1,4 +1,4 @@
-import type { CompactReport, IndexFinding, MemorySource, WriterStatus } from "@memslot/core";
+import type { CallOptions, CompactReport, IndexFinding, MemorySource, WriterStatus } from "@memslot/core";
 import type { Chunk, FileFilter, FileKey, KeywordQuery, VectorQuery, VectorSpace } from "./chunk-store.ts";
 
 /** What a store remembers of a file, to tell whether it has changed. */
@@ -202,7 +202,7 @@ export interface IndexUpkeep {
   /** Makes what is derived anew from the tables that it is derived from, where it is wrong. Says what was done. */
   repair(): Promise<IndexFinding[]>;
   /** Gives space back to the file system. Searches go on meanwhile. */
-  compact(): Promise<CompactReport>;
+  compact(options?: CallOptions): Promise<CompactReport>;
   /** Bytes of each table, the largest first. Reads the whole file. */
   tables(): Promise<{ name: string; bytes: number }[]>;
   /** So many chunks of the build that answers, chosen at random, fewer where there are fewer. */
@@ -280,7 +280,7 @@ export interface ChunkIndex extends SharedFileTable {
    */
   listChunks(asked: FileFilter & { withText: boolean }): Promise<ChunkRow[]>;
   /** Filters by source and scope before it counts to `limit`. */
-  searchKeyword(query: KeywordQuery): Promise<IndexKeywordAnswer>;
+  searchKeyword(query: KeywordQuery, options?: CallOptions): Promise<IndexKeywordAnswer>;
   /**
    * Searches by meaning are about to be made in this space: a store may lay its vectors out for fast search. Every other
    * call works in any space without it. Vectors of other spaces are kept.
@@ -292,7 +292,7 @@ export interface ChunkIndex extends SharedFileTable {
    */
   giveVectors?(space: VectorSpace): Promise<void>;
   /** Compares with the vectors of this space only. */
-  searchVector(query: VectorQuery): Promise<IndexVectorAnswer>;
+  searchVector(query: VectorQuery, options?: CallOptions): Promise<IndexVectorAnswer>;
   /** Chunks that have no vector in this space and are not quarantined, each hash once, also those of a build that is being made. */
   pendingVectors(space: VectorSpace, limit: number): Promise<{ hash: string; context: string; text: string }[]>;
   /** Stores vectors, and takes their hashes out of quarantine. */

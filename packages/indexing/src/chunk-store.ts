@@ -1,4 +1,4 @@
-import type { CompactReport, MemorySource } from "@memslot/core";
+import type { CallOptions, CompactReport, MemorySource } from "@memslot/core";
 
 /** Names one file of one source. The same path may stand in two sources. */
 export interface FileKey {
@@ -147,9 +147,9 @@ export type StoreFiles = Pick<ChunkStore, "listFiles" | "replaceFiles" | "remove
 /** A build that is made beside the one that answers. Nothing of it is found by a search until `finish`. */
 export interface StoreBuild extends StoreFiles {
   /** Puts it in place of the build that answers, in one step. The old one goes, at once or piece by piece. */
-  finish(): Promise<void>;
+  finish(options?: CallOptions): Promise<void>;
   /** Drops it. */
-  abandon(): Promise<void>;
+  abandon(options?: CallOptions): Promise<void>;
 }
 
 /**
@@ -160,39 +160,46 @@ export interface StoreBuild extends StoreFiles {
  * Searches may overlap with each other and with one write; writes come one at a time. A write is whole or not at all for
  * each file, and is seen by the searches that begin after it. What was written is there when the store is opened again,
  * or is not in `listFiles`: what is lost is then given again. After `close` nothing is called.
+ *
+ * The last argument of every call may carry the `signal` of the caller. When it is aborted, the answer is not used: a store
+ * may end the call at once with the reason of the signal. A store that ignores it is right, too.
  */
 export interface ChunkStore {
   /** Every file that it holds. One without a chunk is held, too. */
-  listFiles(how?: StateAsked): Promise<readonly StoredFile[]>;
+  listFiles(how?: StateAsked & CallOptions): Promise<readonly StoredFile[]>;
   /** Puts each file in place of what the store held for it, or of its end (`fromLine`). */
-  replaceFiles(files: readonly FileChunks[]): Promise<void>;
+  replaceFiles(files: readonly FileChunks[], options?: CallOptions): Promise<void>;
   /** Takes files out. Those that it does not hold are passed over. */
-  removeFiles(files: readonly FileKey[]): Promise<void>;
+  removeFiles(files: readonly FileKey[], options?: CallOptions): Promise<void>;
   /**
    * Gives the vectors of texts, unit length, to all chunks with these hashes, of the build that answers and of the one
    * that is being made. A text keeps its vector as long as one chunk has it, also when that is replaced by one of the same
    * hash. Vectors of several spaces stand side by side; a hash that no chunk has may be passed over.
    */
-  putVectors(space: VectorSpace, entries: readonly { hash: string; vector: Float32Array }[]): Promise<void>;
+  putVectors(
+    space: VectorSpace,
+    entries: readonly { hash: string; vector: Float32Array }[],
+    options?: CallOptions,
+  ): Promise<void>;
   /** Filters by source and scope before it counts to `limit`. */
-  searchKeyword(query: KeywordQuery): Promise<KeywordAnswer>;
+  searchKeyword(query: KeywordQuery, options?: CallOptions): Promise<KeywordAnswer>;
   /** Compares with the vectors of this space only, and filters as `searchKeyword` does. Empty where there are none. */
-  searchVector(query: VectorQuery): Promise<VectorAnswer>;
-  stats(how?: StateAsked): Promise<StoreStats>;
+  searchVector(query: VectorQuery, options?: CallOptions): Promise<VectorAnswer>;
+  stats(how?: StateAsked & CallOptions): Promise<StoreStats>;
   close(): Promise<void>;
   /**
    * Begins a build of this name, or goes on with it where it was begun before; one of another name is dropped. Absent: a
    * rebuild replaces one file after the other in place.
    */
-  build?(name: string): Promise<StoreBuild>;
+  build?(name: string, options?: CallOptions): Promise<StoreBuild>;
   /** Gives space back. Searches go on meanwhile. */
-  compact?(): Promise<CompactReport>;
+  compact?(options?: CallOptions): Promise<CompactReport>;
   /**
    * Changes with every change of the files that answer, whoever makes it, and with every change of what `embedded` says:
    * a store that other hosts write to has it. Absent: only this workspace and agent write, and the files are listed when it
    * is opened.
    */
-  revision?(): Promise<string>;
+  revision?(options?: CallOptions): Promise<string>;
 }
 
 /** One text for a space, the same for the same space. */

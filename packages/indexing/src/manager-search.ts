@@ -31,7 +31,7 @@ type Search = (query: string, options: ManagerSearchOptions, trace?: SearchInput
 
 /** How a manager searches: in files that are up to date, and with one report of all that is the case. */
 export function createManagerSearch(parts: SearchParts): Search {
-  const { backend, store, index, find } = parts;
+  const { backend, index, find } = parts;
   const { agentId, stateDir, settings } = parts.context;
   const hasSessions = settings.sources.some((source) => source === "sessions" || source === "journal");
   const transcripts = hasSessions ? createSessionLookup({ stateDir, agentId }) : undefined;
@@ -53,6 +53,7 @@ export function createManagerSearch(parts: SearchParts): Search {
   return async (query, options, trace) => {
     // Where keywords alone are asked for, the query reaches no provider.
     const { vectors, rerank } = options.keywordsOnly === true ? { vectors: undefined, rerank: undefined } : parts;
+    const store = endingWith(parts.store, options.signal);
     const now = new Date();
     const asked = askedQuery(query, options, now);
     const isOwner = options.audience === "private";
@@ -102,6 +103,15 @@ export function createManagerSearch(parts: SearchParts): Search {
       excluded: excludedIn(told, options.sources, sources),
       unsearched: isOwner && options.sources.includes("memory") ? () => parts.unsearched(options.signal) : undefined,
     });
+  };
+}
+
+/** The index for one question: its searches are given the signal of the caller. */
+function endingWith(store: ChunkIndex, signal: AbortSignal): ChunkIndex {
+  return {
+    ...store,
+    searchKeyword: (query) => store.searchKeyword(query, { signal }),
+    searchVector: (query) => store.searchVector(query, { signal }),
   };
 }
 

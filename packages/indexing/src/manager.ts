@@ -160,7 +160,7 @@ export async function manageIndex(input: {
       return await checkIndex({ store, sources, vectors, fix, signal });
     },
 
-    ...(upkeep && { compact: async () => await upkeep.compact() }),
+    ...(upkeep && { compact: async (options) => await upkeep.compact(options) }),
 
     async details() {
       const space = await vectors?.primary.knownSpace();

@@ -122,6 +122,15 @@ describe("a search", () => {
     expect(options.reports).toEqual([]);
   });
 
+  test("hands the signal of the caller to every question that it asks the store", async () => {
+    const { manager, store } = await openMemory(folderWith({ "memory/a.md": "zebra one" }));
+    const { signal } = new AbortController();
+    await manager.search('"zebra one" path:memory', searchOptions({ signal }));
+    const asked = store.calls.filter(({ method }) => method === "searchKeyword");
+    expect(asked.length).toBeGreaterThan(0);
+    for (const { argument } of asked) expect(argument).toMatchObject([{ terms: expect.any(Array) }, { signal }]);
+  });
+
   test("that is aborted while it waits ends at once, and the sync goes on", async () => {
     const { manager, store } = await openMemory(folderWith({ "memory/a.md": "zebra" }));
     const slow = gate();

@@ -88,7 +88,8 @@ export function createInMemoryStore(): InMemoryStore {
       spaces.set(spaceName(space), held);
       for (const { hash, vector } of entries) if (hashes.has(hash)) held.vectors.set(hash, Float32Array.from(vector));
     },
-    async searchKeyword(query) {
+    async searchKeyword(query, options) {
+      options?.signal?.throwIfAborted();
       const chunks = chunksOf(answering);
       // With a scope, what stands outside is not to be felt: it is not even counted.
       const counted = query.scope === undefined ? chunks : chunks.filter((chunk) => isAsked(chunk, query));
@@ -100,7 +101,8 @@ export function createInMemoryStore(): InMemoryStore {
       const found = rows.filter((row) => row.score > 0 && isAsked(row, query));
       return { rows: best(found, query.limit), chunkCount: counted.length, documentFrequencies };
     },
-    async searchVector(query) {
+    async searchVector(query, options) {
+      options?.signal?.throwIfAborted();
       checkLength(query.vector, query.space);
       const vectors = spaces.get(spaceName(query.space))?.vectors;
       const asked = chunksOf(answering).filter((chunk) => isAsked(chunk, query));

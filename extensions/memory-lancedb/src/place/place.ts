@@ -290,6 +290,8 @@ interface Task<Result> {
   /** Begins a message, as in "searching the index". */
   what: string;
   deadlineMs: number;
+  /** Ends the wait for it. */
+  signal?: AbortSignal | undefined;
   /** Its answer tells what is lost. */
   isListing: boolean;
   /** Forgets what is known of the tables. */
@@ -301,9 +303,9 @@ interface Task<Result> {
 export type Run = <Result>(task: Task<Result>) => Promise<Result>;
 
 export function createRun({ within, location }: Pick<LancePlace, "within" | "location">): Run {
-  return async ({ what, deadlineMs, forget, call }) => {
+  return async ({ what, deadlineMs, signal, forget, call }) => {
     try {
-      return await within(what, deadlineMs, undefined, async () => {
+      return await within(what, deadlineMs, signal, async () => {
         try {
           return await call();
         } catch (error) {

@@ -1,3 +1,4 @@
+import type { CallOptions } from "@memslot/core";
 import type { ChunkStore } from "@memslot/indexing";
 import pLimit from "p-limit";
 import type { LancePlace } from "../place/place.ts";
@@ -23,8 +24,9 @@ export function createSearches(tables: Tables, known: Known, kind: LancePlace["k
   /** The table and the version whose index of words was read at once. */
   let warmed: string | undefined;
 
-  const searchKeyword: Searches["searchKeyword"] = async (query) => {
+  const searchKeyword: Searches["searchKeyword"] = async (query, { signal } = {}) => {
     const build = await builds.at(query.at);
+    signal?.throwIfAborted();
     known.expectTold(build);
     if (!build) return { rows: [], chunkCount: 0, documentFrequencies: query.terms.map(() => 0) };
     const { number, table } = build;
@@ -40,9 +42,10 @@ export function createSearches(tables: Tables, known: Known, kind: LancePlace["k
     return await searchKeywords(query, { table, name, version, chunkCount }, listing, counts);
   };
 
-  const searchVector: Searches["searchVector"] = async (query) => {
+  const searchVector: Searches["searchVector"] = async (query, { signal } = {}) => {
     checkVector(query.vector, query.space);
     const build = await builds.at(query.at);
+    signal?.throwIfAborted();
     known.expectTold(build);
     const opened = await tables.openSpace(spaceId(query.space), !builds.isTold(query.at));
     if (!build || !opened) return { rows: [] };
@@ -53,7 +56,15 @@ export function createSearches(tables: Tables, known: Known, kind: LancePlace["k
   };
 
   return {
-    searchKeyword: (query) => gate(() => searchKeyword(query)),
-    searchVector: (query) => gate(() => searchVector(query)),
+    searchKeyword: (query, options) => unlessAborted(options, () => searchKeyword(query, options)),
+    searchVector: (query, options) => unlessAborted(options, () => searchVector(query, options)),
   };
+
+  /** One that is aborted while it waits for its turn is not begun. */
+  function unlessAborted<Answer>(options: CallOptions = {}, search: () => Promise<Answer>): Promise<Answer> {
+    return gate(() => {
+      options.signal?.throwIfAborted();
+      return search();
+    });
+  }
 }

@@ -51,8 +51,8 @@ export function createMemoryMap(
       const asked = { sources: [...sources], limit: limit + 1 };
       const { rows } =
         space !== undefined && vector !== undefined
-          ? await store.searchVector({ ...asked, space, vector })
-          : await withSharedWords(row, asked);
+          ? await store.searchVector({ ...asked, space, vector }, { signal })
+          : await withSharedWords(row, asked, signal);
       return rows
         .filter(({ id }) => id !== row.id)
         .slice(0, limit)
@@ -67,13 +67,17 @@ export function createMemoryMap(
   }
 
   /** Found by the words that other passages hold too: one that stands here alone would find this passage and end the search. */
-  async function withSharedWords(row: ChunkRow, asked: Omit<KeywordQuery, "terms">): Promise<{ rows: ChunkRow[] }> {
+  async function withSharedWords(
+    row: ChunkRow,
+    asked: Omit<KeywordQuery, "terms">,
+    signal: AbortSignal,
+  ): Promise<{ rows: ChunkRow[] }> {
     const terms = queryTerms(row.text.slice(0, 2_000)).slice(0, wordsAsked);
     if (terms.length === 0) return { rows: [] };
-    const { rows, documentFrequencies } = await store.searchKeyword({ ...asked, terms });
+    const { rows, documentFrequencies } = await store.searchKeyword({ ...asked, terms }, { signal });
     if (rows.some(({ id }) => id !== row.id)) return { rows };
     const shared = terms.filter((_, index) => (documentFrequencies[index] ?? 0) > 1);
-    return shared.length === 0 ? { rows } : await store.searchKeyword({ ...asked, terms: shared });
+    return shared.length === 0 ? { rows } : await store.searchKeyword({ ...asked, terms: shared }, { signal });
   }
 
   async function rowAt(path: string, startLine: number): Promise<ChunkRow | undefined> {

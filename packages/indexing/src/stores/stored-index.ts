@@ -12,7 +12,7 @@ import type { ChunkStore, StoreStats, ScoredChunk } from "../chunk-store.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { Agreement, type StoreParts } from "./agreement.ts";
 import { createStoredBuilds, createStoredFiles, indexRevision } from "./stored-files.ts";
-import { type CompactReport, type IndexFinding, messageOf } from "@memslot/core";
+import { type CallOptions, type CompactReport, type IndexFinding, messageOf } from "@memslot/core";
 
 export interface StoredIndexOptions {
   ledger: Ledger;
@@ -119,10 +119,12 @@ function createStoredSearch({
   agreement,
 }: StoreParts): Pick<ChunkIndex, "searchKeyword" | "searchVector"> {
   /** Asks the store. One that fails may have lost what it held, and begun anew: then it is asked once more. */
-  async function ask<Answer>(question: () => Promise<Answer>): Promise<Answer> {
+  async function ask<Answer>({ signal }: CallOptions, question: () => Promise<Answer>): Promise<Answer> {
+    signal?.throwIfAborted();
     try {
       return await question();
     } catch (error) {
+      signal?.throwIfAborted();
       const hasLost = await agreement.compare().catch(() => false);
       if (!hasLost) throw error;
       return await question();
@@ -142,8 +144,8 @@ function createStoredSearch({
   }
 
   return {
-    async searchKeyword(query): Promise<IndexKeywordAnswer> {
-      const answer = await ask(() => store.searchKeyword({ ...query, at: agreement.at }));
+    async searchKeyword(query, options = {}): Promise<IndexKeywordAnswer> {
+      const answer = await ask(options, () => store.searchKeyword({ ...query, at: agreement.at }, options));
       const { rows, left } = await resolve(answer.rows);
       const lack = left === 0 ? undefined : `the store names ${left} chunks that are not in the index any more`;
       const incomplete = answer.incomplete ?? lack;
@@ -154,8 +156,8 @@ function createStoredSearch({
         ...(incomplete !== undefined && { incomplete }),
       };
     },
-    async searchVector(query): Promise<IndexVectorAnswer> {
-      const { rows } = await ask(() => store.searchVector({ ...query, at: agreement.at }));
+    async searchVector(query, options = {}): Promise<IndexVectorAnswer> {
+      const { rows } = await ask(options, () => store.searchVector({ ...query, at: agreement.at }, options));
       return { rows: (await resolve(rows)).rows };
     },
   };
@@ -225,9 +227,9 @@ function createStoreUpkeep(
       const fixed = `${before.message}: ${sameFiles ? "all files" : "they"} are given to it again with the next sync`;
       return [...findings, { name: "store", ok: true, message: before.message, fixed }];
     },
-    async compact(): Promise<CompactReport> {
+    async compact(options): Promise<CompactReport> {
       const own = await upkeep.compact();
-      const kept = await store.compact?.();
+      const kept = await store.compact?.(options);
       if (kept === undefined) return own;
       return { beforeBytes: own.beforeBytes + kept.beforeBytes, afterBytes: own.afterBytes + kept.afterBytes };
     },

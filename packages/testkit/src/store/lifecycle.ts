@@ -1,6 +1,17 @@
 import assert from "node:assert/strict";
+import { isAbort } from "@memslot/core";
 import type { ChunkStore } from "@memslot/indexing";
-import { type StoreCheck, bothSources, chunkCountOf, exactly, fileOf, listIn, rowsWith, textsWith } from "./lab.ts";
+import {
+  type StoreCheck,
+  bothSources,
+  chunkCountOf,
+  exactly,
+  fileOf,
+  listIn,
+  rowsWith,
+  textOf,
+  textsWith,
+} from "./lab.ts";
 import { byNumber, embed, one, rowsNear, spaceOf, textsNear, two } from "./vectors/vector-lab.ts";
 
 /** The pieces of one version of a file. */
@@ -128,6 +139,28 @@ export const lifecycleChecks: readonly StoreCheck[] = [
         }
         assert.deepEqual(new Set(await textsWith(store, version)), new Set(versionOf(version)));
       }
+    },
+  },
+  {
+    name: "lifecycle: a search that is aborted ends, and the next one answers",
+    async run({ store }) {
+      await store.replaceFiles([fileOf("a.md", ["word one"])]);
+      await embed(store, one, ["word one"], () => byNumber("1"));
+      const words = { terms: exactly("word"), sources: bothSources, limit: 9 };
+      const meaning = { space: one, vector: byNumber("1"), sources: bothSources, limit: 9 };
+      const searches = [
+        async (signal: AbortSignal) => (await store.searchKeyword(words, { signal })).rows,
+        async (signal: AbortSignal) => (await store.searchVector(meaning, { signal })).rows,
+      ];
+      const { signal } = new AbortController();
+      const [aborted, soon] = [AbortSignal.abort(), new AbortController()];
+      const ended = Promise.allSettled(searches.flatMap((search) => [search(aborted), search(soon.signal)]));
+      soon.abort();
+      for (const end of await ended) {
+        if (end.status === "fulfilled") assert.deepEqual(end.value.map(textOf), ["word one"]);
+        else assert.ok(isAbort(end.reason), `it ends with ${String(end.reason)}`);
+      }
+      for (const search of searches) assert.deepEqual((await search(signal)).map(textOf), ["word one"]);
     },
   },
   {

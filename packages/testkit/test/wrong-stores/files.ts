@@ -132,6 +132,23 @@ export const wrongWithFiles: WrongStores = {
       };
     },
   },
+  "lifecycle: a search that is aborted ends, and the next one answers": {
+    "answers nothing once a search was aborted"(right) {
+      let isOver = false;
+      return {
+        async searchVector(query, options) {
+          isOver ||= options?.signal?.aborted === true;
+          return isOver ? { rows: [] } : right.searchVector(query);
+        },
+      };
+    },
+    "calls an abort a failure of its own": (right) => ({
+      async searchKeyword(query, options) {
+        if (options?.signal?.aborted === true) throw new Error("the connection is closed");
+        return await right.searchKeyword(query);
+      },
+    }),
+  },
   "lifecycle: what is written is seen by the next search, by words and by vectors": {
     "answers words from what was there at the last search"(right) {
       const known = new Map<string, Awaited<ReturnType<typeof right.searchKeyword>>>();

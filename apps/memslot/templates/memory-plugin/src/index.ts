@@ -61,8 +61,13 @@ export async function openFileStore(file: string): Promise<ChunkStore> {
       for (const { hash, vector } of entries) own[hash] = [...vector];
       await save();
     },
-    searchKeyword: async (query) => searchWords(allRows(), query),
-    async searchVector(query) {
+    async searchKeyword(query, options) {
+      // Nobody waits for the answer of a search that is aborted: what takes long in yours may end then.
+      options?.signal?.throwIfAborted();
+      return searchWords(allRows(), query);
+    },
+    async searchVector(query, options) {
+      options?.signal?.throwIfAborted();
       const own = vectors[spaceName(query.space)] ?? {};
       // Both have unit length: the sum of the products is their cosine.
       const cosine = (vector: number[]): number => sum(vector.map((each, at) => each * (query.vector[at] ?? 0)));

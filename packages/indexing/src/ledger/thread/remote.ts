@@ -31,9 +31,18 @@ export function methodsOf(calls: object): Method[] {
 export function remote<Calls>(ask: Ask, methods: readonly Method[]): Remote<Calls> {
   const calls = methods.map(({ name, isLong }) => {
     const limits = isLong ? { deadlineMs: longStuckMs } : {};
-    return [name, async (...given: readonly unknown[]) => await ask(name, given.map(withoutSpare), limits)];
+    return [name, async (...given: readonly unknown[]) => await ask(name, sent(given), limits)];
   });
   return Object.fromEntries(calls) as Remote<Calls>;
+}
+
+/** A signal stays on this side: it ends what has not begun. */
+function sent(given: readonly unknown[]): unknown[] {
+  const last = given.at(-1);
+  const signal = typeof last === "object" && last !== null && "signal" in last ? last.signal : undefined;
+  if (!(signal instanceof AbortSignal)) return given.map(withoutSpare);
+  signal.throwIfAborted();
+  return given.slice(0, -1).map(withoutSpare);
 }
 
 /** A vector that is part of a larger buffer would be sent with all of it. */
