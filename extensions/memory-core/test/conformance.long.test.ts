@@ -1,31 +1,12 @@
-import { join } from "node:path";
-import { chunkIndexConformance } from "@memslot/fakes/chunk-index";
-import { behindDeadPrimary, createReferencePlugin, memoryConformance, withSpare } from "@memslot/testkit";
+import { behindDeadPrimary, chunkStoreConformance, createReferencePlugin } from "@memslot/testkit";
+import { memoryConformance, withSpare } from "@memslot/testkit";
 import { describe, test } from "vitest";
-import plugin, { openSqliteStore, type SqliteStoreOptions } from "@memslot/memory-core";
-import data from "./data/conformance.json" with { type: "json" };
-
-const openWith = (vector: SqliteStoreOptions["vector"]) => (stateDir: string) =>
-  openSqliteStore({
-    path: join(stateDir, "main.sqlite"),
-    locksDir: join(stateDir, "locks"),
-    vector,
-    cacheMaxEntries: 1000,
-  });
-
-describe("with a fresh thread for every opening", () => {
-  chunkIndexConformance({ describe, test }, { open: openWith({ enabled: true }), reopens: true });
-});
+import plugin from "@memslot/memory-core";
+import { storesWith } from "./support/store-of-index.ts";
 
 describe("on a host where sqlite-vec does not load", () => {
-  chunkIndexConformance(
-    { describe, test },
-    {
-      open: openWith({ enabled: true, engine: "sqlite-vec", extensionPath: "/nowhere/vec0" }),
-      reopens: true,
-      deviations: data.deviations,
-    },
-  );
+  const open = storesWith({ enabled: true, engine: "sqlite-vec", extensionPath: "/nowhere/vec0" });
+  chunkStoreConformance({ describe, test }, { open, reopens: true });
 });
 
 describe("as the fallback backend, and with one", () => {

@@ -1,1 +1,0 @@
-export { type ChunkIndexConformanceOptions, chunkIndexConformance } from "./chunk-index-conformance.ts";
