@@ -17,7 +17,6 @@ export {
   withConditions,
 } from "./contract/health.ts";
 export type * from "./contract/search.ts";
-export type * from "./contract/search-why.ts";
 export type * from "./contract/index-answers.ts";
 export type * from "./contract/status.ts";
 export { createGlob, globProblem } from "./text/glob.ts";
@@ -27,13 +26,11 @@ export { type SessionKind, audienceOf, sessionKindOf } from "./guard/session-aud
 export type * from "./contract/embedding.ts";
 export * from "./contract/embedding-error.ts";
 export type * from "./contract/reranker.ts";
-export * from "./contract/client-sources.ts";
-export type * from "./contract/settings.ts";
+export * from "./contract/config.ts";
 export type * from "./contract/calls.ts";
 export type { ExtraPath } from "./contract/config-values.ts";
 export type * from "./contract/memory.ts";
 export * from "./contract/plugin.ts";
-export type { AgentConfig, ConfigEntry, MemslotConfig, TrustedCode } from "./contract/config.ts";
 export { agentIdProblem, agentsWithState, checkAgentPlace } from "./config/names.ts";
 export { changeConfigFile, editConfigFile, fileToEdit, newConfigText, searchGroupIn } from "./config/edit.ts";
 export { type ConfigEdit, editConfigText } from "./config/edit.ts";
@@ -53,7 +50,7 @@ export { passMemoryCalls } from "./guard/calls.ts";
 export { type MemoryDeadlines, usualDeadlines, withDeadline } from "./guard/deadline.ts";
 export type { CreateMemoryOptions } from "./guard/client.ts";
 export { createMemory } from "./guard/guard.ts";
-export { type EmbeddingOpeners, createEmbeddingOpeners } from "./open/embedding-openers.ts";
+export { type EmbeddingOpeners, createEmbeddingOpeners } from "./open/open-plugin.ts";
 export { type OpenMemoryOptions, openMemory } from "./open/open-memory.ts";
 export { type MemoryPool, type MemoryPoolOptions, createMemoryPool } from "./open/memory-pool.ts";
 export { checkWorkspace } from "./open/workspace.ts";
@@ -86,6 +83,6 @@ export type {
   SearchMessage,
   StoreMessage,
   SyncMessage,
-} from "./debug/messages.ts";
+} from "./debug/channels.ts";
 export { type Tell, isListenedTo, traceCall } from "./debug/trace-call.ts";
 export * from "./run-control.ts";

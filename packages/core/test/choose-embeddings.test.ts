@@ -9,11 +9,7 @@ import {
   discoverPlugins,
   isAbort,
 } from "@memslot/core";
-import {
-  type ChooseEmbeddingsOptions,
-  type ChosenEmbeddings,
-  chooseEmbeddings,
-} from "../src/open/choose-embeddings.ts";
+import { type ChooseEmbeddingsOptions, type ChosenEmbeddings, chooseEmbeddings } from "../src/open/choose-providers.ts";
 import {
   config as configOf,
   fakeManager,

@@ -10,7 +10,7 @@ import {
   discoverPlugins,
   resolveMemorySlot,
 } from "@memslot/core";
-import { type ChosenReranker, chooseReranker } from "../src/open/choose-reranker.ts";
+import { type ChosenReranker, chooseReranker } from "../src/open/choose-providers.ts";
 import { createConfigHome } from "./support/config-home.ts";
 import {
   ask,

@@ -1,11 +1,9 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type ClientFolders, clientSources } from "../contract/client-sources.ts";
+import { type AgentConfig, type ClientFolders, type MemorySearchSettings, clientSources } from "../contract/config.ts";
 import type { ConfigValues } from "../contract/config-values.ts";
-import type { AgentConfig } from "../contract/config.ts";
 import { MemoryError } from "../contract/errors.ts";
-import type { MemorySearchSettings } from "../contract/settings.ts";
 import { namesIn } from "../files/error-code.ts";
 import { didYouMean } from "../text/nearest-word.ts";
 import { isObject } from "./deep.ts";

@@ -1,7 +1,7 @@
 import { lstatSync, readlinkSync, realpathSync } from "node:fs";
 import { homedir, userInfo } from "node:os";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
-import type { ClientFolders } from "../contract/client-sources.ts";
+import type { ClientFolders } from "../contract/config.ts";
 import { MemoryError } from "../contract/errors.ts";
 import { codeOf } from "../files/error-code.ts";
 

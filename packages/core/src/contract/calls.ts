@@ -10,8 +10,7 @@ import type {
   QuarantineRelease,
   SyncEstimate,
 } from "./index-answers.ts";
-import type { ManagerSearchOptions, MemorySearchOptions } from "./search.ts";
-import type { SearchWhy, WhyTarget } from "./search-why.ts";
+import type { ManagerSearchOptions, MemorySearchOptions, SearchWhy, WhyTarget } from "./search.ts";
 
 /** What every call of a memory takes among its options. */
 export interface CallOptions {

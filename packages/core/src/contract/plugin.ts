@@ -1,8 +1,7 @@
-import type { MemslotConfig } from "./config.ts";
+import type { MemorySearchSettings, MemslotConfig } from "./config.ts";
 import type { EmbeddingChoice, EmbeddingProvider } from "./embedding.ts";
 import type { MemorySearchManager } from "./manager.ts";
 import type { RerankChoice, Reranker } from "./reranker.ts";
-import type { MemorySearchSettings } from "./settings.ts";
 
 /** The number of the contract in this file. It changes only when an existing plugin would break. */
 export const CONTRACT = 1;

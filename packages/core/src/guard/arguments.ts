@@ -1,10 +1,8 @@
-import { clientSources } from "../contract/client-sources.ts";
+import { type MemorySearchSettings, clientSources } from "../contract/config.ts";
 import type { ManagerReadParams, ManagerSyncParams, SessionTarget } from "../contract/manager.ts";
 import type { MemoryReadParams, MemorySyncParams } from "../contract/memory.ts";
 import type { SearchOrder } from "../contract/report.ts";
-import type { ManagerSearchOptions, MemorySearchOptions, SessionAudience } from "../contract/search.ts";
-import type { WhyTarget } from "../contract/search-why.ts";
-import type { MemorySearchSettings } from "../contract/settings.ts";
+import type { ManagerSearchOptions, MemorySearchOptions, SessionAudience, WhyTarget } from "../contract/search.ts";
 import type { MemorySource, SyncProgress } from "../contract/status.ts";
 import { audienceOf } from "./session-audience.ts";
 import {

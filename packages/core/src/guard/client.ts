@@ -4,14 +4,13 @@ import { messageOf, pluginError } from "../contract/errors.ts";
 import type { IndexCheck } from "../contract/index-answers.ts";
 import type { MemoryCapabilities, MemorySearchManager } from "../contract/manager.ts";
 import type { RerankChoice } from "../contract/reranker.ts";
-import type { MemorySearchSettings } from "../contract/settings.ts";
+import type { MemorySearchSettings } from "../contract/config.ts";
 import type { MemoryProviderStatus, MemorySource } from "../contract/status.ts";
-import { Lifecycle } from "./lifecycle.ts";
+import { type MemoryDeadlines, Lifecycle, usualDeadlines } from "./deadline.ts";
 import { checkAnswer } from "./answers.ts";
 import type { SearchFacts } from "./arguments.ts";
 import type { NotePlaces } from "./note-places.ts";
 import { type CallRow, callManager, checkOptions, indexCalls, withSignal } from "./calls.ts";
-import { type MemoryDeadlines, usualDeadlines } from "./deadline.ts";
 
 export interface CreateMemoryOptions {
   agentId: string;

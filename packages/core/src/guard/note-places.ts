@@ -2,10 +2,9 @@ import { lstatSync } from "node:fs";
 import { isAbsolute, relative, resolve, sep } from "node:path";
 import { show } from "./values.ts";
 import { canonicalPath } from "../config/paths.ts";
-import { clientOfPath } from "../contract/client-sources.ts";
+import { type MemorySearchSettings, clientOfPath } from "../contract/config.ts";
 import { MemoryError } from "../contract/errors.ts";
 import type { SessionAudience } from "../contract/search.ts";
-import type { MemorySearchSettings } from "../contract/settings.ts";
 import type { MemoryProviderStatus } from "../contract/status.ts";
 import { notesLayout } from "../files/notes-layout.ts";
 

@@ -1,7 +1,6 @@
 import pLimit from "p-limit";
 import type { CheckedSync } from "./arguments.ts";
-import { type Extend, abortErrorOf } from "./deadline.ts";
-import type { Lifecycle } from "./lifecycle.ts";
+import { type Extend, type Lifecycle, abortErrorOf } from "./deadline.ts";
 import type { ManagerSyncParams, SessionTarget } from "../contract/manager.ts";
 import type { SyncProgress, SyncReport } from "../contract/status.ts";
 

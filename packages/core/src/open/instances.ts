@@ -2,8 +2,7 @@ import { createHash } from "node:crypto";
 import { isObject } from "../config/deep.ts";
 import type { Memory } from "../contract/memory.ts";
 import { callMemory, eachMemoryCall, signalOf, withSignal } from "../guard/calls.ts";
-import { withDeadline } from "../guard/deadline.ts";
-import { Lifecycle } from "../guard/lifecycle.ts";
+import { Lifecycle, withDeadline } from "../guard/deadline.ts";
 
 export interface ShareOptions {
   /** What two opens must have in common to share an instance. */

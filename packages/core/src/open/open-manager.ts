@@ -5,7 +5,7 @@ import type { FallbackSpare } from "../fallback/standby.ts";
 import { withFallback } from "../fallback/with-fallback.ts";
 import { type MemoryDeadlines, openWithDeadline } from "../guard/deadline.ts";
 import { checkManager } from "../guard/calls.ts";
-import type { ChosenSpare } from "./choose-spare.ts";
+import type { ChosenSpare } from "./slot.ts";
 import { loadPlugin } from "./open-plugin.ts";
 import { storePlaceOf } from "./workspace.ts";
 

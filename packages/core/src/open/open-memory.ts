@@ -2,14 +2,12 @@ import { isAbsolute, resolve } from "node:path";
 import { checkAgentPlace } from "../config/names.ts";
 import { checkNode, loadConfig, parseConfig } from "../config/load-config.ts";
 import { installedPluginsDir } from "../config/packages.ts";
-import { isClientSource } from "../contract/client-sources.ts";
-import type { MemslotConfig } from "../contract/config.ts";
+import { type MemorySearchSettings, type MemslotConfig, isClientSource } from "../contract/config.ts";
 import type { EmbeddingProvider } from "../contract/embedding.ts";
 import { MemoryError, pluginError } from "../contract/errors.ts";
 import type { Memory } from "../contract/memory.ts";
 import { type AnyPlugin, type MemoryPlugin, defineMemoryPlugin } from "../contract/plugin.ts";
 import type { Reranker } from "../contract/reranker.ts";
-import type { MemorySearchSettings } from "../contract/settings.ts";
 import { printCalls } from "../debug/print-calls.ts";
 import { type MemoryDeadlines, usualDeadlines, withDeadline } from "../guard/deadline.ts";
 import { createMemory } from "../guard/guard.ts";
@@ -28,14 +26,17 @@ import {
 import { discoverPlugins } from "../plugins/discover.ts";
 import { type FoundPlugin, type FoundPlugins, forbiddenBy, pluginNamed } from "../plugins/known-plugins.ts";
 import { pluginOptions } from "../plugins/plugin-options.ts";
-import { chooseEmbeddings, wellKnownProviders } from "./choose-embeddings.ts";
-import { type ChosenReranker, chooseReranker, requestedReranker } from "./choose-reranker.ts";
-import { chooseSpare, spareWords } from "./choose-spare.ts";
-import { closeAll } from "./embedding-openers.ts";
+import {
+  type ChosenReranker,
+  chooseEmbeddings,
+  chooseReranker,
+  requestedReranker,
+  wellKnownProviders,
+} from "./choose-providers.ts";
+import { chooseSpare, defaultMemoryPlugin, memorySlot, memoryState, resolveMemorySlot, spareWords } from "./slot.ts";
+import { closeAll, loadPlugin } from "./open-plugin.ts";
 import { shareInstance } from "./instances.ts";
 import { openManager } from "./open-manager.ts";
-import { loadPlugin } from "./open-plugin.ts";
-import { defaultMemoryPlugin, memorySlot, memoryState, resolveMemorySlot } from "./slot.ts";
 import { checkWorkspace, settingsFor, storePlaceOf } from "./workspace.ts";
 
 export interface OpenMemoryOptions {

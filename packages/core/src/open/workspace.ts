@@ -2,10 +2,9 @@ import { createHash } from "node:crypto";
 import { opendir, realpath, stat } from "node:fs/promises";
 import { format, join, parse } from "node:path";
 import { canonicalPath } from "../config/paths.ts";
-import type { AgentConfig } from "../contract/config.ts";
+import type { AgentConfig, MemorySearchSettings } from "../contract/config.ts";
 import { MemoryError, messageOf } from "../contract/errors.ts";
 import type { StorePlace } from "../contract/plugin.ts";
-import type { MemorySearchSettings } from "../contract/settings.ts";
 import { codeOf } from "../files/error-code.ts";
 
 /** The canonical path of a workspace. Throws `WORKSPACE` when it is no folder that can be read. */

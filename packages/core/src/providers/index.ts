@@ -1,5 +1,4 @@
-export { answerLines, limitAnswer, smallAnswerBytes, vectorAnswerBytes } from "./answer-size.ts";
-export { type FoundKey, checkHeader, checkKey } from "./check-credentials.ts";
+// Of a file that is handed on whole (`*`), all that it exports is public.
 export { childEnvironment, networkVariables } from "./child-environment.ts";
-export { type ModelPrefixes, modelPrefixes } from "./model-prefixes.ts";
-export { networkFailure, request } from "./request.ts";
+export * from "./model-prefixes.ts";
+export * from "./request.ts";
