@@ -9,7 +9,7 @@ import {
   discoverPlugins,
   isAbort,
 } from "@memslot/core";
-import { type ChooseEmbeddingsOptions, type ChosenEmbeddings, chooseEmbeddings } from "../src/open/choose-providers.ts";
+import { chooseEmbeddings } from "../src/open/choose-providers.ts";
 import {
   config as configOf,
   fakeManager,
@@ -55,13 +55,15 @@ function vectors(open: EmbeddingPlugin["open"] = async () => fakeProvider({ id: 
   return { plugin: defineEmbeddingPlugin({ id, open }), contexts: [], closed: [] };
 }
 
-interface More extends Partial<Pick<ChooseEmbeddingsOptions, "embeddings" | "signal">> {
+type Choosing = ReturnType<typeof chooseEmbeddings>;
+
+interface More extends Pick<Parameters<typeof chooseEmbeddings>[0], "embeddings" | "signal"> {
   plugins?: Record<string, unknown>;
   models?: Record<string, unknown>;
   env?: Record<string, string>;
 }
 
-async function chosen(memorySearch: object, plugins: readonly Made[], more: More = {}): Promise<ChosenEmbeddings> {
+async function chosen(memorySearch: object, plugins: readonly Made[], more: More = {}): Choosing {
   const { models, env, plugins: about = {}, ...rest } = more;
   const config = configOf({ agents: { defaults: { memorySearch } }, plugins: about, ...(models && { models }) });
   const memory = defineMemoryPlugin({ id: "memory-core", open: async () => fakeManager() });
@@ -79,8 +81,7 @@ async function chosen(memorySearch: object, plugins: readonly Made[], more: More
   });
 }
 
-const choose = async (...args: Parameters<typeof chosen>): Promise<ChosenEmbeddings["choice"]> =>
-  (await chosen(...args)).choice;
+const choose = async (...args: Parameters<typeof chosen>) => (await chosen(...args)).choice;
 
 const words = { provider: undefined, degraded: false };
 const degraded = { provider: undefined, degraded: true };

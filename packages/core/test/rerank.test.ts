@@ -10,7 +10,7 @@ import {
   discoverPlugins,
   resolveMemorySlot,
 } from "@memslot/core";
-import { type ChosenReranker, chooseReranker } from "../src/open/choose-providers.ts";
+import { type Chosen, chooseReranker } from "../src/open/choose-providers.ts";
 import { createConfigHome } from "./support/config-home.ts";
 import {
   ask,
@@ -46,7 +46,7 @@ describe("the reranker of a configuration", () => {
     content?: Record<string, unknown>;
   }
 
-  async function choose(provider: string, options: Options = {}): Promise<ChosenReranker> {
+  async function choose(provider: string, options: Options = {}): Promise<Chosen<RerankChoice>> {
     const { plugins = [pluginOf(async () => reranker)], given, content = {} } = options;
     const agents = { defaults: { memorySearch: { query: { rerank: { provider, model: "wanted" } } } } };
     const whole = config({ ...content, agents });

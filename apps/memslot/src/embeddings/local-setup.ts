@@ -79,9 +79,8 @@ export async function fetchModel(
   const openers = openersFor(config, agent);
   const progress = createProgress(context.output, "loading the model");
   try {
-    const opened = await openers.open(plugin, { role: "named", signal: context.signal });
-    if ("failure" in opened) throw new MemoryError("UNAVAILABLE", opened.failure);
-    await opened.provider.prepare?.({ signal: context.signal, progress: (update) => progress.update(update) });
+    const provider = await openers.open(plugin, { role: "named", signal: context.signal });
+    await provider.prepare?.({ signal: context.signal, progress: (update) => progress.update(update) });
   } finally {
     progress.stop();
     await openers.close();

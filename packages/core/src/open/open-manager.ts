@@ -98,7 +98,7 @@ function spareOf(
   return {
     name: found.id,
     async open(signal) {
-      const plugin = await loadPlugin<MemoryPlugin>(found, { deadlineMs: openMs, signal });
+      const plugin = await loadPlugin<MemoryPlugin>(found, openMs, signal);
       return plugin.open({ ...own, signal });
     },
   };

@@ -7,7 +7,7 @@ import type { EmbeddingProvider } from "../contract/embedding.ts";
 import { MemoryError, pluginError } from "../contract/errors.ts";
 import type { Memory } from "../contract/memory.ts";
 import { type AnyPlugin, type MemoryPlugin, defineMemoryPlugin } from "../contract/plugin.ts";
-import type { Reranker } from "../contract/reranker.ts";
+import type { RerankChoice, Reranker } from "../contract/reranker.ts";
 import { printCalls } from "../debug/print-calls.ts";
 import { type MemoryDeadlines, usualDeadlines, withDeadline } from "../guard/deadline.ts";
 import { createMemory } from "../guard/guard.ts";
@@ -27,7 +27,7 @@ import { discoverPlugins } from "../plugins/discover.ts";
 import { type FoundPlugin, type FoundPlugins, forbiddenBy, pluginNamed } from "../plugins/known-plugins.ts";
 import { pluginOptions } from "../plugins/plugin-options.ts";
 import {
-  type ChosenReranker,
+  type Chosen as ChosenProvider,
   chooseEmbeddings,
   chooseReranker,
   requestedReranker,
@@ -88,7 +88,7 @@ export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
   const deadlines = { ...usualDeadlines, ...options.deadlines };
   const chosen = await choose(options, deadlines, notify);
   const { config, agent, workspaceDir, settings, found, pluginConfig, spare } = chosen;
-  const load = (): Promise<MemoryPlugin> => loadPlugin(found, { deadlineMs: deadlines.openMs, signal });
+  const load = (): Promise<MemoryPlugin> => loadPlugin(found, deadlines.openMs, signal);
   const plugin = spare === undefined ? await load() : await loadOrStandIn(found, load, signal);
 
   const facts = {
@@ -160,12 +160,12 @@ async function openChosen(
   for (const { id, error } of plugins.broken)
     if (id === undefined || forbiddenBy({ id }, config.plugins) === undefined) notify(error.message);
   if (notice !== undefined) notify(notice);
-  const limits = { deadlineMs: deadlines.openMs, signal };
-  const meaning = await chooseEmbeddings({ config, settings, plugins, embeddings, ...limits });
-  let ranking: ChosenReranker | undefined;
+  const offered = { config, settings, plugins, deadlineMs: deadlines.openMs, signal };
+  const meaning = await chooseEmbeddings({ ...offered, embeddings });
+  let ranking: ChosenProvider<RerankChoice> | undefined;
   const close = (): Promise<void> => closeAll([meaning.close(), ranking?.close()]);
   try {
-    ranking = await chooseReranker({ config, settings, plugins, reranker, ...limits });
+    ranking = await chooseReranker({ ...offered, reranker });
     const [{ choice }, { choice: rerank }] = [meaning, ranking];
     const storePlace = storePlaceOf({ ...about, stateDir, pluginId: found.id });
     const projectDir = projectOf(input, settings);

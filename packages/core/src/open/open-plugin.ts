@@ -7,6 +7,7 @@ import type {
   EmbeddingPluginContext,
   EmbeddingSetup,
   PluginKind,
+  RerankPluginContext,
 } from "../contract/plugin.ts";
 import { checkProvider } from "../guard/answers.ts";
 import { openWithDeadline, withDeadline } from "../guard/deadline.ts";
@@ -62,33 +63,36 @@ export function addition(name: string, { missing }: FoundPlugins): string {
   return howToAdd(pluginNamed(name, missing) ?? { id: name });
 }
 
-export interface OpenLimits {
+/** What providers and rerankers are opened with, each step within `deadlineMs`. */
+export interface OpenersInput {
+  config: Pick<MemslotConfig, "plugins" | "stateDir" | "providers" | "environment">;
+  settings: MemorySearchSettings;
   deadlineMs: number;
-  signal?: AbortSignal | undefined;
 }
 
 /** Imports a plugin in time. */
 export async function loadPlugin<Plugin extends AnyPlugin>(
   found: FoundPlugin,
-  { deadlineMs, signal }: OpenLimits,
+  deadlineMs: number,
+  signal: AbortSignal | undefined,
 ): Promise<Plugin> {
   const limits = { what: `loading ${found.kind} plugin "${found.id}"`, deadlineMs, signals: [signal] };
   return (await withDeadline(limits, () => found.load())) as Plugin;
 }
 
-/** What every plugin is opened with. */
+/** What a rerank plugin is opened with, but for the signal; an embedding plugin gets the keys of providers besides. */
 export async function pluginContext(
   found: FoundPlugin,
-  config: Pick<MemslotConfig, "plugins" | "stateDir" | "environment">,
-): Promise<Pick<MemslotConfig, "stateDir" | "environment"> & { options: Readonly<Record<string, unknown>> }> {
-  const { environment, stateDir, plugins } = config;
-  return { environment, stateDir, options: await pluginOptions(found, plugins) };
+  { config: { environment, stateDir, plugins }, settings }: OpenersInput,
+): Promise<Omit<RerankPluginContext, "signal">> {
+  return { settings, environment, stateDir, options: await pluginOptions(found, plugins) };
 }
 
 /** Opens a plugin in time. What it cannot help itself (no key, no model) is a failure in its own words, not an error. */
 export async function tryToOpen<Opened extends { close?(): Promise<void> }>(
   { id, kind }: FoundPlugin,
-  { deadlineMs, signal }: OpenLimits,
+  deadlineMs: number,
+  signal: AbortSignal | undefined,
   open: (signal: AbortSignal) => Promise<Opened>,
 ): Promise<{ opened: Opened } | { failure: string }> {
   try {
@@ -100,18 +104,14 @@ export async function tryToOpen<Opened extends { close?(): Promise<void> }>(
   }
 }
 
-/** What a plugin is opened for, which decides what of the settings is meant for it. */
-export type EmbeddingRole = "named" | "auto" | "spare";
-
-interface OpenersInput {
-  config: Pick<MemslotConfig, "plugins" | "stateDir" | "providers" | "environment">;
-  settings: MemorySearchSettings;
-  deadlineMs: number;
+/** What an embedding plugin is opened for, which decides what of the settings is meant for it. */
+export interface EmbeddingUse {
+  role: "named" | "auto" | "spare";
+  model?: string | undefined;
+  signal: AbortSignal | undefined;
 }
 
-type Context = Omit<EmbeddingPluginContext, "signal" | "model">;
-
-/** Opens embedding plugins with the settings of an agent, each within `deadlineMs`. */
+/** Opens embedding plugins with the settings of an agent. */
 export class EmbeddingOpeners {
   readonly #input: OpenersInput;
   readonly #opened = new Set<EmbeddingProvider>();
@@ -124,29 +124,33 @@ export class EmbeddingOpeners {
   async available(found: FoundPlugin, signal: AbortSignal | undefined): Promise<{ ok: boolean; reason: string }> {
     const plugin = await this.#load(found, signal);
     if (!plugin.available) return { ok: false, reason: "it does not say whether it can be used without being asked" };
-    const answer = await this.#ask(found, "auto", signal, async (context) => plugin.available?.(context));
+    const answer = await this.#ask(found, { role: "auto", signal }, async (context) => plugin.available?.(context));
     return answer ?? { ok: false, reason: "it gave no answer" };
   }
 
   /** What it needs on this machine; undefined for a plugin that does not say. */
   async setup(found: FoundPlugin, signal: AbortSignal | undefined): Promise<EmbeddingSetup | undefined> {
     const plugin = await this.#load(found, signal);
-    return this.#ask(found, "named", signal, async (context) => plugin.setup?.(context));
+    return this.#ask(found, { role: "named", signal }, async (context) => plugin.setup?.(context));
+  }
+
+  /** Opens a provider. Throws `UNAVAILABLE` for what the plugin itself cannot help. */
+  async open(found: FoundPlugin, use: EmbeddingUse): Promise<EmbeddingProvider> {
+    const answer = await this.tryToOpen(found, use);
+    if ("opened" in answer) return answer.opened;
+    throw new MemoryError("UNAVAILABLE", answer.failure);
   }
 
   /** What the plugin itself cannot help (no key, no model) is a failure in its own words, not an error. */
-  async open(
-    found: FoundPlugin,
-    { role, model, signal }: { role: EmbeddingRole; model?: string | undefined; signal: AbortSignal | undefined },
-  ): Promise<{ provider: EmbeddingProvider } | { failure: string }> {
-    const plugin = await this.#load(found, signal);
-    const context = await this.#contextFor(found, role);
-    const limits = { deadlineMs: this.#input.deadlineMs, signal };
-    const answer = await tryToOpen(found, limits, (inner) => plugin.open({ ...context, model, signal: inner }));
+  async tryToOpen(found: FoundPlugin, use: EmbeddingUse): Promise<{ opened: EmbeddingProvider } | { failure: string }> {
+    const { deadlineMs } = this.#input;
+    const plugin = await this.#load(found, use.signal);
+    const context = await this.#contextFor(found, use);
+    const answer = await tryToOpen(found, deadlineMs, use.signal, (signal) => plugin.open({ ...context, signal }));
     if ("failure" in answer) return answer;
     checkProvider(`what embedding plugin "${found.id}" opened`, answer.opened);
     this.#opened.add(answer.opened);
-    return { provider: answer.opened };
+    return answer;
   }
 
   /** Closes every provider that was opened. Throws the first error, after all of them. */
@@ -157,25 +161,27 @@ export class EmbeddingOpeners {
   }
 
   #load(found: FoundPlugin, signal: AbortSignal | undefined): Promise<EmbeddingPlugin> {
-    return loadPlugin(found, { deadlineMs: this.#input.deadlineMs, signal });
+    return loadPlugin(found, this.#input.deadlineMs, signal);
   }
 
   async #ask<T>(
     found: FoundPlugin,
-    role: EmbeddingRole,
-    signal: AbortSignal | undefined,
+    use: EmbeddingUse,
     call: (context: EmbeddingPluginContext) => Promise<T>,
   ): Promise<T> {
-    const context = await this.#contextFor(found, role);
-    const limits = { deadlineMs: this.#input.deadlineMs, signals: [signal] };
-    const what = `asking embedding plugin "${found.id}"`;
-    return withDeadline({ ...limits, what }, (inner) => call({ ...context, signal: inner }));
+    const context = await this.#contextFor(found, use);
+    const { deadlineMs } = this.#input;
+    const limits = { what: `asking embedding plugin "${found.id}"`, deadlineMs, signals: [use.signal] };
+    return withDeadline(limits, (signal) => call({ ...context, signal }));
   }
 
-  async #contextFor(found: FoundPlugin, role: EmbeddingRole): Promise<Context> {
-    const { config, settings } = this.#input;
-    const { providers } = config;
-    return { settings: settingsFor(role, found.id, settings), providers, ...(await pluginContext(found, config)) };
+  async #contextFor(
+    found: FoundPlugin,
+    { role, model }: EmbeddingUse,
+  ): Promise<Omit<EmbeddingPluginContext, "signal">> {
+    const { settings, config } = this.#input;
+    const context = await pluginContext(found, { ...this.#input, settings: settingsFor(role, found.id, settings) });
+    return { ...context, providers: config.providers, ...(model !== undefined && { model }) };
   }
 }
 
@@ -194,7 +200,7 @@ export async function closeAll(closings: readonly (Promise<void> | undefined)[])
  * Model, address, key and headers were written for one provider and go to no other: a spare has none of them, and `auto`
  * leaves them to `openai`, which every compatible server answers as.
  */
-function settingsFor(role: EmbeddingRole, id: string, settings: MemorySearchSettings): MemorySearchSettings {
+function settingsFor(role: EmbeddingUse["role"], id: string, settings: MemorySearchSettings): MemorySearchSettings {
   if (role === "named" || (role === "auto" && id === "openai")) return settings;
   return {
     ...settings,
