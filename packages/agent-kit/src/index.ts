@@ -67,7 +67,7 @@ export {
   type Summarize,
   compactSession,
 } from "./session/compact-session.ts";
-export { type ConversationTime, type ConversationTimes, conversationTimes } from "./transcripts/conversation-times.ts";
+export { type ConversationTime, type ConversationTimes, conversationTimes } from "./transcripts/list-transcripts.ts";
 export { handedOver } from "./session/model-context.ts";
 export { type HandOver, type HandOvers, readHandOvers } from "./transcripts/hand-overs.ts";
 export {
@@ -84,8 +84,8 @@ export {
   readTranscriptPage,
 } from "./transcripts/read-transcript-page.ts";
 export type { TranscriptRecall } from "./transcripts/recalls.ts";
-export type { TranscriptCompaction, TranscriptFacts } from "./transcripts/transcript-facts.ts";
-export type { ShownText } from "./transcripts/shown-text.ts";
+export type { TranscriptCompaction, TranscriptFacts } from "./transcripts/scan-transcript.ts";
+export type { ShownText } from "./transcripts/transcript-place.ts";
 export type { TranscriptPlace } from "./transcripts/transcript-place.ts";
 export { openSessions } from "./session/open-sessions.ts";
 export {

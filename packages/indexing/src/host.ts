@@ -4,8 +4,7 @@
  */
 export type { SaidLine } from "./sources/agents/agent.ts";
 export { knownAgents } from "./sources/agents/known-agents.ts";
-export { holdsNotes } from "./scan/folder-rules.ts";
-export { isMarkdown } from "./scan/folder-rules.ts";
+export { holdsNotes, isMarkdown } from "./scan/folder-rules.ts";
 export { type NotesSurvey, surveyNotes } from "./scan/workspace.ts";
 export { noteFile } from "./scan/workspace.ts";
 export { isUsualGap } from "./scan/workspace.ts";

@@ -170,7 +170,7 @@ async function readBytes(target: NoteTarget, handle: FileHandle): Promise<Buffer
 }
 
 /** Undefined where it failed with that code. */
-async function unlessCode<Result>(code: string, run: Promise<Result>): Promise<Result | undefined> {
+export async function unlessCode<Result>(code: string, run: Promise<Result>): Promise<Result | undefined> {
   try {
     return await run;
   } catch (error) {

@@ -2,7 +2,6 @@ import { MemoryError, isAbort, messageOf, withDeadline } from "@memslot/core";
 import { estimateTokens } from "@memslot/indexing/host";
 import type { ConversationMessage } from "../conversation.ts";
 import { handedOver } from "./model-context.ts";
-import { plainDigest } from "./plain-digest.ts";
 import type { Session } from "./session.ts";
 
 const summaryDeadlineMs = 60_000;
@@ -55,7 +54,7 @@ export interface CompactionReport {
  * aborted, and where the transcript cannot be written.
  */
 export async function compactSession(options: CompactSessionOptions): Promise<CompactionReport> {
-  const { session, keepTokens, flush, summarize, signal } = options;
+  const { session, keepTokens, flush, signal } = options;
   if (!(keepTokens >= 0)) throw new MemoryError("INVALID_ARGUMENT", "keepTokens must be a number, 0 or more");
   signal?.throwIfAborted();
   const { recorded } = session;
@@ -78,7 +77,7 @@ export async function compactSession(options: CompactSessionOptions): Promise<Co
     { what: "the flush before compaction", deadlineMs: handOverDeadlineMs, signals: [signal] },
     async (inner) => await flush?.beforeDrop(dropped, { signal: inner }),
   );
-  const { summary, reason, by } = await summaryOf({ summarize, previousSummary, messages: dropped, signal });
+  const { summary, reason, by } = await summaryOf(dropped, previousSummary, options);
   try {
     const firstDroppedId = recorded[0]?.id;
     await session.compact({ summary, firstKeptId: first.id, tokensBefore: Math.ceil(tokensBefore), firstDroppedId });
@@ -137,16 +136,14 @@ function cutOf(
   return { index: cut ?? 0, reason };
 }
 
-async function summaryOf(input: {
-  summarize: Summarize | undefined;
-  previousSummary: string | undefined;
-  messages: readonly ConversationMessage[];
-  signal: AbortSignal | undefined;
-}): Promise<{ summary: string; by: "model" | "digest"; reason: string | undefined }> {
-  const { summarize, previousSummary, messages, signal } = input;
-  const digest = (reason: string): { summary: string; by: "digest"; reason: string } => ({
+async function summaryOf(
+  messages: readonly ConversationMessage[],
+  previousSummary: string | undefined,
+  { summarize, signal }: CompactSessionOptions,
+): Promise<{ summary: string; by: "model" | "digest"; reason: string | undefined }> {
+  const digest = (reason: string) => ({
     summary: plainDigest(messages, previousSummary),
-    by: "digest",
+    by: "digest" as const,
     reason,
   });
   if (!summarize) return digest("no model to sum up");
@@ -163,4 +160,61 @@ async function summaryOf(input: {
     if (signal?.aborted) throw error;
     return digest(`the model gave no summary: ${isAbort(error) ? "it was aborted" : messageOf(error)}`);
   }
+}
+
+const maxLength = 2_000;
+const maxLineLength = 200;
+const maxCarriedLength = 4_000;
+const cutMark = "[…]";
+const heading = "[Plain digest, made without a model: first lines only]";
+
+/**
+ * A summary where no model makes one: the first line of what the user said and the first sentence of each answer, at
+ * most 2,000 characters of them, the newest first to be kept. The summary before stays in front, itself at most 4,000.
+ */
+export function plainDigest(messages: readonly ConversationMessage[], previousSummary?: string | undefined): string {
+  const lines = messages.map((message) => digestLine(message)).filter((line) => line !== "");
+  const kept: string[] = [];
+  let length = 0;
+  for (const line of lines.toReversed()) {
+    length += line.length + 1;
+    if (length > maxLength) break;
+    kept.unshift(line);
+  }
+  const missing = lines.length - kept.length;
+  const gap = missing > 0 ? [`${cutMark} ${missing} earlier lines left out`] : [];
+  const digest = [heading, ...gap, ...kept].join("\n");
+  const carried = carry(previousSummary ?? "");
+  return carried === "" ? digest : `${carried}\n\n${digest}`;
+}
+
+function digestLine(message: ConversationMessage): string {
+  if (message.role === "tool") return "";
+  const first = message.text.split(/\r?\n/).find((line) => line.trim() !== "") ?? "";
+  const said = message.role === "user" ? first : (/^.*?(?:[。！？]|[.!?](?=\s|$))/u.exec(first)?.[0] ?? first);
+  const clean = said
+    .toWellFormed()
+    .replaceAll(/\p{Cc}+/gu, " ")
+    .trim();
+  if (clean === "") return "";
+  return `${message.role === "user" ? "User" : "Assistant"}: ${shortened(clean)}`;
+}
+
+function shortened(text: string): string {
+  if (text.length <= maxLineLength) return text;
+  return `${text
+    .slice(0, maxLineLength)
+    .toWellFormed()
+    .replace(/\uFFFD$/, "")
+    .trimEnd()} ${cutMark}`;
+}
+
+/** The beginning and the end of a summary that grew too long: what it began with, and what came last. */
+function carry(summary: string): string {
+  const text = summary.trim();
+  if (text.length <= maxCarriedLength) return text;
+  const begin = text.slice(0, maxCarriedLength / 4);
+  const end = text.slice(-(maxCarriedLength * 3) / 4);
+  const lastBreak = begin.lastIndexOf("\n");
+  return `${lastBreak > 0 ? begin.slice(0, lastBreak) : begin}\n${cutMark}\n${end.slice(end.indexOf("\n") + 1)}`;
 }

@@ -1,27 +1,17 @@
 import { randomUUID } from "node:crypto";
 import path from "node:path";
-import { MemoryError } from "@memslot/core";
-import type { ConversationMessage } from "../conversation.ts";
-import { checkMessage } from "./check-message.ts";
-import { ListedSession, endedError } from "./listed-session.ts";
-import pLimit from "p-limit";
-import { modelContext } from "./model-context.ts";
+import { MemoryError, messageOf } from "@memslot/core";
 import type { LockHolder, ProcessLock } from "@memslot/core/files";
+import pLimit from "p-limit";
+import type { ConversationMessage } from "../conversation.ts";
 import { acquireStateLock } from "../state-lock.ts";
-import { maxLineBytes } from "./transcript/read-transcript.ts";
-import { factsOf } from "./session-facts.ts";
-import type { SessionTableFile, TableEntry } from "./session-table.ts";
-import type { Session, SessionCompaction, SessionContext } from "./session.ts";
-import { compactionLine, messageLine, sessionLine } from "./transcript/transcript-entry.ts";
-import { openTranscript, type TranscriptFile } from "./transcript/transcript-file.ts";
+import { checkMessage, compactionLine, messageLine, sessionLine } from "./transcript-entry.ts";
+import { modelContext } from "./model-context.ts";
+import { factsOf, newEntry, type SessionTableFile, type TableEntry } from "./session-table.ts";
+import type { Session, SessionCompaction, SessionContext, SessionPatch } from "./session.ts";
+import { maxLineBytes, openTranscript, type TranscriptFile } from "./transcript-file.ts";
 
-const ownFields: ReadonlySet<string> = new Set([
-  "sessionId",
-  "sessionFile",
-  "updatedAt",
-  "compactionCount",
-  "compactedBytes",
-]);
+const ownFields = ["sessionId", "sessionFile", "updatedAt", "compactionCount", "compactedBytes"];
 
 export interface SessionPlace {
   folder: string;
@@ -52,22 +42,13 @@ export async function openSession(key: string, place: SessionPlace): Promise<Own
     try {
       // Until the lock was ours, another process may have ended the session and begun the next.
       const current = (await place.table.read()).get(key);
-      if (current?.sessionId === entry.sessionId) return await sessionOf({ key, entry: current, lock, place });
+      if (current?.sessionId === entry.sessionId) return await sessionOf(key, current, lock, place);
     } catch (error) {
       await lock.release();
       throw error;
     }
     await lock.release();
   }
-}
-
-/** A session that has a key and no transcript yet. What hosts note stays with the key, but for what flushes noted. */
-export function newEntry(now: Date, before?: TableEntry | undefined): TableEntry {
-  const sessionId = randomUUID();
-  const kept = Object.entries(before?.more ?? {}).filter(([name]) => !name.startsWith("memoryFlush"));
-  const more = Object.fromEntries(kept);
-  const counts = { compactionCount: 0, compactedBytes: 0 };
-  return { sessionId, sessionFile: `${sessionId}.jsonl`, updatedAt: now.getTime(), ...counts, more };
 }
 
 async function acquireWriter(key: string, file: string): Promise<ProcessLock> {
@@ -79,18 +60,17 @@ async function acquireWriter(key: string, file: string): Promise<ProcessLock> {
   return await acquireStateLock(lockFile, { waitMs: 0, busy });
 }
 
-async function sessionOf(input: {
-  key: string;
-  entry: TableEntry;
-  lock: ProcessLock;
-  place: SessionPlace;
-}): Promise<OwnedSession> {
-  const { key, lock, place } = input;
+async function sessionOf(
+  key: string,
+  entry: TableEntry,
+  lock: ProcessLock,
+  place: SessionPlace,
+): Promise<OwnedSession> {
   const { clock, cwd } = place;
-  const { sessionId: id, sessionFile, compactionCount } = input.entry;
+  const { sessionId: id, sessionFile, compactionCount } = entry;
   const filePath = path.join(place.folder, sessionFile);
   const file = await openTranscript(filePath);
-  const listed = new ListedSession(key, input.entry, file, place);
+  const listed = new ListedSession(key, entry, file, place);
   const inTurn = pLimit(1);
   let ending: Promise<void> | undefined;
   const look = lookInto(file);
@@ -136,7 +116,7 @@ async function sessionOf(input: {
     },
     get facts() {
       const { bytes, brokenLines } = file.state;
-      return { ...factsOf({ key, folder: place.folder, entry: listed.entry, transcriptBytes: bytes }), brokenLines };
+      return { ...factsOf(key, place.folder, listed.entry, bytes), brokenLines };
     },
     get unanswered() {
       return file.state.unanswered;
@@ -161,7 +141,7 @@ async function sessionOf(input: {
       });
     },
     async update(patch) {
-      const own = Object.keys(patch).find((name) => ownFields.has(name));
+      const own = ownFields.find((name) => Object.hasOwn(patch, name));
       if (own !== undefined) throw new MemoryError("INVALID_ARGUMENT", `${own} of a session is not for a host to set`);
       await act(async () => {
         listed.touch();
@@ -236,4 +216,89 @@ function checkLength(line: string): void {
     "INVALID_ARGUMENT",
     `a message of more than ${maxLineBytes / 1024 / 1024} MiB cannot be written into a transcript; keep it in a file and say where`,
   );
+}
+
+/** The time of the last message is noted in the list of sessions no more often than this. */
+const noteEveryMs = 5_000;
+
+/** An open session as the list has it, which follows the transcript: that has what counts. */
+export class ListedSession {
+  readonly #key: string;
+  readonly #file: TranscriptFile;
+  readonly #list: SessionPlace;
+  readonly #noting = pLimit(1);
+  #entry: TableEntry;
+  #notedAt = performance.now();
+  #isNoted = true;
+
+  constructor(key: string, entry: TableEntry, file: TranscriptFile, list: SessionPlace) {
+    this.#key = key;
+    this.#file = file;
+    this.#list = list;
+    this.#entry = this.#current(entry);
+  }
+
+  get entry(): TableEntry {
+    return this.#entry;
+  }
+
+  /** Something was said or noted just now. */
+  touch(): void {
+    this.#entry = { ...this.#entry, updatedAt: this.#list.clock().getTime() };
+  }
+
+  /** The entry with what the transcript says. */
+  #current(before: TableEntry): TableEntry {
+    const { compactionCount, compactedBytes, lastAt } = this.#file.state;
+    const updatedAt = Math.max(before.updatedAt, Date.parse(lastAt ?? "") || 0);
+    return { ...before, updatedAt, compactionCount, compactedBytes };
+  }
+
+  async note(patch: SessionPatch): Promise<void> {
+    this.#notedAt = performance.now();
+    this.#entry = this.#current(this.#entry);
+    const { sessionId } = this.#entry;
+    const written = await this.#list.table.change((sessions) => {
+      const there = sessions.get(this.#key);
+      if (there !== undefined && there.sessionId !== sessionId) throw endedError(this.#key, sessionId);
+      const more = { ...(there ?? this.#entry).more, ...patch };
+      const next = { ...this.#current(this.#entry), more: withoutUndefined(more) };
+      sessions.set(this.#key, next);
+      return next;
+    });
+    // More may have been said meanwhile.
+    this.#entry = { ...this.#current(this.#entry), more: written.more };
+    this.#isNoted = this.#entry.updatedAt === written.updatedAt;
+  }
+
+  /** What fails is told: the list is brought in line the next time, or when the session is opened next. */
+  async noteSafely(): Promise<void> {
+    await this.note({}).catch((error: unknown) => this.#list.notify(messageOf(error)));
+  }
+
+  /** Behind the caller's back, and not each time. */
+  noteSoon(): void {
+    this.touch();
+    this.#isNoted = false;
+    if (performance.now() - this.#notedAt < noteEveryMs) return;
+    this.#notedAt = performance.now();
+    void this.#noting(() => this.noteSafely());
+  }
+
+  async noteRest(): Promise<void> {
+    if (!this.#isNoted) await this.noteSafely();
+  }
+
+  /** Waits for what is noted behind. */
+  async settle(): Promise<void> {
+    await this.#noting(() => undefined);
+  }
+}
+
+export function endedError(key: string, id: string): MemoryError {
+  return new MemoryError("CLOSED", `session ${id} of ${JSON.stringify(key)} was closed; open the session key again`);
+}
+
+function withoutUndefined(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }

@@ -1,12 +1,12 @@
 import { lstat, mkdir, readdir, rm, stat } from "node:fs/promises";
 import path from "node:path";
-import { MemoryError, checkAgentPlace, currentFolder, messageOf } from "@memslot/core";
+import { MemoryError, checkAgentPlace, currentFolder } from "@memslot/core";
 import { sessionsFolder } from "@memslot/indexing/host";
-import { codeOf } from "@memslot/core/files";
+import { unlessMissing } from "@memslot/core/files";
 import pLimit, { type LimitFunction } from "p-limit";
-import { newEntry, openSession, type OwnedSession, type SessionPlace } from "./open-session.ts";
-import { factsOf } from "./session-facts.ts";
-import { openSessionTable } from "./session-table.ts";
+import { openSession, type OwnedSession, type SessionPlace } from "./open-session.ts";
+import { newEntry, factsOf, SessionTableFile } from "./session-table.ts";
+import { orUnavailable } from "../state-lock.ts";
 import type { OpenSessionsOptions, Session, SessionFacts, Sessions } from "./session.ts";
 
 const maxKeyLength = 512;
@@ -22,7 +22,7 @@ export async function openSessions(options: OpenSessionsOptions): Promise<Sessio
   const folder = path.resolve(sessionsFolder(options));
   const { clock = () => new Date(), notify = () => undefined, cwd = currentFolder() } = options;
   await prepareFolder(folder);
-  const table = openSessionTable({ folder, clock, notify });
+  const table = new SessionTableFile(folder, clock, notify);
   const place: SessionPlace = { folder, table, clock, notify, cwd };
   const open = new Map<string, OwnedSession>();
   const turns = new Map<string, LimitFunction>();
@@ -72,7 +72,7 @@ export async function openSessions(options: OpenSessionsOptions): Promise<Sessio
         const own = open.get(key);
         const transcriptBytes = await sizeOf(path.join(folder, entry.sessionFile));
         const isOpen = own !== undefined && !own.session.closed && own.session.id === entry.sessionId;
-        facts.push(isOpen ? own.session.facts : factsOf({ key, folder, entry, transcriptBytes }));
+        facts.push(isOpen ? own.session.facts : factsOf(key, folder, entry, transcriptBytes));
       }
       return facts.toSorted((a, b) => Date.parse(b.updatedAt) - Date.parse(a.updatedAt));
     },
@@ -94,7 +94,7 @@ function checkKey(key: unknown): void {
 }
 
 async function prepareFolder(folder: string): Promise<void> {
-  try {
+  const make = async (): Promise<void> => {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     // A link in place of the agent's folder could lead to those of another agent: the index does not follow one either.
     for (const part of [path.dirname(path.dirname(folder)), path.dirname(folder), folder]) {
@@ -102,14 +102,10 @@ async function prepareFolder(folder: string): Promise<void> {
         throw new MemoryError("CONFIG", `${part} is a symbolic link, which is not followed: put a real folder there`);
     }
     await removeDrafts(folder);
-  } catch (error) {
-    if (MemoryError.is(error)) throw error;
-    throw new MemoryError(
-      "UNAVAILABLE",
-      `the folder of the transcripts, ${folder}, cannot be used: ${messageOf(error)}; see to the state folder, or name another one in MEMSLOT_HOME`,
-      { cause: error },
-    );
-  }
+  };
+  await orUnavailable(make, (why) => {
+    return `the folder of the transcripts, ${folder}, cannot be used: ${why}; see to the state folder, or name another one in MEMSLOT_HOME`;
+  });
 }
 
 /** Drafts of files that were never put in place, because the process ended before. */
@@ -126,12 +122,9 @@ async function removeDrafts(folder: string): Promise<void> {
 }
 
 async function sizeOf(file: string): Promise<number> {
-  try {
-    return (await stat(file)).size;
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return 0;
-    throw new MemoryError("UNAVAILABLE", `the transcript ${file} cannot be read: ${messageOf(error)}`, {
-      cause: error,
-    });
-  }
+  const stats = await orUnavailable(
+    () => stat(file).catch(unlessMissing),
+    (why) => `the transcript ${file} cannot be read: ${why}`,
+  );
+  return stats?.size ?? 0;
 }

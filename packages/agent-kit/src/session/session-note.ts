@@ -2,18 +2,12 @@ import { constants } from "node:fs";
 import { type FileHandle, lstat, realpath } from "node:fs/promises";
 import path from "node:path";
 import { MemoryError, isAbort, messageOf, withDeadline } from "@memslot/core";
-import {
-  codeOf,
-  type FolderInPlace,
-  listInPlace,
-  MovedError,
-  openFolderInPlace,
-  openInPlace,
-  syncFolder,
-} from "@memslot/core/files";
+import { listInPlace, openFolderInPlace, openInPlace, syncFolder } from "@memslot/core/files";
 import type { ConversationMessage } from "../conversation.ts";
 import { keepNotesLayout } from "../notes/keep-layout.ts";
 import { copiedText } from "../notes/copied-text.ts";
+import { makeFile } from "../notes/make-file.ts";
+import { unlessCode } from "../notes/note-file.ts";
 import { localTime } from "../notes/local-day.ts";
 import { slugOf } from "../notes/slug.ts";
 
@@ -82,9 +76,7 @@ async function memoryFolder(workspaceDir: string): Promise<string> {
   const workspace = await openFolderInPlace(await realpath(workspaceDir));
   const folder = path.join(workspace.path, "memory");
   try {
-    await workspace.mkdir("memory");
-  } catch (error) {
-    if (codeOf(error) !== "EEXIST") throw error;
+    await unlessCode("EEXIST", workspace.mkdir("memory"));
   } finally {
     await workspace.close();
   }
@@ -127,37 +119,18 @@ async function createNote(folderPath: string, name: string, text: string): Promi
   try {
     for (let number = 1; number <= maxNamesTried; number++) {
       const fileName = `${name}${number === 1 ? "" : `-${number}`}.md`;
-      if (await createFile(folder, fileName, text)) return fileName;
+      const isMade = await unlessCode(
+        "EEXIST",
+        makeFile(folder, fileName, text).then(() => true),
+      );
+      if (isMade !== true) continue;
+      await syncFolder(folder.path);
+      return fileName;
     }
   } finally {
     await folder.close();
   }
   throw new Error(`${name}.md and ${maxNamesTried - 1} more of that name are there already`);
-}
-
-/** False where there is a file of this name already. What could not be written whole is not left behind. */
-async function createFile(folder: FolderInPlace, fileName: string, text: string): Promise<boolean> {
-  let handle: FileHandle;
-  try {
-    handle = await folder.open(fileName, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o666);
-  } catch (error) {
-    if (codeOf(error) === "EEXIST") return false;
-    throw error;
-  }
-  try {
-    // The folder may have turned into a link since it was looked at.
-    if (!folder.holds(handle, fileName)) throw new MovedError(folder.path);
-    await handle.writeFile(text);
-    await handle.sync();
-  } catch (error) {
-    // It is ours and nobody was told of it.
-    await folder.remove(fileName);
-    throw error;
-  } finally {
-    await handle.close();
-  }
-  await syncFolder(folder.path);
-  return true;
 }
 
 function marked(name: string, value: string): string {

@@ -1,12 +1,12 @@
-import { isObject } from "./transcript/transcript-entry.ts";
-import { constants } from "node:fs";
-import { open, readFile, readdir, rename } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { readFile, readdir, rename } from "node:fs/promises";
 import path from "node:path";
-import { MemoryError, messageOf } from "@memslot/core";
-import { codeOf, noSurprises, replaceFile } from "@memslot/core/files";
+import { replaceFile, unlessMissing } from "@memslot/core/files";
 import pLimit from "p-limit";
-import { withStateLock } from "../state-lock.ts";
-import { readFirstEntry } from "./transcript/read-transcript.ts";
+import { orUnavailable, withStateLock } from "../state-lock.ts";
+import type { SessionFacts } from "./session.ts";
+import { isObject } from "./transcript-entry.ts";
+import { lookInto, readBeginning } from "./transcript-file.ts";
 
 /** What `sessions.json` says of one session. Fields of other hosts are kept as they are. */
 export interface TableEntry {
@@ -23,16 +23,6 @@ export interface TableEntry {
 
 export type SessionTable = Map<string, TableEntry>;
 
-/** The list of an agent's sessions by their keys: `sessions.json` beside the transcripts. */
-export interface SessionTableFile {
-  read(): Promise<SessionTable>;
-  /**
-   * Reads the list and writes it with the entries that `change` put there, while no other process does. Gives what
-   * `change` gives. Throws `BUSY` where another process holds the list for longer than 5 s.
-   */
-  change<T>(change: (table: SessionTable) => T): Promise<T>;
-}
-
 const waitMs = 5_000;
 const mostLookedAtBytes = 64 * 1024 * 1024;
 /** Another host keeps more than entries of sessions there; what cannot be understood is kept. */
@@ -40,86 +30,84 @@ type RawTable = Map<string, unknown>;
 
 /** The list as it stands there, for somebody who only looks: what is missing, damaged or a link gives an empty one. */
 export async function lookAtSessionTable(folder: string): Promise<SessionTable> {
-  try {
-    const handle = await open(path.join(folder, "sessions.json"), constants.O_RDONLY | noSurprises);
-    try {
-      const stats = await handle.stat();
-      if (!stats.isFile() || stats.size > mostLookedAtBytes) return new Map();
-      return tableOf(parse(await handle.readFile("utf8")) ?? new Map(), folder);
-    } finally {
-      await handle.close();
-    }
-  } catch {
-    return new Map(); // What is not there names no session.
-  }
+  const text = await lookInto(path.join(folder, "sessions.json"), async (handle, { size }) =>
+    size > mostLookedAtBytes ? undefined : await handle.readFile("utf8"),
+  );
+  return tableOf(parse(text ?? "") ?? new Map(), folder);
 }
 
-export function openSessionTable(input: {
-  folder: string;
-  clock: () => Date;
-  notify: (line: string) => void;
-}): SessionTableFile {
-  const { folder, clock, notify } = input;
-  const file = path.join(folder, "sessions.json");
-  const lockFile = `${file}.lock`;
-  const inTurn = pLimit(1);
+/** The list of an agent's sessions by their keys: `sessions.json` beside the transcripts. */
+export class SessionTableFile {
+  readonly #folder: string;
+  readonly #file: string;
+  readonly #clock: () => Date;
+  readonly #notify: (line: string) => void;
+  readonly #inTurn = pLimit(1);
 
-  /** Takes its turn in this process first: waiting for a file is slower. */
-  function locked<T>(run: () => Promise<T>): Promise<T> {
-    const busy = (holder: { pid: number } | undefined): string =>
-      `${file} is being changed by ${holder ? `process ${holder.pid}` : "another process"} for more than 5 s; ` +
-      `try again, and if nothing is at work there, delete ${lockFile}`;
-    return inTurn(() => withStateLock(lockFile, { waitMs, busy }, run));
+  constructor(folder: string, clock: () => Date, notify: (line: string) => void) {
+    this.#folder = folder;
+    this.#file = path.join(folder, "sessions.json");
+    this.#clock = clock;
+    this.#notify = notify;
   }
 
-  async function load(): Promise<RawTable> {
-    const text = await textOf(file);
+  async read(): Promise<SessionTable> {
+    return await this.#locked(async () => tableOf(await this.#load(), this.#folder));
+  }
+
+  /**
+   * Reads the list and writes it with the entries that `change` put there, while no other process does. Gives what
+   * `change` gives. Throws `BUSY` where another process holds the list for longer than 5 s.
+   */
+  async change<T>(change: (table: SessionTable) => T): Promise<T> {
+    return await this.#locked(async () => {
+      const raw = await this.#load();
+      const before = tableOf(raw, this.#folder);
+      const table = new Map(before);
+      const result = change(table);
+      const changed = [...table].filter(([key, entry]) => entry !== before.get(key));
+      for (const [key, entry] of changed) raw.set(key, rawOf(entry));
+      if (changed.length > 0) await this.#write(raw);
+      return result;
+    });
+  }
+
+  /** Takes its turn in this process first: waiting for a file is slower. */
+  #locked<T>(run: () => Promise<T>): Promise<T> {
+    const lockFile = `${this.#file}.lock`;
+    const busy = (holder: { pid: number } | undefined): string =>
+      `${this.#file} is being changed by ${holder ? `process ${holder.pid}` : "another process"} for more than 5 s; ` +
+      `try again, and if nothing is at work there, delete ${lockFile}`;
+    return this.#inTurn(() => withStateLock(lockFile, { waitMs, busy }, run));
+  }
+
+  async #load(): Promise<RawTable> {
+    const file = this.#file;
+    const text = await this.#using(() => readFile(file, "utf8").catch(unlessMissing));
     const raw = text === undefined ? undefined : parse(text);
     if (raw) return raw;
     if (text !== undefined) {
-      const aside = `${file}.broken-${clock().toISOString().replaceAll(":", "-")}`;
+      const aside = `${file}.broken-${this.#clock().toISOString().replaceAll(":", "-")}`;
       await rename(file, aside);
-      notify(`${file} is no list of sessions; it was set aside as ${path.basename(aside)}`);
+      this.#notify(`${file} is no list of sessions; it was set aside as ${path.basename(aside)}`);
     }
-    const rebuilt = await rebuildTable(folder);
+    const rebuilt = await rebuildTable(this.#folder);
     const made: RawTable = new Map([...rebuilt].map(([key, entry]) => [key, rawOf(entry)]));
     if (made.size === 0) return made;
-    await write(made);
+    await this.#write(made);
     const count = `${made.size} ${made.size === 1 ? "session" : "sessions"}`;
-    notify(`${file} was made anew from the transcripts: ${count}. What hosts noted about them is lost`);
+    this.#notify(`${file} was made anew from the transcripts: ${count}. What hosts noted about them is lost`);
     return made;
   }
 
-  async function write(raw: RawTable): Promise<void> {
-    try {
-      await replaceFile(file, `${JSON.stringify(Object.fromEntries(raw), undefined, 2)}\n`);
-    } catch (error) {
-      throw cannotUse(file, error);
-    }
+  #write(raw: RawTable): Promise<void> {
+    return this.#using(() => replaceFile(this.#file, `${JSON.stringify(Object.fromEntries(raw), undefined, 2)}\n`));
   }
 
-  return {
-    read: () => locked(async () => tableOf(await load(), folder)),
-    change: (change) =>
-      locked(async () => {
-        const raw = await load();
-        const before = tableOf(raw, folder);
-        const table = new Map(before);
-        const result = change(table);
-        const changed = [...table].filter(([key, entry]) => entry !== before.get(key));
-        for (const [key, entry] of changed) raw.set(key, rawOf(entry));
-        if (changed.length > 0) await write(raw);
-        return result;
-      }),
-  };
-}
-
-async function textOf(file: string): Promise<string | undefined> {
-  try {
-    return await readFile(file, "utf8");
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return undefined;
-    throw cannotUse(file, error);
+  #using<T>(run: () => Promise<T>): Promise<T> {
+    return orUnavailable(run, (why) => {
+      return `${this.#file} cannot be used: ${why}; see to the disk and the rights of the folder, then try again`;
+    });
   }
 }
 
@@ -182,14 +170,6 @@ function countOf(value: unknown): number {
   return typeof value === "number" && Number.isSafeInteger(value) && value > 0 ? value : 0;
 }
 
-function cannotUse(file: string, error: unknown): MemoryError {
-  return new MemoryError(
-    "UNAVAILABLE",
-    `${file} cannot be used: ${messageOf(error)}; see to the disk and the rights of the folder, then try again`,
-    { cause: error },
-  );
-}
-
 /**
  * The list of sessions as far as the transcripts know it: each begins with the key that it was opened under. Of several
  * with one key the one that began last is the current one. Transcripts of other hosts do not have the key.
@@ -199,36 +179,44 @@ async function rebuildTable(folder: string): Promise<SessionTable> {
   const table: SessionTable = new Map();
   for (const name of (await readdir(folder)).toSorted()) {
     if (!/\.jsonl$/i.test(name)) continue;
-    const found = await beginningOf(path.join(folder, name));
-    if (!found || found.beganMs < (began.get(found.key) ?? -1)) continue;
-    began.set(found.key, found.beganMs);
-    table.set(found.key, {
-      sessionId: found.id,
-      sessionFile: name,
-      updatedAt: found.changedMs,
-      compactionCount: 0,
-      compactedBytes: 0,
-      more: {},
-    });
+    const found = await readBeginning(path.join(folder, name));
+    if (found?.id === undefined || found.key === undefined) continue;
+    const beganMs = Date.parse(found.at ?? "") || 0;
+    if (beganMs < (began.get(found.key) ?? -1)) continue;
+    began.set(found.key, beganMs);
+    const counts = { compactionCount: 0, compactedBytes: 0 };
+    table.set(found.key, { sessionId: found.id, sessionFile: name, updatedAt: found.changedMs, ...counts, more: {} });
   }
   return table;
 }
 
-async function beginningOf(
-  file: string,
-): Promise<{ id: string; key: string; beganMs: number; changedMs: number } | undefined> {
-  try {
-    const handle = await open(file, constants.O_RDONLY | noSurprises);
-    try {
-      const stats = await handle.stat();
-      const entry = stats.isFile() ? await readFirstEntry(handle) : undefined;
-      if (entry?.kind !== "session" || entry.id === undefined || entry.key === undefined) return undefined;
-      return { id: entry.id, key: entry.key, beganMs: Date.parse(entry.at ?? "") || 0, changedMs: stats.mtimeMs };
-    } finally {
-      await handle.close();
-    }
-  } catch {
-    // A link, or a file that is gone or not for us to read: what it begins with cannot be said.
-    return undefined;
-  }
+/** What the list says of a session, and the size of its transcript. */
+export function factsOf(key: string, folder: string, entry: TableEntry, transcriptBytes: number): SessionFacts {
+  const { memoryFlushAt, memoryFlushCompactionCount } = entry.more;
+  return {
+    key,
+    id: entry.sessionId,
+    file: path.join(folder, entry.sessionFile),
+    updatedAt: new Date(entry.updatedAt).toISOString(),
+    compactionCount: entry.compactionCount,
+    memoryFlushAt: isoOf(memoryFlushAt),
+    memoryFlushCompactionCount: typeof memoryFlushCompactionCount === "number" ? memoryFlushCompactionCount : undefined,
+    transcriptBytes,
+    bytesSinceCompaction: Math.max(0, transcriptBytes - entry.compactedBytes),
+  };
+}
+
+/** Hosts also write milliseconds. */
+function isoOf(value: unknown): string | undefined {
+  if (typeof value === "string") return value;
+  return typeof value === "number" && value > 0 && value <= 8.64e15 ? new Date(value).toISOString() : undefined;
+}
+
+/** A session that has a key and no transcript yet. What hosts note stays with the key, but for what flushes noted. */
+export function newEntry(now: Date, before?: TableEntry | undefined): TableEntry {
+  const sessionId = randomUUID();
+  const kept = Object.entries(before?.more ?? {}).filter(([name]) => !name.startsWith("memoryFlush"));
+  const more = Object.fromEntries(kept);
+  const counts = { compactionCount: 0, compactedBytes: 0 };
+  return { sessionId, sessionFile: `${sessionId}.jsonl`, updatedAt: now.getTime(), ...counts, more };
 }

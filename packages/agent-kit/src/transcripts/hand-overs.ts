@@ -1,11 +1,9 @@
-import { constants, lstatSync, readdirSync } from "node:fs";
-import { open } from "node:fs/promises";
+import { lstatSync, readdirSync } from "node:fs";
 import path from "node:path";
-import { noSurprises } from "@memslot/core/files";
+import { lookInto } from "../session/transcript-file.ts";
 import { type DoneRecord, type FlushRecord, isDoneRecord, isFlushRecord } from "../flush/journal/flush-record.ts";
-import { shownLine } from "./shown-text.ts";
-import { type TranscriptPlace, transcriptFolder } from "./transcript-place.ts";
-import { isObject } from "../session/transcript/transcript-entry.ts";
+import { shownLine, type TranscriptPlace, transcriptFolder } from "./transcript-place.ts";
+import { isObject } from "../session/transcript-entry.ts";
 
 /**
  * What became of messages that left a conversation. `waiting`: on disk, until a model has read them. `digest`: the same,
@@ -142,15 +140,7 @@ function parsed(text: string): Record<string, unknown> | undefined {
 
 /** Undefined for what is gone, a link, too large, or not for us to read. */
 async function textIn(file: string): Promise<string | undefined> {
-  try {
-    const handle = await open(file, constants.O_RDONLY | noSurprises);
-    try {
-      const stats = await handle.stat();
-      return stats.isFile() && stats.size <= mostBytes ? await handle.readFile("utf8") : undefined;
-    } finally {
-      await handle.close();
-    }
-  } catch {
-    return undefined;
-  }
+  return await lookInto(file, async (handle, { size }) =>
+    size <= mostBytes ? await handle.readFile("utf8") : undefined,
+  );
 }

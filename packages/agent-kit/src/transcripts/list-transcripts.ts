@@ -1,16 +1,20 @@
-import { constants, lstatSync, readdirSync } from "node:fs";
-import { type FileHandle, open } from "node:fs/promises";
+import { lstatSync, readdirSync, type Stats } from "node:fs";
 import path from "node:path";
 import { audienceOf, type SessionAudience } from "@memslot/core";
-import { noSurprises } from "@memslot/core/files";
 import { readLines } from "@memslot/indexing/host";
+import pLimit from "p-limit";
 import { lookAtSessionTable } from "../session/session-table.ts";
-import { scanTranscript } from "./scan-transcript.ts";
-import { shownLine } from "./shown-text.ts";
-import type { TranscriptFacts } from "./transcript-facts.ts";
-import { type TranscriptPlace, openTranscriptToRead, transcriptFolder } from "./transcript-place.ts";
-import { readEntry } from "../session/transcript/transcript-entry.ts";
+import { readEntry } from "../session/transcript-entry.ts";
+import { lookInto, readBeginning } from "../session/transcript-file.ts";
 import { type HandOvers, readHandOvers } from "./hand-overs.ts";
+import { scanTranscript, type TranscriptFacts } from "./scan-transcript.ts";
+import {
+  shownLine,
+  type TranscriptPlace,
+  openTranscriptToRead,
+  transcriptFolder,
+  type TranscriptLabel,
+} from "./transcript-place.ts";
 
 /** A transcript as far as its name, its size and its beginning tell. */
 export interface ListedTranscript {
@@ -54,23 +58,19 @@ const countedBytes = 1024 * 1024;
 const countedBytesInAll = 32 * 1024 * 1024;
 const headBytes = 64 * 1024;
 const titleCharacters = 120;
-const never: AbortSignal = new AbortController().signal;
 
 /** Lists an agent's transcripts. Writes nothing and follows no link. Where there is no folder there are none. */
 export async function listTranscripts(options: ListTranscriptsOptions): Promise<TranscriptList> {
-  const { agentId, ownerAllowFrom = [], signal = never } = options;
+  const { agentId, ownerAllowFrom = [], signal } = options;
   const folder = transcriptFolder(options, "sessions");
   if (folder === undefined) return { folder: undefined, transcripts: [], count: 0 };
   const keys = new Map<string, string>();
   for (const [key, { sessionFile }] of await lookAtSessionTable(folder)) keys.set(sessionFile, key);
-  const files = readdirSync(folder).flatMap((name) => {
-    const stats = lstatSync(path.join(folder, name), { throwIfNoEntry: false });
-    return name.endsWith(".jsonl") && !name.startsWith(".") && stats?.isFile() === true ? [{ name, stats }] : [];
-  });
+  const files = filesIn(folder);
   const transcripts: ListedTranscript[] = [];
   let left = countedBytesInAll;
-  for (const { name, stats } of files.toSorted((a, b) => b.stats.mtimeMs - a.stats.mtimeMs).slice(0, most)) {
-    signal.throwIfAborted();
+  for (const { name, stats } of files.slice(0, most)) {
+    signal?.throwIfAborted();
     const isCounted = stats.size <= Math.min(countedBytes, left);
     if (isCounted) left -= stats.size;
     const begun = await beginningOf(path.join(folder, name), isCounted ? stats.size : headBytes, signal);
@@ -96,7 +96,7 @@ export async function listTranscripts(options: ListTranscriptsOptions): Promise<
 export async function describeTranscript(
   place: TranscriptPlace,
   relPath: string,
-  { handOvers, signal = never }: { handOvers?: HandOvers | undefined; signal?: AbortSignal | undefined } = {},
+  { handOvers, signal }: { handOvers?: HandOvers | undefined; signal?: AbortSignal | undefined } = {},
 ): Promise<(TranscriptFacts & { bytes: number }) | undefined> {
   const opened = await openTranscriptToRead(place, relPath);
   if (opened === undefined) return undefined;
@@ -108,6 +108,15 @@ export async function describeTranscript(
   }
 }
 
+/** The transcripts in a folder, the latest first. */
+function filesIn(folder: string): { name: string; stats: Stats }[] {
+  const files = readdirSync(folder).flatMap((name) => {
+    const stats = lstatSync(path.join(folder, name), { throwIfNoEntry: false });
+    return name.endsWith(".jsonl") && !name.startsWith(".") && stats?.isFile() === true ? [{ name, stats }] : [];
+  });
+  return files.toSorted((a, b) => b.stats.mtimeMs - a.stats.mtimeMs);
+}
+
 interface Beginning {
   sessionId?: string | undefined;
   sessionKey?: string | undefined;
@@ -116,11 +125,9 @@ interface Beginning {
   messages: number;
 }
 
-async function beginningOf(file: string, bytes: number, signal: AbortSignal): Promise<Beginning> {
+async function beginningOf(file: string, bytes: number, signal: AbortSignal | undefined): Promise<Beginning> {
   const found: Beginning = { messages: 0 };
-  let handle: FileHandle | undefined;
-  try {
-    handle = await open(file, constants.O_RDONLY | noSurprises);
+  await lookInto(file, async (handle) => {
     for await (const lines of readLines(handle, 0, bytes, signal))
       for (const line of lines) {
         const entry = line.bytes === undefined ? undefined : readEntry(line.bytes, 0);
@@ -134,12 +141,9 @@ async function beginningOf(file: string, bytes: number, signal: AbortSignal): Pr
         const { role, text } = entry.message;
         if (role === "user" && text.trim() !== "") found.title ??= shownLine(text, titleCharacters);
       }
-  } catch (error) {
-    if (signal.aborted) throw error;
-    // Gone, or not for us to read: its name has to do.
-  } finally {
-    await handle?.close();
-  }
+  });
+  // Of one that is gone, or not for us to read, the name has to do.
+  signal?.throwIfAborted();
   return found;
 }
 
@@ -150,4 +154,65 @@ function readersOf(key: string, agentId: string, owners: readonly string[]): Ses
   } catch {
     return undefined;
   }
+}
+
+/** A transcript, or what a flush has taken from one: when it began and when it was written to last. */
+export interface ConversationTime {
+  /** Its file, as results name it: `sessions/<id>.jsonl`, `journal/<id>.<hash>.jsonl`. */
+  path: string;
+  /** Of the session; that of the file where its first line does not say. */
+  sessionId: string;
+  /** ISO 8601. */
+  from: string;
+  to: string;
+  bytes: number;
+}
+
+/** When an agent has talked, and when memory was flushed; each the latest 2,000, and how many there are. */
+export interface ConversationTimes {
+  sessions: readonly ConversationTime[];
+  sessionCount: number;
+  flushes: readonly ConversationTime[];
+  flushCount: number;
+}
+
+const mostTimes = 2_000;
+const openAtOnce = 16;
+
+/** Reads the first line of each file, follows no link, and changes nothing. Where there are no folders there are none. */
+export async function conversationTimes(place: TranscriptPlace): Promise<ConversationTimes> {
+  const [sessions, flushes] = await Promise.all([timesIn(place, "sessions"), timesIn(place, "journal")]);
+  return {
+    sessions: sessions.times,
+    sessionCount: sessions.count,
+    flushes: flushes.times,
+    flushCount: flushes.count,
+  };
+}
+
+async function timesIn(
+  place: TranscriptPlace,
+  label: TranscriptLabel,
+): Promise<{ times: ConversationTime[]; count: number }> {
+  const folder = transcriptFolder(place, label);
+  if (folder === undefined) return { times: [], count: 0 };
+  const files = filesIn(folder);
+  const limited = pLimit(openAtOnce);
+  const times = await Promise.all(
+    files.slice(0, mostTimes).map(({ name, stats }) =>
+      limited(async (): Promise<ConversationTime> => {
+        const to = stats.mtime.toISOString();
+        const { id, at } = (await readBeginning(path.join(folder, name))) ?? {};
+        const began = Date.parse(at ?? "");
+        return {
+          path: `${label}/${name}`,
+          sessionId: id ?? name.replace(/(?:\.[0-9a-f]{16})?\.jsonl$/u, ""),
+          from: Number.isNaN(began) ? to : new Date(began).toISOString(),
+          to,
+          bytes: stats.size,
+        };
+      }),
+    ),
+  );
+  return { times, count: files.length };
 }

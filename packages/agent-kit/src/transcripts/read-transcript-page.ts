@@ -1,8 +1,7 @@
 import type { FileHandle } from "node:fs/promises";
 import { readLines } from "@memslot/indexing/host";
-import { type ShownText, shownText } from "./shown-text.ts";
-import { type TranscriptPlace, openTranscriptToRead } from "./transcript-place.ts";
-import { readEntry, type TranscriptEntry } from "../session/transcript/transcript-entry.ts";
+import { readEntry, type TranscriptEntry } from "../session/transcript-entry.ts";
+import { type ShownText, shownText, timeOf, type TranscriptPlace, openTranscriptToRead } from "./transcript-place.ts";
 
 /** One line of a transcript that says something. `start` is where it begins, in bytes. */
 export type TranscriptShown = {
@@ -48,7 +47,6 @@ export interface TranscriptPageOptions {
 const pageBytes = 512 * 1024;
 const longestLine = 4 * 1024 * 1024;
 const lineEnd = 10;
-const never: AbortSignal = new AbortController().signal;
 
 /**
  * Reads a part of a transcript, however long it is, without secrets. Undefined where it is not there. Writes nothing and
@@ -57,7 +55,7 @@ const never: AbortSignal = new AbortController().signal;
 export async function readTranscriptPage(
   place: TranscriptPlace,
   path: string,
-  { from = 0, before, limit = 100, textLimit = 4_000, signal = never }: TranscriptPageOptions = {},
+  { from = 0, before, limit = 100, textLimit = 4_000, signal }: TranscriptPageOptions = {},
 ): Promise<TranscriptPage | undefined> {
   const opened = await openTranscriptToRead(place, path);
   if (opened === undefined) return undefined;
@@ -82,7 +80,7 @@ interface PageReading {
   bytes: number;
   limit: number;
   textLimit: number;
-  signal: AbortSignal;
+  signal: AbortSignal | undefined;
 }
 
 async function readOn(how: PageReading, from: number): Promise<TranscriptPage> {
@@ -180,11 +178,6 @@ function shownOf(entry: TranscriptEntry, start: number, limit: number): Transcri
     ...shownText(message.text, limit),
     toolCalls: calls?.map(({ name, arguments: given }) => ({ name, arguments: shownText(given, limit).text })),
   };
-}
-
-/** A line without a time reads as the beginning of all times. */
-export function timeOf(at: string): string | undefined {
-  return Date.parse(at) > 0 ? at : undefined;
 }
 
 async function endsLine(handle: FileHandle, at: number): Promise<boolean> {

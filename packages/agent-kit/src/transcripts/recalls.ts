@@ -1,7 +1,6 @@
 import type { ConversationMessage } from "../conversation.ts";
-import { shownLine } from "./shown-text.ts";
-import { isObject } from "../session/transcript/transcript-entry.ts";
-import { timeOf } from "./read-transcript-page.ts";
+import { shownLine, timeOf } from "./transcript-place.ts";
+import { isObject } from "../session/transcript-entry.ts";
 
 /** What an agent has asked of its memory, and what it got. */
 export interface TranscriptRecall {

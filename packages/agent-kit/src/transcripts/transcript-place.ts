@@ -3,7 +3,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import path from "node:path";
 import { MemoryError } from "@memslot/core";
 import { codeOf, noSurprises } from "@memslot/core/files";
-import { journalFolder, sessionsFolder } from "@memslot/indexing/host";
+import { journalFolder, sessionsFolder, redactSecrets } from "@memslot/indexing/host";
 
 /** Whose conversations they are. */
 export interface TranscriptPlace {
@@ -57,4 +57,34 @@ function notAllowed(relPath: string): MemoryError {
     "PATH_NOT_ALLOWED",
     `${JSON.stringify(relPath)} is no transcript: a path is like sessions/<id>.jsonl, and links are not followed`,
   );
+}
+
+/** A text as it is shown to a person. */
+export interface ShownText {
+  text: string;
+  /** Characters that it has in all, where not all of them are here. */
+  characters?: number | undefined;
+}
+
+/** More of one text is not looked at: nobody reads on. */
+const mostCharacters = 256 * 1024;
+
+/** The beginning of a text, without what looks like a secret, as in every copy that leaves the user's files. */
+export function shownText(text: string, limit: number): ShownText {
+  const looked = text.slice(0, Math.min(mostCharacters, Math.max(limit * 2, limit + 4_000)));
+  const redacted = redactSecrets(looked);
+  if (text.length === looked.length && redacted.length <= limit) return { text: redacted };
+  return { text: redacted.slice(0, limit).toWellFormed(), characters: text.length };
+}
+
+/** The first line with something on it, shortened. */
+export function shownLine(text: string, limit: number): string {
+  const line = /\S[^\n\r]*/u.exec(text)?.[0] ?? "";
+  const shown = shownText(line, limit);
+  return shown.characters === undefined ? shown.text : `${shown.text.trimEnd()} …`;
+}
+
+/** A line without a time reads as the beginning of all times. */
+export function timeOf(at: string): string | undefined {
+  return Date.parse(at) > 0 ? at : undefined;
 }

@@ -20,21 +20,22 @@ export interface TranscriptLine {
 }
 
 /**
- * The lines of a part of a file, several at a time; `from` is where a line begins. Holds one block and one line, however
+ * The lines of a part of a file, several at a time; `from` is where a line begins, `longest` how many bytes one may have. Holds one block and one line, however
  * long the file and its lines are.
  */
 export async function* readLines(
   handle: FileHandle,
   from: number,
   to: number,
-  signal: AbortSignal,
+  signal?: AbortSignal | undefined,
+  longest: number = maxLineBytes,
 ): AsyncGenerator<TranscriptLine[]> {
   const block = Buffer.allocUnsafe(Math.max(1, Math.min(blockBytes, to - from)));
-  yield* linesOf(blocks(), from);
+  yield* linesOf(blocks(), from, longest);
 
   async function* blocks(): AsyncGenerator<Buffer> {
     for (let position = from; position < to;) {
-      signal.throwIfAborted();
+      signal?.throwIfAborted();
       const { bytesRead } = await handle.read(block, 0, Math.min(block.length, to - position), position);
       if (bytesRead === 0) return;
       position += bytesRead;
@@ -44,14 +45,14 @@ export async function* readLines(
 }
 
 /** The lines of consecutive blocks. A block may be used again once the next one is requested. */
-async function* linesOf(blocks: AsyncIterable<Buffer>, from = 0): AsyncGenerator<TranscriptLine[]> {
+async function* linesOf(blocks: AsyncIterable<Buffer>, from = 0, longest = maxLineBytes) {
   let carried: Buffer[] = [];
   let length = 0;
   let start = from;
   let position = from;
 
   const take = (end: number, rest: Buffer, ended: boolean): TranscriptLine => {
-    const tooLong = length + rest.length > maxLineBytes;
+    const tooLong = length + rest.length > longest;
     const bytes = tooLong ? undefined : carried.length === 0 ? rest : Buffer.concat([...carried, rest]);
     const line = { start, end, bytes, ended };
     carried = [];
@@ -68,7 +69,7 @@ async function* linesOf(blocks: AsyncIterable<Buffer>, from = 0): AsyncGenerator
       at = end + 1;
     }
     length += read.length - at;
-    if (length > maxLineBytes) carried = [];
+    if (length > longest) carried = [];
     else if (at < read.length) carried.push(Buffer.from(read.subarray(at)));
     position += read.length;
     if (lines.length > 0) yield lines;

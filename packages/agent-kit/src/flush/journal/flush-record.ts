@@ -1,4 +1,4 @@
-import { isObject } from "../../session/transcript/transcript-entry.ts";
+import { isObject } from "../../session/transcript-entry.ts";
 import type { ConversationMessage } from "../../conversation.ts";
 
 /** An entry of the journal, as it is on disk. Times are ISO text. */

@@ -2,7 +2,7 @@ import path from "node:path";
 import { journalFileName, redactSecrets } from "@memslot/indexing/host";
 import type { ConversationMessage } from "../../conversation.ts";
 import { replaceFile } from "@memslot/core/files";
-import { messageLine } from "../../session/transcript/transcript-entry.ts";
+import { messageLine } from "../../session/transcript-entry.ts";
 import type { FlushRecord } from "./flush-record.ts";
 
 /** Results of these were notes before. They stand in the file, and are not found in it. */

@@ -1,5 +1,7 @@
 import { isUtf8 } from "node:buffer";
-import type { ConversationMessage, ToolCall } from "../../conversation.ts";
+import { randomUUID } from "node:crypto";
+import { MemoryError } from "@memslot/core";
+import type { ConversationMessage, ToolCall, NewMessage } from "../conversation.ts";
 
 /** What one line of a transcript says. */
 export type TranscriptEntry =
@@ -164,4 +166,62 @@ function textAt(record: JsonObject, name: string): string | undefined {
 
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+const maxIdLength = 256;
+
+/** A message as it is written, with an id and a time. Throws `INVALID_ARGUMENT` for what is none. */
+export function checkMessage(given: NewMessage, clock: () => Date): ConversationMessage {
+  const text = textField(given, "text");
+  const said = { id: checkedId(given), at: checkedTime(given, clock) };
+  switch (given.role) {
+    case "user":
+      return { ...said, role: "user", text };
+    case "assistant": {
+      const toolCalls = checkedCalls(given.toolCalls);
+      return { ...said, role: "assistant", text, ...(toolCalls.length > 0 && { toolCalls }) };
+    }
+    case "tool":
+      return {
+        ...said,
+        role: "tool",
+        toolCallId: textField(given, "toolCallId"),
+        toolName: textField(given, "toolName"),
+        text,
+      };
+    default:
+      throw invalid(`its role is ${JSON.stringify((given as { role?: unknown }).role)}, not user, assistant or tool`);
+  }
+}
+
+function checkedId({ id }: NewMessage): string {
+  if (id === undefined) return randomUUID();
+  if (typeof id === "string" && id !== "" && id.length <= maxIdLength) return id;
+  throw invalid(`its id is not a text of 1 to ${maxIdLength} characters`);
+}
+
+function checkedTime({ at }: NewMessage, clock: () => Date): string {
+  if (at === undefined) return clock().toISOString();
+  if (typeof at === "string" && !Number.isNaN(Date.parse(at))) return at;
+  throw invalid(`its time ${JSON.stringify(at)} is not ISO text`);
+}
+
+function checkedCalls(toolCalls: unknown): ToolCall[] {
+  if (toolCalls === undefined) return [];
+  if (!Array.isArray(toolCalls)) throw invalid("its toolCalls are no list");
+  return toolCalls.map((call: unknown) => ({
+    id: textField(call, "id"),
+    name: textField(call, "name"),
+    arguments: textField(call, "arguments"),
+  }));
+}
+
+function textField(value: unknown, name: string): string {
+  const text = (value as Record<string, unknown> | null | undefined)?.[name];
+  if (typeof text !== "string") throw invalid(`${name} is missing or no text`);
+  return text;
+}
+
+function invalid(problem: string): MemoryError {
+  return new MemoryError("INVALID_ARGUMENT", `a message of a conversation cannot be written down: ${problem}`);
 }
