@@ -1,20 +1,20 @@
 // Of a file that is handed on whole (`*`), all that it exports is public.
 export { type AppendNoteOptions, type AppendedNote, type NoteKind, appendNote } from "./notes/append-note.ts";
-export type { ChangeKind, ChangeOutcome, Changer, LoggedChange, NoteChangeRecord } from "./changes/change-log.ts";
+export type { ChangeKind, ChangeOutcome, Changer, LoggedChange, NoteChangeRecord } from "./edit/change-log.ts";
 export {
   type EditNoteOptions,
   type EditedNote,
   type ForgetNoteOptions,
   editNote,
   forgetNote,
-} from "./changes/edit-note.ts";
-export type { ChangePlace } from "./changes/make-change.ts";
-export { listChanges, restoreNote, undoChange } from "./changes/undo-change.ts";
+} from "./edit/edit-note.ts";
+export type { ChangePlace } from "./edit/make-change.ts";
+export { listChanges, restoreNote, undoChange } from "./edit/edit-note.ts";
 export { type ImportedNotes, type ImportNotesOptions, type ImportState, importNotes } from "./imports/import-notes.ts";
 export type { ImportedNote } from "./imports/imported-note.ts";
 export { type LocalTime, localClock } from "./notes/local-day.ts";
-export type { NoteContent } from "./notes/note-content.ts";
-export { type ReplaceNoteOptions, type ReplacedNote, readNote, replaceNote } from "./notes/replace-note.ts";
+export type { NoteContent } from "./edit/note-in-place.ts";
+export { type ReplaceNoteOptions, type ReplacedNote, readNote, replaceNote } from "./edit/replace-note.ts";
 export { type ChatType, type CitationsMode, formatCitation, parseCitation } from "./citations.ts";
 export type * from "./conversation.ts";
 export { type FlushMoment, flushPrompts, isNoReply } from "./flush/turn/flush-prompts.ts";

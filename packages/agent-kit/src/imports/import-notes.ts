@@ -3,12 +3,11 @@ import { realpath } from "node:fs/promises";
 import path from "node:path";
 import { MemoryError } from "@memslot/core";
 import { codeOf, type FolderInPlace, listInPlace, openFolderInPlace, syncFolder } from "@memslot/core/files";
-import { dropOldDrafts } from "../notes/drafts.ts";
-import { makeFile } from "../notes/make-file.ts";
+import { dropOldDrafts, makeFile } from "../notes/drafts.ts";
 import { cannotWrite, failureOf, type NoteTarget, openWay, throwIfAborted } from "../notes/note-file.ts";
-import type { NoteName } from "../notes/note-name.ts";
-import { readWhole } from "../notes/read-whole.ts";
-import { changeNote } from "../notes/replace-note.ts";
+import type { NoteName } from "../edit/note-in-place.ts";
+import { readWhole } from "../notes/file-bytes.ts";
+import { changeNote } from "../edit/replace-note.ts";
 import { type ImportedKeys, openImportedKeys } from "./imported-keys.ts";
 import { fileTextOf, type ImportedNote, isAsImported, keyOf, keyOfName, namedFor } from "./imported-note.ts";
 
@@ -134,8 +133,7 @@ async function put(
     return (await changeNote(given, { make })).state === "replaced" ? "changed" : "edited";
   }
   try {
-    await makeFile(folder, name, text);
-    return "added";
+    return await makeFile(folder, name, text, async () => "added" as const);
   } catch (error) {
     if (codeOf(error) !== "EEXIST") throw error;
     return (await textIn(folder, name)) === text ? "unchanged" : "edited";

@@ -1,6 +1,5 @@
-import { hashOf } from "../changes/change-log.ts";
-import { copiedText } from "../notes/copied-text.ts";
-import { slugOf } from "../notes/slug.ts";
+import { hashOf } from "../notes/file-bytes.ts";
+import { copiedText, slugOf } from "../notes/copied-text.ts";
 
 /** A note that comes from elsewhere. */
 export interface ImportedNote {

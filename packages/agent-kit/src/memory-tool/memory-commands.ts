@@ -1,14 +1,13 @@
 import { type InputFields, checkInput } from "../tools/tool-input.ts";
 import { type Memory, MemoryError, audienceOf, visibleText } from "@memslot/core";
-import { newChangeId } from "../changes/change-log.ts";
-import { checkLines, splice } from "../changes/changed-text.ts";
-import { rewriteNote } from "../changes/edit-note.ts";
-import { type ChangePlace, withChanges } from "../changes/make-change.ts";
-import { trashName } from "../changes/trash.ts";
-import { makeNote, rawNote, removeNote } from "../changes/whole-note.ts";
+import { newChangeId } from "../edit/change-log.ts";
+import { cannotWrite } from "../notes/note-file.ts";
+import { checkLines, splice } from "../edit/changed-text.ts";
+import { rewriteNote } from "../edit/edit-note.ts";
+import { type ChangePlace, trashName, withChanges } from "../edit/make-change.ts";
 import { localDay } from "../notes/local-day.ts";
-import type { NoteContent } from "../notes/note-content.ts";
-import { readNote } from "../notes/replace-note.ts";
+import { type NoteContent, readLocked } from "../edit/note-in-place.ts";
+import { readNote } from "../edit/replace-note.ts";
 import { checkSecrets } from "../tools/guard-secrets.ts";
 import type { EditOptions } from "../tools/memory-tools.ts";
 import { entriesIn, shownFolder } from "./memories-folder.ts";
@@ -116,7 +115,7 @@ export function createMemoryCommands({ memory, sessionKey, edit }: MemoryCommand
       if ((text.match(/^ {0,3}(?:`{3}|~{3})/gmu) ?? []).length % 2 === 1)
         throw new Error("file_text begins a code block and does not end it");
       if ((await read(relPath)) !== undefined) throw new Error(`File ${path} already exists`);
-      await withChanges(place(), (log) => makeNote(place(), log, { id: newChangeId(), kind: "create", relPath, text }));
+      await withChanges(place(), (changes) => changes.make({ kind: "create", relPath, text }));
       return `File created successfully at: ${path}`;
     },
 
@@ -163,11 +162,11 @@ export function createMemoryCommands({ memory, sessionKey, edit }: MemoryCommand
 
     async delete({ path }) {
       const notes = await notesAt(path);
-      await withChanges(place(), async (log) => {
+      await withChanges(place(), async (changes) => {
         for (const relPath of notes) {
           const id = newChangeId();
           const trash = trashName(id, localDay(clock(), timeZone));
-          await removeNote(place(), log, { id, kind: "delete", relPath, trash, reason: `deleted ${path}` });
+          await changes.remove({ id, kind: "delete", relPath, trash, reason: `deleted ${path}` });
         }
       });
       return `Successfully deleted ${path}`;
@@ -182,15 +181,16 @@ export function createMemoryCommands({ memory, sessionKey, edit }: MemoryCommand
       const moves = notes.map((relPath) => ({ relPath, wanted: target + relPath.slice(source.length) }));
       if (!moves.every(({ wanted }) => /\.md$/iu.test(wanted)))
         throw new Error(`Path ${to} is not allowed: notes are Markdown, with a name that ends with .md`);
-      await withChanges(place(), async (log) => {
+      await withChanges(place(), async (changes) => {
         for (const { relPath, wanted } of moves) {
-          const note = await rawNote(place(), relPath);
+          const note = await readLocked({ ...place(), relPath });
           if (note === undefined) throw new Error(`The path ${from} does not exist`);
+          const { fixed, sha256 } = note.content;
+          if (fixed !== undefined) throw cannotWrite(note, fixed);
           const reason = `renamed ${from} to ${to}`;
           // The new one first: a process that is killed in between leaves the note twice, and not nowhere.
-          await makeNote(place(), log, { id: newChangeId(), kind: "create", relPath: wanted, text: note.text, reason });
-          const { sha256 } = note;
-          await removeNote(place(), log, { id: newChangeId(), kind: "delete", relPath, reason, sha256 });
+          await changes.make({ kind: "create", relPath: wanted, text: note.bytes.toString("utf8"), reason });
+          await changes.remove({ kind: "delete", relPath, reason, sha256 });
         }
       });
       return `Successfully renamed ${from} to ${to}`;

@@ -1,7 +1,7 @@
+import { readdir } from "node:fs/promises";
 import path from "node:path";
-import { MemoryError } from "@memslot/core";
+import { MemoryError, messageOf } from "@memslot/core";
 import { formatCitation } from "../citations.ts";
-import { curatedName } from "./curated-name.ts";
 import { localTime } from "./local-day.ts";
 import { type NoteEntry, findSame, findWritten, noteEntry } from "./note-entry.ts";
 import { type NoteTarget, cannotWrite, openNote, throwIfAborted } from "./note-file.ts";
@@ -120,4 +120,19 @@ async function inTurn<Result>(key: string, run: () => Promise<Result>): Promise<
   } finally {
     if (turns.get(key) === settled) turns.delete(key);
   }
+}
+
+/** `MEMORY.md`, or `memory.md` where only that is there. Throws `WORKSPACE` when the folder cannot be read. */
+export async function curatedName(workspaceDir: string): Promise<string> {
+  let names: string[];
+  try {
+    names = await readdir(path.resolve(workspaceDir));
+  } catch (error) {
+    throw new MemoryError(
+      "WORKSPACE",
+      `cannot read the workspace ${workspaceDir} (${messageOf(error)}): check that the folder is there`,
+      { cause: error },
+    );
+  }
+  return !names.includes("MEMORY.md") && names.includes("memory.md") ? "memory.md" : "MEMORY.md";
 }

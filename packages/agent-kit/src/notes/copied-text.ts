@@ -1,5 +1,5 @@
 import { visibleText } from "@memslot/core";
-import { redactSecrets } from "@memslot/indexing/host";
+import { redactSecrets, redactLines } from "@memslot/indexing/host";
 import { withoutPromptMarks } from "./prompt-marks.ts";
 
 /**
@@ -13,4 +13,22 @@ export function copiedText(text: string): string {
     .replaceAll(/[^\P{Cc}\t\n]/gu, "");
   // It may repeat whatever a model has read.
   return visibleText(withoutPromptMarks(redactSecrets(clean))).trim();
+}
+
+const maxSlugLength = 40;
+
+/** A few words as a part of a file's name: lower-case ASCII letters and digits, with `-` between; empty where none is left. */
+export function slugOf(words: unknown): string {
+  if (typeof words !== "string") return "";
+  const [clean = ""] = redactLines([words.slice(0, 1_000)]);
+  const ascii = clean
+    .normalize("NFKD")
+    .replaceAll(/\p{M}+/gu, "")
+    .toLowerCase();
+  return ascii
+    .replaceAll(/[^a-z0-9]+/g, "-")
+    .slice(0, maxSlugLength + 1)
+    .replace(/^-/, "")
+    .slice(0, maxSlugLength)
+    .replace(/-$/, "");
 }

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { type BigIntStats, lstatSync, readdirSync, rmSync } from "node:fs";
+import { type BigIntStats, lstatSync, readdirSync, rmSync, constants } from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { FolderInPlace } from "@memslot/core/files";
 
 const draftName = /^\.memslot-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp$/u;
 /** What is older was left by a process that was killed. */
@@ -55,5 +56,34 @@ function* draftsIn(folder: string): Generator<[draft: string, stats: BigIntStats
     const draft = path.join(folder, name);
     const stats = lstatSync(draft, { bigint: true, throwIfNoEntry: false });
     if (stats !== undefined) yield [draft, stats];
+  }
+}
+
+/**
+ * Makes a file, whole and on disk or not at all. `prepare` runs when nothing but the disk can prevent it any more, and
+ * what it gives is given back. Throws
+ * what the file system throws: `EEXIST` where another process has put one there.
+ */
+export async function makeFile<T>(
+  folder: FolderInPlace,
+  name: string,
+  text: string,
+  prepare: () => Promise<T>,
+): Promise<T> {
+  const draft = draftOf();
+  try {
+    const handle = await folder.open(draft, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o666);
+    try {
+      await handle.writeFile(text);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    const prepared = await prepare();
+    // A link and no rename: what is there by now stays.
+    await folder.link(draft, name);
+    return prepared;
+  } finally {
+    await folder.remove(draft).catch(() => undefined);
   }
 }

@@ -1,6 +1,6 @@
 import { type SessionKind, visibleMessage } from "@memslot/core";
 import { ownTexts } from "@memslot/indexing/host";
-import { curatedName } from "../notes/curated-name.ts";
+import { curatedName } from "../notes/append-note.ts";
 import { type FittedLines, fitLines, linesOf, shareBudget } from "../tools/fit-lines.ts";
 import { dayBefore, localDay } from "../notes/local-day.ts";
 import { frameRecalled } from "../tools/recalled-text.ts";

@@ -4,12 +4,10 @@ import path from "node:path";
 import { MemoryError, isAbort, messageOf, withDeadline } from "@memslot/core";
 import { listInPlace, openFolderInPlace, openInPlace, syncFolder } from "@memslot/core/files";
 import type { ConversationMessage } from "../conversation.ts";
-import { keepNotesLayout } from "../notes/keep-layout.ts";
-import { copiedText } from "../notes/copied-text.ts";
-import { makeFile } from "../notes/make-file.ts";
-import { unlessCode } from "../notes/note-file.ts";
+import { keepNotesLayout, unlessCode } from "../notes/note-file.ts";
+import { copiedText, slugOf } from "../notes/copied-text.ts";
+import { makeFile } from "../notes/drafts.ts";
 import { localTime } from "../notes/local-day.ts";
-import { slugOf } from "../notes/slug.ts";
 
 const describeDeadlineMs = 30_000;
 const maxTextLength = 8_000;
@@ -121,7 +119,7 @@ async function createNote(folderPath: string, name: string, text: string): Promi
       const fileName = `${name}${number === 1 ? "" : `-${number}`}.md`;
       const isMade = await unlessCode(
         "EEXIST",
-        makeFile(folder, fileName, text).then(() => true),
+        makeFile(folder, fileName, text, async () => true),
       );
       if (isMade !== true) continue;
       await syncFolder(folder.path);

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { MemoryError, type MemorySearchSettings, messageOf, nameFromVisible } from "@memslot/core";
-import type { EditedNote } from "../changes/edit-note.ts";
-import type { ChangePlace } from "../changes/make-change.ts";
+import type { EditedNote } from "../edit/edit-note.ts";
+import type { ChangePlace } from "../edit/make-change.ts";
 import { inTime } from "../deadline.ts";
 import { formatCitation, parseCitation } from "../citations.ts";
 import { isAboutTheCall } from "./failure-advice.ts";

@@ -1,4 +1,4 @@
-import { editNote } from "../changes/edit-note.ts";
+import { editNote } from "../edit/edit-note.ts";
 import { type ChangeSetting, changeAnswer, notePlace } from "./change-answer.ts";
 import type { MemoryTool } from "./memory-tool.ts";
 import { type InputFields, checkInput, inputSchemaOf, badInput } from "./tool-input.ts";

@@ -1,4 +1,4 @@
-import { forgetNote } from "../changes/edit-note.ts";
+import { forgetNote } from "../edit/edit-note.ts";
 import { noteProblem } from "../notes/note-text.ts";
 import { type ChangeSetting, changeAnswer, notePlace } from "./change-answer.ts";
 import type { MemoryTool } from "./memory-tool.ts";

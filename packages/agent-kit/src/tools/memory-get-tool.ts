@@ -1,5 +1,5 @@
 import { MemoryError, type MemoryReadResult } from "@memslot/core";
-import { readNote } from "../notes/replace-note.ts";
+import { readNote } from "../edit/replace-note.ts";
 import { type ChangeSetting, notePlace, shortHash } from "./change-answer.ts";
 import { citationsShown, formatCitation } from "../citations.ts";
 import { inTime } from "../deadline.ts";

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { constants, fstatSync, ftruncateSync, readSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { messageOf } from "@memslot/core";
@@ -67,4 +68,21 @@ async function blankOut(handle: FileHandle, bytes: Buffer, begin: number): Promi
   } finally {
     await other.close();
   }
+}
+
+/** SHA-256 of bytes, hexadecimal. */
+export function hashOf(bytes: Uint8Array | string): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
+/** So many bytes from a place, the beginning if none is given, wherever the handle stands; fewer where the file has become shorter. */
+export async function readWhole(handle: FileHandle, size: number, from = 0): Promise<Buffer> {
+  const room = Buffer.alloc(size);
+  let length = 0;
+  while (length < size) {
+    const { bytesRead } = await handle.read(room, length, size - length, from + length);
+    if (bytesRead === 0) break;
+    length += bytesRead;
+  }
+  return room.subarray(0, length);
 }

@@ -2,10 +2,11 @@ import { type BigIntStats, constants } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { MemoryError } from "@memslot/core";
 import { codeOf, syncFolder } from "@memslot/core/files";
-import { draftOf, dropDraftNames, dropOldDrafts } from "./drafts.ts";
-import { bytesLike, type NoteContent } from "./note-content.ts";
-import { cannotWrite, throwIfAborted } from "./note-file.ts";
+import { draftOf, dropDraftNames, dropOldDrafts } from "../notes/drafts.ts";
+import { cannotWrite, throwIfAborted } from "../notes/note-file.ts";
 import {
+  bytesLike,
+  type NoteContent,
   bytesOf,
   contentIn,
   inFolder,
@@ -14,8 +15,8 @@ import {
   type Note,
   type OpenedNote,
   openThere,
+  type NoteName,
 } from "./note-in-place.ts";
-import type { NoteName } from "./note-name.ts";
 
 export interface ReplaceNoteOptions extends NoteName {
   /** All that the note is to say, with LF line ends. The file keeps its own line ends and its byte order mark. */
@@ -35,15 +36,7 @@ export type ReplacedNote =
  * `PATH_NOT_ALLOWED` for what is no part of the memory, and `WORKSPACE` where it cannot be read or is larger than 4 MB.
  */
 export async function readNote(given: NoteName): Promise<NoteContent | undefined> {
-  return await inFolder(given, async (note) => {
-    const there = await openThere(note);
-    if (there === undefined) return undefined;
-    try {
-      return await contentIn(there);
-    } finally {
-      await there.handle.close();
-    }
-  });
+  return await inFolder(given, present);
 }
 
 /**
@@ -83,7 +76,7 @@ async function changeIn(note: Note, change: NoteChange, signal: AbortSignal | un
   const there = await openThere(note);
   if (there === undefined) return { state: "conflict", note: undefined };
   try {
-    const now = await contentIn(there);
+    const now = contentIn(there);
     const made = change.make(there.bytes, now);
     if (made === undefined) return { state: "conflict", note: now };
     const bytes = Buffer.from(made.buffer, made.byteOffset, made.byteLength);
@@ -144,7 +137,7 @@ async function exchange(
     }
     await syncFolder(folder.path);
     const stats = await handle.stat({ bigint: true });
-    return { state: "replaced", note: await contentIn({ bytes: await bytesOf(handle), stats }) };
+    return { state: "replaced", note: contentIn({ bytes: await bytesOf(handle), stats }) };
   } finally {
     await handle.close();
     await Promise.all([draft, kept].map((each) => folder.remove(each).catch(() => undefined)));
@@ -198,7 +191,7 @@ async function putBack(note: Note, kept: string | undefined, bytes: Buffer, stat
 async function present(note: Note): Promise<NoteContent | undefined> {
   const there = await openThere(note);
   await there?.handle.close();
-  return there && (await contentIn(there));
+  return there && contentIn(there);
 }
 
 function checkText(text: string): void {

@@ -1,11 +1,11 @@
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import { mkdir, open, realpath, type FileHandle } from "node:fs/promises";
 import path from "node:path";
 import { syncFolder, codeOf } from "@memslot/core/files";
-import { appendWhole } from "../notes/append-whole.ts";
-import { readWhole } from "../notes/read-whole.ts";
+import { appendWhole, hashOf, readWhole } from "../notes/file-bytes.ts";
 import { orUnavailable, withStateLock } from "../state-lock.ts";
+import type { LineChange } from "./line-change.ts";
 
 /** What a change is: `create` and `delete` are of whole notes, `restore` brings back what was forgotten, `undo` takes any other back. */
 export type ChangeKind = "edit" | "forget" | "create" | "delete" | "restore" | "undo";
@@ -94,7 +94,7 @@ export async function holdingLog<T>(given: LogPlace, run: (log: HeldLog) => Prom
 async function logFile({ workspaceDir, stateDir }: LogPlace): Promise<{ file: string; key: string }> {
   // A workspace that is not there has no log of its own, and no note that could be changed.
   const place = await realpath(workspaceDir).catch(() => path.resolve(workspaceDir));
-  const key = createHash("sha256").update(place).digest("hex").slice(0, 32);
+  const key = hashOf(place).slice(0, 32);
   return { file: path.join(stateDir, "changes", `${key}.jsonl`), key };
 }
 
@@ -118,25 +118,6 @@ function telling<T>(file: string, run: () => Promise<T>): Promise<T> {
   return orUnavailable(run, (why) => {
     return `the log of changes ${file} cannot be used: ${why}; nothing was changed. Check the state folder and the room on its disk`;
   });
-}
-
-/** What has become of some lines of a file: enough to find the place again, and to take the change back to the byte. */
-export interface LineChange {
-  /** The first line that differs, counted from 1. */
-  startLine: number;
-  /** Bytes before the lines. */
-  offset: number;
-  /** The lines with their line ends, as they were and as they are. */
-  before: string;
-  after: string;
-  /** The line before them and the one behind them, empty where there is none. */
-  above: string;
-  below: string;
-}
-
-/** SHA-256 of bytes, hexadecimal. */
-export function hashOf(bytes: Uint8Array): string {
-  return createHash("sha256").update(bytes).digest("hex");
 }
 
 interface LogLine {
@@ -220,6 +201,3 @@ function parsed(line: string): LogLine {
     return {};
   }
 }
-
-/** Stands for the hash of a file that is not there. */
-export const noFile = "";
