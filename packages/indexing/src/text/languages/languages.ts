@@ -26,7 +26,7 @@ interface LanguageFile {
   speaker: string;
   spokenTo: string;
   /** Absent: dates are not read in words of this language. */
-  dates?: Omit<Language, "name">;
+  dates?: Language;
 }
 
 export const languages: Readonly<Record<keyof typeof files, LanguageFile>> = files;

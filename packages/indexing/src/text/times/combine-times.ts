@@ -1,16 +1,16 @@
-import { type Days, nthWithin, type Part, thirdOf, yearOf } from "./calendar.ts";
-import { distantTime, type FoundTime, type Opening, openTime, withoutOverlaps } from "./found-time.ts";
-import { type CountedUnit, countedUnits, type Language } from "./language.ts";
-import { edge, type Groups, groupsOf, indexOf, namedPattern, noLetterBefore, oneOf } from "./patterns.ts";
+import { type Days, nthWithin, thirdOf, yearOf } from "./calendar.ts";
+import { distantTime, type FoundTime, openTime, withoutOverlaps } from "./found-time.ts";
+import type { Grammar } from "./grammar.ts";
+import { type Groups, groupsOf } from "./patterns.ts";
 
 /** Makes one time of several ("summer" and "last year"), and of one with the words before it ("since", "end of"). */
 export function combineTimes(
   text: string,
   found: readonly FoundTime[],
-  languages: readonly WordsAround[],
+  languages: readonly Grammar[],
   today: number,
 ): FoundTime[] {
-  const first = <Time>(time: FoundTime, read: (language: WordsAround) => Time | undefined): Time | undefined => {
+  const first = <Time>(time: FoundTime, read: (language: Grammar) => Time | undefined): Time | undefined => {
     for (const language of languagesOf(time, languages)) {
       const result = read(language);
       if (result !== undefined) return result;
@@ -32,7 +32,7 @@ export function combineTimes(
 }
 
 /** The languages whose words may stand around a time. */
-export function languagesOf(time: FoundTime, all: readonly WordsAround[]): readonly WordsAround[] {
+export function languagesOf(time: FoundTime, all: readonly Grammar[]): readonly Grammar[] {
   return time.languages.length === 0 ? all : all.filter(({ name }) => time.languages.includes(name));
 }
 
@@ -51,8 +51,8 @@ function joinNeighbours(
 }
 
 /** "March" and "last year", "Friday" and "last week", in either order. */
-function beside(text: string, a: FoundTime, b: FoundTime, language: WordsAround): FoundTime | undefined {
-  if (!language.joins.test(text.slice(a.end, b.start))) return undefined;
+function beside(text: string, a: FoundTime, b: FoundTime, language: Grammar): FoundTime | undefined {
+  if (!language.pattern("joins").test(text.slice(a.end, b.start))) return undefined;
   for (const [inner, outer] of [
     [a, b],
     [b, a],
@@ -70,11 +70,11 @@ function beside(text: string, a: FoundTime, b: FoundTime, language: WordsAround)
 }
 
 /** "First week of", "last weekend of", "second half of". */
-function countedWithin(text: string, time: FoundTime, language: WordsAround): FoundTime | undefined {
+function countedWithin(text: string, time: FoundTime, language: Grammar): FoundTime | undefined {
   if (time.unit === "day" || time.unit === "week") return undefined;
-  const { start, groups } = matchBefore(text, time.start, language.counted) ?? {};
+  const { start, groups } = matchBefore(text, time.start, language.pattern("counted")) ?? {};
   if (start === undefined || groups === undefined) return undefined;
-  const number = language.ordinalOf(groups["o"] ?? "");
+  const number = language.ordinalOf(groups["o"]);
   const unit = (["week", "weekend", "half"] as const).find((name) => groups[name] !== undefined) ?? "day";
   return {
     ...time,
@@ -86,10 +86,10 @@ function countedWithin(text: string, time: FoundTime, language: WordsAround): Fo
 }
 
 /** "Early", "mid", "end of". */
-function partOf(text: string, time: FoundTime, language: WordsAround): FoundTime | undefined {
+function partOf(text: string, time: FoundTime, language: Grammar): FoundTime | undefined {
   if (time.unit === "day") return undefined;
-  for (const [part, words] of language.parts) {
-    const start = startOf(text, time.start, words);
+  for (const part of ["early", "middle", "late"] as const) {
+    const start = startOf(text, time.start, language.pattern(part));
     if (start !== undefined)
       return { ...time, start, unit: "span", lone: false, days: (year) => thirdOf(time.days(year), part) };
   }
@@ -97,11 +97,11 @@ function partOf(text: string, time: FoundTime, language: WordsAround): FoundTime
 }
 
 /** "From January 3 to February 5, 2024", "between Monday and Friday". */
-function range(text: string, a: FoundTime, b: FoundTime, language: WordsAround): FoundTime | undefined {
+function range(text: string, a: FoundTime, b: FoundTime, language: Grammar): FoundTime | undefined {
   const gap = text.slice(a.end, b.start);
-  const isBetween = startOf(text, a.start, language.between) !== undefined;
-  if (!language.to.test(gap) && !(isBetween && language.and.test(gap))) return undefined;
-  const start = startOf(text, a.start, language.betweenOrFrom);
+  const isBetween = startOf(text, a.start, language.pattern("between")) !== undefined;
+  if (!language.pattern("to").test(gap) && !(isBetween && language.pattern("and").test(gap))) return undefined;
+  const start = startOf(text, a.start, language.pattern("betweenOrFrom"));
   const hasYear = a.hasYear || b.hasYear;
   const days = (year: number): Days | undefined => {
     const [first, last] = a.hasYear && !b.hasYear ? fromFirst(a, b) : fromLast(a, b, year);
@@ -138,46 +138,20 @@ function fromLast(a: FoundTime, b: FoundTime, year: number): [Days | undefined, 
 }
 
 /** "Since", "before", "after", "until"; "the week before". */
-function openSpan(text: string, time: FoundTime, language: WordsAround, today: number): FoundTime | undefined {
-  for (const [side, words] of language.distances) {
+function openSpan(text: string, time: FoundTime, language: Grammar, today: number): FoundTime | undefined {
+  for (const side of ["before", "after"] as const) {
+    const words = language.pattern(side === "before" ? "distanceBefore" : "distanceAfter");
     const { start, groups = {} } = matchBefore(text, time.start, words) ?? {};
-    const unit = language.unitOf(groups["u"] ?? "");
+    const unit = language.unitOf(groups["u"]);
     if (start !== undefined && unit !== undefined)
-      return { ...distantTime(time, unit, language.numberOf(groups["n"] ?? ""), side), start };
+      return { ...distantTime(time, unit, language.numberOf(groups["n"]), side), start };
   }
-  for (const [opening, words] of language.openings) {
-    const start = startOf(text, time.start, words);
+  for (const opening of ["since", "before", "after", "until"] as const) {
+    const start = startOf(text, time.start, language.pattern(opening));
     if (start !== undefined && !(time.isRange === true && opening === "since"))
       return { ...openTime(time, opening, today), start };
   }
   return undefined;
-}
-
-/** The words of a language that stand before and between times, as patterns. */
-export interface WordsAround {
-  name: string;
-  /** Between two times that are one: "March of last year". */
-  joins: RegExp;
-  /** "First week of", with what is counted in a group of its own. */
-  counted: RegExp;
-  /** Which of the ordinals a word is, 1 for the first; 0 for the last. */
-  ordinalOf(word: string): number;
-  parts: readonly (readonly [Part, RegExp])[];
-  /** Between the ends of a span. */
-  to: RegExp;
-  and: RegExp;
-  between: RegExp;
-  betweenOrFrom: RegExp;
-  openings: readonly (readonly [Opening, RegExp])[];
-  /** "The week before", "two days after", with the number and the unit. */
-  distances: readonly (readonly ["before" | "after", RegExp])[];
-  /** Undefined for a word that is no number, such as "the". */
-  numberOf(word: string): number | undefined;
-  unitOf(word: string): CountedUnit | undefined;
-  /** "On the", "from": they are there for the time alone. */
-  serving: RegExp;
-  /** What a question holds that asks for nothing but a time. */
-  filler: RegExp;
 }
 
 /** How far before a time its words are looked for. */
@@ -192,42 +166,4 @@ function matchBefore(text: string, end: number, words: RegExp): { start: number;
 
 export function startOf(text: string, end: number, words: RegExp): number | undefined {
   return matchBefore(text, end, words)?.start;
-}
-
-export function wordsAround(language: Language): WordsAround {
-  const { of, in: within, article, units, ordinals, half, last, to, until, and, between, from, parts } = language;
-  const gap = "(?:\\s+|(?<='))";
-  const served = `(?:${oneOf(article, within)}${gap})*`;
-  const leading = (...words: string[]): RegExp =>
-    namedPattern(`${noLetterBefore}${oneOf(...words)}(?:[\\s-]+|(?<='))${served}$`);
-  const distance = (words: string): RegExp =>
-    namedPattern(
-      `${noLetterBefore}(?:(?<n>\\d{1,3}|${oneOf(...language.numbers, article, last.before)})\\s+)?` +
-        `(?<u>${oneOf(...countedUnits.map((unit) => units[unit]))})\\s+${oneOf(words)}(?:\\s+|(?<='))${served}$`,
-    );
-  return {
-    name: language.name,
-    joins: namedPattern(`^[\\s,]*(?:${oneOf(of, within, article)}${gap})*$`),
-    counted: namedPattern(
-      `${noLetterBefore}(?<o>${oneOf(...ordinals, last.before, last.after)}|\\d{1,2}${oneOf(language.ordinalEnd)})\\s+` +
-        `(?:(?<week>${oneOf(units.week)})|(?<weekend>${oneOf(units.weekend)})|(?<half>${oneOf(half)})|(?<day>${oneOf(units.day)}))\\s+` +
-        `(?:${oneOf(of, within, article, language.year.before)}${gap})*$`,
-    ),
-    ordinalOf: (word) => (/^\d/.test(word) ? Number.parseInt(word, 10) : indexOf(ordinals, word) + 1),
-    parts: (["early", "middle", "late"] as const).map((part) => [part, leading(parts[part])] as const),
-    to: namedPattern(`^(?:\\s*-\\s*|\\s+${oneOf(to, until)}\\s+${served})$`),
-    and: namedPattern(`^\\s+${oneOf(and)}\\s+${served}$`),
-    between: leading(between),
-    betweenOrFrom: leading(between, from),
-    openings: (["since", "before", "after", "until"] as const).map((side) => [side, leading(language[side])] as const),
-    distances: (["before", "after"] as const).map((side) => [side, distance(language[side])] as const),
-    numberOf: (word) => {
-      const number = /^\d/.test(word) ? Number.parseInt(word, 10) : indexOf(language.numbers, word) + 1;
-      return number > 0 ? number : undefined;
-    },
-    unitOf: (word) => countedUnits.find((unit) => indexOf([units[unit]], word) === 0),
-    serving: namedPattern(`(?<!${edge}|')(?:${oneOf(within, article, between, from)}${gap})+$`),
-    // An elided word stands before another: "qu'avons".
-    filler: namedPattern(`^(?:${oneOf(language.fillers)}'?)?(?:${oneOf(language.fillers)})?$`),
-  };
 }

@@ -1,7 +1,7 @@
 import { lazily } from "@memslot/core";
 import { remembered } from "../word-cache.ts";
 import { dayNumber, type Days, isoDate, yearOf } from "./calendar.ts";
-import { monthWords } from "./languages.ts";
+import { monthWords } from "./grammar.ts";
 import { foldText, type Groups, indexOf, namedPattern, oneOf } from "./patterns.ts";
 
 /** How far from its year the rest of a day is, at most. */

@@ -1,7 +1,7 @@
 import { remembered } from "../word-cache.ts";
 import type { FoundTime } from "./found-time.ts";
 import type { Doubt, DoubtedPart } from "./language.ts";
-import { doubtsOf } from "./languages.ts";
+import { doubtsOf } from "./grammar.ts";
 import tables from "./patterns.json" with { type: "json" };
 import { namedPattern } from "./patterns.ts";
 

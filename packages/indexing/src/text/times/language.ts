@@ -6,7 +6,6 @@ import type { Holiday, Part, Season } from "./calendar.ts";
  * empty.
  */
 export interface Language {
-  name: string;
   /** January first. */
   months: readonly string[];
   /** Those that are nothing else, so that they are read without a word such as "in" before them. */

@@ -4,17 +4,11 @@ import tables from "./patterns.json" with { type: "json" };
  * A letter or figure of folded text. A range, as the classes of Unicode make patterns slow to build; Chinese characters are
  * none, as they stand beside words without a space.
  */
-export const edge = "[0-9a-z\\xb5-\\u1fff]";
-export const noLetterBefore: string = `(?<!${edge})`;
+const edge = "[0-9a-z\\xb5-\\u1fff]";
 
 /** Words as one group, which matches nothing where there are none. */
 export function oneOf(...words: readonly string[]): string {
-  return `(?:${wordsOf(...words)})`;
-}
-
-/** Words as the inside of a group. */
-export function wordsOf(...words: readonly string[]): string {
-  return words.filter((word) => word !== "").join("|") || "(?!)";
+  return `(?:${words.filter((word) => word !== "").join("|") || "(?!)"})`;
 }
 
 /** Which of the patterns a word is, counted from 0. */
@@ -56,11 +50,35 @@ export const yearFigure = "(?:(?<!\\d)(?:1[5-9]|20)\\d{2}|[一二][〇零一二�
 
 const parts: Readonly<Record<string, string>> = { ...tables.parts, edge, figure };
 
-/** The patterns of a table, with the parts that they name (`${year}`), and what each is of. */
-export function patternsOf(table: "figures" | "names", flags: string): (readonly [pattern: RegExp, kind: string])[] {
-  const filled = (form: string): string =>
-    form.replaceAll(/\$\{(\w+)\}/g, (_, name: string) => filled(parts[name] ?? ""));
-  return tables[table].map(([form = "", kind = ""]) => [namedPattern(filled(form), flags), kind]);
+/**
+ * A form with what it names in `${}`: a part of the table, or fields of a language, as one group (`${to|until}`) that
+ * matches nothing where the language has no such words.
+ */
+export function filled(form: string, language: object = {}): string {
+  return form.replaceAll(/\$\{([\w.|]+)\}/g, (_, names: string) => {
+    const part = parts[names];
+    if (part !== undefined) return filled(part, language);
+    return oneOf(...names.split("|").flatMap((name) => wordsAt(language, name)));
+  });
+}
+
+/** The words of a field; of `true`, which allows a form, the empty pattern. */
+function wordsAt(language: object, name: string): string[] {
+  let value: unknown = language;
+  for (const key of name.split(".")) value = (value as Readonly<Record<string, unknown>> | undefined)?.[key];
+  if (value === true) return ["(?:)"];
+  if (typeof value === "string") return [value];
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).map(([key, word]) => (typeof word === "string" ? word : key));
+}
+
+/** The patterns of a table, with what they name in a language, and what each is of. */
+export function patternsOf(
+  table: "figures" | "names" | "phrases",
+  flags: string,
+  language?: object,
+): (readonly [pattern: RegExp, kind: string])[] {
+  return tables[table].map(([form = "", kind = ""]) => [namedPattern(filled(form, language), flags), kind]);
 }
 
 const digits = "零一二三四五六七八九";

@@ -1,12 +1,12 @@
 import { zh } from "../languages/files.ts";
 import { type Days, monthDays, monthOf, yearOf } from "./calendar.ts";
 import { chineseTimes } from "./chinese-times.ts";
-import { combineTimes, languagesOf, startOf, type WordsAround } from "./combine-times.ts";
+import { combineTimes, languagesOf, startOf } from "./combine-times.ts";
 import { contextOf, type FoundTime, type TimeUnit, withoutOverlaps } from "./found-time.ts";
 import { isDoubtful } from "./doubts.ts";
-import { mayNameTime, readers, wordsOfAll } from "./languages.ts";
-import { numericTimes } from "./numeric-times.ts";
+import { grammars, mayNameTime } from "./grammar.ts";
 import { foldText, namedPattern } from "./patterns.ts";
+import { numericTimes, phraseTimes } from "./phrases.ts";
 
 /** A span of days that a query names. */
 export interface Period extends Days {
@@ -56,21 +56,18 @@ export function readTimes(query: string, { now, days = [], dayFirst = true }: Ti
   const folded = foldText(query.slice(0, maxLength));
   const { text, offsets } = folded;
   if (!mayNameTime(text)) return { periods: [], rest: query, isOnlyTime: false, noDays: [] };
-  const languages = wordsOfAll();
   const context = contextOf(now, dayFirst);
   const place = (at: number): number => offsets[at] ?? query.length;
   const written = ({ start, end }: FoundTime): string => query.slice(place(start), place(end));
-  const all = [
-    ...numericTimes(text, context),
-    ...chineseTimes(text, context),
-    ...readers(text).flatMap((read) => read(text, context)),
-  ].filter((time) => !isDoubtful(time, text, written(time)));
+  const all = [...numericTimes(text, context), ...chineseTimes(text, context), ...phraseTimes(text, context)].filter(
+    (time) => !isDoubtful(time, text, written(time)),
+  );
   const noDays = withoutOverlaps(all.filter(({ isNoDay }) => isNoDay === true)).map(written);
   const candidates = all.filter(({ isNoDay }) => isNoDay !== true);
-  const times = combineTimes(text, withoutOverlaps(candidates), languages, context.today);
+  const times = combineTimes(text, withoutOverlaps(candidates), grammars, context.today);
 
   const found = times.filter(
-    (time) => time.lone !== true || isSaidOfDay(text, time) || isNothing(textWithout(text, [time]), languages),
+    (time) => time.lone !== true || isSaidOfDay(text, time) || isNothing(textWithout(text, [time])),
   );
   const periods = found.flatMap((time): Period[] => {
     const [start, end] = [place(time.start), place(time.end)];
@@ -83,12 +80,12 @@ export function readTimes(query: string, { now, days = [], dayFirst = true }: Ti
     });
   });
   if (periods.length === 0) return { periods, rest: query, isOnlyTime: false, noDays };
-  const served = found.map((time) => withServing(text, time, languages));
+  const served = found.map((time) => withServing(text, time));
   const rest = textWithout(
     query,
     served.map(({ start, end }) => ({ start: place(start), end: place(end) })),
   );
-  return { periods, rest, isOnlyTime: isNothing(rest, languages), noDays };
+  return { periods, rest, isOnlyTime: isNothing(rest), noDays };
 }
 
 /** "What did I eat Tuesday", "Monday's meeting": a day of the week needs no "on" there. */
@@ -97,8 +94,10 @@ function isSaidOfDay(text: string, { weekday, languages, end }: FoundTime): bool
 }
 
 /** A time with the words around it that are there for nothing else: "on the", and what a possessive adds. */
-function withServing(text: string, time: FoundTime, languages: readonly WordsAround[]): { start: number; end: number } {
-  const starts = languagesOf(time, languages).map(({ serving }) => startOf(text, time.start, serving) ?? time.start);
+function withServing(text: string, time: FoundTime): { start: number; end: number } {
+  const starts = languagesOf(time, grammars).map(
+    (each) => startOf(text, time.start, each.pattern("serving")) ?? time.start,
+  );
   const end = time.end + (/^(?:'s(?![a-z])|(?<=[\u4e00-\u9fff])的)/.exec(text.slice(time.end))?.[0].length ?? 0);
   return { start: Math.min(time.start, ...starts), end };
 }
@@ -118,7 +117,7 @@ function textWithout(text: string, places: readonly { start: number; end: number
 const chineseFillers = namedPattern(zh.chineseDates.fillers, "g");
 
 /** Whether what is left of a question without its times asks for nothing. */
-function isNothing(rest: string, languages: readonly WordsAround[]): boolean {
+function isNothing(rest: string): boolean {
   const text = foldText(rest)
     .text.replaceAll(chineseFillers, " ")
     .replaceAll(/(?<=\s|^)so far(?=\W|$)/g, " ")
@@ -127,9 +126,9 @@ function isNothing(rest: string, languages: readonly WordsAround[]): boolean {
   if (text === "") return true;
   const words = text.split(" ").filter((word) => /[\p{L}\p{N}]/u.test(word));
   // One language for all of it: the German "war" is no English one.
-  return languages.some(({ name, filler }) => {
-    if (name === "german" && words.every((word) => word === "war" || word === "so")) return false;
-    return words.every((word) => filler.test(word));
+  return grammars.some((grammar) => {
+    if (grammar.name === "german" && words.every((word) => word === "war" || word === "so")) return false;
+    return words.every((word) => grammar.pattern("filler").test(word));
   });
 }
 
