@@ -44,9 +44,8 @@ export function groupsOf(match: RegExpExecArray | null): Groups | undefined {
   return groups;
 }
 
-/** A number of one to three figures, and a year, as patterns. */
-export const figure = "(?:(?<!\\d)\\d{1,2}(?!\\d)|[一二三四五六七八九十两]{1,3})";
-export const yearFigure = "(?:(?<!\\d)(?:1[5-9]|20)\\d{2}|[一二][〇零一二三四五六七八九]{3})";
+/** A number of one to three figures. */
+const figure = "(?:(?<!\\d)\\d{1,2}(?!\\d)|[一二三四五六七八九十两]{1,3})";
 
 const parts: Readonly<Record<string, string>> = { ...tables.parts, edge, figure };
 
@@ -74,7 +73,7 @@ function wordsAt(language: object, name: string): string[] {
 
 /** The patterns of a table, with what they name in a language, and what each is of. */
 export function patternsOf(
-  table: "figures" | "names" | "phrases",
+  table: "figures" | "names" | "phrases" | "chinese",
   flags: string,
   language?: object,
 ): (readonly [pattern: RegExp, kind: string])[] {
