@@ -3,16 +3,15 @@ import {
   clientOfPath,
   clientSources,
   type EmbeddingChoice,
-  type FreshnessStatus,
   lazily,
   type MemoryPluginContext,
   type MemorySearchManager,
 } from "@memslot/core";
 import type { ChunkIndex } from "./chunk-index.ts";
 import { spaceName } from "./chunk-store.ts";
-import { createCatchUp } from "./freshness/change-feed.ts";
+import { Freshness } from "./freshness/freshness.ts";
 import { createAgentSource } from "./sources/agents/agent-source.ts";
-import { createIndexSync, type IndexSync } from "./sync/index-sync.ts";
+import { createIndexSync } from "./sync/index-sync.ts";
 import { statusOfIndex, findExcluded } from "./sync/index-status.ts";
 import type { IndexedSource } from "./indexed-source.ts";
 import { journalFolder, sessionsFolder } from "./sources/folders.ts";
@@ -25,7 +24,6 @@ import { memoryRoots } from "./scan/memory-roots.ts";
 import { createSessionSource } from "./sources/sessions.ts";
 import { createUnsearchedCounter } from "./scan/unsearched.ts";
 import { tracedIndex } from "./traced-index.ts";
-import { createTriggers, type Triggers } from "./freshness/triggers.ts";
 import type { WatchRoot } from "./freshness/watch-scope.ts";
 
 /**
@@ -61,18 +59,23 @@ export async function manageIndex(input: {
   const sources = input.sources ?? sourcesOf(context);
   const unsearched = createUnsearchedCounter(context);
   const journal = journalFolder({ stateDir, agentId });
-  const whyAlwaysSwept = whySearchesSweep(context, input.sources !== undefined);
-  const news: Triggers["news"] = async (folders) =>
-    (await triggers?.news(folders)) ?? { lost: "the folders are not watched yet", barred: false, thread: 0 };
-  const catchUp =
-    whyAlwaysSwept === undefined ? createCatchUp({ roots: () => watchRootsOf(context), news }) : undefined;
+  const isReadOnly = context.lookOnly === true;
+  const freshness = new Freshness({
+    settings: settings.sync,
+    roots: () => watchRootsOf(context),
+    whyScans: isReadOnly
+      ? "opened only to look"
+      : input.sources && "the backend looks at the files in a way of its own",
+    notify,
+    sentinelDir: path.join(stateDir, "watch"),
+  });
   const index = await createIndexSync({
     store,
     sources,
     onSearch: settings.sync.onSearch !== false,
-    catchUp,
+    freshness,
     vectors,
-    lookOnly: context.lookOnly === true,
+    lookOnly: isReadOnly,
     names: { agentId, backend },
     notify,
   });
@@ -81,7 +84,8 @@ export async function manageIndex(input: {
     reranker && new (await import("./rerank/rerank-stage.ts")).RerankStage(reranker, settings.query.rerank);
   const shared = { context, backend, store, sources, index, vectors, embeddings, unsearched };
   const search = createManagerSearch({ ...shared, rerank, find: input.search });
-  const triggers = context.lookOnly === true ? undefined : startTriggers(context, index);
+  if (!isReadOnly)
+    freshness.start({ changed: () => index.markDirty(), run: async (reason) => await index.scan(reason) });
   const notified = new Set<string>();
   const notifyNew = (): void => {
     for (const notice of store.health().notices) if (notified.size < notified.add(notice).size) notify(notice);
@@ -121,7 +125,7 @@ export async function manageIndex(input: {
 
     async sync(params) {
       const report = await index.sync(params);
-      triggers?.refresh();
+      freshness.refresh();
       notifyNew();
       return report;
     },
@@ -134,8 +138,8 @@ export async function manageIndex(input: {
         choice: embeddings,
         health: store.health(),
         facts: index.facts(),
-        watch: triggers?.state() ?? { mode: "off", reason: "opened only to look" },
-        freshness: freshnessOf(settings, whyAlwaysSwept ?? catchUp?.whySwept()),
+        watch: freshness.watching(),
+        freshness: freshness.status(),
         vectors,
       }),
 
@@ -198,23 +202,10 @@ export async function manageIndex(input: {
 
     async close() {
       await vectors?.close();
-      await Promise.all([triggers?.close(), index.close()]);
+      await Promise.all([freshness.close(), index.close()]);
       await store.close();
     },
   };
-}
-
-/** Why each search asks the file system for all files, whatever a watcher may tell. */
-function whySearchesSweep({ settings, lookOnly }: MemoryPluginContext, hasOwnSources: boolean): string | undefined {
-  if (settings.sync.onSearch === "sweep") return 'sync.onSearch is "sweep"';
-  if (!settings.sync.watch) return "sync.watch is false";
-  if (lookOnly === true) return "opened only to look";
-  return hasOwnSources ? "the backend looks at the files in a way of its own" : undefined;
-}
-
-function freshnessOf({ sync }: MemoryPluginContext["settings"], whySwept: string | undefined): FreshnessStatus {
-  if (sync.onSearch === false) return { by: "sync", reason: "sync.onSearch is false" };
-  return whySwept === undefined ? { by: "events" } : { by: "sweep", reason: whySwept };
 }
 
 /** A store that finds by words alone has no use for a provider, whatever the configuration says. */
@@ -238,21 +229,6 @@ export function sourcesOf(context: MemoryPluginContext): IndexedSource[] {
       .filter((source) => wanted.has(source))
       .map((source) => createAgentSource({ source, settings, stateDir, agentId, projectDir })),
   ];
-}
-
-function startTriggers(context: MemoryPluginContext, index: IndexSync): Triggers {
-  const triggers = createTriggers({
-    settings: context.settings.sync,
-    roots: () => watchRootsOf(context),
-    changed: () => index.markDirty(),
-    run: async (reason) => {
-      await index.scan(reason);
-      triggers.refresh();
-    },
-    notify: context.notify,
-    sentinelDir: path.join(context.stateDir, "watch"),
-  });
-  return triggers;
 }
 
 function watchRootsOf(context: MemoryPluginContext): WatchRoot[] {

@@ -5,8 +5,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { tempFolder as folderWith, writeFiles } from "@memslot/test-tools/files";
 import { type FolderNews, type FolderNote, FolderWatches } from "./folder-watches.ts";
 import { createMountCheck, whyNotInOrder } from "./mounts.ts";
-import { createBurst } from "./triggers.ts";
-import { Requests } from "./watch-roots.ts";
+import { createBurst } from "./freshness.ts";
 import { createWatchScope } from "./watch-scope.ts";
 import tables from "./test/watched.json" with { type: "json" };
 
@@ -215,46 +214,6 @@ describe("a burst of events", () => {
     burst.cancel();
     vi.advanceTimersByTime(10_000);
     expect(log).toEqual(["began 0"]);
-  });
-});
-
-describe("requests to the thread", () => {
-  afterEach(() => void vi.useRealTimers());
-
-  test("a question is answered by its own answer, whatever the order", async () => {
-    const requests = new Requests<string>(1000);
-    const sent: number[] = [];
-    const asked = ["one", "two", "three"].map(() => requests.ask((id) => sent.push(id), "late"));
-    for (const id of sent.toReversed()) requests.answered(id, `answer ${id}`);
-    expect(await Promise.all(asked)).toEqual(sent.map((id) => `answer ${id}`));
-  });
-
-  test("one that is late has the other answer, and nobody waits again until it has come", async () => {
-    vi.useFakeTimers();
-    const requests = new Requests<string>(100);
-    const sent: number[] = [];
-    const ask = (): Promise<string> => requests.ask((id) => sent.push(id), "late");
-    const first = ask();
-    await vi.advanceTimersByTimeAsync(99);
-    expect(sent).toEqual([1]);
-    await vi.advanceTimersByTimeAsync(1);
-    expect(await first).toBe("late");
-    expect(await ask()).toBe("late");
-    expect(sent).toEqual([1]);
-    requests.answered(1, "too late");
-    const second = ask();
-    expect(sent).toEqual([1, 2]);
-    requests.answered(2, "in time");
-    expect(await second).toBe("in time");
-  });
-
-  test("the end answers all that are open", async () => {
-    const requests = new Requests<string>(1000);
-    const asked = [requests.ask(() => undefined, "late"), requests.ask(() => undefined, "late")];
-    requests.end("over");
-    expect(await Promise.all(asked)).toEqual(["over", "over"]);
-    const next = requests.ask((id) => requests.answered(id, "again"), "late");
-    expect(await next).toBe("again");
   });
 });
 

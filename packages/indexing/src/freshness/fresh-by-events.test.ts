@@ -11,8 +11,9 @@ import { type FreshIndex, openFreshIndex } from "./test/fresh-index.ts";
 import { walkAtRandom } from "./test/random-walk.ts";
 import type { FolderNote } from "./folder-watches.ts";
 import { identityOf } from "../scan/file-state.ts";
-import { createCatchUp } from "./change-feed.ts";
+import { Freshness } from "./freshness.ts";
 import { FolderView } from "./folder-view.ts";
+import type { FolderLook } from "../scan/scan.ts";
 
 const open: FreshIndex[] = [];
 afterEach(async () => {
@@ -56,7 +57,7 @@ const manyNotes = Object.fromEntries(
 
 describe.runIf(isLinux)("where the files are watched", () => {
   test("a search asks the file system about the notes that have changed, and about no other", async () => {
-    const { freshen, note, held, catchUp } = await settled(manyNotes);
+    const { freshen, note, held, whySwept } = await settled(manyNotes);
     expect(await askedAbout(freshen)).toEqual([]);
     writeFileSync(note("memory/7/note7.md"), "changed");
     expect(await askedAbout(freshen)).toEqual(["note7.md"]);
@@ -74,7 +75,7 @@ describe.runIf(isLinux)("where the files are watched", () => {
       "memory/moved/note5.md": "word5",
     });
     expect(Object.keys(others)).toHaveLength(60);
-    expect(catchUp.whySwept()).toBeUndefined();
+    expect(whySwept()).toBeUndefined();
   });
 
   test("what is no note is looked at by nobody", async () => {
@@ -129,7 +130,7 @@ describe.runIf(isLinux)("where the files are watched", () => {
         await fresh.freshen();
         expect((await fresh.held())["memory/mounted.md"]).toBe(text);
       }
-      expect(fresh.catchUp.whySwept()).toBeUndefined();
+      expect(fresh.whySwept()).toBeUndefined();
     } finally {
       spawnSync("umount", [to]);
     }
@@ -162,14 +163,14 @@ describe.runIf(isLinux)("where the files are watched", () => {
 
   test("a sentinel that somebody has taken away is made again", async () => {
     const stateDir = folderWith();
-    const { freshen, note, held, catchUp } = await settled({ "memory/a.md": "a" }, { stateDir });
+    const { freshen, note, held, whySwept } = await settled({ "memory/a.md": "a" }, { stateDir });
     const sentinels = path.join(stateDir, "watch");
     expect(readdirSync(sentinels)).toHaveLength(1);
     rmSync(sentinels, { recursive: true });
     writeFileSync(note("memory/a.md"), "b");
     await freshen();
     expect(await held()).toEqual({ "memory/a.md": "b" });
-    expect(catchUp.whySwept()).toBeUndefined();
+    expect(whySwept()).toBeUndefined();
   });
 
   test("a state folder that cannot be written leads to sweeps, with the reason", async () => {
@@ -180,7 +181,7 @@ describe.runIf(isLinux)("where the files are watched", () => {
     writeFileSync(path.join(workspace, "memory/a.md"), "b");
     await fresh.freshen();
     expect(await fresh.held()).toEqual({ "memory/a.md": "b" });
-    expect(fresh.catchUp.whySwept()).toMatch(/^the sentinel could not be written: E/);
+    expect(fresh.whySwept()).toMatch(/^the sentinel could not be written: E/);
   });
 });
 
@@ -192,17 +193,17 @@ describe.runIf(isLinux)("all files are looked at", () => {
       (real: RootWatch["news"]): RootWatch["news"] =>
       async (folders) =>
         isLate ? late : await real(folders);
-    const { freshen, note, held, catchUp } = await settled(manyNotes, { news });
+    const { freshen, note, held, whySwept } = await settled(manyNotes, { news });
     isLate = true;
     writeFileSync(note("memory/7/note7.md"), "changed");
     expect(await askedAbout(freshen)).toHaveLength(60);
     expect((await held())["memory/7/note7.md"]).toBe("changed");
-    expect(catchUp.whySwept()).toBe("the watcher was late");
+    expect(whySwept()).toBe("the watcher was late");
     isLate = false;
     await freshen();
     await freshen();
     expect(await askedAbout(freshen)).toEqual([]);
-    expect(catchUp.whySwept()).toBeUndefined();
+    expect(whySwept()).toBeUndefined();
   });
 
   test("every few minutes, which finds what was told nobody", async () => {
@@ -224,12 +225,12 @@ describe.runIf(isLinux)("all files are looked at", () => {
   });
 
   test("when the watcher has ended", async () => {
-    const { freshen, note, held, watch, catchUp } = await settled({ "memory/a.md": "a" });
+    const { freshen, note, held, watch, whySwept } = await settled({ "memory/a.md": "a" });
     await watch.close();
     writeFileSync(note("memory/a.md"), "b");
     await freshen();
     expect(await held()).toEqual({ "memory/a.md": "b" });
-    expect(catchUp.whySwept()).toBe("the watcher has ended");
+    expect(whySwept()).toBe("the watcher has ended");
   });
 
   test("when another watcher has begun: what the one before had watched is not believed", async () => {
@@ -245,7 +246,7 @@ describe.runIf(isLinux)("all files are looked at", () => {
     await fresh.freshen();
     expect(await fresh.held()).toEqual({ "memory/a.md": "a", "memory/deep/b.md": "changed" });
     for (let search = 0; search < 3; search++) await fresh.freshen();
-    expect(fresh.catchUp.whySwept()).toBeUndefined();
+    expect(fresh.whySwept()).toBeUndefined();
   });
 
   test("by a sync that somebody asks for", async () => {
@@ -297,7 +298,7 @@ describe("a view of folders", () => {
     return { kind: "watched", folder, identity: identityOf(folder) ?? "" };
   }
 
-  function namesIn(view: FolderView, folder: string): string[] {
+  function namesIn(view: FolderLook, folder: string): string[] {
     return view
       .list(folder)
       .map(({ name }) => name)
@@ -346,7 +347,9 @@ describe("a view of folders", () => {
     const root = folderWith({ "a.md": "a" });
     let told: WatchNews = { notes: [watched(root)], thread: 1 };
     const asked: string[][] = [];
-    const { view, ...catchUp } = createCatchUp({
+    const freshness = new Freshness({
+      settings: { watch: true, watchDebounceMs: 0, watchMaxFiles: 10, intervalMinutes: 0 },
+      notify: () => undefined,
       roots: () => [{ path: root, kind: "folder" }],
       news: async ({ add }) => {
         asked.push([...add]);
@@ -354,9 +357,9 @@ describe("a view of folders", () => {
       },
     });
     const look = async (): Promise<boolean> => {
-      const isUnchanged = await catchUp.isUnchanged();
-      const foundAll = catchUp.begin();
-      namesIn(view, root);
+      const isUnchanged = await freshness.isUnchanged();
+      const foundAll = freshness.begin();
+      namesIn(freshness.look, root);
       foundAll();
       return isUnchanged;
     };
@@ -366,7 +369,7 @@ describe("a view of folders", () => {
     told = { notes: [], thread: 2 };
     expect(await look()).toBe(false);
     writeFileSync(path.join(root, "b.md"), "b");
-    expect(namesIn(view, root)).toEqual(["a.md", "b.md"]);
+    expect(namesIn(freshness.look, root)).toEqual(["a.md", "b.md"]);
     await look();
     expect(asked.at(-1)).toEqual([root]);
   });

@@ -254,3 +254,29 @@ test("where the system watches whole trees, one watch a root tells of all that i
   await change("a root that appears", () => writeFileSync(path.join(workspace, "MEMORY.md"), "m"));
   await change("a new folder", () => writeFiles(workspace, { "memory/new/c.md": "c" }));
 });
+
+test.runIf(isLinux)(
+  "a thread that is late is not asked again until it has answered, and then it counts again",
+  async () => {
+    const name = path.basename(folderWith());
+    // Answers nothing before it hears of it; then with the number of requests that it had by then.
+    const code = `import { parentPort } from "node:worker_threads";
+    const go = new BroadcastChannel(${JSON.stringify(name)});
+    parentPort.on("message", ({ port }) => {
+      let [count, answered, before] = [0, Infinity, 0];
+      const answer = () => { for (; answered < count;) { answered++; port.postMessage({ kind: "news", news: { lost: "asked " + before } }); } };
+      port.on("message", () => { count++; answer(); });
+      go.onmessage = () => { [before, answered] = [count, 0]; answer(); };
+      port.postMessage({ kind: "ready", folders: 1 });
+    });`;
+    const thread = (): URL => new URL(`data:text/javascript,${encodeURIComponent(code)}`);
+    const { watch } = watching(folderWith(), { thread, sentinelDir: folderWith(), newsWithinMs: 20 });
+    await eventually(() => watch.state().mode === "folders", "it is on");
+    const ask = async (): Promise<unknown> => await watch.news({ add: [], drop: [] });
+    for (let request = 0; request < 3; request++) expect(await ask()).toMatchObject({ lost: "the watcher was late" });
+    const go = new BroadcastChannel(name);
+    go.postMessage("go");
+    await expect.poll(ask, { timeout: 20_000 }).toMatchObject({ lost: "asked 1" });
+    go.close();
+  },
+);

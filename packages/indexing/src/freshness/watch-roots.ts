@@ -52,6 +52,7 @@ const newsWithinMs = 100;
 /** inotify has one queue for all that a thread watches. Of what other systems have this was not measured. */
 const isInOrder = process.platform === "linux";
 const ended = "the watcher has ended";
+const late = "the watcher was late";
 /** Looking at thousands of files at once makes much garbage: with more room for it, it takes twice the memory. */
 const resourceLimits = { maxYoungGenerationSizeMb: 4 };
 
@@ -73,7 +74,8 @@ export function watchRoots(input: RootWatchInput): RootWatch {
   let quickRetries = 0;
   let firstQuickAt = Number.NEGATIVE_INFINITY;
   let quickRetry: NodeJS.Timeout | undefined;
-  const requests = new Requests<FolderNews>(input.newsWithinMs ?? newsWithinMs);
+  /** Takes the answer to the request that the thread has not answered yet, late or not. */
+  let answer: ((news: FolderNews) => void) | undefined;
 
   /** `isOwn`: it says nothing of what else is watched in this process. */
   function turnOff([reason, advice]: Failure, isOwn = false): void {
@@ -123,7 +125,7 @@ export function watchRoots(input: RootWatchInput): RootWatch {
       threads++;
       own.port.on("message", (message: WatchTold) => {
         if (thread !== own) return;
-        if (message.kind === "news") return requests.answered(message.id, message.news);
+        if (message.kind === "news") return answered(message.news);
         if (message.kind === "failed") return own.failed(message.message);
         if (message.kind === "tooMany") return turnOff(tooMany(maxFiles), true);
         if (message.kind === "rules") return start();
@@ -141,29 +143,44 @@ export function watchRoots(input: RootWatchInput): RootWatch {
     }
   }
 
+  function answered(news: FolderNews): void {
+    answer?.(news);
+    answer = undefined;
+  }
+
   function end(): Promise<unknown> | undefined {
     const gone = thread?.end();
     thread = undefined;
-    requests.end(lost(ended));
+    answered(lost(ended));
     return gone;
   }
 
   start();
 
   function whyNoNews(): string | undefined {
+    // What was asked for before has to come first.
+    if (answer !== undefined) return late;
     if (!isInOrder) return "only on Linux is it known that changes are told in their order";
-    if (phase === "on") return undefined;
     if (phase === "closed") return ended;
-    return phase === "off" ? `watching is off: ${offBecause}` : "the folders are not all watched yet";
+    if (phase === "off") return `watching is off: ${offBecause}`;
+    if (phase === "starting") return "the folders are not all watched yet";
+    return input.sentinelDir === undefined ? "there is no place for a sentinel" : undefined;
   }
 
   return {
     async news({ add, drop }) {
-      const reason = whyNoNews() ?? (input.sentinelDir === undefined ? "there is no place for a sentinel" : undefined);
+      const reason = whyNoNews();
       if (reason !== undefined) return { ...lost(reason), thread: threads };
       const asked = threads;
-      const ask = (id: number): void => thread?.port.postMessage({ id, add, drop } satisfies NewsOrder);
-      return { ...(await requests.ask(ask, lost("the watcher was late"))), thread: asked };
+      const news = await new Promise<FolderNews>((resolve) => {
+        const timer = setTimeout(resolve, input.newsWithinMs ?? newsWithinMs, lost(late));
+        answer = (given) => {
+          clearTimeout(timer);
+          resolve(given);
+        };
+        thread?.port.postMessage({ add, drop } satisfies NewsOrder);
+      });
+      return { ...news, thread: asked };
     },
 
     state() {
@@ -291,49 +308,4 @@ function failureOf(message: string): Failure {
       "Raise `ulimit -n`, or on Linux fs.inotify.max_user_instances",
     ];
   return [`files cannot be watched: ${message}`, "Check the folders"];
-}
-
-/** Requests to a thread that may be slow: each has an answer in time, if need be another one. */
-export class Requests<Answer> {
-  readonly #withinMs: number;
-  readonly #open = new Map<number, (answer: Answer) => void>();
-  #last = 0;
-  /** The latest one that was not answered in time. */
-  #late = 0;
-  #answeredUpTo = 0;
-
-  constructor(withinMs: number) {
-    this.#withinMs = withinMs;
-  }
-
-  /** `send` hands the request over under its number. While one is late, none is sent. */
-  async ask(send: (id: number) => void, late: Answer): Promise<Answer> {
-    // What was asked before has to come first.
-    if (this.#late > this.#answeredUpTo) return late;
-    const id = ++this.#last;
-    return await new Promise((resolve) => {
-      const timer = setTimeout(() => {
-        this.#late = id;
-        settle(late);
-      }, this.#withinMs);
-      const settle = (answer: Answer): void => {
-        clearTimeout(timer);
-        this.#open.delete(id);
-        resolve(answer);
-      };
-      this.#open.set(id, settle);
-      send(id);
-    });
-  }
-
-  answered(id: number, answer: Answer): void {
-    this.#answeredUpTo = Math.max(this.#answeredUpTo, id);
-    this.#open.get(id)?.(answer);
-  }
-
-  /** Answers all that are open: nothing else will. */
-  end(answer: Answer): void {
-    this.#answeredUpTo = this.#last;
-    for (const settle of this.#open.values()) settle(answer);
-  }
 }

@@ -18,7 +18,6 @@ export interface WatchOrder {
 
 /** A question for the news, with the folders that are to be watched for it and those that need not be any more. */
 export interface NewsOrder {
-  id: number;
   add: readonly string[];
   drop: readonly string[];
 }
@@ -29,7 +28,7 @@ export type WatchTold =
   | { kind: "failed"; message: string }
   | { kind: "tooMany" }
   /** The answer to a question. */
-  | { kind: "news"; id: number; news: FolderNews }
+  | { kind: "news"; news: FolderNews }
   /** What is to be watched has to be chosen anew. */
   | { kind: "rules" };
 
@@ -103,10 +102,10 @@ function watchFor({ port, roots, recursive, maxFiles, sentinelDir }: WatchOrder)
     .on("error", (error) => tell({ kind: "failed", message: error instanceof Error ? error.message : String(error) }));
 
   // With nothing to watch, as where all is closed to us, the port keeps the thread.
-  port.on("message", ({ id, add, drop }: NewsOrder) => {
+  port.on("message", ({ add, drop }: NewsOrder) => {
     for (const folder of drop) folderWatches?.remove(folder);
     for (const folder of add) folderWatches?.place(folder);
-    folderWatches?.ask((news) => tell({ kind: "news", id, news }));
+    folderWatches?.ask((news) => tell({ kind: "news", news }));
   });
   port.on("close", () => {
     folderWatches?.close();

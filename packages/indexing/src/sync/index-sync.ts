@@ -12,7 +12,7 @@ import {
 import type { ChunkIndex } from "../chunk-index.ts";
 import type { FileKey } from "../chunk-store.ts";
 import type { Embedder } from "../embedding/embedder.ts";
-import type { CatchUp } from "../freshness/change-feed.ts";
+import type { Freshness } from "../freshness/freshness.ts";
 import type { IndexedSource, SearchedSource, StoredFiles } from "../indexed-source.ts";
 import { behindTheScenes, type IndexFacts, type IndexRecord, openRecord } from "./index-facts.ts";
 import { buildName, LongWork, RecipeOwner, type SyncParams } from "./long-work.ts";
@@ -54,7 +54,7 @@ interface IndexSyncInput {
   /** Takes what a person should know. */
   notify?: ((line: string) => void) | undefined;
   /** Learns what has changed without a scan; absent: each scan asks the file system for everything. */
-  catchUp?: CatchUp | undefined;
+  freshness?: Freshness | undefined;
 }
 
 export async function createIndexSync(input: IndexSyncInput): Promise<IndexSync> {
@@ -94,7 +94,7 @@ export class IndexSync {
 
   /** Files first, then what takes long: a new build where one is due, and vectors. */
   async sync({ wait, ...params }: ManagerSyncParams): Promise<SyncReport> {
-    const { store, vectors, catchUp } = this.#input;
+    const { store, vectors, freshness } = this.#input;
     const own = { ...params, signal: AbortSignal.any([params.signal, this.#closing.signal]) };
     await store.revision?.({ fresh: true });
     // A search comes after it and wants the vector of its question.
@@ -104,7 +104,7 @@ export class IndexSync {
     const indexed = async (given: SyncParams): Promise<SyncOutcome> =>
       await this.#inTurn(async () => {
         own.signal.throwIfAborted();
-        catchUp?.sweep("a sync was asked for");
+        freshness?.sweep("a sync was asked for");
         return await this.#indexFiles(given, isAsked ? () => waitMs : () => this.#patience());
       });
     try {
@@ -165,7 +165,7 @@ export class IndexSync {
   async scan(reason: "watch" | "interval"): Promise<void> {
     const work = async (): Promise<void> => {
       await this.#input.store.revision?.({ fresh: true });
-      if (reason === "interval") this.#input.catchUp?.sweep("looked at by the clock");
+      if (reason === "interval") this.#input.freshness?.sweep("looked at by the clock");
       else if (await this.#isUnchanged()) return;
       await this.#pass(reason, () => othersMayTakeMs);
     };
@@ -266,9 +266,9 @@ export class IndexSync {
 
   /** Whether a scan would find nothing that the index does not hold, where that is known without one. */
   async #isUnchanged(): Promise<boolean> {
-    const { store, sources, catchUp } = this.#input;
+    const { store, sources, freshness } = this.#input;
     const found = this.#record.beginScan();
-    if (catchUp === undefined || !(await catchUp.isUnchanged())) return false;
+    if (freshness === undefined || !(await freshness.isUnchanged())) return false;
     if (sources.some((source) => source.isSettled?.() === false)) return false;
     const revision = await store.revision?.();
     if (revision === undefined || revision !== this.#listing.revision() || this.#longWork.isDue()) return false;
@@ -298,18 +298,18 @@ export class IndexSync {
     waitMs: () => number,
     onPlanned?: (changed: number) => void,
   ): Promise<SyncOutcome> {
-    const { store, sources, vectors, catchUp } = this.#input;
+    const { store, sources, vectors, freshness } = this.#input;
     const { reason, signal } = params;
     const isAsked = !behindTheScenes.has(reason);
     // With single transcripts named, the others are not scanned.
-    const news = params.sessions === undefined ? catchUp : undefined;
+    const news = params.sessions === undefined ? freshness : undefined;
     const foundAll = news?.begin();
     const outcome = await this.#record.sync(params, () =>
       syncFiles({
         table: store,
         listing: this.#listing,
         sources,
-        look: news?.view,
+        look: news?.look,
         isAsked,
         // With builds, files of another recipe answer until the new build takes over.
         otherRecipe: async () => {

@@ -6,14 +6,15 @@ import { createNotesSource } from "../../scan/read-note.ts";
 import { memoryRoots } from "../../scan/memory-roots.ts";
 import { createIndexSync, type IndexSync } from "../../sync/index-sync.ts";
 import { type RootWatch, type RootWatchInput, watchRoots } from "../watch-roots.ts";
-import { type CatchUp, createCatchUp } from "../change-feed.ts";
+import { Freshness } from "../freshness.ts";
 
 /** An index in memory that is kept fresh by a real watcher on real files. */
 export interface FreshIndex {
   readonly index: IndexSync;
   readonly store: FakeStore;
   readonly watch: RootWatch;
-  readonly catchUp: CatchUp;
+  /** Why the last search scanned all files; undefined where it did not. */
+  whySwept(): string | undefined;
   /** Waits as a search does, once; true: the answer may be called `ok`. */
   tryFreshen(): Promise<boolean>;
   /** Searches until an answer may be called `ok`: a busy machine has it called stale now and then. */
@@ -53,7 +54,9 @@ export async function openFreshIndex(input: {
     retryMs: 0,
     ...input.watch,
   });
-  const catchUp = createCatchUp({ roots, news: news(watch.news), now: input.now });
+  const own = { ...settings.sync, watch: true };
+  const notify = (): void => undefined;
+  const freshness = new Freshness({ settings: own, roots, notify, news: news(watch.news), now: input.now });
   const sources = [createNotesSource({ workspaceDir: workspace, settings, stateDir })];
   const index = await createIndexSync({
     store,
@@ -61,7 +64,7 @@ export async function openFreshIndex(input: {
     onSearch: true,
     vectors: undefined,
     names: { agentId: "main", backend: "test" },
-    catchUp,
+    freshness,
   });
   await eventually(() => watch.state().mode !== "off", "the folders are watched");
 
@@ -70,7 +73,7 @@ export async function openFreshIndex(input: {
     index,
     store,
     watch,
-    catchUp,
+    whySwept: () => freshness.status().reason,
     tryFreshen,
     async freshen() {
       const endMs = performance.now() + 40_000;

@@ -55,7 +55,7 @@ export async function walkAtRandom(input: {
       if (chance(0.05)) fresh.watch.refresh();
       walked.searches++;
       const isFresh = await fresh.tryFreshen();
-      if (fresh.catchUp.whySwept() === undefined) walked.told++;
+      if (fresh.whySwept() === undefined) walked.told++;
       else walked.swept++;
       // What cannot be read, as where a link stands for the workspace, is left out of an answer, which says so.
       if (!isFresh || fresh.index.facts().lastSync?.report.failed.length !== 0) continue;

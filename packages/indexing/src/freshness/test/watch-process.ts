@@ -1,6 +1,6 @@
 import { closeSync, openSync, readdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { createTriggers } from "../triggers.ts";
+import { Freshness } from "../freshness.ts";
 import { watchRoots } from "../watch-roots.ts";
 import type { WatchRoot } from "../watch-scope.ts";
 import { eventually } from "@memslot/test-tools/wait";
@@ -22,8 +22,9 @@ if (mode === "idle") {
   const run = async (): Promise<void> => {};
   const settings = { watch: true, watchDebounceMs: 600_000, watchMaxFiles: maxFiles, intervalMinutes: 60 };
   let changes = 0;
-  const triggers = createTriggers({ settings, roots, changed: () => changes++, run, notify });
-  await eventually(() => triggers.state().mode !== "off", "it is on");
+  const freshness = new Freshness({ settings, roots, notify });
+  freshness.start({ changed: () => changes++, run });
+  await eventually(() => freshness.watching().mode !== "off", "it is on");
   const before = changes;
   writeFileSync(path.join(workspace, "memory/a.md"), "changed");
   // A burst whose timer waits.

@@ -3,21 +3,21 @@ import { readdirSync, readFileSync, renameSync, rmSync, watch as watchFolder, wr
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { createTriggers, type TriggerInput, type Triggers } from "./triggers.ts";
+import { Freshness, type FreshnessInput, type FreshnessWork } from "./freshness.ts";
 import type { WatchRoot } from "./watch-scope.ts";
 import { tempFolder as folderWith, writeFiles } from "@memslot/test-tools/files";
 import { eventually } from "@memslot/test-tools/wait";
 import tables from "./test/watched.json" with { type: "json" };
 
-const open: Triggers[] = [];
+const open: Freshness[] = [];
 const watchMaxFiles = 30_000;
 afterEach(async () => {
   vi.useRealTimers();
-  for (const triggers of open.splice(0)) await triggers.close();
+  for (const freshness of open.splice(0)) await freshness.close();
 });
 
 interface Watching {
-  triggers: Triggers;
+  freshness: Freshness;
   /** What the last run saw of the notes, by path. */
   seen(): Record<string, string>;
   runs: string[];
@@ -35,27 +35,26 @@ function ownRoots(workspace: string): WatchRoot[] {
 /** Triggers whose run reads all notes, as a sync does, and refreshes, as its owner does. */
 async function watching(
   workspace: string,
-  { watchDebounceMs = 20, ...more }: Partial<TriggerInput> & { watchDebounceMs?: number } = {},
+  { watchDebounceMs = 20, ...more }: Partial<FreshnessInput & FreshnessWork> & { watchDebounceMs?: number } = {},
 ): Promise<Watching> {
   let seen: Record<string, string> = {};
   let changes = 0;
   const runs: string[] = [];
   const lines: string[] = [];
-  const triggers = createTriggers({
+  const freshness = new Freshness({
     settings: { watch: true, watchDebounceMs, watchMaxFiles, intervalMinutes: 0 },
     roots: () => ownRoots(workspace),
-    changed: () => changes++,
-    run: async (reason) => {
-      runs.push(reason);
-      seen = notesOf(workspace);
-      triggers.refresh();
-    },
     notify: (line) => lines.push(line),
     ...more,
   });
-  open.push(triggers);
-  await eventually(() => triggers.state().mode !== "off", "the folders are watched");
-  return { triggers, seen: () => seen, runs, changes: () => changes, lines };
+  const run: FreshnessWork["run"] = async (reason) => {
+    runs.push(reason);
+    seen = notesOf(workspace);
+  };
+  freshness.start({ changed: () => changes++, run, ...more });
+  open.push(freshness);
+  await eventually(() => freshness.watching().mode !== "off", "the folders are watched");
+  return { freshness, seen: () => seen, runs, changes: () => changes, lines };
 }
 
 function notesOf(workspace: string): Record<string, string> {
@@ -128,7 +127,7 @@ describe("a run follows", () => {
     expect(watch.changes()).toBeGreaterThan(before);
     expect(new Set(watch.runs)).toEqual(new Set(["watch"]));
     // What is no longer a root is not watched: the root and its folder are.
-    await eventually(() => watch.triggers.state().folders === 2, "the old root is let go");
+    await eventually(() => watch.freshness.watching().folders === 2, "the old root is let go");
   });
 
   test("a root whose parents come later too", async () => {
@@ -146,13 +145,13 @@ describe("a run follows", () => {
     const roots = ownRoots(workspace);
     const watch = await watching(workspace, { roots: () => roots });
     roots.push({ path: path.join(workspace, "extra"), kind: "folder" });
-    watch.triggers.refresh();
+    watch.freshness.refresh();
     await eventually(() => watch.runs.length > 0, "a run for the new folder");
     writeFileSync(path.join(workspace, "extra/b.md"), "changed");
     await expect.poll(watch.seen, patience).toEqual(notesOf(workspace));
     roots.pop();
-    watch.triggers.refresh();
-    await eventually(() => watch.triggers.state().folders === 1, "the folder is let go");
+    watch.freshness.refresh();
+    await eventually(() => watch.freshness.watching().folders === 1, "the folder is let go");
   });
 
   test("transcripts, where a root names their ending", async () => {
@@ -186,17 +185,19 @@ describe("no run follows", () => {
 
   test("where watching is not wanted", async () => {
     const workspace = folderWith({ "memory/a.md": "a" });
-    const triggers = createTriggers({
+    const freshness = new Freshness({
       settings: { watch: false, watchDebounceMs: 0, watchMaxFiles, intervalMinutes: 0 },
       roots: () => expect.fail("nobody looks"),
-      changed: () => expect.fail("nothing is seen"),
-      run: async () => expect.fail("nothing is run"),
       notify: () => expect.fail("nothing is said"),
     });
-    triggers.refresh();
+    freshness.start({
+      changed: () => expect.fail("nothing is seen"),
+      run: async () => expect.fail("nothing is run"),
+    });
+    freshness.refresh();
     writeFileSync(path.join(workspace, "memory/a.md"), "changed");
-    expect(triggers.state()).toEqual({ mode: "off", reason: "sync.watch is false" });
-    await triggers.close();
+    expect(freshness.watching()).toEqual({ mode: "off", reason: "sync.watch is false" });
+    await freshness.close();
   });
 });
 
@@ -253,14 +254,13 @@ describe("runs", () => {
   test("come at intervals as well", async () => {
     vi.useFakeTimers();
     const runs: string[] = [];
-    const triggers = createTriggers({
+    const freshness = new Freshness({
       settings: { watch: false, watchDebounceMs: 0, watchMaxFiles, intervalMinutes: 2 },
       roots: () => [],
-      changed: () => {},
-      run: async (reason) => void runs.push(reason),
       notify: () => {},
     });
-    open.push(triggers);
+    freshness.start({ changed: () => {}, run: async (reason) => void runs.push(reason) });
+    open.push(freshness);
     await vi.advanceTimersByTimeAsync(119_999);
     expect(runs).toEqual([]);
     await vi.advanceTimersByTimeAsync(1);
@@ -283,11 +283,11 @@ describe("runs", () => {
     await eventually(() => started === 1, "a run");
     writeFileSync(path.join(workspace, "memory/a.md"), "two");
     await eventually(() => watch.changes() >= 3, "another event");
-    const closed = watch.triggers.close().then(() => ended);
+    const closed = watch.freshness.close().then(() => ended);
     held.resolve();
     expect(await closed).toBe(1);
-    watch.triggers.refresh();
+    watch.freshness.refresh();
     expect(started).toBe(1);
-    expect(watch.triggers.state().mode).toBe("off");
+    expect(watch.freshness.watching().mode).toBe("off");
   });
 });
