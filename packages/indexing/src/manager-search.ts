@@ -1,6 +1,6 @@
 import type { ManagerSearchOptions, MemorySource, SearchAnswer, SearchCondition } from "@memslot/core";
 import { projectScopes } from "./sources/agents/agent-source.ts";
-import type { UnsearchedCounter } from "./scan/unsearched.ts";
+import type { UnsearchedCounter } from "./scan/workspace.ts";
 import type { IndexedSource } from "./indexed-source.ts";
 import { journalFolder, journalOfTranscript } from "./sources/folders.ts";
 import { answerOf, type AnswerParts, conditionForAll } from "./search/answer.ts";
@@ -12,7 +12,7 @@ import { LanguageMemory } from "./search/words/word-source.ts";
 import { sessionScope, type SourceScope } from "./search/session-scope.ts";
 import { createSessionLookup } from "./sources/sessions.ts";
 import type { RerankStage } from "./rerank/rerank-stage.ts";
-import type { IndexFacts } from "./sync/index-facts.ts";
+import type { IndexFacts } from "./sync/index-record.ts";
 import { excludedIn, withoutUnread } from "./sync/index-status.ts";
 import type { ChunkIndex } from "./chunk-index.ts";
 import type { FileKey } from "./chunk-store.ts";

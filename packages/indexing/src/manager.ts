@@ -22,7 +22,7 @@ import { createNotesSource } from "./scan/read-note.ts";
 import { readMemoryFile } from "./scan/read-file.ts";
 import { memoryRoots } from "./scan/memory-roots.ts";
 import { createSessionSource } from "./sources/sessions.ts";
-import { createUnsearchedCounter } from "./scan/unsearched.ts";
+import { createUnsearchedCounter } from "./scan/workspace.ts";
 import { tracedIndex } from "./traced-index.ts";
 import type { WatchRoot } from "./freshness/watch-scope.ts";
 

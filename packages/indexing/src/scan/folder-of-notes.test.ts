@@ -10,7 +10,7 @@ import { tempFolder as folderWith } from "@memslot/test-tools/files";
 import { holdsNotes } from "./folder-rules.ts";
 import { readMemoryFile } from "./read-file.ts";
 import { scanMemory, type ScanResult } from "./scan.ts";
-import { createUnsearchedCounter } from "./unsearched.ts";
+import { createUnsearchedCounter } from "./workspace.ts";
 import tables from "./test/paths.json" with { type: "json" };
 
 const never = new AbortController().signal;

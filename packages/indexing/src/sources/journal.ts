@@ -12,9 +12,8 @@ import { redactCopies } from "../secrets/redact-copies.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import { readWindow } from "./displayed-lines.ts";
 import { journalFile, journalFolder, sessionsFolder } from "./folders.ts";
-import { readLines } from "./lines.ts";
+import { isObject, type JsonObject, jsonOf, readLines, readRecord, textAt } from "./lines.ts";
 import { continues, transcriptCursor } from "./read-conversation.ts";
-import { isObject, type JsonObject, jsonOf, readRecord, textAt } from "./record.ts";
 import { transcriptsIn } from "./sessions.ts";
 
 /** Part of the recipe: raise it when the same file gives other chunks. */

@@ -8,17 +8,17 @@ import type { ScannedFile } from "../scan/scan.ts";
 import type { FileReading } from "../indexed-source.ts";
 import { loadStemmers } from "../text/languages/stemmers.ts";
 import { createTimeSlices } from "../time-slices.ts";
-import { MessageChunker, type Origin, type RenderedMessage } from "./chunk-messages.ts";
-import { type LineChoice, readLines } from "./lines.ts";
-import { localDay, renderSaid } from "./message-text.ts";
+import { localDay, MessageChunker, type Origin, type RenderedMessage, renderSaid } from "./messages.ts";
 import {
+  type LineChoice,
   type NumberedRecords,
+  readLines,
   readRecord,
   type RecordReader,
   recordsOfLines,
   type TranscriptRecord,
   unknownSize,
-} from "./record.ts";
+} from "./lines.ts";
 
 /** One reading ends behind so many new bytes, or so many characters that were said. */
 const bytesPerReading = 2 * 1024 * 1024;

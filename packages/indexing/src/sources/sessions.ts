@@ -13,7 +13,7 @@ import { verifyLines } from "./displayed-lines.ts";
 import { Finder } from "./finder.ts";
 import { type SessionLookup, sessionsFolder, transcriptPath } from "./folders.ts";
 import { isTranscriptDue, passedOverIn, readTranscript } from "./read-conversation.ts";
-import { isObject, jsonOf, readRecord, textAt } from "./record.ts";
+import { isObject, jsonOf, readRecord, textAt } from "./lines.ts";
 
 /** Part of the recipe: raise it when the same transcript gives other chunks. */
 const transcriptVersion = 2;

@@ -12,7 +12,7 @@ import type {
 } from "@memslot/core";
 import type { GenerationFacts, IndexHealth } from "../chunk-index.ts";
 import type { Embedder } from "../embedding/embedder.ts";
-import type { IndexFacts } from "./index-facts.ts";
+import type { IndexFacts } from "./index-record.ts";
 import type { PathScope } from "../chunk-store.ts";
 import { type SourceOutcome, readFailure } from "./sync.ts";
 import { closeSync, openSync } from "node:fs";

@@ -14,11 +14,18 @@ import type { FileKey } from "../chunk-store.ts";
 import type { Embedder } from "../embedding/embedder.ts";
 import type { Freshness } from "../freshness/freshness.ts";
 import type { IndexedSource, SearchedSource, StoredFiles } from "../indexed-source.ts";
-import { behindTheScenes, type IndexFacts, type IndexRecord, openRecord } from "./index-facts.ts";
+import {
+  behindTheScenes,
+  busyError,
+  HeldElsewhere,
+  type IndexFacts,
+  type IndexRecord,
+  openRecord,
+  withWriteRight,
+} from "./index-record.ts";
 import { buildName, LongWork, RecipeOwner, type SyncParams } from "./long-work.ts";
 import { createNoteDays, StoredListing } from "./stored-files.ts";
 import { type SyncOutcome, syncFiles } from "./sync.ts";
-import { busyError, HeldElsewhere, withWriteRight } from "./write-right.ts";
 
 /** How long a search waits for the files to be indexed, before it answers from what is there. */
 const searchWaitsMs = 300;

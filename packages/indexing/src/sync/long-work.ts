@@ -10,9 +10,8 @@ import {
 import type { ChunkIndex, IndexBuilds, SpaceFacts } from "../chunk-index.ts";
 import type { Embedder } from "../embedding/embedder.ts";
 import type { IndexedSource } from "../indexed-source.ts";
-import { behindTheScenes, type IndexRecord } from "./index-facts.ts";
+import { behindTheScenes, HeldElsewhere, type IndexRecord, withWriteRight } from "./index-record.ts";
 import { nothingDone, type OtherRecipe, type SyncOutcome, syncFiles } from "./sync.ts";
-import { HeldElsewhere, withWriteRight } from "./write-right.ts";
 import { smallBatch } from "./stored-files.ts";
 
 /** How long a sync for one search works on what takes long before the search goes on with what is there. */

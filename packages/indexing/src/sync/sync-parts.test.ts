@@ -9,11 +9,10 @@ import { fakeEmbeddings } from "../../test/support/fake-embeddings.ts";
 import { type FakeStore, createFakeStore } from "../../test/support/fake-store.ts";
 import { tempFolder as folderWith } from "@memslot/test-tools/files";
 import type { SyncProgress, SyncRecord } from "@memslot/core";
-import { SyncHistory } from "./index-facts.ts";
+import { SyncHistory, withWriteRight } from "./index-record.ts";
 import { createProgressTeller } from "./long-work.ts";
 import { isoDate } from "../text/times/calendar.ts";
 import type { FileRecord, HostLeases } from "../chunk-index.ts";
-import { withWriteRight } from "./write-right.ts";
 import type { ScannedFile } from "../scan/scan.ts";
 import type { IndexedSource, StoredFiles } from "../indexed-source.ts";
 

@@ -32,7 +32,7 @@ import {
   recordsOf,
   transcriptCursor,
 } from "../read-conversation.ts";
-import { unknownSize } from "../record.ts";
+import { unknownSize } from "../lines.ts";
 import { recordReader } from "./agent.ts";
 import { KeptCopies, keptRecord } from "./kept-copies.ts";
 import { knownAgents } from "./known-agents.ts";

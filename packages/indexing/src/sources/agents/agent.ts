@@ -10,7 +10,7 @@ import {
   textOf,
   timeOf,
   type TranscriptRecord,
-} from "../record.ts";
+} from "../lines.ts";
 
 const maxSmallBytes = 4 * 1024 * 1024;
 

@@ -1,16 +1,16 @@
 import path from "node:path";
 import { withFile } from "../../scan/open-file.ts";
 import type { Finder } from "../finder.ts";
-import { numberedLines } from "../lines.ts";
 import {
   isObject,
   jsonOf,
   numbered,
+  numberedLines,
   type NumberedRecords,
   objectAt,
   textAt,
   type TranscriptRecord,
-} from "../record.ts";
+} from "../lines.ts";
 import { absoluteFolder, type KnownAgent, readSmall, recordIn, recordReader, saidBy } from "./agent.ts";
 import { everywhere } from "./project.ts";
 

@@ -1,11 +1,10 @@
 import path from "node:path";
 import type { ClientSource } from "@memslot/core";
 import type { Finder } from "../finder.ts";
-import { isObject, objectAt, textAt } from "../record.ts";
+import { isObject, objectAt, textAt } from "../lines.ts";
 import { type KnownAgent, saidBy } from "./agent.ts";
-import { cursor } from "./cursor.ts";
+import { cursor, opencode } from "./databases.ts";
 import { gemini } from "./gemini.ts";
-import { opencode } from "./opencode.ts";
 import { everywhere } from "./project.ts";
 
 /** The agents whose conversations and notes can be sources, one row each. */
