@@ -57,7 +57,7 @@ async function expectInStep({ host, inner }: Pick<World, "host"> & { inner?: InM
 
 const timesEmbedded = ({ embedded }: Host): number[] => [...embedded.values()];
 const storeCheck = async (index: ChunkIndex): Promise<object | undefined> =>
-  (await index.upkeep?.check())?.find(({ name }) => name === "store");
+  (await index.check())?.find(({ name }) => name === "store");
 
 test("a store that has lost everything is given all of it again, and nothing is embedded again", async () => {
   const folder = tempFolder();
@@ -135,7 +135,7 @@ test("repair gives everything again to a store that holds fewer chunks than its 
   const stats = async () => ({ location: "x", bytes: 0, chunks: 3 - missing });
   const { host } = await useWorld((store) => ({ ...store, stats }));
   expect(await storeCheck(host.index)).toMatchObject({ ok: false, message: "it holds 2 chunks in place of 3" });
-  const repaired = await host.index.upkeep?.repair();
+  const repaired = await host.index.repair();
   missing = 0;
   expect(repaired?.find(({ name }) => name === "store")?.fixed).toMatch(/given to it again/u);
   await expectInStep({ host });
@@ -219,7 +219,7 @@ test("a store that has lost a chunk of a file that it still lists gets it back b
   await inner.replaceFiles([{ ...file, chunks: chunks.slice(0, 1) }]);
   expect(await faultsOf(host.index, notes)).not.toEqual([]);
   expect(await storeCheck(host.index)).toMatchObject({ ok: false });
-  await host.index.upkeep?.repair();
+  await host.index.repair();
   await expectInStep({ host });
   expect(timesEmbedded(host).every((count) => count === 1)).toBe(true);
 });

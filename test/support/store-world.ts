@@ -143,7 +143,7 @@ export async function openHost(store: ChunkStore, folder: string = tempFolder())
     async rebuild(disk) {
       const { index, recipe } = host;
       await index.revision?.({ fresh: true });
-      const table = await index.builds?.start(recipe);
+      const table = await index.startBuild?.(recipe);
       if (table === undefined) return;
       const known = new Map((await table.listFiles()).map((file) => [file.path, file]));
       for (const [file, words] of disk) {
@@ -154,7 +154,7 @@ export async function openHost(store: ChunkStore, folder: string = tempFolder())
       const gone = [...known.keys()];
       if (gone.length > 0) await table.removeFiles(gone.map((file) => ({ path: file, source: "memory" })));
       await fill(index);
-      await index.builds?.finish();
+      await index.finishBuild();
     },
     async forgetLedger() {
       await host.index.close().catch(() => undefined);

@@ -14,8 +14,7 @@ export interface CompanionSettings {
 }
 
 /** What the thread answers beside the calls of a ledger. */
-export type CompanionCalls = Pick<ReturnType<typeof createWords>, "searchKeyword"> &
-  Pick<VectorSearch, "searchVector" | "probeVector">;
+export type CompanionCalls = Pick<ReturnType<typeof createWords>, "searchKeyword"> & Pick<VectorSearch, "searchVector">;
 
 /** Words and the fast layout of vectors, in the ledger's file. Loaded in its thread. */
 export const createCompanion: CompanionModule["createCompanion"] = (settings) =>
@@ -39,7 +38,6 @@ function companionOf({ vector, disableFts }: CompanionSettings): CompanionTables
             calls: {
               searchKeyword: words.searchKeyword,
               searchVector: vectors.searchVector,
-              probeVector: vectors.probeVector,
             },
             added(chunk) {
               words.added(chunk);

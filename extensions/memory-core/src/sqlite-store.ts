@@ -1,4 +1,4 @@
-import type { ChunkIndex, LedgerOptions } from "@memslot/indexing";
+import type { ChunkIndex, Ledger, LedgerOptions } from "@memslot/indexing";
 import { openLedgerWith } from "@memslot/indexing/ledger";
 import type { CompanionCalls, CompanionSettings } from "./companion.ts";
 import type { VectorSettings } from "./vectors/engines/engines.ts";
@@ -7,6 +7,9 @@ export interface SqliteStoreOptions extends Omit<LedgerOptions, "store"> {
   /** What compares vectors. */
   vector: VectorSettings;
 }
+
+/** An index that can be rebuilt beside itself. */
+export type SqliteIndex = ChunkIndex & Pick<Ledger, "startBuild">;
 
 /** For tests: faults that cannot be brought about from outside. */
 export interface SqliteStoreFaults {
@@ -20,19 +23,15 @@ export interface SqliteStoreFaults {
  * read-only) is left alone and the index is kept in memory; a damaged one is set aside and made anew: `health().notices`
  * says so. Throws `UNAVAILABLE` when SQLite itself does not load, and `AbortError` when `signal` is aborted.
  */
-export async function openSqliteStore(options: SqliteStoreOptions): Promise<ChunkIndex> {
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<SqliteIndex> {
   return await openStore(options, {});
 }
 
 export async function openStore(
   { vector, ...options }: SqliteStoreOptions,
   { disableFts = false, busyTimeoutMs }: SqliteStoreFaults,
-): Promise<ChunkIndex> {
+): Promise<SqliteIndex> {
   const settings: CompanionSettings = { disableFts, vector: { ...vector } };
   const companion = { module: import.meta.resolve("#companion"), settings };
-  const ledger = await openLedgerWith<CompanionCalls>({ ...options, store: "memory-core", companion, busyTimeoutMs });
-  return {
-    ...ledger,
-    builds: { start: ledger.startBuild, finish: ledger.finishBuild, abandon: ledger.abandonBuild },
-  };
+  return await openLedgerWith<CompanionCalls>({ ...options, store: "memory-core", companion, busyTimeoutMs });
 }

@@ -75,7 +75,7 @@ export function createLanceStore(options: LanceStoreOptions): LanceStore {
     }
 
     return {
-      listFiles: guarded("listing the files of the index", readDeadlineMs, async (how?: StateAsked & CallOptions) =>
+      listFiles: guarded("listing the files of the index", readDeadlineMs, async (how?: StateAsked) =>
         known.files(await toRead(how), how),
       ),
       replaceFiles: guarded("writing to the index", writeDeadlineMs, async (files) => {
@@ -99,14 +99,8 @@ export function createLanceStore(options: LanceStoreOptions): LanceStore {
       if (closing) throw new MemoryError("CLOSED", `the index ${place.location} is closed`);
       // The last argument of every call may carry it.
       const { signal } = (args.at(-1) ?? {}) as CallOptions;
-      return await run({
-        what,
-        deadlineMs,
-        signal,
-        isListing: listingCalls.has(what),
-        forget,
-        call: () => call(...args),
-      });
+      const isListing = listingCalls.has(what);
+      return await run({ what, deadlineMs, signal, isListing, forget, call: () => call(...args) });
     };
   }
 
@@ -140,21 +134,17 @@ export function createLanceStore(options: LanceStoreOptions): LanceStore {
       await asOnlyHost(() => write(() => compact(tables, known, keepMs)), options.tidying.othersMs);
       return { beforeBytes, afterBytes: await bytesOf(options) };
     }),
-    stats: guarded(
-      "counting what is in the index",
-      readDeadlineMs,
-      async (how?: StateAsked & CallOptions): Promise<StoreStats> => {
-        const build = await builds.at(how?.at);
-        const chunks = build ? (await known.listing(build)).chunkCount : 0;
-        return {
-          location: place.location,
-          chunks,
-          bytes: await bytesOf(options),
-          notices: [...options.notices],
-          remarks: [...options.remarks],
-        };
-      },
-    ),
+    stats: guarded("counting what is in the index", readDeadlineMs, async (how?: StateAsked): Promise<StoreStats> => {
+      const build = await builds.at(how?.at);
+      const chunks = build ? (await known.listing(build)).chunkCount : 0;
+      return {
+        location: place.location,
+        chunks,
+        bytes: await bytesOf(options),
+        notices: [...options.notices],
+        remarks: [...options.remarks],
+      };
+    }),
     forget,
     close() {
       closing ??= (async () => {

@@ -1,5 +1,7 @@
 import type { CallOptions, CompactReport, IndexFinding, MemorySource, WriterStatus } from "@memslot/core";
 import type { Chunk, FileFilter, FileKey, KeywordQuery, VectorQuery, VectorSpace } from "./chunk-store.ts";
+import type { Pieces } from "./ledger/thread/pieces.ts";
+import type { Remote } from "./ledger/thread/remote.ts";
 
 /** What a store remembers of a file, to tell whether it has changed. */
 export interface FileRecord extends FileKey {
@@ -75,7 +77,7 @@ export interface IndexStats {
   walBytes: number;
   /** Bytes inside the file that hold nothing. */
   reusableBytes: number;
-  /** Absent for a store without `builds`. */
+  /** Absent for a store without builds. */
   generation?: GenerationFacts | undefined;
 }
 
@@ -150,41 +152,21 @@ export interface FileTable {
   removeFiles(files: readonly FileKey[]): Promise<RevisionStep | void>;
 }
 
-/** Files that other hosts write, too. */
-export interface SharedFileTable extends FileTable {
-  /**
-   * Takes over those files that another host has put into the store in this very form, and gives how many they are. Nothing
-   * is written to the store, so it needs no right to write there.
-   */
-  adoptFiles?(files: readonly IndexedFile[]): Promise<number>;
-}
-
-/**
- * Makes a whole new build of the index beside the one that answers. At most one is being made. Nothing of it is found
- * by a search until it takes over. It outlives the process.
- */
-export interface IndexBuilds {
-  /** Begins a build of this name, or goes on with it where it was begun before. One of another name is dropped. */
-  start(name: string): Promise<FileTable>;
-  /** Puts it in place of the build that answers, in one step. The old one is deleted piece by piece afterwards. */
-  finish(): Promise<void>;
-  /** Drops it. */
-  abandon(): Promise<void>;
-}
-
 /** The right to work on the index, given to one at a time over all processes. */
 export type LeaseName = "files" | "build";
 
-/** Leases that end with the process that holds them, however it ends. Searches need none. */
-export interface IndexLeases {
-  /** True: it is ours until `release`. False: somebody else has it. Never waits. */
-  acquire(name: LeaseName, reason: string): Promise<boolean>;
-  release(name: LeaseName): Promise<void>;
+/** Leases that end with the process that holds them, however it ends, as a thread answers them. Searches need none. */
+export interface LeaseCalls {
+  /** True: it is ours until `release`. False: another process has it. Never waits. */
+  acquire(name: LeaseName, reason: string): boolean;
+  release(name: LeaseName): void;
   /** Says how far the holder of `build` is, for others to read. May be called as often as one likes. */
-  report(progress: { completed: number; total: number; label?: string | undefined }): Promise<void>;
-  /** Who has it now; undefined where nobody has. */
-  holder(name: LeaseName): Promise<WriterStatus | undefined>;
+  report(progress: { completed: number; total: number; label?: string | undefined }): void;
+  /** Who has it now. */
+  holder(name: LeaseName): WriterStatus | undefined;
 }
+
+export type IndexLeases = Remote<LeaseCalls>;
 
 /** Leases of a place that several hosts share. */
 export interface HostLeases extends IndexLeases {
@@ -193,22 +175,6 @@ export interface HostLeases extends IndexLeases {
    * may have taken it: it was asleep.
    */
   slept?(name: LeaseName): number | undefined;
-}
-
-/** What a store can do for its own health. */
-export interface IndexUpkeep {
-  /** Compares its tables with each other. Reads only. */
-  check(): Promise<IndexFinding[]>;
-  /** Makes what is derived anew from the tables that it is derived from, where it is wrong. Says what was done. */
-  repair(): Promise<IndexFinding[]>;
-  /** Gives space back to the file system. Searches go on meanwhile. */
-  compact(options?: CallOptions): Promise<CompactReport>;
-  /** Bytes of each table, the largest first. Reads the whole file. */
-  tables(): Promise<{ name: string; bytes: number }[]>;
-  /** So many chunks of the build that answers, chosen at random, fewer where there are fewer. */
-  sample(count: number): Promise<(ChunkRow & { hash: string })[]>;
-  /** The vector of a text in this space. */
-  vectorOf(space: VectorSpace, hash: string): Promise<Float32Array | undefined>;
 }
 
 /** How passages are drawn. */
@@ -241,15 +207,58 @@ export interface MappedPassages {
   query: [x: number, y: number] | undefined;
 }
 
-/** What is known of a vector space beside its vectors. */
-export interface SpaceFacts {
-  /** Draws chunks on a plane: their vectors do not leave where they are kept. */
-  mapPassages(asked: MapAsked): Promise<MappedPassages>;
+/** The calls of an index that its ledger answers, as the thread of the ledger has them. */
+export interface IndexCalls {
+  /**
+   * All chunks of these files, in the order of paths, sources and lines. Without `withText` their texts are empty: there may
+   * be very many.
+   */
+  listChunks(asked: FileFilter & { withText: boolean }): ChunkRow[];
+  /**
+   * Searches by meaning are about to be made in this space: its vectors are brought to where they are searched, and may be
+   * laid out for fast search. Every other call works in any space without it. Vectors of other spaces are kept.
+   */
+  useSpace(space: VectorSpace): void;
+  /** Chunks that have no vector in this space and are not quarantined, each hash once, also those of a build that is being made. */
+  pendingVectors(space: VectorSpace, limit: number): { hash: string; context: string; text: string }[];
+  /** Stores vectors, and takes their hashes out of quarantine. */
+  putVectors(space: VectorSpace, entries: readonly { hash: string; vector: Float32Array }[]): void;
+  /** Which of these hashes have a vector in this space. */
+  knownVectors(space: VectorSpace, hashes: readonly string[]): string[];
+  /** The vector of a text in this space. */
+  vectorOf(space: VectorSpace, hash: string): Float32Array | undefined;
   /** So many chunks that have a vector in this space, those with the lowest hashes: the same for the same notes. */
-  sampleVectors(space: VectorSpace, count: number): Promise<{ hash: string; text: string; vector: Float32Array }[]>;
+  sampleVectors(space: VectorSpace, count: number): { hash: string; text: string; vector: Float32Array }[];
+  /** Remembers texts that the provider of this space refuses, but for those that have a vector. They stay in keyword search. */
+  quarantine(space: VectorSpace, entries: readonly { hash: string; reason: string }[]): void;
+  /** The quarantined chunks of this space that are there, in the order of paths and lines. */
+  quarantined(space: VectorSpace, limit: number): QuarantinedChunk[];
+  /** Lets every quarantined text of this space be tried again. */
+  releaseQuarantine(space: VectorSpace): void;
+  /** Every space that has vectors, and how many, the one that was written to last first. */
+  spaces(): { space: VectorSpace; vectors: number }[];
+  /** With `within`, of the chunks of these sources within the scope alone, and without `nextPending`. */
+  spaceStats(space: VectorSpace, within?: Pick<VectorQuery, "sources" | "scope">): SpaceStats;
+  /** Draws chunks on a plane: their vectors do not leave where they are kept. */
+  mapPassages(asked: MapAsked): Pieces<MappedPassages>;
+  /** Puts the build that `startBuild` has begun in place of the one that answers, in one step. The old one is deleted piece by piece. */
+  finishBuild(): void;
+  /** Drops it. */
+  abandonBuild(): void;
   /** A small fact, kept with the index. `undefined` forgets it. */
-  note(name: string, value: string | undefined): Promise<void>;
-  noted(name: string): Promise<string | undefined>;
+  note(name: string, value: string | undefined): void;
+  noted(name: string): string | undefined;
+  stats(): IndexStats;
+  /** Compares its tables with each other. Reads only. */
+  check(): Pieces<IndexFinding[]>;
+  /** Rebuilds what is derived from other tables where it is wrong. Says what was done. */
+  repair(): Pieces<IndexFinding[]>;
+  /** Gives space back to the file system. Searches go on meanwhile. */
+  compact(): Pieces<CompactReport>;
+  /** Bytes of each table, the largest first. Reads the whole file. */
+  tables(): Pieces<{ name: string; bytes: number }[]>;
+  /** So many chunks of the build that answers, chosen at random, fewer where there are fewer. */
+  sample(count: number): (ChunkRow & { hash: string })[];
 }
 
 /**
@@ -258,60 +267,33 @@ export interface SpaceFacts {
  *
  * A write is whole or not at all for each file. Calls may overlap. After `close` nothing is called.
  */
-export interface ChunkIndex extends SharedFileTable {
+export interface ChunkIndex extends Remote<IndexCalls>, FileTable {
   /**
-   * Changes with every change of the files that answer, whichever process makes it. Absent: files are listed each time.
-   * Gives the one that is known from the last answer. `fresh`: asks for it; each search and each scan does so once.
+   * Takes over those files that another host has put into the store in this very form, and gives how many they are. Nothing
+   * is written to the store, so it needs no right to write there. Absent: no other host writes there.
    */
-  revision?(how?: { fresh: boolean }): Promise<string>;
-  /** Absent: a rebuild replaces one file after the other in place. */
-  builds?: IndexBuilds | undefined;
-  /** Absent: only this process writes. */
+  adoptFiles?(files: readonly IndexedFile[]): Promise<number>;
+  /**
+   * Changes with every change of the files that answer, whichever process makes it. Gives the one that is known from the
+   * last answer. `fresh`: asks for it; each search and each scan does so once.
+   */
+  revision(how?: { fresh: boolean }): Promise<string>;
+  /**
+   * Begins a whole new build beside the one that answers, or goes on with the one of this name. At most one is being made,
+   * and one of another name is dropped. Nothing of it is found by a search until `finishBuild`. It outlives the process.
+   * Absent: a rebuild replaces one file after the other in place.
+   */
+  startBuild?: ((name: string) => Promise<FileTable>) | undefined;
+  /** Absent: only this process writes. Those that say how long their holder slept are of a place that several hosts share. */
   leases?: HostLeases | undefined;
-  upkeep?: IndexUpkeep | undefined;
-  spaceFacts?: SpaceFacts | undefined;
-  /** False: it finds by words alone, no provider is asked, and nothing that is about vectors is called. */
-  keepsVectors?: boolean | undefined;
-  /** Other hosts write to it, too: who is at work there costs requests to find out. */
-  isShared?: boolean | undefined;
-  /**
-   * All chunks of these files, in the order of paths, sources and lines. Without `withText` their texts are empty: there may
-   * be very many.
-   */
-  listChunks(asked: FileFilter & { withText: boolean }): Promise<ChunkRow[]>;
   /** Filters by source and scope before it counts to `limit`. */
   searchKeyword(query: KeywordQuery, options?: CallOptions): Promise<IndexKeywordAnswer>;
-  /**
-   * Searches by meaning are about to be made in this space: a store may lay its vectors out for fast search. Every other
-   * call works in any space without it. Vectors of other spaces are kept.
-   */
-  useSpace(space: VectorSpace): Promise<void>;
-  /**
-   * Brings the vectors of this space that are known already to where they are searched, before somebody waits for an
-   * answer. Absent: they are there.
-   */
-  giveVectors?(space: VectorSpace): Promise<void>;
   /** Compares with the vectors of this space only. */
   searchVector(query: VectorQuery, options?: CallOptions): Promise<IndexVectorAnswer>;
-  /** Chunks that have no vector in this space and are not quarantined, each hash once, also those of a build that is being made. */
-  pendingVectors(space: VectorSpace, limit: number): Promise<{ hash: string; context: string; text: string }[]>;
-  /** Stores vectors, and takes their hashes out of quarantine. */
-  putVectors(space: VectorSpace, entries: readonly { hash: string; vector: Float32Array }[]): Promise<void>;
-  /** Which of these hashes have a vector in this space. */
-  knownVectors(space: VectorSpace, hashes: readonly string[]): Promise<string[]>;
-  /** Remembers texts that the provider of this space refuses, but for those that have a vector. They stay in keyword search. */
-  quarantine(space: VectorSpace, entries: readonly { hash: string; reason: string }[]): Promise<void>;
-  /** The quarantined chunks of this space that are there, in the order of paths and lines. */
-  quarantined(space: VectorSpace, limit: number): Promise<QuarantinedChunk[]>;
-  /** Lets every quarantined text of this space be tried again. */
-  releaseQuarantine(space: VectorSpace): Promise<void>;
-  /** Every space that has vectors, and how many, the one that was written to last first. */
-  spaces(): Promise<{ space: VectorSpace; vectors: number }[]>;
-  /** With `within`, of the chunks of these sources within the scope alone, and without `nextPending`. */
-  spaceStats(space: VectorSpace, within?: Pick<VectorQuery, "sources" | "scope">): Promise<SpaceStats>;
-  /** Tries the vector leg for real. */
-  probeVector(): Promise<boolean>;
-  stats(): Promise<IndexStats>;
+  compact(options?: CallOptions): Promise<CompactReport>;
   health(): IndexHealth;
   close(): Promise<void>;
 }
+
+/** What is known of vector spaces beside their vectors. */
+export type SpaceFacts = Pick<ChunkIndex, "note" | "noted" | "sampleVectors">;

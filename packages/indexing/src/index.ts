@@ -7,13 +7,11 @@ export type {
   IndexKeywordAnswer,
   LeaseName,
   QuarantinedChunk,
-  IndexBuilds,
   FileRecord,
   IndexHealth,
   HostLeases,
   IndexLeases,
   IndexStats,
-  IndexUpkeep,
   IndexVectorAnswer,
 } from "./chunk-index.ts";
 export { type UsageEntry, readUsage } from "./embedding/requests/usage.ts";

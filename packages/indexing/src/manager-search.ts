@@ -150,20 +150,19 @@ async function checkedSearch(
 
 /**
  * Searches while the files are still looked at, which takes longer than the search itself. Gives what was found if
- * nothing has been written to the store since before it, by anybody; undefined where the search has to be made again, or
- * where the store cannot tell.
+ * nothing has been written to the store since before it, by anybody; undefined where the search has to be made again.
  */
 export function searchAhead<Answer>(
   store: Pick<ChunkIndex, "revision">,
   search: (revision: string) => Promise<Answer>,
 ): () => Promise<Answer | undefined> {
   const found = (async () => {
-    const revision = await store.revision?.();
-    return revision === undefined ? undefined : { revision, answer: await search(revision) };
+    const revision = await store.revision();
+    return { revision, answer: await search(revision) };
   })().catch(() => undefined);
   return async () => {
     const ahead = await found;
-    return ahead !== undefined && ahead.revision === (await store.revision?.()) ? ahead.answer : undefined;
+    return ahead !== undefined && ahead.revision === (await store.revision()) ? ahead.answer : undefined;
   };
 }
 

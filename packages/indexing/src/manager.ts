@@ -34,19 +34,20 @@ export async function manageIndex(input: {
   index: ChunkIndex;
   context: MemoryPluginContext;
   backend: string;
+  /** False: it finds by words alone, no provider is asked, and nothing that is about vectors is called. */
+  keepsVectors?: boolean | undefined;
   /** Finds in place of the index, for a backend that has a search of its own. It is given up to date files. */
   search?: ((input: SearchInput) => Promise<SearchOutcome>) | undefined;
   /** Another way to look at the files than that of the settings. */
   sources?: readonly IndexedSource[] | undefined;
 }): Promise<MemorySearchManager> {
-  const { context, backend } = input;
+  const { context, backend, keepsVectors = true } = input;
   const store = tracedIndex(input.index, { agentId: context.agentId, backend });
   const { agentId, stateDir, settings, workspaceDir } = context;
-  const { upkeep } = store;
   // Called off while the store was being opened.
   if (context.signal.aborted) await store.close();
   context.signal.throwIfAborted();
-  const embeddings = store.keepsVectors === false ? noVectors(context.embeddings, backend) : context.embeddings;
+  const embeddings = keepsVectors ? context.embeddings : noVectors(context.embeddings, backend);
   const provider = embeddings.provider;
   const { notify } = context;
   // Modules that a search by words does not use are loaded at the first call that needs them.
@@ -98,7 +99,7 @@ export async function manageIndex(input: {
   });
 
   return {
-    capabilities: { keyword: store.health().fts.available, vector: store.keepsVectors !== false, ownsIndex: true },
+    capabilities: { keyword: store.health().fts.available, vector: keepsVectors, ownsIndex: true },
 
     async search(query, options) {
       const { results, report } = await search(query, options);
@@ -147,14 +148,14 @@ export async function manageIndex(input: {
       return vectors ? await vectors.probe(signal) : { ok: false, error: embeddings.reason };
     },
 
-    probeVectorAvailability: async () => await store.probeVector(),
+    probeVectorAvailability: async () => keepsVectors && (await canSearchVectors(store)),
 
     listFiles: async (params) => await (await listed()).listFiles(params),
     describeFile: async (params) => await (await listed()).describeFile(params),
 
     async survey({ signal }) {
       // Another process may have written to the index.
-      await store.revision?.({ fresh: true });
+      await store.revision({ fresh: true });
       const excluded = await findExcluded(sources, await index.stored(), signal);
       return { ...excluded, unsearched: await unsearched(signal) };
     },
@@ -164,11 +165,11 @@ export async function manageIndex(input: {
       return await checkIndex({ store, sources, vectors, fix, signal });
     },
 
-    ...(upkeep && { compact: async (options) => await upkeep.compact(options) }),
+    compact: async (options) => await store.compact(options),
 
     async details() {
       const space = await vectors?.primary.knownSpace();
-      const spaces = store.keepsVectors === false ? [] : await store.spaces();
+      const spaces = keepsVectors ? await store.spaces() : [];
       return {
         syncs: await index.history(),
         spaces: spaces.map(({ space: each, vectors: count }) => ({
@@ -206,6 +207,16 @@ export async function manageIndex(input: {
       await store.close();
     },
   };
+}
+
+/** Tries a search by meaning for real: what compares vectors is loaded by it, also where nothing has a vector yet. */
+async function canSearchVectors(store: ChunkIndex): Promise<boolean> {
+  const [known] = await store.spaces();
+  const space = known?.space ?? { provider: "none", model: "none", providerKey: "", dimensions: 1 };
+  const vector = new Float32Array(space.dimensions);
+  vector[0] = 1;
+  await store.searchVector({ space, vector, sources: [], limit: 1 });
+  return store.health().vector.available === true;
 }
 
 /** A store that finds by words alone has no use for a provider, whatever the configuration says. */

@@ -29,7 +29,7 @@ describe("a traced store", () => {
     const query = { terms: [{ term: "wordofnot", prefix: false }], sources: ["memory"], limit: 9 };
     expect((await store.searchKeyword(query)).rows).toHaveLength(2);
     await store.putVectors(space, [{ hash: "h", vector: Float32Array.of(1, 0) }]);
-    const next = await store.builds?.start("next");
+    const next = await store.startBuild?.("next");
     await next?.replaceFiles([file]);
     expect(await store.leases?.acquire("files", secret)).toBe(true);
     const told = { ...names, outcome: "ok", tookMs: expect.any(Number) };
@@ -37,7 +37,7 @@ describe("a traced store", () => {
       { ...told, operation: "replaceFiles", given: 2 },
       { ...told, operation: "searchKeyword", given: 1, found: 2 },
       { ...told, operation: "putVectors", given: 1 },
-      { ...told, operation: "builds.start" },
+      { ...told, operation: "startBuild" },
       { ...told, operation: "builds.replaceFiles", given: 1 },
       { ...told, operation: "leases.acquire" },
     ]);

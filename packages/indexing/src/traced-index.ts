@@ -22,8 +22,7 @@ export function tracedIndex(index: ChunkIndex, names: { agentId: string; backend
         if (typeof member !== "function") return member;
         const call = (member as Call).bind(own);
         if (untold.has(name)) return call;
-        if (name === "start")
-          return async (...given: readonly unknown[]) => await begun(call, `${of}${name}`, given, of);
+        if (name === "startBuild") return async (...given: readonly unknown[]) => await begun(call, name, given);
         return isListenedTo("store") ? (...given: readonly unknown[]) => told(call, of + name, given) : call;
       },
     });
@@ -40,9 +39,9 @@ export function tracedIndex(index: ChunkIndex, names: { agentId: string; backend
   }
 
   /** A build is the files of one, which are told in the same way. */
-  async function begun(call: Call, operation: string, given: readonly unknown[], of: string): Promise<unknown> {
+  async function begun(call: Call, operation: string, given: readonly unknown[]): Promise<unknown> {
     const files = await told(call, operation, given);
-    return typeof files === "object" && files !== null ? traced(files, of) : files;
+    return typeof files === "object" && files !== null ? traced(files, "builds.") : files;
   }
 }
 

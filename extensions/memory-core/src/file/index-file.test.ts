@@ -168,7 +168,7 @@ test("a whole state folder that is deleted comes back with the next write", asyn
   expect(await embedAll(store, space)).toBe(1);
   expect(await near(store, space, "word")).toEqual(["word"]);
   expect(existsSync(path)).toBe(true);
-  const layout = (await store.upkeep?.check())?.find(({ name }) => name === "vectors");
+  const layout = (await store.check())?.find(({ name }) => name === "vectors");
   expect(layout?.message, "the space that was in use is laid out again").toMatch(/^1 vectors in/u);
   if (process.platform !== "win32") expect(statSync(path).mode & 0o777).toBe(0o600);
 });
@@ -226,14 +226,14 @@ test("a build that was begun in a file that is gone says so, and can be begun ag
   const path = await tempPath();
   const store = await open(path);
   await store.replaceFiles([fileOf("a.md", ["word"])]);
-  const build = await store.builds?.start("v2");
-  await build?.replaceFiles([fileOf("a.md", ["next"])]);
+  const build = await store.startBuild("v2");
+  await build.replaceFiles([fileOf("a.md", ["next"])]);
   for (const suffix of ["", "-wal", "-shm"]) await rm(path + suffix);
-  await expect(build?.replaceFiles([fileOf("b.md", ["next"])])).rejects.toThrow(/start it again/u);
-  const again = await store.builds?.start("v2");
+  await expect(build.replaceFiles([fileOf("b.md", ["next"])])).rejects.toThrow(/start it again/u);
+  const again = await store.startBuild("v2");
   expect(await again?.listFiles()).toEqual([]);
   await again?.replaceFiles([fileOf("a.md", ["next"])]);
-  await store.builds?.finish();
+  await store.finishBuild();
   expect(await find(store, "next")).toEqual(["next"]);
 });
 

@@ -1,7 +1,7 @@
 import { appendFileSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { openMemory, parseConfig } from "@memslot/core";
-import type { ChunkIndex, IndexedFile } from "@memslot/indexing";
+import type { IndexedFile } from "@memslot/indexing";
 import memoryCore from "@memslot/memory-core";
 import { createWorkspace } from "@memslot/test-tools/files";
 import { deterministicEmbeddings } from "@memslot/testkit";
@@ -27,11 +27,6 @@ import {
 
 const space = spaceOf("m", 16);
 const off = { enabled: false };
-
-function builds(store: ChunkIndex): NonNullable<ChunkIndex["builds"]> {
-  if (!store.builds) throw new Error("the store has no builds");
-  return store.builds;
-}
 
 /** The store on this thread, so that nothing happens between two calls. */
 function manyFiles(prefix: string, count: number): IndexedFile[] {
@@ -64,14 +59,12 @@ test("a store that searches while another one puts a new build in place answers 
   await searching.useSpace(space);
   await embedAll(building, space);
   for (let round = 0; round < 2; round++) {
-    const table = await builds(building).start(`round ${round}`);
+    const table = await building.startBuild(`round ${round}`);
     await table.replaceFiles(manyFiles(`new${round}`, 40));
     await embedAll(building, space);
     const seen = new Set<string>();
     const progress = { isDone: false };
-    const flip = builds(building)
-      .finish()
-      .then(() => (progress.isDone = true));
+    const flip = building.finishBuild().then(() => (progress.isDone = true));
     do {
       const texts = [await find(searching, "one"), await near(searching, space, "anything", 50)];
       for (const found of texts) {
@@ -93,10 +86,10 @@ test("a build that is abandoned leaves the one that answers as it is, and its ow
   const path = await tempPath();
   const store = await open(path);
   await store.replaceFiles([fileOf("a.md", ["old"])]);
-  await builds(store).abandon();
-  await (await builds(store).start("one")).replaceFiles(manyFiles("new", 5));
-  await builds(store).abandon();
-  await expect(builds(store).finish()).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+  await store.abandonBuild();
+  await (await store.startBuild("one")).replaceFiles(manyFiles("new", 5));
+  await store.abandonBuild();
+  await expect(store.finishBuild()).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
   expect((await store.stats()).generation).toEqual({ id: 1 });
   expect(await find(store, "old", "new")).toEqual(["old"]);
   await store.close();
@@ -107,11 +100,11 @@ test("a build that another process has ended is not written to, and does not tak
   const path = await tempPath();
   const [one, two] = [await open(path), await open(path)];
   await one.replaceFiles([fileOf("a.md", ["old"])]);
-  const table = await builds(one).start("one");
-  await (await builds(two).start("two")).replaceFiles([fileOf("a.md", ["new"])]);
+  const table = await one.startBuild("one");
+  await (await two.startBuild("two")).replaceFiles([fileOf("a.md", ["new"])]);
   await expect(table.removeFiles([fileOf("a.md", [])])).rejects.toMatchObject({ code: "BUSY" });
-  await expect(builds(one).finish()).rejects.toMatchObject({ code: "BUSY" });
-  await builds(two).finish();
+  await expect(one.finishBuild()).rejects.toMatchObject({ code: "BUSY" });
+  await two.finishBuild();
   await expect(table.touchFiles([fileOf("a.md", [])])).rejects.toMatchObject({ code: "BUSY" });
   expect(await find(one, "old", "new")).toEqual(["new"]);
 });
@@ -121,13 +114,13 @@ test("the revision changes when a build takes over, not while it is made or when
   const [here, there] = [await open(path), await open(path)];
   await here.replaceFiles([fileOf("a.md", ["one"])]);
   const before = await there.revision?.();
-  const table = await builds(here).start("two");
+  const table = await here.startBuild("two");
   await table.replaceFiles([fileOf("b.md", ["two"])]);
   expect(await there.revision?.()).toBe(before);
-  await builds(here).abandon();
+  await here.abandonBuild();
   expect(await there.revision?.()).toBe(before);
-  await builds(here).start("three");
-  await builds(here).finish();
+  await here.startBuild("three");
+  await here.finishBuild();
   expect(await there.revision?.({ fresh: true })).not.toBe(before);
 });
 
@@ -135,10 +128,10 @@ test("changes go into the build that answers, whichever process has put it there
   const path = await tempPath();
   const [one, two] = [await open(path), await open(path)];
   await one.replaceFiles([fileOf("a.md", ["old a"]), fileOf("b.md", ["old b"])]);
-  await (await builds(two).start("two")).replaceFiles([fileOf("a.md", ["new a"]), fileOf("b.md", ["new b"])]);
+  await (await two.startBuild("two")).replaceFiles([fileOf("a.md", ["new a"]), fileOf("b.md", ["new b"])]);
   await one.replaceFiles([fileOf("a.md", ["old a, edited"])]);
   expect((await find(one, "a", "b", "edited")).toSorted()).toEqual(["old a, edited", "old b"]);
-  await builds(two).finish();
+  await two.finishBuild();
   await one.removeFiles([{ path: "b.md", source: "memory" }]);
   await one.replaceFiles([fileOf("c.md", ["new c"])]);
   await one.touchFiles([{ ...fileOf("a.md", []), mtimeMs: 77 }]);
@@ -232,7 +225,7 @@ test("vectors are laid out while the build is made, so that the first search aft
   await store.replaceFiles([fileOf("a.md", ["one", "two"])]);
   await store.useSpace(space);
   await embedAll(store, space);
-  const table = await builds(store).start("two");
+  const table = await store.startBuild("two");
   await table.replaceFiles([fileOf("a.md", ["two", "three"]), fileOf("b.md", ["four"], "sessions")]);
   expect(await pendingTexts(store, space)).toEqual(["four", "three"]);
   expect(count(path, "chunks_codes_2_places")).toBe(1);
@@ -240,7 +233,7 @@ test("vectors are laid out while the build is made, so that the first search aft
   expect([count(path, "chunks_codes_1_places"), count(path, "chunks_codes_2_places")]).toEqual([2, 3]);
   await table.removeFiles([{ path: "b.md", source: "sessions" }]);
   expect(count(path, "chunks_codes_2_places")).toBe(2);
-  await builds(store).finish();
+  await store.finishBuild();
   const laidOut = valueIn(path, "SELECT value FROM meta WHERE key = 'vector_space:2'");
   expect(laidOut).toBe("1");
   expect(await near(store, space, "three", 1)).toEqual(["three"]);
@@ -257,9 +250,9 @@ test("a build that a process without codes has made is laid out at the first sea
   await searching.useSpace(space);
   await embedAll(searching, space);
   const building = await open(path, { vector: off });
-  await (await builds(building).start("two")).replaceFiles([fileOf("a.md", ["two", "three"])]);
+  await (await building.startBuild("two")).replaceFiles([fileOf("a.md", ["two", "three"])]);
   await embedAll(building, space);
-  await builds(building).finish();
+  await building.finishBuild();
   expect(await near(searching, space, "three", 1)).toEqual(["three"]);
   expect((await near(searching, space, "one")).toSorted()).toEqual(["three", "two"]);
   expect(count(path, "chunks_codes_2_places")).toBe(2);
@@ -299,8 +292,8 @@ test("a search that fails leaves nothing behind that the next one stumbles over"
 test("without FTS5 a build is made and put in place all the same", async () => {
   const store = await open(await tempPath(), { disableFts: true });
   await store.replaceFiles([fileOf("a.md", ["old"])]);
-  await (await builds(store).start("two")).replaceFiles([fileOf("a.md", ["new", "newer"])]);
-  await builds(store).finish();
+  await (await store.startBuild("two")).replaceFiles([fileOf("a.md", ["new", "newer"])]);
+  await store.finishBuild();
   const { rows, chunkCount } = await store.searchKeyword({ terms: words("new"), sources: ["memory"], limit: 5 });
   expect([rows, chunkCount]).toEqual([[], 2]);
   await store.useSpace(space);

@@ -18,7 +18,7 @@ import Database from "better-sqlite3";
 import { expect } from "vitest";
 import { createCompanion } from "../companion.ts";
 import type { VectorSettings } from "../vectors/engines/engines.ts";
-import { openStore, type SqliteStoreFaults, type SqliteStoreOptions } from "../sqlite-store.ts";
+import { openStore, type SqliteIndex, type SqliteStoreFaults, type SqliteStoreOptions } from "../sqlite-store.ts";
 
 export async function tempPath(): Promise<string> {
   return join(tempFolder(), "state", "main.sqlite");
@@ -40,7 +40,7 @@ export async function copyOf(path: string): Promise<string> {
 export async function open(
   path: string,
   given: Partial<SqliteStoreOptions> & SqliteStoreFaults = {},
-): Promise<ChunkIndex> {
+): Promise<SqliteIndex> {
   const store = await openStore({ path, vector: { enabled: true }, cacheMaxEntries: 50_000, ...given }, given);
   afterwards(() => store.close());
   return store;
@@ -49,7 +49,6 @@ export async function open(
 export type StoreHere = OpenedStore & {
   searchKeyword(query: KeywordQuery): IndexKeywordAnswer;
   searchVector(query: VectorQuery): IndexVectorAnswer;
-  probeVector(): boolean;
 };
 
 /** The store on this thread, so that nothing happens between two calls. */
@@ -111,6 +110,9 @@ export function vectorOf(text: string, dimensions = 8): Float32Array {
   return raw.map((value) => value / length);
 }
 
+/** Searches by meaning where nothing has a vector: what compares vectors is loaded by it. */
+export const anyVector: VectorQuery = { space: spaceOf("none"), vector: vectorOf("none"), sources: [], limit: 1 };
+
 /** Gives every pending chunk the vector of its text, and says how many there were. */
 export async function embedAll(store: ChunkIndex, space: VectorSpace): Promise<number> {
   const pending = await store.pendingVectors(space, 100_000);
@@ -135,7 +137,7 @@ export async function pendingTexts(store: ChunkIndex, space: VectorSpace): Promi
 /** What a check of the file says of the codes of its vectors. */
 export async function lookAtVectors(path: string): Promise<string | undefined> {
   const store = await open(path);
-  const findings = await store.upkeep?.check();
+  const findings = await store.check();
   await store.close();
   return findings?.find(({ name }) => name === "vectors")?.message;
 }
@@ -212,7 +214,7 @@ export async function fill(store: ChunkIndex): Promise<void> {
 }
 
 export async function faultsOf(store: ChunkIndex): Promise<unknown[]> {
-  const findings = (await store.upkeep?.check()) ?? [];
+  const findings = (await store.check()) ?? [];
   expect(findings.length).toBeGreaterThan(0);
   return findings.filter(({ ok }) => !ok);
 }

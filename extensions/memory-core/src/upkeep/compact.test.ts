@@ -29,7 +29,7 @@ test("the vectors of notes that are gone for a while are kept, however long they
     await store.removeFiles(notes);
     // Each call is followed by what can wait.
     for (let call = 0; call < 5; call++) await store.stats();
-    await store.upkeep?.compact();
+    await store.compact();
     await store.replaceFiles(notes);
     expect(await store.pendingVectors(space, 1000)).toEqual([]);
   }
@@ -88,7 +88,7 @@ test("compacting gives back all that is free, and the index answers as before", 
   await fill(store);
   await store.replaceFiles(large.slice(0, 40));
   await store.removeFiles(large.slice(0, 40));
-  const report = await store.upkeep?.compact();
+  const report = await store.compact();
   const stats = await store.stats();
   expect(stats.reusableBytes).toBe(0);
   expect(stats.walBytes).toBe(0);
@@ -97,20 +97,20 @@ test("compacting gives back all that is free, and the index answers as before", 
   expect(await find(store, "note7p3key0")).toHaveLength(1);
   expect(await near(store, space, textOf("note9p2"), 1)).toEqual([textOf("note9p2")]);
   expect(await faultsOf(store)).toEqual([]);
-  expect(await store.upkeep?.compact()).toEqual({ beforeBytes: stats.databaseBytes, afterBytes: stats.databaseBytes });
+  expect(await store.compact()).toEqual({ beforeBytes: stats.databaseBytes, afterBytes: stats.databaseBytes });
 });
 
 test("an old build that was not yet deleted is gone after compacting", async () => {
   const path = await tempPath();
   const store = await open(path);
   await fill(store);
-  await store.upkeep?.compact();
+  await store.compact();
   const before = (await store.stats()).databaseBytes;
-  const build = await store.builds?.start("v2");
-  await build?.replaceFiles(notes);
-  await store.builds?.finish();
-  await store.upkeep?.compact();
-  const names = (await store.upkeep?.tables())?.map(({ name }) => name);
+  const build = await store.startBuild("v2");
+  await build.replaceFiles(notes);
+  await store.finishBuild();
+  await store.compact();
+  const names = (await store.tables())?.map(({ name }) => name);
   expect(names).toContain("chunks_fts_2");
   expect(names).not.toContain("chunks_fts_1");
   expect(names).not.toContain("chunks_codes_1");
@@ -130,7 +130,7 @@ test("a file of an earlier schema, which cannot give back single pages, is writt
   });
   const old = await open(path);
   await old.removeFiles(notes.slice(6));
-  const report = await old.upkeep?.compact();
+  const report = await old.compact();
   expect(report?.afterBytes).toBeLessThan(report?.beforeBytes ?? 0);
   expect((await old.stats()).reusableBytes).toBe(0);
   expect(await find(old, "note3p3key0")).toHaveLength(1);
@@ -146,7 +146,7 @@ test("an index in memory can be checked and compacted too", async () => {
   const store = await open(await tempPath(), { mayCreate: false });
   await fill(store);
   await store.removeFiles(notes.slice(6));
-  const report = await store.upkeep?.compact();
+  const report = await store.compact();
   expect(report?.afterBytes).toBeLessThan(report?.beforeBytes ?? 0);
   expect(await faultsOf(store)).toEqual([]);
 });
@@ -157,7 +157,7 @@ test("other processes write while one compacts, and nothing is lost", async () =
   await fill(store);
   const child = runChild(["write-files", path, "p", "12"]);
   await child.line("wrote");
-  do await store.upkeep?.compact();
+  do await store.compact();
   while (child.process.exitCode === null && child.process.signalCode === null);
   expect(await child.ended, child.output()).toBe(0);
   expect(await find(store, "batch11")).toHaveLength(50);

@@ -1,8 +1,9 @@
 import { readFileSync } from "node:fs";
 import type { IndexFinding } from "@memslot/core";
-import { indexTerms, type ChunkIndex, type IndexedFile } from "@memslot/indexing";
+import { indexTerms, type IndexedFile } from "@memslot/indexing";
 import { expect, test } from "vitest";
 import { harm, spoilTable, embedAll, fileOf, find, near, open, spaceOf, tempPath } from "../test/stores.ts";
+import type { SqliteIndex } from "../sqlite-store.ts";
 import cases from "../../test/data/cases.json" with { type: "json" };
 
 const space = spaceOf("m");
@@ -21,17 +22,12 @@ const notes = Array.from({ length: 40 }, (_, file) =>
   noteOf(`${file}.md`, [`apple number${file}`, `pear number${file}`, `plum number${file}`]),
 );
 
-async function filled(path: string): Promise<ChunkIndex> {
+async function filled(path: string): Promise<SqliteIndex> {
   const store = await open(path);
   await store.replaceFiles(notes);
   await store.useSpace(space);
   await embedAll(store, space);
   return store;
-}
-
-function upkeepOf(store: ChunkIndex): NonNullable<ChunkIndex["upkeep"]> {
-  if (!store.upkeep) throw new Error("no upkeep");
-  return store.upkeep;
 }
 
 function bad(findings: readonly IndexFinding[]): string[] {
@@ -43,7 +39,7 @@ test("a sound index is found sound, with figures, and a check writes nothing", a
   await (await filled(path)).close();
   const before = readFileSync(path);
   const store = await open(path);
-  const findings = await upkeepOf(store).check();
+  const findings = await store.check();
   expect(findings.map(({ name }) => name)).toEqual(names);
   expect(bad(findings)).toEqual([]);
   const messages = Object.fromEntries(findings.map(({ name, message }) => [name, message]));
@@ -63,14 +59,14 @@ test.each(cases.damages as [string, string, string, string][])(
     await (await filled(path)).close();
     harm(path, sql);
     const store = await open(path);
-    const findings = await upkeepOf(store).check();
+    const findings = await store.check();
     expect(bad(findings).join("\n")).toMatch(message);
     expect(findings.find((finding) => finding.name === name)?.ok).toBe(false);
-    const mended = await upkeepOf(store).repair();
+    const mended = await store.repair();
     expect(bad(mended)).toEqual([]);
     expect(mended.find((finding) => finding.name === name)?.fixed).toMatch(message);
-    expect(bad(await upkeepOf(store).check())).toEqual([]);
-    expect((await upkeepOf(store).repair()).filter(({ fixed }) => fixed !== undefined)).toEqual([]);
+    expect(bad(await store.check())).toEqual([]);
+    expect((await store.repair()).filter(({ fixed }) => fixed !== undefined)).toEqual([]);
     await store.replaceFiles(notes.filter(({ path: file }) => file === "3.md"));
     expect(await find(store, "number7")).toHaveLength(3);
     expect(await find(store, "number39")).toHaveLength(3);
@@ -86,10 +82,8 @@ test("a file that has lost chunks is forgotten, so that the next sync reads it a
   harm(path, "DELETE FROM chunks WHERE text = 'pear number5'");
   const store = await open(path);
   const revision = await store.revision?.();
-  expect(bad(await upkeepOf(store).check()).join("\n")).toMatch(
-    /files: 1 files have other chunks .* 5\.md \(2 chunks of 3\)/u,
-  );
-  const mended = await upkeepOf(store).repair();
+  expect(bad(await store.check()).join("\n")).toMatch(/files: 1 files have other chunks .* 5\.md \(2 chunks of 3\)/u);
+  const mended = await store.repair();
   expect(bad(mended)).toEqual([]);
   expect(mended.find(({ name }) => name === "files")?.fixed).toMatch(/1 files are forgotten/u);
   expect((await store.listFiles()).map((file) => file.path)).not.toContain("5.md");
@@ -110,9 +104,9 @@ test("damaged pages are found; to mend them the file is set aside and made anew"
   await store.close();
   spoilTable(path, "chunks");
   const again = await open(path);
-  expect(bad(await upkeepOf(again).check()).join("\n")).toMatch(/^database: /u);
+  expect(bad(await again.check()).join("\n")).toMatch(/^database: /u);
   expect(again.health().notices).toEqual([]);
-  expect(bad(await upkeepOf(again).repair())).toEqual([]);
+  expect(bad(await again.repair())).toEqual([]);
   expect(again.health().notices).toEqual([expect.stringMatching(/was damaged/u)]);
   expect(await again.listFiles()).toEqual([]);
 });
@@ -128,7 +122,7 @@ test("words that are missing, or spoilt beyond use, are made anew when the index
     ]);
     expect(await find(store, "number7"), sql).toHaveLength(3);
     expect(await store.listFiles()).toHaveLength(40);
-    expect(bad(await upkeepOf(store).check()), sql).toEqual([]);
+    expect(bad(await store.check()), sql).toEqual([]);
     expect(await near(store, space, "apple number3", 1)).toEqual(["apple number3"]);
     await store.close();
     expect((await open(path)).health().notices).toEqual([]);
@@ -152,31 +146,31 @@ test("the making of words that was cut short goes on with the next opening", asy
   harm(path, "DELETE FROM chunks_fts_1 WHERE rowid > 50; INSERT INTO meta VALUES ('words_missing:1', '1')");
   const store = await open(path);
   expect(await find(store, "number39")).toHaveLength(3);
-  expect(bad(await upkeepOf(store).check())).toEqual([]);
+  expect(bad(await store.check())).toEqual([]);
 });
 
 test("a build that is being made is checked and mended too", async () => {
   const path = await tempPath();
   const store = await filled(path);
-  const build = await store.builds?.start("v2");
-  await build?.replaceFiles(notes.slice(0, 10));
+  const build = await store.startBuild("v2");
+  await build.replaceFiles(notes.slice(0, 10));
   await store.close();
   harm(path, "DELETE FROM chunks_fts_2 WHERE rowid IN (SELECT max(id) FROM chunks)");
   const again = await open(path);
-  expect(bad(await upkeepOf(again).check()).join("\n")).toMatch(/words: 1 of 30 chunks lack/u);
-  expect(bad(await upkeepOf(again).repair())).toEqual([]);
-  const more = await again.builds?.start("v2");
+  expect(bad(await again.check()).join("\n")).toMatch(/words: 1 of 30 chunks lack/u);
+  expect(bad(await again.repair())).toEqual([]);
+  const more = await again.startBuild("v2");
   await more?.replaceFiles(notes.slice(10));
-  await again.builds?.finish();
+  await again.finishBuild();
   expect(await find(again, "number9")).toHaveLength(3);
-  expect(bad(await upkeepOf(again).check())).toEqual([]);
+  expect(bad(await again.check())).toEqual([]);
 });
 
 test("the bytes of the tables, theirs together, are those of the file without what is free", async () => {
   const path = await tempPath();
   const store = await filled(path);
-  await upkeepOf(store).compact();
-  const tables = await upkeepOf(store).tables();
+  await store.compact();
+  const tables = await store.tables();
   const sizes = tables.map(({ bytes }) => bytes);
   expect(sizes).toEqual(sizes.toSorted((one, other) => other - one));
   expect(tables.map(({ name }) => name)).toEqual(
@@ -205,13 +199,9 @@ test("other calls are answered between the pieces of a long one", async () => {
   harm(path, "DELETE FROM chunks_fts_1 WHERE rowid > 0");
   const again = await open(path);
   const order: string[] = [];
-  const long = upkeepOf(again)
-    .repair()
-    .then(() => order.push("repair"));
+  const long = again.repair().then(() => order.push("repair"));
   // Many pieces against a few: that the longer work ends last shows that the pieces took turns.
-  const short = upkeepOf(again)
-    .check()
-    .then(() => order.push("check"));
+  const short = again.check().then(() => order.push("check"));
   await Promise.all([long, short]);
   expect(order).toEqual(["check", "repair"]);
   expect(await find(again, "word2999")).toHaveLength(1);

@@ -74,7 +74,7 @@ test(`a writer is killed ${kills} times: codes are those of the vectors, and the
     store.close();
     exact.close();
     const looked = await open(path);
-    const findings = await looked.upkeep?.check();
+    const findings = await looked.check();
     expect(findings?.find(({ name }) => name === "vectors")).toMatchObject({ ok: true });
     await looked.close();
   }

@@ -34,8 +34,6 @@ export interface VectorSearch extends Pick<
   "added" | "removed" | "embedded" | "useSpace" | "prepare" | "drop" | "holds"
 > {
   searchVector(query: VectorQuery): IndexVectorAnswer;
-  /** Loads what compares vectors fast. */
-  probeVector(): boolean;
   /** Mends a layout with many holes, stores bits that are missing, and reads codes. False: that was all. */
   tidy(isQuiet: boolean): boolean;
   /** Mends one with any. */
@@ -231,10 +229,10 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
     },
     searchVector(query) {
       checkVector(query.vector, query.space);
+      engines.engine();
       const spaceId = vectors.use(query.space);
       return spaceId === undefined ? { rows: [] } : search(query, spaceId);
     },
-    probeVector: () => engines.engine().name !== "exact",
     added({ id, hash, source, generation }) {
       const held = layout.named(generation);
       const embedding = held === undefined ? undefined : vectors.get(held, hash);

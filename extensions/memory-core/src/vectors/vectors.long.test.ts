@@ -140,12 +140,11 @@ test.each(Object.keys(places))(
       expect(await near(without, short, "pear number17", 1)).toEqual(["pear number17"]);
       expect(await find(without, "number17")).toHaveLength(2);
     }
-    expect(await without.probeVector()).toBe(false);
     const { vector, notices } = without.health();
     expect(vector).toMatchObject({ available: false, extensionPath, loadError: expect.stringMatching(/\S/u) });
     expect(notices).toHaveLength(1);
     expect(notices[0]).toContain(vector.loadError);
-    expect((await without.upkeep?.check())?.filter(({ ok }) => !ok)).toEqual([]);
+    expect((await without.check())?.filter(({ ok }) => !ok)).toEqual([]);
     await without.close();
 
     const later = await open(path);
@@ -153,7 +152,7 @@ test.each(Object.keys(places))(
     expect(later.health().vector.available).toBe(true);
     expect(await later.pendingVectors(short, 10)).toEqual([]);
     expect(await near(later, short, "pear number17", 1)).toEqual(["pear number17"]);
-    const vectors = (await later.upkeep?.check())?.find(({ name }) => name === "vectors");
+    const vectors = (await later.check())?.find(({ name }) => name === "vectors");
     expect(vectors?.message).toMatch(/^60 vectors in/u);
   },
 );

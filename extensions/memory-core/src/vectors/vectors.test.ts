@@ -1,6 +1,7 @@
 import { openDatabaseStore } from "@memslot/indexing/ledger-tables";
 import { expect, test } from "vitest";
 import {
+  anyVector,
   edit,
   embedAll,
   fileOf,
@@ -22,17 +23,16 @@ function vectorCount(path: string): number {
   return edit(path, (db) => db.prepare<[], number>("SELECT count(*) FROM chunks_codes_1_places").pluck().get() ?? -1);
 }
 
-test("what compares vectors is loaded when a space is used or when it is probed, not before", async () => {
+test("what compares vectors is loaded when a space is used or searched, not before", async () => {
   const store = await open(await tempPath());
   await store.replaceFiles([fileOf("a.md", ["word"])]);
   await embedAll(store, space);
   await store.spaceStats(space);
   expect(store.health().vector).toStrictEqual({ enabled: true });
-  expect(await store.probeVector()).toBe(true);
+  await store.searchVector(anyVector);
   expect(store.health().vector).toStrictEqual({ enabled: true, available: true, engine: "wasm" });
   const other = await open(await tempPath(), { vector: { enabled: true, engine: "sqlite-vec" } });
   await other.useSpace(space);
-  expect(await other.probeVector()).toBe(true);
   expect(other.health().vector).toStrictEqual({
     enabled: true,
     available: true,
@@ -43,7 +43,7 @@ test("what compares vectors is loaded when a space is used or when it is probed,
 
 test("switched off it is not loaded and nothing is said", async () => {
   const store = await open(await tempPath(), { vector: off });
-  expect(await store.probeVector()).toBe(false);
+  await store.searchVector(anyVector);
   await store.replaceFiles([fileOf("a.md", ["one", "two"])]);
   await store.useSpace(space);
   await embedAll(store, space);
@@ -175,11 +175,11 @@ test("spaces of one width never mix, whichever is in use, and one that is used a
   await store.useSpace(space);
   expect((await near(store, space, "three")).toSorted()).toEqual(["one", "three", "two"]);
   expect(await near(store, space, "three", 1)).toEqual(["three"]);
-  const build = await store.builds?.start("next");
-  await build?.replaceFiles([fileOf("a.md", ["two", "five"])]);
+  const build = await store.startBuild("next");
+  await build.replaceFiles([fileOf("a.md", ["two", "five"])]);
   await embedAll(store, other);
   expect(await near(store, space, "one", 1)).toEqual(["one"]);
-  await store.builds?.finish();
+  await store.finishBuild();
   await store.useSpace(other);
   expect((await near(store, other, "five")).toSorted()).toEqual(["five", "two"]);
 });

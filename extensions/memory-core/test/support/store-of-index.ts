@@ -30,8 +30,6 @@ export function storesWith(vector: SqliteStoreOptions["vector"]): (stateDir: str
   return async (stateDir) => {
     const [path, locksDir] = [join(stateDir, "main.sqlite"), join(stateDir, "locks")];
     const index = await openSqliteStore({ path, locksDir, vector, cacheMaxEntries: 1000 });
-    const { builds, upkeep, revision } = index;
-    if (!builds || !upkeep || !revision) throw new Error("the index of memory-core has every part");
     return {
       ...filesOf(index),
       putVectors: (space, entries) => index.putVectors(space, entries),
@@ -47,12 +45,12 @@ export function storesWith(vector: SqliteStoreOptions["vector"]): (stateDir: str
       },
       close: () => index.close(),
       build: async (name) => ({
-        ...filesOf(await builds.start(name)),
-        finish: () => builds.finish(),
-        abandon: () => builds.abandon(),
+        ...filesOf(await index.startBuild(name)),
+        finish: () => index.finishBuild(),
+        abandon: () => index.abandonBuild(),
       }),
-      compact: () => upkeep.compact(),
-      revision: () => revision({ fresh: true }),
+      compact: () => index.compact(),
+      revision: () => index.revision({ fresh: true }),
     };
   };
 }

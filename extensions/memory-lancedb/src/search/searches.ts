@@ -24,9 +24,8 @@ export function createSearches(tables: Tables, known: Known, kind: LancePlace["k
   /** The table and the version whose index of words was read at once. */
   let warmed: string | undefined;
 
-  const searchKeyword: Searches["searchKeyword"] = async (query, { signal } = {}) => {
+  const searchKeyword: Searches["searchKeyword"] = async (query) => {
     const build = await builds.at(query.at);
-    signal?.throwIfAborted();
     known.expectTold(build);
     if (!build) return { rows: [], chunkCount: 0, documentFrequencies: query.terms.map(() => 0) };
     const { number, table } = build;
@@ -42,10 +41,9 @@ export function createSearches(tables: Tables, known: Known, kind: LancePlace["k
     return await searchKeywords(query, { table, name, version, chunkCount }, listing, counts);
   };
 
-  const searchVector: Searches["searchVector"] = async (query, { signal } = {}) => {
+  const searchVector: Searches["searchVector"] = async (query) => {
     checkVector(query.vector, query.space);
     const build = await builds.at(query.at);
-    signal?.throwIfAborted();
     known.expectTold(build);
     const opened = await tables.openSpace(spaceId(query.space), !builds.isTold(query.at));
     if (!build || !opened) return { rows: [] };
@@ -55,16 +53,13 @@ export function createSearches(tables: Tables, known: Known, kind: LancePlace["k
     return vectors ? compareVectors(query, vectors, listing) : await searchVectors(query, opened.table, listing);
   };
 
-  return {
-    searchKeyword: (query, options) => unlessAborted(options, () => searchKeyword(query, options)),
-    searchVector: (query, options) => unlessAborted(options, () => searchVector(query, options)),
-  };
-
   /** One that is aborted while it waits for its turn is not begun. */
-  function unlessAborted<Answer>(options: CallOptions = {}, search: () => Promise<Answer>): Promise<Answer> {
-    return gate(() => {
-      options.signal?.throwIfAborted();
-      return search();
-    });
-  }
+  const inTurn =
+    <Query, Answer>(search: (query: Query) => Promise<Answer>) =>
+    async (query: Query, { signal }: CallOptions = {}): Promise<Answer> =>
+      await gate(() => {
+        signal?.throwIfAborted();
+        return search(query);
+      });
+  return { searchKeyword: inTurn(searchKeyword), searchVector: inTurn(searchVector) };
 }

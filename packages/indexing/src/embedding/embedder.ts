@@ -82,7 +82,7 @@ export class Embedder {
     this.#primary = primary;
     this.#questions = new QuestionLanes(primary, choice, context, () => this.#pending?.reason);
     this.#usage = usage;
-    this.#scales = new SpaceScales(store.spaceFacts);
+    this.#scales = new SpaceScales(store);
     this.#budget = tokensPerDay === undefined ? undefined : createBudget(usage, tokensPerDay);
     this.#dimensions = provider.dimensions;
   }
@@ -123,7 +123,7 @@ export class Embedder {
     const request = { ...given, signal: AbortSignal.any([given.signal, this.#closing.signal]) };
     if (store.health().isTemporary === true && !request.asked) return (this.#pending = await this.#leaveUndone());
     const space = await this.#primary.knownSpace();
-    if (space !== undefined) await store.giveVectors?.(space);
+    if (space !== undefined) await store.useSpace(space);
     if (!settings.cache.enabled && this.#primary.stats()?.pending !== 0) await this.#questions.protectEarlier();
     const outcome = await this.#fillAny(request);
     this.#pending = outcome && { chunks: outcome.chunks, reason: outcome.reason, failure: outcome.error?.kind };

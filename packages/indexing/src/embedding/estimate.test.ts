@@ -46,7 +46,7 @@ async function estimate(
 }
 
 async function chunkHashes(store: SpaceStore): Promise<Set<string>> {
-  return new Set((await store.upkeep.sample(1000)).map(({ hash }) => hash));
+  return new Set((await store.sample(1000)).map(({ hash }) => hash));
 }
 
 /** A workspace that was synced, with the vectors of all but its last texts, and then changed. */
@@ -113,7 +113,7 @@ describe("an estimate", () => {
     store.calls.length = 0;
     await estimate(store, folder);
     expect(new Set(store.calls.map(({ method }) => method))).toEqual(
-      new Set(["listFiles", "knownVectors", "quarantined"]),
+      new Set(["listFiles", "knownVectors", "noted", "quarantined"]),
     );
   });
 

@@ -29,7 +29,7 @@ const mostQuarantined = 1_000_000;
  * sent, and `reason` says why.
  */
 export async function estimateSync(input: {
-  store: Pick<ChunkIndex, "listFiles" | "knownVectors" | "quarantined" | "spaceFacts">;
+  store: Pick<ChunkIndex, "listFiles" | "knownVectors" | "quarantined" | "revision"> & SpaceFacts;
   sources: readonly IndexedSource[];
   settings: MemorySearchSettings;
   space: VectorSpace | undefined;
@@ -73,7 +73,7 @@ export async function estimateSync(input: {
   for (const { hash } of refused) texts.delete(hash);
 
   const pending = [...texts.values()];
-  const measuring = await measuringWeights(store.spaceFacts, space, chunks, sample.chunks());
+  const measuring = await measuringWeights(store, space, chunks, sample.chunks());
   const tokens = Math.ceil(tokensOf(pending) + tokensOf(measuring));
   const batches = settings.remote.batch.enabled ? provider?.batches : undefined;
   return {
@@ -97,12 +97,11 @@ export async function estimateSync(input: {
 
 /** Those of the texts that are sent besides, once, to measure what the vectors of a space are worth beside words. */
 async function measuringWeights(
-  facts: SpaceFacts | undefined,
+  facts: SpaceFacts,
   space: VectorSpace | undefined,
   chunks: number,
   sample: readonly SampledChunk[],
 ): Promise<TextWeight[]> {
-  if (facts === undefined) return [];
   if (space !== undefined && (await isMeasured(facts, space, chunks))) return [];
   return measuringTexts(sample).map((text) => ({ tokens: estimateTokens(text), bytes: Buffer.byteLength(text) }));
 }

@@ -1,11 +1,14 @@
-import type { ChunkIndex, ChunkRow, FileTable } from "../chunk-index.ts";
-import type { FileKey, ScoredChunk, StoredFile, VectorSpace } from "../chunk-store.ts";
-
-/** What the ledger has that no store is asked for: the same as an index, but for what is searched. */
-type Kept = Omit<
+import type {
   ChunkIndex,
-  "adoptFiles" | "searchKeyword" | "searchVector" | "keepsVectors" | "probeVector" | "revision" | "builds"
->;
+  ChunkRow,
+  FileRecord,
+  FileTable,
+  IndexCalls,
+  IndexedFile,
+  RevisionStep,
+} from "../chunk-index.ts";
+import type { FileKey, ScoredChunk, StoredFile, VectorSpace } from "../chunk-store.ts";
+import type { Remote } from "./thread/remote.ts";
 
 /** Vectors of one space that the store is owed. */
 export interface OwedVectors {
@@ -21,6 +24,43 @@ export interface Reconciled {
   unknown: readonly StoredFile[];
 }
 
+/** The calls of a ledger that are for a store elsewhere. */
+interface ElsewhereCalls {
+  /** The chunks of the build that answers that these rows name, in their order. Left out: what the ledger does not know. */
+  rowsOf(found: readonly ScoredChunk[]): (ChunkRow & { score: number })[];
+  /**
+   * The store is to have the vectors of this space from now on: those of all chunks are owed to it, unless they have been
+   * given before. From then on `replaceFiles`, `putVectors` and a build owe what they bring.
+   */
+  oweVectors(space: VectorSpace): void;
+  /** Some of what is owed, of one space. Undefined where nothing is. It stays owed until `paidVectors`. */
+  owedVectors(limit: number): OwedVectors | undefined;
+  /** The store has them. */
+  paidVectors(space: VectorSpace, hashes: readonly string[]): void;
+  /**
+   * The store has vectors for all chunks of these files in this space, which another host has made: for this store they
+   * count as embedded. Their numbers are not known here, so that they count for no other store.
+   */
+  adoptVectors(space: VectorSpace, files: readonly FileKey[]): void;
+  /**
+   * Compares its files with those that the store holds, of the build that answers or of the one with this number. What
+   * differs in hash or recipe, or is not held, is forgotten. Where `embedded` says so, vectors are adopted or owed again.
+   */
+  reconcile(held: readonly StoredFile[], build?: number): Reconciled;
+}
+
+/** What the thread of a ledger answers. With `build`, a number that `startBuild` has given, a call is about that build. */
+export interface LedgerCalls extends IndexCalls, ElsewhereCalls {
+  listFiles(build?: number): FileRecord[];
+  replaceFiles(files: readonly IndexedFile[], build?: number): RevisionStep | undefined;
+  touchFiles(files: readonly FileRecord[], build?: number): RevisionStep | undefined;
+  removeFiles(files: readonly FileKey[], build?: number): RevisionStep | undefined;
+  revision(): string;
+  startBuild(name: string): number;
+  /** The build that is being made, whoever began it. `finishBuild` is about it from then on. */
+  currentBuild(): { name: string; build: number } | undefined;
+}
+
 /** The files of one build in the ledger. `build` is the number that `startBuild` has given. */
 export interface LedgerBuild extends FileTable {
   build: number;
@@ -31,39 +71,10 @@ export interface LedgerBuild extends FileTable {
  * in a thread of its own. It keeps the texts of the chunks and every vector once; a store keeps what it needs to find
  * them. Several stores can have their files in one ledger, each knows its own only; the vectors are for all of them.
  */
-export interface Ledger extends Kept {
-  /** Changes with every change of the files that answer, whichever process of this machine makes it. */
-  revision: NonNullable<ChunkIndex["revision"]>;
-  /** As `IndexBuilds` has it, in the ledger alone. */
+export interface Ledger
+  extends Omit<ChunkIndex, "adoptFiles" | "searchKeyword" | "searchVector">, Remote<ElsewhereCalls> {
   startBuild(name: string): Promise<LedgerBuild>;
-  /** The build that is being made, whoever began it. `finishBuild` is about it from then on. */
   currentBuild(): Promise<{ name: string; table: LedgerBuild } | undefined>;
-  finishBuild(): Promise<void>;
-  abandonBuild(): Promise<void>;
-  /** The chunks of the build that answers that these rows name, in their order. Left out: what the ledger does not know. */
-  rowsOf(found: readonly ScoredChunk[]): Promise<(ChunkRow & { score: number })[]>;
-  /**
-   * The store is to have the vectors of this space from now on: those of all chunks are owed to it, unless they have been
-   * given before. From then on `replaceFiles`, `putVectors` and a build owe what they bring.
-   */
-  oweVectors(space: VectorSpace): Promise<void>;
-  /** Some of what is owed, of one space. Undefined where nothing is. It stays owed until `paidVectors`. */
-  owedVectors(limit: number): Promise<OwedVectors | undefined>;
-  /** The store has them. */
-  paidVectors(space: VectorSpace, hashes: readonly string[]): Promise<void>;
-  /**
-   * The store has vectors for all chunks of these files in this space, which another host has made: for this store they
-   * count as embedded. Their numbers are not known here, so that they count for no other store.
-   */
-  adoptVectors(space: VectorSpace, files: readonly FileKey[]): Promise<void>;
-  /**
-   * Compares its files with those that the store holds, of the build that answers or of the one with this number. What
-   * differs in hash or recipe, or is not held, is forgotten. Where `embedded` says so, vectors are adopted or owed again.
-   */
-  reconcile(held: readonly StoredFile[], build?: number): Promise<Reconciled>;
-  /** A small fact about the store, kept with the files in the same file. `undefined` forgets it. */
-  note(name: string, value: string | undefined): Promise<void>;
-  noted(name: string): Promise<string | undefined>;
 }
 
 export interface LedgerOptions {

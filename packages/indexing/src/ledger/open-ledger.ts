@@ -1,6 +1,6 @@
-import type { Ledger, LedgerBuild, LedgerOptions } from "./ledger.ts";
+import type { LeaseCalls } from "../chunk-index.ts";
+import type { Ledger, LedgerBuild, LedgerCalls, LedgerOptions } from "./ledger.ts";
 import { openThread, type OpenedThread, type ThreadOptions } from "./thread/open-thread.ts";
-import type { StoreCalls } from "./thread/protocol.ts";
 import { remote, type Remote } from "./thread/remote.ts";
 
 /**
@@ -23,7 +23,10 @@ export function ledgerOf<Companion>(
   { client, methods, health }: OpenedThread,
   hasLeases: boolean,
 ): Ledger & Remote<Companion> {
-  const calls: Remote<StoreCalls> & Remote<Companion> = remote<StoreCalls & Companion>(client.call, methods);
+  const calls: Remote<LedgerCalls & LeaseCalls> & Remote<Companion> = remote<LedgerCalls & LeaseCalls & Companion>(
+    client.call,
+    methods,
+  );
   const tableOf = (build: number): LedgerBuild => ({
     build,
     listFiles: () => calls.listFiles(build),
@@ -34,8 +37,6 @@ export function ledgerOf<Companion>(
   return {
     ...calls,
     leases: hasLeases ? calls : undefined,
-    upkeep: calls,
-    spaceFacts: calls,
     // Each answer says which state of the files it is of.
     revision: async (how?: { fresh: boolean }) =>
       (how?.fresh === true ? undefined : health().revision) ?? (await calls.revision()),

@@ -19,9 +19,6 @@ export function createMemoryMap(
   vectors: Embedder | undefined,
   { settings: { sources }, lookOnly = false }: Pick<MemoryPluginContext, "settings" | "lookOnly">,
 ): Pick<MemorySearchManager, "map" | "near"> {
-  const { spaceFacts, upkeep } = store;
-  if (spaceFacts === undefined || upkeep === undefined) return {};
-
   /** The space in use, where it has vectors. */
   async function filledSpace(): Promise<VectorSpace | undefined> {
     const space = await vectors?.primary.knownSpace();
@@ -33,12 +30,12 @@ export function createMemoryMap(
       const space = await filledSpace();
       const name = `space:map:${dimensions}:${space === undefined ? "words" : spaceName(space)}`;
       const { chunks } = await store.stats();
-      const kept = keptIn(await spaceFacts.noted(name), chunks);
+      const kept = keptIn(await store.noted(name), chunks);
       const asked = query === undefined || space === undefined ? query : await placed(space, query, signal);
       signal.throwIfAborted();
-      const mapped = await spaceFacts.mapPassages({ space, query: asked, axes: kept, dimensions });
+      const mapped = await store.mapPassages({ space, query: asked, axes: kept, dimensions });
       if (!lookOnly && kept === undefined && mapped.axes !== undefined)
-        await spaceFacts.note(name, JSON.stringify({ chunks, axes: mapped.axes }));
+        await store.note(name, JSON.stringify({ chunks, axes: mapped.axes }));
       return mapOf(mapped, space === undefined ? "words" : "meaning");
     },
 
@@ -46,7 +43,7 @@ export function createMemoryMap(
       const row = await rowAt(relPath, startLine);
       if (row === undefined) return undefined;
       const space = await filledSpace();
-      const vector = space && (await upkeep.vectorOf(space, chunkHash(row)));
+      const vector = space && (await store.vectorOf(space, chunkHash(row)));
       signal.throwIfAborted();
       const asked = { sources: [...sources], limit: limit + 1 };
       const { rows } =

@@ -502,15 +502,12 @@ test("for those who read along nothing of a scale is of notes that they may not 
   const base = await storeWith(notes);
   const store: FakeStore = {
     ...base,
-    spaceFacts: {
-      async sampleVectors(_space, count) {
-        asked.push(count);
-        return [{ hash: "0", text: "hidden", vector: Float32Array.of(0, 0, 0, 0, 1) }];
-      },
-      mapPassages: async () => Promise.reject(new Error("nobody asks for a map here")),
-      note: async () => undefined,
-      noted: async () => JSON.stringify({ weight: 0.15, quality: 1, pairs: 32, vectors: 5 }),
+    async sampleVectors(_space, count) {
+      asked.push(count);
+      return [{ hash: "0", text: "hidden", vector: Float32Array.of(0, 0, 0, 0, 1) }];
     },
+    note: async () => undefined,
+    noted: async () => JSON.stringify({ weight: 0.15, quality: 1, pairs: 32, vectors: 5 }),
   };
   const provider = fakeEmbeddings();
   const own = await search(store, "money", { provider });

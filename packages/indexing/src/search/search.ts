@@ -185,7 +185,7 @@ async function keywordLeg(
     },
     ...(languages && {
       remember: async (count) =>
-        await languages.of(isNarrowed && places, revision ?? (await store.revision?.()), count, () => isWhole),
+        await languages.of(isNarrowed && places, revision ?? (await store.revision()), count, () => isWhole),
     }),
   };
   if (queryTerms(query).length > 0) return await askWords(query, source);

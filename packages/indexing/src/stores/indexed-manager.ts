@@ -41,7 +41,7 @@ export async function createIndexedManager(input: {
     });
     try {
       const index = await createStoredIndex({ ledger, store, leases, keepsVectors, lookOnly });
-      return await manageIndex({ index, context, backend });
+      return await manageIndex({ index, context, backend, keepsVectors });
     } catch (error) {
       await ledger.close();
       throw error;
@@ -74,15 +74,13 @@ export async function createSearchedManager(input: {
   const { ledger, searcher, ...others } = input;
   const index: ChunkIndex = {
     ...ledger,
-    keepsVectors: false,
     searchKeyword: async ({ terms }) => ({ rows: [], chunkCount: 0, documentFrequencies: terms.map(() => 0) }),
     searchVector: async () => ({ rows: [] }),
-    probeVector: async () => false,
     async stats() {
       await searcher.refresh();
       return await ledger.stats();
     },
     health: () => ({ ...ledger.health(), fts: { enabled: true, available: true } }),
   };
-  return await manageIndex({ ...others, index, search: (question) => searcher.search(question) });
+  return await manageIndex({ ...others, index, keepsVectors: false, search: (question) => searcher.search(question) });
 }

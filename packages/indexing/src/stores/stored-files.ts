@@ -1,10 +1,10 @@
 import { MemoryError } from "@memslot/core";
-import type { FileTable, SharedFileTable, IndexBuilds, IndexedFile, RevisionStep } from "../chunk-index.ts";
+import type { ChunkIndex, FileTable, IndexedFile, RevisionStep } from "../chunk-index.ts";
 import type { FileChunks, StoreBuild, StoreFiles } from "../chunk-store.ts";
 import type { Agreement, StoreParts } from "./agreement.ts";
 
 /** The files of the build that answers, in the store and in the ledger. */
-export function createStoredFiles(parts: StoreParts): SharedFileTable {
+export function createStoredFiles(parts: StoreParts): FileTable & Pick<ChunkIndex, "adoptFiles"> {
   const { ledger, store, agreement } = parts;
   const files = inBoth(parts);
   return {
@@ -56,7 +56,11 @@ export function indexRevision(ledger: string, changes: string): string {
 }
 
 /** Makes a build beside the one that answers, in the store and in the ledger. */
-export function createStoredBuilds({ ledger, store, agreement }: StoreParts): IndexBuilds {
+export function createStoredBuilds({
+  ledger,
+  store,
+  agreement,
+}: StoreParts): Pick<ChunkIndex, "startBuild" | "finishBuild" | "abandonBuild"> {
   let begun: { name: string; build: StoreBuild } | undefined;
 
   async function open(name: string): Promise<StoreBuild> {
@@ -66,18 +70,20 @@ export function createStoredBuilds({ ledger, store, agreement }: StoreParts): In
     return build;
   }
 
+  async function startBuild(name: string): Promise<FileTable> {
+    return await agreement.write(async () => {
+      const table = await ledger.startBuild(name);
+      const build = await open(name);
+      begun = { name, build };
+      const { unknown } = await ledger.reconcile(await build.listFiles(), table.build);
+      if (unknown.length > 0) await build.removeFiles(unknown);
+      return inBoth({ ledger: table, store: build, agreement });
+    });
+  }
+
   return {
-    async start(name) {
-      return await agreement.write(async () => {
-        const table = await ledger.startBuild(name);
-        const build = await open(name);
-        begun = { name, build };
-        const { unknown } = await ledger.reconcile(await build.listFiles(), table.build);
-        if (unknown.length > 0) await build.removeFiles(unknown);
-        return inBoth({ ledger: table, store: build, agreement });
-      });
-    },
-    async finish() {
+    startBuild: store.build && startBuild,
+    async finishBuild() {
       await agreement.write(async () => {
         if (begun === undefined) throw new MemoryError("INVALID_ARGUMENT", "no rebuild was started to be finished");
         const { name, build } = begun;
@@ -85,7 +91,7 @@ export function createStoredBuilds({ ledger, store, agreement }: StoreParts): In
         begun = undefined;
       });
     },
-    async abandon() {
+    async abandonBuild() {
       await agreement.write(async () => {
         const name = begun?.name ?? (await ledger.currentBuild())?.name;
         if (name !== undefined) await (begun?.build ?? (await open(name))).abandon();

@@ -6,7 +6,6 @@ import type {
   IndexKeywordAnswer,
   IndexVectorAnswer,
   IndexLeases,
-  IndexUpkeep,
 } from "../chunk-index.ts";
 import type { ChunkStore, StoreStats, ScoredChunk } from "../chunk-store.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -46,43 +45,24 @@ export async function createStoredIndex(options: StoredIndexOptions): Promise<Ch
   }
 
   return {
+    ...ledger,
     ...createStoredFiles(parts),
+    ...createStoredBuilds(parts),
     ...createStoredSearch(parts),
-    listChunks: ledger.listChunks,
+    ...createStoreUpkeep(parts, options.leases),
+    leases: options.leases ?? ledger.leases,
     async revision(how) {
       await agreement.follow(how);
       return indexRevision(await ledger.revision(how), agreement.changes);
     },
-    ...(store.build && { builds: createStoredBuilds(parts) }),
-    leases: options.leases ?? ledger.leases,
-    isShared: options.leases !== undefined,
-    upkeep: createStoreUpkeep(parts, options.leases),
-    spaceFacts: ledger.spaceFacts,
-    keepsVectors,
     async useSpace(space) {
       await ledger.useSpace(space);
       await agreement.owe(space);
     },
-    giveVectors: (space) => agreement.owe(space),
     async putVectors(space, entries) {
       // They were paid for: they are kept before anything is asked of the store, which may not answer.
       await ledger.putVectors(space, entries);
       await agreement.write(async () => undefined);
-    },
-    pendingVectors: ledger.pendingVectors,
-    knownVectors: ledger.knownVectors,
-    quarantine: ledger.quarantine,
-    quarantined: ledger.quarantined,
-    releaseQuarantine: ledger.releaseQuarantine,
-    spaces: ledger.spaces,
-    spaceStats: ledger.spaceStats,
-    async probeVector() {
-      const [known] = keepsVectors ? await ledger.spaces() : [];
-      if (known === undefined) return keepsVectors;
-      const vector = new Float32Array(known.space.dimensions);
-      vector[0] = 1;
-      await store.searchVector({ space: known.space, vector, sources: [], limit: 1 });
-      return true;
     },
     async stats() {
       const [own, kept] = [await ledger.stats(), await countStore()];
@@ -167,10 +147,7 @@ function createStoredSearch({
 function createStoreUpkeep(
   { ledger, store, agreement }: StoreParts,
   leases: IndexLeases | undefined,
-): IndexUpkeep | undefined {
-  const { upkeep } = ledger;
-  if (upkeep === undefined) return undefined;
-
+): Pick<ChunkIndex, "check" | "repair" | "compact"> {
   /** Compares the lists and the counts. Reads only. */
   async function look(): Promise<IndexFinding & { sameFiles: boolean }> {
     const [files, held] = [await ledger.listFiles(), await store.listFiles()];
@@ -210,10 +187,10 @@ function createStoreUpkeep(
   return {
     async check() {
       const { sameFiles: _sameFiles, ...finding } = await look();
-      return [...(await upkeep.check()), ...(await lookAtLeases()), finding];
+      return [...(await ledger.check()), ...(await lookAtLeases()), finding];
     },
     async repair() {
-      const findings = [...(await upkeep.repair()), ...(await lookAtLeases())];
+      const findings = [...(await ledger.repair()), ...(await lookAtLeases())];
       const { sameFiles, ...before } = await look();
       if (before.ok) return [...findings, before];
       // The lists agree and the counts do not: nobody can tell which file lacks some. All are taken out of both, as what the
@@ -228,13 +205,10 @@ function createStoreUpkeep(
       return [...findings, { name: "store", ok: true, message: before.message, fixed }];
     },
     async compact(options): Promise<CompactReport> {
-      const own = await upkeep.compact();
+      const own = await ledger.compact();
       const kept = await store.compact?.(options);
       if (kept === undefined) return own;
       return { beforeBytes: own.beforeBytes + kept.beforeBytes, afterBytes: own.afterBytes + kept.afterBytes };
     },
-    tables: () => upkeep.tables(),
-    sample: (count) => upkeep.sample(count),
-    vectorOf: (space, hash) => upkeep.vectorOf(space, hash),
   };
 }

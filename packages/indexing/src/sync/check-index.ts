@@ -1,5 +1,5 @@
 import type { IndexCheck, IndexFinding } from "@memslot/core";
-import type { ChunkIndex, FileRecord, IndexUpkeep } from "../chunk-index.ts";
+import type { ChunkIndex, FileRecord } from "../chunk-index.ts";
 import { StoredListing } from "./stored-files.ts";
 import { isAsStored, readFailure } from "./sync.ts";
 import type { Embedder } from "../embedding/embedder.ts";
@@ -22,7 +22,7 @@ interface CheckedIndex {
   signal: AbortSignal;
 }
 
-type SampledChunk = Awaited<ReturnType<IndexUpkeep["sample"]>>[number];
+type SampledChunk = Awaited<ReturnType<ChunkIndex["sample"]>>[number];
 
 /**
  * Whether an index can be relied on: the parts of the store fit together, and a random sample of its chunks finds itself
@@ -30,28 +30,17 @@ type SampledChunk = Awaited<ReturnType<IndexUpkeep["sample"]>>[number];
  */
 export async function checkIndex(input: CheckedIndex): Promise<IndexCheck> {
   const { store, vectors, fix, signal } = input;
-  const { upkeep } = store;
-  const findings: IndexFinding[] = [];
-  if (!upkeep) {
-    const { files, chunks } = await store.stats();
-    findings.push({
-      name: "counts",
-      ok: true,
-      message: `${files} files, ${chunks} chunks; this store can tell no more`,
-    });
-  } else {
-    findings.push(...(await (fix ? upkeep.repair() : upkeep.check())));
-    signal.throwIfAborted();
-    const chunks = await upkeep.sample(sampled);
-    if (store.health().fts.available) findings.push(await checkWords(store, chunks));
-    signal.throwIfAborted();
-    const byVector = vectors && (await checkVectors(store, upkeep, vectors, chunks));
-    if (byVector) findings.push(byVector);
-  }
+  const findings: IndexFinding[] = [...(await (fix ? store.repair() : store.check()))];
+  signal.throwIfAborted();
+  const chunks = await store.sample(sampled);
+  if (store.health().fts.available) findings.push(await checkWords(store, chunks));
+  signal.throwIfAborted();
+  const byVector = vectors && (await checkVectors(store, vectors, chunks));
+  if (byVector) findings.push(byVector);
   signal.throwIfAborted();
   const contents = await compareContents(input);
   if (contents) findings.push(contents);
-  const tables = await upkeep?.tables();
+  const tables = await store.tables();
   return { ok: findings.every(({ ok }) => ok), findings, tables };
 }
 
@@ -82,7 +71,6 @@ async function checkWords(store: ChunkIndex, chunks: readonly SampledChunk[]): P
 /** Each chunk of the sample that has a vector is searched for by it. */
 async function checkVectors(
   store: ChunkIndex,
-  upkeep: IndexUpkeep,
   vectors: Embedder,
   chunks: readonly SampledChunk[],
 ): Promise<IndexFinding | undefined> {
@@ -91,7 +79,7 @@ async function checkVectors(
   const lost: SampledChunk[] = [];
   const asked = new Map<string, Float32Array>();
   for (const chunk of chunks) {
-    const vector = await upkeep.vectorOf(space, chunk.hash);
+    const vector = await store.vectorOf(space, chunk.hash);
     if (!vector) continue;
     asked.set(chunk.hash, vector);
     const { rows } = await store.searchVector({ space, vector, sources: [chunk.source], limit: neighboursLimit });

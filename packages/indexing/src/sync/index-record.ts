@@ -168,7 +168,7 @@ export class IndexRecord {
   }
 }
 
-type FactStore = Pick<ChunkIndex, "stats" | "leases" | "spaceFacts">;
+type FactStore = Pick<ChunkIndex, "stats" | "leases" | "note" | "noted">;
 
 /** `looksForWriter`: whether to find out who is at work on the index now. `keepsHistory`: false for a reader. */
 export async function openRecord(
@@ -176,7 +176,7 @@ export async function openRecord(
   { looksForWriter, keepsHistory }: { looksForWriter: boolean; keepsHistory: boolean },
 ): Promise<IndexRecord> {
   const writer = looksForWriter ? await findWriter(store) : undefined;
-  return new IndexRecord(store, await store.stats(), writer, new SyncHistory(store.spaceFacts, keepsHistory));
+  return new IndexRecord(store, await store.stats(), writer, new SyncHistory(store, keepsHistory));
 }
 
 /** Who works on the index for long, or else who writes to it just now. */

@@ -66,7 +66,7 @@ interface IndexSyncInput {
 
 export async function createIndexSync(input: IndexSyncInput): Promise<IndexSync> {
   const record = await openRecord(input.store, {
-    looksForWriter: input.lookOnly === true || input.store.isShared !== true,
+    looksForWriter: input.lookOnly === true || input.store.leases?.slept === undefined,
     keepsHistory: input.lookOnly !== true,
   });
   return new IndexSync(input, record);
@@ -94,7 +94,7 @@ export class IndexSync {
     this.#record = record;
     this.#listing = new StoredListing(store);
     const onKept = lazily(() => input.notify?.(keptNotice));
-    this.#owner = new RecipeOwner(store.spaceFacts, buildName(sources), onKept);
+    this.#owner = new RecipeOwner(store, buildName(sources), onKept);
     const { signal: closing } = this.#closing;
     this.#longWork = new LongWork({ store, sources, vectors, record, owner: this.#owner, closing });
   }
@@ -103,11 +103,11 @@ export class IndexSync {
   async sync({ wait, ...params }: ManagerSyncParams): Promise<SyncReport> {
     const { store, vectors, freshness } = this.#input;
     const own = { ...params, signal: AbortSignal.any([params.signal, this.#closing.signal]) };
-    await store.revision?.({ fresh: true });
+    await store.revision({ fresh: true });
     // A search comes after it and wants the vector of its question.
     if (params.reason === "search") vectors?.warm();
     const isAsked = !behindTheScenes.has(params.reason);
-    const waitMs = wait ? Number.POSITIVE_INFINITY : store.isShared === true ? sharedGraceMs : graceMs;
+    const waitMs = wait ? Number.POSITIVE_INFINITY : store.leases?.slept ? sharedGraceMs : graceMs;
     const indexed = async (given: SyncParams): Promise<SyncOutcome> =>
       await this.#inTurn(async () => {
         own.signal.throwIfAborted();
@@ -171,7 +171,7 @@ export class IndexSync {
   /** Scans the files with nobody waiting for more than their words. Never throws: what fails is in the facts. */
   async scan(reason: "watch" | "interval"): Promise<void> {
     const work = async (): Promise<void> => {
-      await this.#input.store.revision?.({ fresh: true });
+      await this.#input.store.revision({ fresh: true });
       if (reason === "interval") this.#input.freshness?.sweep("looked at by the clock");
       else if (await this.#isUnchanged()) return;
       await this.#pass(reason, () => othersMayTakeMs);
@@ -222,8 +222,8 @@ export class IndexSync {
   /** Counts again where the files that answer have changed since, whichever process has done it. */
   async #follow(): Promise<void> {
     const { store, vectors } = this.#input;
-    const revision = await store.revision?.({ fresh: true });
-    if (revision === undefined || revision !== this.#followed) {
+    const revision = await store.revision({ fresh: true });
+    if (revision !== this.#followed) {
       await this.#record.count();
       await vectors?.count();
       this.#followed = revision;
@@ -277,8 +277,8 @@ export class IndexSync {
     const found = this.#record.beginScan();
     if (freshness === undefined || !(await freshness.isUnchanged())) return false;
     if (sources.some((source) => source.isSettled?.() === false)) return false;
-    const revision = await store.revision?.();
-    if (revision === undefined || revision !== this.#listing.revision() || this.#longWork.isDue()) return false;
+    const revision = await store.revision();
+    if (revision !== this.#listing.revision() || this.#longWork.isDue()) return false;
     found();
     return true;
   }
@@ -320,13 +320,13 @@ export class IndexSync {
         isAsked,
         // With builds, files of another recipe answer until the new build takes over.
         otherRecipe: async () => {
-          if (store.builds === undefined) return "reread";
+          if (store.startBuild === undefined) return "reread";
           const decided = await this.#owner.decide();
           return isAsked && decided === "keep" ? "rebuild" : decided;
         },
         params: {
           ...params,
-          force: params.force && store.builds === undefined,
+          force: params.force && store.startBuild === undefined,
           progress(update) {
             // Something has changed, and will want a vector.
             vectors?.warm();
@@ -337,7 +337,7 @@ export class IndexSync {
         withRight: (write) =>
           withWriteRight(store, "files", { reason, waitMs, signal, progress: params.progress }, async () => {
             // As the process that had the right before has left it.
-            await store.revision?.({ fresh: true });
+            await store.revision({ fresh: true });
             await write();
           }),
       }),

@@ -7,7 +7,7 @@ import {
   type SyncReport,
   withDeadline,
 } from "@memslot/core";
-import type { ChunkIndex, IndexBuilds, SpaceFacts } from "../chunk-index.ts";
+import type { ChunkIndex, FileTable, SpaceFacts } from "../chunk-index.ts";
 import type { Embedder } from "../embedding/embedder.ts";
 import type { IndexedSource } from "../indexed-source.ts";
 import { behindTheScenes, HeldElsewhere, type IndexRecord, withWriteRight } from "./index-record.ts";
@@ -67,10 +67,11 @@ export class LongWork {
 
   /** Does it, and returns the report of the whole. */
   async run(params: SyncParams, { report }: SyncOutcome): Promise<SyncReport> {
-    const { builds } = this.#parts.store;
-    if (builds && this.#buildIsDue(params)) return await this.#rebuild(builds, params, report);
+    const { store } = this.#parts;
+    if (store.startBuild && this.#buildIsDue(params))
+      return await this.#rebuild(await store.startBuild(buildName(this.#parts.sources)), params, report);
     // Begun for settings that have been taken back since.
-    if (this.#parts.record.facts.stats.generation?.next) await builds?.abandon();
+    if (this.#parts.record.facts.stats.generation?.next) await store.abandonBuild();
     const pendingVectors = await this.#fillVectors(params);
     return pendingVectors ? { ...report, pendingVectors } : report;
   }
@@ -79,16 +80,15 @@ export class LongWork {
    * Builds the whole index again beside the one that answers, vectors included, and puts it in place of that. What was
    * changed meanwhile is taken along before.
    */
-  async #rebuild(builds: IndexBuilds, params: SyncParams, report: SyncReport): Promise<SyncReport> {
-    const { sources, vectors, owner } = this.#parts;
+  async #rebuild(table: FileTable, params: SyncParams, report: SyncReport): Promise<SyncReport> {
+    const { store, sources, vectors, owner } = this.#parts;
     const { facts } = this.#parts.record;
-    const table = await builds.start(buildName(sources));
     const own = { ...params, force: false, reason: "rebuild", sessions: undefined };
     const first = await syncFiles({ table, sources, batch: smallBatch, params: own });
     const pendingVectors = await this.#fillVectors(params);
     await syncFiles({ table, sources, batch: smallBatch, params: { ...own, progress: () => {} } });
     const waitingFor = await vectors?.obstacle();
-    if (waitingFor === undefined) await builds.finish();
+    if (waitingFor === undefined) await store.finishBuild();
     facts.waitingFor = waitingFor;
     facts.outdated = waitingFor !== undefined;
     if (!facts.outdated) await owner.rebuilt();

@@ -23,8 +23,7 @@ export class StoredListing {
 
   async files(): Promise<StoredFiles> {
     // Asked before the list, so that a change in between shows at the next time.
-    const revision = await this.#store.revision?.();
-    if (revision === undefined) return filesBySource(await this.#store.listFiles());
+    const revision = await this.#store.revision();
     if (this.#known?.revision !== revision) {
       const files = filesBySource(await this.#store.listFiles());
       [this.#known, this.#written] = [{ revision, files }, []];
@@ -37,7 +36,7 @@ export class StoredListing {
 
   /** True if the last result of `files` is still so, as far as the store can tell. */
   async isCurrent(): Promise<boolean> {
-    return this.#known !== undefined && this.#known.revision === (await this.#store.revision?.());
+    return this.#known !== undefined && this.#known.revision === (await this.#store.revision());
   }
 
   /** What the store called its state when it was that of the list last. */

@@ -104,7 +104,7 @@ describe("a check of the index", () => {
     expect(await checkIndex({ sources: [], store, vectors: undefined, fix: false, signal: never })).toMatchObject({
       ok: false,
     });
-    expect(store.calls.some(({ method }) => method === "upkeep.repair")).toBe(false);
+    expect(store.calls.some(({ method }) => method === "repair")).toBe(false);
     const fixed = await checkIndex({ sources: [], store, vectors: undefined, fix: true, signal: never });
     expect(fixed.ok).toBe(true);
     expect(fixed.findings.find(({ name }) => name === "words")?.fixed).toBeDefined();

@@ -14,7 +14,7 @@ import {
   storeErrorOf,
   type TableWrites,
 } from "./stored-files.ts";
-import type { FileRecord, SharedFileTable } from "../chunk-index.ts";
+import type { ChunkIndex, FileRecord, FileTable } from "../chunk-index.ts";
 import type { FileKey } from "../chunk-store.ts";
 import { recordedState } from "../scan/file-state.ts";
 import { outOfDescriptors } from "../scan/open-file.ts";
@@ -55,7 +55,7 @@ export interface SourceOutcome {
 export type OtherRecipe = "reread" | "keep" | "rebuild";
 
 export interface SyncInput {
-  table: SharedFileTable;
+  table: FileTable & Pick<ChunkIndex, "adoptFiles">;
   /** What is known of the table. Absent: no other process writes to it. */
   listing?: StoredListing | undefined;
   sources: readonly IndexedSource[];
@@ -157,7 +157,7 @@ function isUnsure({ file, before, source }: Work): boolean {
 async function adoptHeld(work: readonly Work[], { table, params: { signal } }: SyncInput): Promise<number> {
   const unread = table.adoptFiles ? work.filter(({ before }) => before?.hash === "") : [];
   let adopted = 0;
-  const replaceFiles: SharedFileTable["replaceFiles"] = async (files) => {
+  const replaceFiles: FileTable["replaceFiles"] = async (files) => {
     adopted += (await table.adoptFiles?.(files)) ?? 0;
   };
   const writer = new BatchWriter({ replaceFiles, touchFiles: async () => undefined });

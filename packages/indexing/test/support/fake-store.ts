@@ -4,11 +4,9 @@ import {
   type ChunkIndex,
   type ChunkRow,
   type FileTable,
-  type IndexBuilds,
   type IndexedFile,
   type IndexHealth,
   type IndexLeases,
-  type IndexUpkeep,
   isAsked,
   type KeywordQuery,
   type LeaseName,
@@ -18,20 +16,16 @@ import { openDatabaseStore } from "../../src/ledger/database/database-store.ts";
 import { ledgerOf } from "../../src/ledger/open-ledger.ts";
 
 type FakeMethod =
-  | Exclude<keyof ChunkIndex, "health" | "builds" | "leases" | "upkeep">
+  | Exclude<Extract<keyof ChunkIndex, string>, "health" | "leases">
   | `next.${keyof FileTable}`
-  | `builds.${keyof IndexBuilds}`
-  | `leases.${keyof IndexLeases}`
-  | `upkeep.${keyof IndexUpkeep}`;
+  | `leases.${keyof IndexLeases}`;
 
 export interface FakeStore extends ChunkIndex {
-  revision(): Promise<string>;
-  readonly builds: IndexBuilds;
+  startBuild(name: string): Promise<FileTable>;
   readonly leases: IndexLeases;
-  readonly upkeep: IndexUpkeep;
   /**
    * Every call so far, by method, with its argument; several arguments are a list. A call of the table of the next build
-   * is `next.replaceFiles`, one of the parts `builds.finish` or `leases.acquire`.
+   * is `next.replaceFiles`, one of the leases `leases.acquire`.
    */
   readonly calls: { method: FakeMethod; argument: unknown }[];
   /** From now on the method throws the error that `make` returns; `undefined` ends this. */
@@ -39,7 +33,7 @@ export interface FakeStore extends ChunkIndex {
   /** Runs before the method answers. */
   before(method: FakeMethod, action: () => void | Promise<void>): void;
   setHealth(change: Partial<IndexHealth>): void;
-  /** The findings of `upkeep.check`. `upkeep.repair` repairs all. */
+  /** The findings of `check`. `repair` repairs all. */
   setFindings(findings: readonly IndexFinding[]): void;
   /** From now on another process has this lease; `undefined`: it has released it. */
   leaseHeldByOther(name: LeaseName, writer: Partial<WriterStatus> | undefined): void;
@@ -165,7 +159,7 @@ export function createFakeStore(): FakeStore {
     return { rows: best(scores, filter, limit), chunkCount: rows.length, documentFrequencies };
   }
 
-  const { spaceFacts: _facts, health: _health, leases: _leases, upkeep, ...kept } = ledgerOf(thread, false);
+  const { health: _health, leases: _leases, ...kept } = ledgerOf(thread, false);
   return {
     calls,
     fail: (method, make) => void (make ? failures.set(method, make) : failures.delete(method)),
@@ -208,14 +202,17 @@ export function createFakeStore(): FakeStore {
         }
         return { rows: best(scores, filter, limit) };
       },
-      probeVector: async () => true,
+      startBuild: async (name) => recorded("next.", withTerms(await kept.startBuild(name))),
+      check: async () => structuredClone([...findings]),
+      async repair() {
+        const done = findings.map((finding) => (finding.ok ? finding : { ...finding, ok: true, fixed: "rebuilt" }));
+        findings = findings.map((finding) => ({ ...finding, ok: true }));
+        return done;
+      },
+      // So nothing is measured, which would be more requests.
+      sampleVectors: async () => [],
       close: async () => ownLeases.clear(),
     } satisfies Omit<ChunkIndex, "health">),
-    builds: recorded("builds.", {
-      start: async (name) => recorded("next.", withTerms(await kept.startBuild(name))),
-      finish: kept.finishBuild,
-      abandon: kept.abandonBuild,
-    } satisfies IndexBuilds),
     leases: recorded("leases.", {
       async acquire(name, reason) {
         if (otherLeases.has(name)) return false;
@@ -229,15 +226,6 @@ export function createFakeStore(): FakeStore {
       },
       holder: async (name) => structuredClone(otherLeases.get(name) ?? ownLeases.get(name)),
     } satisfies IndexLeases),
-    upkeep: recorded("upkeep.", {
-      ...(upkeep as IndexUpkeep),
-      check: async () => structuredClone([...findings]),
-      async repair() {
-        const done = findings.map((finding) => (finding.ok ? finding : { ...finding, ok: true, fixed: "rebuilt" }));
-        findings = findings.map((finding) => ({ ...finding, ok: true }));
-        return done;
-      },
-    } satisfies IndexUpkeep),
     health: () => health,
   };
 }

@@ -2,7 +2,7 @@ import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { randomFrom, vectorsOf } from "../../../test/support/vectors.ts";
 import { enginesAgree, filledWith, kernelAgrees, nearestOf, questionsEach } from "../../test/agreement.ts";
-import { fileOf, openHere, spaceOf, tempPath } from "../../test/stores.ts";
+import { anyVector, fileOf, openHere, spaceOf, tempPath } from "../../test/stores.ts";
 import { blockBytes, blockRows, checksumOf, encodeVector, packRows } from "../codes/code-vector.ts";
 import { loadSqliteVec } from "./sqlite-vec.ts";
 
@@ -88,7 +88,7 @@ test("without WebAssembly sqlite-vec compares, without that JavaScript, each wit
   const store = openHere(await tempPath());
   try {
     delete host.WebAssembly;
-    expect([store.probeVector(), broken.probeVector()]).toEqual([true, false]);
+    for (const each of [store, broken]) each.searchVector(anyVector);
   } finally {
     host.WebAssembly = kept;
   }

@@ -144,7 +144,7 @@ class LaneFill {
     await lane.prepare({ signal, progress, retry: true });
     this.#tellChange(before, space);
     const outcome = await this.#fill(space, isAgain);
-    if (outcome === undefined) await store.spaceFacts?.note(shownBy(space), lane.fingerprint);
+    if (outcome === undefined) await store.note(shownBy(space), lane.fingerprint);
     if (outcome?.length === undefined || lane.provider.dimensions !== undefined) return outcome;
     // A single answer may be wrong.
     const shown = await lane.measureSpace(this.#asking);
@@ -181,14 +181,12 @@ class LaneFill {
     const space = known ?? (await this.#measure());
     if (force) await store.releaseQuarantine(space);
     if ((await countMissing(store, space)) > 0) return space;
-    const facts = store.spaceFacts;
-    if (!asked || isStated || !known || !facts || (await facts.noted(shownBy(space))) === lane.fingerprint)
-      return undefined;
+    if (!asked || isStated || !known || (await store.noted(shownBy(space))) === lane.fingerprint) return undefined;
     // Another address may make other vectors under the same name, or not answer.
     const { signal } = this.#asking;
     const own = AbortSignal.any([signal, AbortSignal.timeout(looksMs)]);
     const shown = await lane.measureSpace({ ...this.#asking, signal: own }).catch(() => signal.throwIfAborted());
-    if (shown?.dimensions === space.dimensions) await facts.note(shownBy(space), lane.fingerprint);
+    if (shown?.dimensions === space.dimensions) await store.note(shownBy(space), lane.fingerprint);
     return shown && (await countMissing(store, shown)) > 0 ? shown : undefined;
   }
 

@@ -7,8 +7,8 @@ import { Generations } from "../generations/generations.ts";
 import type { LeaseRows } from "../writers/leases.ts";
 import { type Meta, metaKeys } from "../file/meta.ts";
 import { openDatabase } from "../file/open-database.ts";
-import type { IndexLeases } from "../../chunk-index.ts";
-import type { DatabaseStore, OpenOptions, StoreCalls } from "../thread/protocol.ts";
+import type { LedgerCalls } from "../ledger.ts";
+import type { DatabaseStore, OpenOptions } from "../thread/protocol.ts";
 import { methodsOf } from "../thread/remote.ts";
 import { createSoundness, noSoundness, type Soundness } from "../upkeep/soundness.ts";
 import { countAll, freePagesIfMany } from "../upkeep/space.ts";
@@ -179,7 +179,7 @@ function bothOf(vectors: ChunkListener, companion: Pick<Companion, keyof ChunkLi
   };
 }
 
-function callsOf(parts: Parts, store: string): Omit<StoreCalls, keyof IndexLeases> {
+function callsOf(parts: Parts, store: string): LedgerCalls {
   const { db, meta, transactions, generations, vectors, path, seeRevision } = parts;
   const filesOf = (build: number | undefined): FileTables =>
     build === undefined ? parts.files : parts.builds.tableOf(build);
@@ -209,7 +209,7 @@ function callsOf(parts: Parts, store: string): Omit<StoreCalls, keyof IndexLease
   };
 }
 
-/** How the name of a note about a space begins, see `SpaceFacts`. */
+/** How the name of a note about a space begins. */
 const ofSpace = "space:";
 
 const rowAttempts = 20;

@@ -173,10 +173,10 @@ describe("the sum of a file", () => {
     const { size, mtimeNs, ctimeNs, ino } = statSync(path, { bigint: true });
     set({ ...before, mtime: String(mtimeNs), stamp: `${size}:${mtimeNs}:${ctimeNs}:${ino}` });
     const ledger = await open(path);
-    expect(((await ledger.upkeep?.check()) ?? []).filter(({ ok }) => !ok)).toEqual([
+    expect(((await ledger.check()) ?? []).filter(({ ok }) => !ok)).toEqual([
       { name: "database", ok: false, message: "its bytes are not those that were written" },
     ]);
-    await ledger.upkeep?.repair();
+    await ledger.repair();
     expect(ledger.health()).toMatchObject({ remade: 1 });
     expect(await ledger.listFiles()).toEqual([]);
   });

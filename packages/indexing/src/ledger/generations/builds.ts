@@ -7,14 +7,14 @@ import { sqlOf } from "../database/sql.ts";
 import type { Transactions } from "../database/transactions.ts";
 import type { Meta } from "../file/meta.ts";
 import type { FileTables, FileTarget } from "../files/file-tables.ts";
-import type { DatabaseStore } from "../thread/protocol.ts";
+import type { LedgerCalls } from "../ledger.ts";
 import { StoreFailure } from "../thread/store-failure.ts";
 import type { Vectors } from "../vectors/vectors.ts";
 import type { Generations } from "./generations.ts";
 
 /** What a store does with the builds of a ledger. */
 export interface Builds {
-  calls: Pick<DatabaseStore, "startBuild" | "currentBuild" | "finishBuild" | "abandonBuild">;
+  calls: Pick<LedgerCalls, "startBuild" | "currentBuild" | "finishBuild" | "abandonBuild">;
   /** The files of the build with this number. Throws if it is not being made any more. */
   tableOf(build: number): FileTables;
   /**

@@ -1,54 +1,12 @@
 import type { MessagePort } from "node:worker_threads";
 import type { MemoryErrorCode } from "@memslot/core";
-import type { FileTable, IndexHealth, IndexLeases, IndexUpkeep, SpaceFacts } from "../../chunk-index.ts";
-import type { Ledger } from "../ledger.ts";
+import type { IndexHealth } from "../../chunk-index.ts";
+import type { LedgerCalls } from "../ledger.ts";
 import type { IndexOwner } from "../file/owner.ts";
-import type { Pieces } from "./pieces.ts";
 import type { Method } from "./remote.ts";
 
-/** The methods of a contract, answered at once instead of later. What is no such method is left out. */
-type AtOnce<Contract> = {
-  [Method in keyof Contract as Contract[Method] extends AsyncMethod ? Method : never]: Contract[Method] extends (
-    ...args: infer Args
-  ) => Promise<infer Result>
-    ? (...args: Args) => Result
-    : never;
-};
-
-type AsyncMethod = (...args: never[]) => Promise<unknown>;
-
-/** The same, but for what takes long, which comes in pieces. */
-type InPieces<Contract> = {
-  [Method in keyof Contract]: Contract[Method] extends (...args: infer Args) => Promise<infer Result>
-    ? (...args: Args) => Pieces<Result>
-    : never;
-};
-
-/** With the number that `startBuild` has given last, the call is about the files of that build. */
-type InBuild<Contract> = {
-  [Method in keyof Contract]: Contract[Method] extends (...args: infer Args) => infer Result
-    ? (...args: [...Args, build?: number]) => Result
-    : never;
-};
-
-type Parts = IndexUpkeep & SpaceFacts;
-type LongMethod = "check" | "repair" | "compact" | "tables" | "mapPassages";
-
-/** The calls of a ledger that its thread answers, side by side. What is searched a companion answers. */
-export type StoreCalls = AtOnce<Omit<Ledger, keyof FileTable | "revision" | "startBuild" | "currentBuild" | "close">> &
-  InBuild<AtOnce<FileTable>> &
-  AtOnce<Omit<Parts, LongMethod>> &
-  InPieces<Pick<Parts, LongMethod>> &
-  AtOnce<IndexLeases> & {
-    revision(): string;
-    /** Gives the number of the build. */
-    startBuild(name: string): number;
-    /** The one that is being made; `finishBuild` is about it from then on. */
-    currentBuild(): { name: string; build: number } | undefined;
-  };
-
 /** The store as it is inside the worker, but for the leases, which do not depend on the file that is open. */
-export type DatabaseStore = Omit<StoreCalls, keyof IndexLeases> & {
+export type DatabaseStore = LedgerCalls & {
   /** What the thread answers by its name: the calls of the ledger, and those of its companion. */
   methods: readonly Method[];
   /** Those of the companion. */

@@ -13,7 +13,7 @@ import type { Generations } from "../generations/generations.ts";
 import { cachePart, chunksPart, filePart, type IndexPart, leftoversPart, type Look, spacePart } from "./index-parts.ts";
 import type { Pieces } from "../thread/pieces.ts";
 import { isCorrupt } from "../file/store-errors.ts";
-import type { DatabaseStore } from "../thread/protocol.ts";
+import type { LedgerCalls } from "../ledger.ts";
 import { reasonOf } from "../thread/store-failure.ts";
 import type { Transactions } from "../database/transactions.ts";
 import type { Vectors } from "../vectors/vectors.ts";
@@ -31,7 +31,7 @@ export function createUpkeep(input: {
   /** Undefined where the index is in memory. */
   path: string | undefined;
   busyTimeoutMs: number;
-}): Pick<DatabaseStore, "check" | "repair" | "compact" | "tables" | "sample" | "vectorOf"> {
+}): Pick<LedgerCalls, "check" | "repair" | "compact" | "tables" | "sample" | "vectorOf"> {
   const { db, transactions, generations } = input;
   const parts: readonly IndexPart[] = [
     filePart(db, input.path),

@@ -7,8 +7,7 @@ import type { Transactions } from "../database/transactions.ts";
 import { type Meta, metaKeys } from "../file/meta.ts";
 import type { FileTables } from "../files/file-tables.ts";
 import type { Generations } from "../generations/generations.ts";
-import type { OwedVectors, Reconciled } from "../ledger.ts";
-import type { DatabaseStore } from "../thread/protocol.ts";
+import type { LedgerCalls, OwedVectors, Reconciled } from "../ledger.ts";
 import type { Spaces } from "./spaces.ts";
 
 interface PendingRow {
@@ -40,7 +39,7 @@ const isLive = "g.store = :store AND g.state <> 'dropped'";
  * `calls`, everything is called inside transactions.
  */
 export class VectorsElsewhere {
-  readonly calls: Pick<DatabaseStore, "oweVectors" | "owedVectors" | "paidVectors" | "adoptVectors"> = {
+  readonly calls: Pick<LedgerCalls, "oweVectors" | "owedVectors" | "paidVectors" | "adoptVectors"> = {
     oweVectors: (space) => this.#request(space),
     owedVectors: (limit) => this.#nextBatch(limit),
     paidVectors: (space, hashes) => {

@@ -1,5 +1,5 @@
 import type Database from "better-sqlite3";
-import type { ChunkIndex, SpaceStats } from "../../chunk-index.ts";
+import type { SpaceStats } from "../../chunk-index.ts";
 import type { VectorSpace } from "../../chunk-store.ts";
 import { type HashKey, toKey, checkVector } from "../cache/stored-vector.ts";
 import { VectorCache } from "../cache/vector-cache.ts";
@@ -9,7 +9,7 @@ import type { Meta } from "../file/meta.ts";
 import { hasTable } from "../file/schema.ts";
 import { countChunks } from "../files/chunk-rows.ts";
 import type { Generations } from "../generations/generations.ts";
-import type { DatabaseStore } from "../thread/protocol.ts";
+import type { LedgerCalls } from "../ledger.ts";
 import { VectorsElsewhere } from "./elsewhere.ts";
 import { createHashIndex, EmbeddedChunks } from "./embedded-chunks.ts";
 import { Spaces } from "./spaces.ts";
@@ -20,22 +20,22 @@ const unknownSpace = 0;
 const removedBeforeLook = 64;
 
 /** The calls of a ledger that are about vectors. */
-type VectorMethod = Extract<
-  keyof ChunkIndex,
+type VectorMethod =
   | "useSpace"
   | "pendingVectors"
   | "putVectors"
   | "knownVectors"
+  | "sampleVectors"
+  | "mapPassages"
   | "quarantine"
   | "quarantined"
   | "releaseQuarantine"
   | "spaces"
-  | "spaceStats"
->;
+  | "spaceStats";
 
 /** The vector half of the ledger. */
 export interface Vectors {
-  calls: Pick<DatabaseStore, VectorMethod | "sampleVectors" | "mapPassages"> & VectorsElsewhere["calls"];
+  calls: Pick<LedgerCalls, VectorMethod> & VectorsElsewhere["calls"];
   elsewhere: VectorsElsewhere;
   cache: VectorCache;
   /** What a companion uses of it. */

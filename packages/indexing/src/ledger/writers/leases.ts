@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
 import type { WriterStatus } from "@memslot/core";
-import type { LeaseName, IndexLeases } from "../../chunk-index.ts";
+import type { LeaseCalls, LeaseName } from "../../chunk-index.ts";
 import { isRunning, processMark } from "@memslot/core/process-mark";
 import { type Meta, metaKeys } from "../file/meta.ts";
 import { createHash, randomUUID } from "node:crypto";
@@ -13,13 +13,11 @@ import { isBusy } from "../file/store-errors.ts";
 /** Progress is written at most this often, for others to read. */
 const rowEveryMs = 500;
 
-/** The leases as they are inside the worker: answered at once. */
-export type Leases = {
-  [Method in keyof IndexLeases]: (...args: Parameters<IndexLeases[Method]>) => Awaited<ReturnType<IndexLeases[Method]>>;
-} & {
+/** The leases as they are inside the worker. */
+export interface Leases extends LeaseCalls {
   /** Gives back what is held. */
   close(): void;
-};
+}
 
 /** Rows of the index that other processes read. Writing may come to nothing where another process writes for long. */
 export interface LeaseRows {
