@@ -62,7 +62,7 @@ export function createManagerSearch(parts: SearchParts): Search {
       const { sources, stats } = index.facts();
       const scope = withoutUnread(allowed, sources);
       const days: SearchInput["days"] = (places) => index.days(places);
-      const state = { now, scope, days, languages, chunks: stats.chunks, revision };
+      const state = { now, scope, days, languages, stats, revision };
       // Without a chunk there is nothing to compare with. Others who read along are not to learn whether there is one.
       const legs = { store, vectors: isOwner && stats.chunks === 0 ? undefined : vectors, rerank };
       const question = { settings, backend, query, options, trace, ...state, ...legs };
@@ -73,7 +73,7 @@ export function createManagerSearch(parts: SearchParts): Search {
     vectors?.warm();
     if (!find) rerank?.warm();
     const before = await scopeOf(options);
-    const known = unreadIn(index.facts());
+    const known = searchedIn(index.facts());
     // The index is asked whether it has changed before it is searched: what comes of that goes on beside the search.
     const freshening = index.freshen(options.signal);
     // A backend's own search, and what is paid for a question, are asked once and not ahead.
@@ -82,7 +82,7 @@ export function createManagerSearch(parts: SearchParts): Search {
     // What has come meanwhile may be of this project.
     const scope = hasProjects ? await scopeOf(options) : before;
     const found = async (attempt: number): Promise<SearchOutcome | undefined> =>
-      attempt === 1 && unreadIn(index.facts()) === known ? await ahead?.() : undefined;
+      attempt === 1 && searchedIn(index.facts()) === known ? await ahead?.() : undefined;
     const outcome = await checkedSearch(
       async (attempt) => (await found(attempt)) ?? (await ask(scope)),
       parts,
@@ -115,9 +115,10 @@ function endingWith(store: ChunkIndex, signal: AbortSignal): ChunkIndex {
   };
 }
 
-/** One text for what could not be read, to tell whether that is still the same. */
-function unreadIn({ sources }: IndexFacts): string {
-  return JSON.stringify([...sources].map(([source, { unreadPlaces }]) => [source, unreadPlaces]));
+/** One text for what a search leaves out: what could not be read, and sources without a chunk. */
+function searchedIn({ sources, stats }: IndexFacts): string {
+  const unread = [...sources].map(([source, { unreadPlaces }]) => [source, unreadPlaces]);
+  return JSON.stringify([unread, stats.sources.flatMap(({ source, chunks }) => (chunks > 0 ? source : []))]);
 }
 
 /** How often one question is asked: an index that is wrong again after it was mended is not asked for ever. */

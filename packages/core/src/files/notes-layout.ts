@@ -40,10 +40,14 @@ export function isTooWide(folder: string): boolean {
   return folder === path.parse(folder).root || homeFolders().includes(folder);
 }
 
-function homeFolders(): string[] {
+/** Home folders by their configured path, each as it is configured and as it is on the disk: every search asks for them. */
+const homes = new Map<string, readonly string[]>();
+
+function homeFolders(): readonly string[] {
   try {
     const home = homedir();
-    return [home, realpathSync.native(home)];
+    if (!homes.has(home)) homes.set(home, [home, realpathSync.native(home)]);
+    return homes.get(home) ?? [];
   } catch {
     return []; // A user without a home folder.
   }

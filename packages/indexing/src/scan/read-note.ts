@@ -16,7 +16,7 @@ import type { IndexedSource } from "../indexed-source.ts";
 import path from "node:path";
 import { createLineVerifier } from "./verify-lines.ts";
 import { isMarkdown } from "./folder-rules.ts";
-import { memoryRoots, type Workspace, placeOf } from "./memory-roots.ts";
+import { type MemoryRoot, memoryRoots, type Workspace, placeOf } from "./memory-roots.ts";
 
 /** How files are redacted and cut, as a name: files that were done otherwise are done again. */
 export function recipeOf(chunking: ChunkingOptions): string {
@@ -87,6 +87,12 @@ export function createNotesSource(
 ): IndexedSource {
   const { workspaceDir, settings } = workspace;
   const known: Parameters<typeof memoryRoots>[1] = new Map();
+  /** Of the files of one answer, which are looked for in one go. */
+  let roots: MemoryRoot[] | undefined;
+  const rootsNow = (): MemoryRoot[] => {
+    if (roots === undefined) queueMicrotask(() => (roots = undefined));
+    return (roots ??= memoryRoots(workspace, known));
+  };
   return {
     source: "memory",
     recipe: recipeOf(settings.chunking),
@@ -95,8 +101,7 @@ export function createNotesSource(
     holds: createLineVerifier({
       placeOf(relPath) {
         const wanted = path.resolve(workspaceDir, relPath);
-        const roots = memoryRoots(workspace, known);
-        const place = isMarkdown(wanted) ? placeOf(wanted, roots) : undefined;
+        const place = isMarkdown(wanted) ? placeOf(wanted, rootsNow()) : undefined;
         return place?.link === undefined ? place?.absolutePath : undefined;
       },
       compare: notesHold,

@@ -7,8 +7,8 @@ import type {
   SearchCondition,
   SearchReport,
 } from "@memslot/core";
-import type { ChunkIndex } from "../chunk-index.ts";
-import type { FileKey } from "../chunk-store.ts";
+import type { ChunkIndex, IndexStats } from "../chunk-index.ts";
+import type { FileKey, PathScope } from "../chunk-store.ts";
 import type { SearchedSource } from "../indexed-source.ts";
 import type { Embedder } from "../embedding/embedder.ts";
 import type { RerankStage } from "../rerank/rerank-stage.ts";
@@ -59,8 +59,11 @@ export interface SearchInput {
   days?: ((places: readonly SearchedSource[]) => Promise<readonly number[]>) | undefined;
   /** Which languages the notes are in, as far as that is known. Absent: it is counted for each question. */
   languages?: LanguageMemory | undefined;
-  /** Chunks in the index, roughly: whether terms are counted before they are looked for. Absent: they are counted with it. */
-  chunks?: number | undefined;
+  /**
+   * Chunks in the index: terms are counted before many chunks are searched, and sources without a chunk are not searched.
+   * Absent: terms are counted together with the search, in all sources.
+   */
+  stats?: Pick<IndexStats, "chunks" | "sources"> | undefined;
   /** The state of the index that is asked, where that is known. */
   revision?: string | undefined;
   /** Is told all that led to the answer, to say of one passage what came of it. */
@@ -92,6 +95,17 @@ export type { SearchedSource };
 
 export function placesOf({ sources }: ManagerSearchOptions, scope: SourceScope): SearchedSource[] {
   return sources.map((source) => ({ source, scope: scope(source) })).filter((place) => !isClosed(place.scope));
+}
+
+/** The places that contain a chunk; one place if none does, so that its words are counted. */
+export function filledPlaces(
+  places: readonly SearchedSource[],
+  stats: SearchInput["stats"],
+): readonly SearchedSource[] {
+  const filled = places.filter(({ source }) =>
+    stats?.sources.some((each) => each.source === source && each.chunks > 0),
+  );
+  return stats === undefined ? places : filled.length > 0 ? filled : places.slice(0, 1);
 }
 
 /** One list of what the legs found. */

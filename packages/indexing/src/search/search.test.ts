@@ -295,12 +295,15 @@ describe("limits", () => {
     },
   );
 
-  test("sources are filtered inside the store", async () => {
+  test("sources are filtered inside the store, and those without a chunk are not asked", async () => {
     const store = await storeWith(notes, { source: "sessions" });
     expect((await search(store, "budget", { sources: ["memory"], provider: fakeEmbeddings() })).paths).toEqual([]);
-    expect((await search(store, "budget", { sources: ["memory", "sessions"] })).paths).toEqual(["MEMORY.md"]);
-    const asked = store.calls.filter(({ method }) => method === "searchKeyword").slice(-2);
-    expect(asked.map(({ argument }) => (argument as KeywordQuery).sources)).toEqual([["memory"], ["sessions"]]);
+    const sources = ["memory", "sessions"];
+    expect((await search(store, "budget", { sources })).paths).toEqual(["MEMORY.md"]);
+    expect((await search(store, "budget", { sources, chunks: 1 })).paths).toEqual(["MEMORY.md"]);
+    const asked = store.calls.filter((call) => isAsked(call) && !isCounted(call)).slice(-3);
+    const both = [["memory"], ["sessions"]];
+    expect(asked.map(({ argument }) => (argument as KeywordQuery).sources)).toEqual([...both, ["sessions"]]);
   });
 
   test("one note among five hundred transcripts that match better is in the answer", async () => {

@@ -8,6 +8,7 @@ import type { Embedder } from "../embedding/embedder.ts";
 import type { EmbeddedQuery } from "../embedding/question-lanes.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import {
+  filledPlaces,
   type IndexQuestion,
   outcomeOf,
   placesOf,
@@ -39,6 +40,7 @@ const orderedCandidates = 5000;
 export async function searchChunks(input: IndexQuestion): Promise<SearchOutcome> {
   const { store, settings, options, query } = input;
   const places = placesOf(options, input.scope);
+  const filled = filledPlaces(places, input.stats);
   const started = performance.now();
   const hybrid = settings.query.hybrid;
   const relevant = Math.min(maxCandidates, Math.max(minCandidates, options.maxResults * hybrid.candidateMultiplier));
@@ -47,7 +49,7 @@ export async function searchChunks(input: IndexQuestion): Promise<SearchOutcome>
   const useKeywords = store.health().fts.available;
 
   const times = await timesOf(input, places);
-  const byTime = useKeywords ? timeLeg(store, times, places, limit) : undefined;
+  const byTime = useKeywords ? timeLeg(store, times, filled, limit) : undefined;
   // Redacted as the index is: a key that is pasted into a question finds the line that holds it.
   const byWords = useKeywords
     ? keywordLeg(input, wordsOf(redactSecrets(query), input.asked), places, limit)
@@ -55,7 +57,7 @@ export async function searchChunks(input: IndexQuestion): Promise<SearchOutcome>
   const [keyword, vector] = await Promise.allSettled([
     byWords,
     vectors && (await isAnythingSeen(input, places, byWords))
-      ? vectorLeg(store, vectors, query, places, limit, options)
+      ? vectorLeg(store, vectors, query, filled, limit, options)
       : undefined,
   ]);
   const ofTime = (await byTime?.catch(() => [])) ?? [];
@@ -144,14 +146,15 @@ function wordsOf(query: string, asked: AskedQuery | undefined): string {
 }
 
 async function keywordLeg(
-  { store, languages, revision, chunks = 0 }: IndexQuestion,
+  { store, languages, revision, stats }: IndexQuestion,
   query: string,
   places: readonly SearchedSource[],
   limit: number,
 ): Promise<WordsFound> {
   // Where one source is narrowed, all are counted within what may be seen, so that no figure is about anything else.
   const isNarrowed = places.some(({ scope }) => scope !== undefined);
-  const counting = isNarrowed ? places : places.slice(0, 1).map(() => ({ source: noSource, scope: undefined }));
+  const filled = filledPlaces(places, stats);
+  const counting = isNarrowed ? filled : places.slice(0, 1).map(() => ({ source: noSource, scope: undefined }));
   const ask = async (asked: readonly QueryTerm[], among: readonly SearchedSource[], most: number) =>
     await Promise.all(
       among.map(({ source, scope = isNarrowed ? everything : undefined }) =>
@@ -165,14 +168,14 @@ async function keywordLeg(
   const source: WordSource = {
     find: async (asked, most = limit) => {
       // Counting costs little next to finding all chunks with a very common term, but for a scope, where it is the same work.
-      const countsFirst = !isNarrowed && isLarge(chunks);
-      let answers = await ask(asked, countsFirst ? counting : places, countsFirst ? 1 : most);
+      const countsFirst = !isNarrowed && isLarge(stats?.chunks ?? 0);
+      let answers = await ask(asked, countsFirst ? counting : filled, countsFirst ? 1 : most);
       const { chunkCount, documentFrequencies } = countsOf(answers, asked.length);
       // With every store the rarer terms choose the candidates; all terms weigh them.
       const { rare, common } = byRarity(asked, documentFrequencies, chunkCount);
       const isChosen = countsFirst || (rare.length > 0 && common.length > 0);
       for (const some of isChosen ? [rare, common] : []) {
-        if (some.length > 0) answers = await ask(some, places, most);
+        if (some.length > 0) answers = await ask(some, filled, most);
         if (answers.some(({ rows }) => rows.length > 0)) break;
       }
       const incomplete = answers.find((answer) => answer.incomplete !== undefined)?.incomplete;

@@ -97,7 +97,7 @@ export async function search(
     scope,
     now,
     days: days && (async () => days),
-    chunks,
+    stats: chunks === undefined ? undefined : { ...(await store.stats()), chunks },
     rerank,
   });
   return { results, paths: results.map(({ path }) => path), report: withConditions(report, conditions) };
