@@ -18,7 +18,7 @@ import { MemoryError } from "@memslot/core";
 import type { ChunkIndex } from "@memslot/indexing";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { applicationId, createTables, schemaVersion, setPragmas } from "@memslot/indexing/ledger-tables";
+import { createTables, schemaVersion, setPragmas } from "@memslot/indexing/ledger-tables";
 import { createWordIndex } from "../words/word-tables.ts";
 import { tempFolder } from "@memslot/test-tools/files";
 import {
@@ -132,18 +132,6 @@ test("a later release that still has its number in the log is seen too", async (
   }
 });
 
-test("a database of an earlier schema is made anew in place", async () => {
-  const path = join(tempFolder(), "old.sqlite");
-  edit(path, (db) => {
-    db.pragma(`application_id = ${applicationId}`);
-    db.exec('CREATE TABLE chunks (old); CREATE TABLE "a ""b" (x); CREATE VIRTUAL TABLE chunks_fts USING fts5(x)');
-  });
-  const store = await open(path);
-  expect(store.health()).toMatchObject({ location: path, notices: [] });
-  await store.replaceFiles([fileOf("a.md", ["word"])]);
-  expect(await find(store, "word")).toEqual(["word"]);
-});
-
 /** Damage to an index that is closed, and what is said of it. */
 const damages: readonly (readonly [what: string, why: RegExp, damage: (path: string) => void])[] = [
   ...[0.9, 0.5, 0.01].map(
@@ -186,6 +174,7 @@ test("tables that another process makes while this one waits for the lock are ke
   await mkdir(dirname(path));
   const other = new Database(path);
   setPragmas(other);
+  other.pragma("auto_vacuum = INCREMENTAL");
   other.exec("BEGIN IMMEDIATE");
   const opening = open(path);
   await new Promise((resolve) => setTimeout(resolve, 400));

@@ -118,30 +118,6 @@ test("an old build that was not yet deleted is gone after compacting", async () 
   expect(await near(store, space, textOf("note9p2"), 1)).toEqual([textOf("note9p2")]);
 });
 
-test("a file of an earlier schema, which cannot give back single pages, is written anew once", async () => {
-  const path = await tempPath();
-  const store = await open(path);
-  await fill(store);
-  await store.close();
-  edit(path, (db) => {
-    db.pragma("journal_mode = DELETE");
-    db.pragma("auto_vacuum = NONE");
-    db.exec("VACUUM");
-  });
-  const old = await open(path);
-  await old.removeFiles(notes.slice(6));
-  const report = await old.compact();
-  expect(report?.afterBytes).toBeLessThan(report?.beforeBytes ?? 0);
-  expect((await old.stats()).reusableBytes).toBe(0);
-  expect(await find(old, "note3p3key0")).toHaveLength(1);
-  expect(await near(old, space, textOf("note3p2"), 1)).toEqual([textOf("note3p2")]);
-  await old.close();
-  edit(path, (db) => {
-    expect(db.pragma("auto_vacuum", { simple: true })).toBe(2);
-    expect(db.pragma("integrity_check", { simple: true })).toBe("ok");
-  });
-});
-
 test("an index in memory can be checked and compacted too", async () => {
   const store = await open(await tempPath(), { mayCreate: false });
   await fill(store);

@@ -7,7 +7,7 @@ export { type OpenedStore, openDatabaseStore } from "./database/database-store.t
 export { sqlOf } from "./database/sql.ts";
 export { type Transactions } from "./database/transactions.ts";
 export { Damage } from "./file/file-faults.ts";
-export { forgetSum } from "./file/file-sum.ts";
+export { forgetSum, quickCheck } from "./integrity.ts";
 export { type Meta, metaKeys } from "./file/meta.ts";
 export { applicationId, createTables, hasTable, schemaVersion, setPragmas } from "./file/schema.ts";
 export { isAboutWordsOnly, isBusy, isFileFailure, isSqliteError } from "./file/store-errors.ts";
@@ -16,7 +16,7 @@ export { byScore, countChunks, filterParameters, isAsked, type ReadRows, type Sc
 export { type Generations, perGeneration } from "./generations/generations.ts";
 export type { Pieces } from "./thread/pieces.ts";
 export { reasonOf } from "./thread/store-failure.ts";
-export { type IndexPart, type Look, quickCheck } from "./upkeep/index-parts.ts";
+export { type IndexPart, type Look } from "./upkeep/index-parts.ts";
 export type { EmbeddedChunks } from "./vectors/embedded-chunks.ts";
 export { checkVector, lengthOf, toVector } from "./cache/stored-vector.ts";
 export type { AddedChunk } from "./files/file-tables.ts";

@@ -8,7 +8,7 @@ import type {
   SearchReport,
 } from "@memslot/core";
 import type { ChunkIndex, IndexStats } from "../chunk-index.ts";
-import type { FileKey, PathScope } from "../chunk-store.ts";
+import type { FileKey } from "../chunk-store.ts";
 import type { SearchedSource } from "../indexed-source.ts";
 import type { Embedder } from "../embedding/embedder.ts";
 import type { RerankStage } from "../rerank/rerank-stage.ts";

@@ -1,10 +1,8 @@
-import { compareWithSum } from "../file/file-sum.ts";
+import type { Integrity } from "../integrity.ts";
 import { Damage } from "../file/file-faults.ts";
 import { type Meta, metaKeys } from "../file/meta.ts";
 import { isAboutWordsOnly, isCorrupt, toStoreError } from "../file/store-errors.ts";
 import { isPieces, type Pieces } from "../thread/pieces.ts";
-import { reasonOf } from "../thread/store-failure.ts";
-import type { Soundness } from "../upkeep/soundness.ts";
 import type { Transactions } from "./transactions.ts";
 
 /** Turns failures into what a caller can act on. A damaged database answers nothing more and is made anew at the next open. */
@@ -19,18 +17,17 @@ export interface CallGuard {
 export function createCallGuard(input: {
   meta: Meta;
   transactions: Transactions;
-  soundness: Soundness;
+  integrity: Pick<Integrity, "look">;
   location: string;
-  isOnDisk: boolean;
 }): CallGuard {
-  const { meta, transactions, soundness, location, isOnDisk } = input;
+  const { meta, transactions, integrity, location } = input;
   let broken: Error | undefined;
 
   function guarded(call: (...args: readonly unknown[]) => unknown): typeof call {
     return (...args) => {
       if (broken) throw broken;
       try {
-        soundness.look();
+        integrity.look();
         const answer = call(...args);
         return isPieces(answer) ? guardedPieces(answer) : answer;
       } catch (error) {
@@ -47,26 +44,21 @@ export function createCallGuard(input: {
     }
   }
 
-  function failureOf(given: unknown): Error {
-    // What cannot be read of the words alone may be a page that was spoilt, and then nothing else is to be relied on.
-    const isSpoilt = isOnDisk && isAboutWordsOnly(given) && compareWithSum(location, { anew: true }) === "differs";
-    const error = isSpoilt ? new Damage(reasonOf(given)) : given;
+  function failureOf(error: unknown): Error {
     const failure = toStoreError(error, location);
     if (isCorrupt(error) || error instanceof Damage) {
       broken = failure;
-      markDamaged(error);
+      if (isAboutWordsOnly(error)) markStale();
     }
     return failure;
   }
 
   /** Words alone are no loss: they are made anew from the texts. */
-  function markDamaged(error: unknown): void {
+  function markStale(): void {
     try {
-      transactions.write(() =>
-        isAboutWordsOnly(error) ? meta.set(metaKeys.wordsStale, "1") : meta.set(metaKeys.damaged, reasonOf(error)),
-      );
+      transactions.write(() => meta.set(metaKeys.wordsStale, "1"));
     } catch {
-      // Too damaged to say so: then the next one to open it sees that by itself.
+      // Too damaged to record it: then the next process to open it sees that by itself.
     }
   }
 

@@ -1,4 +1,5 @@
 import { createRowReader, findRows, listChunks } from "../files/chunk-rows.ts";
+import { Integrity } from "../integrity.ts";
 import { createCallGuard } from "./call-guard.ts";
 import { type Companion, type CompanionTables, noCompanion } from "./companion.ts";
 import { createBuilds } from "../generations/builds.ts";
@@ -10,7 +11,6 @@ import { openDatabase } from "../file/open-database.ts";
 import type { LedgerCalls } from "../ledger.ts";
 import type { DatabaseStore, OpenOptions } from "../thread/protocol.ts";
 import { methodsOf } from "../thread/remote.ts";
-import { createSoundness, noSoundness, type Soundness } from "../upkeep/soundness.ts";
 import { countAll, freePagesIfMany } from "../upkeep/space.ts";
 import { createTransactions, type Transactions } from "./transactions.ts";
 import { createUpkeep } from "../upkeep/upkeep.ts";
@@ -35,7 +35,7 @@ export type OpenedStore = DatabaseStore & {
 /** The ledger on its own thread, with what a store keeps in it: one database connection, one call at a time. */
 export function openDatabaseStore(options: OpenOptions, tables: CompanionTables = noCompanion): OpenedStore {
   const parts = openParts(options, tables);
-  const { db, location, isOnDisk, identity, notices, meta, mark, transactions, soundness } = parts;
+  const { db, location, isOnDisk, identity, notices, meta, mark, transactions, integrity } = parts;
   const { vectors, companion, builds } = parts;
   const guard = createCallGuard(parts);
   const calls = { ...callsOf(parts, options.store), ...(companion.calls as object) };
@@ -45,7 +45,7 @@ export function openDatabaseStore(options: OpenOptions, tables: CompanionTables 
     if (vectors.tidy()) return true;
     // A process that only reads leaves it to one that writes.
     if (transactions.hasWritten() && (builds.deleteDropped() || freePagesIfMany(parts))) return true;
-    soundness.recordIfQuiet();
+    integrity.recordIfQuiet();
     return false;
   }
 
@@ -84,14 +84,14 @@ export function openDatabaseStore(options: OpenOptions, tables: CompanionTables 
     close() {
       try {
         if (guard.isBroken()) return;
-        if (!transactions.hasWritten()) return soundness.record();
+        if (!transactions.hasWritten()) return integrity.record();
         db.pragma(`busy_timeout = ${closingBusyTimeoutMs}`);
         if (!isOnDisk) return;
         const until = Date.now() + closingTrimMs;
         while ((vectors.cache.trim() || builds.deleteDropped() || freePagesIfMany(parts)) && Date.now() < until);
         transactions.write(() => mark.clear());
         db.pragma("wal_checkpoint(TRUNCATE)");
-        soundness.record();
+        integrity.record();
       } catch {
         // What is written is in the log; only the tidying was not done, and the next one to open it does that.
       } finally {
@@ -111,9 +111,8 @@ function openParts(options: OpenOptions, tables: CompanionTables) {
   const mark = createWriterMark(meta);
   const generations = new Generations({ db, meta, store, opening, begin: tables.begin });
   const mayWrite = options.mayCreate !== false;
-  const soundness: Soundness = isOnDisk
-    ? createSoundness({ db, generations, path: location, companion: () => companion, mayWrite })
-    : noSoundness;
+  const path = isOnDisk ? location : undefined;
+  const integrity = new Integrity({ db, generations, path, mayWrite, countFound: (id) => companion.count(id) });
   let revision: string | undefined;
   /** The revision of the data that a call reads now, which its answer is of. */
   const seeRevision = (): string => (revision = generations.revision());
@@ -122,8 +121,8 @@ function openParts(options: OpenOptions, tables: CompanionTables) {
     beforeFirstWrite() {
       if (isOnDisk) mark.set();
     },
-    beforeWrite: () => soundness.writes(),
-    afterWrite: () => soundness.wrote(),
+    beforeWrite: () => integrity.writes(),
+    afterWrite: () => integrity.wrote(),
   });
   const base = { db, meta, store, transactions, generations };
   const vectors = createVectors({
@@ -143,14 +142,12 @@ function openParts(options: OpenOptions, tables: CompanionTables) {
     fileTables({ generation, changed: () => generations.revise() });
   const files = filesOf(() => generations.active().id);
   const builds = createBuilds({ ...base, fileTables, vectors, companion });
-  const path = isOnDisk ? location : undefined;
-  const { busyTimeoutMs } = options;
-  const upkeep = createUpkeep({ ...base, filesOf, vectors, companion, builds, path, busyTimeoutMs });
+  const upkeep = createUpkeep({ ...base, filesOf, vectors, companion, builds, path });
   return {
     ...opened,
     ...base,
     mark,
-    soundness,
+    integrity,
     vectors,
     companion,
     files,

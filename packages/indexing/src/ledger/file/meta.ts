@@ -25,8 +25,6 @@ export const metaKeys = {
   unwiped: "unwiped",
   /** As many chunks as the index has ever had. */
   mostChunks: "most_chunks",
-  /** Set when SQLite found the file damaged. */
-  damaged: "damaged",
   /** Followed by an id: a process that has written and has not closed yet. */
   writer: "writer:",
   /** The agent and the workspace that the index is made for, as JSON. */

@@ -1,10 +1,9 @@
 import { existsSync, rmSync, readdirSync, accessSync, closeSync, constants, mkdirSync, openSync } from "node:fs";
 import type { CompanionTables } from "../database/companion.ts";
 import { Damage, earlierRelease, Foreign } from "./file-faults.ts";
-import { compareWithSum, forgetSum } from "./file-sum.ts";
+import { forgetSum, isSpoilt, salvageVectors } from "../integrity.ts";
 import { openFile, type OpenFile, openInMemory } from "./open-file.ts";
 import type { OpenOptions } from "../thread/protocol.ts";
-import { salvageVectors } from "../cache/salvage-vectors.ts";
 import { fileIdentity, findSidecars, removeSidecars, setAside } from "./set-aside.ts";
 import { isBusy, isCorrupt, isSqliteError } from "./store-errors.ts";
 import { reasonOf } from "../thread/store-failure.ts";
@@ -76,7 +75,7 @@ function openWithoutSpace({ path, store }: OpenOptions, tables: CompanionTables)
 /** Throws `Damage` where the file is known to be another than the one that was written. */
 function checkBytes({ path, damaged }: OpenOptions, identity: string | undefined): void {
   if (damaged !== undefined && damaged.identity === identity) throw new Damage(damaged.reason);
-  if (compareWithSum(path) === "differs") throw new Damage("its bytes are not those that were written");
+  if (isSpoilt(path)) throw new Damage("its bytes are not those that were written");
 }
 
 function identityBefore(path: string): string | undefined {

@@ -1,14 +1,13 @@
 import Database from "better-sqlite3";
 import { Damage, earlierRelease, Foreign } from "./file-faults.ts";
-import { forgetSum } from "./file-sum.ts";
-import { isAboutWords, quickCheck } from "../upkeep/index-parts.ts";
+import { forgetSum, isAboutWords, quickCheck } from "../integrity.ts";
 import { laterVersion } from "./inspect-file.ts";
 import { type Meta, metaKeys, openMeta } from "./meta.ts";
 import type { OpenOptions } from "../thread/protocol.ts";
 import { checkAgent, isNewOwner, recordOwner } from "./owner.ts";
 import type { Companion, CompanionTables, LedgerParts } from "../database/companion.ts";
 import { addGeneration, applicationId, createTables, schemaVersion, setPragmas } from "./schema.ts";
-import { isBusy, isCorrupt, isSqliteError } from "./store-errors.ts";
+import { isBusy, isSqliteError } from "./store-errors.ts";
 import { reasonOf } from "../thread/store-failure.ts";
 import { beginWrite } from "../database/transactions.ts";
 import { deadWriters } from "../writers/leases.ts";
@@ -93,10 +92,8 @@ function makeTables(db: Database.Database, store: string, tables: CompanionTable
   const begin = numberOf(db, "page_count") === 0 ? beginFile : beginWriteOnce;
   function make(): void {
     // Another process may have made them while this one waited for the lock.
-    const version = numberOf(db, "user_version");
-    if (version >= schemaVersion) return;
-    if (version > 0) throw new Damage(earlierRelease);
-    dropTables(db);
+    if (numberOf(db, "user_version") >= schemaVersion) return;
+    if (db.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() !== undefined) throw new Damage(earlierRelease);
     createTables(db, store, tables.begin);
   }
   write(db, make, begin);
@@ -115,23 +112,6 @@ function beginWriteOnce(db: Database.Database): void {
   beginWrite(db, 1);
 }
 
-/** Of a schema before the first, virtual tables first, because they drop their own. */
-function dropTables(db: Database.Database): void {
-  const names = db
-    .prepare<[], string>(
-      `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!'
-       ORDER BY sql LIKE 'CREATE VIRTUAL%' DESC`,
-    )
-    .pluck()
-    .all();
-  try {
-    for (const name of names) db.exec(`DROP TABLE IF EXISTS "${name.replaceAll('"', '""')}"`);
-  } catch (error) {
-    if (isCorrupt(error)) throw error;
-    throw new Damage(`its tables are of an earlier release and cannot be dropped: ${reasonOf(error)}`);
-  }
-}
-
 /** Needs the file to itself for a moment, and SQLite does not always wait for that. */
 function useWal(db: Database.Database, waitMs: number): void {
   const until = Date.now() + waitMs;
@@ -148,6 +128,8 @@ function useWal(db: Database.Database, waitMs: number): void {
 
 /** Throws when the database cannot be relied on. Looks at every page only after a process died while it was writing. */
 function checkContent(db: Database.Database, meta: Meta, store: string): void {
+  // A file that cannot give back single pages.
+  if (numberOf(db, "auto_vacuum") === 0) throw new Damage(earlierRelease);
   for (const probe of probes) db.prepare(`${probe} LIMIT 1`).get();
   const answering = db
     .prepare<[string], number>("SELECT count(*) FROM generations WHERE state = 'active' AND store = ?")
@@ -155,8 +137,6 @@ function checkContent(db: Database.Database, meta: Meta, store: string): void {
     .get(store);
   if (answering !== 1 && !isNew(db, store))
     throw new Damage(`${answering ?? 0} builds of it are marked as the one that answers`);
-  const damage = meta.get(metaKeys.damaged);
-  if (damage !== undefined) throw new Damage(damage);
   const dead = deadWriters(meta);
   if (dead.length === 0) return;
   const faults = quickCheck(db);
@@ -195,6 +175,9 @@ function write(db: Database.Database, work: () => void, begin = beginWriteOnce):
   }
 }
 
-function numberOf(db: Database.Database, pragma: "application_id" | "user_version" | "page_count"): number {
+function numberOf(
+  db: Database.Database,
+  pragma: "application_id" | "user_version" | "page_count" | "auto_vacuum",
+): number {
   return Number(db.pragma(pragma, { simple: true }));
 }

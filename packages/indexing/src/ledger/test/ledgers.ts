@@ -5,7 +5,7 @@ import Database from "better-sqlite3";
 import { onTestFinished } from "vitest";
 import type { VectorSpace } from "../../chunk-store.ts";
 import { openDatabaseStore, type OpenedStore } from "../database/database-store.ts";
-import { forgetSum } from "../file/file-sum.ts";
+import { forgetSum } from "../integrity.ts";
 import type { Ledger } from "../ledger.ts";
 import { openLedgerWith } from "../open-ledger.ts";
 import type { ThreadOptions } from "../thread/open-thread.ts";

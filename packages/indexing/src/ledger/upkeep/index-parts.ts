@@ -1,7 +1,8 @@
 import type Database from "better-sqlite3";
 import type { FileTables } from "../files/file-tables.ts";
 import type { Generations } from "../generations/generations.ts";
-import { compareWithSum } from "../file/file-sum.ts";
+import { sqlOf } from "../database/sql.ts";
+import { isAboutWords, isSpoilt, quickCheck } from "../integrity.ts";
 import type { Pieces } from "../thread/pieces.ts";
 import type { Transactions } from "../database/transactions.ts";
 
@@ -32,7 +33,7 @@ export function filePart(db: Database.Database, path: string | undefined): Index
   return {
     name: "database",
     look() {
-      if (path !== undefined && compareWithSum(path, { anew: true }) === "differs")
+      if (path !== undefined && isSpoilt(path, { anew: true }))
         return { ok: false, message: "its bytes are not those that were written" };
       const faults = quickCheck(db).filter((line) => !isAboutWords(line));
       const pages = Number(db.pragma("page_count", { simple: true }));
@@ -43,16 +44,6 @@ export function filePart(db: Database.Database, path: string | undefined): Index
   };
 }
 
-/** Lines of `PRAGMA quick_check` that are not `ok`. */
-export function quickCheck(db: Database.Database, table?: string): string[] {
-  const lines = db.prepare<[], string>(`PRAGMA quick_check${table === undefined ? "" : `('${table}')`}`).pluck();
-  return lines.all().filter((line) => line !== "ok");
-}
-
-export function isAboutWords(line: string): boolean {
-  return /\bfts5\b/iu.test(line);
-}
-
 /** Files and the chunks that they were cut into. A file that has lost some is forgotten: the next sync reads it again. */
 export function chunksPart(input: {
   db: Database.Database;
@@ -60,9 +51,9 @@ export function chunksPart(input: {
   filesOf: (generation: () => number) => Pick<FileTables, "removeFiles">;
 }): IndexPart {
   const { db, generations, filesOf } = input;
-  const counts = db.prepare<[number], { files: number; chunks: number | null }>(
-    "SELECT count(*) AS files, sum(chunks) AS chunks FROM files WHERE generation = ?",
-  );
+  const counts = db
+    .prepare<[number], [number, number]>("SELECT count(*), coalesce(sum(chunks), 0) FROM files WHERE generation = ?")
+    .raw();
   const wrong = db.prepare<[number], { path: string; source: string; expected: number; found: number }>(`
     SELECT f.path, f.source, f.chunks AS expected, count(c.id) AS found
     FROM files f LEFT JOIN chunks c ON c.file_id = f.id WHERE f.generation = ? GROUP BY f.id
@@ -79,8 +70,8 @@ export function chunksPart(input: {
           message: `${faulty.length} files have other chunks than they were cut into: ${some(names)}`,
         };
       }
-      const { files, chunks } = counts.get(generations.active().id) ?? { files: 0, chunks: 0 };
-      return { ok: true, message: `${chunks ?? 0} chunks of ${files} files` };
+      const [files, chunks] = counts.get(generations.active().id) ?? [];
+      return { ok: true, message: `${chunks} chunks of ${files} files` };
     },
     async *mend() {
       let forgotten = 0;
@@ -97,67 +88,61 @@ export function chunksPart(input: {
   };
 }
 
-/** What belongs to nothing: chunks without a file, files and tables of generations that nobody knows. */
+const ofNoSpace = "WHERE space_id NOT IN (SELECT id FROM spaces)";
+const ofNoFile = "FROM chunks WHERE file_id NOT IN (SELECT id FROM files)";
+/** What belongs to nothing, and the rows of it. */
+const leftovers: readonly (readonly [what: string, ...rows: string[]])[] = [
+  ["chunks without a file", ofNoFile],
+  ["files of no generation", "FROM files WHERE generation NOT IN (SELECT id FROM generations)"],
+  ["refused texts of no space", `FROM quarantine ${ofNoSpace}`],
+  ["notes about vectors of no space", `FROM owed_vectors ${ofNoSpace}`, `FROM adopted_vectors ${ofNoSpace}`],
+];
+
 export function leftoversPart(db: Database.Database, transactions: Transactions): IndexPart {
-  const files = "FROM files WHERE generation NOT IN (SELECT id FROM generations)";
-  const chunks = "FROM chunks WHERE file_id NOT IN (SELECT id FROM files)";
-  const quarantined = "FROM quarantine WHERE space_id NOT IN (SELECT id FROM spaces)";
-  const told = ["owed_vectors", "adopted_vectors"].map(
-    (table) => `FROM ${table} WHERE space_id NOT IN (SELECT id FROM spaces)`,
-  );
-  const countOf = (rows: string): number => db.prepare<[], number>(`SELECT count(*) ${rows}`).pluck().get() ?? 0;
+  const sql = sqlOf(db);
+  const countOf = (rows: string): number => sql.value<number>(`SELECT count(*) ${rows}`) ?? 0;
   return {
     name: "leftovers",
     look() {
-      const found = [
-        `${countOf(chunks)} chunks without a file`,
-        `${countOf(files)} files of no generation`,
-        `${countOf(quarantined)} refused texts of no space`,
-        `${told.map(countOf).reduce((sum, count) => sum + count)} notes about vectors of no space`,
-      ].filter((line) => !line.startsWith("0 "));
+      const found = leftovers
+        .map(([what, ...rows]) => ({ what, count: rows.map(countOf).reduce((sum, count) => sum + count) }))
+        .flatMap(({ what, count }) => (count === 0 ? [] : [`${count} ${what}`]));
       return found.length === 0 ? { ok: true, message: "none" } : { ok: false, message: found.join(", ") };
     },
     async *mend() {
-      transactions.write(() => {
-        for (const rows of [files, quarantined, ...told]) db.exec(`DELETE ${rows}`);
-      });
-      const remove = db.prepare(`DELETE FROM chunks WHERE id IN (SELECT id ${chunks} LIMIT ${batchRows})`);
-      while (transactions.write(() => remove.run().changes) > 0) yield;
+      const others = leftovers.flatMap(([, ...rows]) => rows).filter((rows) => rows !== ofNoFile);
+      transactions.write(() => others.forEach((rows) => void sql.run(`DELETE ${rows}`)));
+      const remove = `DELETE FROM chunks WHERE id IN (SELECT id ${ofNoFile} LIMIT ${batchRows})`;
+      while (transactions.write(() => sql.run(remove).changes) > 0) yield;
       return "deleted";
     },
   };
 }
 
+const entries = `FROM embedding_cache e LEFT JOIN vectors v ON v.id = e.vector_id LEFT JOIN spaces s ON s.id = e.space_id`;
+const isOdd = "s.id IS NULL OR length(v.embedding) <> 4 * s.dims";
+const ofNoText = "FROM vectors WHERE id NOT IN (SELECT vector_id FROM embedding_cache)";
+
 /** The numbers of the vectors and the rows that say whose they are. What is wrong is deleted: it is made again when it is needed. */
 export function cachePart(db: Database.Database, transactions: Transactions): IndexPart {
-  const counts = db.prepare<[], { rows: number; empty: number; odd: number; lost: number }>(`
-    SELECT (SELECT count(*) FROM embedding_cache) AS rows,
-      (SELECT count(*) FROM embedding_cache WHERE vector_id NOT IN (SELECT id FROM vectors)) AS empty,
-      (SELECT count(*) FROM embedding_cache e JOIN vectors v ON v.id = e.vector_id LEFT JOIN spaces s ON s.id = e.space_id
-        WHERE s.id IS NULL OR length(v.embedding) <> 4 * s.dims) AS odd,
-      (SELECT count(*) FROM vectors WHERE id NOT IN (SELECT vector_id FROM embedding_cache)) AS lost
-  `);
-  const deleteRows = `
-    DELETE FROM embedding_cache WHERE vector_id NOT IN (SELECT id FROM vectors);
-    DELETE FROM embedding_cache WHERE space_id NOT IN (SELECT id FROM spaces);
-    DELETE FROM embedding_cache WHERE vector_id IN (
-      SELECT v.id FROM embedding_cache e JOIN vectors v ON v.id = e.vector_id JOIN spaces s ON s.id = e.space_id
-      WHERE length(v.embedding) <> 4 * s.dims)
-  `;
-  const deleteVectors = db.prepare(
-    `DELETE FROM vectors WHERE id IN (SELECT id FROM vectors WHERE id NOT IN (SELECT vector_id FROM embedding_cache) LIMIT ${batchRows})`,
-  );
+  const sql = sqlOf(db);
   return {
     name: "vector cache",
     look() {
-      const { rows = 0, empty = 0, odd = 0, lost = 0 } = counts.get() ?? {};
+      const found = sql.row<{ rows: number; empty: number; odd: number; lost: number }>(
+        `SELECT count(*) AS rows, coalesce(sum(v.id IS NULL), 0) AS empty,
+           coalesce(sum(v.id IS NOT NULL AND (${isOdd})), 0) AS odd, (SELECT count(*) ${ofNoText}) AS lost ${entries}`,
+      );
+      const { rows = 0, empty = 0, odd = 0, lost = 0 } = found ?? {};
       if (empty + odd + lost === 0) return { ok: true, message: `${rows} vectors` };
       const message = `of ${rows} vectors ${empty} have no numbers and ${odd} the wrong ones, and ${lost} belong to nothing`;
       return { ok: false, message };
     },
     async *mend() {
-      transactions.write(() => void db.exec(deleteRows));
-      while (transactions.write(() => deleteVectors.run().changes) > 0) yield;
+      const wrong = `SELECT e.vector_id ${entries} WHERE v.id IS NULL OR ${isOdd}`;
+      transactions.write(() => void sql.run(`DELETE FROM embedding_cache WHERE vector_id IN (${wrong})`));
+      const remove = `DELETE FROM vectors WHERE id IN (SELECT id ${ofNoText} LIMIT ${batchRows})`;
+      while (transactions.write(() => sql.run(remove).changes) > 0) yield;
       return "deleted; chunks that lack one get it with the next sync";
     },
   };

@@ -1,7 +1,7 @@
 import type { IndexFinding, CompactReport } from "@memslot/core";
 import type { ChunkRow } from "../../chunk-index.ts";
 import type { VectorSpace } from "../../chunk-store.ts";
-import Database from "better-sqlite3";
+import type Database from "better-sqlite3";
 import type { Companion } from "../database/companion.ts";
 import { type HashKey, toHash, toKey, toVector } from "../cache/stored-vector.ts";
 import type { Builds } from "../generations/builds.ts";
@@ -17,7 +17,6 @@ import type { LedgerCalls } from "../ledger.ts";
 import { reasonOf } from "../thread/store-failure.ts";
 import type { Transactions } from "../database/transactions.ts";
 import type { Vectors } from "../vectors/vectors.ts";
-import { forgetSum } from "../file/file-sum.ts";
 
 export function createUpkeep(input: {
   db: Database.Database;
@@ -30,7 +29,6 @@ export function createUpkeep(input: {
   meta: Meta;
   /** Undefined where the index is in memory. */
   path: string | undefined;
-  busyTimeoutMs: number;
 }): Pick<LedgerCalls, "check" | "repair" | "compact" | "tables" | "sample" | "vectorOf"> {
   const { db, transactions, generations } = input;
   const parts: readonly IndexPart[] = [
@@ -130,14 +128,11 @@ function tableBytes(db: Database.Database): { name: string; bytes: number }[] {
   return [...sums].map(([name, bytes]) => ({ name, bytes })).toSorted((one, other) => other.bytes - one.bytes);
 }
 
-const vacuumCacheKibibytes = 8192;
-
 /** Gives back what deleted and changed notes have left. Another process that writes comes first, and ends it early. */
 async function* compact(input: {
   db: Database.Database;
   /** Undefined where the index is in memory. */
   path: string | undefined;
-  busyTimeoutMs: number;
   transactions: Transactions;
   generations: Generations;
   builds: Pick<Builds, "deleteDropped">;
@@ -154,27 +149,9 @@ async function* compact(input: {
     yield* companion.compact(generation);
     yield;
   }
-  if (path !== undefined && db.pragma("auto_vacuum", { simple: true }) === 0) vacuum(path, input.busyTimeoutMs);
-  else while (freePages(input)) yield;
+  while (freePages(input)) yield;
   yield;
   // What was given up is given back when the log is written into the file.
   if (path !== undefined) db.pragma("wal_checkpoint(TRUNCATE)");
   return { beforeBytes, afterBytes: sizeOf(db, path) };
-}
-
-/**
- * A file of an earlier schema cannot give back single pages before it was written anew as a whole. That is done by a
- * connection of its own, which keeps the copy in a temporary file: this one would keep it in memory.
- */
-function vacuum(path: string, busyTimeoutMs: number): void {
-  forgetSum(path);
-  const db = new Database(path, { timeout: busyTimeoutMs });
-  try {
-    db.pragma("temp_store = FILE");
-    db.pragma(`cache_size = -${vacuumCacheKibibytes}`);
-    db.pragma("auto_vacuum = INCREMENTAL");
-    db.exec("VACUUM");
-  } finally {
-    db.close();
-  }
 }
