@@ -20,7 +20,11 @@ if (major < NEEDED[0] || (major === NEEDED[0] && minor < NEEDED[1])) {
   );
   process.exitCode = 1;
 } else {
-  const { useCompileCache } = await import("./compile-cache.js");
+  const [{ expectShortRun }, { useCompileCache }] = await Promise.all([
+    import("./short-run.js"),
+    import("./compile-cache.js"),
+  ]);
+  expectShortRun(process.argv.slice(2));
   useCompileCache();
   await import(built.href);
 }

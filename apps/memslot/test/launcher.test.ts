@@ -1,13 +1,13 @@
-import { execFile, execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
-import { cp, mkdir, writeFile } from "node:fs/promises";
+import { cp } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { tempFolder } from "@memslot/test-tools/files";
 import { beforeEach, describe, expect, test } from "vitest";
 
-async function installedPackage(): Promise<string> {
-  const made = tempFolder({ "package.json": { type: "module" } });
+async function installedPackage(files: Readonly<Record<string, string>> = {}): Promise<string> {
+  const made = tempFolder({ "package.json": { type: "module" }, ...files });
   await cp(fileURLToPath(new URL("../bin", import.meta.url)), path.join(made, "bin"), { recursive: true });
   return made;
 }
@@ -15,42 +15,40 @@ async function installedPackage(): Promise<string> {
 function launch(
   installed: string,
   nodeOptions: readonly string[] = [],
-): Promise<{ exitCode: number; stdout: string; stderr: string }> {
-  return new Promise((resolve) => {
-    execFile(
-      process.execPath,
-      [...nodeOptions, path.join(installed, "bin", "memslot.js"), "--version"],
-      { timeout: 300_000 },
-      (error, stdout, stderr) => {
-        resolve({ exitCode: error === null ? 0 : Number(error.code), stdout, stderr });
-      },
-    );
-  });
+  command = "--version",
+): { exitCode: number | null; stdout: string; stderr: string } {
+  const args = [...nodeOptions, path.join(installed, "bin", "memslot.js"), command];
+  const {
+    status: exitCode,
+    stdout,
+    stderr,
+  } = spawnSync(process.execPath, args, { encoding: "utf8", timeout: 300_000 });
+  return { exitCode, stdout, stderr };
 }
 
 test("the launcher of a checkout that was not built says how to build it", async () => {
-  const { exitCode, stdout, stderr } = await launch(await installedPackage());
+  const { exitCode, stdout, stderr } = launch(await installedPackage());
   expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
   expect(stderr).toContain("pnpm build");
 });
 
-test("the launcher starts the built command", async () => {
-  const installed = await installedPackage();
-  await mkdir(path.join(installed, "dist"));
-  await writeFile(path.join(installed, "dist", "cli.js"), 'process.stdout.write("built " + process.argv[2]);');
-  expect(await launch(installed)).toEqual({ exitCode: 0, stdout: "built --version", stderr: "" });
-});
-
 test("the launcher refuses a Node that is too old and names the one it needs", async () => {
-  const installed = await installedPackage();
-  const older = path.join(installed, "older.mjs");
-  await writeFile(
-    older,
-    'Object.defineProperty(process, "versions", { value: { ...process.versions, node: "22.21.1" } });',
-  );
-  const { exitCode, stderr } = await launch(installed, ["--import", older]);
+  const older = 'Object.defineProperty(process, "versions", { value: { ...process.versions, node: "22.21.1" } });';
+  const installed = await installedPackage({ "older.mjs": older });
+  const { exitCode, stderr } = launch(installed, ["--import", path.join(installed, "older.mjs")]);
   expect(exitCode).toBe(1);
   expect(stderr).toContain("Node 22.22 or newer is needed, and this is 22.21.1");
+});
+
+test.each([
+  ["--version", "true,true"],
+  ["search", "false,false"],
+])("the launcher starts the built command: %s, with compilers for a long run after a second", async (word, atFirst) => {
+  const told = "process.stdout.write(process.argv[2] + [%IsMaglevEnabled(), %IsTurbofanEnabled()]);";
+  const code = `${told} await new Promise((resolve) => setTimeout(resolve, 1100)); ${told}`;
+  const installed = await installedPackage({ "dist/cli.js": code });
+  const stdout = `${word}${atFirst}${word}true,true`;
+  expect(launch(installed, ["--allow-natives-syntax"], word)).toEqual({ exitCode: 0, stdout, stderr: "" });
 });
 
 describe("the compile cache", () => {

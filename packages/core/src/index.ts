@@ -20,6 +20,7 @@ export type * from "./contract/search.ts";
 export type * from "./contract/index-answers.ts";
 export type * from "./contract/status.ts";
 export { createGlob, globProblem } from "./text/glob.ts";
+export { editDistance } from "./text/nearest-word.ts";
 export { answerTokens, estimateTokens, isDense, mostResults, placeTokens, resultTokens } from "./text/result-tokens.ts";
 export { hasOtherNames, isPrivateNote } from "./guard/note-places.ts";
 export { type SessionKind, audienceOf, sessionKindOf } from "./guard/session-audience.ts";

@@ -11,9 +11,8 @@ export function editDistance(left: string, right: string): number {
         (current[column - 1] ?? 0) + 1,
         (above[column - 1] ?? 0) + (isSame ? 0 : 1),
       );
-      if (left[row - 1] === right[column - 2] && left[row - 2] === right[column - 1]) {
+      if (left[row - 1] === right[column - 2] && left[row - 2] === right[column - 1])
         cost = Math.min(cost, (before[column - 2] ?? 0) + 1);
-      }
       current.push(cost);
     }
     before = above;
