@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type AgentConfig, type ClientFolders, type MemorySearchSettings, clientSources } from "../contract/config.ts";
@@ -8,7 +7,7 @@ import { namesIn } from "../files/error-code.ts";
 import { didYouMean } from "../text/nearest-word.ts";
 import { isObject } from "./deep.ts";
 import { type ConfigKey, configKeys } from "./keys.ts";
-import { quoteText } from "./names.ts";
+import { quoteText, sha256Of } from "./names.ts";
 import { canonicalPath } from "./paths.ts";
 import { type FoundValues, textsAt } from "./read-layer.ts";
 
@@ -155,8 +154,9 @@ function isSame(left: string, right: string): boolean {
   return left === right || canonical(left) === canonical(right);
 }
 
-function markOfWorkspace(path: string): string {
-  return `-${createHash("sha256").update(canonical(path)).digest("hex").slice(0, 8)}`;
+/** What the name of an index adds for a workspace that is not the state folder's own. */
+export function markOfWorkspace(path: string): string {
+  return `-${sha256Of(canonical(path)).slice(0, 8)}`;
 }
 
 function canonical(path: string): string {

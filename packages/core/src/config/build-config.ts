@@ -11,7 +11,7 @@ import { MemoryError } from "../contract/errors.ts";
 import { type AgentSources, agentSettings, configValues, sourceNotices, workspaceOf } from "./agent-settings.ts";
 import { deepFreeze, valueAt } from "./deep.ts";
 import { type ConfigKey, configKeys, redactValue } from "./keys.ts";
-import { agentIdProblem, agentIdTwin, quoteName, twinError } from "./names.ts";
+import { checkAgentId, quoteName } from "./names.ts";
 import { type Environment, clientFolders, variable } from "./paths.ts";
 import { type ConfigLayer, type FoundValue, type FoundValues, shownKey } from "./read-layer.ts";
 
@@ -59,11 +59,7 @@ export function buildConfig(parts: ConfigParts): MemslotConfig {
     notices: [...new Set(notices)],
     agents,
     agent(agentId: string) {
-      const problem = agentIdProblem(agentId);
-      if (problem !== undefined)
-        throw new MemoryError("INVALID_ARGUMENT", `agent id: ${problem}; name an agent, for example "main"`);
-      const twin = agentIdTwin(agentId, byId.keys());
-      if (twin !== undefined) throw twinError(agentId, twin);
+      checkAgentId(agentId, [...byId.keys()], '; name an agent, for example "main"');
       return byId.get(agentId) ?? make(agentId);
     },
     citations: memory.citations,

@@ -5,7 +5,8 @@ import type { MemslotConfig } from "../contract/config.ts";
 import { MemoryError, messageOf } from "../contract/errors.ts";
 import { replaceFile } from "../files/replace-file.ts";
 import { isObject, valueAt } from "./deep.ts";
-import { readConfigBytes, sha256Of } from "./read-file.ts";
+import { sha256Of } from "./names.ts";
+import { readConfigBytes } from "./read-file.ts";
 import { trustConfig, trustOf } from "./trust.ts";
 
 /** The beginning of a new file. */

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { MemoryError } from "../contract/errors.ts";
 import { namesIn } from "../files/error-code.ts";
@@ -17,17 +18,17 @@ export function agentIdProblem(id: unknown): string | undefined {
   return undefined;
 }
 
-/** The id of the list that some systems take for the same file name; undefined where none is, or where it is the id itself. */
-export function agentIdTwin(id: string, others: Iterable<string>): string | undefined {
-  const all = [...others];
-  return all.includes(id) ? undefined : all.find((other) => other.toLowerCase() === id.toLowerCase());
-}
-
-/** That an id is, on some systems, the file name of another agent. */
-export function twinError(id: string, twin: string): MemoryError {
-  return new MemoryError(
+/** Throws `INVALID_ARGUMENT` for an id that cannot name a folder, or that differs from one of the others by case alone. */
+export function checkAgentId(id: unknown, others: readonly string[], advice = ""): void {
+  const problem = agentIdProblem(id);
+  if (problem !== undefined) throw new MemoryError("INVALID_ARGUMENT", `agent id: ${problem}${advice}`);
+  const written = String(id);
+  // Some systems take both for the same file name.
+  const twin = others.find((other) => other.toLowerCase() === written.toLowerCase());
+  if (twin === undefined || others.includes(written)) return;
+  throw new MemoryError(
     "INVALID_ARGUMENT",
-    `agent id: ${quoteText(id)} and ${quoteText(twin)} are one file name on some systems; write ${quoteText(twin)}, or choose another id`,
+    `agent id: ${quoteText(written)} and ${quoteText(twin)} are one file name on some systems; write ${quoteText(twin)}, or choose another id`,
   );
 }
 
@@ -43,10 +44,7 @@ export function agentsWithState(stateDir: string): string[] {
 
 /** Throws `INVALID_ARGUMENT` for an id that cannot name a folder, or that differs from a known agent's by case alone. */
 export function checkAgentPlace({ stateDir, agentId }: { stateDir: string; agentId: string }): void {
-  const problem = agentIdProblem(agentId);
-  if (problem !== undefined) throw new MemoryError("INVALID_ARGUMENT", `agent id: ${problem}`);
-  const twin = agentIdTwin(agentId, agentsWithState(stateDir));
-  if (twin !== undefined) throw twinError(agentId, twin);
+  checkAgentId(agentId, agentsWithState(stateDir));
 }
 
 /** A name as one part of a dotted key: quoted where it is long, or more than letters, digits, `_`, `$` and `-`. */
@@ -61,4 +59,9 @@ export function quoteText(text: string): string {
     /\p{C}/gu,
     (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
   );
+}
+
+/** A name for content or for a text of any length, in hexadecimal. */
+export function sha256Of(content: string | Uint8Array): string {
+  return createHash("sha256").update(content).digest("hex");
 }

@@ -1,9 +1,9 @@
-import { createHash } from "node:crypto";
 import { readFileSync, realpathSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { MemoryError, messageOf } from "../contract/errors.ts";
 import { type Environment, absolutePath, variable } from "./paths.ts";
 import { codeOf } from "../files/error-code.ts";
+import { sha256Of } from "./names.ts";
 import type { ConfigContent } from "./read-layer.ts";
 
 const configFileName = "memslot.json5";
@@ -81,10 +81,6 @@ export function readConfigBytes(path: string): Uint8Array {
       : `${path} cannot be read: ${messageOf(error)}`;
     throw new MemoryError("CONFIG", message, { cause: error });
   }
-}
-
-export function sha256Of(bytes: Uint8Array): string {
-  return createHash("sha256").update(bytes).digest("hex");
 }
 
 /** Parses JSON5 text; `label` is how the message of a syntax error begins. */

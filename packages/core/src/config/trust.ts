@@ -14,7 +14,8 @@ import {
   readJson,
 } from "./packages.ts";
 import { type Environment, canonicalPath } from "./paths.ts";
-import { readConfigFile, sha256Of } from "./read-file.ts";
+import { sha256Of } from "./names.ts";
+import { readConfigFile } from "./read-file.ts";
 import { type ConfigLayer, type FoundValue, allValues, changeValues, readLayer, textsAt } from "./read-layer.ts";
 
 /** Of the state folder. */
@@ -116,7 +117,7 @@ function cannotWrite(target: string, error: unknown): MemoryError {
 
 /** Named for the path of the file, which may have any characters and any length. */
 function placeOf(file: string, stateDir: string): string {
-  return join(stateDir, folder, `${sha256Of(Buffer.from(file))}.json`);
+  return join(stateDir, folder, `${sha256Of(file)}.json`);
 }
 
 function compare(a: string, b: string): number {

@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
 import { isObject } from "../config/deep.ts";
+import { sha256Of } from "../config/names.ts";
 import type { Memory } from "../contract/memory.ts";
 import { callMemory, eachMemoryCall, signalOf, withSignal } from "../guard/calls.ts";
 import { Lifecycle, withDeadline } from "../guard/deadline.ts";
@@ -32,7 +32,7 @@ const instances = new Map<string, Instance[]>();
  */
 export async function shareInstance(options: ShareOptions): Promise<Memory> {
   const { key, signal, closeMs } = options;
-  const name = createHash("sha256").update(stableJson(key.facts)).digest("hex");
+  const name = sha256Of(stableJson(key.facts));
   for (;;) {
     const instance = instances.get(name)?.find((each) => each.isFor(key.objects)) ?? new Instance(name, options);
     if (!instance.closing) return instance.enter(options);

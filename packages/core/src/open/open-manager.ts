@@ -6,6 +6,7 @@ import { withFallback } from "../fallback/with-fallback.ts";
 import { type MemoryDeadlines, openWithDeadline } from "../guard/deadline.ts";
 import { checkManager } from "../guard/calls.ts";
 import type { ChosenSpare } from "./slot.ts";
+import type { FoundPlugin } from "../plugins/known-plugins.ts";
 import { loadPlugin } from "./open-plugin.ts";
 import { storePlaceOf } from "./workspace.ts";
 
@@ -20,18 +21,21 @@ const notCovered: readonly MemoryErrorCode[] = [
 ];
 
 /**
- * Opens the memory plugin in the slot, behind it the spare, where there is one. Where the plugin cannot be opened,
+ * Opens the memory plugin in the slot, behind it the spare, where there is one. Where the plugin cannot be loaded or opened,
  * whatever it throws, the spare is opened at once: the plugin is then opened again by the calls that try it. Throws the
  * errors of the plugin that are for the user to mend, those of an abort, and `UNAVAILABLE` naming both where neither can
  * be opened.
  */
 export async function openManager(input: {
-  plugin: MemoryPlugin;
+  found: FoundPlugin;
+  /** Undefined where it could not be loaded, because of this failure. */
+  plugin: MemoryPlugin | undefined;
+  failure: unknown;
   context: MemoryPluginContext;
-  spare: ChosenSpare | undefined;
+  spare?: ChosenSpare | undefined;
   deadlines: MemoryDeadlines;
 }): Promise<MemorySearchManager> {
-  const { plugin, context, deadlines } = input;
+  const { found, plugin, context, deadlines } = input;
   const { signal, notify } = context;
   const opened = async ({ name, open }: FallbackSpare, deadlineMs: number): Promise<MemorySearchManager> =>
     openWithDeadline({ what: `opening memory plugin "${name}"`, deadlineMs, signals: [signal] }, async (inner) => {
@@ -39,9 +43,9 @@ export async function openManager(input: {
       checkManager(name, manager);
       return manager;
     });
-  const primary: FallbackSpare = { name: plugin.id, open: (inner) => plugin.open({ ...context, signal: inner }) };
+  const primary = openingOf(found, plugin, context, deadlines.openMs);
   if (input.spare === undefined) return opened(primary, deadlines.openMs);
-  const spare = spareOf(input.spare, context, deadlines);
+  const spare = openingOf(input.spare.found, undefined, contextOf(input.spare, context), deadlines.openMs);
   // What one may take, two have to share: the caller waits for both.
   const halves = {
     searchMs: deadlines.searchMs / 2,
@@ -52,12 +56,13 @@ export async function openManager(input: {
   };
   let failure: MemoryError;
   try {
-    return withFallback({ name: plugin.id, manager: await opened(primary, halves.openMs) }, spare, halves);
+    if (plugin === undefined) throw input.failure;
+    return withFallback({ name: found.id, manager: await opened(primary, halves.openMs) }, spare, halves);
   } catch (error) {
     if (signal.aborted || notCovered.some((code) => MemoryError.is(error, code))) throw error;
-    failure = outageOf(plugin.id, error);
+    failure = outageOf(found.id, error);
   }
-  const unavailable = `"${plugin.id}" is unavailable: ${messageOf(failure)}`;
+  const unavailable = `"${found.id}" is unavailable: ${messageOf(failure)}`;
   try {
     const manager = await opened(spare, halves.openMs);
     notify(`${unavailable}; "${spare.name}" answers in its place until it is back`);
@@ -78,13 +83,25 @@ function outageOf(name: string, error: unknown): MemoryError {
   return new MemoryError("UNAVAILABLE", message, { cause: error });
 }
 
-function spareOf(
-  { found, options, keywordOnly }: ChosenSpare,
+function openingOf(
+  found: FoundPlugin,
+  plugin: MemoryPlugin | undefined,
   context: MemoryPluginContext,
-  { openMs }: MemoryDeadlines,
+  openMs: number,
 ): FallbackSpare {
+  return {
+    name: found.id,
+    async open(signal) {
+      const loaded = plugin ?? (await loadPlugin<MemoryPlugin>(found, openMs, signal));
+      return loaded.open({ ...context, signal });
+    },
+  };
+}
+
+/** What a spare is opened with. */
+function contextOf({ found, options, keywordOnly }: ChosenSpare, context: MemoryPluginContext): MemoryPluginContext {
   const { settings, embeddings } = context;
-  const own: MemoryPluginContext = {
+  return {
     ...context,
     storePlace: storePlaceOf({ ...context, pluginId: found.id }),
     options,
@@ -94,12 +111,5 @@ function spareOf(
       keywordOnly === undefined
         ? embeddings
         : { provider: undefined, requested: "none", reason: keywordOnly, degraded: false },
-  };
-  return {
-    name: found.id,
-    async open(signal) {
-      const plugin = await loadPlugin<MemoryPlugin>(found, openMs, signal);
-      return plugin.open({ ...own, signal });
-    },
   };
 }

@@ -6,7 +6,7 @@ import { type MemorySearchSettings, type MemslotConfig, isClientSource } from ".
 import type { EmbeddingProvider } from "../contract/embedding.ts";
 import { MemoryError, pluginError } from "../contract/errors.ts";
 import type { Memory } from "../contract/memory.ts";
-import { type AnyPlugin, type MemoryPlugin, defineMemoryPlugin } from "../contract/plugin.ts";
+import type { AnyPlugin, MemoryPlugin } from "../contract/plugin.ts";
 import type { RerankChoice, Reranker } from "../contract/reranker.ts";
 import { printCalls } from "../debug/print-calls.ts";
 import { type MemoryDeadlines, usualDeadlines, withDeadline } from "../guard/deadline.ts";
@@ -82,37 +82,29 @@ export interface OpenMemoryOptions {
 export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
   checkNode();
   readFields(optionFields, required(object)("options", options));
-  const { embeddings, reranker, signal, lookOnly = false, oneShot = false, rebuild = false } = options;
+  const { embeddings, reranker, signal } = options;
   const notify = options.notify ?? warn;
   printCalls(process.env, notify);
   const deadlines = { ...usualDeadlines, ...options.deadlines };
   const chosen = await choose(options, deadlines, notify);
-  const { config, agent, workspaceDir, settings, found, pluginConfig, spare } = chosen;
-  const load = (): Promise<MemoryPlugin> => loadPlugin(found, deadlines.openMs, signal);
-  const plugin = spare === undefined ? await load() : await loadOrStandIn(found, load, signal);
-
-  const facts = {
-    agentId: agent.id,
-    workspaceDir,
-    stateDir: config.stateDir,
-    settings,
-    plugins: config.plugins,
-    options: pluginConfig,
-    deadlines,
-    lookOnly,
-    oneShot,
-    rebuild,
-    ownerAllowFrom: agent.ownerAllowFrom,
-    projectDir: projectOf(options, settings),
-  };
+  const { config, ownerAllowFrom, context, found, spare } = chosen;
+  let failure: unknown;
+  const plugin = await loadPlugin<MemoryPlugin>(found, deadlines.openMs, signal).catch((error: unknown) => {
+    // A spare answers for a plugin that cannot be loaded as for one that cannot be opened.
+    if (spare === undefined || signal?.aborted) throw error;
+    failure = error;
+    return undefined;
+  });
   const handedInSpare = options.plugins?.find(({ id }) => id === spare?.found.id);
   return shareInstance({
-    // One that could not be loaded is another object each time.
-    key: { facts, objects: ["failure" in plugin ? undefined : plugin, embeddings, handedInSpare, reranker] },
+    key: {
+      facts: { ...context, plugins: config.plugins, ownerAllowFrom, deadlines },
+      objects: [plugin, embeddings, handedInSpare, reranker],
+    },
     notify,
     signal,
     closeMs: deadlines.closeMs,
-    open: (signal, notify) => openChosen(chosen, plugin, { ...options, deadlines, signal, notify }),
+    open: (signal, notify) => openChosen({ ...chosen, plugin, failure }, { ...options, deadlines, signal, notify }),
   });
 }
 
@@ -120,11 +112,12 @@ export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
 type Chosen = Awaited<ReturnType<typeof choose>>;
 
 async function choose(options: OpenMemoryOptions, { openMs }: MemoryDeadlines, notify: (line: string) => void) {
+  const { lookOnly = false, oneShot = false, rebuild = false, projectDir } = options;
   const { config, otherWorkspace } = await configOf(options, notify);
+  const { stateDir } = config;
   const agent = config.agent(options.agentId);
   // An agent that is listed has its id; another one must not share the files of one that has some.
-  if (!config.agents.some(({ id }) => id === agent.id))
-    checkAgentPlace({ stateDir: config.stateDir, agentId: agent.id });
+  if (!config.agents.some(({ id }) => id === agent.id)) checkAgentPlace({ stateDir, agentId: agent.id });
   const state = memoryState(config, agent.id);
   if (!state.enabled) throw new MemoryError("CONFIG", `memory is disabled: ${state.reason}`);
 
@@ -135,94 +128,63 @@ async function choose(options: OpenMemoryOptions, { openMs }: MemoryDeadlines, n
       config: { plugins: config.plugins, agents: [...config.agents, { workspaceDir: checked }] },
       plugins: options.plugins,
       host: options.host,
-      installed: installedPluginsDir(config.stateDir),
+      installed: installedPluginsDir(stateDir),
       names: namesIn(config, agent.memorySearch),
     });
     return { workspaceDir: checked, plugins: found };
   });
-  const settings = settingsFor(agent, workspaceDir);
   const found = choosePlugin(config, plugins, options);
-  const pluginConfig = await pluginOptions(found, config.plugins);
-  const { spare, notice } = await chooseSpare({ config, plugins, primary: found, options: pluginConfig });
-  return { config, agent, workspaceDir, settings, plugins, found, pluginConfig, spare, notice };
+  const own = await pluginOptions(found, config.plugins);
+  const about = { agentId: agent.id, workspaceDir, settings: settingsFor(agent, workspaceDir), stateDir };
+  /** What the plugin is opened with, as far as it is known before anything is opened. */
+  const context = {
+    ...about,
+    storePlace: storePlaceOf({ ...about, pluginId: found.id }),
+    // Only for whom it makes a difference.
+    projectDir:
+      projectDir !== undefined && about.settings.sources.some(isClientSource) ? resolve(projectDir) : undefined,
+    options: own,
+    lookOnly,
+    oneShot,
+    rebuild,
+  };
+  const spare = await chooseSpare({ config, plugins, primary: found, options: own });
+  return { config, ownerAllowFrom: agent.ownerAllowFrom, plugins, found, context, ...spare };
 }
 
 /** Opens provider and plugin, and puts the guard before them. */
 async function openChosen(
-  { config, agent, workspaceDir, settings, plugins, found, pluginConfig, spare, notice }: Chosen,
-  plugin: MemoryPlugin,
+  chosen: Chosen & { plugin: MemoryPlugin | undefined; failure: unknown },
   input: OpenMemoryOptions & { deadlines: MemoryDeadlines; signal: AbortSignal; notify: (line: string) => void },
 ): Promise<Memory> {
-  const { embeddings, reranker, lookOnly, oneShot, rebuild, warm, deadlines, signal, notify } = input;
-  const { stateDir } = config;
-  const { id: agentId, ownerAllowFrom } = agent;
-  const about = { agentId, workspaceDir, settings };
+  const { config, ownerAllowFrom, plugins, found, context, notice } = chosen;
+  const { embeddings, reranker, deadlines, signal, notify } = input;
   for (const { id, error } of plugins.broken)
     if (id === undefined || forbiddenBy({ id }, config.plugins) === undefined) notify(error.message);
   if (notice !== undefined) notify(notice);
-  const offered = { config, settings, plugins, deadlineMs: deadlines.openMs, signal };
+  const offered = { config, settings: context.settings, plugins, deadlineMs: deadlines.openMs, signal };
   const meaning = await chooseEmbeddings({ ...offered, embeddings });
   let ranking: ChosenProvider<RerankChoice> | undefined;
-  const close = (): Promise<void> => closeAll([meaning.close(), ranking?.close()]);
+  const onClose = (): Promise<void> => closeAll([meaning.close(), ranking?.close()]);
   try {
     ranking = await chooseReranker({ ...offered, reranker });
-    const [{ choice }, { choice: rerank }] = [meaning, ranking];
-    const storePlace = storePlaceOf({ ...about, stateDir, pluginId: found.id });
-    const projectDir = projectOf(input, settings);
-    const given = {
-      stateDir,
-      storePlace,
-      ...(projectDir !== undefined && { projectDir }),
-      options: pluginConfig,
-      embeddings: choice,
-      rerank,
-    };
-    const how = { lookOnly, oneShot, rebuild, notify, signal };
-    const opened = openManager({ plugin, context: { ...about, ...given, ...how }, spare, deadlines });
+    const choices = { embeddings: meaning.choice, rerank: ranking.choice };
+    const opened = openManager({ ...chosen, context: { ...context, ...choices, notify, signal }, deadlines });
     // After it, as an index may open in a thread of its own. What fails here fails again when it is needed.
-    if (warm === true) choice.provider?.warm?.().catch(() => undefined);
-    const guard = { ownerAllowFrom, backend: found.id, embeddings: choice, rerank, deadlines, onClose: close };
-    return createMemory(await opened, { ...about, ...guard });
+    if (input.warm === true) meaning.choice.provider?.warm?.().catch(() => undefined);
+    return createMemory(await opened, {
+      ...context,
+      ...choices,
+      ownerAllowFrom,
+      backend: found.id,
+      deadlines,
+      onClose,
+    });
   } catch (error) {
     // What went wrong first is what the caller has to know.
-    await close().catch(() => undefined);
+    await onClose().catch(() => undefined);
     if (signal.aborted) throw error;
     throw pluginError(`memory plugin "${found.id}" could not be opened`, error);
-  }
-}
-
-/** The folder that is asked from, for whom it makes a difference. */
-function projectOf({ projectDir }: OpenMemoryOptions, { sources }: MemorySearchSettings): string | undefined {
-  return projectDir === undefined || !sources.some(isClientSource) ? undefined : resolve(projectDir);
-}
-
-/** In place of a plugin that cannot be loaded: a spare answers then as for one that cannot be opened. */
-interface StandIn extends MemoryPlugin {
-  readonly failure: unknown;
-}
-
-/** The plugin; where it cannot be loaded, one that opens with why, and after that with another try. */
-async function loadOrStandIn(
-  { id }: FoundPlugin,
-  load: () => Promise<MemoryPlugin>,
-  signal: AbortSignal | undefined,
-): Promise<MemoryPlugin | StandIn> {
-  try {
-    return await load();
-  } catch (error) {
-    if (signal?.aborted) throw error;
-    let isTold = false;
-    return {
-      ...defineMemoryPlugin({
-        id,
-        async open(context) {
-          if (isTold) return (await load()).open(context);
-          isTold = true;
-          throw error;
-        },
-      }),
-      failure: error,
-    };
   }
 }
 

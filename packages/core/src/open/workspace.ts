@@ -1,6 +1,7 @@
-import { createHash } from "node:crypto";
 import { opendir, realpath, stat } from "node:fs/promises";
 import { format, join, parse } from "node:path";
+import { markOfWorkspace } from "../config/agent-settings.ts";
+import { sha256Of } from "../config/names.ts";
 import { canonicalPath } from "../config/paths.ts";
 import type { AgentConfig, MemorySearchSettings } from "../contract/config.ts";
 import { MemoryError, messageOf } from "../contract/errors.ts";
@@ -33,11 +34,10 @@ export function settingsFor(agent: AgentConfig, workspaceDir: string): MemorySea
   const { memorySearch: settings } = agent;
   if ((canonicalPath(agent.workspaceDir) ?? agent.workspaceDir) === workspaceDir) return settings;
   const { dir, name, ext } = parse(settings.store.path);
-  const mark = createHash("sha256").update(workspaceDir).digest("hex").slice(0, 8);
   return {
     ...settings,
     workspaceId: undefined,
-    store: { ...settings.store, path: format({ dir, name: `${name}-${mark}`, ext }) },
+    store: { ...settings.store, path: format({ dir, name: `${name}${markOfWorkspace(workspaceDir)}`, ext }) },
   };
 }
 
@@ -73,5 +73,5 @@ function readable(id: string): string {
 }
 
 function markOf(parts: readonly string[]): string {
-  return createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 16);
+  return sha256Of(JSON.stringify(parts)).slice(0, 16);
 }
