@@ -20,7 +20,6 @@ interface Flight {
 interface Source {
   /** Names the provider in a message. */
   what: string;
-  now: () => Date;
   embed(query: string, request: QueryRequest): Promise<Float32Array>;
 }
 
@@ -46,7 +45,7 @@ export class QueryVectors {
     query: string,
     { signal, reason, patienceMs }: { signal: AbortSignal; reason: string; patienceMs: number },
   ): Promise<Float32Array> {
-    const { what, now } = this.#source;
+    const { what } = this.#source;
     signal.throwIfAborted();
     this.#closing.signal.throwIfAborted();
     const known = this.#recent.get(query);
@@ -56,7 +55,7 @@ export class QueryVectors {
     }
     const flight = this.#flights.get(query) ?? this.#start(query, reason);
     flight.waiters++;
-    flight.patientUntil = Math.max(flight.patientUntil, now().getTime() + patienceMs);
+    flight.patientUntil = Math.max(flight.patientUntil, Date.now() + patienceMs);
     try {
       const vector = await withDeadline({ what, deadlineMs: patienceMs, signals: [signal] }, () => flight.vector);
       // A copy: what the caller does with it is its own.
@@ -84,12 +83,11 @@ export class QueryVectors {
   }
 
   #start(query: string, reason: string): Flight {
-    const { now, embed } = this.#source;
     const controller = new AbortController();
-    const waits = (milliseconds: number): boolean => now().getTime() + milliseconds < flight.patientUntil;
+    const waits = (milliseconds: number): boolean => Date.now() + milliseconds < flight.patientUntil;
     const work = async (): Promise<Float32Array> => {
       try {
-        const vector = await embed(query, { reason, signal: controller.signal, waits });
+        const vector = await this.#source.embed(query, { reason, signal: controller.signal, waits });
         this.#keep(query, vector);
         return vector;
       } finally {

@@ -23,15 +23,6 @@ interface StoredState extends CircuitState {
   probeUntil?: string | undefined;
 }
 
-/** How time and chance go by; tests put their own in place. */
-export interface Pace {
-  now: () => Date;
-  /** Rejects when the signal is aborted. */
-  sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
-  /** 0 to 1. */
-  random: () => number;
-}
-
 /** A permission to send one request. */
 export interface Pass {
   /** True while this is the probe and its outcome is unknown: its holder may send again without a new pass. */
@@ -60,7 +51,9 @@ const lookMs = 500;
  * is made; when its time has come one request is let through, and how that goes closes it or keeps it open for longer.
  */
 export class Circuit {
-  readonly pace: Pace;
+  /** From 0 to 1; tests put their own in place, as they do with the clock. */
+  readonly random: () => number;
+  readonly #now: () => Date;
   readonly #file: string;
   /** The state that could not be written. It counts for as long as the file is what it was then. */
   #unwritten: { instead: string | undefined; state: StoredState | undefined } | undefined;
@@ -70,9 +63,10 @@ export class Circuit {
   /** Calls that wait for the end of a rate limit. One that comes meanwhile may wait with them. */
   #waiting = 0;
 
-  constructor(options: { stateDir: string; fingerprint: string } & Partial<Pace>) {
-    const { stateDir, fingerprint, now = () => new Date(), sleep = pause, random = Math.random } = options;
-    this.pace = { now, sleep, random };
+  constructor(options: { stateDir: string; fingerprint: string; now?: () => Date; random?: () => number }) {
+    const { stateDir, fingerprint, now = () => new Date(), random = Math.random } = options;
+    this.random = random;
+    this.#now = now;
     this.#file = path.join(stateDir, "embeddings", "circuits", `${safeName(fingerprint)}.json`);
   }
 
@@ -145,7 +139,6 @@ export class Circuit {
     waits: (milliseconds: number) => boolean;
   }): Promise<Pass> {
     const { signal, isBack, waits } = call;
-    const { now, random, sleep } = this.pace;
     let mayAsk = call.asked;
     for (;;) {
       signal.throwIfAborted();
@@ -161,12 +154,12 @@ export class Circuit {
       if (!state) return this.#passFor({ isAlone: !alone && !this.#hasAnswered, isProbe: false });
       if (this.enter(mayAsk)) return this.#passFor({ isAlone: true, isProbe: true });
       // Spread a little: other processes wait for the same moment.
-      const waitMs = Math.max(Date.parse(state.nextProbeAt) - this.#time(), 0) + lookMs * (0.5 + random() / 2);
+      const waitMs = Math.max(Date.parse(state.nextProbeAt) - this.#time(), 0) + lookMs * (0.5 + this.random() / 2);
       const mayWait = state.kind === "rate" && (isBack || this.#waiting > 0);
-      if (!mayWait || !waits(waitMs)) throw circuitError(state, now());
+      if (!mayWait || !waits(waitMs)) throw circuitError(state, this.#now());
       this.#waiting++;
       try {
-        await sleep(waitMs, signal);
+        await pause(waitMs, signal);
       } finally {
         this.#waiting--;
       }
@@ -195,7 +188,7 @@ export class Circuit {
   }
 
   #time(): number {
-    return this.pace.now().getTime();
+    return this.#now().getTime();
   }
 
   #read(): StoredState | undefined {
@@ -275,7 +268,7 @@ function timeText(time: Date, now: Date): string {
 }
 
 /** Waits. Throws the signal's reason when that comes first. */
-async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+export async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const stop = (): void => reject(signal.reason);

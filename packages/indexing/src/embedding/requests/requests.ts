@@ -9,7 +9,7 @@ import {
 import { estimateTokens } from "../../text/token-weight.ts";
 import { QueryVectors } from "../query-vectors.ts";
 import { unitVector, unitVectors } from "../unit-vector.ts";
-import type { Circuit, Pass } from "./circuit.ts";
+import { type Circuit, type Pass, pause } from "./circuit.ts";
 import { type Budget, OverBudget, type Usage } from "./usage.ts";
 
 /** No provider has a reason to refuse it. */
@@ -92,7 +92,6 @@ export class EmbeddingRequests {
     const how = { operation: "embedQuery", asked: false, attempts: queryAttempts, deadlineMs } as const;
     this.#queries = new QueryVectors({
       what: `the embedding provider ${provider.id}`,
-      now: circuit.pace.now,
       embed: async (query, request) => {
         const [vector] = await this.#call({ ...how, ...request, texts: [query] });
         return vector as Float32Array;
@@ -166,7 +165,6 @@ export class EmbeddingRequests {
     const { signal, asked, operation } = call;
     // Nobody who waits for an answer waits for the end of a rate limit.
     const waits = operation === "embedQuery" ? () => false : call.waits;
-    const { sleep } = this.circuit.pace;
     let pass: Pass | undefined;
     let attempt = 1;
     let rateLimits = 0;
@@ -201,7 +199,7 @@ export class EmbeddingRequests {
           pass.end(failure);
           pass = undefined;
         }
-        await sleep(pauseMs, signal);
+        await pause(pauseMs, signal);
       }
     } finally {
       pass?.end();
@@ -249,7 +247,7 @@ export class EmbeddingRequests {
 
   /** Milliseconds before the next attempt: half a second, doubled each time, or as long as the other side wants. */
   #pauseAfter(attempt: number, { retryAfterMs = 0 }: EmbeddingError): number {
-    const chance = 1 - jitter + 2 * jitter * this.circuit.pace.random();
+    const chance = 1 - jitter + 2 * jitter * this.circuit.random();
     return Math.max(retryAfterMs, firstPauseMs * 2 ** (attempt - 1) * chance);
   }
 }
