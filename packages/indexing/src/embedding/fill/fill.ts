@@ -8,7 +8,7 @@ import {
 import type { ChunkIndex } from "../../chunk-index.ts";
 import { spaceName, type VectorSpace } from "../../chunk-store.ts";
 import { chunkHash } from "../../text/chunk-markdown.ts";
-import { type BatchRunOptions, runBatch } from "../jobs/batch-jobs.ts";
+import { type BatchRunOptions, fillByJobs } from "../jobs/batch-jobs.ts";
 import type { Lane } from "../lane.ts";
 import { type EmbedOptions, plainText } from "../requests/requests.ts";
 import { type Budget, OverBudget } from "../requests/usage.ts";
@@ -45,13 +45,6 @@ export async function fillSpace(options: FillOptions): Promise<FillOutcome | und
   }
   const chunks = await countMissing(store, space);
   return chunks === 0 ? undefined : { ...stop, chunks };
-}
-
-async function fillByJobs(jobs: BatchRunOptions, fill: RequestFill): Promise<FillStop | undefined> {
-  const { stop, waiting, direct } = await runBatch(jobs, fill);
-  if (stop) return stop;
-  const rest = direct && (await fillByRequests({ ...fill, accept: direct }));
-  return rest ?? waiting;
 }
 
 async function countMissing(store: Pick<ChunkIndex, "spaceStats">, space: VectorSpace): Promise<number> {

@@ -6,9 +6,9 @@ import {
   traceCall,
   withDeadline,
 } from "@memslot/core";
-import { setTimeout as pause } from "node:timers/promises";
-import type { RequestFill } from "../fill/fill-by-requests.ts";
+import { fillByRequests, type RequestFill } from "../fill/fill-by-requests.ts";
 import { type FillStop, otherLength, PendingQueue, stopOf } from "../fill/pending.ts";
+import { pause } from "../requests/circuit.ts";
 import { type PackedText, tokensOf } from "../requests/pack.ts";
 import type { Requests } from "../requests/requests.ts";
 import { type JobRecord, JobTable } from "./job-table.ts";
@@ -29,15 +29,6 @@ export interface BatchRunOptions {
   sleep?: ((milliseconds: number, signal: AbortSignal) => Promise<void>) | undefined;
 }
 
-interface BatchOutcome {
-  /** Why nothing more may be sent. */
-  stop: FillStop | undefined;
-  /** Set where texts are still on the other side. */
-  waiting: FillStop | undefined;
-  /** Which of the pending texts direct calls have to make; undefined: none. */
-  direct: ((hash: string) => boolean) | undefined;
-}
-
 const minuteMs = 60_000;
 /** No provider works on a job for longer. */
 const longestJobMs = 48 * 60 * minuteMs;
@@ -49,10 +40,11 @@ const longCallMs = 5 * minuteMs;
 const writtenAtOnce = 256;
 
 /**
- * Makes missing vectors through the batch interface of a provider. Throws the reason of an abort, and what the store throws;
- * jobs on their way are found again by the next run.
+ * Makes missing vectors through the batch interface of a provider, and those that it does not make by direct calls. Returns
+ * why it ended before all were made. Throws the reason of an abort, and what the store throws; jobs on their way are found
+ * again by the next run.
  */
-export async function runBatch(options: BatchRunOptions, fill: RequestFill): Promise<BatchOutcome> {
+export async function fillByJobs(options: BatchRunOptions, fill: RequestFill): Promise<FillStop | undefined> {
   return await new JobRun(options, fill).run();
 }
 
@@ -88,7 +80,7 @@ class JobRun {
     });
   }
 
-  async run(): Promise<BatchOutcome> {
+  async run(): Promise<FillStop | undefined> {
     const { progress } = this.#fill;
     await this.#lookAtAll();
     for (;;) {
@@ -99,23 +91,16 @@ class JobRun {
       await this.#lookAtAll();
     }
     progress.elsewhere(0);
-    const some = this.#direct.size > 0 ? (hash: string) => this.#direct.has(hash) : undefined;
-    return {
-      stop: this.#stop,
-      waiting: this.#jobs.waiting(),
-      direct: this.#isDirect ? (hash) => !this.#jobs.holds(hash) : some,
-    };
+    if (this.#stop) return this.#stop;
+    const waiting = this.#jobs.waiting();
+    if (!this.#isDirect && this.#direct.size === 0) return waiting;
+    const accept = (hash: string): boolean => (this.#isDirect ? !this.#jobs.holds(hash) : this.#direct.has(hash));
+    return (await fillByRequests({ ...this.#fill, accept })) ?? waiting;
   }
 
   async #rest(): Promise<void> {
-    const { settings, sleep = pauseFor } = this.#options;
-    const { signal } = this.#fill;
-    try {
-      await sleep(settings.pollIntervalMs, signal);
-    } catch (error) {
-      signal.throwIfAborted();
-      throw error;
-    }
+    const { settings, sleep = pause } = this.#options;
+    await sleep(settings.pollIntervalMs, this.#fill.signal);
   }
 
   #useDirectCalls(why: string): void {
@@ -338,8 +323,4 @@ function refusedBy({ circuit, provider }: Requests): FillStop {
   const state = circuit.state();
   if (!state) return { reason: `${provider.id} is being tried again just now` };
   return stopOf(new EmbeddingError(state.kind, `${state.reason}; no request is made before ${state.nextProbeAt}`));
-}
-
-async function pauseFor(milliseconds: number, signal: AbortSignal): Promise<void> {
-  await pause(milliseconds, undefined, { signal });
 }
