@@ -1,8 +1,7 @@
-import { lstatSync } from "node:fs";
 import path from "node:path";
 import type { FreshnessStatus, MemorySearchSettings, WatchStatus } from "@memslot/core";
 import { codeOf } from "@memslot/core/files";
-import { lastingStamp, identityOf } from "../scan/file-state.ts";
+import { lastingStamp, identityOf, statOf } from "../scan/file-state.ts";
 import { type FolderLook, plainLook } from "../scan/scan.ts";
 import { type RootWatch, type RootWatchInput, type WatchNews, watchRoots } from "./watch-roots.ts";
 import type { WatchRoot } from "./watch-scope.ts";
@@ -216,12 +215,9 @@ function placesOf(roots: readonly WatchRoot[]): string {
 }
 
 function stateOf(place: string): string {
-  try {
-    const stats = lstatSync(place, { bigint: true });
-    return stats.isDirectory() ? (identityOf(place) ?? "gone") : `${stats.mode}:${lastingStamp(stats)}`;
-  } catch (error) {
-    return codeOf(error) ?? "unknown";
-  }
+  const stats = statOf(place);
+  if (stats instanceof Error) return codeOf(stats) ?? "unknown";
+  return stats.isDirectory() ? (identityOf(place) ?? "gone") : `${stats.mode}:${lastingStamp(stats)}`;
 }
 
 /**

@@ -232,11 +232,7 @@ export function entriesOf(folder: string): Dirent[] {
 
 /** Which folder it is that stands at a path, and who may enter it; undefined where none is to be seen. */
 export function identityOf(folder: string): string | undefined {
-  try {
-    const stats = lstatSync(folder, { bigint: true });
-    if (!stats.isDirectory()) return undefined;
-    return `${stats.dev}:${stats.ino}:${stats.birthtimeNs}:${stats.mode}:${stats.uid}:${stats.gid}`;
-  } catch {
-    return undefined;
-  }
+  const stats = statOf(folder);
+  if (stats instanceof Error || !stats.isDirectory()) return undefined;
+  return `${stats.dev}:${stats.ino}:${stats.birthtimeNs}:${stats.mode}:${stats.uid}:${stats.gid}`;
 }

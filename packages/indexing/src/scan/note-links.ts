@@ -1,7 +1,7 @@
 import path from "node:path";
 import type { MemoryFile, NoteLink } from "@memslot/core";
 import { proseLines, withoutCode } from "../text/note-head.ts";
-import { markdownEndings } from "./folder-rules.ts";
+import { foldedName, markdownEndings } from "./folder-rules.ts";
 
 /** A link as it is written in a note, with the line around it. */
 export interface WrittenLink extends Pick<NoteLink, "line" | "kind" | "target"> {
@@ -54,12 +54,12 @@ export function createLinkResolver(
     else known.push(file);
   };
   for (const { path: file, title, aliases = [] } of files) {
-    byPath.set(folded(file), file);
-    add(byName, path.posix.basename(withoutEnding(folded(file))), file);
-    for (const name of title === undefined ? aliases : [...aliases, title]) add(byOtherName, folded(name), file);
+    byPath.set(foldedName(file), file);
+    add(byName, path.posix.basename(withoutEnding(foldedName(file))), file);
+    for (const name of title === undefined ? aliases : [...aliases, title]) add(byOtherName, foldedName(name), file);
   }
   const at = (place: string): string | undefined => {
-    const wanted = folded(path.posix.normalize(place));
+    const wanted = foldedName(path.posix.normalize(place));
     for (const ending of ["", ...markdownEndings]) {
       const found = byPath.get(wanted + ending);
       if (found !== undefined) return found;
@@ -71,11 +71,11 @@ export function createLinkResolver(
     const folder = path.posix.dirname(from);
     const exact = at(target.replace(/^\/+/u, "")) ?? at(path.posix.join(folder, target));
     if (exact !== undefined) return exact;
-    const wanted = withoutEnding(folded(target)).replace(/^\/+/u, "");
+    const wanted = withoutEnding(foldedName(target)).replace(/^\/+/u, "");
     const named = (byName.get(path.posix.basename(wanted)) ?? []).filter((file) =>
-      `/${withoutEnding(folded(file))}`.endsWith(`/${wanted}`),
+      `/${withoutEnding(foldedName(file))}`.endsWith(`/${wanted}`),
     );
-    return nearest(named, folder) ?? nearest(byOtherName.get(folded(target)) ?? [], folder);
+    return nearest(named, folder) ?? nearest(byOtherName.get(foldedName(target)) ?? [], folder);
   }
 
   return (from, { kind, target }) => {
@@ -106,10 +106,6 @@ function nearest(files: readonly string[], folder: string): string | undefined {
 function withoutEnding(name: string): string {
   const ending = markdownEndings.find((each) => name.endsWith(each));
   return ending === undefined ? name : name.slice(0, -ending.length);
-}
-
-function folded(name: string): string {
-  return name.normalize("NFC").toLowerCase();
 }
 
 function decoded(text: string): string {

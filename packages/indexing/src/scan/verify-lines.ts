@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { lstatSync } from "node:fs";
+import { stampOf } from "./file-state.ts";
 
 /** Lines that the index says stand in a file. */
 export interface FoundLines {
@@ -29,23 +30,19 @@ export function createLineVerifier(input: {
     try {
       const absolutePath = input.placeOf(path);
       if (absolutePath === undefined) return found.map(() => false);
-      const stamp = stampOf(absolutePath);
+      const stamp = stateOf(absolutePath);
       const before = known.get(path);
       const held = before?.stamp === stamp ? before.held : new Set<string>();
-      const keys = found.map(keyOf);
-      const unknown = found.filter((_, index) => !held.has(keys[index] ?? ""));
-      if (unknown.length > 0) {
-        const compared = await input.compare(absolutePath, unknown, signal, path);
-        // A file that was written meanwhile is looked at again the next time.
-        if (stampOf(absolutePath) === stamp)
-          for (const [index, each] of unknown.entries()) if (compared[index] === true) held.add(keyOf(each));
-        known.delete(path);
-        known.set(path, { stamp, held });
-        for (const old of known.keys()) if (known.size > keptFiles) known.delete(old);
-        const results = new Map(unknown.map((each, index) => [each, compared[index] === true]));
-        return found.map((each) => results.get(each) ?? true);
-      }
-      return found.map(() => true);
+      const unknown = found.filter((each) => !held.has(keyOf(each)));
+      if (unknown.length === 0) return found.map(() => true);
+      const compared = await input.compare(absolutePath, unknown, signal, path);
+      const missing = new Set(unknown.filter((_, index) => compared[index] !== true));
+      // A file that was written meanwhile is compared again the next time.
+      if (stateOf(absolutePath) === stamp) for (const each of unknown) if (!missing.has(each)) held.add(keyOf(each));
+      known.delete(path);
+      known.set(path, { stamp, held });
+      for (const old of known.keys()) if (known.size > keptFiles) known.delete(old);
+      return found.map((each) => !missing.has(each));
     } catch (error) {
       if (signal.aborted) throw error;
       // Gone, or not to be read: whatever is said of it cannot be shown as what it holds.
@@ -58,7 +55,7 @@ function keyOf({ startLine, endLine, lines }: FoundLines): string {
   return `${startLine}-${endLine} ${createHash("sha1").update(lines.join("\n")).digest("base64")}`;
 }
 
-function stampOf(absolutePath: string): string {
-  const { dev, ino, size, mtimeNs, ctimeNs } = lstatSync(absolutePath, { bigint: true });
-  return `${dev} ${ino} ${size} ${mtimeNs} ${ctimeNs}`;
+function stateOf(absolutePath: string): string {
+  const stats = lstatSync(absolutePath, { bigint: true });
+  return `${stats.dev}:${stampOf(stats)}`;
 }

@@ -36,7 +36,7 @@ export function createJournalSource(input: {
   const { tokens } = settings.chunking;
   const transcripts = transcriptsIn(folder, "journal", { recipe: `journal${journalVersion}`, tokens });
   let areClean = isReadOnly;
-  const cover = createTranscriptCover(sessionsFolder(input));
+  const known = new Map<string, Kept>();
   return {
     ...transcripts,
     async scan(signal, indexed, look) {
@@ -50,10 +50,17 @@ export function createJournalSource(input: {
       const files: ScannedFile[] = [];
       for (const file of scan.files) {
         signal.throwIfAborted();
-        const { isCovered, keptUntilMs } = await cover(file, sessions);
-        if (!isCovered) files.push(file);
-        else if (!isReadOnly && keptUntilMs < Date.now())
-          await rm(file.absolutePath, { force: true }).catch(() => undefined); // Another time, then.
+        try {
+          const kept = known.get(file.path) ?? (await readKept(file));
+          known.set(file.path, kept);
+          const stored = kept.sessionId === undefined ? undefined : sessions?.get(`sessions/${kept.sessionId}.jsonl`);
+          if (stored === undefined || !(await isCovered(kept, stored, sessionsFolder(input)))) files.push(file);
+          else if (!isReadOnly && kept.keptUntilMs < Date.now())
+            await rm(file.absolutePath, { force: true }).catch(() => undefined); // Another time, then.
+        } catch {
+          // Gone or not readable: a file that cannot be compared is not covered, and reading it reports what is wrong.
+          files.push(file);
+        }
       }
       return {
         ...scan,
@@ -84,19 +91,15 @@ export async function readJournal(params: ManagerReadParams, folder: string): Pr
   return await readWindow({ path: shown, absolutePath, kind: "lines", mtimeMs: 0, size: 0 }, params);
 }
 
-/** Whether a file of the journal can be found in an indexed transcript as well. */
-interface Cover {
-  /** Every message of it stands in the part of its session's transcript that is indexed. */
-  readonly isCovered: boolean;
-  /** Until then it is kept all the same; for ever if it does not say. */
-  readonly keptUntilMs: number;
-}
-
+/** What is known of a file of the journal. It never changes, and is read once. */
 interface Kept {
   readonly sessionId: string | undefined;
   /** By the id of each message what it says, as a hash; undefined where a transcript need only name it. */
   readonly messages: ReadonlyMap<string, string | undefined>;
+  /** Until then it is kept even if it is covered; for ever if it does not say. */
   readonly keptUntilMs: number;
+  /** Whether it is covered, with the state of the transcript that this is about. */
+  answer?: { readonly state: string; readonly isCovered: boolean };
 }
 
 /** How the journal writes what a tool gave. A transcript has it in a form that is not searched. */
@@ -105,52 +108,31 @@ const ofTool = /^\[result of [^\]]*\] /;
 const never: AbortSignal = new AbortController().signal;
 
 /**
- * A file of the journal never changes, and is read once; a transcript is read again when it has changed. It has to say the
- * same under the same id: hosts name a message that has no id by its line, and rewrite transcripts.
+ * Whether every message of a file of the journal stands in the part of its session's transcript that is indexed. A
+ * transcript is read again when it has changed. It has to say the same under the same id: hosts name a message that has
+ * no id by its line, and rewrite transcripts.
  */
-function createTranscriptCover(
-  folder: string,
-): (file: ScannedFile, transcripts: ReadonlyMap<string, FileRecord> | undefined) => Promise<Cover> {
-  const keptOf = new Map<string, Kept>();
-  /** The answer for a file of the journal, with the state of the transcript that it is about. */
-  const answers = new Map<string, { readonly state: string; readonly isCovered: boolean }>();
-
-  async function isCovered(file: ScannedFile, kept: Kept, stored: FileRecord): Promise<boolean> {
-    const cursor = transcriptCursor(stored);
-    if (cursor === undefined || cursor.more) return false;
-    return await withFile(path.join(folder, `${kept.sessionId}.jsonl`), async (handle) => {
-      // The index holds what stands in the file now.
-      if (!(await continues(handle, cursor))) return false;
-      const state = `${stored.hash} ${stampOf(await handle.stat({ bigint: true }))}`;
-      const known = answers.get(file.path);
-      if (known?.state === state) return known.isCovered;
-      const missing = new Map(kept.messages);
-      let number = 0;
-      for await (const lines of readLines(handle, 0, cursor.bytes, never))
-        for (const { bytes } of lines) {
-          number++;
-          if (bytes === undefined) continue;
-          const id = textAt(jsonOf(bytes), "id") || `line-${number}`;
-          const said = missing.get(id);
-          if (said === undefined || said === saidIn(bytes)) missing.delete(id);
-        }
-      answers.set(file.path, { state, isCovered: missing.size === 0 });
-      return missing.size === 0;
-    });
-  }
-
-  return async (file, transcripts) => {
-    try {
-      const kept = keptOf.get(file.path) ?? (await readKept(file));
-      keptOf.set(file.path, kept);
-      const { sessionId, keptUntilMs } = kept;
-      const stored = sessionId === undefined ? undefined : transcripts?.get(`sessions/${sessionId}.jsonl`);
-      return { isCovered: stored !== undefined && (await isCovered(file, kept, stored)), keptUntilMs };
-    } catch {
-      // Gone or not readable: a file that cannot be compared is not covered, and reading it reports what is wrong.
-      return { isCovered: false, keptUntilMs: Infinity };
-    }
-  };
+async function isCovered(kept: Kept, stored: FileRecord, folder: string): Promise<boolean> {
+  const cursor = transcriptCursor(stored);
+  if (cursor === undefined || cursor.more) return false;
+  return await withFile(path.join(folder, `${kept.sessionId}.jsonl`), async (handle) => {
+    // The index holds what stands in the file now.
+    if (!(await continues(handle, cursor))) return false;
+    const state = `${stored.hash} ${stampOf(await handle.stat({ bigint: true }))}`;
+    if (kept.answer?.state === state) return kept.answer.isCovered;
+    const missing = new Map(kept.messages);
+    let number = 0;
+    for await (const lines of readLines(handle, 0, cursor.bytes, never))
+      for (const { bytes } of lines) {
+        number++;
+        if (bytes === undefined) continue;
+        const id = textAt(jsonOf(bytes), "id") || `line-${number}`;
+        const said = missing.get(id);
+        if (said === undefined || said === saidIn(bytes)) missing.delete(id);
+      }
+    kept.answer = { state, isCovered: missing.size === 0 };
+    return missing.size === 0;
+  });
 }
 
 async function readKept(file: ScannedFile): Promise<Kept> {

@@ -51,9 +51,10 @@ export class IndexRecord {
   /** Why the last scan could not write what it found. */
   #blocked: string | undefined;
 
-  constructor(store: FactStore, stats: IndexStats, writer: WriterStatus | undefined, history: SyncHistory) {
+  /** `keepsHistory`: false for a reader. */
+  constructor(store: FactStore, stats: IndexStats, keepsHistory: boolean) {
     this.#store = store;
-    this.history = history;
+    this.history = new SyncHistory(store, keepsHistory);
     this.facts = {
       stats,
       roots: [],
@@ -64,7 +65,7 @@ export class IndexRecord {
       missingVectors: undefined,
       outdated: false,
       waitingFor: undefined,
-      writer,
+      writer: undefined,
     };
   }
 
@@ -116,12 +117,20 @@ export class IndexRecord {
     }
   }
 
+  /** Finds out who works on the index for long, or else who writes to it just now. */
+  async findWriter(): Promise<void> {
+    const { leases } = this.#store;
+    const find = async (): Promise<WriterStatus | undefined> =>
+      (await leases?.holder("build")) ?? (await leases?.holder("files"));
+    this.facts.writer = await find().catch(() => undefined);
+  }
+
   /** Counts what is in the store. */
   async count(): Promise<void> {
     const { facts } = this;
     facts.stats = await this.#store.stats().catch(() => facts.stats);
     // Another process may have ended since.
-    if (facts.writer && facts.writer.pid !== process.pid) facts.writer = await findWriter(this.#store);
+    if (facts.writer && facts.writer.pid !== process.pid) await this.findWriter();
   }
 
   failed(error: unknown): void {
@@ -170,27 +179,8 @@ export class IndexRecord {
 
 type FactStore = Pick<ChunkIndex, "stats" | "leases" | "note" | "noted">;
 
-/** `looksForWriter`: whether to find out who is at work on the index now. `keepsHistory`: false for a reader. */
-export async function openRecord(
-  store: FactStore,
-  { looksForWriter, keepsHistory }: { looksForWriter: boolean; keepsHistory: boolean },
-): Promise<IndexRecord> {
-  const writer = looksForWriter ? await findWriter(store) : undefined;
-  return new IndexRecord(store, await store.stats(), writer, new SyncHistory(store, keepsHistory));
-}
-
-/** Who works on the index for long, or else who writes to it just now. */
-async function findWriter({ leases }: Pick<ChunkIndex, "leases">): Promise<WriterStatus | undefined> {
-  try {
-    return (await leases?.holder("build")) ?? (await leases?.holder("files"));
-  } catch {
-    return undefined;
-  }
-}
-
 const most = 100;
 const noteName = "syncs";
-const counts = ["added", "changed", "removed", "unchanged", "failed"] as const;
 
 /** The last syncs. Kept with the index as one small fact; without `facts` each process only knows its own. */
 export class SyncHistory {
@@ -239,26 +229,15 @@ function newestFirst(records: readonly SyncRecord[]): SyncRecord[] {
 }
 
 /** What is damaged is left out. */
-function recordsOf(text: string | undefined): SyncRecord[] {
-  if (text === undefined) return [];
+function recordsOf(text = "[]"): SyncRecord[] {
   try {
-    const value: unknown = JSON.parse(text);
-    return Array.isArray(value) ? value.filter((entry) => isRecord(entry)) : [];
+    return (JSON.parse(text) as Partial<SyncRecord>[]).filter(
+      (each): each is SyncRecord =>
+        typeof each.reason === "string" && Date.parse(String(each.finishedAt)) > 0 && Number.isFinite(each.durationMs),
+    );
   } catch {
     return [];
   }
-}
-
-function isRecord(value: unknown): value is SyncRecord {
-  if (typeof value !== "object" || value === null) return false;
-  const fields = value as Record<string, unknown>;
-  return (
-    typeof fields["reason"] === "string" &&
-    !Number.isNaN(Date.parse(String(fields["finishedAt"]))) &&
-    Number.isFinite(fields["durationMs"]) &&
-    counts.every((name) => fields[name] === undefined || Number.isFinite(fields[name])) &&
-    (fields["error"] === undefined || typeof fields["error"] === "string")
-  );
 }
 
 const askAgainMs = 50;

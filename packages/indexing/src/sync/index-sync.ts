@@ -19,8 +19,7 @@ import {
   busyError,
   HeldElsewhere,
   type IndexFacts,
-  type IndexRecord,
-  openRecord,
+  IndexRecord,
   withWriteRight,
 } from "./index-record.ts";
 import { buildName, LongWork, RecipeOwner, type SyncParams } from "./long-work.ts";
@@ -65,10 +64,9 @@ interface IndexSyncInput {
 }
 
 export async function createIndexSync(input: IndexSyncInput): Promise<IndexSync> {
-  const record = await openRecord(input.store, {
-    looksForWriter: input.lookOnly === true || input.store.leases?.slept === undefined,
-    keepsHistory: input.lookOnly !== true,
-  });
+  const { store, lookOnly = false } = input;
+  const record = new IndexRecord(store, await store.stats(), !lookOnly);
+  if (lookOnly || store.leases?.slept === undefined) await record.findWriter();
   return new IndexSync(input, record);
 }
 

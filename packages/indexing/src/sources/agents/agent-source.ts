@@ -76,33 +76,24 @@ export function createAgentSource(input: {
     const finder = await findFiles(source, folders[source] ?? [], signal);
     const result = finder.done();
     const { files } = finder;
+    areClean ||= await redactCopies(kept.folder, path.join(stateDir, "agents", agentId, `kept-${source}.rules`));
+    // What the agent has deleted since; a place that cannot be read may still hold it.
+    if (keep && result.unknown.length === 0) {
+      const copies = new Finder(`${source}:/`, keptRecord, signal);
+      await kept.find(copies);
+      copies.done();
+      for (const [place, file] of copies.files) if (!files.has(place)) files.set(place, file);
+    }
     for (const file of files.values()) {
       const before = file.size === unknownSize ? stored?.get(file.path) : undefined;
       // What has not changed has the size that it had.
       if (before !== undefined && recordedState(before).stamp === file.stamp) file.size = before.size;
+      // A file that has lost its copy is read again, to have one.
+      if (keep && file.kind !== "note" && !isKept(file) && !kept.has(nameOf(file.path))) file.stamp = undefined;
     }
-    areClean ||= await redactCopies(kept.folder, path.join(stateDir, "agents", agentId, `kept-${source}.rules`));
-    if (keep) await addKept(files, result, signal);
-    // A file that has lost its copy is read again, to have one.
-    if (keep)
-      for (const file of files.values())
-        if (file.kind !== "note" && !isKept(file) && !kept.has(nameOf(file.path))) file.stamp = undefined;
     found = files;
     result.roots.unshift({ path: `${source}:/`, state: "indexed", files: files.size });
     return { ...result, files: [...files.values()] };
-  }
-
-  /** Adds the copies of what the agent has deleted since. */
-  async function addKept(
-    files: Map<string, ConversationFile>,
-    { unknown }: ScanResult,
-    signal: AbortSignal,
-  ): Promise<void> {
-    // A place that cannot be read may still hold it.
-    if (unknown.length > 0) return;
-    const copies = new Finder(`${source}:/`, keptRecord, signal);
-    await kept.find(copies);
-    for (const file of copies.done().files as ConversationFile[]) if (!files.has(file.path)) files.set(file.path, file);
   }
 
   async function read(
