@@ -2,7 +2,7 @@ import type { CompanionModule, CompanionTables } from "@memslot/indexing/ledger-
 import type Database from "better-sqlite3";
 import type { VectorSettings } from "./vectors/engines/engines.ts";
 import { createVectorSearch, type VectorSearch } from "./vectors/vector-search.ts";
-import { noFts, settleWords, wordsNotice } from "./words/settle-words.ts";
+import { noFts, settleWords, wordsNotice } from "./words/repair-words.ts";
 import { createWordIndex, hasFts } from "./words/word-tables.ts";
 import { createWords } from "./words/words.ts";
 

@@ -11,9 +11,8 @@ import {
 import type Database from "better-sqlite3";
 import { createKeywordSearch, createWordlessSearch } from "./keyword-search.ts";
 import { mergeWords } from "./merge-words.ts";
-import { createWordRebuild } from "./rebuild-words.ts";
+import { WordRepair } from "./repair-words.ts";
 import { wordTable } from "./word-tables.ts";
-import { wordsPart } from "./words-part.ts";
 
 /** Where words are missing, opening waits for those of some 10,000 chunks. The rest is done between calls. */
 const settlingSteps = 150;
@@ -31,7 +30,7 @@ export interface Words extends Pick<Companion, "changed" | "drop" | "holds" | "c
 export function createWords(parts: LedgerParts, ftsError: string | undefined): Words {
   const { db, meta, transactions, generations } = parts;
   const indexWords = ftsError === undefined;
-  const rebuild = createWordRebuild({ db, meta, transactions, generations, indexWords });
+  const repair = new WordRepair(parts, indexWords);
   const statements = perGeneration((generation) => ({
     insert: db.prepare(`INSERT INTO ${wordTable(generation)} (rowid, terms) VALUES (?, ?)`),
     remove: db.prepare(`DELETE FROM ${wordTable(generation)} WHERE rowid = ?`),
@@ -55,13 +54,13 @@ export function createWords(parts: LedgerParts, ftsError: string | undefined): W
     holds: (generation) => hasTable(db, wordTable(generation)),
     count: (generation) => (indexWords && !areLacking(meta, generation) ? countWords(db, generation) : undefined),
     async settle() {
-      for (let step = 1; (await rebuild.step()) && step < settlingSteps; step++);
+      for (let step = 1; (await repair.step()) && step < settlingSteps; step++);
     },
-    tidy: () => rebuild.step(),
+    tidy: () => repair.step(),
     async *compact(generation) {
       if (indexWords) yield* mergeWords(db, transactions, generation);
     },
-    part: wordsPart({ db, meta, transactions, generations, words: rebuild, indexWords }),
+    part: repair,
     health: () =>
       ftsError === undefined
         ? { enabled: true, available: true }

@@ -47,22 +47,23 @@ export function createUpkeep(input: {
   `);
 
   /** To look is not to mend: a page that cannot be read is told, and the file stays where it is. */
-  function lookClosely(look: IndexPart["look"]): Look {
+  function lookClosely(part: IndexPart): Look {
     try {
-      return transactions.read(look);
+      return transactions.read(() => part.look());
     } catch (error) {
       if (!isCorrupt(error)) throw error;
       return { ok: false, message: `it cannot be read: ${reasonOf(error)}` };
     }
   }
 
-  async function* mendPart({ name, look, mend }: IndexPart): Pieces<IndexFinding> {
-    const before = transactions.read(look);
+  async function* mendPart(part: IndexPart): Pieces<IndexFinding> {
+    const { name } = part;
+    const before = transactions.read(() => part.look());
     if (before.ok) return { name, ...before };
     // The pages themselves are wrong: there is nothing in this file to mend it from.
-    if (!mend) throw new Damage(before.message);
-    const fixed = `${before.message}: ${yield* mend()}`;
-    return { name, ...transactions.read(look), fixed };
+    if (!part.mend) throw new Damage(before.message);
+    const fixed = `${before.message}: ${yield* part.mend()}`;
+    return { name, ...transactions.read(() => part.look()), fixed };
   }
 
   function vectorOf(space: VectorSpace, hash: string): Float32Array | undefined {
@@ -74,8 +75,8 @@ export function createUpkeep(input: {
   return {
     async *check() {
       const findings: IndexFinding[] = [];
-      for (const { name, look } of parts) {
-        findings.push({ name, ...lookClosely(look) });
+      for (const part of parts) {
+        findings.push({ name: part.name, ...lookClosely(part) });
         yield;
       }
       return findings;
