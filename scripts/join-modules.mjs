@@ -16,6 +16,16 @@ const isWhole = process.argv.includes("--whole");
 const nodeImport =
   /^import (?:(?<whole>[\w$]+)|\* as (?<all>[\w$]+)|(?:(?<first>[\w$]+), )?\{(?<names>[^}\n]*)\}) from "(?<id>node:[^"\n]+)";$/gmu;
 
+/** Modules of Node that most commands end without: each is loaded when a function or a class of it is first used. */
+const late = /^node:(?:child_process|net|worker_threads)$/u;
+const whenUsed = `function whenUsed$(load) {
+  return new Proxy(function () {}, {
+    get: (_, name) => load()[name],
+    apply: (_, self, given) => Reflect.apply(load(), self, given),
+    construct: (_, given, made) => Reflect.construct(load(), given, made)
+  });
+}`;
+
 const bundle = await rolldown({
   cwd: folder,
   input: entriesOf(manifest),
@@ -121,17 +131,30 @@ function isPackage(id) {
  */
 function withoutFacades(code) {
   const [head] = /^(?:(?:import |\/\/).*\n|\n)*/u.exec(code);
-  return head.replaceAll(nodeImport, byCall) + code.slice(head.length);
+  const called = head.replaceAll(nodeImport, byCall);
+  return (called.includes("whenUsed$(") ? `${called}${whenUsed}\n` : called) + code.slice(head.length);
 }
 
 function byCall(...found) {
   const { whole, all, first, names, id } = found.at(-1);
   const module = `globalThis.process.getBuiltinModule("${id}")`;
   const one = whole ?? all ?? first;
+  if (late.test(id)) return byLateCalls(id, one, names);
   return [
     ...(one === undefined ? [] : [`const ${one} = ${module};`]),
     ...(names === undefined ? [] : [`const {${names.replaceAll(" as ", ": ")}} = ${module};`]),
   ].join(" ");
+}
+
+/** What is no function, such as the port of a thread, is taken at once. */
+function byLateCalls(id, one, names = "") {
+  const module = `globalThis.process.getBuiltinModule("${id}")`;
+  const members = names.split(",").flatMap((name) => (name === "" ? [] : [name.trim().split(" as ")]));
+  const parts = members.map(([name, local = name]) => {
+    const isFunction = typeof process.getBuiltinModule(id)[name] === "function";
+    return `const ${local} = ${isFunction ? `whenUsed$(() => ${module}.${name})` : `${module}.${name}`};`;
+  });
+  return [...(one === undefined ? [] : [`const ${one} = whenUsed$(() => ${module});`]), ...parts].join(" ");
 }
 
 /** A path from `import.meta.url` would mean another place in the joined file. */

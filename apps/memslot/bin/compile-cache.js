@@ -1,8 +1,5 @@
 // Keeps what Node has compiled, so that the next start need not: a third less processor time for a short command.
-import { lstatSync, mkdirSync, statSync } from "node:fs";
-import module from "node:module";
-import os from "node:os";
-import path from "node:path";
+const [fs, module, os, path] = ["fs", "module", "os", "path"].map((name) => process.getBuiltinModule(`node:${name}`));
 
 /**
  * Uses `cache/node` of the state folder, where that is there and nobody else can write in either: whoever can write into
@@ -12,10 +9,10 @@ import path from "node:path";
 export function useCompileCache() {
   try {
     const stateDir = stateDirOf(process.env);
-    if (!isPrivate(stateDir, statSync(stateDir))) return;
+    if (!isPrivate(stateDir, fs.statSync(stateDir))) return;
     const folder = path.join(stateDir, "cache", "node");
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    for (const each of [path.dirname(folder), folder]) if (!isPrivate(each, lstatSync(each))) return;
+    fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+    for (const each of [path.dirname(folder), folder]) if (!isPrivate(each, fs.lstatSync(each))) return;
     module.enableCompileCache(folder);
   } catch {
     // No state folder yet, one that is read-only, or a file in its place: the command starts without.

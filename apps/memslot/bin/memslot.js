@@ -1,8 +1,6 @@
 #!/usr/bin/env node
 // Starts the built command. Plain JavaScript with old syntax, so that an old Node gets a sentence and not a stack trace.
-import { existsSync } from "node:fs";
-import { fileURLToPath } from "node:url";
-
+// Nothing of Node is imported: that makes a module with all its exports, which load others.
 const NEEDED = [22, 22];
 
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
@@ -14,9 +12,9 @@ if (major < NEEDED[0] || (major === NEEDED[0] && minor < NEEDED[1])) {
       "Install a newer one from https://nodejs.org and run the command again.\n",
   );
   process.exitCode = 1;
-} else if (!existsSync(built)) {
+} else if (!process.getBuiltinModule("node:fs").existsSync(built)) {
   process.stderr.write(
-    `memslot: ${fileURLToPath(built)} is not there: this checkout has not been built. Run \`pnpm build\` in its top folder first.\n`,
+    `memslot: ${process.getBuiltinModule("node:url").fileURLToPath(built)} is not there: this checkout has not been built. Run \`pnpm build\` in its top folder first.\n`,
   );
   process.exitCode = 1;
 } else {
