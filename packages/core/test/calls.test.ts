@@ -12,7 +12,7 @@ import {
   passMemoryCalls,
   withFallback,
 } from "@memslot/core";
-import { type CallRow, type CallRows, type MemoryCallName, indexCalls, places } from "../src/guard/calls.ts";
+import { type CallRow, type CallRows, type MemoryCallName, indexCalls } from "../src/guard/calls.ts";
 import { optional, text } from "../src/guard/values.ts";
 import { createHandle } from "../src/open/instances.ts";
 import { fakeManager, guarded, hang, pass, rejected, settings, stopClock } from "./support/fakes.ts";
@@ -35,14 +35,10 @@ const row: CallRow<Echo> = {
   answer: { fields: { words: text } },
 };
 
-/** Adds the call for one test: its row, and the place of its options. Its type is above, its implementation the manager's. */
+/** Adds the call for one test: its row. Its type is above, its implementation the manager's. */
 function addEcho(): void {
   Object.assign(indexCalls, { echo: row });
-  Object.assign(places, { echo: 0 });
-  onTestFinished(() => {
-    Reflect.deleteProperty(indexCalls, "echo");
-    Reflect.deleteProperty(places, "echo");
-  });
+  onTestFinished(() => void Reflect.deleteProperty(indexCalls, "echo"));
 }
 
 type EchoCall = NonNullable<EchoManager["echo"]>;
@@ -57,7 +53,7 @@ function handleOn(echo: unknown): EchoMemory {
 }
 
 describe("a call that is added", () => {
-  test("has its types on both sides, and the compiler names its row and the place of its options where they lack", () => {
+  test("has its types on both sides, and the compiler names its row where that lacks", () => {
     expectTypeOf<Parameters<EchoMemory["echo"]>>().toEqualTypeOf<Echo["given"]>();
     expectTypeOf<Awaited<ReturnType<EchoMemory["echo"]>>>().toEqualTypeOf<{ words: string } | undefined>();
     expectTypeOf<Parameters<EchoCall>>().toEqualTypeOf<Echo["handed"]>();

@@ -54,26 +54,22 @@ export interface CheckedSearch {
   notes: string[];
 }
 
-/** Whose sessions may ask for what is private, see `audienceOf`. */
-export interface Asker {
-  readonly agentId: string;
-  readonly ownerAllowFrom: readonly string[];
-}
-
-/** What the guard knows when it checks a search. */
+/** What the guard knows when it checks a call. */
 export interface SearchFacts {
   readonly settings: MemorySearchSettings;
-  readonly asker: Asker;
+  /** Whose sessions may ask for what is private, see `audienceOf`. */
+  readonly agentId: string;
+  readonly ownerAllowFrom: readonly string[];
   /** The sources that are indexed, as far as the manager has reported them. */
   readonly indexedSources: () => ReadonlySet<MemorySource>;
 }
 
 /** Checks a search, but for its signal, and fills in what its options leave out. */
 export function checkSearch(query: string, options: MemorySearchOptions, facts: SearchFacts): CheckedSearch {
-  const { settings, asker, indexedSources } = facts;
+  const { settings } = facts;
   const written = required(text)("query", query);
   const { onDebug: _, ...fields } = readFields(searchFields, options);
-  const audience = checkAudience(options.sessionKey, asker);
+  const audience = checkAudience(options.sessionKey, facts);
   const maxResults = required(whole(1, 200))(
     "maxResults",
     options.maxResults ?? settings.query.maxResults ?? options.defaultMaxResults ?? usualMaxResults,
@@ -94,7 +90,9 @@ export function checkSearch(query: string, options: MemorySearchOptions, facts: 
       minScore: required(between(0, 1))("minScore", options.minScore ?? settings.query.minScore),
       strict: options.minScore !== undefined,
       sources:
-        options.sources === undefined ? [...settings.sources] : checkSources(options.sources, indexedSources(), notes),
+        options.sources === undefined
+          ? [...settings.sources]
+          : checkSources(options.sources, facts.indexedSources(), notes),
       sessionKey: options.sessionKey,
       audience,
       order: required(oneOf(orders))("order", options.order ?? "relevance"),
@@ -106,7 +104,7 @@ export function checkSearch(query: string, options: MemorySearchOptions, facts: 
 }
 
 /** Who reads along in the session that asks, see `audienceOf`. Throws for a key that belongs to another agent. */
-function checkAudience(sessionKey: string | undefined, { agentId, ownerAllowFrom }: Asker): SessionAudience {
+function checkAudience(sessionKey: string | undefined, { agentId, ownerAllowFrom }: SearchFacts): SessionAudience {
   const key = optional(named("the key of a session, as the host names it", filled), undefined);
   return audienceOf(key("sessionKey", sessionKey), agentId, ownerAllowFrom);
 }
@@ -179,8 +177,8 @@ const readFileFields = {
 };
 
 /** Checks a read, but for its signal, and fills in what it leaves out. */
-export function checkRead(params: MemoryReadParams, asker: Asker): Omit<ManagerReadParams, "signal"> {
-  return { ...readFields(readFileFields, params), audience: checkAudience(params.sessionKey, asker) };
+export function checkRead(params: MemoryReadParams, facts: SearchFacts): Omit<ManagerReadParams, "signal"> {
+  return { ...readFields(readFileFields, params), audience: checkAudience(params.sessionKey, facts) };
 }
 
 /** A sync as a caller wants it: it need not listen to the progress. */

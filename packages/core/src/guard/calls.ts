@@ -36,8 +36,15 @@ import {
   whole,
 } from "./values.ts";
 
+/** Which argument of a call has its options with the signal, the first if left out, and how messages name them. */
+interface OptionsPlace {
+  readonly place?: 1 | 2;
+  /** They are called `params`, and cannot be left out where they are `needed`. */
+  readonly params?: "needed" | "optional";
+}
+
 /** What the guard does for one call about the index. */
-export interface CallRow<Each extends Call> {
+export interface CallRow<Each extends Call> extends OptionsPlace {
   readonly deadline: keyof MemoryDeadlines;
   /** Makes the manager's arguments, but for the signal, of those that the application gave. Throws `INVALID_ARGUMENT`. */
   readonly read: (given: Each["given"], facts: SearchFacts) => WithoutSignal<Each["handed"]>;
@@ -96,6 +103,7 @@ export const indexCalls: CallRows = {
     answer: { fields: { files: list, leftOut: list, fileCount: count, leftOutCount: count } },
   },
   describeFile: {
+    params: "needed",
     deadline: "upkeepMs",
     read: options({ relPath: filePath }),
     answer: {
@@ -106,6 +114,7 @@ export const indexCalls: CallRows = {
     },
   },
   why: {
+    place: 2,
     deadline: "searchMs",
     read: ([query, target, given = {}], facts) => {
       const checked = checkSearch(query, given, facts);
@@ -131,6 +140,7 @@ export const indexCalls: CallRows = {
     },
   },
   near: {
+    params: "needed",
     deadline: "searchMs",
     read: options({
       relPath: filePath,
@@ -163,41 +173,25 @@ export function checkManager(pluginId: string, manager: MemorySearchManager): vo
 /** The calls of a memory that end with a promise. */
 export type MemoryCallName = Exclude<keyof Memory, "agentId" | "workspaceDir" | "ownerAllowFrom" | "status" | "close">;
 
-/** Which argument of each call has its options, with the signal. */
-export const places: Readonly<Record<MemoryCallName, 0 | 1 | 2>> = {
-  search: 1,
-  ask: 1,
-  readFile: 0,
-  sync: 0,
-  health: 0,
-  probeEmbeddingAvailability: 0,
-  probeVectorAvailability: 0,
-  estimate: 0,
-  survey: 0,
-  listFiles: 0,
-  describeFile: 0,
-  why: 2,
-  check: 0,
-  compact: 0,
-  details: 0,
-  map: 0,
-  near: 0,
-  releaseQuarantine: 0,
+const ownCalls: Readonly<Record<Exclude<MemoryCallName, IndexCallName>, OptionsPlace>> = {
+  search: { place: 1 },
+  ask: { place: 1 },
+  readFile: { params: "needed" },
+  sync: { params: "optional" },
+  health: {},
+  probeEmbeddingAvailability: {},
+  probeVectorAvailability: {},
 };
 
-/** Calls whose options are called `params`, and whether they can be left out. */
-const params: Partial<Record<MemoryCallName, "needed" | "optional">> = {
-  readFile: "needed",
-  sync: "optional",
-  describeFile: "needed",
-  near: "needed",
-};
+function memoryCalls(): Readonly<Record<MemoryCallName, OptionsPlace>> {
+  return { ...ownCalls, ...indexCalls };
+}
 
 /** Checks that the options of a call are an object, and its signal an `AbortSignal`. */
 export function checkOptions(name: MemoryCallName, given: readonly unknown[]): CallOptions {
-  const value = given[places[name]];
-  const options = value === undefined && params[name] !== "needed" ? {} : value;
-  const checked = required(object)(params[name] === undefined ? "options" : "params", options);
+  const { place = 0, params } = memoryCalls()[name];
+  const { [place]: value = params === "needed" ? undefined : {} } = given;
+  const checked = required(object)(params === undefined ? "options" : "params", value);
   return readFields({ signal: optional(abortSignal, undefined) }, checked);
 }
 
@@ -209,11 +203,12 @@ export function signalOf(name: MemoryCallName, given: readonly unknown[]): Abort
 /** The arguments of a call with this signal. Wrong options stay as they are: the guard is to refuse them. */
 export function withSignal(name: MemoryCallName, given: readonly unknown[], signal: AbortSignal): readonly unknown[] {
   const right = rightOptions(name, given);
-  return right === undefined ? given : Object.assign([...given], { [places[name]]: { ...right, signal } });
+  const { place = 0 } = memoryCalls()[name];
+  return right === undefined ? given : Object.assign([...given], { [place]: { ...right, signal } });
 }
 
 function rightOptions(name: MemoryCallName, given: readonly unknown[]): CallOptions | undefined {
-  const { [places[name]]: value = {} } = given;
+  const { [memoryCalls()[name].place ?? 0]: value = {} } = given;
   return object.is(value) && orAbsent(abortSignal).is(Reflect.get(value, "signal")) ? value : undefined;
 }
 
@@ -228,7 +223,7 @@ export function eachIndexCall<Made extends CallsOfMemory | CallsOfManager>(
 
 /** An object with the calls of a memory, each made by name. */
 export function eachMemoryCall(make: (name: MemoryCallName) => AnyCall): Pick<Memory, MemoryCallName> {
-  const names = Object.keys(places) as MemoryCallName[];
+  const names = Object.keys(memoryCalls()) as MemoryCallName[];
   return Object.fromEntries(names.map((name) => [name, make(name)])) as Pick<Memory, MemoryCallName>;
 }
 

@@ -109,7 +109,7 @@ export class GuardedClient {
     const { settings, agentId, ownerAllowFrom = [] } = this.options;
     const indexedSources = (): ReadonlySet<MemorySource> =>
       new Set([...settings.sources, ...(this.status().sources ?? [])]);
-    return { settings, asker: { agentId, ownerAllowFrom }, indexedSources };
+    return { settings, agentId, ownerAllowFrom, indexedSources };
   }
 
   async close(): Promise<void> {

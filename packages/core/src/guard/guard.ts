@@ -75,7 +75,7 @@ export function createMemory(manager: MemorySearchManager, options: CreateMemory
     async readFile(params) {
       lifecycle.assertOpen();
       const { signal } = checkOptions("readFile", [params]);
-      const checked = checkRead(params, client.searchFacts().asker);
+      const checked = checkRead(params, client.searchFacts());
       assertReadable(checked.relPath, checked.audience, client.places());
       const answer = await client.ask("readFile", deadlines.readFileMs, signal, (inner) =>
         manager.readFile({ ...checked, signal: inner }),
