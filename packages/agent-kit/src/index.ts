@@ -17,17 +17,18 @@ export type { NoteContent } from "./edit/note-in-place.ts";
 export { type ReplaceNoteOptions, type ReplacedNote, readNote, replaceNote } from "./edit/replace-note.ts";
 export { type ChatType, type CitationsMode, formatCitation, parseCitation } from "./citations.ts";
 export type * from "./conversation.ts";
-export { type FlushMoment, flushPrompts, isNoReply } from "./flush/turn/flush-prompts.ts";
-export type { DropReceipt, FlushReport } from "./flush/turn/flush-report.ts";
+export { type FlushMoment, flushPrompts, isNoReply } from "./flush/flush-prompts.ts";
+export type { DropReceipt } from "./flush/memory-flush.ts";
+export type { FlushReport } from "./flush/flush-record.ts";
 export {
   type ConversationDigest,
   type ConversationJournal,
   type ConversationJournalOptions,
   openConversationJournal,
 } from "./flush/conversation-journal.ts";
-export type { ConversationOrigin } from "./flush/turn/flush-digest.ts";
+export type { ConversationOrigin } from "./flush/flush-digest.ts";
 export type { FlushSession } from "./flush/flush-work.ts";
-export type { FlushTurn } from "./flush/turn/flush-turn.ts";
+export type { FlushTurn } from "./flush/flush-turn.ts";
 export { type MemoryFlush, type MemoryFlushOptions, createMemoryFlush } from "./flush/memory-flush.ts";
 export { type FlushDecision, type FlushState, shouldFlush } from "./flush/should-flush.ts";
 export {

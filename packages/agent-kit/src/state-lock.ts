@@ -27,6 +27,21 @@ export async function withStateLock<T>(file: string, options: LockOptions, run: 
   }
 }
 
+/** The same; undefined at once where another process holds the lock of that file. */
+export async function unlessLocked<T>(
+  file: string,
+  signal: AbortSignal,
+  run: () => Promise<T>,
+): Promise<T | undefined> {
+  try {
+    const busy = (): string => `${file} is at work elsewhere`;
+    return await withStateLock(`${file}.lock`, { waitMs: 0, busy, signal }, run);
+  } catch (error) {
+    if (MemoryError.is(error, "BUSY")) return undefined;
+    throw error;
+  }
+}
+
 function telling<T>(file: string, run: () => Promise<T>): Promise<T> {
   return orUnavailable(run, (why) => {
     return `${file} cannot be written: ${why}; check the state folder, or name another one in MEMSLOT_HOME`;

@@ -1,13 +1,11 @@
 import { readFile, rm } from "node:fs/promises";
 import path from "node:path";
-import { type AgentConfig, MemoryError, sessionKindOf } from "@memslot/core";
+import { type AgentConfig, sessionKindOf } from "@memslot/core";
 import { replaceFile, unlessMissing } from "@memslot/core/files";
 import type { ConversationMessage } from "../conversation.ts";
-import { withStateLock } from "../state-lock.ts";
-import { openFlushJournal } from "./journal/flush-journal.ts";
-import { nameOf } from "./journal/journal-folder.ts";
-import { appendDigests } from "./turn/append-digests.ts";
-import type { ConversationOrigin } from "./turn/flush-digest.ts";
+import { unlessLocked } from "../state-lock.ts";
+import { openFlushJournal, nameOf } from "./flush-journal.ts";
+import { appendDigests, type ConversationOrigin } from "./flush-digest.ts";
 
 export interface ConversationJournalOptions {
   readonly agent: AgentConfig;
@@ -95,29 +93,23 @@ export async function openConversationJournal(
     async digest(signal = new AbortController().signal) {
       await journal.refresh();
       if (waiting().length === 0) return undefined;
-      const busy = (): string => `${planFile} is at work elsewhere`;
-      try {
-        return await withStateLock(`${planFile}.lock`, { waitMs: 0, busy, signal }, async () => {
-          await journal.refresh();
-          const done: ConversationDigest[] = [];
-          const begun = await readPlan(planFile);
-          if (begun?.citations !== undefined) await finish(begun);
-          else if (begun !== undefined) done.push(await digestOf(begun.names, signal));
-          const names = waiting();
-          if (names.length > 0) {
-            await writePlan({ names });
-            done.push(await digestOf(names, signal));
-          }
-          if (done.length === 0) return undefined;
-          return {
-            messages: done.reduce((sum, each) => sum + each.messages, 0),
-            citations: done.flatMap(({ citations }) => citations),
-          };
-        });
-      } catch (error) {
-        if (MemoryError.is(error, "BUSY")) return undefined;
-        throw error;
-      }
+      return await unlessLocked(planFile, signal, async () => {
+        await journal.refresh();
+        const done: ConversationDigest[] = [];
+        const begun = await readPlan(planFile);
+        if (begun?.citations !== undefined) await finish(begun);
+        else if (begun !== undefined) done.push(await digestOf(begun.names, signal));
+        const names = waiting();
+        if (names.length > 0) {
+          await writePlan({ names });
+          done.push(await digestOf(names, signal));
+        }
+        if (done.length === 0) return undefined;
+        return {
+          messages: done.reduce((sum, each) => sum + each.messages, 0),
+          citations: done.flatMap(({ citations }) => citations),
+        };
+      });
     },
     get waiting() {
       return waiting().length;

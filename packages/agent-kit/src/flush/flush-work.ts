@@ -1,9 +1,7 @@
-import { type AgentConfig, messageOf, SerialQueue, withDeadline } from "@memslot/core";
+import { messageOf, SerialQueue, withDeadline } from "@memslot/core";
 import type { ConversationMessage } from "../conversation.ts";
-import type { FlushJournal } from "./journal/flush-journal.ts";
-import type { MessageSaver } from "./journal/message-saver.ts";
-import { type SavedEntry, saveEntry } from "./journal/save-entry.ts";
-import type { FlushReport } from "./turn/flush-report.ts";
+import { type SaveContext, type SavedEntry, saveEntry } from "./save-entry.ts";
+import type { FlushReport } from "./flush-record.ts";
 import type { Session } from "../session/session.ts";
 
 const journalDeadlineMs = 10_000;
@@ -11,13 +9,8 @@ const journalDeadlineMs = 10_000;
 /** What a flush has to know of a session, and to tell it. */
 export type FlushSession = Pick<Session, "key" | "id" | "facts" | "update">;
 
-interface FlushParts {
-  agent: AgentConfig;
+interface FlushParts extends SaveContext {
   session: FlushSession;
-  journal: FlushJournal;
-  saver: MessageSaver;
-  clock: () => Date;
-  retryDelaysMs: readonly number[];
   onReport?: ((report: FlushReport) => void) | undefined;
 }
 
@@ -107,14 +100,13 @@ export class FlushWork {
 
   /** Goes through what waits in the journal, of this session or of all. */
   async saveEntries(whose: "session" | "all"): Promise<void> {
-    const { journal, session, agent, ...parts } = this.#parts;
-    const { journalDays } = agent.compaction.memoryFlush;
+    const { journal, session } = this.#parts;
     await journal.refresh();
     const names = journal.entryNames().filter((name) => whose === "all" || journal.keyOf(name) === session.key);
     for (const name of names) {
       this.closing.throwIfAborted();
       try {
-        const saved = await saveEntry(name, { ...parts, journal, journalDays, signal: this.closing });
+        const saved = await saveEntry(name, this.#parts, this.closing);
         if (saved === undefined) continue;
         await this.#noteEntry(saved);
         this.report(saved.report);

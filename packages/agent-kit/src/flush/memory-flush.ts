@@ -1,12 +1,12 @@
 import { type AgentConfig, type Memory, MemoryError, sessionKindOf } from "@memslot/core";
 import type { ConversationMessage } from "../conversation.ts";
-import { openFlushJournal } from "./journal/flush-journal.ts";
-import type { DropReceipt, FlushReport } from "./turn/flush-report.ts";
-import type { FlushTurn } from "./turn/flush-turn.ts";
+import { openFlushJournal } from "./flush-journal.ts";
+import type { FlushReport } from "./flush-record.ts";
 import { type FlushSession, FlushWork } from "./flush-work.ts";
-import { createMessageSaver } from "./journal/message-saver.ts";
-import { saveInline } from "./journal/save-inline.ts";
+import { MessageSaver } from "./message-saver.ts";
+import { saveInline } from "./save-entry.ts";
 import { type FlushDecision, type FlushState, shouldFlush } from "./should-flush.ts";
+import type { FlushTurn } from "./flush-turn.ts";
 
 export interface MemoryFlushOptions {
   readonly agent: AgentConfig;
@@ -68,7 +68,7 @@ export interface MemoryFlush {
  * said there does not go into private notes. Throws `INVALID_ARGUMENT` for a session of another agent.
  */
 export async function createMemoryFlush(options: MemoryFlushOptions): Promise<MemoryFlush> {
-  const { agent, stateDir, session, memory, runTurn, contextWindowTokens, turnDeadlineMs = 120_000 } = options;
+  const { agent, stateDir, session } = options;
   const { retryDelaysMs = [1_000, 2_000], clock = () => new Date() } = options;
   if (sessionKindOf(session.key, agent.id, agent.ownerAllowFrom) === "group")
     return noFlush(
@@ -79,8 +79,8 @@ export async function createMemoryFlush(options: MemoryFlushOptions): Promise<Me
 
   const { journalDays } = agent.compaction.memoryFlush;
   const journal = await openFlushJournal({ stateDir, agentId: agent.id, now: clock(), journalDays });
-  const saver = createMessageSaver({ agent, memory, runTurn, contextWindowTokens, turnDeadlineMs, clock });
-  const work = new FlushWork({ ...options, journal, saver, clock, retryDelaysMs });
+  const context = { agent, journal, saver: new MessageSaver(options, clock), clock, retryDelaysMs };
+  const work = new FlushWork({ ...options, ...context });
   const { closing } = work;
   /** The cycle that a flush after a turn is at work on. */
   let busyCycle: number | undefined;
@@ -117,8 +117,7 @@ export async function createMemoryFlush(options: MemoryFlushOptions): Promise<Me
       } catch (journalError) {
         if (closing.aborted) throw closedError();
         const fresh = journal.unknownOf(session.id, messages);
-        const signals = [signal, closing];
-        const saved = await saveInline({ messages: fresh, session, journal, saver, journalError, signals, clock });
+        const saved = await saveInline(fresh, session, context, journalError, [signal, closing]);
         await work.noteFlush(session.facts.compactionCount);
         work.report(saved);
         return { state: "saved", reason: saved.reason, messages: fresh.length };
@@ -160,4 +159,17 @@ function noFlush(state: DropReceipt["state"], reason: string): MemoryFlush {
     status: { pending: 0, notices: [] },
     close: async () => undefined,
   };
+}
+
+/** What became of messages that a host is about to drop. */
+export interface DropReceipt {
+  /**
+   * `journaled`: on disk, and handed over behind. `nothing`: each of them was handed over before, or is in the journal.
+   * `saved`: the journal cannot be written, so they were handed over before this resolved. `off`: the flush is off.
+   * `skipped`: nothing is kept of them, see `reason`.
+   */
+  readonly state: "journaled" | "nothing" | "saved" | "off" | "skipped";
+  readonly reason?: string | undefined;
+  /** How many messages this call has put into the journal or handed over. */
+  readonly messages: number;
 }

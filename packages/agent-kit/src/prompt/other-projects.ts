@@ -1,4 +1,4 @@
-import { isDigestOfOther } from "../flush/turn/flush-digest.ts";
+import { isDigestOfOther } from "../flush/flush-digest.ts";
 import { endOfEntry } from "../notes/note-entry.ts";
 
 /** A log without the digests of conversations in other projects, and how many of its lines those are. */

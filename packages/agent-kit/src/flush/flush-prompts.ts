@@ -1,5 +1,5 @@
 import type { CompactionSettings } from "@memslot/core";
-import type { FlushNote } from "../journal/flush-record.ts";
+import type { FlushNote } from "./flush-record.ts";
 
 /** What a model answers when it has nothing to say. Never shown to anybody. */
 export const noReply = "NO_REPLY";

@@ -1,10 +1,12 @@
 import { visibleText } from "@memslot/core";
 import { redactSecrets } from "@memslot/indexing/host";
-import type { ConversationMessage } from "../../conversation.ts";
-import { localClock } from "../../notes/local-day.ts";
-import { withoutPromptMarks } from "../../notes/prompt-marks.ts";
+import type { ConversationMessage } from "../conversation.ts";
+import { appendNote } from "../notes/append-note.ts";
+import { localClock, localTime } from "../notes/local-day.ts";
+import { withoutPromptMarks } from "../notes/prompt-marks.ts";
+import type { FlushNote } from "./flush-record.ts";
+import { timeOf, flushGroups } from "./flush-groups.ts";
 import { isNoReply, noReply } from "./flush-prompts.ts";
-import { timeOf } from "./flush-groups.ts";
 import { mostlySaid } from "./same-fact.ts";
 
 /** Why no model has chosen what to keep. */
@@ -171,4 +173,32 @@ function cut(text: string): string {
         .slice(0, maxOfMessage - 1)
         .toWellFormed()
         .replace(/\uFFFD$/u, "")}…`;
+}
+
+/** What came of digests: their citations, and each line as a note of the flush. */
+export interface WrittenDigest {
+  readonly citations: readonly string[];
+  readonly notes: readonly FlushNote[];
+}
+
+/**
+ * Writes the digest of each local day into that day's log. Throws as `appendNote` does; what was written before that is
+ * recognised the next time.
+ */
+export async function appendDigests(
+  messages: readonly ConversationMessage[],
+  options: DigestOptions & { workspaceDir: string; signal: AbortSignal },
+): Promise<WrittenDigest> {
+  const { workspaceDir, timeZone, signal } = options;
+  const citations: string[] = [];
+  const notes: FlushNote[] = [];
+  for (const { messages: ofDay, at } of flushGroups(messages, { ...options, maxTokens: Number.POSITIVE_INFINITY })) {
+    for (const { text, said } of flushDigests(ofDay, options)) {
+      const { citation } = await appendNote({ workspaceDir, text, kind: "daily", at, timeZone, signal });
+      citations.push(citation);
+      const { day } = localTime(at, timeZone);
+      notes.push(...said.map((line): FlushNote => ({ text: line, kind: "daily", day, citation })));
+    }
+  }
+  return { citations, notes };
 }

@@ -1,11 +1,11 @@
-import pLimit from "p-limit";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
-import { formatCitation } from "../../citations.ts";
-import { flat } from "../../tools/recent-recalls.ts";
-import { noteName } from "../../notes/append-note.ts";
 import { codeOf } from "@memslot/core/files";
-import type { FlushNote } from "../journal/flush-record.ts";
+import pLimit from "p-limit";
+import { formatCitation } from "../citations.ts";
+import { noteName } from "../notes/append-note.ts";
+import { flat } from "../tools/recent-recalls.ts";
+import type { FlushNote } from "./flush-record.ts";
 import { saysAll } from "./same-fact.ts";
 
 /** What one flush has written so far, over all its turns, tries and restarts. */

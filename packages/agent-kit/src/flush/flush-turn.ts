@@ -1,21 +1,14 @@
-import {
-  type AgentConfig,
-  type CompactionSettings,
-  MemoryError,
-  isAbort,
-  messageOf,
-  withDeadline,
-} from "@memslot/core";
-import type { ConversationMessage } from "../../conversation.ts";
-import { parseCitation } from "../../citations.ts";
-import { noteInput } from "../../tools/memory-append-tool.ts";
-import { localTime } from "../../notes/local-day.ts";
-import { guardSecrets } from "../../tools/guard-secrets.ts";
-import type { MemoryTool, MemoryToolResult } from "../../tools/memory-tool.ts";
+import { type AgentConfig, MemoryError, isAbort, messageOf, withDeadline } from "@memslot/core";
+import { parseCitation } from "../citations.ts";
+import type { ConversationMessage } from "../conversation.ts";
+import { localTime } from "../notes/local-day.ts";
+import { guardSecrets } from "../tools/guard-secrets.ts";
+import { noteInput } from "../tools/memory-append-tool.ts";
+import type { MemoryTool, MemoryToolResult } from "../tools/memory-tool.ts";
 import type { FlushGroup } from "./flush-groups.ts";
 import type { FlushNotes } from "./flush-notes.ts";
 import { flushPrompts, isNoReply, noReply } from "./flush-prompts.ts";
-import type { FlushNote } from "../journal/flush-record.ts";
+import type { FlushNote } from "./flush-record.ts";
 
 /**
  * Has a model read messages that are about to be dropped and note what is worth keeping: one turn of its own, in which
@@ -35,39 +28,39 @@ export type TurnOutcome =
   | { readonly state: "done"; readonly entries: readonly string[] }
   | { readonly state: "failed" | "unwritable"; readonly entries: readonly string[]; readonly error: string };
 
-export interface FlushTurnOptions {
-  readonly group: FlushGroup;
-  readonly settings: CompactionSettings;
-  readonly timeZone: string;
-  readonly runTurn: FlushTurn;
-  readonly tools: readonly MemoryTool[];
-  /** Secrets are masked unless they are kept: with a note that is refused, all that it says could be lost. */
-  readonly secrets: AgentConfig["secrets"];
+/** What stays the same over all turns and tries for some messages. */
+export interface TurnRun {
   /** What the flush has written so far: the model is told of it, and writes none of it again. */
   readonly notes: FlushNotes;
-  /** Why the last try for these messages came to nothing. */
-  readonly problem?: string | undefined;
-  readonly deadlineMs: number;
   readonly signal: AbortSignal;
 }
 
 /** Notes that one turn takes. A model that has more is asked again, and told of these. */
 const maxEntries = 50;
 
-/** Runs one flush turn. Throws only an `AbortError`, when `signal` was aborted. */
-export async function runFlushTurn(options: FlushTurnOptions): Promise<TurnOutcome> {
-  const { group, settings, timeZone, runTurn, signal } = options;
+/**
+ * Runs one flush turn; `problem` is why the last try for these messages came to nothing. Throws only an `AbortError`, when
+ * `signal` was aborted.
+ */
+export async function runFlushTurn(
+  group: FlushGroup,
+  turn: { agent: AgentConfig; runTurn: FlushTurn; tools: readonly MemoryTool[]; turnDeadlineMs: number },
+  { notes, signal }: TurnRun,
+  problem?: string | undefined,
+): Promise<TurnOutcome> {
+  const { userTimezone: timeZone, compaction } = turn.agent;
   const { day, time } = localTime(group.at, timeZone);
-  await options.notes.look();
-  const watched = watch(options.tools, options.notes, day);
+  await notes.look();
+  const watched = watch(turn.tools, notes, day);
   const { entries } = watched;
-  const secrets = options.secrets === "keep" ? "keep" : "mask";
-  const before = { written: options.notes.all.filter((note) => note.kind === "longterm" || note.day === day) };
+  // Masked unless they are kept: with a note that is refused, all that it says could be lost.
+  const secrets = turn.agent.secrets === "keep" ? "keep" : "mask";
+  const written = notes.all.filter((note) => note.kind === "longterm" || note.day === day);
   try {
-    const limits = { what: "the flush turn", deadlineMs: options.deadlineMs, signals: [signal] };
+    const limits = { what: "the flush turn", deadlineMs: turn.turnDeadlineMs, signals: [signal] };
     const said: unknown = await withDeadline(limits, (turnSignal) =>
-      runTurn({
-        ...flushPrompts(settings, { day, time, timeZone }, { ...before, problem: options.problem }),
+      turn.runTurn({
+        ...flushPrompts(compaction, { day, time, timeZone }, { written, problem }),
         messages: group.messages,
         tools: watched.tools.map((tool) => guardSecrets(tool, secrets)),
         signal: turnSignal,
