@@ -37,7 +37,7 @@ export {
   type McpToolResult,
   toMcpResult,
   toMcpTools,
-} from "./tools/mcp-tools.ts";
+} from "./tools/tool-forms.ts";
 export type * from "./tools/memory-tool.ts";
 export {
   type AppendOptions,
@@ -46,7 +46,7 @@ export {
   createMemoryTools,
   editOptions,
 } from "./tools/memory-tools.ts";
-export { type OpenAiTool, runToolCall, toOpenAiTools } from "./tools/openai-tools.ts";
+export { type OpenAiTool, runToolCall, toOpenAiTools } from "./tools/tool-forms.ts";
 export {
   type MemoryCommands,
   type MemoryCommandsOptions,
@@ -61,7 +61,7 @@ export {
   type StartingSession,
   sessionStartContext,
 } from "./prompt/session-start.ts";
-export { type StartSessionOptions, startSession } from "./prompt/start-session.ts";
+export { type StartSessionOptions, startSession } from "./prompt/session-start.ts";
 export {
   type CompactSessionOptions,
   type CompactionReport,

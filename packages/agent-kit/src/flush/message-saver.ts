@@ -9,7 +9,7 @@ import { localClock } from "../notes/local-day.ts";
 import { memoryAppendTool } from "../tools/memory-append-tool.ts";
 import type { MemoryTool } from "../tools/memory-tool.ts";
 import { createMemoryTools } from "../tools/memory-tools.ts";
-import { createRecentRecalls } from "../tools/recent-recalls.ts";
+import { createRecentRecalls } from "../tools/recalled-text.ts";
 import { appendDigests, type DigestOptions, type WrittenDigest } from "./flush-digest.ts";
 import { flushGroups, timeOf } from "./flush-groups.ts";
 import { type FlushTurn, runFlushTurn, type TurnOutcome, type TurnRun } from "./flush-turn.ts";

@@ -8,8 +8,16 @@ import { cannotWrite, failureOf, type NoteTarget, openWay, throwIfAborted } from
 import type { NoteName } from "../edit/note-in-place.ts";
 import { readWhole } from "../notes/file-bytes.ts";
 import { changeNote } from "../edit/replace-note.ts";
-import { type ImportedKeys, openImportedKeys } from "./imported-keys.ts";
-import { fileTextOf, type ImportedNote, isAsImported, keyOf, keyOfName, namedFor } from "./imported-note.ts";
+import {
+  type ImportedKeys,
+  openImportedKeys,
+  fileTextOf,
+  type ImportedNote,
+  isAsImported,
+  keyOf,
+  keyOfName,
+  namedFor,
+} from "./imported-note.ts";
 
 export interface ImportNotesOptions extends Omit<NoteName, "relPath"> {
   /** Where the notes come from, as their folder is called: `memory/imports/<source>/`. Lower-case letters, digits, `-`. */

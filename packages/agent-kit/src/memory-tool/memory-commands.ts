@@ -10,8 +10,7 @@ import { type NoteContent, readLocked } from "../edit/note-in-place.ts";
 import { readNote } from "../edit/replace-note.ts";
 import { checkSecrets } from "../tools/guard-secrets.ts";
 import type { EditOptions } from "../tools/memory-tools.ts";
-import { entriesIn, shownFolder } from "./memories-folder.ts";
-import { memoriesRoot, workspacePath } from "./memories-path.ts";
+import { entriesIn, shownFolder, memoriesRoot, workspacePath } from "./memories-folder.ts";
 
 /**
  * The commands of Anthropic's memory tool (`memory_20250818`). Each gives the text of its result, and throws an `Error`

@@ -1,5 +1,6 @@
-import { unseenCharacter } from "@memslot/core";
-import { isFrameEdge, promptMark } from "./prompt-marks.ts";
+import { unseenCharacter, visibleText } from "@memslot/core";
+import { redactSecrets, redactLines } from "@memslot/indexing/host";
+import { isFrameEdge, promptMark, withoutPromptMarks } from "./prompt-marks.ts";
 
 /** Characters that one note may have. A fact is a sentence or two; what is longer is a document. */
 const textLimit = 8_000;
@@ -88,4 +89,35 @@ function tagsProblem(given: readonly string[]): string | undefined {
 
 function numbered(count: number): string {
   return count.toLocaleString("en-US");
+}
+
+/**
+ * A text that others have written as it may stand in a note: LF line ends, without what looks like a secret, without
+ * control characters and marks of prompts, and with what cannot be seen made visible.
+ */
+export function copiedText(text: string): string {
+  const clean = text
+    .toWellFormed()
+    .replaceAll(/\r\n?/g, "\n")
+    .replaceAll(/[^\P{Cc}\t\n]/gu, "");
+  // It may repeat whatever a model has read.
+  return visibleText(withoutPromptMarks(redactSecrets(clean))).trim();
+}
+
+const maxSlugLength = 40;
+
+/** A few words as a part of a file's name: lower-case ASCII letters and digits, with `-` between; empty where none is left. */
+export function slugOf(words: unknown): string {
+  if (typeof words !== "string") return "";
+  const [clean = ""] = redactLines([words.slice(0, 1_000)]);
+  const ascii = clean
+    .normalize("NFKD")
+    .replaceAll(/\p{M}+/gu, "")
+    .toLowerCase();
+  return ascii
+    .replaceAll(/[^a-z0-9]+/g, "-")
+    .slice(0, maxSlugLength + 1)
+    .replace(/^-/, "")
+    .slice(0, maxSlugLength)
+    .replace(/-$/, "");
 }

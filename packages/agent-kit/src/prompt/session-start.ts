@@ -1,11 +1,22 @@
-import { type SessionKind, visibleMessage } from "@memslot/core";
-import { ownTexts } from "@memslot/indexing/host";
+import { constants, existsSync } from "node:fs";
+import { lstat, realpath } from "node:fs/promises";
+import path from "node:path";
+import {
+  type SessionKind,
+  visibleMessage,
+  type Memory,
+  MemoryError,
+  isAbort,
+  sessionKindOf,
+  messageOf,
+} from "@memslot/core";
+import { cloudStub, codeOf, openInPlace } from "@memslot/core/files";
+import { ownTexts, decodeText } from "@memslot/indexing/host";
+import { isDigestOfOther } from "../flush/flush-digest.ts";
 import { curatedName } from "../notes/append-note.ts";
-import { type FittedLines, fitLines, linesOf, shareBudget } from "../tools/fit-lines.ts";
 import { dayBefore, localDay } from "../notes/local-day.ts";
+import { endOfEntry } from "../notes/note-entry.ts";
 import { frameRecalled } from "../tools/recalled-text.ts";
-import { withoutOtherProjects } from "./other-projects.ts";
-import { readWorkspaceNote } from "../notes/workspace-note.ts";
 
 export interface SessionStartOptions {
   workspaceDir: string;
@@ -141,4 +152,157 @@ function noticeOf(part: Part, fitted: FittedLines): string {
   const from = part.keep === "start" ? totalLines - omittedLines + 1 : 1;
   const which = part.keep === "start" ? "last" : "first";
   return `[${part.path}: the ${which} ${omittedLines} of ${totalLines} lines are left out or cut here. Read them with memory_get: path "${part.path}", from ${from}, lines ${omittedLines}.]`;
+}
+
+export interface StartSessionOptions extends Omit<SessionStartOptions, "workspaceDir" | "session"> {
+  memory: Memory;
+  /** The session, as the host names it. Left out: the owner, at a terminal. */
+  sessionKey?: string | undefined;
+  /** Takes why the index could not be brought up to date. Searches say so too, and so does `status()`. */
+  onSyncError?: ((error: unknown) => void) | undefined;
+  /** Ends the sync, not the session. */
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * Starts a session: has the index brought up to date, where `sync.onSessionStart` says so, and gives the notes that the
+ * session begins with. The sync is not waited for; a search that comes before its end says that it is `stale`, or waits
+ * a little by itself. Throws as `sessionStartContext` does, and `INVALID_ARGUMENT` for a session of another agent.
+ */
+export async function startSession(options: StartSessionOptions): Promise<SessionStartContext> {
+  const { memory, sessionKey, onSyncError, signal, ...rest } = options;
+  const kind = sessionKindOf(sessionKey, memory.agentId, memory.ownerAllowFrom);
+  try {
+    return await sessionStartContext({
+      ...rest,
+      workspaceDir: memory.workspaceDir,
+      session: { kind, private: kind !== "group" },
+    });
+  } finally {
+    // After it: reading a few notes takes a moment, and behind a look at a large folder it would wait.
+    memory.sync({ reason: "session-start", signal }).catch((error: unknown) => {
+      // The host has ended it, and knows.
+      if (!isAbort(error) && !MemoryError.is(error, "CLOSED")) onSyncError?.(error);
+    });
+  }
+}
+
+/** A log without the digests of conversations in other projects, and how many of its lines those are. */
+export function withoutOtherProjects(text: string, project: string): { text: string; leftOut: number } {
+  const lines = text.split("\n");
+  const kept: string[] = [];
+  for (let index = 0; index < lines.length; index++) {
+    const line = lines[index] ?? "";
+    if (isDigestOfOther(line, project)) index = endOfEntry(lines, index) - 1;
+    else kept.push(line);
+  }
+  return { text: kept.join("\n"), leftOut: lines.length - kept.length };
+}
+
+/** The part of a text that is shown where its whole is too long. */
+export interface FittedLines {
+  text: string;
+  /** Lines of the whole text. */
+  totalLines: number;
+  /** Lines that are missing or cut short. */
+  omittedLines: number;
+}
+
+/** Keeps as many whole lines as fit, from the start or from the end; where not one fits, a piece of the nearest. */
+export function fitLines(text: string, maxChars: number, keep: "start" | "end"): FittedLines {
+  const lines = linesOf(text);
+  const ordered = keep === "start" ? lines : lines.toReversed();
+  const kept: string[] = [];
+  let used = 0;
+  for (const line of ordered) {
+    const cost = line.length + (kept.length > 0 ? 1 : 0);
+    if (used + cost > maxChars) break;
+    kept.push(line);
+    used += cost;
+  }
+  const omittedLines = lines.length - kept.length;
+  const first = ordered[0];
+  if (kept.length === 0 && first !== undefined && maxChars > 0) kept.push(headOf(first, maxChars));
+  return {
+    text: (keep === "start" ? kept : kept.toReversed()).join("\n"),
+    totalLines: lines.length,
+    omittedLines,
+  };
+}
+
+/** Shares a budget between parts: a part that needs less than its share leaves the rest to the others. */
+export function shareBudget(needs: readonly number[], budget: number): number[] {
+  const shares = needs.map(() => 0);
+  let rest = Math.max(0, budget);
+  const byNeed = needs.map((need, index) => ({ need, index })).sort((a, b) => a.need - b.need);
+  for (const [position, { need, index }] of byNeed.entries()) {
+    const share = Math.min(need, Math.floor(rest / (byNeed.length - position)));
+    shares[index] = share;
+    rest -= share;
+  }
+  return shares;
+}
+
+/** Lines as `memory_get` counts them: nothing comes after the last line break. */
+export function linesOf(text: string): string[] {
+  if (text === "") return [];
+  return (text.endsWith("\n") ? text.slice(0, -1) : text).split("\n");
+}
+
+/** Never ends in half a surrogate pair. */
+function headOf(line: string, maxChars: number): string {
+  const head = line.slice(0, maxChars);
+  return /[\uD800-\uDBFF]$/.test(head) ? head.slice(0, -1) : head;
+}
+
+/** A note as it stands in the workspace, or why it is not there. */
+export type WorkspaceNote =
+  | { state: "read"; text: string }
+  | { state: "absent" }
+  | { state: "skipped"; reason: string };
+
+/** More than this is no note that anybody wrote by hand; `memory_get` reads windows of it. */
+const maxBytes = 4_000_000;
+
+/**
+ * Reads a note under an existing workspace. No part of the way is followed where it is a symbolic link, also where it
+ * becomes one meanwhile, so nothing outside the workspace is ever read.
+ */
+export async function readWorkspaceNote(workspaceDir: string, relPath: string): Promise<WorkspaceNote> {
+  const parts = relPath.split("/");
+  try {
+    let place = await realpath(workspaceDir);
+    for (const [index, part] of parts.entries()) {
+      place = path.join(place, part);
+      const found = await lstat(place);
+      const name = parts.slice(0, index + 1).join("/");
+      if (found.isSymbolicLink())
+        return { state: "skipped", reason: `${name} is a symbolic link, which is not followed` };
+      if (index < parts.length - 1) continue;
+      if (!found.isFile()) return { state: "skipped", reason: "it is not a file" };
+      if (found.size > maxBytes)
+        return {
+          state: "skipped",
+          reason: `it is larger than ${maxBytes / 1_000_000} MB; memory_get reads parts of it`,
+        };
+    }
+    return { state: "read", text: await readText(place) };
+  } catch (error) {
+    const code = codeOf(error);
+    if (existsSync(cloudStub(path.join(workspaceDir, relPath))))
+      return { state: "skipped", reason: "it is in iCloud and not downloaded" };
+    if (code === "ENOENT" || code === "ENOTDIR") return { state: "absent" };
+    return { state: "skipped", reason: `it cannot be read (${messageOf(error)})` };
+  }
+}
+
+async function readText(file: string): Promise<string> {
+  const handle = await openInPlace(file, constants.O_RDONLY);
+  try {
+    return decodeText(await handle.readFile())
+      .replaceAll(/\r\n?/g, "\n")
+      .replaceAll("\0", "\uFFFD");
+  } finally {
+    await handle.close();
+  }
 }

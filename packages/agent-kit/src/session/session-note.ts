@@ -5,7 +5,7 @@ import { MemoryError, isAbort, messageOf, withDeadline } from "@memslot/core";
 import { listInPlace, openFolderInPlace, openInPlace, syncFolder } from "@memslot/core/files";
 import type { ConversationMessage } from "../conversation.ts";
 import { keepNotesLayout, unlessCode } from "../notes/note-file.ts";
-import { copiedText, slugOf } from "../notes/copied-text.ts";
+import { copiedText, slugOf } from "../notes/note-text.ts";
 import { makeFile } from "../notes/drafts.ts";
 import { localTime } from "../notes/local-day.ts";
 

@@ -1,12 +1,11 @@
 import { type Memory, MemoryError, messageOf } from "@memslot/core";
 import { appendNote, noteName } from "../notes/append-note.ts";
-import { inTime } from "../deadline.ts";
+import { inTime, type ToolSetting } from "./tool-setting.ts";
 import { localDay } from "../notes/local-day.ts";
 import type { MemoryTool, MemoryToolResult } from "./memory-tool.ts";
 import { noteProblem } from "../notes/note-text.ts";
-import type { RecentRecalls } from "./recent-recalls.ts";
+import type { RecentRecalls } from "./recalled-text.ts";
 import { type InputFields, badInput, checkInput, inputSchemaOf, lateAnswer } from "./tool-input.ts";
-import type { ToolSetting } from "./tool-setting.ts";
 
 const fields = {
   text: {

@@ -1,13 +1,10 @@
 import { MemoryError, type MemoryReadResult } from "@memslot/core";
 import { readNote } from "../edit/replace-note.ts";
-import { type ChangeSetting, notePlace, shortHash } from "./change-answer.ts";
+import { type ChangeSetting, notePlace, shortHash } from "./memory-edit-tools.ts";
 import { citationsShown, formatCitation } from "../citations.ts";
-import { inTime } from "../deadline.ts";
-import { adviceForTimeout, failureText, isAboutTheCall } from "./failure-advice.ts";
+import { inTime, adviceForTimeout, failureText, isAboutTheCall, type ToolSetting } from "./tool-setting.ts";
 import type { MemoryTool, MemoryToolResult } from "./memory-tool.ts";
-import { frameRecalled, recalledTextNote } from "./recalled-text.ts";
-import type { RecentRecalls } from "./recent-recalls.ts";
-import type { ToolSetting } from "./tool-setting.ts";
+import { frameRecalled, recalledTextNote, type RecentRecalls } from "./recalled-text.ts";
 import { type InputFields, checkInput, inputSchemaOf } from "./tool-input.ts";
 
 const fields = {

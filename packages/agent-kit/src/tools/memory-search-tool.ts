@@ -1,11 +1,8 @@
 import { isClientSource, type Memory, MemoryError, type Rest, type SearchAnswer, mostResults } from "@memslot/core";
-import { inTime } from "../deadline.ts";
-import { type FailureAdvice, adviceForError, adviceForTimeout } from "./failure-advice.ts";
+import { inTime, type FailureAdvice, adviceForError, adviceForTimeout, type ToolSetting } from "./tool-setting.ts";
 import type { MemoryTool, MemoryToolResult } from "./memory-tool.ts";
-import { recalledTextNote } from "./recalled-text.ts";
-import type { RecentRecalls } from "./recent-recalls.ts";
+import { recalledTextNote, type RecentRecalls } from "./recalled-text.ts";
 import { searchAnswer, unavailable } from "./search-answer.ts";
-import type { ToolSetting } from "./tool-setting.ts";
 import { type CheckedInput, type InputFields, checkInput, inputSchemaOf, badInput } from "./tool-input.ts";
 
 const fields = {

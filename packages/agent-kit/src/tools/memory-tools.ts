@@ -12,17 +12,14 @@ import {
 } from "@memslot/core";
 import type { ChatType, CitationsMode } from "../citations.ts";
 import { localDay } from "../notes/local-day.ts";
-import type { FailureAdvice } from "./failure-advice.ts";
+import type { FailureAdvice, ToolSetting } from "./tool-setting.ts";
 import { guardSecrets } from "./guard-secrets.ts";
 import { type AppendSetting, memoryAppendTool } from "./memory-append-tool.ts";
-import { memoryEditTool } from "./memory-edit-tool.ts";
-import { memoryForgetTool } from "./memory-forget-tool.ts";
-import type { ChangeSetting } from "./change-answer.ts";
+import { memoryEditTool, memoryForgetTool, type ChangeSetting } from "./memory-edit-tools.ts";
 import { memoryGetTool } from "./memory-get-tool.ts";
 import { memorySearchTool } from "./memory-search-tool.ts";
 import type { MemoryTool, MemoryToolResult } from "./memory-tool.ts";
-import { createRecentRecalls } from "./recent-recalls.ts";
-import type { ToolSetting } from "./tool-setting.ts";
+import { createRecentRecalls } from "./recalled-text.ts";
 
 export interface MemoryToolsOptions {
   /** Undefined when memory is off for the agent, or when it could not be opened. */

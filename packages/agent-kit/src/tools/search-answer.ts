@@ -12,10 +12,9 @@ import {
   weakConfidence,
 } from "@memslot/core";
 import { citationForm, citationsShown } from "../citations.ts";
-import { type FailureAdvice, adviceForError } from "./failure-advice.ts";
+import { type FailureAdvice, adviceForError, type ToolSetting } from "./tool-setting.ts";
 import { frameTogether, recalledTextNote } from "./recalled-text.ts";
 import type { MemoryToolHit, MemoryToolResult } from "./memory-tool.ts";
-import type { ToolSetting } from "./tool-setting.ts";
 
 /** What a search has found, and what is to be told of it. */
 export interface Found extends SearchAnswer {
