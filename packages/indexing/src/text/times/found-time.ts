@@ -1,14 +1,4 @@
-import {
-  type Days,
-  firstDay,
-  localDay,
-  monthDays,
-  monthOf,
-  weekAround,
-  weekdayOf,
-  yearDays,
-  yearOf,
-} from "./calendar.ts";
+import { type Days, firstDay, monthDays, monthOf, weekAround, weekdayOf, yearOf } from "./calendar.ts";
 import type { CountedUnit } from "./language.ts";
 import { type Groups, groupsOf } from "./patterns.ts";
 
@@ -43,10 +33,6 @@ export interface FoundTime {
 export interface ReadingContext {
   today: number;
   dayFirst: boolean;
-}
-
-export function contextOf(now: Date, dayFirst: boolean): ReadingContext {
-  return { today: localDay(now), dayFirst };
 }
 
 /** Everywhere that a pattern matches and `read` makes a time of it. */
@@ -146,25 +132,18 @@ export function loneUnless(isSure: boolean, read: TimeRead | undefined): TimeRea
   return read && (isSure ? read : { ...read, lone: true });
 }
 
-/** The week, month, quarter or year that is `step` after the one of today. */
+/** The months of a unit. */
+const monthsOf = { month: 1, quarter: 3, year: 12 } as const;
+
+/** The week, weekend, month, quarter or year that is `step` after the one of today. */
 export function unitBeside(unit: CountedUnit | undefined, step: number, today: number): TimeRead | undefined {
-  const [year, month] = [yearOf(today), monthOf(today)];
-  switch (unit) {
-    case "week":
-      return known("week", weekAround(today + 7 * step));
-    case "weekend": {
-      const saturday = weekAround(today).from + 5 + 7 * step;
-      return known("span", { from: saturday, to: saturday + 1 });
-    }
-    case "month":
-      return known("month", monthDays(year, month + step));
-    case "quarter":
-      return known("season", monthDays(year, 3 * (Math.ceil(month / 3) + step) - 2, 3));
-    case "year":
-      return known("year", yearDays(year + step));
-    default:
-      return undefined;
-  }
+  if (unit === undefined || unit === "day") return undefined;
+  const { from, to } = weekAround(today + 7 * step);
+  if (unit === "week") return known("week", { from, to });
+  if (unit === "weekend") return known("span", { from: to - 1, to });
+  const [month, count] = [monthOf(today), monthsOf[unit]];
+  const first = month - ((month - 1) % count);
+  return known(unit === "quarter" ? "season" : unit, monthDays(yearOf(today), first + count * step, count));
 }
 
 /**
@@ -191,9 +170,8 @@ export function sameDayAgo(
     return known("day", { from: day, to: day });
   }
   if (unit !== "month" && unit !== "year") return undefined;
-  const [year, month] =
-    unit === "year" ? [yearOf(today) - count, monthOf(today)] : [yearOf(today), monthOf(today) - count];
-  const [then, now] = [monthDays(year, month), monthDays(yearOf(today), monthOf(today))];
+  const [year, month] = [yearOf(today), monthOf(today)];
+  const [then, now] = [monthDays(year, month - count * monthsOf[unit]), monthDays(year, month)];
   if (then === undefined || now === undefined) return undefined;
   const day = Math.min(then.to, then.from + today - now.from);
   return known("day", { from: day, to: day });
@@ -214,8 +192,7 @@ export function recentDays(
     return known("span", { from: saturday - 7 * number, to: saturday - 6 });
   }
   const [year, month] = [yearOf(today), monthOf(today)];
-  const months = unit && number * { month: 1, quarter: 3, year: 12 }[unit];
-  const from = months && monthDays(year, month - months)?.from;
+  const from = unit && monthDays(year, month - number * monthsOf[unit])?.from;
   if (from === undefined) return undefined;
   const dayOfMonth = today - (monthDays(year, month)?.from ?? today);
   return known("span", { from: from + dayOfMonth, to: today });
