@@ -66,14 +66,17 @@ const fineGrainMs = 50;
 /** Of those whose times are whole seconds. */
 const coarseGrainMs = 2000;
 
-type StampParts = Pick<BigIntStats, "dev" | "ino" | "size" | "mtimeNs" | "ctimeNs">;
-
 /**
  * All that a file system tells of a state of a file without reading it. A save that leaves size and modification time as
  * they were (`cp -p`, `tar`, `touch -d`, another file moved into its place) changes the time of the last change, which no
  * program can set, or the number of the file.
  */
-export function stampOf({ size, mtimeNs, ctimeNs, ino }: Omit<StampParts, "dev">): string {
+export function stampOf({
+  size,
+  mtimeNs,
+  ctimeNs,
+  ino,
+}: Pick<BigIntStats, "ino" | "size" | "mtimeNs" | "ctimeNs">): string {
   return `${size}:${mtimeNs}:${ctimeNs}:${ino}`;
 }
 
@@ -106,15 +109,16 @@ const handOn = new Set([0x65735546, 0xff534d42, 0xfe534d42, 0x517b, 0x01021997, 
 export class StampTrust {
   readonly #typeOf: (absolutePath: string) => number | undefined;
   readonly #reliable = new Map<bigint, "yes" | "no" | "unless shown">();
-  readonly #seen: ({ file: FileState } & StampParts)[] = [];
+  /** Files of devices whose times have to be shown first. */
+  readonly #unsure: { file: FileState; dev: bigint; stamp: string }[] = [];
 
   constructor(typeOf: (absolutePath: string) => number | undefined = fileSystemType) {
     this.#typeOf = typeOf;
   }
 
-  /** Takes the state of a file into its record. The stamp is judged when all files are known. */
+  /** Takes the state of a file into its record, with the stamp if that is known to be reliable. */
   see(file: FileState, stats: BigIntStats, absolutePath: string): void {
-    const { dev, ino, size, mtimeNs, ctimeNs } = stats;
+    const { dev, ino, mtimeNs, ctimeNs } = stats;
     let known = this.#reliable.get(dev);
     if (known === undefined) {
       const type = this.#typeOf(absolutePath);
@@ -122,15 +126,14 @@ export class StampTrust {
       this.#reliable.set(dev, known);
     }
     if (known === "unless shown" && ctimeNs !== mtimeNs) this.#reliable.set(dev, "yes");
-    // Not all of its numbers: they would take more memory than the name of the file.
-    this.#seen.push({ file, dev, ino, size, mtimeNs, ctimeNs });
+    if (known === "no" || ino === 0n || ctimeNs <= 0n) return;
+    if (known === "yes") file.stamp = stampOf(stats);
+    else this.#unsure.push({ file, dev, stamp: stampOf(stats) });
   }
 
-  /** Gives a stamp to each file that has a reliable one. */
+  /** Gives the other files with a reliable stamp theirs. */
   judge(): void {
-    for (const { file, dev, ...parts } of this.#seen) {
-      if (parts.ino !== 0n && parts.ctimeNs > 0n && this.#reliable.get(dev) === "yes") file.stamp = stampOf(parts);
-    }
+    for (const { file, dev, stamp } of this.#unsure) if (this.#reliable.get(dev) === "yes") file.stamp = stamp;
   }
 }
 

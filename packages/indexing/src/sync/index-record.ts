@@ -268,14 +268,11 @@ export function busyError(holder: WriterStatus | undefined): MemoryError {
   return new MemoryError("BUSY", `${describeWriter(holder)}; wait for it, or end that process`);
 }
 
-export interface RightOptions {
-  /** What the work is for, for others to read. */
-  reason: string;
+/** `reason` is for others to read; `progress` shows how far the other process is. */
+export interface RightOptions extends Pick<ManagerSyncParams, "reason" | "signal"> {
+  progress?: ManagerSyncParams["progress"] | undefined;
   /** How long another process is waited for. Asked again while waiting, as less may be enough by then. */
   waitMs: () => number;
-  signal: AbortSignal;
-  /** Shows how far the other one is. */
-  progress?: ((update: SyncProgress) => void) | undefined;
 }
 
 /**

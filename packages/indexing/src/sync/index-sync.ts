@@ -304,7 +304,7 @@ export class IndexSync {
     onPlanned?: (changed: number) => void,
   ): Promise<SyncOutcome> {
     const { store, sources, vectors, freshness } = this.#input;
-    const { reason, signal } = params;
+    const { reason } = params;
     const isAsked = !behindTheScenes.has(reason);
     // With single transcripts named, the others are not scanned.
     const news = params.sessions === undefined ? freshness : undefined;
@@ -333,7 +333,7 @@ export class IndexSync {
         },
         onPlanned,
         withRight: (write) =>
-          withWriteRight(store, "files", { reason, waitMs, signal, progress: params.progress }, async () => {
+          withWriteRight(store, "files", { ...params, waitMs }, async () => {
             // As the process that had the right before has left it.
             await store.revision({ fresh: true });
             await write();

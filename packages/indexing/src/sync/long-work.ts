@@ -109,16 +109,27 @@ export class LongWork {
     waitMs: number,
     work: (own: SyncParams) => Promise<SyncReport>,
   ): Promise<SyncReport> {
+    const { store, record } = this.#parts;
     const { signal } = params;
+    const alone = async (): Promise<SyncReport> => {
+      signal.throwIfAborted();
+      return await withWriteRight(store, "build", { ...params, waitMs: () => waitMs }, async () => {
+        record.working(params.reason);
+        try {
+          return await work({ ...params, progress: (update) => this.#tell(update) });
+        } finally {
+          record.working(undefined);
+          await record.count();
+        }
+      });
+    };
     this.#watchers.add(params.progress);
     try {
       // Whoever gives up waiting for its turn is told at once.
-      return await withDeadline({ what: "sync", signals: [signal] }, () =>
-        this.#turns(() => this.#asOnlyOne(params, waitMs, work)),
-      );
+      return await withDeadline({ what: "sync", signals: [signal] }, () => this.#turns(alone));
     } catch (error) {
-      if (error instanceof HeldElsewhere) this.#parts.record.facts.writer = error.holder;
-      else if (!signal.aborted) this.#parts.record.failed(error);
+      if (error instanceof HeldElsewhere) record.facts.writer = error.holder;
+      else if (!signal.aborted) record.failed(error);
       throw error;
     } finally {
       this.#watchers.delete(params.progress);
@@ -161,25 +172,6 @@ export class LongWork {
   async close(): Promise<void> {
     clearTimeout(this.#nextTry);
     await this.#turns(() => undefined);
-  }
-
-  async #asOnlyOne(
-    params: SyncParams,
-    waitMs: number,
-    work: (own: SyncParams) => Promise<SyncReport>,
-  ): Promise<SyncReport> {
-    const { reason, signal } = params;
-    signal.throwIfAborted();
-    const right = { reason, waitMs: () => waitMs, signal, progress: params.progress };
-    return await withWriteRight(this.#parts.store, "build", right, async () => {
-      this.#parts.record.working(reason);
-      try {
-        return await work({ ...params, progress: (update) => this.#tell(update) });
-      } finally {
-        this.#parts.record.working(undefined);
-        await this.#parts.record.count();
-      }
-    });
   }
 
   #tell(update: SyncProgress): void {
