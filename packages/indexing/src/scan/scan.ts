@@ -62,11 +62,14 @@ export interface ScanResult {
   accepted: Set<string>;
   /** What was skipped inside of files that are taken, by path. Known when they have been read. */
   issues: Map<string, string>;
+  /** Changed files that are not due. Known when they have been compared with the index. */
+  waiting: number;
 }
 
 /** The result of a scan that has found nothing yet. */
 export function emptyScan(): ScanResult {
-  return { files: [], roots: [], failed: [], unknown: [], excluded: [], accepted: new Set(), issues: new Map() };
+  const issues = new Map<string, string>();
+  return { files: [], roots: [], failed: [], unknown: [], excluded: [], accepted: new Set(), issues, waiting: 0 };
 }
 
 /**

@@ -1,7 +1,7 @@
-import { appendFileSync, chmodSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { appendFileSync, chmodSync, lstatSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { type ManagerSyncParams, MemoryError } from "@memslot/core";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { settingsWith } from "../../test/support/context.ts";
 import { tempFolder } from "@memslot/test-tools/files";
 import { said, type Transcript, transcriptIn } from "./test/transcripts.ts";
@@ -90,7 +90,10 @@ describe("a file that is not the one that was read is always due", () => {
   });
 
   test("when it has another time and the same size, and while it could change within the same time", async () => {
-    const transcript = await indexed(line.repeat(10));
+    const transcript = unindexed(line.repeat(10));
+    const now = vi.spyOn(Date, "now").mockReturnValue(Math.floor(lstatSync(transcript.file).ctimeMs) + 5);
+    await transcript.sync();
+    now.mockRestore();
     expect(transcript.stored()?.mtimeMs).toBe(-1);
     expect(await isDue(transcript, "search")).toBe(true);
     transcript.settle();

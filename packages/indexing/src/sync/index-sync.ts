@@ -271,12 +271,11 @@ export class IndexSync {
 
   /** Whether a scan would find nothing that the index does not hold, where that is known without one. */
   async #isUnchanged(): Promise<boolean> {
-    const { store, sources, freshness } = this.#input;
+    const { sources, freshness } = this.#input;
     const found = this.#record.beginScan();
     if (freshness === undefined || !(await freshness.isUnchanged())) return false;
     if (sources.some((source) => source.isSettled?.() === false)) return false;
-    const revision = await store.revision();
-    if (revision !== this.#listing.revision() || this.#longWork.isDue()) return false;
+    if (!(await this.#listing.isCurrent()) || this.#longWork.isDue()) return false;
     found();
     return true;
   }

@@ -1,4 +1,4 @@
-import { type MemorySource, messageOf } from "@memslot/core";
+import type { MemorySource } from "@memslot/core";
 import { isAsked } from "../chunk-store.ts";
 import { filesBySource, type SearchedSource, type StoredFiles } from "../indexed-source.ts";
 import { timeOfPath } from "../text/times/time-of-path.ts";
@@ -37,11 +37,6 @@ export class StoredListing {
   /** True if the last result of `files` is still so, as far as the store can tell. */
   async isCurrent(): Promise<boolean> {
     return this.#known !== undefined && this.#known.revision === (await this.#store.revision());
-  }
-
-  /** What the store called its state when it was that of the list last. */
-  revision(): string | undefined {
-    return this.#known?.revision;
   }
 
   /** The next list is read from the store, whether or not that reports a change. */
@@ -103,20 +98,10 @@ const largeBatch: BatchSize = { files: 64, characters: 400_000 };
 /** Behind the one that answers a build is made in small ones: searches come in between, and little is done again. */
 export const smallBatch: BatchSize = { files: 8, characters: 64_000 };
 
-/** Tells a store that failed, which ends a sync, from a file that could not be read, which does not. */
-export class StoreFailure extends Error {
-  constructor(cause: unknown) {
-    super(messageOf(cause), { cause });
-  }
-}
-
-/** What the store itself has thrown. */
-export function storeErrorOf(error: unknown): unknown {
-  return error instanceof StoreFailure ? error.cause : error;
-}
-
 /** Gathers files into batches, each written whole; at most one batch is on its way while the next is filled. */
 export class BatchWriter {
+  /** What the store has thrown. It ends a sync; a file that cannot be read does not. */
+  failure: { readonly error: unknown } | undefined;
   readonly #table: Pick<FileTable, "replaceFiles" | "touchFiles">;
   readonly #size: BatchSize;
   #files: IndexedFile[] = [];
@@ -141,12 +126,8 @@ export class BatchWriter {
   }
 
   async flush(): Promise<void> {
-    try {
-      await this.#send();
-      await this.#running;
-    } catch (error) {
-      throw storeErrorOf(error);
-    }
+    await this.#send();
+    await this.#running;
   }
 
   /** Waits for the batch that is on its way, whatever comes of it: the store must not be closed under it. */
@@ -163,7 +144,8 @@ export class BatchWriter {
         if (replacing.length > 0) await this.#table.replaceFiles(replacing);
         if (touching.length > 0) await this.#table.touchFiles(touching);
       } catch (error) {
-        throw new StoreFailure(error);
+        this.failure ??= { error };
+        throw error;
       }
     });
     // The next send or flush awaits it; until then a failure must not count as unhandled.

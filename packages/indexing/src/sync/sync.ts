@@ -6,14 +6,7 @@ import {
   type SyncFailure,
   type SyncReport,
 } from "@memslot/core";
-import {
-  type BatchSize,
-  BatchWriter,
-  StoredListing,
-  StoreFailure,
-  storeErrorOf,
-  type TableWrites,
-} from "./stored-files.ts";
+import { type BatchSize, BatchWriter, StoredListing, type TableWrites } from "./stored-files.ts";
 import type { ChunkIndex, FileRecord, FileTable } from "../chunk-index.ts";
 import type { FileKey } from "../chunk-store.ts";
 import { recordedState } from "../scan/file-state.ts";
@@ -89,8 +82,6 @@ interface Plan {
   gone: FileKey[];
   unchanged: number;
   outdated: boolean;
-  /** Changed files that are not due, by source. */
-  waiting: Map<IndexedSource, number>;
 }
 
 /**
@@ -130,12 +121,7 @@ export async function syncFiles(input: SyncInput): Promise<SyncOutcome> {
   return {
     report,
     roots: scans.flatMap(({ scan }) => scan.roots),
-    sources: new Map(
-      scans.map(({ source, scan }) => [
-        source.source,
-        { ...summaryOf(scan, report), waiting: plan.waiting.get(source) ?? 0 },
-      ]),
-    ),
+    sources: new Map(scans.map(({ source, scan }) => [source.source, summaryOf(scan, report)])),
     outdated: plan.outdated,
   };
 }
@@ -199,10 +185,11 @@ async function planSync(
   stored: StoredFiles,
 ): Promise<Plan> {
   let otherRecipe: OtherRecipe | undefined;
-  const plan: Plan = { work: [], gone: [], unchanged: 0, outdated: false, waiting: new Map() };
+  const plan: Plan = { work: [], gone: [], unchanged: 0, outdated: false };
   for (const { source, scan } of scans) {
     const own = stored.get(source.source) ?? new Map<string, FileRecord>();
     let known = 0;
+    scan.waiting = 0;
     const compared = await readToCompare(source, scan.files, own, params);
     for (const file of scan.files) {
       const before = own.get(file.path);
@@ -215,7 +202,7 @@ async function planSync(
         (compared.has(file) || isAsStored(file, before, source)) &&
         !(isOther && otherRecipe === "reread");
       const waits = !same && (await source.isDue?.(file, before, params)) === false;
-      if (waits) plan.waiting.set(source, (plan.waiting.get(source) ?? 0) + 1);
+      if (waits) scan.waiting++;
       if (same || waits) {
         plan.unchanged++;
         if (before) noteSkipped(before, source, scan);
@@ -264,7 +251,7 @@ async function carryOut(
         if (outcome === "changed" && item.before) report.changed++;
         if (outcome === "changed" && !item.before) report.added++;
       } catch (error) {
-        if (signal.aborted || error instanceof StoreFailure) throw error;
+        if (signal.aborted || writer.failure !== undefined) throw error;
         report.failed.push({ path: item.file.path, reason: readFailure(error) });
       }
       completed++;
@@ -273,7 +260,7 @@ async function carryOut(
     await writer.flush();
   } catch (error) {
     await writer.settled();
-    throw storeErrorOf(error);
+    throw writer.failure === undefined ? error : writer.failure.error;
   }
   signal.throwIfAborted();
   // Behind what came in, so that a file under a new name finds the vectors of the old one.
@@ -312,7 +299,7 @@ function noteSkipped(record: FileRecord, source: IndexedSource, scan: ScanResult
   scan.excluded.push({ path: record.path, reason });
 }
 
-function summaryOf(scan: ScanResult, report: SyncReport): Omit<SourceOutcome, "waiting"> {
+function summaryOf(scan: ScanResult, report: SyncReport): SourceOutcome {
   const paths = new Set(report.failed.length > 0 ? scan.files.map(({ path }) => path) : []);
   const failed = report.failed.filter(
     ({ path }) => paths.has(path) || scan.failed.some((other) => other.path === path),
@@ -321,6 +308,7 @@ function summaryOf(scan: ScanResult, report: SyncReport): Omit<SourceOutcome, "w
   const partly = [...scan.issues].map(([path, reason]) => ({ path, reason }));
   return {
     eligible: scan.files.length,
+    waiting: scan.waiting,
     excluded: [...new Map([...failed, ...scan.excluded].map((each) => [each.path, each])).values()],
     accepted: [...scan.accepted],
     unreadPlaces: [...new Set([...failed.map(({ path }) => path), ...scan.unknown])],
