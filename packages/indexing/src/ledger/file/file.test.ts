@@ -181,6 +181,22 @@ describe("the sum of a file", () => {
 });
 
 describe("a damaged file", () => {
+  test("a ledger opens whichever of its pages is damaged", async () => {
+    const path = tempPath();
+    const made = openHere(path);
+    made.replaceFiles([fileOf("a.md", ["one", "two"])]);
+    made.close();
+    const bytes = readFileSync(path);
+    for (let at = 32_768; at < bytes.length; at += 32_768) {
+      const copy = tempPath();
+      mkdirSync(dirname(copy));
+      writeFileSync(copy, Buffer.from(bytes).fill(0xa5, at, at + 32_768));
+      const ledger = openHere(copy);
+      expect(() => ledger.holds("files")).not.toThrow();
+      ledger.close();
+    }
+  });
+
   async function threeFiles(): Promise<string> {
     const path = `${tempFolder()}/main.sqlite`;
     for (const suffix of ["", "-wal", "-shm"]) await writeFile(path + suffix, `content${suffix}`);

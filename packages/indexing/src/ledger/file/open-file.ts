@@ -25,6 +25,8 @@ export interface OpenFile {
 const probes = [
   "SELECT id, store, name, state, started_at, built_at FROM generations",
   "SELECT id, generation, path, source, hash, mtime, size, recipe, cursor, chunks, chunk_bytes FROM files",
+  // Read in an index of the table, which may be damaged alone.
+  "SELECT 1 FROM files",
   "SELECT id, file_id, start_line, end_line, context, text, hash FROM chunks",
   "SELECT id, provider, model, provider_key, dims, written_at FROM spaces",
   "SELECT hash, space_id, used_at, vector_id FROM embedding_cache",
