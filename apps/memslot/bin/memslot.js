@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // Starts the built command. Plain JavaScript with old syntax, so that an old Node gets a sentence and not a stack trace.
-// Nothing of Node is imported: that makes a module with all its exports, which load others.
+import { expectShortRun, useCompileCache } from "./start.js";
+
 const NEEDED = [22, 22];
 
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
@@ -18,10 +19,6 @@ if (major < NEEDED[0] || (major === NEEDED[0] && minor < NEEDED[1])) {
   );
   process.exitCode = 1;
 } else {
-  const [{ expectShortRun }, { useCompileCache }] = await Promise.all([
-    import("./short-run.js"),
-    import("./compile-cache.js"),
-  ]);
   expectShortRun(process.argv.slice(2));
   useCompileCache();
   await import(built.href);
