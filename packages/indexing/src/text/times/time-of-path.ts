@@ -28,7 +28,8 @@ const names = patternsOf("names", "iu");
 
 /** The day, week, month, quarter or year in the name of a note, such as `memory/2026-03-05-trip.md`. */
 export const timeOfPath: (path: string) => NotedTime | undefined = remembered((path) => {
-  for (const [name, kind] of names) {
+  // Each has a year of four figures, and most notes have none in their names.
+  for (const [name, kind] of /\d{4}/u.test(path) ? names : []) {
     const parts = groupsOf(name.exec(path));
     const time = parts && readers[kind]?.(parts);
     if (time) return time;
