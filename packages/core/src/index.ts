@@ -19,11 +19,11 @@ export {
 export type * from "./contract/search.ts";
 export type * from "./contract/index-answers.ts";
 export type * from "./contract/status.ts";
-export { createGlob, globProblem } from "./text/glob.ts";
+export * from "./text/glob.ts";
 export { editDistance } from "./text/nearest-word.ts";
-export { answerTokens, estimateTokens, isDense, mostResults, placeTokens, resultTokens } from "./text/result-tokens.ts";
+export * from "./text/result-tokens.ts";
 export { hasOtherNames, isPrivateNote } from "./guard/note-places.ts";
-export { type SessionKind, audienceOf, sessionKindOf } from "./guard/session-audience.ts";
+export * from "./guard/session-audience.ts";
 export type * from "./contract/embedding.ts";
 export * from "./contract/embedding-error.ts";
 export type * from "./contract/reranker.ts";
@@ -33,8 +33,7 @@ export type { ExtraPath } from "./contract/config-values.ts";
 export type * from "./contract/memory.ts";
 export * from "./contract/plugin.ts";
 export { agentIdProblem, agentsWithState, checkAgentPlace } from "./config/names.ts";
-export { changeConfigFile, editConfigFile, fileToEdit, newConfigText, searchGroupIn } from "./config/edit.ts";
-export { type ConfigEdit, editConfigText } from "./config/edit.ts";
+export * from "./config/edit.ts";
 export { foundOrigin, indexedBefore } from "./config/agent-settings.ts";
 export {
   type FoundFolder,
@@ -69,14 +68,7 @@ export {
 export type { BreakerClock, FallbackOptions, FallbackPrimary } from "./fallback/primary.ts";
 export type { FallbackSpare } from "./fallback/standby.ts";
 export { withFallback } from "./fallback/with-fallback.ts";
-export {
-  nameFromVisible,
-  unseenCharacter,
-  visibleJson,
-  visibleMessage,
-  visibleName,
-  visibleText,
-} from "./text/visible-text.ts";
+export * from "./text/visible-text.ts";
 export type {
   CallMessages,
   EmbeddingMessage,

@@ -15,7 +15,7 @@ import { checkAgentId, quoteName } from "./names.ts";
 import { type Environment, clientFolders, variable } from "./paths.ts";
 import { type ConfigLayer, type FoundValue, type FoundValues, shownKey } from "./read-layer.ts";
 
-export interface ConfigParts extends Pick<AgentSources, "stateDir" | "override" | "foundWorkspace" | "ownOrigin"> {
+interface ConfigParts extends Pick<AgentSources, "stateDir" | "override" | "foundWorkspace" | "ownOrigin"> {
   readonly file?: string | undefined;
   /** True if left out. */
   readonly trusted?: boolean;

@@ -276,7 +276,7 @@ function quoteName(name: string): string {
 }
 
 /** Where a value stands in JSON5 text: from `start` up to, and without, `end`. */
-export interface PlacedValue {
+interface PlacedValue {
   readonly start: number;
   readonly end: number;
   /** Of an object, in their order; a name may stand there twice. */
@@ -287,7 +287,7 @@ export interface PlacedValue {
   readonly parsed?: unknown;
 }
 
-export interface PlacedItem {
+interface PlacedItem {
   readonly value: PlacedValue;
   /** The comma behind it, where there is one. */
   readonly comma: number | undefined;
@@ -303,7 +303,7 @@ const lineBreak = /[\n\r\u2028\u2029]/;
  * Finds where every value of a JSON5 text stands. The text has been parsed before, so that it is known to be right:
  * this looks for the ends of things and checks nothing. `parse` reads JSON5.
  */
-export function placesIn(text: string, parse: (text: string) => unknown): PlacedValue {
+function placesIn(text: string, parse: (text: string) => unknown): PlacedValue {
   let at = 0;
   skip();
   return value();

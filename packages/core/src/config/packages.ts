@@ -68,7 +68,7 @@ export function dependenciesIn(packageJson: unknown, fields: readonly string[]):
 }
 
 /** What code there is in a place, in one number. */
-export interface CodeHash {
+interface CodeHash {
   /** Hexadecimal. */
   readonly sha256: string;
   readonly files: number;

@@ -12,7 +12,7 @@ const configFileName = "memslot.json5";
 const maxBytes = 1024 * 1024;
 
 /** A configuration file that was found, and by what. */
-export interface ConfigFile {
+interface ConfigFile {
   readonly path: string;
   /** `named` by option or variable, in the `current` folder, or in the `state` folder. */
   readonly found: "named" | "current" | "state";

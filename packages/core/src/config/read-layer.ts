@@ -274,7 +274,7 @@ export function textsAt(values: FoundValues, key: string): readonly string[] {
 }
 
 /** The key under which a value is kept, with the name that stands for `*`. */
-export function lookupKey(key: ConfigKey, name: string | undefined): string {
+function lookupKey(key: ConfigKey, name: string | undefined): string {
   // The whole name, however long: two that begin alike are two keys.
   return name === undefined ? key.key : key.key.replace("*", () => JSON.stringify(name));
 }

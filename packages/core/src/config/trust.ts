@@ -128,7 +128,7 @@ const nameKeys =
   /^plugins\.(?:slots\.memory|entries\.\*\.fallback)$|\.memorySearch\.(?:provider|fallback|query\.rerank\.provider)$/;
 
 /** Whether a value may name code. */
-export function mayNameCode({ key: { key }, name }: FoundValue): boolean {
+function mayNameCode({ key: { key }, name }: FoundValue): boolean {
   if (key === "plugins.load.paths" || key === "memory.qmd" || nameKeys.test(key)) return true;
   return key.endsWith(".store.vector.extensionPath") || isOptionsOfQmd(key, name);
 }
@@ -138,7 +138,7 @@ function isOptionsOfQmd(key: string, name: string | undefined): boolean {
 }
 
 /** What the values of a settled layer bring in, as it is now. */
-export async function codeNamedBy(layer: ConfigLayer, stateDir: string): Promise<TrustedCode[]> {
+async function codeNamedBy(layer: ConfigLayer, stateDir: string): Promise<TrustedCode[]> {
   const places = new Set<string>();
   for (const path of textsAt(layer.values, "plugins.load.paths")) {
     const folders = await foldersOfLoadPath(path).catch(() => []);

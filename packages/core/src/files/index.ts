@@ -1,14 +1,6 @@
+// Of a file that is handed on whole (`*`), all that it exports is public.
 export { codeOf, unlessMissing } from "./error-code.ts";
-export {
-  type FolderInPlace,
-  MovedError,
-  NotDownloadedError,
-  cloudStub,
-  listInPlace,
-  noSurprises,
-  openFolderInPlace,
-  openInPlace,
-} from "./in-place.ts";
-export { type ChosenLayout, type NotesLayout, isTooWide, notesLayout, notesMark } from "./notes-layout.ts";
-export { type LockHolder, type LockOptions, type ProcessLock, acquireLock } from "./process-lock.ts";
-export { replaceFile, replaceFileSync, syncFolder } from "./replace-file.ts";
+export * from "./in-place.ts";
+export * from "./notes-layout.ts";
+export * from "./process-lock.ts";
+export * from "./replace-file.ts";

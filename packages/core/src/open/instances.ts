@@ -4,7 +4,7 @@ import type { Memory } from "../contract/memory.ts";
 import { callMemory, eachMemoryCall, signalOf, withSignal } from "../guard/calls.ts";
 import { Lifecycle, withDeadline } from "../guard/deadline.ts";
 
-export interface ShareOptions {
+interface ShareOptions {
   /** What two opens must have in common to share an instance. */
   key: {
     /** Plain data: agent, canonical workspace, settings, plugin. Kept as a hash, as it holds secrets. */

@@ -28,6 +28,9 @@ import {
   pluginByName,
 } from "./known-plugins.ts";
 
+/** A plugin that can be used, or why it cannot. */
+type ReadPlugin = FoundPlugin | BrokenPlugin;
+
 export interface DiscoverOptions {
   config: {
     readonly plugins: PluginsConfig;
@@ -58,7 +61,7 @@ export async function discoverPlugins({
   names = [],
 }: DiscoverOptions): Promise<FoundPlugins> {
   const { trustedCode, load, resolveFrom } = config.plugins;
-  const all: (FoundPlugin | BrokenPlugin)[] = plugins.map(handedIn);
+  const all: ReadPlugin[] = plugins.map(handedIn);
   for (const [folder, name] of host === undefined ? [] : dependenciesOf(host))
     all.push(await readPluginFolder(folder, name));
   if (installed !== undefined) {
@@ -66,8 +69,7 @@ export async function discoverPlugins({
     const workspaces = (config.agents ?? []).map(({ workspaceDir }) => workspaceDir);
     const added = await readInstalled(installed, workspaces);
     // What the user has installed in the state folder needs no word from the configuration.
-    const isRecorded = ({ place }: BrokenPlugin | FoundPlugin): boolean =>
-      trustedCode?.some((code) => code.place === place) === true;
+    const isRecorded = ({ place }: ReadPlugin): boolean => trustedCode?.some((code) => code.place === place) === true;
     all.push(
       ...added
         .filter(({ id }) => id === undefined || !own.has(id))
@@ -82,7 +84,7 @@ export async function discoverPlugins({
   return { ...found, missing: offered.filter(({ id, packageName }) => !here.has(id) && !here.has(packageName)) };
 
   /** Code that the configuration brings in is loaded as it was when the user vouched for it, and not otherwise. */
-  function asTrusted(plugin: FoundPlugin | BrokenPlugin): FoundPlugin | BrokenPlugin {
+  function asTrusted(plugin: ReadPlugin): ReadPlugin {
     if (trustedCode === undefined || "error" in plugin) return plugin;
     return {
       ...plugin,
@@ -113,7 +115,7 @@ export async function discoverPlugins({
   }
 }
 
-function handedIn(plugin: AnyPlugin, index: number): FoundPlugin | BrokenPlugin {
+function handedIn(plugin: AnyPlugin, index: number): ReadPlugin {
   const place = `the "plugins" option, number ${index + 1}`;
   const problem = pluginProblem(plugin);
   if (problem !== undefined) {
@@ -136,7 +138,7 @@ function dependenciesOf(host: string): (readonly [folder: string, name: string])
 }
 
 /** One plugin for each id. Where two places have the same, neither is chosen for the user. */
-function withoutDoubles(all: readonly (FoundPlugin | BrokenPlugin)[]): Pick<FoundPlugins, "known" | "broken"> {
+function withoutDoubles(all: readonly ReadPlugin[]): Pick<FoundPlugins, "known" | "broken"> {
   const plugins = [...new Map(all.map((plugin) => [plugin.place, plugin])).values()];
   const broken = plugins.filter((plugin) => "error" in plugin);
   const known: FoundPlugin[] = [];
@@ -154,7 +156,7 @@ function withoutDoubles(all: readonly (FoundPlugin | BrokenPlugin)[]): Pick<Foun
  * Reads a plugin folder: its manifest and its package.json. No code of it runs. `installedAs` is the name that it was
  * found by, which an alias makes another than its own.
  */
-export async function readPluginFolder(folder: string, installedAs?: string): Promise<FoundPlugin | BrokenPlugin> {
+async function readPluginFolder(folder: string, installedAs?: string): Promise<ReadPlugin> {
   const place = await realpath(folder);
   const packageFile = join(place, "package.json");
   let cause: unknown;
@@ -186,7 +188,7 @@ export async function readPluginFolder(folder: string, installedAs?: string): Pr
 }
 
 /** What one of `plugins.load.paths` holds: a plugin, or folders of plugins. */
-export async function readLoadPath(path: string): Promise<(FoundPlugin | BrokenPlugin)[]> {
+async function readLoadPath(path: string): Promise<ReadPlugin[]> {
   const unusable = (why: string, cause?: unknown): BrokenPlugin[] => [
     brokenPlugin({ place: path }, `plugins.load.paths: ${path} ${why}`, cause),
   ];
@@ -204,10 +206,7 @@ export async function readLoadPath(path: string): Promise<(FoundPlugin | BrokenP
  * no plugin, or whose files are gone, is listed with the reason. Nothing is taken from a folder inside a workspace:
  * whoever may write notes there could bring code in.
  */
-export async function readInstalled(
-  folder: string,
-  workspaces: readonly string[],
-): Promise<(FoundPlugin | BrokenPlugin)[]> {
+async function readInstalled(folder: string, workspaces: readonly string[]): Promise<ReadPlugin[]> {
   const packageFile = join(folder, "package.json");
   if (!existsSync(packageFile)) return [];
   const unusable = (why: string, cause?: unknown): BrokenPlugin[] => [
@@ -222,7 +221,7 @@ export async function readInstalled(
   } catch (error) {
     return unusable(`${packageFile} cannot be read: ${messageOf(error)}; delete it and add the plugins again`, error);
   }
-  const plugins: (FoundPlugin | BrokenPlugin)[] = [];
+  const plugins: ReadPlugin[] = [];
   for (const packageName of dependenciesIn(content, ["dependencies"]).filter(isPackageName)) {
     // Nowhere else: a folder above may belong to somebody else.
     const place = join(folder, "node_modules", packageName);

@@ -9,7 +9,7 @@ import { fieldProblem, kindOf, named, object, orAbsent, show, text } from "../gu
 import { nearestWord } from "../text/nearest-word.ts";
 
 /** Each kind of plugin with the function that makes one. */
-export const defineOfKind: Readonly<Record<PluginKind, string>> = {
+const defineOfKind: Readonly<Record<PluginKind, string>> = {
   memory: "defineMemoryPlugin",
   embedding: "defineEmbeddingPlugin",
   rerank: "defineRerankPlugin",
