@@ -79,7 +79,10 @@ interface Around {
   after: string;
 }
 
-/** A pattern for each part that tells: the words, what is before and after them, all of the text, the words as they are written. */
+/**
+ * A pattern for each part that tells: the words, what is before and after them, all of the text, the words as they are
+ * written. `${served}` stands for that part of `patterns.json`.
+ */
 export type Doubt = Readonly<Partial<Record<DoubtedPart, string>>> & {
   /** Only of a day of the week. */
   weekday?: boolean;

@@ -7,7 +7,7 @@ import { type FoundTime, type TimeUnit, withoutOverlaps } from "./found-time.ts"
 import { doubtsOf, grammars, mayNameTime } from "./grammar.ts";
 import type { Doubt, DoubtedPart } from "./language.ts";
 import tables from "./patterns.json" with { type: "json" };
-import { foldText, namedPattern } from "./patterns.ts";
+import { filled, foldText, namedPattern } from "./patterns.ts";
 import { numericTimes, phraseTimes } from "./phrases.ts";
 
 /** A span of days that a query names. */
@@ -184,8 +184,8 @@ function holdsAny(sorted: readonly number[], { from, to }: Days): boolean {
   return next !== undefined && next <= to;
 }
 
-const { measured, numbered, served, following, plural } = tables.doubts;
-const regExp = remembered((pattern) => namedPattern(pattern));
+const { measured, numbered } = tables.doubts;
+const regExp = remembered((pattern) => namedPattern(filled(pattern)));
 
 /** Whether words that look like a time are probably something else: "version 10.01.2024", "may 5 users", "hier" in German. */
 function isDoubtful(time: FoundTime, text: string, written: string): boolean {
@@ -200,23 +200,5 @@ function isDoubtful(time: FoundTime, text: string, written: string): boolean {
   const isDoubt = ({ weekday, ...patterns }: Doubt): boolean =>
     (weekday !== true || time.weekday !== undefined) &&
     Object.entries(patterns).every(([part, pattern]) => regExp(pattern).test(parts[part as DoubtedPart]));
-  return doubtsOf(language).some(isDoubt) || (language === "english" && mayBeNoMonth(parts));
-}
-
-/** "The second may fail", "he is the first. March!" */
-function mayBeNoMonth({ words, before, after, written }: Record<DoubtedPart, string>): boolean {
-  const isSmall = !/(?<![a-z\xb5-\u1fff])(?:May|March|MAY|MARCH|Mar)(?![a-z\xb5-\u1fff])/.test(written);
-  const month = /(?<![a-z\xb5-\u1fff])(?:may|march|mar)(?![a-z\xb5-\u1fff])/.exec(words)?.[0];
-  const isCount = regExp(plural).test(after) && !regExp(served).test(before);
-  if (month === undefined || /\d{4}$/.test(words))
-    return isCount && /^(?:jan|dec|april|june|august|sep) \d/.test(words);
-  if (
-    isSmall &&
-    /^[a-z\xb5-\u1fff]+(?<!may|march|mar|last|this|next|past|previous|day)\s+(?:may|march|mar)$/.test(words)
-  )
-    return true;
-  if (/^(?:may|march|mar)(?![a-z\xb5-\u1fff]).*\d/.test(words)) return isCount;
-  if (!isSmall || month !== "may") return false;
-  if (words === "may" && !regExp(served).test(before)) return /^\s+[a-z\xb5-\u1fff]/.test(after);
-  return !/^(?:last|past|previous|next)/.test(words) && regExp(following).test(after);
+  return doubtsOf(language).some(isDoubt);
 }
