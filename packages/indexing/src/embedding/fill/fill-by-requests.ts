@@ -1,25 +1,25 @@
-import { EmbeddingError, type EmbeddingProvider, withDeadline } from "@memslot/core";
+import { EmbeddingError, type EmbeddingProvider } from "@memslot/core";
 import type { ChunkIndex } from "../../chunk-index.ts";
 import type { VectorSpace } from "../../chunk-store.ts";
 import { type FillProgress, type FillStop, otherLength, PendingQueue, stopOf } from "./pending.ts";
 import { type PackedText, type RequestLimits, requestLimits, shortenText, tokensOf } from "../requests/pack.ts";
-import { isNetworkFault, isTimeLimit, plainText, type Requests } from "../requests/requests.ts";
-import { type Budget, OverBudget } from "../requests/usage.ts";
+import {
+  type EmbedOptions,
+  isNetworkFault,
+  isTimeLimit,
+  knock,
+  plainText,
+  type Requests,
+} from "../requests/requests.ts";
+import { OverBudget } from "../requests/usage.ts";
 import { BadVectors } from "../unit-vector.ts";
 
-export interface RequestFill {
+export interface RequestFill extends Omit<EmbedOptions, "onRetry" | "attempts"> {
   store: Pick<ChunkIndex, "pendingVectors" | "putVectors" | "quarantine" | "spaceStats">;
   space: VectorSpace;
   requests: Requests;
   /** Requests at one time. */
   concurrency: number;
-  /** What may be spent today. Undefined: no limit. */
-  budget: Budget | undefined;
-  /** Who wants it, for the count of usage. */
-  reason: string;
-  /** A person asked for it, so that a provider that refused is tried once more. */
-  asked: boolean;
-  signal: AbortSignal;
   progress: FillProgress;
   /** Which of the pending texts are wanted; all where it is left out. */
   accept?: ((hash: string) => boolean) | undefined;
@@ -96,7 +96,7 @@ class RequestFilling {
 
   /** One request. Undefined where it was not made, or where its vectors cannot be used: then there is a stop. */
   async #send(texts: readonly PackedText[], attempts?: number): Promise<Float32Array[] | undefined> {
-    const { requests, space, budget, signal, reason, asked, progress } = this.#fill;
+    const { requests, space, budget, progress } = this.#fill;
     const tokens = tokensOf(texts);
     if (budget && tokens > this.#tokensFree()) this.#stop ??= { reason: budget.reason() };
     if (this.#isOver()) return undefined;
@@ -104,7 +104,7 @@ class RequestFilling {
     try {
       const vectors = await requests.embed(
         texts.map(({ text }) => text),
-        { signal, reason, asked, budget, attempts, onRetry: progress.waiting },
+        { ...this.#fill, attempts, onRetry: progress.waiting },
       );
       const other = otherLength(vectors, space, this.#provider);
       if (!other) return vectors;
@@ -187,12 +187,10 @@ class RequestFilling {
   /** After a failure: whether the provider answers anything, so that the texts may be to blame. */
   async #answersAtAll(failure: EmbeddingError): Promise<boolean> {
     if (this.#isOver()) return false;
-    const { requests, budget, signal, reason, asked, progress } = this.#fill;
+    const { requests, signal, progress } = this.#fill;
     progress.waiting(`${failure.message}; it is asked with a single word, for ${plainMs / 1000} s at most`);
     try {
-      const limits = { what: `the embedding provider ${this.#provider.id}`, deadlineMs: plainMs, signals: [signal] };
-      const how = { reason, asked, budget, attempts: 2 };
-      await withDeadline(limits, (inner) => requests.embed([plainText], { signal: inner, ...how }));
+      await knock(requests, plainMs, { ...this.#fill, attempts: 2, onRetry: undefined });
       return true;
     } catch {
       signal.throwIfAborted();

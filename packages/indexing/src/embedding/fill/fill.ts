@@ -1,16 +1,10 @@
-import {
-  EmbeddingError,
-  embeddingErrorOf,
-  type MemorySearchSettings,
-  type SyncProgress,
-  withDeadline,
-} from "@memslot/core";
+import { EmbeddingError, embeddingErrorOf, type MemorySearchSettings, type SyncProgress } from "@memslot/core";
 import type { ChunkIndex } from "../../chunk-index.ts";
 import { spaceName, type VectorSpace } from "../../chunk-store.ts";
 import { chunkHash } from "../../text/chunk-markdown.ts";
 import { type BatchRunOptions, fillByJobs } from "../jobs/batch-jobs.ts";
 import type { Lane } from "../lane.ts";
-import { type EmbedOptions, plainText } from "../requests/requests.ts";
+import { type EmbedOptions, knock } from "../requests/requests.ts";
 import { type Budget, OverBudget } from "../requests/usage.ts";
 import { fillByRequests, type RequestFill } from "./fill-by-requests.ts";
 import { embeddingLabel, FillProgress, type FillStop } from "./pending.ts";
@@ -152,7 +146,6 @@ class LaneFill {
     const batches = remote.batch.enabled ? provider.batches : undefined;
     return await fillSpace({
       ...this.#asking,
-      budget: this.#context.budget,
       store: isAgain ? await withEveryText(store) : store,
       space,
       requests,
@@ -194,9 +187,8 @@ class LaneFill {
   async #knock(): Promise<void> {
     const { provider, requests } = this.#lane;
     const asking = this.#asking;
-    const limits = { what: `the embedding provider ${provider.id}`, deadlineMs: knockMs, signals: [asking.signal] };
     try {
-      await withDeadline(limits, (signal) => requests.embed([plainText], { ...asking, signal }));
+      await knock(requests, knockMs, asking);
     } catch (error) {
       asking.signal.throwIfAborted();
       if (error instanceof OverBudget) throw error;

@@ -252,6 +252,16 @@ export class EmbeddingRequests {
   }
 }
 
+/** Asks for the vector of a plain word, within so many milliseconds. Throws where none comes. */
+export async function knock(
+  requests: Pick<Requests, "provider" | "embed">,
+  deadlineMs: number,
+  how: EmbedOptions,
+): Promise<void> {
+  const limits = { what: `the embedding provider ${requests.provider.id}`, deadlineMs, signals: [how.signal] };
+  await withDeadline(limits, (signal) => requests.embed([plainText], { ...how, signal }));
+}
+
 /**
  * A request without an answer in time has taken long already, and one with an unusable answer is paid for. If it has
  * several texts, the caller halves it.

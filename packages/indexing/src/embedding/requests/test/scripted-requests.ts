@@ -105,7 +105,6 @@ export async function fillWith(
     space,
     requests,
     concurrency: 4,
-    budget: undefined,
     batch: undefined,
     reason: "test",
     asked: false,
