@@ -1,6 +1,5 @@
 import pLimit from "p-limit";
 import {
-  lazily,
   type ManagerSyncParams,
   messageOf,
   type SearchCondition,
@@ -22,7 +21,7 @@ import {
   IndexRecord,
   withWriteRight,
 } from "./index-record.ts";
-import { buildName, LongWork, RecipeOwner, type SyncParams } from "./long-work.ts";
+import { LongWork, type SyncParams } from "./long-work.ts";
 import { createNoteDays, StoredListing } from "./stored-files.ts";
 import { type SyncOutcome, syncFiles } from "./sync.ts";
 
@@ -36,9 +35,6 @@ const firstIndexWaitsMs = 10_000;
 const graceMs = 1500;
 /** The same where hosts share the index: what takes a moment here takes seconds there, and one that died keeps its right for 60. */
 const sharedGraceMs = 90_000;
-
-const keptNotice =
-  "another process with another version of memslot, or other settings for chunks, rebuilt this index within the last day; its index answers. Use one version and one configuration, give each a store.path of its own, or run memslot memory index";
 
 /** A scan for searches. */
 interface SearchScan {
@@ -75,7 +71,6 @@ export class IndexSync {
   readonly #input: IndexSyncInput;
   readonly #record: IndexRecord;
   readonly #listing: StoredListing;
-  readonly #owner: RecipeOwner;
   readonly #longWork: LongWork;
   readonly #daysOf = createNoteDays();
   readonly #closing = new AbortController();
@@ -87,14 +82,10 @@ export class IndexSync {
   #followed: string | undefined;
 
   constructor(input: IndexSyncInput, record: IndexRecord) {
-    const { store, sources, vectors } = input;
     this.#input = input;
     this.#record = record;
-    this.#listing = new StoredListing(store);
-    const onKept = lazily(() => input.notify?.(keptNotice));
-    this.#owner = new RecipeOwner(store, buildName(sources), onKept);
-    const { signal: closing } = this.#closing;
-    this.#longWork = new LongWork({ store, sources, vectors, record, owner: this.#owner, closing });
+    this.#listing = new StoredListing(input.store);
+    this.#longWork = new LongWork({ ...input, record, closing: this.#closing.signal });
   }
 
   /** Files first, then what takes long: a new build where one is due, and vectors. */
@@ -315,12 +306,7 @@ export class IndexSync {
         sources,
         look: news?.look,
         isAsked,
-        // With builds, files of another recipe answer until the new build takes over.
-        otherRecipe: async () => {
-          if (store.startBuild === undefined) return "reread";
-          const decided = await this.#owner.decide();
-          return isAsked && decided === "keep" ? "rebuild" : decided;
-        },
+        otherRecipe: async () => await this.#longWork.otherRecipe(isAsked),
         params: {
           ...params,
           force: params.force && store.startBuild === undefined,

@@ -7,7 +7,7 @@ import {
   type SyncReport,
   withDeadline,
 } from "@memslot/core";
-import type { ChunkIndex, FileTable, SpaceFacts } from "../chunk-index.ts";
+import type { ChunkIndex, FileTable } from "../chunk-index.ts";
 import type { Embedder } from "../embedding/embedder.ts";
 import type { IndexedSource } from "../indexed-source.ts";
 import { behindTheScenes, HeldElsewhere, type IndexRecord, withWriteRight } from "./index-record.ts";
@@ -21,17 +21,23 @@ const searchFillsMs = 10_000;
  * somebody asks for tries it at once.
  */
 const providerRestMs = 15_000;
+/** Recipes that are remembered, and for how long the last one keeps an index to itself. */
+const mostOwners = 5;
+const ownedMs = 24 * 60 * 60_000;
+const keptNotice =
+  "another process with another version of memslot, or other settings for chunks, rebuilt this index within the last day; its index answers. Use one version and one configuration, give each a store.path of its own, or run memslot memory index";
 
 export type SyncParams = Omit<ManagerSyncParams, "wait">;
 
 /** What works on an index. */
-export interface LongWorkParts {
+interface LongWorkParts {
   store: ChunkIndex;
   sources: readonly IndexedSource[];
   vectors: Embedder | undefined;
   record: IndexRecord;
-  owner: RecipeOwner;
   closing: AbortSignal;
+  /** Takes what a person should know. */
+  notify?: ((line: string) => void) | undefined;
 }
 
 /** What takes long once the words are in: a new build where one is due, and vectors. One does it at a time, over all processes. */
@@ -45,6 +51,8 @@ export class LongWork {
   /** Work with nobody waiting for all of it. */
   #behind: Promise<void> | undefined;
   #again = false;
+  /** The index of another recipe answers, and the user was told. */
+  #isKept = false;
   readonly #tellOthers = createProgressTeller(async (update) => await this.#parts.store.leases?.report(update));
 
   constructor(parts: LongWorkParts) {
@@ -81,7 +89,7 @@ export class LongWork {
    * changed meanwhile is taken along before.
    */
   async #rebuild(table: FileTable, params: SyncParams, report: SyncReport): Promise<SyncReport> {
-    const { store, sources, vectors, owner } = this.#parts;
+    const { store, sources, vectors } = this.#parts;
     const { facts } = this.#parts.record;
     const own = { ...params, force: false, reason: "rebuild", sessions: undefined };
     const first = await syncFiles({ table, sources, batch: smallBatch, params: own });
@@ -91,7 +99,7 @@ export class LongWork {
     if (waitingFor === undefined) await store.finishBuild();
     facts.waitingFor = waitingFor;
     facts.outdated = waitingFor !== undefined;
-    if (!facts.outdated) await owner.rebuilt();
+    if (!facts.outdated) await this.#nowOwns();
     await vectors?.count();
     const { added, changed, unchanged, failed } = first.report;
     return {
@@ -187,6 +195,41 @@ export class LongWork {
     return force || outdated || stats.generation?.next?.name === buildName(this.#parts.sources);
   }
 
+  /**
+   * What to do with files of another recipe. Two versions of memslot, or two configurations, can share one index: without
+   * an owner each would rebuild it after every edit of the other. `keep`: the other recipe has replaced this one within the
+   * last day, so its files answer as they are. `reread`: the index belongs to this recipe, and only those files are read
+   * again.
+   */
+  async otherRecipe(isAsked: boolean): Promise<OtherRecipe> {
+    // With builds, files of another recipe answer until the new build takes over.
+    if (this.#parts.store.startBuild === undefined) return "reread";
+    const own = buildName(this.#parts.sources);
+    const [last, ...before] = await this.#owners();
+    if (last?.[0] === own) return "reread";
+    if (last === undefined || Date.now() - last[1] > ownedMs || !before.some(([each]) => each === own))
+      return "rebuild";
+    if (!this.#isKept) this.#parts.notify?.(keptNotice);
+    this.#isKept = true;
+    return isAsked ? "rebuild" : "keep";
+  }
+
+  /** The index was rebuilt for this recipe. */
+  async #nowOwns(): Promise<void> {
+    const own = buildName(this.#parts.sources);
+    const others = (await this.#owners()).filter(([each]) => each !== own);
+    await this.#parts.store.note("recipes", JSON.stringify([[own, Date.now()], ...others].slice(0, mostOwners)));
+  }
+
+  async #owners(): Promise<[recipe: string, at: number][]> {
+    try {
+      const text = await this.#parts.store.noted("recipes");
+      return JSON.parse(text ?? "[]") as [string, number][];
+    } catch {
+      return [];
+    }
+  }
+
   async #fillVectors(params: SyncParams): Promise<SyncReport["pendingVectors"]> {
     const vectors = this.#parts.vectors;
     if (!vectors) return undefined;
@@ -255,54 +298,6 @@ export function createProgressTeller(tell: (update: SyncProgress) => Promise<voi
 }
 
 /** What a build is made by. One that was interrupted goes on under the same name. */
-export function buildName(sources: readonly IndexedSource[]): string {
+function buildName(sources: readonly IndexedSource[]): string {
   return sources.map(({ source, recipe }) => `${source}: ${recipe}`).join("; ");
-}
-
-/** Recipes that are remembered, and for how long the last one keeps an index to itself. */
-const most = 5;
-const ownedMs = 24 * 60 * 60_000;
-const noteName = "recipes";
-
-/**
- * Two versions of memslot, or two configurations, can share one index, each with a recipe of its own. Without an owner each
- * would rebuild it after every edit of the other.
- */
-export class RecipeOwner {
-  readonly #facts: Pick<SpaceFacts, "note" | "noted"> | undefined;
-  readonly #recipe: string;
-  readonly #onKept: () => void;
-
-  constructor(facts: Pick<SpaceFacts, "note" | "noted"> | undefined, recipe: string, onKept: () => void) {
-    this.#facts = facts;
-    this.#recipe = recipe;
-    this.#onKept = onKept;
-  }
-
-  /**
-   * For a process of this recipe that meets files of another one. `keep`: the other recipe has replaced this one within the
-   * last day, so its files answer as they are. `reread`: the index belongs to this recipe, and only those files are read again.
-   */
-  async decide(): Promise<OtherRecipe> {
-    const [last, ...before] = await this.#list();
-    if (last?.[0] === this.#recipe) return "reread";
-    if (last === undefined || Date.now() - last[1] > ownedMs || !before.some(([each]) => each === this.#recipe))
-      return "rebuild";
-    this.#onKept();
-    return "keep";
-  }
-
-  /** The index was rebuilt for this recipe. */
-  async rebuilt(): Promise<void> {
-    const others = (await this.#list()).filter(([each]) => each !== this.#recipe);
-    await this.#facts?.note(noteName, JSON.stringify([[this.#recipe, Date.now()], ...others].slice(0, most)));
-  }
-
-  async #list(): Promise<[recipe: string, at: number][]> {
-    try {
-      return JSON.parse((await this.#facts?.noted(noteName)) ?? "[]") as [string, number][];
-    } catch {
-      return [];
-    }
-  }
 }
