@@ -39,22 +39,18 @@ function companionOf({ vector, disableFts }: CompanionSettings): CompanionTables
               searchKeyword: words.searchKeyword,
               searchVector: vectors.searchVector,
             },
-            added(chunk) {
-              words.added(chunk);
-              vectors.added(chunk);
+            wrote(generation, chunks) {
+              words.wrote(generation, chunks);
+              vectors.wrote(generation, chunks);
             },
-            removed(chunk) {
-              words.removed(chunk);
-              vectors.removed(chunk);
-            },
-            changed: words.changed,
             embedded: vectors.embedded,
             useSpace: vectors.useSpace,
             prepare: vectors.prepare,
-            drop: (generation) => words.drop(generation) || vectors.drop(generation),
-            holds: (generation) => words.holds(generation) || vectors.holds(generation),
+            drop(generation) {
+              if (words.drop(generation) || vectors.drop(generation)) return "some";
+              return words.holds(generation) || vectors.holds(generation) ? "kept" : "none";
+            },
             count: words.count,
-            settle: words.settle,
             tidy: async (isQuiet) => (await words.tidy(isQuiet)) || vectors.tidy(isQuiet),
             // Words before files: what is taken out of a file is taken out of its words, which have to be sound for that.
             parts: { first: [words.part], last: [vectors.part] },

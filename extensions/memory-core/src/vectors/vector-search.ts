@@ -29,10 +29,10 @@ const fewestRescored = 80;
 const spareRescored = 60;
 
 /** The half of an index that finds by meaning. */
-export interface VectorSearch extends Pick<
-  Companion,
-  "added" | "removed" | "embedded" | "useSpace" | "prepare" | "drop" | "holds"
-> {
+export interface VectorSearch extends Pick<Companion, "wrote" | "embedded" | "useSpace" | "prepare"> {
+  /** Deletes a piece of a generation. True: it did something. */
+  drop(generation: number): boolean;
+  holds(generation: number): boolean;
   searchVector(query: VectorQuery): IndexVectorAnswer;
   /** Mends a layout with many holes, stores bits that are missing, and reads codes. False: that was all. */
   tidy(isQuiet: boolean): boolean;
@@ -233,14 +233,15 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
       const spaceId = vectors.use(query.space);
       return spaceId === undefined ? { rows: [] } : search(query, spaceId);
     },
-    added({ id, hash, source, generation }) {
+    wrote(generation, { gone, added: came }) {
+      removed += gone.length;
+      for (const { id } of gone) layout.remove(generation, id);
       const held = layout.named(generation);
-      const embedding = held === undefined ? undefined : vectors.get(held, hash);
-      if (embedding) putIntoCodes(generation, { id, source }, toVector(embedding));
-    },
-    removed({ id, generation }) {
-      removed++;
-      layout.remove(generation, id);
+      if (held === undefined) return;
+      for (const { id, hash, source } of came) {
+        const embedding = vectors.get(held, hash);
+        if (embedding) putIntoCodes(generation, { id, source }, toVector(embedding));
+      }
     },
     embedded(spaceId, { id, source, generation }, vector) {
       if (layout.named(generation) !== spaceId) return;

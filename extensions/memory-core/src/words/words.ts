@@ -1,6 +1,5 @@
 import type { IndexHealth } from "@memslot/indexing";
 import {
-  type AddedChunk,
   type Companion,
   hasTable,
   type LedgerParts,
@@ -14,14 +13,12 @@ import { mergeWords } from "./merge-words.ts";
 import { WordRepair } from "./repair-words.ts";
 import { wordTable } from "./word-tables.ts";
 
-/** Where words are missing, opening waits for those of some 10,000 chunks. The rest is done between calls. */
-const settlingSteps = 150;
-
 /** The half of an index that finds words. */
-export interface Words extends Pick<Companion, "changed" | "drop" | "holds" | "count" | "settle" | "tidy" | "compact"> {
+export interface Words extends Pick<Companion, "wrote" | "count" | "tidy" | "compact"> {
   searchKeyword: ReturnType<typeof createKeywordSearch>;
-  added(chunk: Pick<AddedChunk, "id" | "generation" | "terms">): void;
-  removed(chunk: { id: number; generation: number }): void;
+  /** True: there was a table to drop. */
+  drop(generation: number): boolean;
+  holds(generation: number): boolean;
   part: Companion["parts"]["first"][number];
   health(): IndexHealth["fts"];
 }
@@ -37,14 +34,11 @@ export function createWords(parts: LedgerParts, ftsError: string | undefined): W
   }));
   return {
     searchKeyword: indexWords ? createKeywordSearch(parts) : createWordlessSearch(db, transactions, generations),
-    added({ id, generation, terms }) {
-      if (indexWords) statements(generation).insert.run(id, terms);
-    },
-    removed({ id, generation }) {
-      if (indexWords) statements(generation).remove.run(id);
-    },
-    changed() {
-      if (!indexWords) meta.set(metaKeys.wordsStale, "1");
+    wrote(generation, { gone, added }) {
+      if (!indexWords) return meta.set(metaKeys.wordsStale, "1");
+      const { insert, remove } = statements(generation);
+      for (const { id } of gone) remove.run(id);
+      for (const { id, terms } of added) insert.run(id, terms);
     },
     drop(generation) {
       if (!indexWords || !hasTable(db, wordTable(generation))) return false;
@@ -53,9 +47,6 @@ export function createWords(parts: LedgerParts, ftsError: string | undefined): W
     },
     holds: (generation) => hasTable(db, wordTable(generation)),
     count: (generation) => (indexWords && !areLacking(meta, generation) ? countWords(db, generation) : undefined),
-    async settle() {
-      for (let step = 1; (await repair.step()) && step < settlingSteps; step++);
-    },
     tidy: () => repair.step(),
     async *compact(generation) {
       if (indexWords) yield* mergeWords(db, transactions, generation);

@@ -19,4 +19,4 @@ export { reasonOf } from "./thread/store-failure.ts";
 export { type IndexPart, type Look } from "./upkeep/index-parts.ts";
 export type { EmbeddedChunks } from "./vectors/embedded-chunks.ts";
 export { checkVector, lengthOf, toVector } from "./cache/stored-vector.ts";
-export type { AddedChunk } from "./files/file-tables.ts";
+export type { ChangedChunks } from "./files/file-tables.ts";

@@ -4,7 +4,7 @@ import type { IndexHealth } from "../../chunk-index.ts";
 import type { VectorSpace } from "../../chunk-store.ts";
 import { type Meta, metaKeys } from "../file/meta.ts";
 import type { BeginTables } from "../file/schema.ts";
-import type { AddedChunk } from "../files/file-tables.ts";
+import type { ChangedChunks } from "../files/file-tables.ts";
 import type { ReadRows } from "../files/chunk-rows.ts";
 import type { Generations } from "../generations/generations.ts";
 import type { Pieces } from "../thread/pieces.ts";
@@ -48,11 +48,8 @@ type CompanionCalls = Readonly<Record<string, (...args: never[]) => unknown>>;
  */
 export interface Companion {
   calls: CompanionCalls;
-  /** In step with chunks, inside the transaction that changes them. Not asked for generations that are dropped. */
-  added(chunk: AddedChunk): void;
-  removed(chunk: { id: number; generation: number }): void;
-  /** At the end of a transaction that has changed chunks. */
-  changed(): void;
+  /** A file was written or removed, inside the transaction. Not asked for generations that are dropped. */
+  wrote(generation: number, chunks: ChangedChunks): void;
   /** A chunk of any store has got its vector, inside the transaction. */
   embedded(
     spaceId: number,
@@ -63,14 +60,13 @@ export interface Companion {
   useSpace(space: KnownSpace): void;
   /** Lays out what a build holds, before it takes over. Outside of transactions. */
   prepare(generation: number): void;
-  /** Deletes a piece of what it has of a generation, inside a transaction. True: it did something. */
-  drop(generation: number): boolean;
-  /** True while it has something of a generation, which it may be unable to drop here. */
-  holds(generation: number): boolean;
+  /**
+   * Deletes a piece of what it has of a generation, inside a transaction. `some`: there may be more. `kept`: something is
+   * left that this process cannot drop.
+   */
+  drop(generation: number): "some" | "kept" | "none";
   /** So many chunks of the generation it has; undefined where that does not tell anything. Inside a transaction. */
   count(generation: number): number | undefined;
-  /** What is due before the first call. */
-  settle(): Promise<void>;
   /** A small piece of work that can wait. `isQuiet`: nobody has asked for anything in a while. True: there may be more. */
   tidy(isQuiet: boolean): Promise<boolean>;
   /** Those that have to be sound before chunks can be taken out, and those that are made of vectors. */
@@ -119,16 +115,12 @@ export const noCompanion: CompanionTables = {
 
 const nothing: Companion = {
   calls: {},
-  added: () => undefined,
-  removed: () => undefined,
-  changed: () => undefined,
+  wrote: () => undefined,
   embedded: () => undefined,
   useSpace: () => undefined,
   prepare: () => undefined,
-  drop: () => false,
-  holds: () => false,
+  drop: () => "none",
   count: () => undefined,
-  settle: async () => undefined,
   tidy: async () => false,
   parts: { first: [], last: [] },
   async *compact() {},

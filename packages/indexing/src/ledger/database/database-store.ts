@@ -3,7 +3,7 @@ import { Integrity } from "../integrity.ts";
 import { createCallGuard } from "./call-guard.ts";
 import { type Companion, type CompanionTables, noCompanion } from "./companion.ts";
 import { createBuilds } from "../generations/builds.ts";
-import { type ChunkListener, createFileTables, type FileTables } from "../files/file-tables.ts";
+import { createFileTables, type FileTables } from "../files/file-tables.ts";
 import { Generations } from "../generations/generations.ts";
 import type { LeaseRows } from "../writers/leases.ts";
 import { type Meta, metaKeys } from "../file/meta.ts";
@@ -19,6 +19,8 @@ import { createWriterMark } from "../writers/leases.ts";
 
 /** At the end nobody waits long for readers of other processes. */
 const closingBusyTimeoutMs = 200;
+/** Where words are missing, opening waits for those of some 10,000 chunks. The rest is done between calls. */
+const settlingSteps = 150;
 /** What is not done by then is done by the next one that writes. */
 const closingTrimMs = 500;
 
@@ -58,7 +60,7 @@ export function openDatabaseStore(options: OpenOptions, tables: CompanionTables 
     holds: (table) => db.prepare(`SELECT 1 FROM ${table} LIMIT 1`).get() !== undefined,
     async settle() {
       try {
-        await companion.settle();
+        for (let step = 1; (await companion.tidy(false)) && step < settlingSteps; step++);
       } catch (error) {
         // What cannot be done now is tried again between calls; damage is met by the next call.
         guard.failureOf(error);
@@ -137,7 +139,14 @@ function openParts(options: OpenOptions, tables: CompanionTables) {
     vectors: vectors.shared,
     notice: (line) => void (notices.includes(line) || notices.push(line)),
   });
-  const fileTables = createFileTables({ ...base, listener: bothOf(vectors.listener, companion) });
+  const fileTables = createFileTables({
+    ...base,
+    wrote(generation, chunks) {
+      vectors.listener.wrote(chunks);
+      companion.wrote(generation, chunks);
+    },
+    changed: vectors.listener.changed,
+  });
   const filesOf = (generation: () => number): FileTables =>
     fileTables({ generation, changed: () => generations.revise() });
   const files = filesOf(() => generations.active().id);
@@ -156,23 +165,6 @@ function openParts(options: OpenOptions, tables: CompanionTables) {
     path,
     seeRevision,
     revision: () => revision,
-  };
-}
-
-function bothOf(vectors: ChunkListener, companion: Pick<Companion, keyof ChunkListener>): ChunkListener {
-  return {
-    added(chunk) {
-      vectors.added(chunk);
-      companion.added(chunk);
-    },
-    removed(chunk) {
-      vectors.removed(chunk);
-      companion.removed(chunk);
-    },
-    changed() {
-      vectors.changed();
-      companion.changed();
-    },
   };
 }
 

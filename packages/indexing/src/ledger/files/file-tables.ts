@@ -9,21 +9,18 @@ import { sqlOf } from "../database/sql.ts";
 import type { Transactions } from "../database/transactions.ts";
 import type { Meta } from "../file/meta.ts";
 
-export interface AddedChunk {
+interface AddedChunk {
   id: number;
   hash: HashKey;
   source: MemorySource;
-  generation: number;
   /** The words to index, joined by spaces. */
   terms: string;
 }
 
-/** What has to be kept in step when chunks come and go. Called inside the transaction. */
-export interface ChunkListener {
-  added(chunk: AddedChunk): void;
-  removed(chunk: { id: number; hash: HashKey; generation: number }): void;
-  /** Called last. */
-  changed(): void;
+/** What has changed in one file. A chunk that was added may have the id of one that is gone. */
+export interface ChangedChunks {
+  gone: readonly { id: number; hash: HashKey }[];
+  added: readonly AddedChunk[];
 }
 
 /** The files of one generation. */
@@ -59,9 +56,11 @@ export function createFileTables(input: {
   db: Database.Database;
   meta: Meta;
   transactions: Transactions;
-  listener: ChunkListener;
+  /** Keeps in step what depends on chunks, inside the transaction: called for each file, and at the end. */
+  wrote: (generation: number, chunks: ChangedChunks) => void;
+  changed: () => void;
 }): (target: FileTarget) => FileTables {
-  const { db, transactions, listener } = input;
+  const { db, transactions } = input;
   const sql = sqlOf(db);
 
   function find(generation: number, { source, path }: FileKey): FileRow | undefined {
@@ -79,7 +78,7 @@ export function createFileTables(input: {
       known && isOfOlderRules(known.recipe ?? "")
         ? sql.values<HashKey>("SELECT hash FROM chunks WHERE file_id = ?", known.id)
         : [];
-    const kept = known && keepBefore(generation, known, fromLine);
+    const [kept, gone] = known ? keepBefore(known, fromLine) : [undefined, []];
     const row = {
       ...file,
       cursor: file.cursor ?? null,
@@ -88,7 +87,7 @@ export function createFileTables(input: {
     };
     const fileId = kept?.id ?? insertFile({ ...row, generation });
     if (kept) sql.run(updateFile, { ...row, id: fileId });
-    addChunks(generation, fileId, file.source, chunks);
+    input.wrote(generation, { gone, added: addChunks(fileId, file.source, chunks) });
     for (const hash of outdated)
       forgetText(input, hash, () => sql.value("SELECT 1 FROM chunks WHERE hash = ? LIMIT 1", hash) !== undefined);
   }
@@ -105,40 +104,38 @@ export function createFileTables(input: {
   function removeFile(generation: number, key: FileKey): void {
     const file = find(generation, key);
     if (file === undefined) return;
-    dropChunks(generation, file.id, 0);
+    const gone = dropChunks(file.id, 0);
     sql.run("DELETE FROM files WHERE id = ?", file.id);
+    input.wrote(generation, { gone, added: [] });
   }
 
-  function addChunks(generation: number, fileId: number, source: MemorySource, chunks: IndexedFile["chunks"]): void {
+  function addChunks(fileId: number, source: MemorySource, chunks: IndexedFile["chunks"]): AddedChunk[] {
     const insert = "INSERT INTO chunks (file_id, start_line, end_line, context, text, hash) VALUES (?, ?, ?, ?, ?, ?)";
-    for (const { startLine, endLine, context, text, hash, terms } of chunks) {
-      const key = toKey(hash);
-      const { lastInsertRowid } = sql.run(insert, fileId, startLine, endLine, context, text, key);
-      listener.added({ id: Number(lastInsertRowid), hash: key, source, generation, terms });
-    }
+    return chunks.map(({ startLine, endLine, context, text, hash: given, terms }) => {
+      const hash = toKey(given);
+      const { lastInsertRowid } = sql.run(insert, fileId, startLine, endLine, context, text, hash);
+      return { id: Number(lastInsertRowid), hash, source, terms };
+    });
   }
 
   /** Those that begin at the line or behind it. */
-  function dropChunks(generation: number, fileId: number, fromLine: number): void {
+  function dropChunks(fileId: number, fromLine: number): ChangedChunks["gone"] {
     const from = "FROM chunks WHERE file_id = ? AND start_line >= ?";
-    for (const chunk of sql.all<{ id: number; hash: HashKey }>(`SELECT id, hash ${from}`, fileId, fromLine))
-      listener.removed({ ...chunk, generation });
+    const gone = sql.all<{ id: number; hash: HashKey }>(`SELECT id, hash ${from}`, fileId, fromLine);
     sql.run(`DELETE ${from}`, fileId, fromLine);
+    return gone;
   }
 
-  /** Leaves of the file what begins before the line, and nothing if there is none. Returns what stays. */
-  function keepBefore(generation: number, file: FileRow, fromLine: number | undefined): FileRow {
-    if (fromLine === undefined) {
-      dropChunks(generation, file.id, 0);
-      return { id: file.id, chunks: 0, bytes: 0 };
-    }
-    const gone = sql.row<{ count: number; bytes: number | null }>(
-      `SELECT count(*) AS count, sum(octet_length(text)) AS bytes FROM chunks WHERE file_id = ? AND start_line >= ?`,
+  /** Leaves of the file what begins before the line, and nothing if there is none. Returns what stays, and what is gone. */
+  function keepBefore(file: FileRow, fromLine: number | undefined): [kept: FileRow, gone: ChangedChunks["gone"]] {
+    if (fromLine === undefined) return [{ id: file.id, chunks: 0, bytes: 0 }, dropChunks(file.id, 0)];
+    const bytes = sql.value<number | null>(
+      "SELECT sum(octet_length(text)) FROM chunks WHERE file_id = ? AND start_line >= ?",
       file.id,
       fromLine,
     );
-    dropChunks(generation, file.id, fromLine);
-    return { id: file.id, chunks: file.chunks - (gone?.count ?? 0), bytes: file.bytes - (gone?.bytes ?? 0) };
+    const gone = dropChunks(file.id, fromLine);
+    return [{ id: file.id, chunks: file.chunks - gone.length, bytes: file.bytes - (bytes ?? 0) }, gone];
   }
 
   return (target) => {
@@ -148,7 +145,7 @@ export function createFileTables(input: {
     ): RevisionStep | undefined {
       const generation = target.generation();
       for (const file of files) work(generation, file);
-      listener.changed();
+      input.changed();
       return target.changed();
     }
 

@@ -35,7 +35,7 @@ export function createBuilds(input: {
   generations: Generations;
   fileTables: (target: FileTarget) => FileTables;
   vectors: Pick<Vectors, "listener" | "cache">;
-  companion: Pick<Companion, "prepare" | "drop" | "holds">;
+  companion: Pick<Companion, "prepare" | "drop">;
 }): Builds {
   const { db, transactions, generations, vectors, companion } = input;
   const sql = sqlOf(db);
@@ -76,8 +76,8 @@ export function createBuilds(input: {
     for (const { id, fileId, hash, recipe } of chunks) {
       sql.run("DELETE FROM chunks WHERE id = ?", id);
       if (isOfOlderRules(recipe)) forgetText(input, hash, () => isHeld(hash, fileId));
-      vectors.listener.removed({ hash });
     }
+    vectors.listener.wrote({ gone: chunks, added: [] });
     for (const id of new Set(chunks.map(({ fileId }) => fileId)))
       if (id !== lastFile) sql.run("DELETE FROM files WHERE id = ?", id);
     if (chunks.length > 0) vectors.listener.changed();
@@ -137,8 +137,9 @@ export function createBuilds(input: {
       const generation = generations.dropped(left);
       if (generation === undefined) return false;
       const more = transactions.writeIfFree(() => {
-        if (companion.drop(generation) || deleteSome(generation)) return true;
-        if (companion.holds(generation)) left.push(generation);
+        const dropped = companion.drop(generation);
+        if (dropped === "some" || deleteSome(generation)) return true;
+        if (dropped === "kept") left.push(generation);
         else generations.forget(generation);
         return true;
       });

@@ -42,8 +42,7 @@ export interface Vectors {
   shared: LedgerParts["vectors"];
   /** In step with the chunks, inside the transaction that changes them. */
   listener: {
-    added(chunk: { hash: HashKey }): void;
-    removed(chunk: { hash: HashKey }): void;
+    wrote(chunks: { gone: readonly { hash: HashKey }[]; added: readonly { hash: HashKey }[] }): void;
     changed(): void;
   };
   /** Does a part of what can wait. True: there may be more. */
@@ -211,15 +210,12 @@ export function createVectors(input: {
       chunks,
     },
     listener: {
-      added({ hash }) {
-        cache.use(hash, (turn ??= now()));
-        if (owesVectors) elsewhere.added(hash);
-      },
-      removed({ hash }) {
-        cache.use(hash, (turn ??= now()));
-        gone.push(hash);
-        cache.wake();
-        removed++;
+      wrote({ gone: old, added }) {
+        for (const { hash } of [...old, ...added]) cache.use(hash, (turn ??= now()));
+        if (owesVectors) for (const { hash } of added) elsewhere.added(hash);
+        gone.push(...old.map(({ hash }) => hash));
+        if (old.length > 0) cache.wake();
+        removed += old.length;
       },
       changed() {
         turn = undefined;
