@@ -1,7 +1,6 @@
 import type { CallOptions, CompactReport, IndexFinding, MemorySource, WriterStatus } from "@memslot/core";
 import type { Chunk, FileFilter, FileKey, KeywordQuery, VectorQuery, VectorSpace } from "./chunk-store.ts";
-import type { Pieces } from "./ledger/thread/pieces.ts";
-import type { Remote } from "./ledger/thread/remote.ts";
+import type { Pieces, Remote } from "./ledger/thread/remote.ts";
 
 /** What a store remembers of a file, to tell whether it has changed. */
 export interface FileRecord extends FileKey {

@@ -14,14 +14,14 @@ import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import Database from "better-sqlite3";
 import { StampTrust, stateOf } from "../scan/file-state.ts";
-import { type HashKey, lengthOf, toVector } from "./cache/stored-vector.ts";
-import { sqlOf } from "./database/sql.ts";
-import { beginWrite } from "./database/transactions.ts";
+import { type HashKey, lengthOf, toVector } from "./cache.ts";
+import { sqlOf } from "./sql.ts";
+import { beginWrite } from "./sql.ts";
 import { Damage } from "./file/file-faults.ts";
 import { metaKeys } from "./file/meta.ts";
 import { findSidecars } from "./file/set-aside.ts";
 import { isCorrupt } from "./file/store-errors.ts";
-import type { Generations } from "./generations/generations.ts";
+import type { Generations } from "./generations.ts";
 
 /** Reading more than this takes too long for a search that waits, and as much memory. */
 const readAtMostBytes = 256 * 1024 * 1024;

@@ -2,21 +2,26 @@
  * For the thread of a ledger in whose file a store keeps tables of its own to find chunks with: what such a companion is,
  * and what it uses of the ledger. It loads SQLite, so it is not for the host's thread.
  */
-export type { Companion, CompanionModule, CompanionTables, KnownSpace, LedgerParts } from "./database/companion.ts";
-export { type OpenedStore, openDatabaseStore } from "./database/database-store.ts";
-export { sqlOf } from "./database/sql.ts";
-export { type Transactions } from "./database/transactions.ts";
+export type { Companion, CompanionModule, CompanionTables, KnownSpace, LedgerParts } from "./companion.ts";
+export { type OpenedStore, openDatabaseStore } from "./database-store.ts";
+export { sqlOf, type Transactions } from "./sql.ts";
 export { Damage } from "./file/file-faults.ts";
 export { forgetSum, quickCheck } from "./integrity.ts";
 export { type Meta, metaKeys } from "./file/meta.ts";
 export { applicationId, createTables, hasTable, schemaVersion, setPragmas } from "./file/schema.ts";
 export { isAboutWordsOnly, isBusy, isFileFailure, isSqliteError } from "./file/store-errors.ts";
 export { bm25Within, type CountedText } from "../search/bm25.ts";
-export { byScore, countChunks, filterParameters, isAsked, type ReadRows, type ScoredId } from "./files/chunk-rows.ts";
-export { type Generations, perGeneration } from "./generations/generations.ts";
-export type { Pieces } from "./thread/pieces.ts";
-export { reasonOf } from "./thread/store-failure.ts";
+export {
+  byScore,
+  type ChangedChunks,
+  countChunks,
+  filterParameters,
+  isAsked,
+  type ReadRows,
+  type ScoredId,
+} from "./files.ts";
+export { type Generations, perGeneration } from "./generations.ts";
+export { type Pieces, reasonOf } from "./thread/remote.ts";
 export { type IndexPart, type Look } from "./upkeep/index-parts.ts";
-export type { EmbeddedChunks } from "./vectors/embedded-chunks.ts";
-export { checkVector, lengthOf, toVector } from "./cache/stored-vector.ts";
-export type { ChangedChunks } from "./files/file-tables.ts";
+export type { EmbeddedChunks } from "./spaces.ts";
+export { checkVector, lengthOf, toVector } from "./cache.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { FileRecord, IndexedFile } from "../chunk-index.ts";
 import type { VectorSpace } from "../chunk-store.ts";
-import type { OpenedStore } from "./database/database-store.ts";
-import type { Pieces } from "./thread/pieces.ts";
+import type { OpenedStore } from "./database-store.ts";
+import type { Pieces } from "./thread/remote.ts";
 import { edit, embed, fileOf, openHere, sha256, spaceOf, tempPath, vectorOf } from "./test/ledgers.ts";
 
 const [one, two] = [spaceOf("one"), spaceOf("two")];

@@ -4,7 +4,8 @@ import { describe, expect, test } from "vitest";
 import { startChild } from "../../test/support/child.ts";
 import { tempFolder } from "@memslot/test-tools/files";
 import { edit, embed, fileOf, open, openHere, sha256, spaceOf, spoil, tempPath, vectorOf } from "./test/ledgers.ts";
-import type { OpenedStore } from "./database/database-store.ts";
+import type { OpenedStore } from "./database-store.ts";
+
 import data from "./test/open-ledger.json" with { type: "json" };
 
 const space = spaceOf("m");

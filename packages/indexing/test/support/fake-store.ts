@@ -12,7 +12,7 @@ import {
   type LeaseName,
   type VectorSpace,
 } from "@memslot/indexing";
-import { openDatabaseStore } from "../../src/ledger/database/database-store.ts";
+import { openDatabaseStore } from "../../src/ledger/database-store.ts";
 import { ledgerOf } from "../../src/ledger/open-ledger.ts";
 
 type FakeMethod =

@@ -1,12 +1,12 @@
 import { existsSync, rmSync, readdirSync, accessSync, closeSync, constants, mkdirSync, openSync } from "node:fs";
-import type { CompanionTables } from "../database/companion.ts";
+import type { CompanionTables } from "../companion.ts";
 import { Damage, earlierRelease, Foreign } from "./file-faults.ts";
 import { forgetSum, isSpoilt, salvageVectors } from "../integrity.ts";
 import { openFile, type OpenFile, openInMemory } from "./open-file.ts";
 import type { OpenOptions } from "../thread/protocol.ts";
 import { fileIdentity, findSidecars, removeSidecars, setAside } from "./set-aside.ts";
 import { isBusy, isCorrupt, isSqliteError } from "./store-errors.ts";
-import { reasonOf } from "../thread/store-failure.ts";
+import { reasonOf } from "../thread/remote.ts";
 import { basename, dirname, join } from "node:path";
 import { inspectFile } from "./inspect-file.ts";
 

@@ -5,12 +5,12 @@ import { laterVersion } from "./inspect-file.ts";
 import { type Meta, metaKeys, openMeta } from "./meta.ts";
 import type { OpenOptions } from "../thread/protocol.ts";
 import { checkAgent, isNewOwner, recordOwner } from "./owner.ts";
-import type { Companion, CompanionTables, LedgerParts } from "../database/companion.ts";
+import type { Companion, CompanionTables, LedgerParts } from "../companion.ts";
 import { addGeneration, applicationId, createTables, schemaVersion, setPragmas } from "./schema.ts";
 import { isBusy, isSqliteError } from "./store-errors.ts";
-import { reasonOf } from "../thread/store-failure.ts";
-import { beginWrite } from "../database/transactions.ts";
-import { deadWriters } from "../writers/leases.ts";
+import { reasonOf } from "../thread/remote.ts";
+import { beginWrite } from "../sql.ts";
+import { deadWriters } from "../leases.ts";
 
 /** A connection to a database with all tables in it. */
 export interface OpenFile {

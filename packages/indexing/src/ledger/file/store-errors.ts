@@ -1,5 +1,5 @@
 import { Damage } from "./file-faults.ts";
-import { reasonOf, StoreFailure } from "../thread/store-failure.ts";
+import { reasonOf, StoreFailure } from "../thread/remote.ts";
 
 /** True for an error of SQLite whose code is one of these or an extended form of it. */
 export function isSqliteError(error: unknown, ...codes: readonly string[]): boolean {

@@ -1,11 +1,12 @@
-// Works on a ledger as it is told, line by line, until it is killed or its input ends. Arguments: path, store.
-// `write FROM TO` writes and embeds these texts, `pay` pays what is owed and prints the hashes, `owe` leaves vectors
-// owed and a build begun, `hold NAME FOLDER` takes a lease whose lock is in a folder.
 import { createInterface } from "node:readline";
 import { type Ledger, openLedger } from "@memslot/indexing/ledger";
 import type { LeaseName } from "../../chunk-index.ts";
-import { createLeases } from "../writers/leases.ts";
+import { createLeases } from "../leases.ts";
 import { fileOf, leaseRows, sha256, spaceOf, vectorOf } from "./notes.ts";
+
+// Works on a ledger as it is told, line by line, until it is killed or its input ends. Arguments: path, store.
+// `write FROM TO` writes and embeds these texts, `pay` pays what is owed and prints the hashes, `owe` leaves vectors
+// owed and a build begun, `hold NAME FOLDER` takes a lease whose lock is in a folder.
 
 const [path = "", store = "one"] = process.argv.slice(2);
 const space = spaceOf("m");

@@ -4,11 +4,10 @@ import { tempFolder } from "@memslot/test-tools/files";
 import Database from "better-sqlite3";
 import { onTestFinished } from "vitest";
 import type { VectorSpace } from "../../chunk-store.ts";
-import { openDatabaseStore, type OpenedStore } from "../database/database-store.ts";
+import { openDatabaseStore, type OpenedStore } from "../database-store.ts";
 import { forgetSum } from "../integrity.ts";
 import type { Ledger } from "../ledger.ts";
-import { openLedgerWith } from "../open-ledger.ts";
-import type { ThreadOptions } from "../thread/open-thread.ts";
+import { openLedgerWith, type ThreadOptions } from "../open-ledger.ts";
 import type { OpenOptions } from "../thread/protocol.ts";
 import { sha256, vectorOf } from "./notes.ts";
 

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import Database from "better-sqlite3";
 import type { IndexedFile } from "../../chunk-index.ts";
 import type { VectorSpace } from "../../chunk-store.ts";
-import type { LeaseRows } from "../writers/leases.ts";
+import type { LeaseRows } from "../leases.ts";
 
 export function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");

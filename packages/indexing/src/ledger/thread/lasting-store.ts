@@ -1,16 +1,14 @@
 import { existsSync } from "node:fs";
 import type { IndexHealth } from "../../chunk-index.ts";
 import type { VectorSpace } from "../../chunk-store.ts";
-import { type OpenedStore, openDatabaseStore } from "../database/database-store.ts";
-import { type CompanionTables, noCompanion } from "../database/companion.ts";
+import { type OpenedStore, openDatabaseStore } from "../database-store.ts";
+import { type CompanionTables, noCompanion } from "../companion.ts";
 import { Damage } from "../file/file-faults.ts";
-import { createLeases } from "../writers/leases.ts";
-import { isPieces, type Pieces } from "./pieces.ts";
+import { createLeases } from "../leases.ts";
+import { isPieces, type Pieces, type Method, methodsOf, reasonOf, StoreFailure } from "./remote.ts";
 import type { OpenOptions } from "./protocol.ts";
-import { type Method, methodsOf } from "./remote.ts";
 import { fileIdentity } from "../file/set-aside.ts";
 import { isAboutWordsOnly, isCorrupt, isSqliteError } from "../file/store-errors.ts";
-import { reasonOf, StoreFailure } from "./store-failure.ts";
 
 /** A disk that damages what is written to it is not fought for ever. */
 const maxRepairs = 3;

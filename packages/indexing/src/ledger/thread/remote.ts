@@ -1,4 +1,4 @@
-import type { Pieces } from "./pieces.ts";
+import type { MemoryErrorCode } from "@memslot/core";
 
 /** A call that comes in pieces goes through all of a large file. */
 const longStuckMs = 900_000;
@@ -50,4 +50,31 @@ function withoutSpare(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutSpare);
   if (typeof value !== "object" || value === null || !("vector" in value)) return value;
   return value.vector instanceof Float32Array ? { ...value, vector: value.vector.slice() } : value;
+}
+
+/** Long work, cut into pieces between which the worker answers other calls. Each piece leaves the database whole. */
+export type Pieces<Result> = AsyncGenerator<void, Result, void>;
+
+export function isPieces(value: unknown): value is Pieces<unknown> {
+  return typeof value === "object" && value !== null && Symbol.asyncIterator in value && "next" in value;
+}
+
+/**
+ * A failure inside the worker, on its way to become a `MemoryError` on the other side. The worker loads nothing of
+ * `@memslot/core` but types: that would take as long as the rest of opening an index.
+ */
+export class StoreFailure extends Error {
+  readonly code: MemoryErrorCode;
+
+  constructor(code: MemoryErrorCode, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = "StoreFailure";
+    this.code = code;
+  }
+}
+
+/** The message of anything that was thrown, on one line. */
+export function reasonOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.replaceAll(/\s*\n\s*/gu, " ").trim();
 }

@@ -1,19 +1,20 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { noCompanion } from "../database/companion.ts";
-import type { OpenedStore, openDatabaseStore } from "../database/database-store.ts";
+import { noCompanion } from "../companion.ts";
+import type { OpenedStore, openDatabaseStore } from "../database-store.ts";
 import { openLastingStore } from "./lasting-store.ts";
 import type { OpenOptions, Request } from "./protocol.ts";
-import { StoreFailure } from "./store-failure.ts";
+import { StoreFailure } from "./remote.ts";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { Worker, isMainThread, threadId } from "node:worker_threads";
 import { fileOf, open, tempPath } from "../test/ledgers.ts";
-import { openThread } from "./open-thread.ts";
+import { openThread } from "../open-ledger.ts";
 import { join } from "node:path";
 import { MemoryError } from "@memslot/core";
 import { EventEmitter } from "node:events";
 import { type LedgerThread, type WorkerClient, clientOf } from "./worker-client.ts";
 import { tempFolder } from "@memslot/test-tools/files";
+
 import data from "./test/thread.json" with { type: "json" };
 
 async function failureOf(work: Promise<unknown>): Promise<MemoryError> {
@@ -219,7 +220,7 @@ describe("a move at a bad moment", () => {
     onTestFinished(() => void process.off("worker", stop));
     // Threads of earlier tests are unknown to it.
     vi.resetModules();
-    const fresh = await import("./open-thread.ts");
+    const fresh = await import("../open-ledger.ts");
     const opening = fresh.openThread({ store: "one", cacheMaxEntries: 1, path: tempPath() });
     await expect(opening).rejects.toMatchObject({ code: "UNAVAILABLE" });
   });

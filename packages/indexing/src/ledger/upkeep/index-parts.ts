@@ -1,10 +1,10 @@
 import type Database from "better-sqlite3";
-import type { FileTables } from "../files/file-tables.ts";
-import type { Generations } from "../generations/generations.ts";
-import { sqlOf } from "../database/sql.ts";
+import type { FileTables } from "../files.ts";
+import type { Generations } from "../generations.ts";
 import { isAboutWords, isSpoilt, quickCheck } from "../integrity.ts";
-import type { Pieces } from "../thread/pieces.ts";
-import type { Transactions } from "../database/transactions.ts";
+import { sqlOf } from "../sql.ts";
+import type { Pieces } from "../thread/remote.ts";
+import type { Transactions } from "../sql.ts";
 
 /** What a look at one part of the index has shown. */
 export interface Look {

@@ -1,10 +1,9 @@
 import { statSync } from "node:fs";
 import type Database from "better-sqlite3";
 import type { GenerationFacts, IndexStats } from "../../chunk-index.ts";
-import { sqlOf } from "../database/sql.ts";
-import type { Transactions } from "../database/transactions.ts";
+import { sqlOf, type Transactions } from "../sql.ts";
 import { type Meta, metaKeys } from "../file/meta.ts";
-import type { Generations } from "../generations/generations.ts";
+import type { Generations } from "../generations.ts";
 
 const bytesPerNumber = 4;
 /** Pages that one step gives back: a few megabytes, which go through the log. */

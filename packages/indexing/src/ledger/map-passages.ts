@@ -1,8 +1,8 @@
 import type Database from "better-sqlite3";
-import type { MapAsked, MappedPassages } from "../../chunk-index.ts";
-import { toVector } from "../cache/stored-vector.ts";
-import type { Pieces } from "../thread/pieces.ts";
-import { scanTerms } from "../../text/words.ts";
+import type { MapAsked, MappedPassages } from "../chunk-index.ts";
+import { toVector } from "./cache.ts";
+import type { Pieces } from "./thread/remote.ts";
+import { scanTerms } from "../text/words.ts";
 
 const mostPoints = 50_000;
 /** The axes are those of so many passages, spread over all of them. */

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
-import type { OpenedStore } from "../database/database-store.ts";
-import { edit, embed, fileOf, openHere, sha256, spaceOf, tempPath, vectorOf } from "../test/ledgers.ts";
-import { wordVector } from "../map/map-passages.ts";
-import type { StoredFile } from "../../chunk-store.ts";
+import type { OpenedStore } from "./database-store.ts";
+import { edit, embed, fileOf, openHere, sha256, spaceOf, tempPath, vectorOf } from "./test/ledgers.ts";
+import { wordVector } from "./map-passages.ts";
+import type { StoredFile } from "../chunk-store.ts";
+
 import data from "./test/vectors.json" with { type: "json" };
 
 describe("vectors that are owed", () => {

@@ -1,17 +1,16 @@
 import type { MemorySource } from "@memslot/core";
 import type Database from "better-sqlite3";
-import type { IndexHealth } from "../../chunk-index.ts";
-import type { VectorSpace } from "../../chunk-store.ts";
-import { type Meta, metaKeys } from "../file/meta.ts";
-import type { BeginTables } from "../file/schema.ts";
-import type { ChangedChunks } from "../files/file-tables.ts";
-import type { ReadRows } from "../files/chunk-rows.ts";
-import type { Generations } from "../generations/generations.ts";
-import type { Pieces } from "../thread/pieces.ts";
-import type { IndexPart } from "../upkeep/index-parts.ts";
-import type { EmbeddedChunks } from "../vectors/embedded-chunks.ts";
-import type { HashKey } from "../cache/stored-vector.ts";
-import type { Transactions } from "./transactions.ts";
+import type { IndexHealth } from "../chunk-index.ts";
+import type { VectorSpace } from "../chunk-store.ts";
+import { type Meta, metaKeys } from "./file/meta.ts";
+import type { BeginTables } from "./file/schema.ts";
+import type { ChangedChunks, ReadRows } from "./files.ts";
+import type { Generations } from "./generations.ts";
+import type { Pieces } from "./thread/remote.ts";
+import type { IndexPart } from "./upkeep/index-parts.ts";
+import type { EmbeddedChunks } from "./spaces.ts";
+import type { HashKey } from "./cache.ts";
+import type { Transactions } from "./sql.ts";
 
 /** A space as the tables know it. */
 export interface KnownSpace {

@@ -1,13 +1,11 @@
 import type Database from "better-sqlite3";
-import { type FileKey, type StoredFile, spaceName, type VectorSpace } from "../../chunk-store.ts";
-import { type HashKey, toHash, toKey, toVector } from "../cache/stored-vector.ts";
-import type { VectorCache } from "../cache/vector-cache.ts";
-import { type Sql, sqlOf } from "../database/sql.ts";
-import type { Transactions } from "../database/transactions.ts";
-import { type Meta, metaKeys } from "../file/meta.ts";
-import type { FileTables } from "../files/file-tables.ts";
-import type { Generations } from "../generations/generations.ts";
-import type { LedgerCalls, OwedVectors, Reconciled } from "../ledger.ts";
+import { type FileKey, type StoredFile, spaceName, type VectorSpace } from "../chunk-store.ts";
+import { type HashKey, toHash, toKey, toVector, type VectorCache } from "./cache.ts";
+import { type Sql, sqlOf, type Transactions } from "./sql.ts";
+import { type Meta, metaKeys } from "./file/meta.ts";
+import type { FileTables } from "./files.ts";
+import type { Generations } from "./generations.ts";
+import type { LedgerCalls, OwedVectors, Reconciled } from "./ledger.ts";
 import type { Spaces } from "./spaces.ts";
 
 interface PendingRow {

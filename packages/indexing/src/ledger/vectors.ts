@@ -1,18 +1,16 @@
 import type Database from "better-sqlite3";
-import type { SpaceStats } from "../../chunk-index.ts";
-import type { VectorSpace } from "../../chunk-store.ts";
-import { type HashKey, toKey, checkVector } from "../cache/stored-vector.ts";
-import { VectorCache } from "../cache/vector-cache.ts";
-import type { Companion, LedgerParts } from "../database/companion.ts";
-import type { Transactions } from "../database/transactions.ts";
-import type { Meta } from "../file/meta.ts";
-import { hasTable } from "../file/schema.ts";
-import { countChunks } from "../files/chunk-rows.ts";
-import type { Generations } from "../generations/generations.ts";
-import type { LedgerCalls } from "../ledger.ts";
+import type { SpaceStats } from "../chunk-index.ts";
+import type { VectorSpace } from "../chunk-store.ts";
+import { type HashKey, toKey, checkVector, VectorCache } from "./cache.ts";
+import type { Companion, LedgerParts } from "./companion.ts";
+import type { Transactions } from "./sql.ts";
+import type { Meta } from "./file/meta.ts";
+import { hasTable } from "./file/schema.ts";
+import { countChunks } from "./files.ts";
+import type { Generations } from "./generations.ts";
+import type { LedgerCalls } from "./ledger.ts";
 import { VectorsElsewhere } from "./elsewhere.ts";
-import { createHashIndex, EmbeddedChunks } from "./embedded-chunks.ts";
-import { Spaces } from "./spaces.ts";
+import { createHashIndex, EmbeddedChunks, Spaces } from "./spaces.ts";
 
 /** Stands for a space that the database does not know: no vector belongs to it. */
 const unknownSpace = 0;
@@ -69,7 +67,7 @@ export function createVectors(input: {
   const elsewhere = new VectorsElsewhere({ ...input, spaces, cache, prepare: chunks });
   const now = createClock();
   let embeddedChunks: EmbeddedChunks | undefined;
-  let mapPassages: ReturnType<(typeof import("../map/map-passages.ts"))["createMapPassages"]> | undefined;
+  let mapPassages: ReturnType<(typeof import("./map-passages.ts"))["createMapPassages"]> | undefined;
   /** Texts of chunks that the transaction has taken out. */
   let gone: HashKey[] = [];
   /** When what is being written now happens. */
@@ -177,7 +175,7 @@ export function createVectors(input: {
     },
     async *mapPassages(asked) {
       // Seldom asked for: what reads words is not loaded with every ledger.
-      const { createMapPassages } = await import("../map/map-passages.ts");
+      const { createMapPassages } = await import("./map-passages.ts");
       chunks();
       mapPassages ??= createMapPassages(db);
       return yield* mapPassages(generations.active().id, asked.space && idOf(asked.space), asked);

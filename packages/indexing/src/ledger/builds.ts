@@ -1,15 +1,13 @@
 import type Database from "better-sqlite3";
-import { isOfOlderRules } from "../../secrets/version.ts";
-import type { HashKey } from "../cache/stored-vector.ts";
-import { forgetText } from "../cache/vector-cache.ts";
-import type { Companion } from "../database/companion.ts";
-import { sqlOf } from "../database/sql.ts";
-import type { Transactions } from "../database/transactions.ts";
-import type { Meta } from "../file/meta.ts";
-import type { FileTables, FileTarget } from "../files/file-tables.ts";
-import type { LedgerCalls } from "../ledger.ts";
-import { StoreFailure } from "../thread/store-failure.ts";
-import type { Vectors } from "../vectors/vectors.ts";
+import { isOfOlderRules } from "../secrets/version.ts";
+import { type HashKey, forgetText } from "./cache.ts";
+import type { Companion } from "./companion.ts";
+import { sqlOf, type Transactions } from "./sql.ts";
+import type { Meta } from "./file/meta.ts";
+import type { FileTables, FileTarget } from "./files.ts";
+import type { LedgerCalls } from "./ledger.ts";
+import { StoreFailure } from "./thread/remote.ts";
+import type { Vectors } from "./vectors.ts";
 import type { Generations } from "./generations.ts";
 
 /** What a store does with the builds of a ledger. */

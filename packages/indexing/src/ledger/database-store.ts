@@ -1,21 +1,20 @@
-import { createRowReader, findRows, listChunks } from "../files/chunk-rows.ts";
-import { Integrity } from "../integrity.ts";
-import { createCallGuard } from "./call-guard.ts";
+import { createRowReader, findRows, listChunks, createFileTables, type FileTables } from "./files.ts";
 import { type Companion, type CompanionTables, noCompanion } from "./companion.ts";
-import { createBuilds } from "../generations/builds.ts";
-import { createFileTables, type FileTables } from "../files/file-tables.ts";
-import { Generations } from "../generations/generations.ts";
-import type { LeaseRows } from "../writers/leases.ts";
-import { type Meta, metaKeys } from "../file/meta.ts";
-import { openDatabase } from "../file/open-database.ts";
-import type { LedgerCalls } from "../ledger.ts";
-import type { DatabaseStore, OpenOptions } from "../thread/protocol.ts";
-import { methodsOf } from "../thread/remote.ts";
-import { countAll, freePagesIfMany } from "../upkeep/space.ts";
-import { createTransactions, type Transactions } from "./transactions.ts";
-import { createUpkeep } from "../upkeep/upkeep.ts";
-import { createVectors } from "../vectors/vectors.ts";
-import { createWriterMark } from "../writers/leases.ts";
+import { createBuilds } from "./builds.ts";
+import { Generations } from "./generations.ts";
+import { type LeaseRows, createWriterMark } from "./leases.ts";
+import { type Meta, metaKeys } from "./file/meta.ts";
+import { openDatabase } from "./file/open-database.ts";
+import type { LedgerCalls } from "./ledger.ts";
+import type { DatabaseStore, OpenOptions } from "./thread/protocol.ts";
+import { methodsOf, isPieces, type Pieces } from "./thread/remote.ts";
+import { Integrity } from "./integrity.ts";
+import { countAll, freePagesIfMany } from "./upkeep/space.ts";
+import { createTransactions, type Transactions } from "./sql.ts";
+import { createUpkeep } from "./upkeep/upkeep.ts";
+import { createVectors } from "./vectors.ts";
+import { Damage } from "./file/file-faults.ts";
+import { isAboutWordsOnly, isCorrupt, toStoreError } from "./file/store-errors.ts";
 
 /** At the end nobody waits long for readers of other processes. */
 const closingBusyTimeoutMs = 200;
@@ -219,5 +218,58 @@ function rowsOf(meta: Meta, transactions: Transactions): LeaseRows {
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, rowPauseMs);
       }
     },
+  };
+}
+
+/** Turns failures into what a caller can act on. A damaged database answers nothing more and is rebuilt at the next open. */
+function createCallGuard({ meta, transactions, integrity, location }: Parts) {
+  let broken: Error | undefined;
+
+  function guarded(call: (...args: readonly unknown[]) => unknown): typeof call {
+    return (...args) => {
+      if (broken) throw broken;
+      try {
+        integrity.look();
+        const answer = call(...args);
+        return isPieces(answer) ? guardedPieces(answer) : answer;
+      } catch (error) {
+        throw failureOf(error);
+      }
+    };
+  }
+
+  async function* guardedPieces(pieces: Pieces<unknown>): Pieces<unknown> {
+    try {
+      return yield* pieces;
+    } catch (error) {
+      throw failureOf(error);
+    }
+  }
+
+  function failureOf(error: unknown): Error {
+    const failure = toStoreError(error, location);
+    if (isCorrupt(error) || error instanceof Damage) {
+      broken = failure;
+      if (isAboutWordsOnly(error)) markStale();
+    }
+    return failure;
+  }
+
+  /** Words alone are no loss: they are rebuilt from the texts. */
+  function markStale(): void {
+    try {
+      transactions.write(() => meta.set(metaKeys.wordsStale, "1"));
+    } catch {
+      // Too damaged to record it: then the next process to open it sees that by itself.
+    }
+  }
+
+  return {
+    /** The same calls, guarded. */
+    all: <Calls extends object>(calls: Calls): Calls =>
+      Object.fromEntries(Object.entries(calls).map(([name, call]) => [name, guarded(call)])) as Calls,
+    /** What a failure outside of calls says, and whether the database is damaged. */
+    failureOf,
+    isBroken: () => broken !== undefined,
   };
 }

@@ -1,9 +1,9 @@
 import type Database from "better-sqlite3";
-import type { RevisionStep } from "../../chunk-index.ts";
-import { type Sql, sqlOf } from "../database/sql.ts";
-import { Damage } from "../file/file-faults.ts";
-import { type Meta, metaKeys } from "../file/meta.ts";
-import { addGeneration, type BeginTables } from "../file/schema.ts";
+import type { RevisionStep } from "../chunk-index.ts";
+import { type Sql, sqlOf } from "./sql.ts";
+import { Damage } from "./file/file-faults.ts";
+import { type Meta, metaKeys } from "./file/meta.ts";
+import { addGeneration, type BeginTables } from "./file/schema.ts";
 
 /** A complete build of the index, or one that is being made. */
 export interface Generation {

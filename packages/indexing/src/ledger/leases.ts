@@ -1,14 +1,14 @@
 import { hostname } from "node:os";
 import type { WriterStatus } from "@memslot/core";
-import type { LeaseCalls, LeaseName } from "../../chunk-index.ts";
+import type { LeaseCalls, LeaseName } from "../chunk-index.ts";
 import { isRunning, processMark } from "@memslot/core/process-mark";
-import { type Meta, metaKeys } from "../file/meta.ts";
+import { type Meta, metaKeys } from "./file/meta.ts";
 import { createHash, randomUUID } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { fileIdentity } from "../file/set-aside.ts";
-import { isBusy } from "../file/store-errors.ts";
+import { fileIdentity } from "./file/set-aside.ts";
+import { isBusy } from "./file/store-errors.ts";
 
 /** Progress is written at most this often, for others to read. */
 const rowEveryMs = 500;

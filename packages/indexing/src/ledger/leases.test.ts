@@ -4,8 +4,8 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createLeases, type Leases } from "./leases.ts";
-import { startChild } from "../../../test/support/child.ts";
-import { leaseRows } from "../test/notes.ts";
+import { startChild } from "../../test/support/child.ts";
+import { leaseRows } from "./test/notes.ts";
 import { tempFolder } from "@memslot/test-tools/files";
 
 interface Place {
@@ -30,7 +30,7 @@ function leasesOf({ path, locksDir }: Place, now?: () => number): Leases {
 test("a lease that another process holds is refused, and is free at once when that process is killed", async () => {
   const at = await place();
   const here = leasesOf(at);
-  const child = startChild(new URL("../test/ledger-process.ts", import.meta.url), [at.path]);
+  const child = startChild(new URL("./test/ledger-process.ts", import.meta.url), [at.path]);
   expect(await child.ask(`hold build ${at.locksDir}`)).toBe("held");
   expect(here.acquire("build", "me")).toBe(false);
   expect(here.holder("build")).toMatchObject({ pid: child.pid, host: hostname(), reason: "test child" });
