@@ -1,16 +1,21 @@
 import type { CallOptions, CompactReport, IndexFinding, MemorySource, WriterStatus } from "@memslot/core";
-import type { Chunk, FileFilter, FileKey, KeywordQuery, VectorQuery, VectorSpace } from "./chunk-store.ts";
+import type {
+  FileChunks,
+  FileFilter,
+  FileKey,
+  KeywordAnswer,
+  KeywordQuery,
+  StoredFile,
+  VectorQuery,
+  VectorSpace,
+} from "./chunk-store.ts";
 import type { Pieces, Remote } from "./ledger/thread/remote.ts";
 
-/** What a store remembers of a file, to tell whether it has changed. */
-export interface FileRecord extends FileKey {
-  /** SHA-256 of the file's bytes, hexadecimal. */
-  hash: string;
+/** What a store remembers of a file, to tell whether it has changed. Another recipe means that it has to be done again. */
+export interface FileRecord extends Omit<StoredFile, "embedded"> {
   mtimeMs: number;
   /** Bytes. */
   size: number;
-  /** Names how the file was cut into chunks and words. Another recipe means that the file has to be done again. */
-  recipe: string;
   /**
    * What whoever reads the file wants to know of it the next time, in its own words: the state in which it was read, or
    * where the reading of one that only grows goes on.
@@ -18,11 +23,7 @@ export interface FileRecord extends FileKey {
   cursor?: string | undefined;
 }
 
-export interface IndexedFile extends FileRecord {
-  chunks: readonly Chunk[];
-  /** Only chunks that begin at this line or later are replaced; absent: all of the file. */
-  fromLine?: number | undefined;
-}
+export interface IndexedFile extends FileRecord, FileChunks {}
 
 /** A store's own name for a chunk. */
 type ChunkId = number | string;
@@ -38,28 +39,16 @@ export interface ChunkRow extends FileKey {
   noteBytes?: number | undefined;
 }
 
-/**
- * With a scope nothing of an answer depends on what stands outside it: counts, scores, order and the choice of what is
- * looked for are made from the chunks of these sources within the scope alone. Without one, counts are those of the
- * whole index, whatever the sources.
- */
-export interface IndexKeywordAnswer {
-  /**
-   * Best first; `score` is BM25, positive, higher is better. Never empty where one of these chunks contains a term. The host
-   * itself excludes very common terms before it asks among many chunks, so that every store gives the same candidates.
-   */
-  rows: (ChunkRow & { score: number })[];
-  /** Chunks in the index; with a scope, of these sources within it. */
-  chunkCount: number;
-  /** For each term of the query, in its order: how many of these chunks hold it. */
-  documentFrequencies: number[];
-  /** Why chunks that hold them may be missing. */
-  incomplete?: string | undefined;
+/** A chunk that a search has found. */
+export type FoundRow = ChunkRow & { score: number };
+
+export interface IndexKeywordAnswer extends Omit<KeywordAnswer, "rows"> {
+  rows: FoundRow[];
 }
 
 export interface IndexVectorAnswer {
   /** Best first; `score` is cosine similarity, -1 to 1. With a scope nothing of it depends on what stands outside. */
-  rows: (ChunkRow & { score: number })[];
+  rows: FoundRow[];
 }
 
 /** Counts of the build that answers. */

@@ -1,6 +1,6 @@
 import type Database from "better-sqlite3";
 import type { MemorySource } from "@memslot/core";
-import type { ChunkRow, FileRecord, IndexedFile, RevisionStep } from "../chunk-index.ts";
+import type { ChunkRow, FoundRow, FileRecord, IndexedFile, RevisionStep } from "../chunk-index.ts";
 import type { FileFilter, KeywordQuery, PathScope, ScoredChunk, FileKey } from "../chunk-store.ts";
 import { isOfOlderRules } from "../secrets/version.ts";
 import { toKey, type HashKey, forgetText } from "./cache.ts";
@@ -11,15 +11,13 @@ import type { Meta } from "./file/meta.ts";
 const columns =
   "c.id, f.path, f.source, c.start_line AS startLine, c.end_line AS endLine, c.text, c.context, f.chunk_bytes AS noteBytes";
 
-type ScoredRow = ChunkRow & { score: number };
-
 export interface ScoredId {
   id: number;
   score: number;
 }
 
 /** Gives the chunks behind ids that a search has ranked, in the same order. Throws `Damage` if one is not there. */
-export type ReadRows = (ranked: readonly ScoredId[]) => ScoredRow[];
+export type ReadRows = (ranked: readonly ScoredId[]) => FoundRow[];
 
 export function createRowReader(db: Database.Database): ReadRows {
   const read = `SELECT ${columns} FROM chunks c JOIN files f ON f.id = c.file_id WHERE c.id = ?`;
@@ -33,7 +31,7 @@ export function createRowReader(db: Database.Database): ReadRows {
 }
 
 /** The chunks of a generation that a store has found, in the same order. What is not known is left out. */
-export function findRows(db: Database.Database, generation: number, found: readonly ScoredChunk[]): ScoredRow[] {
+export function findRows(db: Database.Database, generation: number, found: readonly ScoredChunk[]): FoundRow[] {
   const find = `SELECT ${columns} FROM files f JOIN chunks c ON c.file_id = f.id AND c.start_line = :startLine
     WHERE f.generation = :generation AND f.source = :source AND f.path = :path AND c.hash = :hash
     ORDER BY c.id LIMIT 1`;

@@ -1,8 +1,8 @@
 import type {
   ChunkIndex,
-  ChunkRow,
   FileRecord,
   FileTable,
+  FoundRow,
   IndexCalls,
   IndexedFile,
   RevisionStep,
@@ -27,7 +27,7 @@ export interface Reconciled {
 /** The calls of a ledger that are for a store elsewhere. */
 interface ElsewhereCalls {
   /** The chunks of the build that answers that these rows name, in their order. Left out: what the ledger does not know. */
-  rowsOf(found: readonly ScoredChunk[]): (ChunkRow & { score: number })[];
+  rowsOf(found: readonly ScoredChunk[]): FoundRow[];
   /**
    * The store is to have the vectors of this space from now on: those of all chunks are owed to it, unless they have been
    * given before. From then on `replaceFiles`, `putVectors` and a build owe what they bring.

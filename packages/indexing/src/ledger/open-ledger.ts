@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { MemoryError } from "@memslot/core";
+import { MemoryError, withDeadline } from "@memslot/core";
 import type { LeaseCalls, IndexHealth } from "../chunk-index.ts";
 import type { Ledger, LedgerBuild, LedgerCalls, LedgerOptions } from "./ledger.ts";
 import { remote, type Remote, type Method } from "./thread/remote.ts";
@@ -55,10 +55,8 @@ export function ledgerOf<Companion>(
 }
 
 /** A ledger to be opened, and what is for the one who keeps tables of its own in it, or for tests. */
-export interface ThreadOptions extends LedgerOptions {
-  companion?: OpenOptions["companion"];
+export interface ThreadOptions extends LedgerOptions, Pick<OpenOptions, "companion" | "owesVectors"> {
   busyTimeoutMs?: number | undefined;
-  owesVectors?: boolean | undefined;
 }
 
 /** A thread whose database is open. */
@@ -90,26 +88,13 @@ export async function openThread(options: ThreadOptions): Promise<OpenedThread> 
   const client: WorkerClient = clientOf(thread, what);
   try {
     const request: OpenOptions = { ...others, busyTimeoutMs };
-    const methods = (await untilAborted(client.call("open", [request]), signal)) as Method[];
+    const limits = { what: `opening ${what}`, signals: [signal] };
+    const methods = (await withDeadline(limits, () => client.call("open", [request]))) as Method[];
     const first = client.health();
     if (!first) throw new MemoryError("UNAVAILABLE", `the index ${options.path} opened without saying where it is`);
     return { client, methods, health: () => client.health() ?? first };
   } catch (error) {
     await client.close();
     throw error;
-  }
-}
-
-async function untilAborted<Result>(work: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
-  if (!signal) return await work;
-  let stop: (() => void) | undefined;
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(signal.reason);
-    signal.addEventListener("abort", stop, { once: true });
-  });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    if (stop) signal.removeEventListener("abort", stop);
   }
 }

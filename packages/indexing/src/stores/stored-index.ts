@@ -2,7 +2,7 @@ import type {
   ChunkIndex,
   IndexHealth,
   HostLeases,
-  ChunkRow,
+  FoundRow,
   IndexKeywordAnswer,
   IndexVectorAnswer,
   IndexLeases,
@@ -112,9 +112,7 @@ function createStoredSearch({
   }
 
   /** The chunks that a store has named, as the ledger knows them. */
-  async function resolve(
-    found: readonly ScoredChunk[],
-  ): Promise<{ rows: (ChunkRow & { score: number })[]; left: number }> {
+  async function resolve(found: readonly ScoredChunk[]): Promise<{ rows: FoundRow[]; left: number }> {
     let rows = await ledger.rowsOf(found);
     // The store has already what the ledger gets in a moment.
     if (rows.length < found.length && (await agreement.written())) rows = await ledger.rowsOf(found);
@@ -128,13 +126,8 @@ function createStoredSearch({
       const answer = await ask(options, () => store.searchKeyword({ ...query, at: agreement.at }, options));
       const { rows, left } = await resolve(answer.rows);
       const lack = left === 0 ? undefined : `the store names ${left} chunks that are not in the index any more`;
-      const incomplete = answer.incomplete ?? lack;
-      return {
-        rows,
-        chunkCount: answer.chunkCount,
-        documentFrequencies: [...answer.documentFrequencies],
-        ...(incomplete !== undefined && { incomplete }),
-      };
+      const { chunkCount, documentFrequencies, incomplete = lack } = answer;
+      return { rows, chunkCount, documentFrequencies, ...(incomplete !== undefined && { incomplete }) };
     },
     async searchVector(query, options = {}): Promise<IndexVectorAnswer> {
       const { rows } = await ask(options, () => store.searchVector({ ...query, at: agreement.at }, options));

@@ -1,8 +1,7 @@
 import type { MessagePort } from "node:worker_threads";
 import type { MemoryErrorCode } from "@memslot/core";
 import type { IndexHealth } from "../../chunk-index.ts";
-import type { LedgerCalls } from "../ledger.ts";
-import type { IndexOwner } from "../file/owner.ts";
+import type { LedgerCalls, LedgerOptions } from "../ledger.ts";
 import type { Method } from "./remote.ts";
 
 /** The store as it is inside the worker, but for the leases, which do not depend on the file that is open. */
@@ -19,20 +18,10 @@ export type DatabaseStore = LedgerCalls & {
   close(): void;
 };
 
-export interface OpenOptions {
-  /** Whose files the calls are about. */
-  store: string;
-  path: string;
-  /** False: an index that is not there is kept in memory. */
-  mayCreate?: boolean | undefined;
-  /** Nobody else has a reason to put a file there: one that cannot be read is ours and damaged. */
-  isOwnPlace?: boolean | undefined;
-  owner?: IndexOwner | undefined;
-  /** Where the locks of the leases lie. Absent: there are none. */
-  locksDir?: string | undefined;
+/** A ledger to be opened in a thread. */
+export interface OpenOptions extends Omit<LedgerOptions, "oneShot" | "signal"> {
   /** What a store keeps in the same file: the address of the module that makes it, and what is handed to it. */
   companion?: { module: string; settings: unknown } | undefined;
-  cacheMaxEntries: number;
   /** The store keeps vectors of its own: it is owed those that come into the cache. */
   owesVectors?: boolean | undefined;
   /** How long one attempt to lock the file may take. */
