@@ -1,36 +1,74 @@
-import type { ManagerSearchOptions, MemorySource, SearchAnswer, SearchCondition } from "@memslot/core";
+import path from "node:path";
+import {
+  acceptNotes,
+  describeExcluded,
+  type EmbeddingChoice,
+  type ExcludedNotes,
+  isPoor,
+  type ManagerSearchOptions,
+  type MemoryPluginContext,
+  type MemorySource,
+  namedNotes,
+  noNotes,
+  type SearchAnswer,
+  type SearchCondition,
+  type SearchReport,
+  type UnsearchedFiles,
+  withConditions,
+} from "@memslot/core";
+import { notesLayout } from "@memslot/core/files";
+import type { Embedder } from "./embedding/embedder.ts";
+import type { IndexSync } from "./sync/index-sync.ts";
 import { projectScopes } from "./sources/agents/agent-source.ts";
 import type { UnsearchedCounter } from "./scan/workspace.ts";
-import type { IndexedSource } from "./indexed-source.ts";
+import type { IndexedSource, SearchedSource, SourceScope } from "./indexed-source.ts";
 import { journalFolder, journalOfTranscript } from "./sources/folders.ts";
-import { answerOf, type AnswerParts, conditionForAll } from "./search/answer.ts";
 import { placesOf, type SearchInput, type SearchOutcome, withMore } from "./search/search-outcome.ts";
 import { askedQuery, isFiltered } from "./search/query/asked-query.ts";
 import { findFiltered, searchFiltered } from "./search/query/filtered-search.ts";
 import { searchChunks } from "./search/search.ts";
 import { LanguageMemory } from "./search/words/word-source.ts";
-import { sessionScope, type SourceScope } from "./search/session-scope.ts";
+import { sessionScope } from "./search/session-scope.ts";
 import { createSessionLookup } from "./sources/sessions.ts";
-import type { RerankStage } from "./rerank/rerank-stage.ts";
+import type { RerankStage } from "./search/rerank-stage.ts";
 import type { IndexFacts } from "./sync/index-record.ts";
 import { excludedIn, withoutUnread } from "./sync/index-status.ts";
 import type { ChunkIndex } from "./chunk-index.ts";
 import type { FileKey } from "./chunk-store.ts";
 
-interface SearchParts extends AnswerParts {
+/** What a manager searches and answers from. */
+interface SearchContext {
+  context: MemoryPluginContext;
   backend: string;
+  store: ChunkIndex;
   sources: readonly IndexedSource[];
-  unsearched: UnsearchedCounter;
+  index: IndexSync;
+  /** Absent if search by meaning is off. */
+  vectors: Embedder | undefined;
+  embeddings: EmbeddingChoice;
   rerank: RerankStage | undefined;
+  /** Counts the Markdown files that are not part of the memory. */
+  unsearched: UnsearchedCounter;
   /** Finds in place of the index. */
   find: ((input: SearchInput) => Promise<SearchOutcome>) | undefined;
+}
+
+/** What is known of the notes when a search has found its results. */
+interface AnswerFacts {
+  options: ManagerSearchOptions;
+  /** What was searched. */
+  places: readonly SearchedSource[];
+  /** Why the index may be older than the files. */
+  unfresh: SearchCondition | undefined;
+  /** Notes that the session may see and that are not searched. */
+  excluded: ExcludedNotes | undefined;
 }
 
 /** A search of a manager. `trace` is given what has led to the answer. */
 type Search = (query: string, options: ManagerSearchOptions, trace?: SearchInput["trace"]) => Promise<SearchAnswer>;
 
 /** How a manager searches: in files that are up to date, and with one report of all that is the case. */
-export function createManagerSearch(parts: SearchParts): Search {
+export function createManagerSearch(parts: SearchContext): Search {
   const { backend, index, find } = parts;
   const { agentId, stateDir, settings } = parts.context;
   const hasSessions = settings.sources.some((source) => source === "sessions" || source === "journal");
@@ -94,15 +132,9 @@ export function createManagerSearch(parts: SearchParts): Search {
         ? undefined
         : scope(source);
     const { sources } = index.facts();
-    return await answerOf(outcome, {
-      ...parts,
-      vectors,
-      places: placesOf(options, withoutUnread(scope, sources)),
-      isOwner,
-      unfresh,
-      excluded: excludedIn(told, options.sources, sources),
-      unsearched: isOwner && options.sources.includes("memory") ? () => parts.unsearched(options.signal) : undefined,
-    });
+    const places = placesOf(options, withoutUnread(scope, sources));
+    const excluded = excludedIn(told, options.sources, sources);
+    return await answerOf(outcome, { ...parts, vectors }, { options, places, unfresh, excluded });
   };
 }
 
@@ -131,7 +163,7 @@ const attempts = 3;
  */
 async function checkedSearch(
   ask: (attempt: number) => Promise<SearchOutcome>,
-  { store, sources, index }: SearchParts,
+  { store, sources, index }: SearchContext,
   { signal, audience }: ManagerSearchOptions,
 ): Promise<SearchOutcome> {
   let unfinished: SearchCondition | undefined;
@@ -202,4 +234,111 @@ function leftOut(count: number): SearchCondition {
   if (count === 0) return { state: "stale", reason: "the index was damaged and is being made anew from the notes" };
   const reason = `what the index says of ${count} places does not stand in the files and is left out; they are being indexed again`;
   return { state: "stale", reason, count };
+}
+
+/** The answer of a search: state, reason and action of its report are made here alone, from all conditions. */
+async function answerOf(
+  { report: found, results, conditions: own = [] }: SearchOutcome,
+  parts: SearchContext,
+  facts: AnswerFacts,
+): Promise<SearchAnswer> {
+  const { index, vectors, embeddings, context } = parts;
+  const { unfresh, excluded, options } = facts;
+  const isOwner = options.audience === "private";
+  const isWeak = isPoor(found, results.length);
+  // A result that answers the question is one, whatever else there is.
+  const missed = excluded !== undefined && excluded.count > 0 && isWeak ? excluded : undefined;
+  const missing = await unvectored(own, parts, facts);
+  const conditions = [
+    missed && missedNotes(missed),
+    isOwner ? missing : undefined,
+    unfresh && (isOwner ? unfresh : conditionForAll(unfresh)),
+    embeddings.degraded ? ({ state: "degraded", reason: embeddings.reason } as const) : undefined,
+    ...own,
+    isOwner ? undefined : missing,
+  ].filter((condition) => condition !== undefined);
+  const empty =
+    isOwner && conditions.length === 0 && index.facts().stats.files === 0
+      ? noNotes(context.workspaceDir, notesLayout(context.workspaceDir, context.settings.notes).layout)
+      : undefined;
+  // Why nothing was found would be a claim about notes that were not all looked at.
+  const isClaim = missed === undefined && !conditions.some(({ state }) => state === "stale");
+  const accepted = results.length === 0 ? (excluded?.byConfiguration ?? 0) : 0;
+  const reasons = [
+    isClaim ? (empty?.reason ?? found.reason) : undefined,
+    accepted > 0 ? describeExcluded({ count: 0, notes: [], byConfiguration: accepted }) : undefined,
+  ].filter((reason) => reason !== undefined);
+  const actions = [empty?.action ?? found.action, missed && acceptNotes];
+  const isCounted = isWeak && isOwner && options.sources.includes("memory");
+  const unsearched = isCounted ? await parts.unsearched(options.signal) : undefined;
+  if (unsearched !== undefined && unsearched.files > 0) {
+    if (results.length > 0 && conditions.length + reasons.length === 0)
+      reasons.push("the best result holds little of what was asked");
+    reasons.push(describeUnsearched(unsearched));
+    actions.push(howToSearch(unsearched, context.workspaceDir));
+  }
+  const action = actions.filter(Boolean).join(" ");
+  const report: SearchReport = {
+    ...found,
+    ...(isOwner && vectors && found.fallback === undefined && { fallback: vectors.facts().fallback }),
+    reason: reasons.join("; ") || undefined,
+    ...(action !== "" && { action }),
+    excluded: excluded && { ...excluded, notes: excluded.notes.slice(0, namedNotes) },
+    ...(unsearched && unsearched.files > 0 && { unsearched }),
+  };
+  return { results, report: withConditions(report, conditions) };
+}
+
+function missedNotes(excluded: ExcludedNotes): SearchCondition {
+  const reason = describeExcluded({ ...excluded, byConfiguration: 0 }) ?? "";
+  return { state: "degraded", reason, count: excluded.count };
+}
+
+/**
+ * Chunks that only words find, where the answer does not say itself that words answered alone. Others than the owner are
+ * told of those that they may see.
+ */
+async function unvectored(
+  own: readonly SearchCondition[],
+  { index, store, vectors }: SearchContext,
+  { places, options }: AnswerFacts,
+): Promise<SearchCondition | undefined> {
+  const missing = vectors?.facts().missing;
+  if (!vectors || own.some(({ state }) => state === "degraded") || missing === 0) return undefined;
+  const tell = (why: string, count: number | undefined): SearchCondition => {
+    const reason = `keywords answered for chunks without a vector: ${why}`;
+    return { state: "degraded", reason, ...(count !== undefined && { count }) };
+  };
+  if (options.audience === "private") {
+    const why = index.facts().missingVectors ?? (missing === undefined ? undefined : "they are being made");
+    return why === undefined ? undefined : tell(why, missing);
+  }
+  const space = await vectors.primary.knownSpace();
+  if (space === undefined) return undefined;
+  const counts = await Promise.all(
+    places.map(({ source, scope }) => store.spaceStats(space, { sources: [source], scope })),
+  );
+  const pending = counts.reduce((sum, count) => sum + count.pending, 0);
+  return pending === 0 ? undefined : tell(`${pending} are left`, pending);
+}
+
+function describeUnsearched({ files, more }: UnsearchedFiles): string {
+  const count = `${more ? "more than " : ""}${files}`;
+  return files === 1 && !more
+    ? "1 Markdown file below the workspace is not searched"
+    : `${count} Markdown files below the workspace are not searched`;
+}
+
+function howToSearch({ folders }: UnsearchedFiles, workspaceDir: string): string {
+  // Whole: a relative path in a configuration starts where that file lies.
+  const names = folders.map((folder) => JSON.stringify(path.join(workspaceDir, folder))).join(", ");
+  return `Set memorySearch.notes to "all" to have them searched, or name folders in memorySearch.extraPaths${names === "" ? "" : `, for example ${names}`}.`;
+}
+
+/**
+ * What a session in which others read along is told of the state of the index: that an answer may lack something, and
+ * never what. Which files have changed or failed, how many there are and how far they are is about private notes too.
+ */
+function conditionForAll({ state }: SearchCondition): SearchCondition {
+  return { state, reason: "what was saved last may be missing" };
 }

@@ -82,7 +82,7 @@ export async function manageIndex(input: {
   });
   const reranker = context.rerank?.reranker;
   const rerank =
-    reranker && new (await import("./rerank/rerank-stage.ts")).RerankStage(reranker, settings.query.rerank);
+    reranker && new (await import("./search/rerank-stage.ts")).RerankStage(reranker, settings.query.rerank);
   const shared = { context, backend, store, sources, index, vectors, embeddings, unsearched };
   const search = createManagerSearch({ ...shared, rerank, find: input.search });
   if (!isReadOnly)
@@ -109,7 +109,7 @@ export async function manageIndex(input: {
 
     async why(query, target, options) {
       if (input.search !== undefined) return undefined;
-      const { whyInSearch } = await import("./search/why/why.ts");
+      const { whyInSearch } = await import("./search/why.ts");
       return await whyInSearch(
         { query, target, options },
         { ...shared, search: async (...asked) => (await search(...asked)).results },

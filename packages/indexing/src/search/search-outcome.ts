@@ -11,9 +11,9 @@ import type { ChunkIndex, IndexStats } from "../chunk-index.ts";
 import type { FileKey } from "../chunk-store.ts";
 import type { SearchedSource } from "../indexed-source.ts";
 import type { Embedder } from "../embedding/embedder.ts";
-import type { RerankStage } from "../rerank/rerank-stage.ts";
+import type { RerankStage } from "./rerank-stage.ts";
 import type { FoundLines } from "../scan/verify-lines.ts";
-import { matchStrength, ofNoDay, timeStrength } from "./match/match-strength.ts";
+import { matchStrength, ofNoDay, timeStrength } from "./match-strength.ts";
 import { chooseNotes, passesScore, type ScoredPassage } from "./passages/choose-passages.ts";
 import type { Passage } from "./passages/passage.ts";
 import { type FusionWeights, type MeaningScale, scaleOfRows } from "../fusion/fuse.ts";
@@ -22,7 +22,7 @@ import { isClosed, type SourceScope } from "./session-scope.ts";
 import type { AskedQuery } from "./query/asked-query.ts";
 import { type Days, isoDate } from "../text/times/calendar.ts";
 import { readTimes } from "../text/times/read-times.ts";
-import { scorePartsOf } from "./score-parts.ts";
+import { scorePartsOf } from "./rank.ts";
 import type { LanguageMemory } from "./words/word-source.ts";
 
 /** Dropped candidates that are compared with their files at most. */

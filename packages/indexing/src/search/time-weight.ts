@@ -10,7 +10,7 @@ import { timeOfPath } from "../text/times/time-of-path.ts";
 import { remembered } from "../text/word-cache.ts";
 import { queryTerms } from "../text/query-terms.ts";
 import type { TextMatches, WeightedTerm } from "./line-scores.ts";
-import { linesWithin } from "./query/chunk-days.ts";
+import { linesWithin } from "./query/row-filter.ts";
 
 /** What holds the words of a date earns so much of its score where the query is nothing but a date. */
 const otherShare = 0.4;

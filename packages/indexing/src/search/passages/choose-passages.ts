@@ -19,7 +19,7 @@ import {
   within,
 } from "./passage.ts";
 import { type AskedQuery, isFiltered } from "../query/asked-query.ts";
-import { byDay, daysOfLine } from "../query/chunk-days.ts";
+import { byDay, daysOfLine } from "../query/row-filter.ts";
 
 /** Chunks that lines are chosen from, at most: the best of each note that has a place, and the best of all. */
 const lookedAt = 30;

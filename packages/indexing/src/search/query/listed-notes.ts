@@ -5,7 +5,7 @@ import { candidateOf } from "../rank.ts";
 import { linesOf, resultOf, type SearchedSource, type SearchInput, type SearchOutcome } from "../search-outcome.ts";
 import type { AskedQuery } from "./asked-query.ts";
 import { flatMapInSlices } from "../../time-slices.ts";
-import { byDay, daysOfChunk, needsText } from "./chunk-days.ts";
+import { byDay, daysOfChunk, needsText } from "./row-filter.ts";
 import { fitsDays, fitsPlace, fitsTags, fittingPart, limitsDays, undatedIn } from "./row-filter.ts";
 import type { QueryTerm } from "../../chunk-store.ts";
 import { scanTerms } from "../../text/words.ts";

@@ -6,7 +6,7 @@ import { holdsPhrase, parseQuery, phraseOf, type QueryPart } from "./parse-query
 import tables from "./test/queries.json" with { type: "json" };
 import { isoDate } from "../../text/times/calendar.ts";
 import { row } from "../test/ranked.ts";
-import { daysOfChunk, daysOfLine, linesWithin } from "./chunk-days.ts";
+import { daysOfChunk, daysOfLine, linesWithin } from "./row-filter.ts";
 import type { ManagerSearchOptions, MemorySearchResult } from "@memslot/core";
 import { searchOptions, settingsWith } from "../../../test/support/context.ts";
 import { createFakeStore } from "../../../test/support/fake-store.ts";

@@ -1,8 +1,10 @@
 import type { ChunkRow } from "../../chunk-index.ts";
 import { namesIn, nameOfNote } from "../../text/note-context.ts";
 import { type AskedQuery, folded } from "./asked-query.ts";
+import { headingOf } from "../../text/chunk-markdown.ts";
 import type { Days } from "../../text/times/calendar.ts";
-import { daysOfChunk, linesWithin } from "./chunk-days.ts";
+import { timeOfPath } from "../../text/times/time-of-path.ts";
+import type { SearchOrder } from "@memslot/core";
 import { holdsPhrase, phraseOf } from "./parse-query.ts";
 
 /** A chunk as far as it is filtered. */
@@ -66,4 +68,94 @@ function fitsText({ path, text, context }: FilteredRow, { phrases, excluded }: A
   const texts = [text, nameOfNote(path) ?? "", ...titles, ...aliases, ...tags].map(phraseOf);
   const holds = (phrase: AskedQuery["phrases"][number]): boolean => texts.some((own) => holdsPhrase(own, phrase));
   return phrases.every(holds) && !excluded.some(holds);
+}
+
+type DatedRow = Pick<ChunkRow, "path" | "context" | "text">;
+
+/** Whether the days of a chunk depend on its text: not those of a note that is of one day by its name. */
+export function needsText({ path }: Pick<ChunkRow, "path">): boolean {
+  return timeOfPath(path)?.unit !== "day";
+}
+
+/** Lines of a chunk that are of the same days, from the first to the one before `end`, counted from 0. */
+interface DatedLines {
+  days: Days | undefined;
+  first: number;
+  end: number;
+}
+
+/**
+ * The days that a chunk is of, none where that is not known: those of its note, by the name of its file, by its front
+ * matter, or of its messages; or those in the headings above it and in it, where its note has none or has more days than
+ * these (`## 2026-03-05` in `2026-03.md`).
+ */
+export function daysOfChunk(row: DatedRow): Days[] {
+  return datedLines(row).flatMap(({ days }) => days ?? []);
+}
+
+/** The same of one of its lines, counted from 0. */
+export function daysOfLine(row: DatedRow, line: number): Days[] {
+  const part = datedLines(row).findLast(({ first }) => first <= line);
+  return part?.days ? [part.days] : daysOfChunk(row);
+}
+
+/** The lines of a chunk from the first to the last that are of some of these days; undefined where there are none. */
+export function linesWithin<Row extends DatedRow & Pick<ChunkRow, "startLine" | "endLine">>(
+  row: Row,
+  isAsked: (days: Days) => boolean,
+): Row | undefined {
+  const parts = datedLines(row);
+  const fitting = parts.filter(({ days }) => days !== undefined && isAsked(days));
+  const [first, last] = [fitting[0], fitting.at(-1)];
+  if (first === undefined || last === undefined) return undefined;
+  if (fitting.length === parts.length) return row;
+  const lines = row.text.split("\n").slice(first.first, last.end);
+  while (lines.at(-1)?.trim() === "") lines.pop();
+  const startLine = row.startLine + first.first;
+  return { ...row, startLine, endLine: startLine + Math.max(0, lines.length - 1), text: lines.join("\n") };
+}
+
+function datedLines({ path, context, text }: DatedRow): DatedLines[] {
+  const ofNote = timeOfPath(path);
+  const lines = text.split("\n");
+  if (ofNote?.unit === "day") return [{ days: ofNote, first: 0, end: lines.length }];
+  const within = (title: string, outer: Days | undefined): Days | undefined => {
+    const days = timeOfPath(title);
+    return days && (outer === undefined || (outer.from <= days.from && days.to <= outer.to)) ? days : undefined;
+  };
+  let above: Days | undefined = ofNote;
+  for (const title of namesIn(context).titles) above = within(title, above) ?? above;
+  const parts: DatedLines[] = [{ days: above, first: 0, end: lines.length }];
+  let level = 0;
+  for (const [index, line] of lines.entries()) {
+    const heading = line.startsWith("#") ? headingOf(line) : undefined;
+    if (heading === undefined) continue;
+    const days = within(heading.title, ofNote);
+    // What stands under a day belongs to it, until something stands beside it.
+    if (days === undefined && (level === 0 || heading.level > level)) continue;
+    level = days === undefined ? 0 : heading.level;
+    const last = parts.at(-1);
+    if (last) last.end = index;
+    parts.push({ days: days ?? ofNote, first: index, end: lines.length });
+  }
+  const isEmpty = ({ first, end }: DatedLines): boolean => lines.slice(first, end).every((line) => line.trim() === "");
+  return parts.filter((part) => parts.length === 1 || !isEmpty(part));
+}
+
+/**
+ * In the order of their days, the last ones first unless `oldest` is asked for; of what has several days the last one counts,
+ * or the first. Those of one day keep their order, those without one are at the end.
+ */
+export function byDay<Item>(items: readonly Item[], order: SearchOrder, daysOf: (item: Item) => Days[]): Item[] {
+  const isOldest = order === "oldest";
+  const keys = new Map(
+    items.map((item) => {
+      const own = daysOf(item).map(({ from, to }) => (isOldest ? from : -to));
+      return [item, own.length === 0 ? Infinity : Math.min(...own)];
+    }),
+  );
+  return items.toSorted((a, b) => {
+    const [left = Infinity, right = Infinity] = [keys.get(a), keys.get(b)];
+    return left === right ? 0 : left - right;
+  });
 }

@@ -5,7 +5,7 @@ import type { FakeEmbeddings } from "../../../test/support/fake-embeddings.ts";
 import { createFakeStore, type FakeStore } from "../../../test/support/fake-store.ts";
 import type { IndexedFile } from "../../chunk-index.ts";
 import { Embedder } from "../../embedding/embedder.ts";
-import type { RerankStage } from "../../rerank/rerank-stage.ts";
+import type { RerankStage } from "../rerank-stage.ts";
 import { chunkMarkdown } from "../../text/chunk-markdown.ts";
 import { splitLines } from "../../text/file-text.ts";
 import { isEnding } from "../../text/languages/word-endings.ts";

@@ -1,4 +1,7 @@
-import { isNoise, leastTokens, passesScore } from "../passages/choose-passages.ts";
+import { stat } from "node:fs/promises";
+import nodePath from "node:path";
+import { codeOf, notesLayout } from "@memslot/core/files";
+import { isNoise, leastTokens, passesScore } from "./passages/choose-passages.ts";
 import {
   answerTokens,
   clientSources,
@@ -6,22 +9,24 @@ import {
   type ManagerSearchOptions,
   type MemoryPluginContext,
   type MemorySearchResult,
+  messageOf,
   placeTokens,
   type SearchWhy,
+  type SyncFailure,
   type WhyPlace,
   type WhyRung,
   type WhyStep,
   type WhyTarget,
 } from "@memslot/core";
-import type { ChunkIndex, ChunkRow } from "../../chunk-index.ts";
-import type { Embedder } from "../../embedding/embedder.ts";
-import { type AskedQuery, askedQuery, filtersRows } from "../query/asked-query.ts";
-import { withoutEach } from "../query/filtered-search.ts";
-import { fittingPart } from "../query/row-filter.ts";
-import { type Candidate, candidateOf } from "../rank.ts";
-import { scorePartsOf } from "../score-parts.ts";
-import type { SearchInput, SearchTrace } from "../search-outcome.ts";
-import { pathInIndex, problemWith, type ScanReports, whyNotIndexed } from "./not-indexed.ts";
+import type { ChunkIndex, ChunkRow } from "../chunk-index.ts";
+import type { Embedder } from "../embedding/embedder.ts";
+import { type AskedQuery, askedQuery, filtersRows } from "./query/asked-query.ts";
+import { withoutEach } from "./query/filtered-search.ts";
+import { fittingPart } from "./query/row-filter.ts";
+import { type Candidate, candidateOf } from "./rank.ts";
+import { scorePartsOf } from "./rank.ts";
+import type { SearchInput, SearchTrace } from "./search-outcome.ts";
+import { ignoredFolders, isMarkdown } from "../scan/folder-rules.ts";
 
 const mostTokens = 4000;
 const mostResults = 200;
@@ -321,4 +326,71 @@ function counted(count: number, what: string): string {
 
 function floored(score: number): number {
   return Math.floor(Math.max(0, score) * 100) / 100;
+}
+
+/** What the last scan of a source reported about files. */
+interface ScanReport {
+  excluded: readonly SyncFailure[];
+  accepted: readonly string[];
+  issues: readonly string[];
+}
+
+type ScanReports = ReadonlyMap<string, ScanReport>;
+
+/** As the index writes it: relative to the workspace, with `/`. */
+function pathInIndex(given: string, workspaceDir: string): string {
+  const relative = nodePath.relative(workspaceDir, nodePath.resolve(workspaceDir, given));
+  return relative === "" ? given : relative.split(nodePath.sep).join("/");
+}
+
+/** Why a note of the workspace is not in the index: it is not there, it is left out, or it was not taken yet. */
+async function whyNotIndexed(
+  file: string,
+  { workspaceDir, settings }: MemoryPluginContext,
+  sources: ScanReports,
+): Promise<Pick<WhyRung, "says"> & { step: "file" | "indexed"; act?: string | undefined }> {
+  const absolute = nodePath.resolve(workspaceDir, file);
+  const inside = nodePath.relative(workspaceDir, absolute);
+  const noNote = (says: string, act?: string): { step: "file"; says: string; act?: string | undefined } => {
+    return { step: "file", says, act };
+  };
+  if (inside.startsWith("..") || nodePath.isAbsolute(inside))
+    return noNote(`${file} is outside of the workspace`, "Name its folder in extraPaths.");
+  const problem = problemWith(file, sources);
+  if (problem !== undefined)
+    return { step: "indexed", says: `it could not be indexed: ${problem}`, act: "Repair the file, then sync." };
+  try {
+    const facts = await stat(absolute);
+    if (!facts.isFile()) return noNote(`${file} is not a file`, "Name a note.");
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") return noNote(`${file} cannot be read: ${messageOf(error)}`);
+    return noNote(`there is no file ${file}`, "Look at the spelling of its path, which is relative to the workspace.");
+  }
+  if (!isMarkdown(file)) return noNote(`${file} is no Markdown, and only Markdown is searched`);
+  const folders = inside.split(nodePath.sep).slice(0, -1);
+  const ignored = folders.find((name) => name.startsWith(".") || ignoredFolders.has(name));
+  if (ignored !== undefined) return noNote(`the folder ${ignored} is left out`, "Move the note out of it.");
+  const { layout } = notesLayout(workspaceDir, settings.notes);
+  if (layout !== "all" && !/^(?:memory\/|(?:MEMORY|memory|USER)\.md$)/u.test(inside.split(nodePath.sep).join("/")))
+    return noNote(
+      `${file} is not searched: of this workspace only MEMORY.md, USER.md, memory/ and extraPaths are`,
+      `Add ${JSON.stringify(folders[0] ?? inside)} to memorySearch.extraPaths.`,
+    );
+  return {
+    step: "indexed",
+    says: "it is not indexed yet, it has no text, or a rule of .gitignore leaves it out",
+    act: "Sync, then ask again.",
+  };
+}
+
+/** What the last scan reported about a file. */
+function problemWith(file: string, sources: ScanReports): string | undefined {
+  for (const { excluded, accepted, issues } of sources.values()) {
+    if (accepted.some((each) => each === file || file.startsWith(`${each}/`))) return "memorySearch.exclude names it";
+    const failure = excluded.find((each) => each.path === file);
+    if (failure !== undefined) return failure.reason;
+    const issue = issues.find((each) => each.includes(file));
+    if (issue !== undefined) return issue;
+  }
+  return undefined;
 }

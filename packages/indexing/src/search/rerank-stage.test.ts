@@ -1,6 +1,6 @@
 import { EmbeddingError, type Reranker } from "@memslot/core";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { search, storeWith } from "../search/test/search-lab.ts";
+import { search, storeWith } from "./test/search-lab.ts";
 import { estimateTokens } from "../text/token-weight.ts";
 import { dealtScores, RerankStage } from "./rerank-stage.ts";
 import data from "./test/rerank-stage.json" with { type: "json" };

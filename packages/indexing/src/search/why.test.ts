@@ -3,12 +3,12 @@ import path from "node:path";
 import type { MemorySearchManager, Reranker, ScoreParts, SearchWhy, WhyStep, WhyTarget } from "@memslot/core";
 import { describe, expect, test } from "vitest";
 import { tempFolder } from "@memslot/test-tools/files";
-import { manageIndex } from "../../manager.ts";
-import { contextFor, searchOptions, syncParams } from "../../../test/support/context.ts";
-import { fakeEmbeddings } from "../../../test/support/fake-embeddings.ts";
-import { createFakeStore } from "../../../test/support/fake-store.ts";
+import { manageIndex } from "../manager.ts";
+import { contextFor, searchOptions, syncParams } from "../../test/support/context.ts";
+import { fakeEmbeddings } from "../../test/support/fake-embeddings.ts";
+import { createFakeStore } from "../../test/support/fake-store.ts";
 import { randomFrom } from "@memslot/test-tools/random";
-import tables from "../test/golden-notes.json" with { type: "json" };
+import tables from "./test/golden-notes.json" with { type: "json" };
 
 /** Likes a text the more the longer it is. */
 const byLength: Reranker = {

@@ -1,15 +1,15 @@
 import { describe, expect, test } from "vitest";
-import type { MeaningScale } from "../../fusion/fuse.ts";
-import type { WeightedTerm } from "../line-scores.ts";
-import { timeOfPath } from "../../text/times/time-of-path.ts";
-import { type Candidate, candidateOf } from "../rank.ts";
-import { row } from "../test/ranked.ts";
-import { queryTerms } from "../../text/query-terms.ts";
+import type { MeaningScale } from "../fusion/fuse.ts";
+import type { WeightedTerm } from "./line-scores.ts";
+import { timeOfPath } from "../text/times/time-of-path.ts";
+import { type Candidate, candidateOf } from "./rank.ts";
+import { row } from "./test/ranked.ts";
+import { queryTerms } from "../text/query-terms.ts";
 import { type MatchStrength, matchStrength, timeStrength } from "./match-strength.ts";
 import { chineseNames, namedTerms } from "./named-words.ts";
-import { type Days, oneDay } from "../../text/times/calendar.ts";
+import { type Days, oneDay } from "../text/times/calendar.ts";
 
-import tables from "../test/names.json" with { type: "json" };
+import tables from "./test/names.json" with { type: "json" };
 
 function termsOf(query: string): WeightedTerm[] {
   return queryTerms(query, ["de"]).map((term) => ({ ...term, idf: 2 }));

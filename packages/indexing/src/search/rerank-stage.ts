@@ -14,10 +14,10 @@ import {
   withDeadline,
 } from "@memslot/core";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
-import type { WeightedTerm } from "../search/line-scores.ts";
-import { namedQuery, nameMatch } from "../search/name-match.ts";
-import { choosePassages } from "../search/passages/choose-passages.ts";
-import type { Candidate, Ranking } from "../search/rank.ts";
+import type { WeightedTerm } from "./line-scores.ts";
+import { namedQuery, nameMatch } from "./name-match.ts";
+import { choosePassages } from "./passages/choose-passages.ts";
+import type { Candidate, Ranking } from "./rank.ts";
 import { namesIn, nameOfNote } from "../text/note-context.ts";
 import { estimateTokens } from "../text/token-weight.ts";
 
