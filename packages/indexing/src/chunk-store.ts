@@ -207,6 +207,16 @@ export function spaceName({ provider, model, providerKey, dimensions }: VectorSp
   return JSON.stringify([provider, model, providerKey, dimensions]);
 }
 
+/** One text for a file, the same for the same file. */
+export function fileName({ source, path }: FileKey): string {
+  return `${source}\0${path}`;
+}
+
+/** A scope of these files alone. */
+export function onlyIn(paths: Iterable<string>): PathScope {
+  return { within: [...paths], without: [] };
+}
+
 /** True for a file of the sources and of the scope that a search names. */
 export function isAsked({ path, source }: FileKey, { sources, scope }: FileFilter): boolean {
   const isAt = (place: string): boolean =>

@@ -34,7 +34,7 @@ import type { RerankStage } from "./search/rerank-stage.ts";
 import type { IndexFacts } from "./sync/index-record.ts";
 import { excludedIn, withoutUnread } from "./sync/index-status.ts";
 import type { ChunkIndex } from "./chunk-index.ts";
-import type { FileKey } from "./chunk-store.ts";
+import { type FileKey, fileName } from "./chunk-store.ts";
 
 /** What a manager searches and answers from. */
 interface SearchContext {
@@ -174,9 +174,12 @@ async function checkedSearch(
     const wrong = await findWrong(outcome, sources, signal);
     const more = unfinished === undefined ? [] : [unfinished];
     if (wrong.size === 0 && !isRemade) return withMore(outcome, more);
-    if (attempt === attempts || (unfinished !== undefined && !isRemade))
-      return withMore(without(outcome, wrong), [leftOut(wrong.size), ...more]);
-    unfinished = await index.reread(uniqueFiles(wrong), signal);
+    if (attempt === attempts || (unfinished !== undefined && !isRemade)) {
+      const results = outcome.results.filter((result) => !wrong.has(result));
+      return withMore({ ...outcome, results }, [leftOut(wrong.size), ...more]);
+    }
+    const files = new Map(Array.from(wrong, (file) => [fileName(file), file]));
+    unfinished = await index.reread([...files.values()], signal);
     if (unfinished !== undefined && audience === "shared") unfinished = conditionForAll(unfinished);
   }
 }
@@ -206,7 +209,7 @@ async function findWrong(
   signal: AbortSignal,
 ): Promise<ReadonlySet<FileKey>> {
   const wrong = new Set<FileKey>();
-  const files = Map.groupBy(lines, ([{ source, path }]) => JSON.stringify([source, path]));
+  const files = Map.groupBy(lines, ([file]) => fileName(file));
   await Promise.all(
     Array.from(files.values(), async (own) => {
       const [[{ source, path }] = [{ source: "", path: "" }]] = own;
@@ -216,18 +219,6 @@ async function findWrong(
     }),
   );
   return wrong;
-}
-
-function uniqueFiles(wrong: ReadonlySet<FileKey>): FileKey[] {
-  const files = [...wrong].map(({ path, source }): [string, FileKey] => [
-    JSON.stringify([source, path]),
-    { path, source },
-  ]);
-  return [...new Map(files).values()];
-}
-
-function without(outcome: SearchOutcome, wrong: ReadonlySet<FileKey>): SearchOutcome {
-  return { ...outcome, results: outcome.results.filter((result) => !wrong.has(result)) };
 }
 
 function leftOut(count: number): SearchCondition {

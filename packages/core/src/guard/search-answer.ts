@@ -103,7 +103,7 @@ export function finishAnswer(
       ...report,
       reason: reasons.length > 0 ? [...new Set(reasons)].join("; ") : undefined,
       fallback: options.audience === "shared" ? fallbackForAll(fallback) : fallback,
-      legs: kept.results.length === found.length ? (report.legs ?? {}) : recount(report.legs ?? {}, kept.results),
+      legs: kept.results.length === found.length ? (report.legs ?? {}) : legsOf(kept.results, report.legs ?? {}),
       dropped,
       found: foundIn(report.found, kept),
     },
@@ -168,29 +168,20 @@ function isReport(value: unknown): value is SearchReport {
   return typeof value === "object" && value !== null && states.includes((value as SearchReport).state);
 }
 
-/** Without a word from the manager, what it found is all that is known of its legs. */
-function legsOf(found: readonly MemorySearchResult[]): SearchReport["legs"] {
-  const [keyword, vector] = [byWords(found), byMeaning(found)];
-  return {
-    keyword: keyword > 0 ? { candidates: keyword, kept: keyword } : undefined,
-    vector: vector > 0 ? { candidates: vector, kept: vector } : undefined,
+/** What a result was found by. */
+const foundBy = {
+  keyword: ({ textScore = 0 }: MemorySearchResult): boolean => textScore > 0,
+  vector: ({ vectorScore }: MemorySearchResult): boolean => vectorScore !== undefined,
+};
+
+/** The legs with these results. If the manager reports no legs, what it found is all that is known of them. */
+function legsOf(found: readonly MemorySearchResult[], known?: SearchReport["legs"]): SearchReport["legs"] {
+  const legOf = (name: keyof typeof foundBy): SearchReport["legs"]["keyword"] => {
+    const kept = found.filter(foundBy[name]).length;
+    if (known) return known[name] && { ...known[name], kept };
+    return kept > 0 ? { candidates: kept, kept } : undefined;
   };
-}
-
-/** The legs with the results that are still there after the guard's own cut. */
-function recount(legs: SearchReport["legs"], kept: readonly MemorySearchResult[]): SearchReport["legs"] {
-  return {
-    keyword: legs.keyword && { ...legs.keyword, kept: byWords(kept) },
-    vector: legs.vector && { ...legs.vector, kept: byMeaning(kept) },
-  };
-}
-
-function byWords(results: readonly MemorySearchResult[]): number {
-  return results.filter((result) => (result.textScore ?? 0) > 0).length;
-}
-
-function byMeaning(results: readonly MemorySearchResult[]): number {
-  return results.filter((result) => result.vectorScore !== undefined).length;
+  return { keyword: legOf("keyword"), vector: legOf("vector") };
 }
 
 function whyNothing(dropped: SearchReport["dropped"], { minScore, sources }: CheckedSearch["options"]): string {

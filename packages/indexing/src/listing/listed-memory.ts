@@ -9,8 +9,8 @@ import type {
   NoteBacklink,
 } from "@memslot/core";
 import type { ChunkIndex, ChunkRow, FileRecord } from "../chunk-index.ts";
-import { type FolderRules, folderRules, maxDepth, unlessUnreadable } from "../scan/folder-rules.ts";
-import { isMarkdown } from "../scan/folder-rules.ts";
+import { onlyIn } from "../chunk-store.ts";
+import { type FolderRules, folderRules, isMarkdown, maxDepth, unlessUnreadable } from "../scan/folder-rules.ts";
 import { entriesOf } from "../scan/file-state.ts";
 import { recordedState } from "../scan/file-state.ts";
 import { scanMemory, type ScanResult } from "../scan/scan.ts";
@@ -216,7 +216,7 @@ function createNoteFacts(
     for (let from = 0; from < unread.length; from += readAtOnce) {
       signal.throwIfAborted();
       const some = unread.slice(from, from + readAtOnce);
-      const scope = { within: some.map(([file]) => file), without: [] };
+      const scope = onlyIn(some.map(([file]) => file));
       const rows = await store.listChunks({ sources: ["memory"], scope, withText: true });
       const byPath = Map.groupBy(rows, (row) => row.path);
       for (const [file, state] of some) next.set(file, { state, facts: factsOf(byPath.get(file) ?? []) });

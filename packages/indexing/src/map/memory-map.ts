@@ -1,6 +1,6 @@
 import type { MapNote, MemoryMap, MemoryPluginContext, MemorySearchManager, NearPassage } from "@memslot/core";
 import type { ChunkIndex, ChunkRow, MappedPassages } from "../chunk-index.ts";
-import { type KeywordQuery, spaceName, type VectorSpace } from "../chunk-store.ts";
+import { type KeywordQuery, onlyIn, spaceName, type VectorSpace } from "../chunk-store.ts";
 import type { Embedder } from "../embedding/embedder.ts";
 import { isoDate, localDay } from "../text/times/calendar.ts";
 import { timeOfPath } from "../text/times/time-of-path.ts";
@@ -78,11 +78,7 @@ export function createMemoryMap(
   }
 
   async function rowAt(path: string, startLine: number): Promise<ChunkRow | undefined> {
-    const rows = await store.listChunks({
-      sources: [...sources],
-      scope: { within: [path], without: [] },
-      withText: true,
-    });
+    const rows = await store.listChunks({ sources: [...sources], scope: onlyIn([path]), withText: true });
     return rows.find((row) => row.path === path && row.startLine === startLine);
   }
 }

@@ -1,4 +1,5 @@
 import { type SearchMatch, weakConfidence } from "@memslot/core";
+import { fileName } from "../chunk-store.ts";
 import { type MeaningScale, mostWeight } from "../fusion/fuse.ts";
 import { anyOf } from "../text/languages/languages.ts";
 import type { Days } from "../text/times/calendar.ts";
@@ -174,7 +175,7 @@ function scattering(
   const wordsOf = (held: readonly number[]): number =>
     held.filter((index) => terms[index]?.kind === "word" && terms[index].role === undefined && !ofTime.has(index))
       .length;
-  const notes = Map.groupBy(shown, ({ row }) => JSON.stringify([row.source, row.path]));
+  const notes = Map.groupBy(shown, ({ row }) => fileName(row));
   const byNote = [...notes.values()].map(termsIn);
   const all = termsIn(shown);
   return {

@@ -1,5 +1,5 @@
 import type { ChunkIndex, ChunkRow } from "../chunk-index.ts";
-import { isAsked } from "../chunk-store.ts";
+import { isAsked, onlyIn } from "../chunk-store.ts";
 import { createLinkResolver, linksIn, type WrittenLink } from "../scan/note-links.ts";
 import { headingOf } from "../text/chunk-markdown.ts";
 import { nameOfNote } from "../text/note-context.ts";
@@ -37,8 +37,8 @@ export async function movedNotes(
     if (path === undefined || path === row.path || place === undefined) return [];
     const sources = [place.source];
     if (!isAsked({ path, source: place.source }, { sources, scope: place.scope })) return [];
-    const scope = { within: [path], without: [] };
-    return [{ stub: row.id, rest, rows: await store.listChunks({ sources, scope, withText: true }) }];
+    const targets = await store.listChunks({ sources, scope: onlyIn([path]), withText: true });
+    return [{ stub: row.id, rest, rows: targets }];
   });
   return (await Promise.all(found)).flat();
 }

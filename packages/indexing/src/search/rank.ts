@@ -9,6 +9,7 @@ import {
   type WeightedTerm,
 } from "./line-scores.ts";
 import type { ChunkRow, IndexVectorAnswer } from "../chunk-index.ts";
+import { fileName } from "../chunk-store.ts";
 import { createFusion, type FusionWeights, type MeaningScale, scaleOfRows } from "../fusion/fuse.ts";
 import { fitOf, type NamedQuery, namedQuery, nameMatch, namesOfNote } from "./name-match.ts";
 import { isTemplateName, namesIn, pathNames } from "../text/note-context.ts";
@@ -268,7 +269,7 @@ function noteEvidence(
   named: NamedQuery,
 ): Map<TimedCandidate, number> {
   const isNote = ({ row }: TimedCandidate): boolean => !isConversation(row) && timeOfPath(row.path) === undefined;
-  const notes = [...Map.groupBy(candidates.filter(isNote), ({ row }) => `${row.source} ${row.path}`).values()];
+  const notes = [...Map.groupBy(candidates.filter(isNote), ({ row }) => fileName(row)).values()];
   const mean = notes.reduce((sum, note) => sum + lengthOf(note), 0) / notes.length;
   const score = (counts: ReadonlyMap<number, number>, length: number): number =>
     counts.entries().reduce((sum, [index, count]) => sum + termScore(terms[index]?.idf ?? 0, count, length / mean), 0);

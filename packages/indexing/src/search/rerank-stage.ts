@@ -16,7 +16,7 @@ import {
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import type { WeightedTerm } from "./line-scores.ts";
 import { namedQuery, nameMatch } from "./name-match.ts";
-import { choosePassages } from "./passages/choose-passages.ts";
+import { choosePassages, passesScore } from "./passages/choose-passages.ts";
 import type { Candidate, Ranking } from "./rank.ts";
 import { namesIn, nameOfNote } from "../text/note-context.ts";
 import { estimateTokens } from "../text/token-weight.ts";
@@ -67,21 +67,15 @@ export class RerankStage {
 
   /**
    * Ends in time and never fails: without an answer the order stays, and the report, absent where there was nothing to
-   * order, says why. Throws for an abort alone. `passes`: whether a candidate may be in the answer. Others are not sent.
+   * order, says why. Throws for an abort alone. Candidates that `minScore` drops are not sent.
    */
-  async order({
-    query,
-    ranking,
-    passes,
-    options,
-  }: {
-    query: string;
-    ranking: Ranking;
-    passes(candidate: Candidate): boolean;
-    options: Pick<ManagerSearchOptions, "minScore" | "audience" | "signal">;
-  }): Promise<{ candidates: Candidate[]; report?: RerankReport | undefined }> {
+  async order(
+    { query, options }: { query: string; options: ManagerSearchOptions },
+    ranking: Ranking,
+  ): Promise<{ candidates: Candidate[]; report?: RerankReport | undefined }> {
     const { id, model, maxInputTokens = Infinity } = this.#reranker;
     const { candidates, terms } = ranking;
+    const passes = (candidate: Candidate): boolean => passesScore(candidate, options);
     const asked = candidates.filter(passes).slice(0, this.#settings.candidates);
     if (asked.length < 2) return { candidates };
     const started = performance.now();

@@ -8,7 +8,7 @@ import type {
   SearchReport,
 } from "@memslot/core";
 import type { ChunkIndex, IndexStats } from "../chunk-index.ts";
-import type { FileKey } from "../chunk-store.ts";
+import { type FileKey, fileName } from "../chunk-store.ts";
 import type { SearchedSource } from "../indexed-source.ts";
 import type { Embedder } from "../embedding/embedder.ts";
 import type { RerankStage } from "./rerank-stage.ts";
@@ -187,8 +187,8 @@ function strengthOf(
   results: readonly MemorySearchResult[],
 ): Pick<SearchReport, "confidence" | "match"> {
   if (keyword === undefined || (terms.length === 0 && !isOnlyTime)) return {};
-  const notes = new Set(results.map(({ source, path }) => JSON.stringify([source, path])));
-  const isShown = ({ row }: Candidate): boolean => notes.has(JSON.stringify([row.source, row.path]));
+  const notes = new Set(results.map(fileName));
+  const isShown = ({ row }: Candidate): boolean => notes.has(fileName(row));
   const { periods, noDays } = times;
   if (isOnlyTime) return timeStrength(candidates.filter(isShown), periods);
   const frequencies = keyword.answer.documentFrequencies;

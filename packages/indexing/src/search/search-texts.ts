@@ -1,5 +1,5 @@
 import type { ChunkRow, IndexKeywordAnswer } from "../chunk-index.ts";
-import type { Chunk, FileKey, QueryTerm } from "../chunk-store.ts";
+import { type Chunk, type FileKey, fileName, type QueryTerm } from "../chunk-store.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import { linesOfChunks } from "../text/file-text.ts";
 import { chunkTerms } from "../text/languages/chunk-terms.ts";
@@ -27,7 +27,7 @@ const termsIn = lazily(async () => {
 /** The chunks of whole files, with the terms that they were indexed by. */
 export async function withTerms(rows: readonly ChunkRow[], signal: AbortSignal): Promise<FoundChunk[]> {
   const terms = await termsIn();
-  const files = Map.groupBy(rows, ({ source, path }) => JSON.stringify([source, path]));
+  const files = Map.groupBy(rows, fileName);
   return await flatMapInSlices(files.values(), signal, (chunks) => {
     // A message of a conversation tells its language itself.
     const isNote = chunks[0]?.source === "memory";

@@ -10,8 +10,10 @@ import { expectAnyQueryIsAnswered, type Found, isCounted, notes, search, storeWi
 import dated from "./test/dated-notes.json" with { type: "json" };
 import tables from "./test/golden-notes.json" with { type: "json" };
 
-function isAsked({ method }: FakeStore["calls"][number]): boolean {
-  return method === "searchKeyword" || method === "searchVector";
+/** What the store was asked to find. */
+function asked({ calls }: FakeStore): (KeywordQuery | VectorQuery)[] {
+  const searches = calls.filter((call) => call.method.startsWith("search") && !isCounted(call));
+  return searches.map(({ argument }) => argument as KeywordQuery | VectorQuery);
 }
 
 describe("by time", () => {
@@ -289,21 +291,17 @@ describe("limits", () => {
     async (maxResults, candidateMultiplier, expected) => {
       const store = await storeWith(notes);
       await search(store, "budget", { maxResults, hybrid: { candidateMultiplier }, provider: fakeEmbeddings() });
-      const asked = store.calls.filter((call) => isAsked(call) && !isCounted(call));
-      const limits = asked.map(({ argument }) => (argument as KeywordQuery | VectorQuery).limit);
-      expect(limits).toEqual([expected, expected]);
+      expect(asked(store).map(({ limit }) => limit)).toEqual([expected, expected]);
     },
   );
 
   test("sources are filtered inside the store, and those without a chunk are not asked", async () => {
     const store = await storeWith(notes, { source: "sessions" });
     expect((await search(store, "budget", { sources: ["memory"], provider: fakeEmbeddings() })).paths).toEqual([]);
-    const sources = ["memory", "sessions"];
-    expect((await search(store, "budget", { sources })).paths).toEqual(["MEMORY.md"]);
-    expect((await search(store, "budget", { sources, chunks: 1 })).paths).toEqual(["MEMORY.md"]);
-    const asked = store.calls.filter((call) => isAsked(call) && !isCounted(call)).slice(-3);
-    const both = [["memory"], ["sessions"]];
-    expect(asked.map(({ argument }) => (argument as KeywordQuery).sources)).toEqual([...both, ["sessions"]]);
+    for (const chunks of [undefined, 1])
+      expect((await search(store, "budget", { sources: ["memory", "sessions"], chunks })).paths).toEqual(["MEMORY.md"]);
+    const sources = asked(store).map((query) => query.sources.join());
+    expect(sources.slice(-3)).toEqual(["memory", "sessions", "sessions"]);
   });
 
   test("one note among five hundred transcripts that match better is in the answer", async () => {
@@ -361,8 +359,7 @@ describe("limits", () => {
     const store = await storeWith(notes);
     const scope = { within: ["docs/"], without: [] };
     await search(store, "budget", { scope: () => scope, provider: fakeEmbeddings() });
-    const asked = store.calls.filter((call) => isAsked(call) && !isCounted(call));
-    expect(asked.map(({ argument }) => (argument as KeywordQuery).scope)).toEqual([scope, scope]);
+    expect(asked(store).map((query) => query.scope)).toEqual([scope, scope]);
   });
 
   test("a session that may see nothing asks nobody", async () => {

@@ -1,4 +1,3 @@
-import { passesScore } from "./passages/choose-passages.ts";
 import { type ManagerSearchOptions, messageOf } from "@memslot/core";
 import { byRarity, isLarge } from "./bm25.ts";
 import type { ChunkIndex, ChunkRow, IndexKeywordAnswer } from "../chunk-index.ts";
@@ -19,7 +18,7 @@ import {
   withMore,
 } from "./search-outcome.ts";
 import { movedNotes } from "./moved-notes.ts";
-import type { LegAnswers, Ranking, VectorLeg } from "./rank.ts";
+import type { LegAnswers, VectorLeg } from "./rank.ts";
 import { type QueryTimes, readTimes } from "../text/times/read-times.ts";
 import { queryTerms } from "../text/query-terms.ts";
 import { askWords, type WordsFound } from "./words/ask-words.ts";
@@ -93,17 +92,16 @@ async function rerankedOutcome(
   places: readonly SearchedSource[],
   legs: LegAnswers,
 ): Promise<SearchOutcome> {
-  const { rerank, query, options } = input;
+  const { rerank, options } = input;
   if (rerank === undefined || legs.times?.isOnlyTime === true || (options.order ?? "relevance") !== "relevance")
     return outcomeOf(input, places, legs);
   const ranking = rankingOf(input, legs);
-  const passes = (candidate: Ranking["candidates"][number]): boolean => passesScore(candidate, options);
-  const { candidates, report } = await rerank.order({ query, ranking, passes, options });
+  const { candidates, report } = await rerank.order(input, ranking);
   const outcome = outcomeOf(input, places, legs, { ...ranking, candidates });
   if (report === undefined) return outcome;
-  const failed = report.state === "failed" && report.reason !== undefined ? report.reason : undefined;
-  const told = { ...outcome.report, rerank: report, timingsMs: { ...outcome.report.timingsMs, rerank: report.ms } };
-  return withMore({ ...outcome, report: told }, failed === undefined ? [] : [{ state: "degraded", reason: failed }]);
+  const { state, reason, ms } = report;
+  const told = { ...outcome.report, rerank: report, timingsMs: { ...outcome.report.timingsMs, rerank: ms } };
+  return withMore({ ...outcome, report: told }, state === "failed" && reason ? [{ state: "degraded", reason }] : []);
 }
 
 /** The times that the query names. A year that it does not name is one of the notes that may be seen. */

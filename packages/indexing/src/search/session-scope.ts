@@ -1,5 +1,5 @@
 import { isPrivateNote, type MemorySearchSettings, type SessionAudience, hasOtherNames } from "@memslot/core";
-import type { PathScope } from "../chunk-store.ts";
+import { onlyIn, type PathScope } from "../chunk-store.ts";
 import type { SourceScope } from "../indexed-source.ts";
 import { isMarkdown, ignoredFolders } from "../scan/folder-rules.ts";
 import { memoryRoots, relativePath, type MemoryRoot } from "../scan/memory-roots.ts";
@@ -30,9 +30,8 @@ export async function sessionScope(input: {
   const { sessionKey, audience, agentId, workspaceDir, settings, signal } = input;
   if (audience === "private" && isMainSession(sessionKey, agentId)) return () => undefined;
   const transcript = sessionKey === undefined ? undefined : await input.transcriptOf(sessionKey);
-  const own: PathScope = { within: transcript === undefined ? [] : [transcript], without: [] };
-  const dropped = audience === "private" && transcript !== undefined ? input.journalOf(transcript) : [];
-  const journal: PathScope = { within: dropped, without: [] };
+  const own = onlyIn(transcript === undefined ? [] : [transcript]);
+  const journal = onlyIn(audience === "private" && transcript !== undefined ? input.journalOf(transcript) : []);
   const notes = audience === "private" ? undefined : await sharedNotes(workspaceDir, settings, signal);
   return (source) =>
     source === "memory" ? notes : source === "sessions" ? own : source === "journal" ? journal : undefined;

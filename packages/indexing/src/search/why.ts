@@ -19,6 +19,7 @@ import {
   type WhyTarget,
 } from "@memslot/core";
 import type { ChunkIndex, ChunkRow } from "../chunk-index.ts";
+import { fileName, isAsked, onlyIn } from "../chunk-store.ts";
 import type { Embedder } from "../embedding/embedder.ts";
 import { type AskedQuery, askedQuery, filtersRows } from "./query/asked-query.ts";
 import { withoutEach } from "./query/filtered-search.ts";
@@ -197,7 +198,7 @@ function placed(
   if (!trace.notes.some((note) => note.includes(candidate))) {
     if (isNoise([candidate], trace.noiseLimit)) return failed("left out as noise beside the best score", otherWords);
     const passing = candidates.slice(0, rank + 1).filter((each) => passesScore(each, options));
-    return cutByLimit(behind(more), new Set(passing.map(({ row }) => JSON.stringify([row.source, row.path]))).size);
+    return cutByLimit(behind(more), new Set(passing.map(({ row }) => fileName(row))).size);
   }
   const own = trace.passages.filter(({ best }) => best.row.path === row.path && best.row.source === row.source);
   const isShown = own.some(
@@ -243,7 +244,7 @@ async function sayMeaning(
   const seen = ranking.candidates.find((candidate) => candidate.row.id === row.id)?.vectorScore;
   if (seen !== undefined) return ladder.ok("meaning", `its similarity is ${seen.toFixed(3)}`);
   const { space, vector } = await vectors.embedQuery(input.query, signal);
-  const scope = { within: [row.path], without: [] };
+  const scope = onlyIn([row.path]);
   const answer = await store.searchVector({ space, vector, sources: [row.source], scope, limit: mostResults });
   const found = answer.rows.find(({ id }) => id === row.id);
   const lowest = Math.min(...legs.vector.rows.map(({ score }) => score));
@@ -267,11 +268,8 @@ function whyFiltered(row: ChunkRow, { asked, trace, options }: WhyInput): string
   const alone = withoutEach(asked, options.sources).find(({ without }) => fittingPart(row, without) !== undefined);
   if (filtersRows(asked) && fittingPart(row, asked) === undefined)
     return `the query excludes it by ${alone?.name ?? "more than one of its filters"}`;
-  const scope = trace?.places.find(({ source }) => source === row.source)?.scope;
-  const isIn = (paths: readonly string[]): boolean =>
-    paths.some((path) => path === "" || path === row.path || (path.endsWith("/") && row.path.startsWith(path)));
-  const isOpen = trace === undefined || trace.places.some(({ source }) => source === row.source);
-  if (isOpen && (scope === undefined || (isIn(scope.within) && !isIn(scope.without)))) return undefined;
+  const isOpen = trace?.places.some(({ source, scope }) => isAsked(row, { sources: [source], scope })) ?? true;
+  if (isOpen) return undefined;
   return options.sessionKey === undefined
     ? "its note does not fit all filters of the query, or cannot be read now"
     : "the session that asks may not see it, or its note does not fit all filters";
@@ -281,7 +279,7 @@ function whyFiltered(row: ChunkRow, { asked, trace, options }: WhyInput): string
 async function rowsOf({ store, target, options }: WhyInput): Promise<ChunkRow[]> {
   const { path, text = "" } = target;
   const sources = [...new Set([...options.sources, "memory", "sessions", "journal", ...clientSources])];
-  const scope = path === undefined ? undefined : { within: [path], without: [] };
+  const scope = path === undefined ? undefined : onlyIn([path]);
   const rows = await store.listChunks({ sources, scope, withText: true });
   return path === undefined
     ? rows.filter((row) => holds(row, text))

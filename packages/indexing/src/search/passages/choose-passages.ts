@@ -1,4 +1,5 @@
 import { answerTokens, type ManagerSearchOptions, type SearchOrder } from "@memslot/core";
+import { fileName } from "../../chunk-store.ts";
 import { lineScore, type WeightedTerm } from "../line-scores.ts";
 import type { Candidate, Ranking } from "../rank.ts";
 import {
@@ -334,7 +335,7 @@ export function chooseNotes(
     overLimit: notes.length - kept.length,
     notes: kept,
     noiseLimit,
-    noteCount: new Set(notes.map(([first]) => first && JSON.stringify([first.row.source, first.row.path]))).size,
+    noteCount: new Set(notes.map(([first]) => first && fileName(first.row))).size,
   };
 }
 
@@ -355,8 +356,8 @@ export function passesScore(candidate: Candidate, options: Pick<ManagerSearchOpt
 
 /** What is one result: lines of one note, or a chunk where lines have no numbers of their own. */
 function noteOf(candidate: Candidate): string {
-  const { source, path, id } = candidate.row;
-  return JSON.stringify(hasOwnLines(candidate) ? [source, path] : [source, path, id]);
+  const { row } = candidate;
+  return hasOwnLines(candidate) ? fileName(row) : `${fileName(row)}\0${row.id}`;
 }
 
 /** In the order of their days those that match about as well as the best: the last word on a thing, and not on any word of it. */

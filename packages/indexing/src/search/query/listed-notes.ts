@@ -7,7 +7,7 @@ import type { AskedQuery } from "./asked-query.ts";
 import { flatMapInSlices } from "../../time-slices.ts";
 import { byDay, daysOfChunk, needsText } from "./row-filter.ts";
 import { fitsDays, fitsPlace, fitsTags, fittingPart, limitsDays, undatedIn } from "./row-filter.ts";
-import type { QueryTerm } from "../../chunk-store.ts";
+import { fileName, onlyIn, type QueryTerm } from "../../chunk-store.ts";
 import { scanTerms } from "../../text/words.ts";
 import type { Phrase } from "./parse-query.ts";
 
@@ -37,7 +37,7 @@ export async function listNotes(
     const texts = await Promise.all(
       places.map(({ source }) => {
         const paths = some.filter((row) => row.source === source).map(({ path }) => path);
-        const scope = { within: paths, without: [] };
+        const scope = onlyIn(paths);
         return paths.length === 0 ? [] : input.store.listChunks({ sources: [source], scope, withText: true });
       }),
     );
@@ -66,7 +66,7 @@ export function listRows(input: SearchInput, rows: readonly ChunkRow[], asked: A
 /** One chunk of each note: not its properties, where it has a text. */
 function inOrder(rows: readonly ChunkRow[], { order }: AskedQuery): ChunkRow[] {
   const isHead = ({ startLine, text }: ChunkRow): boolean => startLine === 1 && text.startsWith("---\n");
-  const notes = Map.groupBy(rows, ({ source, path }) => JSON.stringify([source, path]));
+  const notes = Map.groupBy(rows, fileName);
   const firsts = [...notes.values()].flatMap((own) => own.find((row) => !isHead(row)) ?? own.slice(0, 1));
   return byDay(firsts, order, daysOfChunk);
 }
@@ -123,18 +123,14 @@ export async function narrowedPlaces(
       if (limitsDays(asked) || asked.tags.length > 0 || asked.paths.length > 0) {
         const listed = await listedIn(index, place, asked, signal);
         undated += listed.undated;
-        own = within(place, listed.paths);
+        // Paths that are in the scope already are all that is left of it.
+        own = { ...place, scope: onlyIn(listed.paths) };
       }
       if (asked.phrases.length === 0 || own.scope?.within.length === 0) return own;
-      return within(own, await holdersIn(index, own, asked, signal));
+      return { ...own, scope: onlyIn(new Set(await holdersIn(index, own, asked, signal))) };
     }),
   );
   return { places: narrowed, undated };
-}
-
-/** Paths that are in the scope already are all that is left of it. */
-function within({ source }: SearchedSource, paths: Iterable<string>): SearchedSource {
-  return { source, scope: { within: [...new Set(paths)], without: [] } };
 }
 
 /** The notes with a chunk that fits by its place, its tags and its days, and how many fit but for having no day. */
@@ -171,11 +167,7 @@ async function listFor(
   const asksDays = limitsDays(asked) || asked.words === "";
   const paths = new Set(asksDays ? chunks.filter(needsText).map(({ path }) => path) : []);
   if (paths.size === 0) return chunks;
-  const texts = await index.listChunks({
-    sources: [source],
-    scope: { within: [...paths], without: [] },
-    withText: true,
-  });
+  const texts = await index.listChunks({ sources: [source], scope: onlyIn(paths), withText: true });
   const known = new Map(texts.map((row) => [row.id, row]));
   return chunks.map((chunk) => known.get(chunk.id) ?? chunk);
 }
