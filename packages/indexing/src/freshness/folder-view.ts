@@ -2,7 +2,7 @@ import type { FolderLook } from "../scan/scan.ts";
 import type { BigIntStats, Dirent } from "node:fs";
 import path from "node:path";
 import { listInPlace } from "@memslot/core/files";
-import { statOf, lastingStamp, stampOf, identityOf } from "../scan/file-state.ts";
+import { fileIn, statOf, lastingStamp, stampOf, identityOf } from "../scan/file-state.ts";
 import { isMarkdown } from "../scan/folder-rules.ts";
 import type { FolderNote } from "./folder-watches.ts";
 import { mountedFiles } from "./mounts.ts";
@@ -56,14 +56,13 @@ export class FolderView implements FolderLook {
     return entries;
   }
 
-  stat(file: string): BigIntStats | Error {
-    const seen = this.#seen.get(path.dirname(file));
-    if (seen === undefined) return statOf(file);
-    const name = path.basename(file);
-    const known = seen.stats.get(name);
+  stat(folder: string, name: string): BigIntStats | Error {
+    const seen = this.#seen.get(folder);
+    const known = seen?.stats.get(name);
     if (known !== undefined) return known;
+    const file = fileIn(folder, name);
     const stats = statOf(file);
-    if (stats instanceof Error || !stats.isFile()) return stats;
+    if (seen === undefined || stats instanceof Error || !stats.isFile()) return stats;
     if (stats.nlink > 1n || this.#mounted.has(`${stats.dev}:${stats.ino}`)) this.#linked.set(file, lastingStamp(stats));
     else seen.stats.set(name, stats);
     return stats;

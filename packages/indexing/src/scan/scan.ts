@@ -4,6 +4,7 @@ import { type LeftOut, MemoryError, type MemoryRootStatus, messageOf, type SyncF
 import { cloudStub, codeOf, listInPlace } from "@memslot/core/files";
 import { createTimeSlices, type TimeSlices } from "../time-slices.ts";
 import {
+  fileIn,
   type FileState,
   isSameFile,
   KnownFiles,
@@ -41,12 +42,12 @@ export interface ScannedFile extends FileState {
 export interface FolderLook {
   /** What a folder holds. Throws what the file system throws. */
   list(folder: string): Dirent[];
-  /** What stands at a path, links not followed. */
-  stat(file: string): BigIntStats | Error;
+  /** What has a name in a folder, links not followed. */
+  stat(folder: string, name: string): BigIntStats | Error;
 }
 
 /** Asks each time. */
-export const plainLook: FolderLook = { list: listInPlace, stat: statOf };
+export const plainLook: FolderLook = { list: listInPlace, stat: (folder, name) => statOf(fileIn(folder, name)) };
 
 export interface ScanResult {
   files: ScannedFile[];
@@ -257,13 +258,12 @@ class Scan {
       if (isMarkdown(name) || (isFolder && !ignoredFolders.has(name))) accepted.add(shown + name);
       return false;
     });
-    const base = folder.endsWith(path.sep) ? folder : folder + path.sep;
     // Files first, so that of two names the one nearer to the root is kept.
     for (const entry of entries) {
       const { name } = entry;
       if (entry.isDirectory() || !isMarkdown(name) || !root.fits(inside + name)) continue;
       if (this.#slices.isOver()) await this.#slices.pause();
-      const stats = this.#look.stat(base + name);
+      const stats = this.#look.stat(folder, name);
       if (stats instanceof Error) {
         if (codeOf(stats) === "ENOENT") {
           this.#failUnlessGone(name, shown + name);
@@ -271,9 +271,9 @@ class Scan {
         }
         this.#fail(shown + name, messageOf(stats));
         unknown.push(shown + name);
-      } else if (stats.isSymbolicLink()) this.#links.set(shown + name, base + name);
+      } else if (stats.isSymbolicLink()) this.#links.set(shown + name, fileIn(folder, name));
       else if (!isReadable(stats)) this.#exclude(shown + name, whyNotReadable(stats));
-      else if (this.#take(shown + name, base + name, stats)) count++;
+      else if (this.#take(shown + name, fileIn(folder, name), stats)) count++;
     }
     for (const entry of entries) {
       const { name } = entry;
@@ -282,9 +282,16 @@ class Scan {
         if (rules !== undefined && inside.split("/").length > maxDepth)
           this.#exclude(shown + name, `is more than ${maxDepth} folders deep`);
         else if (!ignoredFolders.has(name))
-          count += await this.#walk(root, leftOut, base + name, below, shownBelow, rules && (() => rules.enter(name)));
-      } else if (entry.isSymbolicLink() && !isMarkdown(name) && leadsToFolder(base + name))
-        this.#links.set(shown + name, base + name);
+          count += await this.#walk(
+            root,
+            leftOut,
+            fileIn(folder, name),
+            below,
+            shownBelow,
+            rules && (() => rules.enter(name)),
+          );
+      } else if (entry.isSymbolicLink() && !isMarkdown(name) && leadsToFolder(fileIn(folder, name)))
+        this.#links.set(shown + name, fileIn(folder, name));
     }
     return count;
   }

@@ -60,7 +60,7 @@ export class Finder {
     if (this.#slices.isOver()) await this.#slices.pause();
     const place = this.pathOf(name);
     if (this.files.has(place)) return;
-    const stats = this.#fileSystem.stat(absolutePath);
+    const stats = this.#fileSystem.stat(path.dirname(absolutePath), path.basename(absolutePath));
     if (stats instanceof Error) {
       if (codeOf(stats) !== "ENOENT") this.missed(shown, messageOf(stats), place);
       return;

@@ -129,7 +129,9 @@ export async function syncFiles(input: SyncInput): Promise<SyncOutcome> {
 /** Whether a file is the one that its record is about, by all that can be told without reading it. */
 export function isAsStored(file: ScannedFile, before: FileRecord, source: IndexedSource): boolean {
   if (before.mtimeMs !== file.mtimeMs || before.size !== file.size) return false;
-  return file.stamp === undefined ? source.holdsContent === undefined : file.stamp === recordedState(before).stamp;
+  if (file.stamp === undefined) return source.holdsContent === undefined;
+  // As a rule the stamp of a note is all that its record keeps of it.
+  return file.stamp === before.cursor || file.stamp === recordedState(before).stamp;
 }
 
 /** Whether a file is only read because it was saved so shortly before it was read last that it may have changed since. */
