@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import { mkdir, open, realpath, type FileHandle } from "node:fs/promises";
 import path from "node:path";
-import { syncFolder, codeOf } from "@memslot/core/files";
-import { appendWhole, hashOf, readWhole } from "../notes/file-bytes.ts";
+import { syncFolder, unlessMissing } from "@memslot/core/files";
+import { closing, appendWhole, hashOf, readWhole } from "../notes/file-bytes.ts";
 import { orUnavailable, withStateLock } from "../state-lock.ts";
 import type { LineChange } from "./line-change.ts";
 
@@ -100,8 +100,7 @@ async function logFile({ workspaceDir, stateDir }: LogPlace): Promise<{ file: st
 
 async function appendLine(file: string, line: string): Promise<void> {
   const flags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT;
-  const handle = await open(file, flags, 0o600);
-  try {
+  await closing(await open(file, flags, 0o600), async (handle) => {
     const { size } = await handle.stat();
     const last = Buffer.alloc(1);
     if (size > 0) await handle.read(last, 0, 1, size - 1);
@@ -109,9 +108,7 @@ async function appendLine(file: string, line: string): Promise<void> {
     const begin = size > 0 && last[0] !== 10 ? "\n" : "";
     await appendWhole(handle, Buffer.from(`${begin}${line}\n`));
     if (size === 0) await syncFolder(path.dirname(file));
-  } finally {
-    await handle.close();
-  }
+  });
 }
 
 function telling<T>(file: string, run: () => Promise<T>): Promise<T> {
@@ -142,23 +139,16 @@ const keptLogs = 8;
 const known = new Map<string, KnownLog>();
 
 /** All changes of a log, oldest first; none where it is not there. Throws what the file system throws. */
-export async function readLog(file: string): Promise<LoggedChange[]> {
-  let handle: FileHandle;
-  try {
-    handle = await open(file, constants.O_RDONLY);
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return [];
-    throw error;
-  }
-  try {
+async function readLog(file: string): Promise<LoggedChange[]> {
+  const opened = await open(file, constants.O_RDONLY).catch(unlessMissing);
+  if (opened === undefined) return [];
+  return await closing(opened, async (handle) => {
     const log = await goneOn(handle, known.get(file));
     known.delete(file);
     known.set(file, log);
     for (const oldest of known.keys()) if (known.size > keptLogs) known.delete(oldest);
     return withUndone(log.changes);
-  } finally {
-    await handle.close();
-  }
+  });
 }
 
 async function goneOn(handle: FileHandle, before: KnownLog | undefined): Promise<KnownLog> {

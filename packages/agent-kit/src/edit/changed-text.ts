@@ -21,7 +21,7 @@ export function onlyPlace(text: string, old: string, relPath: string): number {
 }
 
 /** A text with a part replaced, and the whole lines that are touched by it, as they were and as they will be. */
-export interface SplicedText {
+interface SplicedText {
   text: string;
   linesBefore: string;
   linesAfter: string;

@@ -4,7 +4,7 @@ import { MemoryError } from "@memslot/core";
 import { codeOf, openFolderInPlace, syncFolder, unlessMissing } from "@memslot/core/files";
 import { noteFile } from "@memslot/indexing/host";
 import { makeFile } from "../notes/drafts.ts";
-import { hashOf } from "../notes/file-bytes.ts";
+import { closing, hashOf } from "../notes/file-bytes.ts";
 import { cannotWrite, failureOf, openNote, openWay } from "../notes/note-file.ts";
 import {
   type ChangeKind,
@@ -28,7 +28,7 @@ export interface ChangePlace extends Omit<NoteName, "relPath"> {
 }
 
 /** One change that is wanted. */
-export interface WantedChange {
+interface WantedChange {
   /** A new one if left out. */
   id?: string | undefined;
   kind: ChangeKind;
@@ -102,15 +102,12 @@ export class NoteChanges {
     const target = { workspaceDir, relPath, heading: "", signal };
     try {
       return await this.#logged(wanted, async (begin) => {
-        const folder = await openWay(target);
-        try {
+        return await closing(await openWay(target), async (folder) => {
           const prepare = (): Promise<NoteChangeRecord> => begin(undefined, Buffer.from(text));
           const change = await makeFile(folder, path.posix.basename(relPath), text, prepare);
           await syncFolder(folder.path);
           return change;
-        } finally {
-          await folder.close();
-        }
+        });
       });
     } catch (error) {
       if (codeOf(error) === "EEXIST") throw new MemoryError("INVALID_ARGUMENT", `${relPath} already exists`);
@@ -246,21 +243,18 @@ export function trashName(id: string, day: string): string {
 }
 
 /** On disk when it resolves. */
-export async function writeTrash(
+async function writeTrash(
   { workspaceDir }: { workspaceDir: string },
   { trash, id, at, by, path: from, startLine, reason, before }: NoteChangeRecord & { trash: string },
 ): Promise<void> {
   const head = { id, forgotten: at, by, path: from, line: startLine, ...(reason === undefined ? {} : { reason }) };
   const lines = Object.entries(head).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
-  const note = await openNote({ workspaceDir, relPath: trash, heading: "" });
-  try {
+  await closing(await openNote({ workspaceDir, relPath: trash, heading: "" }), async (note) => {
     await note.append(["---", ...lines, "---", before.replace(/\n$/u, "")]);
-  } finally {
-    await note.close();
-  }
+  });
 }
 
-export async function dropTrash({ workspaceDir }: { workspaceDir: string }, trash: string): Promise<void> {
+async function dropTrash({ workspaceDir }: { workspaceDir: string }, trash: string): Promise<void> {
   const folder = await openFolderInPlace(path.join(await realpath(workspaceDir), trashFolder)).catch(unlessMissing);
   try {
     await folder?.remove(path.posix.basename(trash));

@@ -3,9 +3,9 @@ import { type BigIntStats, constants } from "node:fs";
 import { type FileHandle, mkdir, realpath } from "node:fs/promises";
 import path from "node:path";
 import type { MemorySearchSettings } from "@memslot/core";
-import { codeOf, type FolderInPlace, MovedError, openFolderInPlace } from "@memslot/core/files";
+import { type FolderInPlace, MovedError, openFolderInPlace, unlessMissing } from "@memslot/core/files";
 import { decodeText, noteFile } from "@memslot/indexing/host";
-import { hashOf, readWhole } from "../notes/file-bytes.ts";
+import { closing, hashOf, readWhole } from "../notes/file-bytes.ts";
 import { cannotWrite, failureOf } from "../notes/note-file.ts";
 import { withStateLock } from "../state-lock.ts";
 
@@ -111,14 +111,12 @@ export async function inFolder<T>(given: NoteName, run: (note: Note) => Promise<
     throw await failureOf(given, error);
   });
   const file = await noteFile({ ...given, workspaceDir });
-  let folder: FolderInPlace | undefined;
   try {
-    folder = await openFolderInPlace(path.dirname(file));
-    return await run({ workspaceDir, relPath, folder, name: path.basename(file) });
+    return await closing(await openFolderInPlace(path.dirname(file)), (folder) =>
+      run({ workspaceDir, relPath, folder, name: path.basename(file) }),
+    );
   } catch (error) {
     throw await failureOf(given, error);
-  } finally {
-    await folder?.close();
   }
 }
 
@@ -141,13 +139,8 @@ export async function inLockedFolder<T>(
 /** Undefined where there is none. */
 export async function openThere(note: Note): Promise<OpenedNote | undefined> {
   const { folder, name, relPath } = note;
-  let handle: FileHandle;
-  try {
-    handle = await folder.open(name, constants.O_RDONLY);
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return undefined;
-    throw error;
-  }
+  const handle = await folder.open(name, constants.O_RDONLY).catch(unlessMissing);
+  if (handle === undefined) return undefined;
   try {
     const stats = await handle.stat({ bigint: true });
     if (!stats.isFile()) throw cannotWrite(note, `${relPath} is not a file: move it away`);

@@ -17,6 +17,7 @@ import {
   openThere,
   type NoteName,
 } from "./note-in-place.ts";
+import { closing } from "../notes/file-bytes.ts";
 
 export interface ReplaceNoteOptions extends NoteName {
   /** All that the note is to say, with LF line ends. The file keeps its own line ends and its byte order mark. */
@@ -177,14 +178,14 @@ async function putBack(note: Note, kept: string | undefined, bytes: Buffer, stat
     if (codeOf(error) !== "ENOENT") throw error;
   }
   const copy = draftOf();
-  const handle = await folder.open(copy, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600);
-  try {
-    await handle.writeFile(bytes);
-    await keepOwner(handle, stats);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+  await closing(
+    await folder.open(copy, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600),
+    async (handle) => {
+      await handle.writeFile(bytes);
+      await keepOwner(handle, stats);
+      await handle.sync();
+    },
+  );
   folder.replace(name, copy, anyway);
 }
 

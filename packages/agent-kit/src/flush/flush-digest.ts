@@ -44,7 +44,7 @@ const maxOfMessage = 300;
 const maxRead = 20_000;
 
 /** One note of a digest. */
-export interface FlushDigest {
+interface FlushDigest {
   readonly text: string;
   /** What stands in it, line by line, without time and speaker. */
   readonly said: readonly string[];
@@ -59,7 +59,7 @@ export interface FlushDigest {
  * It is one note with room for some lines; what does not fit stays in the journal. With `everything` nothing is left out
  * or cut, and there are as many notes as that takes.
  */
-export function flushDigests(messages: readonly ConversationMessage[], options: DigestOptions): FlushDigest[] {
+function flushDigests(messages: readonly ConversationMessage[], options: DigestOptions): FlushDigest[] {
   const { everything = false, notes = [] } = options;
   const clock = localClock(options.timeZone);
   const heading = headingOf(options);

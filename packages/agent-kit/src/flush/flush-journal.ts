@@ -225,7 +225,7 @@ export async function openFlushJournal(place: JournalPlace): Promise<FlushJourna
 const leftoverMinutes = 10;
 
 /** Records of one folder: read whole or set aside, written whole, and what is found wrong with them. */
-export class JournalFolder {
+class JournalFolder {
   readonly path: string;
   readonly #notices = new Set<string>();
 
@@ -243,12 +243,7 @@ export class JournalFolder {
 
   /** Undefined where there is no folder. */
   async names(): Promise<string[] | undefined> {
-    try {
-      return await readdir(this.path);
-    } catch (error) {
-      if (codeOf(error) === "ENOENT") return undefined;
-      throw error;
-    }
+    return await readdir(this.path).catch(unlessMissing);
   }
 
   /** Undefined where it is gone, cannot be read, or was damaged and set aside; `lost` says what that means then. */
@@ -303,7 +298,7 @@ export class JournalFolder {
 }
 
 /** For the owner alone, whatever the umask is and whoever made it, and there after a power cut. */
-export async function makeFolder(folder: string): Promise<void> {
+async function makeFolder(folder: string): Promise<void> {
   const first = await mkdir(folder, { recursive: true, mode: 0o700 });
   if (process.platform !== "win32" && ((await stat(folder)).mode & 0o077) !== 0) await chmod(folder, 0o700);
   if (first === undefined) return;
@@ -315,6 +310,6 @@ export function nameOf(sessionId: string): string {
   return /^[\w-]{1,80}$/.test(sessionId) ? sessionId : hashOf([sessionId]);
 }
 
-export function hashOf(ids: readonly string[]): string {
+function hashOf(ids: readonly string[]): string {
   return createHash("sha256").update(JSON.stringify(ids)).digest("hex").slice(0, 16);
 }

@@ -2,11 +2,18 @@ import { constants } from "node:fs";
 import { realpath } from "node:fs/promises";
 import path from "node:path";
 import { MemoryError } from "@memslot/core";
-import { codeOf, type FolderInPlace, listInPlace, openFolderInPlace, syncFolder } from "@memslot/core/files";
+import {
+  codeOf,
+  type FolderInPlace,
+  listInPlace,
+  openFolderInPlace,
+  syncFolder,
+  unlessMissing,
+} from "@memslot/core/files";
 import { dropOldDrafts, makeFile } from "../notes/drafts.ts";
 import { cannotWrite, failureOf, type NoteTarget, openWay, throwIfAborted } from "../notes/note-file.ts";
 import type { NoteName } from "../edit/note-in-place.ts";
-import { readWhole } from "../notes/file-bytes.ts";
+import { closing, readWhole } from "../notes/file-bytes.ts";
 import { changeNote } from "../edit/replace-note.ts";
 import {
   type ImportedKeys,
@@ -106,12 +113,9 @@ async function openFolder(place: NoteTarget, dryRun: boolean): Promise<FolderInP
     dropOldDrafts(folder.path);
     return folder;
   }
-  try {
-    return await openFolderInPlace(path.join(await realpath(place.workspaceDir), path.posix.dirname(place.relPath)));
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return undefined;
-    throw error;
-  }
+  const workspace = await realpath(place.workspaceDir).catch(unlessMissing);
+  if (workspace === undefined) return undefined;
+  return await openFolderInPlace(path.join(workspace, path.posix.dirname(place.relPath))).catch(unlessMissing);
 }
 
 /** The files that were imported, by the keys in their names. */
@@ -149,17 +153,11 @@ async function put(
 }
 
 async function textIn(folder: FolderInPlace, name: string): Promise<string | undefined> {
-  try {
-    const handle = await folder.open(name, constants.O_RDONLY);
-    try {
-      const stats = await handle.stat();
-      if (!stats.isFile()) throw cannotWrite({ workspaceDir: folder.path, relPath: name }, "it is not a file");
-      return (await readWhole(handle, stats.size)).toString("utf8");
-    } finally {
-      await handle.close();
-    }
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return undefined;
-    throw error;
-  }
+  const opened = await folder.open(name, constants.O_RDONLY).catch(unlessMissing);
+  if (opened === undefined) return undefined;
+  return await closing(opened, async (handle) => {
+    const stats = await handle.stat();
+    if (!stats.isFile()) throw cannotWrite({ workspaceDir: folder.path, relPath: name }, "it is not a file");
+    return (await readWhole(handle, stats.size)).toString("utf8");
+  });
 }

@@ -6,6 +6,7 @@ import { checkLines, splice } from "../edit/changed-text.ts";
 import { rewriteNote } from "../edit/edit-note.ts";
 import { type ChangePlace, trashName, withChanges } from "../edit/make-change.ts";
 import { localDay } from "../notes/local-day.ts";
+import { linesOf } from "../notes/note-text.ts";
 import { type NoteContent, readLocked } from "../edit/note-in-place.ts";
 import { readNote } from "../edit/replace-note.ts";
 import { checkSecrets } from "../tools/guard-secrets.ts";
@@ -229,11 +230,6 @@ function placesOf(text: string, wanted: string): number[] {
   const places: number[] = [];
   for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + 1)) places.push(at);
   return places;
-}
-
-function linesOf(text: string): string[] {
-  if (text === "") return [];
-  return (text.endsWith("\n") ? text.slice(0, -1) : text).split("\n");
 }
 
 function rangeOf(range: readonly number[] | undefined, count: number): [number, number] {

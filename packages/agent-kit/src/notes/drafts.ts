@@ -3,6 +3,7 @@ import { type BigIntStats, lstatSync, readdirSync, rmSync, constants } from "nod
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FolderInPlace } from "@memslot/core/files";
+import { closing } from "./file-bytes.ts";
 
 const draftName = /^\.memslot-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp$/u;
 /** What is older was left by a process that was killed. */
@@ -72,13 +73,13 @@ export async function makeFile<T>(
 ): Promise<T> {
   const draft = draftOf();
   try {
-    const handle = await folder.open(draft, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o666);
-    try {
-      await handle.writeFile(text);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
+    await closing(
+      await folder.open(draft, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o666),
+      async (handle) => {
+        await handle.writeFile(text);
+        await handle.sync();
+      },
+    );
     const prepared = await prepare();
     // A link and no rename: what is there by now stays.
     await folder.link(draft, name);

@@ -61,13 +61,10 @@ async function blankOut(handle: FileHandle, bytes: Buffer, begin: number): Promi
   const at = room.subarray(0, bytesRead).indexOf(bytes);
   if (at < 0) return;
   // A file that was opened for appending takes no bytes elsewhere on Linux.
-  const other = await open(`/proc/self/fd/${handle.fd}`, constants.O_WRONLY);
-  try {
+  await closing(await open(`/proc/self/fd/${handle.fd}`, constants.O_WRONLY), async (other) => {
     await other.write(Buffer.alloc(bytes.length, "\n"), 0, bytes.length, begin + at);
     await other.sync();
-  } finally {
-    await other.close();
-  }
+  });
 }
 
 /** SHA-256 of bytes, hexadecimal. */
@@ -85,4 +82,16 @@ export async function readWhole(handle: FileHandle, size: number, from = 0): Pro
     length += bytesRead;
   }
   return room.subarray(0, length);
+}
+
+/** Runs something with what was opened, and closes it however that ends. */
+export async function closing<Opened extends { close(): Promise<void> }, T>(
+  opened: Opened,
+  run: (opened: Opened) => Promise<T>,
+): Promise<T> {
+  try {
+    return await run(opened);
+  } finally {
+    await opened.close();
+  }
 }

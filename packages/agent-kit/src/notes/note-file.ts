@@ -15,7 +15,7 @@ import {
 } from "@memslot/core/files";
 import { holdsNotes } from "@memslot/indexing/host";
 import { waitForExchange } from "./drafts.ts";
-import { appendWhole, readWhole } from "./file-bytes.ts";
+import { closing, appendWhole, readWhole } from "./file-bytes.ts";
 
 /** A note that is to be appended to. */
 export interface NoteTarget {
@@ -234,13 +234,10 @@ export async function keepNotesLayout(workspaceDir: string): Promise<void> {
   const folder = await openFolderInPlace(place);
   try {
     const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL;
-    const handle = await folder.open(notesMark, flags, 0o666);
-    try {
+    await closing(await folder.open(notesMark, flags, 0o666), async (handle) => {
       await handle.writeFile(markText);
       await handle.sync();
-    } finally {
-      await handle.close();
-    }
+    });
     await syncFolder(place);
   } catch (error) {
     // Another process has done it at the same moment.

@@ -121,3 +121,9 @@ export function slugOf(words: unknown): string {
     .slice(0, maxSlugLength)
     .replace(/-$/, "");
 }
+
+/** Lines as `memory_get` counts them: nothing comes after the last line break. */
+export function linesOf(text: string): string[] {
+  if (text === "") return [];
+  return (text.endsWith("\n") ? text.slice(0, -1) : text).split("\n");
+}

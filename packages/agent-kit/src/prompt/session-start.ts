@@ -16,7 +16,9 @@ import { isDigestOfOther } from "../flush/flush-digest.ts";
 import { curatedName } from "../notes/append-note.ts";
 import { dayBefore, localDay } from "../notes/local-day.ts";
 import { endOfEntry } from "../notes/note-entry.ts";
+import { linesOf } from "../notes/note-text.ts";
 import { frameRecalled } from "../tools/recalled-text.ts";
+import { closing } from "../notes/file-bytes.ts";
 
 export interface SessionStartOptions {
   workspaceDir: string;
@@ -188,7 +190,7 @@ export async function startSession(options: StartSessionOptions): Promise<Sessio
 }
 
 /** A log without the digests of conversations in other projects, and how many of its lines those are. */
-export function withoutOtherProjects(text: string, project: string): { text: string; leftOut: number } {
+function withoutOtherProjects(text: string, project: string): { text: string; leftOut: number } {
   const lines = text.split("\n");
   const kept: string[] = [];
   for (let index = 0; index < lines.length; index++) {
@@ -200,7 +202,7 @@ export function withoutOtherProjects(text: string, project: string): { text: str
 }
 
 /** The part of a text that is shown where its whole is too long. */
-export interface FittedLines {
+interface FittedLines {
   text: string;
   /** Lines of the whole text. */
   totalLines: number;
@@ -209,7 +211,7 @@ export interface FittedLines {
 }
 
 /** Keeps as many whole lines as fit, from the start or from the end; where not one fits, a piece of the nearest. */
-export function fitLines(text: string, maxChars: number, keep: "start" | "end"): FittedLines {
+function fitLines(text: string, maxChars: number, keep: "start" | "end"): FittedLines {
   const lines = linesOf(text);
   const ordered = keep === "start" ? lines : lines.toReversed();
   const kept: string[] = [];
@@ -231,7 +233,7 @@ export function fitLines(text: string, maxChars: number, keep: "start" | "end"):
 }
 
 /** Shares a budget between parts: a part that needs less than its share leaves the rest to the others. */
-export function shareBudget(needs: readonly number[], budget: number): number[] {
+function shareBudget(needs: readonly number[], budget: number): number[] {
   const shares = needs.map(() => 0);
   let rest = Math.max(0, budget);
   const byNeed = needs.map((need, index) => ({ need, index })).sort((a, b) => a.need - b.need);
@@ -243,12 +245,6 @@ export function shareBudget(needs: readonly number[], budget: number): number[] 
   return shares;
 }
 
-/** Lines as `memory_get` counts them: nothing comes after the last line break. */
-export function linesOf(text: string): string[] {
-  if (text === "") return [];
-  return (text.endsWith("\n") ? text.slice(0, -1) : text).split("\n");
-}
-
 /** Never ends in half a surrogate pair. */
 function headOf(line: string, maxChars: number): string {
   const head = line.slice(0, maxChars);
@@ -256,10 +252,7 @@ function headOf(line: string, maxChars: number): string {
 }
 
 /** A note as it stands in the workspace, or why it is not there. */
-export type WorkspaceNote =
-  | { state: "read"; text: string }
-  | { state: "absent" }
-  | { state: "skipped"; reason: string };
+type WorkspaceNote = { state: "read"; text: string } | { state: "absent" } | { state: "skipped"; reason: string };
 
 /** More than this is no note that anybody wrote by hand; `memory_get` reads windows of it. */
 const maxBytes = 4_000_000;
@@ -268,7 +261,7 @@ const maxBytes = 4_000_000;
  * Reads a note under an existing workspace. No part of the way is followed where it is a symbolic link, also where it
  * becomes one meanwhile, so nothing outside the workspace is ever read.
  */
-export async function readWorkspaceNote(workspaceDir: string, relPath: string): Promise<WorkspaceNote> {
+async function readWorkspaceNote(workspaceDir: string, relPath: string): Promise<WorkspaceNote> {
   const parts = relPath.split("/");
   try {
     let place = await realpath(workspaceDir);
@@ -297,12 +290,9 @@ export async function readWorkspaceNote(workspaceDir: string, relPath: string): 
 }
 
 async function readText(file: string): Promise<string> {
-  const handle = await openInPlace(file, constants.O_RDONLY);
-  try {
+  return await closing(await openInPlace(file, constants.O_RDONLY), async (handle) => {
     return decodeText(await handle.readFile())
       .replaceAll(/\r\n?/g, "\n")
       .replaceAll("\0", "\uFFFD");
-  } finally {
-    await handle.close();
-  }
+  });
 }

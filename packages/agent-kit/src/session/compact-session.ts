@@ -172,7 +172,7 @@ const heading = "[Plain digest, made without a model: first lines only]";
  * A summary where no model makes one: the first line of what the user said and the first sentence of each answer, at
  * most 2,000 characters of them, the newest first to be kept. The summary before stays in front, itself at most 4,000.
  */
-export function plainDigest(messages: readonly ConversationMessage[], previousSummary?: string | undefined): string {
+function plainDigest(messages: readonly ConversationMessage[], previousSummary?: string | undefined): string {
   const lines = messages.map((message) => digestLine(message)).filter((line) => line !== "");
   const kept: string[] = [];
   let length = 0;

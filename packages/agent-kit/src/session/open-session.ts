@@ -222,7 +222,7 @@ function checkLength(line: string): void {
 const noteEveryMs = 5_000;
 
 /** An open session as the list has it, which follows the transcript: that has what counts. */
-export class ListedSession {
+class ListedSession {
   readonly #key: string;
   readonly #file: TranscriptFile;
   readonly #list: SessionPlace;
@@ -295,7 +295,7 @@ export class ListedSession {
   }
 }
 
-export function endedError(key: string, id: string): MemoryError {
+function endedError(key: string, id: string): MemoryError {
   return new MemoryError("CLOSED", `session ${id} of ${JSON.stringify(key)} was closed; open the session key again`);
 }
 

@@ -21,7 +21,7 @@ export interface TableEntry {
   readonly more: Readonly<Record<string, unknown>>;
 }
 
-export type SessionTable = Map<string, TableEntry>;
+type SessionTable = Map<string, TableEntry>;
 
 const waitMs = 5_000;
 const mostLookedAtBytes = 64 * 1024 * 1024;

@@ -6,6 +6,7 @@ import { readLines } from "@memslot/indexing/host";
 import { orUnavailable } from "../state-lock.ts";
 import { readEntry, type TranscriptEntry } from "./transcript-entry.ts";
 import { TranscriptState } from "./transcript-state.ts";
+import { closing } from "../notes/file-bytes.ts";
 
 /** A longer line is passed over when reading, and refused when writing. */
 export const maxLineBytes: number = 16 * 1024 * 1024;
@@ -107,13 +108,10 @@ export async function lookInto<T>(
   run: (handle: FileHandle, stats: Stats) => Promise<T>,
 ): Promise<T | undefined> {
   try {
-    const handle = await open(file, constants.O_RDONLY | noSurprises);
-    try {
+    return await closing(await open(file, constants.O_RDONLY | noSurprises), async (handle) => {
       const stats = await handle.stat();
       return stats.isFile() ? await run(handle, stats) : undefined;
-    } finally {
-      await handle.close();
-    }
+    });
   } catch {
     return undefined;
   }

@@ -40,7 +40,7 @@ export interface AppendSetting {
 }
 
 /** Where it writes, or why it cannot: of memory it needs no more than the folder. */
-export interface AppendTarget extends Pick<ToolSetting, "deadlineMs"> {
+interface AppendTarget extends Pick<ToolSetting, "deadlineMs"> {
   readonly opened: { readonly memory: Pick<Memory, "workspaceDir"> } | { readonly error: unknown };
 }
 

@@ -33,7 +33,7 @@ interface ChangeCall {
 }
 
 /** Runs a change of a note that a model has asked for, and tells what became of it. Throws for the caller's abort alone. */
-export async function changeAnswer(
+async function changeAnswer(
   { name, setting, change, signal }: ChangeCall,
   run: (place: ChangePlace & { timeZone: string }) => Promise<EditedNote>,
 ): Promise<MemoryToolResult> {

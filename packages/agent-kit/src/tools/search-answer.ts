@@ -17,7 +17,7 @@ import { frameTogether, recalledTextNote } from "./recalled-text.ts";
 import type { MemoryToolHit, MemoryToolResult } from "./memory-tool.ts";
 
 /** What a search has found, and what is to be told of it. */
-export interface Found extends SearchAnswer {
+interface Found extends SearchAnswer {
   setting: ToolSetting;
   memory: Memory;
   input: { corpus: string | undefined; debug: boolean | undefined };

@@ -32,7 +32,7 @@ export type CheckedInput<F extends InputFields> = {
   readonly [K in keyof F]: F[K] extends { readonly required: true } ? ValueOf<F[K]> : ValueOf<F[K]> | undefined;
 };
 
-export type InputCheck<F extends InputFields> =
+type InputCheck<F extends InputFields> =
   | { readonly ok: true; readonly values: CheckedInput<F> }
   | { readonly ok: false; readonly field: string; readonly error: string };
 

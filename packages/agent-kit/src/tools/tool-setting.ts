@@ -64,7 +64,7 @@ function actionFor(error: unknown, text: string): string {
 }
 
 /** What came of a call with a time limit. An abort by the caller and the call's own errors are thrown. */
-export type DeadlineOutcome<T> = { readonly timedOut: false; readonly value: T } | { readonly timedOut: true };
+type DeadlineOutcome<T> = { readonly timedOut: false; readonly value: T } | { readonly timedOut: true };
 
 /** Runs a call that must end within `timeoutMs`, and tells its own time limit from one that passed below it. */
 export async function inTime<T>(

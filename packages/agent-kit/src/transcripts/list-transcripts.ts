@@ -11,7 +11,7 @@ import { scanTranscript, type TranscriptFacts } from "./scan-transcript.ts";
 import {
   shownLine,
   type TranscriptPlace,
-  openTranscriptToRead,
+  inTranscript,
   transcriptFolder,
   type TranscriptLabel,
 } from "./transcript-place.ts";
@@ -98,14 +98,10 @@ export async function describeTranscript(
   relPath: string,
   { handOvers, signal }: { handOvers?: HandOvers | undefined; signal?: AbortSignal | undefined } = {},
 ): Promise<(TranscriptFacts & { bytes: number }) | undefined> {
-  const opened = await openTranscriptToRead(place, relPath);
-  if (opened === undefined) return undefined;
-  try {
+  return await inTranscript(place, relPath, async (handle, bytes) => {
     const { fateOf } = handOvers ?? (await readHandOvers(place));
-    return { ...(await scanTranscript(opened, { fateOf, signal })), bytes: opened.bytes };
-  } finally {
-    await opened.handle.close();
-  }
+    return { ...(await scanTranscript({ handle, bytes }, { fateOf, signal })), bytes };
+  });
 }
 
 /** The transcripts in a folder, the latest first. */

@@ -1,7 +1,7 @@
 import type { FileHandle } from "node:fs/promises";
 import { readLines } from "@memslot/indexing/host";
 import { readEntry, type TranscriptEntry } from "../session/transcript-entry.ts";
-import { type ShownText, shownText, timeOf, type TranscriptPlace, openTranscriptToRead } from "./transcript-place.ts";
+import { type ShownText, shownText, timeOf, type TranscriptPlace, inTranscript } from "./transcript-place.ts";
 
 /** One line of a transcript that says something. `start` is where it begins, in bytes. */
 export type TranscriptShown = {
@@ -57,22 +57,12 @@ export async function readTranscriptPage(
   path: string,
   { from = 0, before, limit = 100, textLimit = 4_000, signal }: TranscriptPageOptions = {},
 ): Promise<TranscriptPage | undefined> {
-  const opened = await openTranscriptToRead(place, path);
-  if (opened === undefined) return undefined;
-  const { handle, bytes } = opened;
-  try {
-    const how: PageReading = {
-      handle,
-      bytes,
-      limit: clamp(limit, 1, 500),
-      textLimit: clamp(textLimit, 1, 256 * 1024),
-      signal,
-    };
+  return await inTranscript(place, path, async (handle, bytes) => {
+    const limits = { limit: clamp(limit, 1, 500), textLimit: clamp(textLimit, 1, 256 * 1024) };
+    const how: PageReading = { handle, bytes, ...limits, signal };
     if (before === undefined) return await readOn(how, clamp(from, 0, bytes));
     return await readBack(how, clamp(before, 0, bytes));
-  } finally {
-    await handle.close();
-  }
+  });
 }
 
 interface PageReading {
@@ -84,32 +74,35 @@ interface PageReading {
 }
 
 async function readOn(how: PageReading, from: number): Promise<TranscriptPage> {
-  const part = new Part(how, from);
-  let isFirst = from > 0 && !(await endsLine(how.handle, from));
-  for await (const lines of readLines(how.handle, from, how.bytes, how.signal))
-    for (const line of lines) {
-      if (isFirst) part.begin(line.end);
-      else part.take(line);
-      isFirst = false;
-      if (part.entries.length >= how.limit || part.end - part.start >= pageBytes) return part.page();
-    }
-  return part.page();
+  const isFull = (part: Part): boolean => part.entries.length >= how.limit || part.end - part.start >= pageBytes;
+  return (await readPart(how, from, how.bytes, isFull)).page();
 }
 
 /** Looks at more and more in front of a place until there is a line. */
 async function readBack(how: PageReading, before: number): Promise<TranscriptPage> {
   for (let window = pageBytes; ; window *= 2) {
     const from = Math.max(0, before - window);
-    const part = new Part(how, from);
-    let isFirst = from > 0 && !(await endsLine(how.handle, from));
-    for await (const lines of readLines(how.handle, from, before, how.signal))
-      for (const line of lines) {
-        if (isFirst) part.begin(line.end);
-        else part.take(line);
-        isFirst = false;
-      }
+    const part = await readPart(how, from, before);
     if (part.start < before || from === 0 || window > longestLine * 2) return part.last().page();
   }
+}
+
+async function readPart(
+  how: PageReading,
+  from: number,
+  to: number,
+  isFull: (part: Part) => boolean = () => false,
+): Promise<Part> {
+  const part = new Part(how, from);
+  let isFirst = from > 0 && !(await endsLine(how.handle, from));
+  for await (const lines of readLines(how.handle, from, to, how.signal))
+    for (const line of lines) {
+      if (isFirst) part.begin(line.end);
+      else part.take(line);
+      isFirst = false;
+      if (isFull(part)) return part;
+    }
+  return part;
 }
 
 class Part {

@@ -2,8 +2,9 @@ import { constants, lstatSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import path from "node:path";
 import { MemoryError } from "@memslot/core";
-import { codeOf, noSurprises } from "@memslot/core/files";
+import { codeOf, noSurprises, unlessMissing } from "@memslot/core/files";
 import { journalFolder, sessionsFolder, redactSecrets } from "@memslot/indexing/host";
+import { closing } from "../notes/file-bytes.ts";
 
 /** Whose conversations they are. */
 export interface TranscriptPlace {
@@ -25,31 +26,29 @@ export function transcriptFolder(place: TranscriptPlace, label: TranscriptLabel)
 }
 
 /**
- * Opens a transcript by its path, `sessions/<name>.jsonl` or `journal/<name>.jsonl`, to be read. Undefined where there
- * is none. Throws `PATH_NOT_ALLOWED` for what is no such path, and for a link.
+ * Reads a transcript by its path, `sessions/<name>.jsonl` or `journal/<name>.jsonl`. Undefined where there is none.
+ * Throws `PATH_NOT_ALLOWED` for what is no such path, and for a link.
  */
-export async function openTranscriptToRead(
+export async function inTranscript<T>(
   place: TranscriptPlace,
   relPath: string,
-): Promise<{ handle: FileHandle; bytes: number } | undefined> {
+  read: (handle: FileHandle, bytes: number) => Promise<T>,
+): Promise<T | undefined> {
   const [label, name = "", ...more] = relPath.split("/");
   if ((label !== "sessions" && label !== "journal") || more.length > 0 || !fileName.test(name))
     throw notAllowed(relPath);
   const folder = transcriptFolder(place, label);
   if (folder === undefined) return undefined;
-  let handle: FileHandle | undefined;
-  try {
-    handle = await open(path.join(folder, name), constants.O_RDONLY | noSurprises);
-    const stats = await handle.stat();
-    if (stats.isFile()) return { handle, bytes: stats.size };
-  } catch (error) {
-    await handle?.close();
-    if (codeOf(error) === "ENOENT") return undefined;
+  const opened = await open(path.join(folder, name), constants.O_RDONLY | noSurprises).catch((error: unknown) => {
     if (codeOf(error) === "ELOOP") throw notAllowed(relPath);
-    throw error;
-  }
-  await handle.close();
-  throw notAllowed(relPath);
+    return unlessMissing(error);
+  });
+  if (opened === undefined) return undefined;
+  return await closing(opened, async (handle) => {
+    const stats = await handle.stat();
+    if (!stats.isFile()) throw notAllowed(relPath);
+    return await read(handle, stats.size);
+  });
 }
 
 function notAllowed(relPath: string): MemoryError {
