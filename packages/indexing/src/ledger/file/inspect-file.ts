@@ -1,14 +1,6 @@
 import { closeSync, openSync, readSync, statSync } from "node:fs";
+import { Damage, Foreign } from "./file-faults.ts";
 import { applicationId, pageBytes, schemaVersion } from "./schema.ts";
-
-/** What stands at the path of an index, judged by its first bytes, before SQLite may touch it. */
-export type FileFinding =
-  | { kind: "new" }
-  | { kind: "ours" }
-  /** Cut off before the place where it says whose it is, or ours with another beginning. */
-  | { kind: "damaged"; reason: string }
-  /** Somebody else's, or of a later version: not to be written, renamed, or opened for writing. */
-  | { kind: "foreign"; reason: string };
 
 const magic = Buffer.from("SQLite format 3\0", "latin1");
 /** The header of a database file, as the file format of SQLite lays it out. */
@@ -24,33 +16,31 @@ const fractions = Buffer.from([64, 32, 32]);
 const ourTables = ["spaces", "quarantine"];
 
 /**
- * Throws what the file system throws when the file is there and cannot be read. `isOwnPlace`: nobody else has a reason to
- * put a file there, so that one which is no database at all is ours and damaged.
+ * Judges a file by its first bytes, before SQLite may touch it. Throws `Foreign` where it is another program's or of a later
+ * release: it is not to be written, renamed, or opened for writing. Throws `Damage` where it is cut off before the place
+ * that says whose it is, or is ours with another beginning, and what the file system throws if it cannot be read.
+ * `isOwnPlace`: nobody else has a reason to put a file there, so that one which is no database at all is ours and damaged.
  */
-export function inspectFile(path: string, { isOwnPlace = false }: { isOwnPlace?: boolean } = {}): FileFinding {
+export function inspectFile(path: string, isOwnPlace: boolean): void {
   const stats = statSync(path, { throwIfNoEntry: false });
-  if (stats === undefined) return { kind: "new" };
-  if (stats.isDirectory()) return { kind: "foreign", reason: "it is a folder" };
+  if (stats?.isDirectory()) throw new Foreign("it is a folder");
   // A pipe would never answer, a device is not a file to keep an index in.
-  if (!stats.isFile()) return { kind: "foreign", reason: "it is not a regular file" };
-  if (stats.size === 0) return { kind: "new" };
+  if (stats?.isFile() === false) throw new Foreign("it is not a regular file");
+  if (stats === undefined || stats.size === 0) return;
 
   const beginning = readBeginning(path);
   const header = beginning.subarray(0, headerBytes);
   const isDatabase = header.subarray(0, magic.length).equals(magic.subarray(0, header.length));
-  if (isDatabase && header.length < headerBytes)
-    return { kind: "damaged", reason: `it ends after ${header.length} bytes` };
+  if (isDatabase && header.length < headerBytes) throw new Damage(`it ends after ${header.length} bytes`);
   if (!isDatabase || header.readInt32BE(applicationIdAt) !== applicationId) {
-    const spoilt = { kind: "damaged", reason: "its first bytes were overwritten" } as const;
-    if (holdsOurTables(beginning) || (isOwnPlace && !(isDatabase && isSound(header)))) return spoilt;
-    const what = isDatabase ? "a SQLite database of another program" : "not a SQLite database";
-    return { kind: "foreign", reason: `it is ${what}` };
+    if (holdsOurTables(beginning) || (isOwnPlace && !(isDatabase && isSound(header))))
+      throw new Damage("its first bytes were overwritten");
+    throw new Foreign(`it is ${isDatabase ? "a SQLite database of another program" : "not a SQLite database"}`);
   }
   const version = header.readInt32BE(userVersionAt);
   if (isOwnPlace && version > schemaVersion + mostLaterVersions)
-    return { kind: "damaged", reason: `its schema has the number ${version}` };
-  if (version > schemaVersion) return { kind: "foreign", reason: laterVersion(version) };
-  return { kind: "ours" };
+    throw new Damage(`its schema has the number ${version}`);
+  if (version > schemaVersion) throw new Foreign(laterVersion(version));
 }
 
 /** Why a database that a later release has written is left alone. */

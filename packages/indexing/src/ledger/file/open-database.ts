@@ -29,15 +29,14 @@ const attempts = 3;
  */
 export function openDatabase(options: OpenOptions, tables: CompanionTables): OpenDatabase {
   const { path } = options;
-  if (options.mayCreate === false && !existsSync(path))
-    return { ...openInMemory(options.store, tables), location: ":memory:", isOnDisk: false, notices: [] };
+  if (options.mayCreate === false && !existsSync(path)) return inMemory(options, tables, []);
   if (options.isFull === true) return openWithoutSpace(options, tables);
   const notices: string[] = [];
   let aside: string | undefined;
   for (let attempt = 1; ; attempt++) {
     const identity = identityBefore(path);
     try {
-      prepareFile(path, { isOwnPlace: options.isOwnPlace === true });
+      prepareFile(path, options.isOwnPlace === true);
       checkBytes(options, identity);
       const opened = openFile(options, tables);
       // Each of them has cost a request.
@@ -47,29 +46,39 @@ export function openDatabase(options: OpenOptions, tables: CompanionTables): Ope
     } catch (error) {
       // Another process has set it aside meanwhile: what it has put there is looked at.
       if (attempt < attempts && identity !== undefined && identityBefore(path) !== identity) continue;
-      if (options.mayCreate === false && isDamage(error)) {
-        notices.push(`the index ${path} is damaged (${reasonOf(error)}); the next sync makes it anew from the notes`);
-      } else if (attempt < attempts && isDamage(error)) {
-        const repair = repairFile(path, identity, reasonOf(error));
-        aside ??= repair.aside;
-        if (repair.notice !== undefined) notices.push(repair.notice);
-        if (repair.again) continue;
+      const reason = reasonOf(error);
+      if (isDamage(error) && options.mayCreate === false) {
+        notices.push(`the index ${path} is damaged (${reason}); the next sync makes it anew from the notes`);
+      } else if (isDamage(error) && attempt < attempts) {
+        try {
+          const moved = setAside(path, identity);
+          if (moved !== undefined) notices.push(asideNotice(path, moved, reason));
+          aside ??= moved;
+          continue;
+        } catch (failure) {
+          const state = `is damaged (${reason}) and cannot be renamed (${reasonOf(failure)})${leftAsItIs}`;
+          notices.push(memoryNotice(path, state, "delete it"));
+        }
       } else {
         notices.push(describeFault(path, error));
       }
-      return { ...openInMemory(options.store, tables), location: ":memory:", isOnDisk: false, notices };
+      return inMemory(options, tables, notices);
     }
   }
 }
 
-function openWithoutSpace({ path, store }: OpenOptions, tables: CompanionTables): OpenDatabase {
+function inMemory({ store }: OpenOptions, tables: CompanionTables, notices: string[]): OpenDatabase {
+  return { ...openInMemory(store, tables), location: ":memory:", isOnDisk: false, notices };
+}
+
+function openWithoutSpace(options: OpenOptions, tables: CompanionTables): OpenDatabase {
+  const { path } = options;
   const sidecars = findSidecars(path);
   rmSync(path, { force: true });
   removeSidecars(path, sidecars);
   forgetSum(path);
   const state = "does not fit on its disk; what was written of it is deleted";
-  const notices = [memoryNotice(path, state, "free some space")];
-  return { ...openInMemory(store, tables), location: ":memory:", isOnDisk: false, notices };
+  return inMemory(options, tables, [memoryNotice(path, state, "free some space")]);
 }
 
 /** Throws `Damage` where the file is known to be another than the one that was written. */
@@ -87,29 +96,13 @@ function identityBefore(path: string): string | undefined {
   }
 }
 
-/** Sets the damaged file aside. `again`: there is a place for a new one, or another process has made it already. */
-function repairFile(
-  path: string,
-  identity: string | undefined,
-  reason: string,
-): { again: boolean; notice?: string; aside?: string } {
-  try {
-    const aside = setAside(path, identity);
-    if (aside === undefined) return { again: true };
-    forgetSum(path);
-    forgetOlderAside(path, aside);
-    const isOld = reason === earlierRelease;
-    const state = isOld ? "is of an earlier release" : `was damaged (${reason})`;
-    const kept = `the ${isOld ? "old" : "damaged"} file is kept as ${aside} and can be deleted`;
-    return {
-      again: true,
-      aside,
-      notice: `the index ${path} ${state} and is made anew from the notes; ${kept}`,
-    };
-  } catch (error) {
-    const state = `is damaged (${reason}) and cannot be renamed (${reasonOf(error)})${leftAsItIs}`;
-    return { again: false, notice: memoryNotice(path, state, "delete it") };
-  }
+/** Forgets what is of no use once a damaged file is set aside, and says what has become of it. */
+function asideNotice(path: string, aside: string, reason: string): string {
+  forgetSum(path);
+  forgetOlderAside(path, aside);
+  const [state, kept] =
+    reason === earlierRelease ? ["is of an earlier release", "old"] : [`was damaged (${reason})`, "damaged"];
+  return `the index ${path} ${state} and is made anew from the notes; the ${kept} file is kept as ${aside} and can be deleted`;
 }
 
 function describeFault(path: string, error: unknown): string {
@@ -119,11 +112,8 @@ function describeFault(path: string, error: unknown): string {
     return memoryNotice(path, `is damaged again and again (${reasonOf(error)})${leftAsItIs}`, "check the disk");
   if (isSqliteError(error) || isFileSystemError(error)) {
     const isFull = isSqliteError(error, "SQLITE_FULL");
-    const remedy = isSqliteError(error, "SQLITE_IOERR")
-      ? "check the disk"
-      : isFull
-        ? "free some space"
-        : "make it writable";
+    const others = isFull ? "free some space" : "make it writable";
+    const remedy = isSqliteError(error, "SQLITE_IOERR") ? "check the disk" : others;
     return memoryNotice(path, `cannot be used (${reasonOf(error)})${leftAsItIs}`, remedy);
   }
   throw error;
@@ -172,12 +162,10 @@ function forgetOlderAside(path: string, newest: string): void {
  * Looks at the file before SQLite does, and makes an empty one where there is none, for its owner alone. Throws
  * `Foreign`, `Damage`, or what the file system throws.
  */
-function prepareFile(path: string, how: { isOwnPlace?: boolean } = {}): void {
+function prepareFile(path: string, isOwnPlace: boolean): void {
   const sidecars = findSidecars(path);
   const isMissing = fileIdentity(path) === undefined;
-  const finding = inspectFile(path, how);
-  if (finding.kind === "foreign") throw new Foreign(finding.reason);
-  if (finding.kind === "damaged") throw new Damage(finding.reason);
+  inspectFile(path, isOwnPlace);
   if (isMissing) {
     removeSidecars(path, sidecars);
     forgetSum(path);

@@ -4,7 +4,6 @@ import { forgetSum, isAboutWords, quickCheck } from "../integrity.ts";
 import { laterVersion } from "./inspect-file.ts";
 import { type Meta, metaKeys, openMeta } from "./meta.ts";
 import type { OpenOptions } from "../thread/protocol.ts";
-import { checkAgent, isNewOwner, recordOwner } from "./owner.ts";
 import type { Companion, CompanionTables, LedgerParts } from "../companion.ts";
 import { addGeneration, applicationId, createTables, schemaVersion, setPragmas } from "./schema.ts";
 import { isBusy, isSqliteError } from "./store-errors.ts";
@@ -52,10 +51,11 @@ export function openFile({ path, store, busyTimeoutMs, owner }: OpenOptions, tab
     beginWrite(db, 1);
     db.exec("ROLLBACK");
     const meta = openMeta(db);
-    checkAgent(meta, owner);
+    const isOwned = owner === undefined || isOwnedBy(meta, owner);
     checkContent(db, meta, store);
     if (!hasGenerations(db, store)) write(db, () => addFirst(db, store, tables));
-    if (owner && isNewOwner(meta, owner)) write(db, () => recordOwner(meta, owner));
+    // Another process may have been faster.
+    if (!isOwned) write(db, () => void (isOwnedBy(meta, owner) || meta.set(metaKeys.owner, textOf(owner))));
     const { notice, open } = tables.settle({ db, meta, store, path, write: (work) => write(db, work) });
     return { db, meta, openCompanion: open, notice };
   } catch (error) {
@@ -182,4 +182,35 @@ function numberOf(
   pragma: "application_id" | "user_version" | "page_count" | "auto_vacuum",
 ): number {
   return Number(db.pragma(pragma, { simple: true }));
+}
+
+/** Whose notes an index holds. */
+type IndexOwner = NonNullable<OpenOptions["owner"]>;
+
+/**
+ * False where the owner is not recorded yet, or has another workspace: one may move. Throws `Foreign` when the index was made
+ * for another agent: one agent never sees what another remembers.
+ */
+function isOwnedBy(meta: Meta, owner: IndexOwner): boolean {
+  const text = meta.get(metaKeys.owner);
+  if (text === undefined) return false;
+  const known = agentOf(text);
+  if (known === owner.agentId) return text === textOf(owner);
+  throw new Foreign(
+    `it holds the notes of the agent "${known}", not of "${owner.agentId}", and each agent has an index of its own`,
+    "write {agentId} into store.path",
+  );
+}
+
+function agentOf(owner: string): string | undefined {
+  try {
+    return (JSON.parse(owner) as Partial<IndexOwner>).agentId;
+  } catch {
+    // Never taken for an index without an owner.
+    throw new Damage("it does not say whose notes it holds");
+  }
+}
+
+function textOf({ agentId, workspaceDir }: IndexOwner): string {
+  return JSON.stringify({ agentId, workspaceDir });
 }

@@ -17,7 +17,7 @@ import type { LedgerCalls } from "../ledger.ts";
 import type { Transactions } from "../sql.ts";
 import type { Vectors } from "../vectors.ts";
 
-export function createUpkeep(input: {
+interface UpkeepParts {
   db: Database.Database;
   transactions: Transactions;
   generations: Generations;
@@ -28,7 +28,11 @@ export function createUpkeep(input: {
   meta: Meta;
   /** Undefined where the index is in memory. */
   path: string | undefined;
-}): Pick<LedgerCalls, "check" | "repair" | "compact" | "tables" | "sample" | "vectorOf"> {
+}
+
+export function createUpkeep(
+  input: UpkeepParts,
+): Pick<LedgerCalls, "check" | "repair" | "compact" | "tables" | "sample" | "vectorOf"> {
   const { db, transactions, generations } = input;
   const parts: readonly IndexPart[] = [
     filePart(db, input.path),
@@ -88,9 +92,7 @@ export function createUpkeep(input: {
       }
       return findings;
     },
-    async *compact() {
-      return yield* compact(input);
-    },
+    compact: () => compact(input),
     async *tables() {
       const tables = transactions.read(() => tableBytes(db));
       yield;
@@ -129,17 +131,7 @@ function tableBytes(db: Database.Database): { name: string; bytes: number }[] {
 }
 
 /** Gives back what deleted and changed notes have left. Another process that writes comes first, and ends it early. */
-async function* compact(input: {
-  db: Database.Database;
-  /** Undefined where the index is in memory. */
-  path: string | undefined;
-  transactions: Transactions;
-  generations: Generations;
-  builds: Pick<Builds, "deleteDropped">;
-  vectors: Pick<Vectors, "cache">;
-  companion: Pick<Companion, "compact">;
-  meta: Meta;
-}): Pieces<CompactReport> {
+async function* compact(input: UpkeepParts): Pieces<CompactReport> {
   const { db, path, transactions, generations, builds, vectors, companion } = input;
   const beforeBytes = sizeOf(db, path);
   while (builds.deleteDropped()) yield;
