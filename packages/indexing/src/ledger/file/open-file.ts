@@ -43,6 +43,8 @@ export function openFile({ path, store, busyTimeoutMs, owner }: OpenOptions, tab
     setPragmas(db);
     checkOwner(db);
     if (numberOf(db, "user_version") < schemaVersion) makeTables(db, store, tables);
+    // It cannot give back single pages.
+    if (numberOf(db, "auto_vacuum") === 0) throw new Damage(earlierRelease);
     if (db.pragma("journal_mode", { simple: true }) !== "wal") {
       forgetSum(path);
       useWal(db, busyTimeoutMs);
@@ -130,8 +132,6 @@ function useWal(db: Database.Database, waitMs: number): void {
 
 /** Throws when the database cannot be relied on. Looks at every page only after a process died while it was writing. */
 function checkContent(db: Database.Database, meta: Meta, store: string): void {
-  // A file that cannot give back single pages.
-  if (numberOf(db, "auto_vacuum") === 0) throw new Damage(earlierRelease);
   for (const probe of probes) db.prepare(`${probe} LIMIT 1`).get();
   const answering = db
     .prepare<[string], number>("SELECT count(*) FROM generations WHERE state = 'active' AND store = ?")
