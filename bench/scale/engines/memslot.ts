@@ -34,7 +34,7 @@ export function memslotEngines(): ScaleEngine[] {
           ),
         );
       }
-      await index.useSpace(space);
+      await index.giveVectors?.(space);
       await index.close();
     },
     async open(folder) {

@@ -203,8 +203,8 @@ export interface IndexCalls {
    */
   listChunks(asked: FileFilter & { withText: boolean }): ChunkRow[];
   /**
-   * Searches by meaning are about to be made in this space: its vectors are brought to where they are searched, and may be
-   * laid out for fast search. Every other call works in any space without it. Vectors of other spaces are kept.
+   * Searches by meaning are about to be made in this space: its vectors may be laid out for fast search. Every other call
+   * works in any space without it. Vectors of other spaces are kept.
    */
   useSpace(space: VectorSpace): void;
   /** Chunks that have no vector in this space and are not quarantined, each hash once, also those of a build that is being made. */
@@ -274,6 +274,11 @@ export interface ChunkIndex extends Remote<IndexCalls>, FileTable {
   startBuild?: ((name: string) => Promise<FileTable>) | undefined;
   /** Absent: only this process writes. Those that say how long their holder slept are of a place that several hosts share. */
   leases?: HostLeases | undefined;
+  /**
+   * Hands the vectors of this space that are known already to a store elsewhere, before a question waits for that. Absent:
+   * they are where they are searched.
+   */
+  giveVectors?: ((space: VectorSpace) => Promise<void>) | undefined;
   /** Filters by source and scope before it counts to `limit`. */
   searchKeyword(query: KeywordQuery, options?: CallOptions): Promise<IndexKeywordAnswer>;
   /** Compares with the vectors of this space only. */

@@ -122,6 +122,8 @@ export class Embedder {
     const { store, provider, settings } = this.#input;
     const request = { ...given, signal: AbortSignal.any([given.signal, this.#closing.signal]) };
     if (store.health().isTemporary === true && !request.asked) return (this.#pending = await this.#leaveUndone());
+    const space = await this.#primary.knownSpace();
+    if (space !== undefined) await store.giveVectors?.(space);
     if (!settings.cache.enabled && this.#primary.stats()?.pending !== 0) await this.#questions.protectEarlier();
     const outcome = await this.#fillAny(request);
     this.#pending = outcome && { chunks: outcome.chunks, reason: outcome.reason, failure: outcome.error?.kind };
@@ -134,9 +136,6 @@ export class Embedder {
     await this.count();
     if (outcome === undefined) await this.#measureMeaning(request);
     const { embedded: chunks = 0 } = this.#primary.stats() ?? {};
-    // Brings them to where they are searched before a question waits for that.
-    const space = chunks > 0 ? await this.#primary.knownSpace() : undefined;
-    if (space !== undefined) await store.useSpace(space);
     if (outcome === undefined && (await this.#isSame()))
       return (this.#pending = { chunks, reason: this.#sameVectors ?? "", failure: "auth" });
     return this.#pending;

@@ -72,7 +72,7 @@ export interface LedgerBuild extends FileTable {
  * them. Several stores can have their files in one ledger, each knows its own only; the vectors are for all of them.
  */
 export interface Ledger
-  extends Omit<ChunkIndex, "adoptFiles" | "searchKeyword" | "searchVector">, Remote<ElsewhereCalls> {
+  extends Omit<ChunkIndex, "adoptFiles" | "giveVectors" | "searchKeyword" | "searchVector">, Remote<ElsewhereCalls> {
   startBuild(name: string): Promise<LedgerBuild>;
   currentBuild(): Promise<{ name: string; table: LedgerBuild } | undefined>;
 }

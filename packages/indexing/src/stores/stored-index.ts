@@ -59,6 +59,7 @@ export async function createStoredIndex(options: StoredIndexOptions): Promise<Ch
       await ledger.useSpace(space);
       await agreement.owe(space);
     },
+    giveVectors: (space) => agreement.owe(space),
     async putVectors(space, entries) {
       // They were paid for: they are kept before anything is asked of the store, which may not answer.
       await ledger.putVectors(space, entries);
