@@ -1,14 +1,12 @@
-import type Database from "better-sqlite3";
 import { isOfOlderRules } from "../secrets/version.ts";
 import { type HashKey, forgetText } from "./cache.ts";
 import type { Companion } from "./companion.ts";
-import { sqlOf, type Transactions } from "./sql.ts";
-import type { Meta } from "./file/meta.ts";
+import { sqlOf } from "./sql.ts";
 import type { FileTables, FileTarget } from "./files.ts";
 import type { LedgerCalls } from "./ledger.ts";
 import { StoreFailure } from "./thread/remote.ts";
 import type { Vectors } from "./vectors.ts";
-import type { Generations } from "./generations.ts";
+import type { LedgerBase } from "./generations.ts";
 
 /** What a store does with the builds of a ledger. */
 export interface Builds {
@@ -26,15 +24,13 @@ export interface Builds {
 const batchChunks = 200;
 
 /** Makes a new generation beside the one that answers. */
-export function createBuilds(input: {
-  db: Database.Database;
-  meta: Meta;
-  transactions: Transactions;
-  generations: Generations;
-  fileTables: (target: FileTarget) => FileTables;
-  vectors: Pick<Vectors, "listener" | "cache">;
-  companion: Pick<Companion, "prepare" | "drop">;
-}): Builds {
+export function createBuilds(
+  input: LedgerBase & {
+    fileTables: (target: FileTarget) => FileTables;
+    vectors: Pick<Vectors, "listener" | "cache">;
+    companion: Pick<Companion, "prepare" | "drop">;
+  },
+): Builds {
   const { db, transactions, generations, vectors, companion } = input;
   const sql = sqlOf(db);
   /** What this process builds, and the one that its present call is about. */

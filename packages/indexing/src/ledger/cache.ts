@@ -1,8 +1,8 @@
-import type Database from "better-sqlite3";
 import type { VectorSpace } from "../chunk-store.ts";
 import { StoreFailure } from "./thread/remote.ts";
-import { type Sql, sqlOf, type Transactions } from "./sql.ts";
-import { type Meta, metaKeys } from "./file/meta.ts";
+import type { LedgerBase } from "./generations.ts";
+import { type Sql, sqlOf } from "./sql.ts";
+import { metaKeys } from "./file/meta.ts";
 import { isBusy } from "./file/store-errors.ts";
 
 /** The hash of a chunk as it is stored: the 32 bytes of a SHA-256, or a hash of another kind as it was given. */
@@ -77,10 +77,7 @@ interface Entry {
   vectorId: number;
 }
 
-interface CacheOptions {
-  db: Database.Database;
-  meta: Meta;
-  transactions: Transactions;
+interface CacheOptions extends Omit<LedgerBase, "generations"> {
   maxEntries: number;
   /** Makes the index that finds chunks by their hash. */
   prepare: () => void;
@@ -271,11 +268,7 @@ export class VectorCache {
  * For a chunk that rules of an earlier version have made: drops its vectors unless its text is held elsewhere, which is
  * only asked if there are some, and has the pages that held it overwritten.
  */
-export function forgetText(
-  { db, meta }: { db: Database.Database; meta: Meta },
-  hash: HashKey,
-  isHeld: () => boolean,
-): void {
+export function forgetText({ db, meta }: Pick<LedgerBase, "db" | "meta">, hash: HashKey, isHeld: () => boolean): void {
   const sql = sqlOf(db);
   meta.set(metaKeys.unwiped, "1");
   const vectorIds = sql.values<number>("SELECT vector_id FROM embedding_cache WHERE hash = ?", hash);

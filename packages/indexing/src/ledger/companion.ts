@@ -5,12 +5,11 @@ import type { VectorSpace } from "../chunk-store.ts";
 import { type Meta, metaKeys } from "./file/meta.ts";
 import type { BeginTables } from "./file/schema.ts";
 import type { ChangedChunks, ReadRows } from "./files.ts";
-import type { Generations } from "./generations.ts";
+import type { LedgerBase } from "./generations.ts";
 import type { Pieces } from "./thread/remote.ts";
 import type { IndexPart } from "./upkeep/index-parts.ts";
 import type { EmbeddedChunks } from "./spaces.ts";
 import type { HashKey } from "./cache.ts";
-import type { Transactions } from "./sql.ts";
 
 /** A space as the tables know it. */
 export interface KnownSpace {
@@ -19,11 +18,7 @@ export interface KnownSpace {
 }
 
 /** What a companion uses of the ledger that it lies in. */
-export interface LedgerParts {
-  db: Database.Database;
-  meta: Meta;
-  transactions: Transactions;
-  generations: Generations;
+export interface LedgerParts extends LedgerBase {
   readRows: ReadRows;
   vectors: {
     /** Undefined for a space that nothing was ever written to. From then on its vectors are protected. */

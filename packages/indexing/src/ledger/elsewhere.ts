@@ -1,10 +1,9 @@
-import type Database from "better-sqlite3";
 import { type FileKey, type StoredFile, spaceName, type VectorSpace } from "../chunk-store.ts";
 import { type HashKey, toHash, toKey, toVector, type VectorCache } from "./cache.ts";
-import { type Sql, sqlOf, type Transactions } from "./sql.ts";
-import { type Meta, metaKeys } from "./file/meta.ts";
+import { type Sql, sqlOf } from "./sql.ts";
+import { metaKeys } from "./file/meta.ts";
 import type { FileTables } from "./files.ts";
-import type { Generations } from "./generations.ts";
+import type { LedgerBase } from "./generations.ts";
 import type { LedgerCalls, OwedVectors, Reconciled } from "./ledger.ts";
 import type { Spaces } from "./spaces.ts";
 
@@ -14,11 +13,7 @@ interface PendingRow {
   embedding: Buffer | null;
 }
 
-interface Input {
-  db: Database.Database;
-  meta: Meta;
-  transactions: Transactions;
-  generations: Generations;
+interface Input extends LedgerBase {
   store: string;
   spaces: Spaces;
   cache: VectorCache;

@@ -4,9 +4,9 @@ import type { ChunkRow, FoundRow, FileRecord, IndexedFile, RevisionStep } from "
 import type { FileFilter, KeywordQuery, PathScope, ScoredChunk, FileKey } from "../chunk-store.ts";
 import { isOfOlderRules } from "../secrets/version.ts";
 import { toKey, type HashKey, forgetText } from "./cache.ts";
-import { sqlOf, type Transactions } from "./sql.ts";
+import type { LedgerBase } from "./generations.ts";
+import { sqlOf } from "./sql.ts";
 import { Damage } from "./file/file-faults.ts";
-import type { Meta } from "./file/meta.ts";
 
 const columns =
   "c.id, f.path, f.source, c.start_line AS startLine, c.end_line AS endLine, c.text, c.context, f.chunk_bytes AS noteBytes";
@@ -155,14 +155,13 @@ const updateFile = `UPDATE files SET ${fileFacts}, chunks = :count, chunk_bytes 
 const touchFile = `UPDATE files SET ${fileFacts} WHERE generation = :generation AND source = :source AND path = :path`;
 
 /** The files and their chunks. */
-export function createFileTables(input: {
-  db: Database.Database;
-  meta: Meta;
-  transactions: Transactions;
-  /** Keeps in step what depends on chunks, inside the transaction: called for each file, and at the end. */
-  wrote: (generation: number, chunks: ChangedChunks) => void;
-  changed: () => void;
-}): (target: FileTarget) => FileTables {
+export function createFileTables(
+  input: Omit<LedgerBase, "generations"> & {
+    /** Keeps in step what depends on chunks, inside the transaction: called for each file, and at the end. */
+    wrote: (generation: number, chunks: ChangedChunks) => void;
+    changed: () => void;
+  },
+): (target: FileTarget) => FileTables {
   const { db, transactions } = input;
   const sql = sqlOf(db);
 

@@ -1,6 +1,6 @@
 import type Database from "better-sqlite3";
 import type { RevisionStep } from "../chunk-index.ts";
-import { type Sql, sqlOf } from "./sql.ts";
+import { type Sql, sqlOf, type Transactions } from "./sql.ts";
 import { Damage } from "./file/file-faults.ts";
 import { type Meta, metaKeys } from "./file/meta.ts";
 import { addGeneration, type BeginTables } from "./file/schema.ts";
@@ -112,6 +112,14 @@ export class Generations {
       state,
     );
   }
+}
+
+/** What every part of a ledger works with, over one connection. */
+export interface LedgerBase {
+  db: Database.Database;
+  meta: Meta;
+  transactions: Transactions;
+  generations: Generations;
 }
 
 /** Generations that statements are kept for: the one that answers, and the next. */

@@ -20,7 +20,7 @@ export {
   type ReadRows,
   type ScoredId,
 } from "./files.ts";
-export { type Generations, perGeneration } from "./generations.ts";
+export { type Generations, type LedgerBase, perGeneration } from "./generations.ts";
 export { type Pieces, reasonOf } from "./thread/remote.ts";
 export { type IndexPart, type Look } from "./upkeep/index-parts.ts";
 export type { EmbeddedChunks } from "./spaces.ts";

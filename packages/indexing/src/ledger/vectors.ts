@@ -1,13 +1,10 @@
-import type Database from "better-sqlite3";
 import type { SpaceStats } from "../chunk-index.ts";
 import type { VectorSpace } from "../chunk-store.ts";
 import { type HashKey, toKey, checkVector, VectorCache } from "./cache.ts";
 import type { Companion, LedgerParts } from "./companion.ts";
-import type { Transactions } from "./sql.ts";
-import type { Meta } from "./file/meta.ts";
 import { hasTable } from "./file/schema.ts";
 import { countChunks } from "./files.ts";
-import type { Generations } from "./generations.ts";
+import type { LedgerBase } from "./generations.ts";
 import type { LedgerCalls } from "./ledger.ts";
 import { VectorsElsewhere } from "./elsewhere.ts";
 import { createHashIndex, EmbeddedChunks, Spaces } from "./spaces.ts";
@@ -49,18 +46,16 @@ export interface Vectors {
   embeddingOf(space: VectorSpace, hash: HashKey): Buffer | undefined;
 }
 
-export function createVectors(input: {
-  db: Database.Database;
-  meta: Meta;
-  transactions: Transactions;
-  generations: Generations;
-  /** Asked when it is needed, as it is made with what this gives. */
-  companion: () => Pick<Companion, "embedded" | "useSpace">;
-  cacheMaxEntries: number;
-  store: string;
-  /** The store keeps its own vectors, and what comes into the cache is pending for it. */
-  owesVectors: boolean;
-}): Vectors {
+export function createVectors(
+  input: LedgerBase & {
+    /** Asked when it is needed, as it is made with what this gives. */
+    companion: () => Pick<Companion, "embedded" | "useSpace">;
+    cacheMaxEntries: number;
+    store: string;
+    /** The store keeps its own vectors, and what comes into the cache is pending for it. */
+    owesVectors: boolean;
+  },
+): Vectors {
   const { db, transactions, generations, companion, store, owesVectors } = input;
   const spaces = new Spaces(db, store);
   const cache = new VectorCache({ ...input, maxEntries: input.cacheMaxEntries, prepare: chunks });
