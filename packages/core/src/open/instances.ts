@@ -1,5 +1,4 @@
-import { isObject } from "../config/deep.ts";
-import { sha256Of } from "../config/names.ts";
+import { isDeepStrictEqual } from "node:util";
 import type { Memory } from "../contract/memory.ts";
 import { callMemory, eachMemoryCall, signalOf, withSignal } from "../guard/calls.ts";
 import { Lifecycle, withDeadline } from "../guard/deadline.ts";
@@ -7,7 +6,7 @@ import { Lifecycle, withDeadline } from "../guard/deadline.ts";
 interface ShareOptions {
   /** What two opens must have in common to share an instance. */
   key: {
-    /** Plain data: agent, canonical workspace, settings, plugin. Kept as a hash, as it holds secrets. */
+    /** Plain data: agent, canonical workspace, settings, plugin. */
     facts: unknown;
     /** Compared by identity: the plugin and the provider as objects. */
     objects: readonly unknown[];
@@ -24,17 +23,18 @@ type User = Pick<ShareOptions, "notify">;
 
 // The one module-level state of this package. Two managers on one index in one process would work against each other,
 // and the callers that have to share one (tools, a command, a watcher) do not know of each other.
-const instances = new Map<string, Instance[]>();
+const instances = new Set<Instance>();
 
 /**
  * A handle on the one instance for this key. Closing a handle closes that handle, and with the last one the instance.
  * A failed open is forgotten, so that the next call tries again.
  */
 export async function shareInstance(options: ShareOptions): Promise<Memory> {
-  const { key, signal, closeMs } = options;
-  const name = sha256Of(stableJson(key.facts));
+  const { signal, closeMs } = options;
+  // As JSON has them: a value that is undefined counts as one that is left out.
+  const key = { ...options.key, facts: JSON.parse(JSON.stringify(options.key.facts)) as unknown };
   for (;;) {
-    const instance = instances.get(name)?.find((each) => each.isFor(key.objects)) ?? new Instance(name, options);
+    const instance = [...instances].find((each) => each.isFor(key)) ?? new Instance(key, options.open);
     if (!instance.closing) return instance.enter(options);
     // Its files may still be in use. How the closing goes is told to whoever closed it.
     const ended = instance.closing.catch(() => undefined);
@@ -48,25 +48,24 @@ export async function shareInstance(options: ShareOptions): Promise<Memory> {
 class Instance {
   /** Set when the last handle is closed, until the instance is. */
   closing: Promise<void> | undefined;
-  readonly #name: string;
-  readonly #objects: readonly unknown[];
+  readonly #key: ShareOptions["key"];
   readonly #opening: Promise<Memory>;
   /** One for each handle that is open or waited for. */
   readonly #users = new Set<User>();
   readonly #said = new Set<string>();
   readonly #abandoned = new AbortController();
 
-  constructor(name: string, { key, open }: ShareOptions) {
-    this.#name = name;
-    this.#objects = key.objects;
-    instances.set(name, [...(instances.get(name) ?? []), this]);
+  constructor(key: ShareOptions["key"], open: ShareOptions["open"]) {
+    this.#key = key;
+    instances.add(this);
     const opening = async (): Promise<Memory> => open(this.#abandoned.signal, (line) => this.#notify(line));
     this.#opening = opening();
-    this.#opening.catch(() => this.#forget());
+    this.#opening.catch(() => instances.delete(this));
   }
 
-  isFor(objects: readonly unknown[]): boolean {
-    return this.#objects.every((object, index) => object === objects[index]);
+  isFor({ facts, objects }: ShareOptions["key"]): boolean {
+    const own = this.#key;
+    return own.objects.every((object, index) => object === objects[index]) && isDeepStrictEqual(own.facts, facts);
   }
 
   async enter({ notify, signal, closeMs }: ShareOptions): Promise<Memory> {
@@ -104,24 +103,9 @@ class Instance {
       const memory = await this.#opening.catch(() => undefined);
       await memory?.close();
     } finally {
-      this.#forget();
+      instances.delete(this);
     }
   }
-
-  #forget(): void {
-    const others = (instances.get(this.#name) ?? []).filter((other) => other !== this);
-    if (others.length === 0) instances.delete(this.#name);
-    else instances.set(this.#name, others);
-  }
-}
-
-/** JSON with the keys of every object in order, so that equal values have equal texts. */
-function stableJson(value: unknown): string {
-  return (
-    JSON.stringify(value, (_key, inner: unknown) =>
-      isObject(inner) ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1))) : inner,
-    ) ?? ""
-  );
 }
 
 /** A memory of one's own over one that is shared: closing it ends its own calls and leaves the shared one open. */
