@@ -1,0 +1,61 @@
+import { once } from "node:events";
+import { Worker } from "node:worker_threads";
+import { handedDown } from "../thread-options.ts";
+import { createTimeSlices } from "../time-slices.ts";
+import { type NoteBytes, type NoteOrder, noteTasks } from "./note-tasks.ts";
+
+/** From so many bytes on a note is read in a thread of its own, so that the event loop goes on whatever is in it. */
+const longNote = 256 * 1024;
+/** A note that takes longer is not read. */
+const mostMs = 300_000;
+/** The thread ends when it had nothing to do for so long. */
+const idleMs = 5000;
+/** Several files are read at the same time, each a slice in every turn of the event loop. */
+const sliceMs = 1;
+
+type TaskName = NoteOrder["name"];
+type TaskResult<Name extends TaskName> = Awaited<ReturnType<(typeof noteTasks)[Name]>>;
+
+let thread: Worker | undefined;
+let idle: NodeJS.Timeout | undefined;
+let queue: Promise<unknown> = Promise.resolve();
+
+/** Does a task in the caller's thread, in slices; for a long note in one thread for all of them, which takes its bytes. */
+export async function noteTask<Name extends TaskName>(
+  name: Name,
+  note: NoteBytes,
+  signal: AbortSignal,
+): Promise<TaskResult<Name>> {
+  if (note.bytes.length < longNote) {
+    const slices = createTimeSlices(signal, sliceMs);
+    const pause = async (): Promise<void> => (slices.isOver() ? await slices.pause() : undefined);
+    return (await noteTasks[name](note, pause)) as TaskResult<Name>;
+  }
+  const done = queue.then(() => inThread({ name, note }, signal));
+  queue = done.catch(() => undefined);
+  return (await done) as TaskResult<Name>;
+}
+
+async function inThread(order: NoteOrder, signal: AbortSignal): Promise<unknown> {
+  signal.throwIfAborted();
+  clearTimeout(idle);
+  thread ??= new Worker(new URL(import.meta.resolve("#note-worker")), { name: "memslot-note", ...handedDown() });
+  try {
+    thread.ref();
+    thread.postMessage(order, [order.note.bytes.buffer as ArrayBuffer]);
+    const [result] = (await once(thread, "message", {
+      signal: AbortSignal.any([signal, AbortSignal.timeout(mostMs)]),
+    })) as [unknown];
+    thread.unref();
+    idle = setTimeout(end, idleMs).unref();
+    return result;
+  } catch (error) {
+    end();
+    throw error;
+  }
+}
+
+function end(): void {
+  void thread?.terminate();
+  thread = undefined;
+}
