@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { handedDown } from "../thread-options.ts";
-import { createTimeSlices } from "../time-slices.ts";
 import { type NoteBytes, type NoteOrder, noteTasks } from "./note-tasks.ts";
+import { createTimeSlices } from "../time-slices.ts";
 
 /** From so many bytes on a note is read in a thread of its own, so that the event loop goes on whatever is in it. */
 const longNote = 256 * 1024;

@@ -37,7 +37,7 @@ const copyMs = 5_000;
 const copyAttempts = 3;
 
 /** A conversation in a database. */
-export interface StoredConversation {
+interface StoredConversation {
   /** Its name in the index. */
   readonly name: string;
   readonly mtimeMs: number;
@@ -52,7 +52,7 @@ export interface StoredConversation {
  * Takes the conversations that `find` finds in a database. A failure is reported by the name of the database. `folderOf`:
  * where a conversation was had, if the database does not say.
  */
-export async function takeConversations(
+async function takeConversations(
   finder: Finder,
   file: string,
   find: (db: Database) => StoredConversation[],
@@ -113,7 +113,7 @@ async function withDatabase<T>(file: string, run: (db: Database) => T): Promise<
  * What `run` finds in a database, as long as it is the same: found again only where it has changed. Undefined where there is
  * none. `run` is the same for the same file.
  */
-export async function findInDatabase<T>(file: string, run: (db: Database) => T): Promise<T | undefined> {
+async function findInDatabase<T>(file: string, run: (db: Database) => T): Promise<T | undefined> {
   const state = stateOfDatabase(file);
   if (state === undefined) return undefined;
   const before = findings.get(file);
