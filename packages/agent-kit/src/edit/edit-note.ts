@@ -3,7 +3,14 @@ import { localDay } from "../notes/local-day.ts";
 import { type NoteChangeRecord, newChangeId, type HeldLog, type LoggedChange } from "./change-log.ts";
 import { checkLines, onlyPlace, splice, superseding } from "./changed-text.ts";
 import { applied, putBack, reversed } from "./line-change.ts";
-import { type ChangePlace, type MadeChange, noFile, type NoteChanges, trashName, withChanges } from "./make-change.ts";
+import {
+  type ChangePlace,
+  noFile,
+  type NoteChanges,
+  trashName,
+  type WantedChange,
+  withChanges,
+} from "./make-change.ts";
 import { bytesLike, type NoteContent } from "./note-in-place.ts";
 
 interface TextInNote extends ChangePlace {
@@ -38,7 +45,7 @@ export async function editNote(options: EditNoteOptions): Promise<EditedNote> {
   const { old, relPath, supersedes } = options;
   const id = newChangeId();
   const day = localDay(options.at, options.timeZone);
-  return await changed(options, { id, kind: "edit" }, (text) => {
+  return await rewriteNote(options, { id, kind: "edit" }, (text) => {
     const at = onlyPlace(text, old, relPath);
     if (supersedes === true) checkWhole(text, at, old);
     const body = supersedes === true && old.endsWith("\n") ? old.slice(0, -1) : old;
@@ -57,7 +64,7 @@ export async function forgetNote(options: ForgetNoteOptions): Promise<EditedNote
   const { old, relPath, reason } = options;
   const id = newChangeId();
   const trash = trashName(id, localDay(options.at, options.timeZone));
-  return await changed(options, { id, kind: "forget", reason, trash }, (text) => {
+  return await rewriteNote(options, { id, kind: "forget", reason, trash }, (text) => {
     const at = onlyPlace(text, old, relPath);
     checkWhole(text, at, old);
     const end = at + old.length;
@@ -66,22 +73,14 @@ export async function forgetNote(options: ForgetNoteOptions): Promise<EditedNote
   });
 }
 
-async function changed(
-  options: TextInNote,
-  facts: { id: string; kind: "edit" | "forget"; reason?: string; trash?: string },
-  newText: (text: string) => string,
-): Promise<EditedNote> {
-  if (options.old.trim() === "") throw new MemoryError("INVALID_ARGUMENT", "old is empty: give the text to be changed");
-  return await rewriteNote(options, facts, newText);
-}
-
 /** Makes another text of a note, of the state with that hash, or of the present one. What `newText` throws is thrown. */
 export async function rewriteNote(
-  options: ChangePlace & { relPath: string; hash?: string | undefined },
-  facts: { id: string; kind: "edit" | "forget"; reason?: string; trash?: string },
+  options: ChangePlace & Pick<TextInNote, "relPath"> & Partial<Pick<TextInNote, "hash" | "old">>,
+  facts: Omit<WantedChange, "relPath">,
   newText: (text: string) => string,
 ): Promise<EditedNote> {
-  const { relPath, hash } = options;
+  const { relPath, hash, old } = options;
+  if (old?.trim() === "") throw new MemoryError("INVALID_ARGUMENT", "old is empty: give the text to be changed");
   const fits = (sha256: string): boolean => hash === undefined || (hash.length >= 8 && sha256.startsWith(hash));
   const made = await withChanges(options, (changes) =>
     changes.edit({
@@ -91,13 +90,9 @@ export async function rewriteNote(
     }),
   );
   if (made.state === "done") return made;
-  if (made.state === "conflict") throw conflict(relPath, made);
-  return { state: "unchanged" };
-}
-
-function conflict(relPath: string, { note }: Exclude<MadeChange, { state: "done" }>): MemoryError {
-  const what = note === undefined ? "is not there" : "is not the one that was read: its hash is another one";
-  return new MemoryError("INVALID_ARGUMENT", `${relPath} ${what}; read it again, and nothing was changed`);
+  if (made.state === "unchanged") return { state: "unchanged" };
+  const what = made.note === undefined ? "is not there" : "is not the one that was read: its hash is another one";
+  throw new MemoryError("INVALID_ARGUMENT", `${relPath} ${what}; read it again, and nothing was changed`);
 }
 
 function checkWhole(text: string, at: number, old: string): void {

@@ -28,7 +28,7 @@ export interface ChangePlace extends Omit<NoteName, "relPath"> {
 }
 
 /** One change that is wanted. */
-interface WantedChange {
+export interface WantedChange {
   /** A new one if left out. */
   id?: string | undefined;
   kind: ChangeKind;

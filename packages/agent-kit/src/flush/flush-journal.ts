@@ -25,6 +25,8 @@ const doneEnding = ".done.json";
 const entryEnding = ".json";
 /** Of drafts and locks that a crash may leave behind. Nobody was told that a draft was written. */
 const leftoverEnding = /\.(?:tmp|lock|takeover)$/;
+/** The leftovers of a process that is still at work are younger. */
+const leftoverMinutes = 10;
 /** Older marks can go: a conversation has long dropped what they name. */
 const doneDays = 90;
 /** Of the marks of an agent as many stay, the latest ones. */
@@ -35,7 +37,9 @@ const maxMarks = 500;
  * `journal/`, all that was dropped is kept where searches find it, whatever a model makes of it.
  */
 export class FlushJournal {
-  readonly #files: JournalFolder;
+  readonly folder: string;
+  /** What was found wrong with the files, one line each. */
+  readonly #notices = new Set<string>();
   readonly #keptFolder: string;
   readonly #journalDays: number;
   /** Message ids by session id. */
@@ -46,34 +50,29 @@ export class FlushJournal {
   readonly #seen = new Set<string>();
 
   constructor(place: JournalPlace) {
-    this.#files = new JournalFolder(path.join(path.dirname(sessionsFolder(place)), "flush"));
+    this.folder = path.join(path.dirname(sessionsFolder(place)), "flush");
     this.#keptFolder = journalFolder(place);
     this.#journalDays = place.journalDays;
   }
 
-  get folder(): string {
-    return this.#files.path;
-  }
-
-  /** What was found wrong with the files, one line each. */
   get notices(): readonly string[] {
-    return this.#files.notices;
+    return [...this.#notices];
   }
 
   /** The first look. Whoever adds to a folder that cannot be read learns it too, and can do something about it. */
   async begin(now: Date): Promise<void> {
-    const note = (error: unknown): void =>
-      this.#files.note(`the journal ${this.folder} cannot be read: ${messageOf(error)}`);
-    await this.refresh().catch(note);
+    await this.refresh().catch((error: unknown) => {
+      this.#notices.add(`the journal ${this.folder} cannot be read: ${messageOf(error)}`);
+    });
     const oldest = now.getTime() - doneDays * 86_400_000;
     const latest = [...this.#marks].toSorted(([, a], [, b]) => b - a);
     const kept = latest.slice(0, maxMarks).filter(([, at]) => at >= oldest).length;
-    for (const [name] of latest.slice(kept)) await this.#files.tidy(name);
+    for (const [name] of latest.slice(kept)) await this.#tidy(name);
   }
 
   /** Looks at files that came since the last look. A folder that is not there holds nothing. */
   async refresh(): Promise<void> {
-    const names = await this.#files.names();
+    const names = await readdir(this.folder).catch(unlessMissing);
     if (names === undefined) return;
     const there = new Set(names);
     for (const name of this.#entries.keys()) if (!there.has(name)) this.#entries.delete(name);
@@ -87,7 +86,7 @@ export class FlushJournal {
 
   async #look(name: string): Promise<void> {
     if (name.endsWith(doneEnding)) {
-      const record = await this.#files.read(name, isDoneRecord, "messages may be handed over a second time");
+      const record = await this.#read(name, isDoneRecord, "messages may be handed over a second time");
       if (record === undefined) return;
       this.markDoneHere(record.sessionId, record.ids);
       this.#marks.set(name, Date.parse(record.at));
@@ -96,11 +95,11 @@ export class FlushJournal {
       if (record === undefined) return;
       this.#noteEntry(name, record);
       await this.#keepAgain(record);
-    } else if (leftoverEnding.test(name)) await this.#files.tidyLeftover(name);
+    } else if (leftoverEnding.test(name)) await this.#tidyLeftover(name);
   }
 
   #readEntry(name: string): Promise<FlushRecord | undefined> {
-    return this.#files.read(name, isFlushRecord, "its messages were not saved to the notes");
+    return this.#read(name, isFlushRecord, "its messages were not saved to the notes");
   }
 
   #noteEntry(name: string, { sessionId, sessionKey, createdAt, messages }: FlushRecord): void {
@@ -122,7 +121,7 @@ export class FlushJournal {
     try {
       if ((await stat(file).catch(unlessMissing)) === undefined) await this.#keep(record);
     } catch (error) {
-      this.#files.note(`${file} cannot be written (${messageOf(error)}): searches do not find what is in it`);
+      this.#notices.add(`${file} cannot be written (${messageOf(error)}): searches do not find what is in it`);
     }
   }
 
@@ -165,12 +164,12 @@ export class FlushJournal {
     const record: FlushRecord = { version: 1, ...given, rounds: 0, tries: 0 };
     const name = `${nameOf(record.sessionId)}-${hashOf(record.messages.map(({ id }) => id))}${entryEnding}`;
     await makeFolder(this.folder);
-    await this.#files.write(name, record);
+    await this.#write(name, record);
     try {
       await this.#keep(record);
     } catch (error) {
       // Whoever asked saves the messages in another way, and they must not be taken up here as well.
-      await this.#files.remove(name);
+      await rm(path.join(this.folder, name), { force: true });
       throw error;
     }
     this.#seen.add(name);
@@ -186,7 +185,7 @@ export class FlushJournal {
 
   /** Replaces an entry, on disk when it resolves. */
   async save(name: string, record: FlushRecord): Promise<void> {
-    await this.#files.write(name, record);
+    await this.#write(name, record);
     this.#noteEntry(name, record);
   }
 
@@ -196,7 +195,7 @@ export class FlushJournal {
     this.markDoneHere(sessionId, ids);
     const name = `${nameOf(sessionId)}-${hashOf(ids)}${doneEnding}`;
     await makeFolder(this.folder);
-    await this.#files.write(name, { version: 1, sessionId, ids, at: at.toISOString() });
+    await this.#write(name, { version: 1, sessionId, ids, at: at.toISOString() });
     this.#seen.add(name);
   }
 
@@ -208,55 +207,19 @@ export class FlushJournal {
   }
 
   async remove(name: string): Promise<void> {
-    await this.#files.remove(name);
+    await rm(path.join(this.folder, name), { force: true });
     await syncFolder(this.folder);
     this.#entries.delete(name);
   }
-}
-
-export async function openFlushJournal(place: JournalPlace): Promise<FlushJournal> {
-  checkAgentPlace(place);
-  const journal = new FlushJournal(place);
-  await journal.begin(place.now);
-  return journal;
-}
-
-/** The leftovers of a process that is still at work are younger. */
-const leftoverMinutes = 10;
-
-/** Records of one folder: read whole or set aside, written whole, and what is found wrong with them. */
-class JournalFolder {
-  readonly path: string;
-  readonly #notices = new Set<string>();
-
-  constructor(folder: string) {
-    this.path = folder;
-  }
-
-  get notices(): readonly string[] {
-    return [...this.#notices];
-  }
-
-  note(line: string): void {
-    this.#notices.add(line);
-  }
-
-  /** Undefined where there is no folder. */
-  async names(): Promise<string[] | undefined> {
-    return await readdir(this.path).catch(unlessMissing);
-  }
 
   /** Undefined where it is gone, cannot be read, or was damaged and set aside; `lost` says what that means then. */
-  async read<R>(name: string, fits: (value: unknown) => value is R, lost: string): Promise<R | undefined> {
-    const file = path.join(this.path, name);
-    let text: string;
-    try {
-      text = await readFile(file, "utf8");
-    } catch (error) {
-      if (codeOf(error) === "ENOENT") return undefined;
-      this.note(`${file} cannot be read (${messageOf(error)}): what is in it waits until it can`);
-      return undefined;
-    }
+  async #read<R>(name: string, fits: (value: unknown) => value is R, lost: string): Promise<R | undefined> {
+    const file = path.join(this.folder, name);
+    const text = await readFile(file, "utf8").catch((error: unknown) => {
+      if (codeOf(error) !== "ENOENT")
+        this.#notices.add(`${file} cannot be read (${messageOf(error)}): what is in it waits until it can`);
+    });
+    if (text === undefined) return undefined;
     try {
       const value: unknown = JSON.parse(text);
       if (fits(value)) return value;
@@ -272,29 +235,32 @@ class JournalFolder {
     const aside = `${file}.${randomUUID().slice(0, 8)}.broken`;
     try {
       await rename(file, aside);
-      this.note(`${file} is damaged and was set aside as ${path.basename(aside)}: ${lost}`);
+      this.#notices.add(`${file} is damaged and was set aside as ${path.basename(aside)}: ${lost}`);
     } catch (error) {
-      this.note(`${file} is damaged and cannot be renamed (${messageOf(error)}): ${lost}`);
+      this.#notices.add(`${file} is damaged and cannot be renamed (${messageOf(error)}): ${lost}`);
     }
   }
 
-  async write(name: string, record: object): Promise<void> {
-    await replaceFile(path.join(this.path, name), `${JSON.stringify(record)}\n`);
-  }
-
-  async remove(name: string): Promise<void> {
-    await rm(path.join(this.path, name), { force: true });
+  async #write(name: string, record: object): Promise<void> {
+    await replaceFile(path.join(this.folder, name), `${JSON.stringify(record)}\n`);
   }
 
   /** Takes away what nobody needs. A disk that cannot be written keeps it. */
-  async tidy(name: string): Promise<void> {
-    await this.remove(name).catch(() => undefined);
+  async #tidy(name: string): Promise<void> {
+    await rm(path.join(this.folder, name), { force: true }).catch(() => undefined);
   }
 
-  async tidyLeftover(name: string): Promise<void> {
-    const { mtimeMs } = await stat(path.join(this.path, name)).catch(() => ({ mtimeMs: Date.now() }));
-    if (Date.now() - mtimeMs > leftoverMinutes * 60_000) await this.tidy(name);
+  async #tidyLeftover(name: string): Promise<void> {
+    const { mtimeMs } = await stat(path.join(this.folder, name)).catch(() => ({ mtimeMs: Date.now() }));
+    if (Date.now() - mtimeMs > leftoverMinutes * 60_000) await this.#tidy(name);
   }
+}
+
+export async function openFlushJournal(place: JournalPlace): Promise<FlushJournal> {
+  checkAgentPlace(place);
+  const journal = new FlushJournal(place);
+  await journal.begin(place.now);
+  return journal;
 }
 
 /** For the owner alone, whatever the umask is and whoever made it, and there after a power cut. */

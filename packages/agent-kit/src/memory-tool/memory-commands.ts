@@ -73,7 +73,7 @@ export function createMemoryCommands({ memory, sessionKey, edit }: MemoryCommand
     const relPath = workspacePath(shown);
     if ((await read(relPath)) === undefined)
       throw new Error(`The path ${shown} does not exist. Please provide a valid path.`);
-    await rewriteNote({ ...place(), relPath }, { id: newChangeId(), kind: "edit" }, newText);
+    await rewriteNote({ ...place(), relPath }, { kind: "edit" }, newText);
   };
 
   /** The notes that a path stands for: one, or all below a folder. */

@@ -25,16 +25,12 @@ export function shortHash(sha256: string): string {
   return sha256.slice(0, hashLength);
 }
 
-interface ChangeCall {
-  name: string;
-  setting: ToolSetting;
-  change: ChangeSetting;
-  signal: AbortSignal | undefined;
-}
-
 /** Runs a change of a note that a model has asked for, and tells what became of it. Throws for the caller's abort alone. */
 async function changeAnswer(
-  { name, setting, change, signal }: ChangeCall,
+  name: string,
+  setting: ToolSetting,
+  change: ChangeSetting,
+  signal: AbortSignal | undefined,
   run: (place: ChangePlace & { timeZone: string }) => Promise<EditedNote>,
 ): Promise<MemoryToolResult> {
   const { opened, deadlineMs, sessionKey } = setting;
@@ -125,7 +121,7 @@ export function memoryEditTool(setting: ToolSetting, change: ChangeSetting): Mem
       const checked = checkInput(editFields, input);
       if (!checked.ok) return badInput("memory_edit", checked.field, checked.error);
       const { path, hash, old, new: text, supersedes } = checked.values;
-      return await changeAnswer({ name: "memory_edit", setting, change, signal }, (place) =>
+      return await changeAnswer("memory_edit", setting, change, signal, (place) =>
         editNote({
           ...place,
           relPath: notePlace(path, place.workspaceDir).relPath,
@@ -164,7 +160,7 @@ export function memoryForgetTool(setting: ToolSetting, change: ChangeSetting): M
       const { path, hash, old, reason } = checked.values;
       const problem = noteProblem({ text: reason, tags: [] });
       if (problem !== undefined) return badInput("memory_forget", "reason", problem.error);
-      return await changeAnswer({ name: "memory_forget", setting, change, signal }, (place) =>
+      return await changeAnswer("memory_forget", setting, change, signal, (place) =>
         forgetNote({
           ...place,
           relPath: notePlace(path, place.workspaceDir).relPath,

@@ -15,7 +15,7 @@ import { localDay } from "../notes/local-day.ts";
 import type { FailureAdvice, ToolSetting } from "./tool-setting.ts";
 import { guardSecrets } from "./guard-secrets.ts";
 import { type AppendSetting, memoryAppendTool } from "./memory-append-tool.ts";
-import { memoryEditTool, memoryForgetTool, type ChangeSetting } from "./memory-edit-tools.ts";
+import { memoryEditTool, memoryForgetTool } from "./memory-edit-tools.ts";
 import { memoryGetTool } from "./memory-get-tool.ts";
 import { memorySearchTool } from "./memory-search-tool.ts";
 import type { MemoryTool, MemoryToolResult } from "./memory-tool.ts";
@@ -89,7 +89,7 @@ export function editOptions(
  */
 export function createMemoryTools(options: MemoryToolsOptions): MemoryTool[] {
   const now = options.now ?? (() => performance.now());
-  const append = appendSettingOf(options);
+  const append = options.append === false ? undefined : clockOf(options.append ?? {});
   const { sessionKey, shared } = sessionOf(options);
   const opened = options.unavailable ?? (options.memory && { memory: options.memory });
   if (opened === undefined) return [];
@@ -105,7 +105,8 @@ export function createMemoryTools(options: MemoryToolsOptions): MemoryTool[] {
   };
   const cooldown = createRest<FailureAdvice>(now);
   const recalls = createRecentRecalls();
-  const change = shared ? undefined : changeSettingOf(options);
+  const { edit = false } = options;
+  const change = shared || edit === false ? undefined : { ...edit, ...clockOf(edit) };
   const tools = [memorySearchTool(setting, cooldown, recalls), memoryGetTool(setting, recalls, change)];
   if (append !== undefined && !shared) tools.push(memoryAppendTool(setting, append, recalls));
   if (change !== undefined) tools.push(memoryEditTool(setting, change), memoryForgetTool(setting, change));
@@ -114,15 +115,6 @@ export function createMemoryTools(options: MemoryToolsOptions): MemoryTool[] {
 }
 
 /** A wrong time zone is the host's mistake, and told to it at once. */
-function appendSettingOf({ append = {} }: MemoryToolsOptions): AppendSetting | undefined {
-  if (append === false) return undefined;
-  return clockOf(append);
-}
-
-function changeSettingOf({ edit = false }: MemoryToolsOptions): ChangeSetting | undefined {
-  return edit === false ? undefined : { stateDir: edit.stateDir, settings: edit.settings, ...clockOf(edit) };
-}
-
 function clockOf(given: AppendOptions): AppendSetting {
   const { timeZone = Intl.DateTimeFormat().resolvedOptions().timeZone, clock = () => new Date() } = given;
   localDay(new Date(), timeZone);

@@ -113,13 +113,9 @@ function filesIn(folder: string): { name: string; stats: Stats }[] {
   return files.toSorted((a, b) => b.stats.mtimeMs - a.stats.mtimeMs);
 }
 
-interface Beginning {
-  sessionId?: string | undefined;
-  sessionKey?: string | undefined;
-  title?: string | undefined;
-  from?: string | undefined;
+type Beginning = Partial<Record<"sessionId" | "sessionKey" | "title" | "from", string | undefined>> & {
   messages: number;
-}
+};
 
 async function beginningOf(file: string, bytes: number, signal: AbortSignal | undefined): Promise<Beginning> {
   const found: Beginning = { messages: 0 };
