@@ -2,24 +2,13 @@ import { lazily } from "@memslot/core";
 import { remembered } from "../word-cache.ts";
 import { dayNumber, type Days, isoDate, yearOf } from "./calendar.ts";
 import { monthWords } from "./grammar.ts";
-import { foldText, type Groups, indexOf, namedPattern, oneOf } from "./patterns.ts";
+import { foldText, type Groups, indexOf, patternsOf } from "./patterns.ts";
 
 /** How far from its year the rest of a day is, at most. */
 const reachBefore = 32;
 const reachAfter = 12;
 const years = /(?<!\d)((?:19|20)\d\d)(?!\d)(?:-(\d\d)-(\d\d)(?!\d))?/gu;
-const start = String.raw`(?<!\d|\d[.,:/-])`;
-const day = String.raw`(?<d>\d\d?)(?:st|nd|rd|th|er|te|ten|o|º|°|-?го)?`;
-
-/** What stands before a year and ends with it. The engine reads it from the end, so that most texts fail at once. */
-const formsBefore = lazily(() => {
-  const month = `(?<name>${oneOf(...monthWords)})`;
-  return [
-    String.raw`${start}(?<a>\d\d?)\k<s>(?<b>\d\d?)(?<s>[-/.])`,
-    String.raw`${start}${day}[\s.-]*(?:(?:of|de) )?${month}[\s.,-]*(?:(?:of|del?) )?`,
-    String.raw`(?<![a-z])${month}[\s.-]*${day}[\s,-]+`,
-  ].map((form) => namedPattern(`$(?<=${form})`));
-});
+const formsBefore = lazily(() => patternsOf("beforeYear", "", { months: monthWords }));
 const afterYear = /^(?![-/.:]?\d)/;
 const beforeYear = /(?<!\d[.,:/-]?)$/;
 const figures = /^(?<s>[-/._])(?<m>\d\d?)\k<s>(?<d>\d\d?)(?!\d|[-/.:]\d)/;
@@ -56,7 +45,7 @@ export function daysInText(text: string, asked?: readonly number[]): (Days & { i
       if (match?.groups) take(dayOf(y, match.groups));
     };
     if (beforeYear.test(before)) takeMatch(figures.exec(after));
-    if (afterYear.test(after)) for (const form of formsBefore()) takeMatch(form.exec(before));
+    if (afterYear.test(after)) for (const [form] of formsBefore()) takeMatch(form.exec(before));
     takeMatch(chinese.exec(after));
   }
   return [...days].map(([each, index]) => ({ from: each, to: each, index }));

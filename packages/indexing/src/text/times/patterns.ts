@@ -73,7 +73,7 @@ function wordsAt(language: object, name: string): string[] {
 
 /** The patterns of a table, with what they name in a language, and what each is of. */
 export function patternsOf(
-  table: "figures" | "names" | "phrases" | "chinese",
+  table: "figures" | "names" | "phrases" | "chinese" | "beforeYear",
   flags: string,
   language?: object,
 ): (readonly [pattern: RegExp, kind: string])[] {
