@@ -129,7 +129,7 @@ export class Lane {
     }
   }
 
-  /** Has the provider load its libraries, once, with nobody waiting. */
+  /** Has the provider load its libraries, once, in the background. */
   warm(): void {
     if (!this.#isWarmed) Promise.resolve(this.provider.warm?.()).catch(() => undefined);
     this.#isWarmed = true;
@@ -178,7 +178,7 @@ export class Lane {
   }
 }
 
-/** The failure that keeps a lane from being asked until somebody changes something; undefined where there is none. */
+/** The failure that keeps a lane from being asked until its key, account or configuration changes; undefined if there is none. */
 export function refusalOf({ requests, provider }: Lane): EmbeddingError | undefined {
   const state = requests.circuit.state();
   if (!state || state.kind === "rate" || Date.parse(state.nextProbeAt) <= Date.now()) return undefined;

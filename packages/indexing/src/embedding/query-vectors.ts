@@ -39,7 +39,7 @@ export class QueryVectors {
 
   /**
    * Ends within `patienceMs`, with a vector or an `EmbeddingError`; throws the signal's reason when aborted. A request
-   * that takes longer goes on, for whoever asks the same again.
+   * that takes longer continues, for the next caller with the same query.
    */
   async get(
     query: string,

@@ -203,7 +203,7 @@ export class QuestionLanes {
 
   /**
    * Earlier spaces of the same provider with most of their vectors there, the one that was written to last first. Those of
-   * another provider do not count: whoever changes the provider may not want the old one to see another question.
+   * another provider do not count: a user who has changed the provider may not want the old one to see another question.
    */
   async #earlierSpaces(): Promise<VectorSpace[]> {
     const { store } = this.#context;

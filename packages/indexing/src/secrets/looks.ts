@@ -14,7 +14,7 @@ export function patternsOf<Group extends keyof typeof table>(
 
 const is = patternsOf("looks");
 const shortest = 16;
-/** How much of a long word is looked at. */
+/** The length of the part of a long word that is checked. */
 const looked = 80;
 const fewestDistinct = 8;
 

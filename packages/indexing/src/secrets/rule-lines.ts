@@ -83,7 +83,7 @@ export function findLoose({ name, holds, pattern }: (typeof looseShapes)[number]
 
 const is = patternsOf("logins");
 
-/** How it is told whether what a pattern has found is a secret. */
+/** The checks that decide whether what a pattern has found is a secret. */
 const checks: Readonly<Record<string, (secret: string) => boolean>> = {
   typed: isTyped,
   random: looksRandom,

@@ -106,7 +106,7 @@ function isSetForSecret(word: string): boolean {
 
 /** A value may stand so many empty or fenced lines below its name. */
 const farthest = 2;
-/** How much of the end of a line is looked at for a name. */
+/** The length of the end of a line that is searched for a name. */
 const looked = 120;
 
 /**

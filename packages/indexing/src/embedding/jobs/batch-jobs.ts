@@ -186,7 +186,7 @@ class JobRun {
       } else if (state.state !== "running") {
         await this.#collect(record, state.state, state.state === "done" ? undefined : state.reason);
       } else if (this.#isOverdue(record)) {
-        // Whether or not it can be: nobody waits for the job any more.
+        // A failure is no matter: the run does not wait for this job any more.
         await this.#ask("cancel", shortCallMs, (signal) => batches.cancel(job, { signal })).catch(() =>
           this.#fill.signal.throwIfAborted(),
         );

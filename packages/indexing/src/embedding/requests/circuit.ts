@@ -19,7 +19,7 @@ export interface CircuitState {
 }
 
 interface StoredState extends CircuitState {
-  /** ISO 8601: until then the probe is somebody's. */
+  /** ISO 8601: until then a caller has the probe. */
   probeUntil?: string | undefined;
 }
 
@@ -102,7 +102,7 @@ export class Circuit {
     const told = retryAfterMs !== undefined && retryAfterMs >= 0 ? Math.min(retryAfterMs, longestHonoured) : undefined;
     const reason = message.replaceAll(/\s+/g, " ").trim().slice(0, 500);
     if (before && heldUntil > time && (before.kind === "rate") === (kind === "rate")) {
-      // Sent before it opened, or asked for by a person: no probe, so it holds nobody off for longer than was said.
+      // Sent before it opened, or requested by a person: no probe, so it does not hold for longer than before.
       const nextProbeAt = new Date(Math.max(heldUntil, time + (told ?? 0))).toISOString();
       return this.#keep({ ...before, kind, reason, nextProbeAt, probeUntil: undefined });
     }

@@ -45,7 +45,7 @@ const minute = 60 * second;
 /** What one request over the network may take, and one to a model that this machine has to load and run. */
 const requestMs = minute;
 const localRequestMs = 10 * minute;
-/** Where nobody waits for it: one that hangs must not keep the next one, which may be answered, for long. */
+/** For background requests: one that hangs must not delay the next one, which may be answered, for long. */
 const behindMs = 20 * second;
 /** A question that hangs is not joined for long by those who ask the same. */
 const queryMs = 20 * second;
@@ -59,7 +59,7 @@ const fewAttempts = 2;
 const firstPauseMs = 500;
 /** Of the pause, up or down. */
 const jitter = 0.2;
-/** The end of a call whose rate limit is said to be over each time. */
+/** A call gives up after so many rate limits, even if each is over in time. */
 const mostRateLimits = 10;
 
 /** What makes vectors of requests: `EmbeddingRequests`, or in tests a script. */
@@ -126,7 +126,7 @@ export class EmbeddingRequests {
 
   /**
    * The vector of a query, of unit length. Ends within `patienceMs` (8 seconds if left out) with a vector or an
-   * `EmbeddingError`. What is under way then goes on, and whoever asks the same gets it; the last 256 are kept.
+   * `EmbeddingError`. The request then continues for the next caller with the same query; the last 256 vectors are kept.
    */
   async embedQuery(
     query: string,
@@ -163,7 +163,7 @@ export class EmbeddingRequests {
   /** Makes a call. Throws an `EmbeddingError` when it is given up, `OverBudget`, or the signal's reason. */
   async #call(call: Call): Promise<Float32Array[]> {
     const { signal, asked, operation } = call;
-    // Nobody who waits for an answer waits for the end of a rate limit.
+    // A search does not wait for the end of a rate limit.
     const waits = operation === "embedQuery" ? () => false : call.waits;
     let pass: Pass | undefined;
     let attempt = 1;
@@ -234,7 +234,7 @@ export class EmbeddingRequests {
       if (operation === "embedBatch") return unitVectors(answer, texts.length, provider);
       return answer.map((vector) => unitVector(vector, provider));
     } catch (error) {
-      // Where it was sent and no answer came, nobody knows. A budget is kept all the same.
+      // The cost of a request without an answer is unknown. A budget counts it.
       const isUnknown = signal.aborted || MemoryError.is(error, "UNAVAILABLE");
       isSpent ||= EmbeddingError.is(error) ? error.hasCost : taken !== undefined && isUnknown;
       throw error;

@@ -161,7 +161,7 @@ export class Usage {
     try {
       handle = openSync(file, "r");
       const { size } = fstatSync(handle);
-      // Somebody has deleted it, and it was begun again.
+      // The file was deleted and recreated.
       if (size < this.#offset) [this.#offset, this.#tokens, this.#fault] = [0, 0, undefined];
       const bytes = Buffer.alloc(size - this.#offset);
       const read = bytes.subarray(0, readSync(handle, bytes, 0, bytes.length, this.#offset));

@@ -10,7 +10,7 @@ interface LanguageFile {
   /** Words of a question that are not searched for, whatever language the notes are in. */
   stopWords?: string;
   /**
-   * Words that hold sentences together and that nobody searches for. They tell languages apart, and are left out of a
+   * Words that hold sentences together and are not searched for. They tell languages apart, and are left out of a
    * question in theirs. Short on purpose: a word that may be meant is no function word.
    */
   functionWords?: string;

@@ -20,7 +20,7 @@ export const loadStemmers: () => Promise<Stemmers> = lazily(async () => {
   return Object.fromEntries(stemmers.map(([code, stem]) => [code, keeping(stem)])) as unknown as Stemmers;
 });
 
-/** Stems of the words that were asked for already. Suffixes are told by their accents, so these go last. */
+/** Keeps the stems of words. Stemmers recognise suffixes by their accents, so the accents go last. */
 function keeping(stem: Stemmer): Stemmer {
   const kept = remembered((word) => foldWord(stem(word.normalize("NFC").toLowerCase())), maxStemsKept);
   return (word) => (word.length > maxLetters ? "" : kept(word));

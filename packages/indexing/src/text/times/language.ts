@@ -40,7 +40,7 @@ export interface Language {
   past: string;
   /** "Lately", "the last days". */
   lately: string;
-  /** One of a unit is said without a number: неделю назад. */
+  /** One of a unit needs no number: неделю назад. */
   countMayLack?: boolean | undefined;
   /** How many days from today; the longer first where one begins with another. */
   relativeDays: Readonly<Record<string, number>>;

@@ -18,7 +18,7 @@ const openShare = 0.5;
 const dayWeight = 1.2;
 /** What a note within a longer time is worth. */
 const periodWeight = 0.8;
-/** What a note is worth that is only about then, or of the year: that is said of anything. */
+/** What a note is worth that is only about then, or of the year, as many notes are. */
 const nearWeight = 0.4;
 /** A note that fits so well is of the time, and not only about then. */
 const ofTheTime = 0.85;
@@ -28,7 +28,7 @@ export interface TimeMatch {
   /**
    * How well they fit, 0 to 1: 1 inside a period; up to 0.6 in the days after it, since things are written down after they
    * happen, falling to nothing within 7 days of a day or week and 14 of what is longer; 0.2 in as many days before it. A note
-   * of more days than the period fits by its share, over a half. What happened two weeks before a day is told in notes of
+   * of more days than the period fits by its share, over a half. What happened two weeks before a day is in notes of
    * that day too.
    */
   match: number;
