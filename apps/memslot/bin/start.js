@@ -4,13 +4,13 @@ const ofNode = (name) => process.getBuiltinModule?.(`node:${name}`);
 const [fs, module, os, path] = ["fs", "module", "os", "path"].map(ofNode);
 
 const shortCommands = ["hook", "search", "get"];
-const longRun = ["opt", "maglev", "incremental-marking", "parallel-scavenge"];
+const longRun = ["opt", "incremental-marking", "parallel-scavenge"];
 const AHEAD_MS = 1000;
 /** What these commands use of Node. It keeps its own modules compiled for the flags that it was started with: they come first. */
 const used = ["crypto", "fs/promises", "perf_hooks", "timers/promises", "zlib"];
 
 /**
- * Turns the optimising compilers and the garbage collection in other threads off for the first second of a search,
+ * Turns the last of the optimising compilers and the garbage collection in other threads off for the first second of a search,
  * a read or a hook, which has mostly ended by then. To be called before anything is compiled: a cache of compiled code
  * is of one set of flags.
  */

@@ -41,13 +41,13 @@ test("the launcher refuses a Node that is too old and names the one it needs", a
 });
 
 test.each([
-  ["--version", "true,true"],
-  ["search", "false,false"],
-])("the launcher starts the built command: %s, with compilers for a long run after a second", async (word, atFirst) => {
-  const told = "process.stdout.write(process.argv[2] + [%IsMaglevEnabled(), %IsTurbofanEnabled()]);";
+  ["--version", "true"],
+  ["search", "false"],
+])("the launcher starts the built command: %s, with the last compiler after a second", async (word, atFirst) => {
+  const told = "process.stdout.write(process.argv[2] + %IsTurbofanEnabled());";
   const code = `${told} await new Promise((resolve) => setTimeout(resolve, 1100)); ${told}`;
   const installed = await installedPackage({ "dist/cli.js": code });
-  const stdout = `${word}${atFirst}${word}true,true`;
+  const stdout = `${word}${atFirst}${word}true`;
   expect(launch(installed, ["--allow-natives-syntax"], word)).toEqual({ exitCode: 0, stdout, stderr: "" });
 });
 
