@@ -1,3 +1,4 @@
+import { lazily } from "@memslot/core";
 import { scanTerms, stopWords } from "@memslot/indexing/host";
 
 /** What a text says, so far as that can be told from its words alone. */
@@ -49,10 +50,13 @@ const thousands = /(?<=\d)[,.'’](?=\d{3}(?!\d))/g;
 /** So much of a message stands in notes where they say what it said: nobody notes small talk. */
 const mostly = 0.5;
 
-function wordSet(words: string): ReadonlySet<string> {
-  const set = new Set<string>();
-  for (const word of words.split(" ")) scanTerms(word, (term) => set.add(term));
-  return set;
+/** Made when they are first asked for, which most hooks never do. */
+function wordSet(words: string): () => ReadonlySet<string> {
+  return lazily(() => {
+    const set = new Set<string>();
+    for (const word of words.split(" ")) scanTerms(word, (term) => set.add(term));
+    return set;
+  });
 }
 
 /**
@@ -67,19 +71,14 @@ export function saysAll(line: string, text: string): boolean {
   if (given.words.size + given.figures.size < 2) return false;
   if (!isWithin(given.denied, there.denied)) return false;
   // "Anna owes Ben" and "from 12 to 14" say something else the other way round.
-  const names = new Set([...there.names, ...given.names].filter((word) => !calendar.has(word)));
-  if (
-    !isInOrder(
-      given.order.filter((word) => names.has(word)),
-      there.order,
-    )
-  )
-    return false;
+  const names = new Set([...there.names, ...given.names].filter((word) => !calendar().has(word)));
+  const order = given.order.filter((word) => names.has(word));
+  if (!isInOrder(order, there.order)) return false;
   const numbersThere = Object.groupBy(there.numbers, formOf);
   for (const [form, numbers = []] of Object.entries(Object.groupBy(given.numbers, formOf)))
     if (!isInOrder(numbers, numbersThere[form] ?? [])) return false;
   const isTelling = [...given.figures].some((figure) => figure.replaceAll(/\D/g, "").length >= tellingDigits);
-  return [...given.words].every((word) => there.words.has(word) || (isTelling && labels.has(word)));
+  return [...given.words].every((word) => there.words.has(word) || (isTelling && labels().has(word)));
 }
 
 /** Whether what a message says stands in these notes, taken together: all its figures and names, and most of its words. */
@@ -114,11 +113,11 @@ function read(given: string): Said {
     const word = text.slice(start, end);
     if (kind === "pair" || kind === "single") {
       const character = String.fromCodePoint(text.codePointAt(start) ?? 0);
-      if (light.has(character)) return;
+      if (light().has(character)) return;
       take(character, start);
     } else if (/\p{N}/u.test(term)) figures.add((signAt.get(start) ?? "") + term.replace(/^0+(?=\d)/, ""));
     else if (telling.has(word.toLowerCase())) words.add(word.toLowerCase());
-    else if (!stopWords.has(term) && !light.has(term)) {
+    else if (!stopWords.has(term) && !light().has(term)) {
       take(term, start);
       const isInside = /[^.!?:\s*_-]\s*$/u.test(text.slice(Math.max(0, start - 20), start));
       if (isInside && /^\p{Lu}/u.test(word)) names.add(term);
