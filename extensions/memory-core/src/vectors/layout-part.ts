@@ -18,15 +18,12 @@ export function layoutPart(input: {
     if (!layout.tables(generation).exists()) return { ok: false, message: `the table ${table} is missing` };
     const embedded = `SELECT c.id FROM files f JOIN chunks c ON c.file_id = f.id
       JOIN embedding_cache e ON e.hash = c.hash AND e.space_id = :spaceId WHERE f.generation = :generation`;
-    const found = db
-      .prepare<[Record<string, number>], Record<"rows" | "embedded" | "missing" | "extra" | "blocks", number>>(
-        `SELECT (SELECT count(*) FROM ${table}_places) AS rows, (SELECT count(*) FROM ${table}_slots) AS blocks,
-          (SELECT count(*) FROM (${embedded})) AS embedded,
-          (SELECT count(*) FROM (${embedded}) WHERE id NOT IN (SELECT id FROM ${table}_places)) AS missing,
-          (SELECT count(*) FROM ${table}_places WHERE id NOT IN (${embedded})) AS extra`,
-      )
-      .get({ spaceId, generation });
-    const { rows = 0, embedded: wanted = 0, missing = 0, extra = 0, blocks = 0 } = found ?? {};
+    const counts = `SELECT (SELECT count(*) FROM ${table}_places), (SELECT count(*) FROM ${table}_slots),
+      (SELECT count(*) FROM (${embedded})),
+      (SELECT count(*) FROM (${embedded}) WHERE id NOT IN (SELECT id FROM ${table}_places)),
+      (SELECT count(*) FROM ${table}_places WHERE id NOT IN (${embedded}))`;
+    const [rows = 0, blocks = 0, wanted = 0, missing = 0, extra = 0] =
+      db.prepare<[Record<string, number>], number[]>(counts).raw().get({ spaceId, generation }) ?? [];
     if (missing + extra > 0)
       return { ok: false, message: `${missing} of ${wanted} vectors are missing, and ${extra} are of no chunk` };
     const spoilt = spoiltBlocks(generation);

@@ -1,4 +1,5 @@
 import type Database from "better-sqlite3";
+import { sqlOf } from "../sql.ts";
 
 /** Makes the tables of a companion for a new generation, inside the transaction that makes it. */
 export type BeginTables = (db: Database.Database, generation: number) => void;
@@ -151,10 +152,6 @@ export function addGeneration(
   return id;
 }
 
-const lookups = new WeakMap<Database.Database, Database.Statement<[string]>>();
-
 export function hasTable(db: Database.Database, name: string): boolean {
-  const lookup = lookups.get(db) ?? db.prepare<[string]>("SELECT 1 FROM sqlite_schema WHERE name = ?");
-  lookups.set(db, lookup);
-  return lookup.get(name) !== undefined;
+  return sqlOf(db).value("SELECT 1 FROM sqlite_schema WHERE name = ?", name) !== undefined;
 }

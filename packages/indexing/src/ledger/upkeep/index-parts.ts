@@ -2,9 +2,9 @@ import type Database from "better-sqlite3";
 import type { FileTables } from "../files.ts";
 import type { Generations } from "../generations.ts";
 import { isAboutWords, isSpoilt, quickCheck } from "../integrity.ts";
-import { sqlOf } from "../sql.ts";
+import { bytesOfPages } from "./space.ts";
+import { sqlOf, type Transactions } from "../sql.ts";
 import type { Pieces } from "../thread/remote.ts";
-import type { Transactions } from "../sql.ts";
 
 /** What a look at one part of the index has shown. */
 export interface Look {
@@ -150,13 +150,11 @@ export function cachePart(db: Database.Database, transactions: Transactions): In
 
 /** How much of the file is in use: told, and never wrong. */
 export function spacePart(db: Database.Database): IndexPart {
-  const bytesOf = (pages: string): number =>
-    Number(db.pragma(pages, { simple: true })) * Number(db.pragma("page_size", { simple: true }));
   return {
     name: "space",
     look: () => ({
       ok: true,
-      message: `${bytesOf("page_count")} bytes, of which ${bytesOf("freelist_count")} hold nothing`,
+      message: `${bytesOfPages(db, "page_count")} bytes, of which ${bytesOfPages(db, "freelist_count")} hold nothing`,
     }),
   };
 }

@@ -66,7 +66,7 @@ function bytesOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-function bytesOfPages(db: Database.Database, pages: "page_count" | "freelist_count"): number {
+export function bytesOfPages(db: Database.Database, pages: "page_count" | "freelist_count"): number {
   return pragma(db, pages) * pragma(db, "page_size");
 }
 
