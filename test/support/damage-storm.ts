@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, statSync, writeSync } from "node:fs";
 import { cp, mkdir, open, readdir, rm, truncate, utimes } from "node:fs/promises";
 import path from "node:path";
 import { eventually } from "@memslot/test-tools/wait";
@@ -245,11 +245,9 @@ async function tableFiles(state: string): Promise<string[]> {
 }
 
 const pageBytes = 32_768;
-const frameHeaderBytes = 24;
-const logHeaderBytes = 32;
-const pageKinds = ["zeros", "random", "other page", "bit flips"] as const;
-/** When the damage happens: before a process opens the file, or while it has it open; with a log beside it or without. */
-const moments = ["closed", "left with a log", "open", "open with a log"] as const;
+const pageKinds = ["zeros", "random", "other page", "older page", "bit flips"] as const;
+/** When the damage happens: before a process opens the file, or while it has it open; after an end, a kill or a write. */
+const moments = ["closed", "killed", "open", "open after a write"] as const;
 
 /** Damages one page after another of an index in SQLite. */
 export async function stormSqlite(input: StormInput): Promise<Storm> {
@@ -263,6 +261,7 @@ export async function stormSqlite(input: StormInput): Promise<Storm> {
     const memory = await house.open("made");
     await memory.sync({ reason: "test" });
     await memory.close();
+    const older = readFileSync(path.join(house.folder, "made/memory/main.sqlite"));
     const open = await house.open("made");
     await rewriteSome(house);
     await open.sync({ reason: "test" });
@@ -274,57 +273,48 @@ export async function stormSqlite(input: StormInput): Promise<Storm> {
       const kind = pageKinds[Math.floor((first + index) / moments.length) % pageKinds.length] ?? "zeros";
       return {
         what: `${moment}, ${kind}`,
-        from: moment === "left with a log" ? "killed" : "made",
+        from: moment === "killed" ? "killed" : "made",
         isOpen: moment.startsWith("open"),
         async damage(opened) {
-          if (moment === "open with a log") {
+          if (moment === "open after a write") {
             await rewriteSome(house);
             await opened?.sync({ reason: "test" });
           }
           if (opened) await recorded("now");
-          await damagePage(path.join(house.folder, "now/memory/main.sqlite"), kind, random);
+          damagePage(path.join(house.folder, "now/memory/main.sqlite"), kind, random, older);
         },
       };
     };
   });
 }
 
-/** Touches some notes, so that their records are written and a log is there. */
+/** Touches some notes, so that their records are written. */
 async function rewriteSome(house: FactHouse): Promise<void> {
   const past = new Date(Date.now() - 1_800_000 - Math.floor(Math.random() * 100_000));
   for (let note = 0; note < 5; note++) await utimes(house.at(pathOf(note)), past, past);
 }
 
-/** Damages one page of the file, or where there is a log one of that as often as it is a part of both. */
-async function damagePage(file: string, kind: string, random: Random): Promise<void> {
-  const log = `${file}-wal`;
-  const pages = Math.floor(statSync(file).size / pageBytes);
-  const frames = existsSync(log)
-    ? Math.max(0, Math.floor((statSync(log).size - logHeaderBytes) / (pageBytes + frameHeaderBytes)))
-    : 0;
-  const isInLog = frames > 0 && random.below(2) === 0;
-  const position = (index: number): number =>
-    isInLog ? logHeaderBytes + index * (pageBytes + frameHeaderBytes) + frameHeaderBytes : index * pageBytes;
-  const count = isInLog ? frames : pages;
-  const index = random.below(count);
-  const handle = await open(isInLog ? log : file, "r+");
-  try {
-    const page = Buffer.alloc(pageBytes);
-    // The first page has the header, which says whose file it is: that it is damaged is another story.
-    const from = !isInLog && index === 0 ? 100 : 0;
-    if (kind === "other page") {
-      await handle.read(page, 0, pageBytes, position((index + 1 + random.below(Math.max(1, count - 1))) % count));
-    } else if (kind === "random") {
-      for (let at = 0; at < pageBytes; at++) page[at] = random.below(256);
-    } else if (kind === "bit flips") {
-      await handle.read(page, 0, pageBytes, position(index));
-      for (let flips = 0; flips < 8; flips++) {
-        const at = from + random.below(pageBytes - from);
-        page[at] = (page[at] ?? 0) ^ (1 << random.below(8));
-      }
-    }
-    await handle.write(page, from, pageBytes - from, position(index) + from);
-  } finally {
-    await handle.close();
+/** Damages one page of the file. `older`: the file as it was before. */
+function damagePage(file: string, kind: string, random: Random, older: Buffer): void {
+  const bytes = readFileSync(file);
+  const count = Math.floor(bytes.length / pageBytes);
+  const pageOf = (index: number, from: Buffer = bytes): Buffer =>
+    from.subarray(index * pageBytes, (index + 1) * pageBytes);
+  let index = random.below(count);
+  const others = Array.from({ length: count }, (_, step) => (index + step) % count);
+  if (kind === "older page") index = others.find((each) => !pageOf(each, older).equals(pageOf(each))) ?? index;
+  const page = Buffer.from(pageOf(index));
+  if (kind === "zeros") page.fill(0);
+  else if (kind === "random") page.forEach((_, at) => void (page[at] = random.below(256)));
+  else if (kind === "other page") pageOf(others[1 + random.below(count - 1)] ?? 0).copy(page);
+  else if (kind === "older page") pageOf(index, older).copy(page);
+  // The first page has the header, which says whose file it is: that it is damaged is another story.
+  const from = index === 0 ? 100 : 0;
+  for (let flips = kind === "bit flips" ? 8 : 0; flips > 0; flips--) {
+    const at = from + random.below(pageBytes - from);
+    page[at] = (page[at] ?? 0) ^ (1 << random.below(8));
   }
+  const handle = openSync(file, "r+");
+  writeSync(handle, page, from, pageBytes - from, index * pageBytes + from);
+  closeSync(handle);
 }
