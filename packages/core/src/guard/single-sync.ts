@@ -1,6 +1,6 @@
 import pLimit from "p-limit";
 import type { CheckedSync } from "./arguments.ts";
-import { type Extend, type Lifecycle, abortErrorOf } from "./deadline.ts";
+import { type Extend, type Lifecycle, abortErrorOf, withDeadline } from "./deadline.ts";
 import type { ManagerSyncParams, SessionTarget } from "../contract/manager.ts";
 import type { SyncProgress, SyncReport } from "../contract/status.ts";
 
@@ -130,26 +130,21 @@ async function join(
   lastProgress: SyncProgress | undefined,
   signal: AbortSignal | undefined,
 ): Promise<SyncReport | undefined> {
-  const { promise, resolve, reject } = Promise.withResolvers<SyncReport | undefined>();
+  const failed = Promise.withResolvers<never>();
   const listener = (update: SyncProgress): void => {
     try {
       progress?.(update);
     } catch (error) {
       // One caller's mistake is told to that caller; the sync belongs to the others too.
-      reject(error);
+      failed.reject(error);
     }
   };
-  const onAbort = (): void => {
-    if (signal) reject(abortErrorOf(signal));
-  };
   run.listeners.add(listener);
-  signal?.addEventListener("abort", onAbort, { once: true });
-  run.outcome.then(resolve, reject);
   if (lastProgress) listener(lastProgress);
   try {
-    return await promise;
+    // The run keeps its own deadline.
+    return await withDeadline({ what: "sync", signals: [signal] }, () => Promise.race([run.outcome, failed.promise]));
   } finally {
-    signal?.removeEventListener("abort", onAbort);
     run.listeners.delete(listener);
     if (run.listeners.size === 0) run.abandoned.abort();
   }
