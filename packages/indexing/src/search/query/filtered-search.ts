@@ -1,15 +1,9 @@
 import type { MemorySource, SearchReport } from "@memslot/core";
 import type { ChunkIndex, ChunkRow } from "../../chunk-index.ts";
-import {
-  type IndexQuestion,
-  placesOf,
-  type SearchedSource,
-  type SearchInput,
-  type SearchOutcome,
-} from "../search-outcome.ts";
+import { placesOf, type SearchedSource, type SearchInput, type SearchOutcome } from "../search-outcome.ts";
 import { searchChunks } from "../search.ts";
 import { type AskedQuery, askedQuery, filtersOf, filtersRows } from "./asked-query.ts";
-import { listNotes, narrowedPlaces } from "./listed-notes.ts";
+import { type FilteredQuestion, listNotes, narrowedPlaces } from "./listed-notes.ts";
 import type { QueryTerm } from "../../chunk-store.ts";
 import { scanTerms } from "../../text/words.ts";
 import { flatMapInSlices } from "../../time-slices.ts";
@@ -17,9 +11,6 @@ import { fittingPart } from "./row-filter.ts";
 import { redactSecrets } from "../../secrets/redact-secrets.ts";
 import { queryTerms } from "../../text/query-terms.ts";
 import { parseQuery } from "./parse-query.ts";
-
-/** A question with its filters. */
-type FilteredQuestion = IndexQuestion & { asked: AskedQuery };
 
 /**
  * A search for what fits the filters of a question. They are applied while candidates are looked for: each leg gives as
@@ -40,10 +31,10 @@ async function searchOnce(input: FilteredQuestion): Promise<SearchOutcome> {
   const options = { ...input.options, sources: asked.sources };
   const places = placesOf(options, input.scope);
   const { places: narrowed, undated } = filtersRows(asked)
-    ? await narrowedPlaces(store, places, asked, options.signal)
+    ? await narrowedPlaces(input, places)
     : { places, undated: 0 };
   const scopes = new Map(narrowed.map(({ source, scope }) => [source, scope]));
-  const question: IndexQuestion = {
+  const question: FilteredQuestion = {
     ...input,
     options,
     query: asked.words,
@@ -53,11 +44,8 @@ async function searchOnce(input: FilteredQuestion): Promise<SearchOutcome> {
   };
   const outcome =
     asked.words === ""
-      ? await listNotes(question, placesOf(options, question.scope), asked)
-      : await searchChunks({
-          ...question,
-          store: filtersRows(asked) ? filledIndex(store, asked, options.signal) : store,
-        });
+      ? await listNotes(question, placesOf(options, question.scope))
+      : await searchChunks({ ...question, store: filtersRows(asked) ? filledIndex(input) : store });
   return { ...outcome, report: withFilters(outcome.report, asked, undated) };
 }
 
@@ -151,14 +139,11 @@ export function withoutEach(asked: AskedQuery, allSources: readonly MemorySource
   return parts.slice(0, mostParts);
 }
 
-/** What a search asks of an index. */
-type SearchedIndex = Pick<ChunkIndex, "searchKeyword" | "searchVector">;
-
 /**
  * An index that finds only chunks that are asked for, as many as are wanted: those that do not fit take no place, however
  * many of them are better. Its counts are those of all chunks.
  */
-function filledIndex<Index extends SearchedIndex>(index: Index, asked: AskedQuery, signal: AbortSignal): Index {
+function filledIndex({ store, asked, options: { signal } }: FilteredQuestion): ChunkIndex {
   const known = new Map<ChunkRow["id"], ChunkRow | undefined>();
   const partOf = (row: ChunkRow): ChunkRow | undefined => {
     const part = known.has(row.id) ? known.get(row.id) : fittingPart(row, asked);
@@ -181,14 +166,14 @@ function filledIndex<Index extends SearchedIndex>(index: Index, asked: AskedQuer
     }
   };
   return {
-    ...index,
+    ...store,
     searchKeyword: (query) =>
       filled(
         query.limit,
-        (limit) => index.searchKeyword({ ...query, limit }),
+        (limit) => store.searchKeyword({ ...query, limit }),
         (part) => holdsTerm(part.text, query.terms),
       ),
-    searchVector: (query) => filled(query.limit, (limit) => index.searchVector({ ...query, limit })),
+    searchVector: (query) => filled(query.limit, (limit) => store.searchVector({ ...query, limit })),
   };
 }
 

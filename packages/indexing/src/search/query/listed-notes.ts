@@ -1,8 +1,15 @@
 import type { SearchReport } from "@memslot/core";
-import type { ChunkIndex, ChunkRow } from "../../chunk-index.ts";
+import type { ChunkRow } from "../../chunk-index.ts";
 import { choosePassages } from "../passages/choose-passages.ts";
 import { candidateOf } from "../rank.ts";
-import { linesOf, resultOf, type SearchedSource, type SearchInput, type SearchOutcome } from "../search-outcome.ts";
+import {
+  type IndexQuestion,
+  linesOf,
+  resultOf,
+  type SearchedSource,
+  type SearchInput,
+  type SearchOutcome,
+} from "../search-outcome.ts";
 import type { AskedQuery } from "./asked-query.ts";
 import { flatMapInSlices } from "../../time-slices.ts";
 import { byDay, daysOfChunk, needsText } from "./row-filter.ts";
@@ -16,19 +23,18 @@ const listedScore = 0.95;
 /** Notes whose texts are read at once, where words are left out. */
 const readAtOnce = 100;
 
+/** A question with its filters. */
+export type FilteredQuestion = IndexQuestion & { asked: AskedQuery };
+
 /** The notes that fit a question without a word, each by the first of its chunks that fits. */
-export async function listNotes(
-  input: SearchInput & { store: Pick<ChunkIndex, "listChunks"> },
-  places: readonly SearchedSource[],
-  asked: AskedQuery,
-): Promise<SearchOutcome> {
+export async function listNotes(input: FilteredQuestion, places: readonly SearchedSource[]): Promise<SearchOutcome> {
   const started = performance.now();
-  const { signal } = input.options;
-  const listed = await Promise.all(places.map((place) => listFor(input.store, place, asked, signal)));
+  const { asked, store } = input;
+  const { signal, maxResults: wanted } = input.options;
+  const listed = await Promise.all(places.map((place) => listFor(input, place)));
   const isFitting = (row: ChunkRow): boolean => fitsDays(row, asked) === true;
   const fitting = await flatMapInSlices(listed.flat(), signal, (row) => (isFitting(row) ? [row] : []));
   const notes = inOrder(fitting, asked);
-  const wanted = input.options.maxResults;
   const found: ChunkRow[] = [];
   let looked = 0;
   while (found.length < wanted && looked < notes.length) {
@@ -38,7 +44,7 @@ export async function listNotes(
       places.map(({ source }) => {
         const paths = some.filter((row) => row.source === source).map(({ path }) => path);
         const scope = onlyIn(paths);
-        return paths.length === 0 ? [] : input.store.listChunks({ sources: [source], scope, withText: true });
+        return paths.length === 0 ? [] : store.listChunks({ sources: [source], scope, withText: true });
       }),
     );
     signal.throwIfAborted();
@@ -104,51 +110,36 @@ function listOf(
   return { results: [...lines.keys()], report, lines };
 }
 
-type Listed = Pick<ChunkIndex, "listChunks" | "searchKeyword">;
-
 /**
  * Narrows each source to the notes of which a chunk fits, as far as that can be told before anything is looked for. `undated`: how
  * many notes do not fit for want of a day.
  */
 export async function narrowedPlaces(
-  index: Listed,
+  input: FilteredQuestion,
   places: readonly SearchedSource[],
-  asked: AskedQuery,
-  signal: AbortSignal,
 ): Promise<{ places: SearchedSource[]; undated: number }> {
-  let undated = 0;
+  const { asked } = input;
+  const [dated, undated] = [new Set<string>(), new Set<string>()];
+  const narrow = async (place: SearchedSource): Promise<SearchedSource> => {
+    const fitting = new Set<string>();
+    await flatMapInSlices(await listFor(input, place), input.options.signal, (chunk) => {
+      const fits = fitsDays(chunk, asked);
+      if (fits === true) fitting.add(chunk.path);
+      (fits === "undated" ? undated : dated).add(fileName(chunk));
+      return [];
+    });
+    // Paths that are in the scope already are all that is left of it.
+    return { ...place, scope: onlyIn(fitting) };
+  };
+  const isListed = limitsDays(asked) || asked.tags.length > 0 || asked.paths.length > 0;
   const narrowed = await Promise.all(
     places.map(async (place) => {
-      let own = place;
-      if (limitsDays(asked) || asked.tags.length > 0 || asked.paths.length > 0) {
-        const listed = await listedIn(index, place, asked, signal);
-        undated += listed.undated;
-        // Paths that are in the scope already are all that is left of it.
-        own = { ...place, scope: onlyIn(listed.paths) };
-      }
+      const own = isListed ? await narrow(place) : place;
       if (asked.phrases.length === 0 || own.scope?.within.length === 0) return own;
-      return { ...own, scope: onlyIn(new Set(await holdersIn(index, own, asked, signal))) };
+      return { ...own, scope: onlyIn(new Set(await holdersIn(input, own))) };
     }),
   );
-  return { places: narrowed, undated };
-}
-
-/** The notes with a chunk that fits by its place, its tags and its days, and how many fit but for having no day. */
-async function listedIn(
-  index: Listed,
-  place: SearchedSource,
-  asked: AskedQuery,
-  signal: AbortSignal,
-): Promise<{ paths: Set<string>; undated: number }> {
-  const chunks = await listFor(index, place, asked, signal);
-  const paths = { fitting: new Set<string>(), dated: new Set<string>(), undated: new Set<string>() };
-  await flatMapInSlices(chunks, signal, (chunk) => {
-    const fits = fitsDays(chunk, asked);
-    if (fits === true) paths.fitting.add(chunk.path);
-    paths[fits === "undated" ? "undated" : "dated"].add(chunk.path);
-    return [];
-  });
-  return { paths: paths.fitting, undated: paths.undated.difference(paths.dated).size };
+  return { places: narrowed, undated: undated.difference(dated).size };
 }
 
 /**
@@ -156,33 +147,29 @@ async function listedIn(
  * asked for.
  */
 async function listFor(
-  index: Pick<ChunkIndex, "listChunks">,
+  { store, asked, options: { signal } }: FilteredQuestion,
   { source, scope }: SearchedSource,
-  asked: AskedQuery,
-  signal: AbortSignal,
 ): Promise<ChunkRow[]> {
-  const all = await index.listChunks({ sources: [source], scope, withText: false });
+  const all = await store.listChunks({ sources: [source], scope, withText: false });
   const isFitting = (chunk: ChunkRow): boolean => fitsPlace(chunk, asked) && fitsTags(chunk, asked);
   const chunks = await flatMapInSlices(all, signal, (chunk) => (isFitting(chunk) ? [chunk] : []));
   const asksDays = limitsDays(asked) || asked.words === "";
   const paths = new Set(asksDays ? chunks.filter(needsText).map(({ path }) => path) : []);
   if (paths.size === 0) return chunks;
-  const texts = await index.listChunks({ sources: [source], scope: onlyIn(paths), withText: true });
+  const texts = await store.listChunks({ sources: [source], scope: onlyIn(paths), withText: true });
   const known = new Map(texts.map((row) => [row.id, row]));
   return chunks.map((chunk) => known.get(chunk.id) ?? chunk);
 }
 
 /** The notes with a chunk that holds all phrases: looked for by the one word of them that stands in the fewest chunks. */
 async function holdersIn(
-  index: Listed,
+  { store, asked, options: { signal } }: FilteredQuestion,
   { source, scope }: SearchedSource,
-  asked: AskedQuery,
-  signal: AbortSignal,
 ): Promise<string[]> {
   const choices = asked.phrases.flatMap(waysToFind);
   const terms = choices.flat();
   if (terms.length === 0) return [];
-  const { documentFrequencies, chunkCount } = await index.searchKeyword({ terms, sources: [source], scope, limit: 1 });
+  const { documentFrequencies, chunkCount } = await store.searchKeyword({ terms, sources: [source], scope, limit: 1 });
   const holders = new Map(terms.map((term, at) => [term, documentFrequencies[at] ?? 0]));
   const costOf = (choice: readonly QueryTerm[]): number =>
     choice.reduce((sum, term) => sum + (holders.get(term) ?? 0), 0);
@@ -190,7 +177,7 @@ async function holdersIn(
   // One by one: a store may exclude a very common term beside a rarer one.
   const answers = await Promise.all(
     fewest.map((term) =>
-      index.searchKeyword({ terms: [term], sources: [source], scope, limit: Math.max(1, chunkCount) }),
+      store.searchKeyword({ terms: [term], sources: [source], scope, limit: Math.max(1, chunkCount) }),
     ),
   );
   const found = new Map<ChunkRow["id"], ChunkRow>(answers.flatMap(({ rows }) => rows.map((row) => [row.id, row])));
