@@ -3,13 +3,10 @@ import type Database from "better-sqlite3";
 import {
   countChunks,
   filterParameters,
-  type Generations,
   isAsked,
-  type Meta,
+  type LedgerParts,
   metaKeys,
-  type ReadRows,
   type ScoredId,
-  type Transactions,
 } from "@memslot/indexing/ledger-tables";
 import { createScopedKeywordSearch, type ScopedKeywordSearch } from "./scoped-keyword-search.ts";
 import { type AskWords, findBounded } from "./bounded-find.ts";
@@ -17,14 +14,13 @@ import { createWordCounts, type WordCounts } from "./word-counts.ts";
 import { wordTable } from "./word-tables.ts";
 
 /** Keyword search for a database whose SQLite has FTS5. */
-export function createKeywordSearch(input: {
-  db: Database.Database;
-  meta: Meta;
-  transactions: Transactions;
-  generations: Generations;
-  readRows: ReadRows;
-}): (query: KeywordQuery) => IndexKeywordAnswer {
-  const { db, meta, transactions, generations, readRows } = input;
+export function createKeywordSearch({
+  db,
+  meta,
+  transactions,
+  generations,
+  readRows,
+}: LedgerParts): (query: KeywordQuery) => IndexKeywordAnswer {
   let prepared: Statements | undefined;
   let preparedScoped: { generation: number; search: ScopedKeywordSearch } | undefined;
 
@@ -130,11 +126,11 @@ function prepareStatements(
 }
 
 /** For a database whose SQLite has no FTS5: nothing is found. */
-export function createWordlessSearch(
-  db: Database.Database,
-  transactions: Transactions,
-  generations: Generations,
-): (query: KeywordQuery) => IndexKeywordAnswer {
+export function createWordlessSearch({
+  db,
+  transactions,
+  generations,
+}: LedgerParts): (query: KeywordQuery) => IndexKeywordAnswer {
   return ({ terms }) => ({
     rows: [],
     chunkCount: transactions.read(() => countChunks(db, generations.active().id)),

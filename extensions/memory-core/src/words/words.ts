@@ -25,7 +25,7 @@ export interface Words extends Pick<Companion, "wrote" | "count" | "tidy" | "com
 
 /** `ftsError`: why words cannot be indexed; undefined where they can. */
 export function createWords(parts: LedgerParts, ftsError: string | undefined): Words {
-  const { db, meta, transactions, generations } = parts;
+  const { db, meta, transactions } = parts;
   const indexWords = ftsError === undefined;
   const repair = new WordRepair(parts, indexWords);
   const statements = perGeneration((generation) => ({
@@ -33,7 +33,7 @@ export function createWords(parts: LedgerParts, ftsError: string | undefined): W
     remove: db.prepare(`DELETE FROM ${wordTable(generation)} WHERE rowid = ?`),
   }));
   return {
-    searchKeyword: indexWords ? createKeywordSearch(parts) : createWordlessSearch(db, transactions, generations),
+    searchKeyword: indexWords ? createKeywordSearch(parts) : createWordlessSearch(parts),
     wrote(generation, { gone, added }) {
       if (!indexWords) return meta.set(metaKeys.wordsStale, "1");
       const { insert, remove } = statements(generation);

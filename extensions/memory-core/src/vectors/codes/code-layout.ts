@@ -1,13 +1,11 @@
 import {
   type EmbeddedChunks,
-  type Generations,
   isBusy,
   isFileFailure,
   type KnownSpace,
-  type Meta,
+  type LedgerBase,
   metaKeys,
   toVector,
-  type Transactions,
 } from "@memslot/indexing/ledger-tables";
 import type Database from "better-sqlite3";
 import { type BitBlocks, createBitBlocks, createBitMaker, sumOfThresholds, usualLeastForBits } from "./bit-blocks.ts";
@@ -70,14 +68,12 @@ export function hasHoles({ rows, blocks }: { rows: number; blocks: number }): bo
   return blocks > Math.ceil(rows / blockRows);
 }
 
-export function createCodeLayout(input: {
-  db: Database.Database;
-  meta: Meta;
-  transactions: Transactions;
-  generations: Generations;
-  /** From so many vectors on there are bits. */
-  leastForBits?: number | undefined;
-}): CodeLayout {
+export function createCodeLayout(
+  input: LedgerBase & {
+    /** From so many vectors on there are bits. */
+    leastForBits?: number | undefined;
+  },
+): CodeLayout {
   const { db, meta, transactions, generations, leastForBits = usualLeastForBits } = input;
   const tables = createCodeTables(db);
   const bitBlocks = createBitBlocks(db, codeTable);
