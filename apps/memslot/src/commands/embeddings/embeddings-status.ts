@@ -56,7 +56,8 @@ export async function embeddingsStatus(
 }
 
 async function entryOf(context: CommandContext, config: MemslotConfig, agent: AgentConfig): Promise<EmbeddingsEntry> {
-  const status = await withMemory(context, config, agent, async (memory) => memory.status(), { lookOnly: true });
+  const how = { lookOnly: true, oneShot: true };
+  const status = await withMemory(context, config, agent, async (memory) => memory.status(), how);
   const { provider, model, chunks = 0, vector, embedding } = status;
   const { hybrid } = agent.memorySearch.query;
   const isLocal = [provider, agent.memorySearch.provider.trim()].includes("local");

@@ -65,14 +65,12 @@ export async function memorySearch(
     return ExitCode.ok;
   }
   const { why } = options;
-  if (why !== undefined)
-    return await withMemory(context, config, agent, (memory) =>
-      tellWhy(context, memory, agent, { query, why, options }),
-    );
-  const answer = await withMemory(context, config, agent, (memory) => ask(context, memory, agent, query, options), {
-    warm: true,
-    oneShot: true,
-  });
+  const how = { warm: true, oneShot: true };
+  if (why !== undefined) {
+    const tell = (memory: Memory): Promise<number> => tellWhy(context, memory, agent, { query, why, options });
+    return await withMemory(context, config, agent, tell, how);
+  }
+  const answer = await withMemory(context, config, agent, (memory) => ask(context, memory, agent, query, options), how);
   const places = { cwd: context.cwd, workspaceDir: agent.workspaceDir, stateDir: config.stateDir, agentId: agent.id };
   const results = await sortResults(placeResults(answer.lines, places), options.sort ?? "relevance");
   if (options.json === true) printAnswerJson(context, answer, results, agent, options);
