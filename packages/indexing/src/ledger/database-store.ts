@@ -13,8 +13,7 @@ import { countAll, freePagesIfMany } from "./upkeep/space.ts";
 import { createTransactions, type Transactions } from "./sql.ts";
 import { createUpkeep } from "./upkeep/upkeep.ts";
 import { createVectors } from "./vectors.ts";
-import { Damage } from "./file/file-faults.ts";
-import { isAboutWordsOnly, isCorrupt, toStoreError } from "./file/store-errors.ts";
+import { isAboutWordsOnly, isDamage, toStoreError } from "./file/store-errors.ts";
 
 /** At the end nobody waits long for readers of other processes. */
 const closingBusyTimeoutMs = 200;
@@ -248,7 +247,7 @@ function createCallGuard({ meta, transactions, integrity, location }: Parts) {
 
   function failureOf(error: unknown): Error {
     const failure = toStoreError(error, location);
-    if (isCorrupt(error) || error instanceof Damage) {
+    if (isDamage(error)) {
       broken = failure;
       if (isAboutWordsOnly(error)) markStale();
     }

@@ -6,7 +6,7 @@ import { isOfOlderRules } from "../secrets/version.ts";
 import { toKey, type HashKey, forgetText } from "./cache.ts";
 import type { LedgerBase } from "./generations.ts";
 import { sqlOf } from "./sql.ts";
-import { Damage } from "./file/file-faults.ts";
+import { Damage } from "./file/store-errors.ts";
 
 const columns =
   "c.id, f.path, f.source, c.start_line AS startLine, c.end_line AS endLine, c.text, c.context, f.chunk_bytes AS noteBytes";

@@ -1,7 +1,7 @@
 import type Database from "better-sqlite3";
 import type { RevisionStep } from "../chunk-index.ts";
 import { type Sql, sqlOf, type Transactions } from "./sql.ts";
-import { Damage } from "./file/file-faults.ts";
+import { Damage } from "./file/store-errors.ts";
 import { type Meta, metaKeys } from "./file/meta.ts";
 import { addGeneration, type BeginTables } from "./file/schema.ts";
 

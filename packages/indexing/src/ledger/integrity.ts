@@ -17,10 +17,9 @@ import { StampTrust, stateOf } from "../scan/file-state.ts";
 import { type HashKey, lengthOf, toVector } from "./cache.ts";
 import { sqlOf } from "./sql.ts";
 import { beginWrite } from "./sql.ts";
-import { Damage } from "./file/file-faults.ts";
 import { metaKeys } from "./file/meta.ts";
 import { findSidecars } from "./file/set-aside.ts";
-import { isCorrupt } from "./file/store-errors.ts";
+import { Damage, isCorrupt } from "./file/store-errors.ts";
 import type { Generations } from "./generations.ts";
 
 /** Reading more than this takes too long for a search that waits, and as much memory. */

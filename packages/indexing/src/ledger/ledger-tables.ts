@@ -5,11 +5,10 @@
 export type { Companion, CompanionModule, CompanionTables, KnownSpace, LedgerParts } from "./companion.ts";
 export { type OpenedStore, openDatabaseStore } from "./database-store.ts";
 export { sqlOf, type Transactions } from "./sql.ts";
-export { Damage } from "./file/file-faults.ts";
 export { forgetSum, quickCheck } from "./integrity.ts";
 export { type Meta, metaKeys } from "./file/meta.ts";
 export { applicationId, createTables, hasTable, schemaVersion, setPragmas } from "./file/schema.ts";
-export { isAboutWordsOnly, isBusy, isFileFailure, isSqliteError } from "./file/store-errors.ts";
+export { Damage, isAboutWordsOnly, isBusy, isFileFailure, isSqliteError } from "./file/store-errors.ts";
 export { bm25Within, type CountedText } from "../search/bm25.ts";
 export {
   byScore,

@@ -20,7 +20,7 @@ import { tempFolder } from "@memslot/test-tools/files";
 import { inspectFile } from "./inspect-file.ts";
 import { schemaVersion } from "./schema.ts";
 import { edit, fileOf, open, openHere, tempPath } from "../test/ledgers.ts";
-import { Damage } from "./file-faults.ts";
+import { Damage } from "./store-errors.ts";
 import { isSpoilt } from "../integrity.ts";
 import { once } from "node:events";
 import { readdir, rename, writeFile } from "node:fs/promises";

@@ -1,5 +1,5 @@
 import { closeSync, openSync, readSync, statSync } from "node:fs";
-import { Damage, Foreign } from "./file-faults.ts";
+import { Damage, Foreign } from "./store-errors.ts";
 import { applicationId, pageBytes, schemaVersion } from "./schema.ts";
 
 const magic = Buffer.from("SQLite format 3\0", "latin1");

@@ -1,11 +1,10 @@
 import { existsSync, rmSync, readdirSync, accessSync, closeSync, constants, mkdirSync, openSync } from "node:fs";
 import type { CompanionTables } from "../companion.ts";
-import { Damage, earlierRelease, Foreign } from "./file-faults.ts";
 import { forgetSum, isSpoilt, salvageVectors } from "../integrity.ts";
 import { openFile, type OpenFile, openInMemory } from "./open-file.ts";
 import type { OpenOptions } from "../thread/protocol.ts";
 import { fileIdentity, findSidecars, removeSidecars, setAside } from "./set-aside.ts";
-import { isBusy, isCorrupt, isSqliteError } from "./store-errors.ts";
+import { Damage, earlierRelease, Foreign, isBusy, isDamage, isSqliteError } from "./store-errors.ts";
 import { reasonOf } from "../thread/remote.ts";
 import { basename, dirname, join } from "node:path";
 import { inspectFile } from "./inspect-file.ts";
@@ -125,10 +124,6 @@ function memoryNotice(path: string, state: string, remedy?: string): string {
   const otherFile = "set store.path to another file";
   const advice = remedy === undefined ? otherFile : `${remedy}, or ${otherFile}`;
   return `the index ${path} ${state}, and the index is kept in memory until this process ends, which reads all notes again at every start: ${advice}`;
-}
-
-function isDamage(error: unknown): boolean {
-  return error instanceof Damage || isCorrupt(error);
 }
 
 function isFileSystemError(error: unknown): boolean {

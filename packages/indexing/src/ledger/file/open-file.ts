@@ -1,12 +1,11 @@
 import Database from "better-sqlite3";
-import { Damage, earlierRelease, Foreign } from "./file-faults.ts";
 import { forgetSum, isAboutWords, quickCheck } from "../integrity.ts";
 import { laterVersion } from "./inspect-file.ts";
 import { type Meta, metaKeys, openMeta } from "./meta.ts";
 import type { OpenOptions } from "../thread/protocol.ts";
 import type { Companion, CompanionTables, LedgerParts } from "../companion.ts";
 import { addGeneration, applicationId, createTables, schemaVersion, setPragmas } from "./schema.ts";
-import { isBusy, isSqliteError } from "./store-errors.ts";
+import { Damage, earlierRelease, Foreign, isBusy, isSqliteError } from "./store-errors.ts";
 import { reasonOf } from "../thread/remote.ts";
 import { beginWrite } from "../sql.ts";
 import { deadWriters } from "../leases.ts";

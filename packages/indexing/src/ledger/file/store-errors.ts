@@ -1,5 +1,21 @@
-import { Damage } from "./file-faults.ts";
 import { reasonOf, StoreFailure } from "../thread/remote.ts";
+
+/** The file is somebody else's, or of a later release: it is left alone. */
+export class Foreign extends Error {
+  /** What the user can do about it, beside naming another file. */
+  readonly remedy: string | undefined;
+
+  constructor(message: string, remedy?: string) {
+    super(message);
+    this.remedy = remedy;
+  }
+}
+
+/** The file is ours and cannot be relied on: it is set aside and made anew. */
+export class Damage extends Error {}
+
+/** Why a file with tables of an earlier release is set aside. Its vectors are kept. */
+export const earlierRelease = "it was written by an earlier release";
 
 /** True for an error of SQLite whose code is one of these or an extended form of it. */
 export function isSqliteError(error: unknown, ...codes: readonly string[]): boolean {
@@ -14,6 +30,10 @@ export function isBusy(error: unknown): boolean {
 
 export function isCorrupt(error: unknown): boolean {
   return isSqliteError(error, "SQLITE_CORRUPT", "SQLITE_NOTADB");
+}
+
+export function isDamage(error: unknown): boolean {
+  return error instanceof Damage || isCorrupt(error);
 }
 
 /** True for damage in the tables of FTS5, which nothing else depends on. */
@@ -38,7 +58,7 @@ export function toStoreError(error: unknown, location: string): StoreFailure {
 }
 
 function adviceFor(error: unknown, location: string, reason: string): string {
-  if (isCorrupt(error) || error instanceof Damage) {
+  if (isDamage(error)) {
     return `the index ${location} is damaged (${reason}); it is rebuilt from the notes when it is opened the next time, so start again`;
   }
   if (isBusy(error)) {

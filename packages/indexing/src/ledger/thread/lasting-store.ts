@@ -3,12 +3,11 @@ import type { IndexHealth } from "../../chunk-index.ts";
 import type { VectorSpace } from "../../chunk-store.ts";
 import { type OpenedStore, openDatabaseStore } from "../database-store.ts";
 import { type CompanionTables, noCompanion } from "../companion.ts";
-import { Damage } from "../file/file-faults.ts";
 import { createLeases } from "../leases.ts";
 import { isPieces, type Pieces, type Method, methodsOf, reasonOf, StoreFailure } from "./remote.ts";
 import type { OpenOptions } from "./protocol.ts";
 import { fileIdentity } from "../file/set-aside.ts";
-import { isAboutWordsOnly, isCorrupt, isSqliteError } from "../file/store-errors.ts";
+import { isAboutWordsOnly, isDamage, isSqliteError } from "../file/store-errors.ts";
 
 /** A disk that damages what is written to it is not fought for ever. */
 const maxRepairs = 3;
@@ -81,7 +80,7 @@ export async function openLastingStore(
   async function recover(error: unknown): Promise<boolean> {
     if (store.identity === undefined) return false;
     const cause = error instanceof Error ? error.cause : undefined;
-    if (isCorrupt(cause) || cause instanceof Damage) {
+    if (isDamage(cause)) {
       if (++repairs > maxRepairs) return false;
       const isInWords = isAboutWordsOnly(cause);
       const damaged = isInWords ? undefined : { identity: store.identity, reason: reasonOf(cause) };
