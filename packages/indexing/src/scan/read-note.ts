@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { MemorySource, MemorySearchSettings } from "@memslot/core";
 import { type ChunkingOptions, chunkerVersion } from "../text/chunk-markdown.ts";
 import { pathNamesVersion } from "../text/note-context.ts";
-import type { IndexedFile, FileRecord } from "../chunk-index.ts";
+import type { FileRecord } from "../chunk-index.ts";
 import { isLasting, mtimeMsOf, noteCursor, stampOf } from "./file-state.ts";
 import { noteText, TextLines, textVersion, whyNotText } from "../text/file-text.ts";
 import { holdsLines, type NoteBytes } from "./note-tasks.ts";
@@ -12,7 +12,7 @@ import { pathTimesVersion } from "../text/times/time-of-path.ts";
 import { readSettled } from "./open-file.ts";
 import { type ScannedFile, scanMemory } from "./scan.ts";
 import { wordsVersion } from "../text/words.ts";
-import type { IndexedSource } from "../indexed-source.ts";
+import type { FileReading, IndexedSource } from "../indexed-source.ts";
 import path from "node:path";
 import { createLineVerifier } from "./verify-lines.ts";
 import { isMarkdown } from "./folder-rules.ts";
@@ -27,7 +27,7 @@ export function recipeOf(chunking: ChunkingOptions): string {
  * Reads a file and cuts it. Gives only the record where the content is what `stored` says, `undefined` where the file is
  * gone. A file that changes while it is read is read again, now or in the next sync. One that is no text has a record and
  * no chunks, see `recordedState`. Chunks are cut from a copy without secrets; the record and
- * the line numbers are those of the file.
+ * the line numbers are those of the file. `recipe`: of a source that makes more than notes.
  */
 export async function readChunks(
   file: ScannedFile,
@@ -35,10 +35,10 @@ export async function readChunks(
   stored: FileRecord | undefined,
   chunking: ChunkingOptions,
   signal: AbortSignal,
-): Promise<{ record: FileRecord; changed: IndexedFile | undefined } | undefined> {
+  recipe: string = recipeOf(chunking),
+): Promise<FileReading | undefined> {
   const read = await readSettled(file.absolutePath, stored?.size, signal);
   if (!read) return undefined;
-  const recipe = recipeOf(chunking);
   const hash = createHash("sha256").update(read.bytes).digest("hex");
   // Without a stamp, what could change again unseen is compared by its content the next time.
   const lasts = read.settled && isLasting(read.stats, read.lookedAtMs, stored?.hash === hash);

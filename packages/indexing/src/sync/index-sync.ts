@@ -8,11 +8,9 @@ import {
   type SyncReport,
   traceCall,
 } from "@memslot/core";
-import type { ChunkIndex } from "../chunk-index.ts";
 import type { FileKey } from "../chunk-store.ts";
-import type { Embedder } from "../embedding/embedder.ts";
 import type { Freshness } from "../freshness/freshness.ts";
-import type { IndexedSource, SearchedSource, StoredFiles } from "../indexed-source.ts";
+import type { SearchedSource, StoredFiles } from "../indexed-source.ts";
 import {
   behindTheScenes,
   busyError,
@@ -21,7 +19,7 @@ import {
   IndexRecord,
   withWriteRight,
 } from "./index-record.ts";
-import { LongWork, type SyncParams } from "./long-work.ts";
+import { type IndexParts, LongWork, type SyncParams } from "./long-work.ts";
 import { createNoteDays, StoredListing } from "./stored-files.ts";
 import { type SyncOutcome, syncFiles } from "./sync.ts";
 
@@ -43,18 +41,13 @@ interface SearchScan {
   changed: number | undefined;
 }
 
-interface IndexSyncInput {
-  store: ChunkIndex;
-  sources: readonly IndexedSource[];
+interface IndexSyncInput extends IndexParts {
   /** False: a search does not scan the files. */
   onSearch: boolean;
-  vectors: Embedder | undefined;
   /** True for somebody who wants to know how the index is. */
   lookOnly?: boolean | undefined;
   /** Whose index it is, for a trace. */
   names: { agentId: string; backend: string };
-  /** Takes what a person should know. */
-  notify?: ((line: string) => void) | undefined;
   /** Learns what has changed without a scan; absent: each scan asks the file system for everything. */
   freshness?: Freshness | undefined;
 }
@@ -85,7 +78,7 @@ export class IndexSync {
     this.#input = input;
     this.#record = record;
     this.#listing = new StoredListing(input.store);
-    this.#longWork = new LongWork({ ...input, record, closing: this.#closing.signal });
+    this.#longWork = new LongWork(input, record, this.#closing.signal);
   }
 
   /** Files first, then what takes long: a new build where one is due, and vectors. */

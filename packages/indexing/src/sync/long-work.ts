@@ -29,20 +29,18 @@ const keptNotice =
 
 export type SyncParams = Omit<ManagerSyncParams, "wait">;
 
-/** What works on an index. */
-interface LongWorkParts {
+/** What keeps an index up to date. */
+export interface IndexParts {
   store: ChunkIndex;
   sources: readonly IndexedSource[];
   vectors: Embedder | undefined;
-  record: IndexRecord;
-  closing: AbortSignal;
   /** Takes what a person should know. */
   notify?: ((line: string) => void) | undefined;
 }
 
 /** What takes long once the words are in: a new build where one is due, and vectors. One does it at a time, over all processes. */
 export class LongWork {
-  readonly #parts: LongWorkParts;
+  readonly #parts: IndexParts & { record: IndexRecord; closing: AbortSignal };
   readonly #turns = pLimit(1);
   /** Whoever wants to see how far it is. */
   readonly #watchers = new Set<(update: SyncProgress) => void>();
@@ -55,8 +53,8 @@ export class LongWork {
   #isKept = false;
   readonly #tellOthers = createProgressTeller(async (update) => await this.#parts.store.leases?.report(update));
 
-  constructor(parts: LongWorkParts) {
-    this.#parts = parts;
+  constructor(parts: IndexParts, record: IndexRecord, closing: AbortSignal) {
+    this.#parts = { ...parts, record, closing };
   }
 
   /** What is being done with nobody waiting for all of it. */

@@ -101,13 +101,7 @@ export function createAgentSource(input: {
     stored: FileRecord | undefined,
     signal: AbortSignal,
   ): Promise<FileReading | undefined> {
-    if (file.kind === "note") {
-      const own = stored && { ...stored, recipe: stored.recipe === recipe ? recipeOf(chunking) : stored.recipe };
-      const reading = await readChunks(file, source, own, chunking, signal);
-      if (reading === undefined) return undefined;
-      const record = { ...reading.record, recipe };
-      return { record, changed: reading.changed && { ...reading.changed, recipe } };
-    }
+    if (file.kind === "note") return await readChunks(file, source, stored, chunking, signal, recipe);
     const copy = keep && !isKept(file) ? await kept.open(nameOf(file.path), file.folder) : undefined;
     const options = { source, recipe, tokens, onLine: copy?.onLine, signal };
     // A copy that does not end where the last reading has ended is rewritten, with the whole conversation.
