@@ -1,8 +1,6 @@
 import { MemoryError } from "@memslot/core";
+import { curatedBudget } from "../notes/append-note.ts";
 import { noteProblem } from "../notes/note-text.ts";
-
-/** Characters of the curated file, as for `appendNote`. */
-const curatedBudget = 20_000;
 
 /** Where exactly one text stands in another. Throws `INVALID_ARGUMENT` where it does not, or more than once. */
 export function onlyPlace(text: string, old: string, relPath: string): number {

@@ -1,10 +1,11 @@
-import { createHash, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { stat, chmod, mkdir, readFile, readdir, rename, rm } from "node:fs/promises";
 import path from "node:path";
 import { checkAgentPlace, messageOf } from "@memslot/core";
 import { syncFolder, unlessMissing, codeOf, replaceFile } from "@memslot/core/files";
 import { journalFolder, sessionsFolder, stripInjected } from "@memslot/indexing/host";
 import type { ConversationMessage } from "../conversation.ts";
+import { hashOf } from "../notes/file-bytes.ts";
 import { keepMessages, keptFile, type FlushRecord, isDoneRecord, isFlushRecord } from "./flush-record.ts";
 
 type NewFlushRecord = Pick<FlushRecord, "sessionKey" | "sessionId" | "compactionCount" | "createdAt"> & {
@@ -107,7 +108,7 @@ export class FlushJournal {
   }
 
   #keptOf({ sessionId, messages }: FlushRecord): string {
-    return keptFile(this.#keptFolder, nameOf(sessionId), hashOf(messages.map(({ id }) => id)));
+    return keptFile(this.#keptFolder, nameOf(sessionId), hashOfIds(messages.map(({ id }) => id)));
   }
 
   async #keep(record: FlushRecord): Promise<void> {
@@ -162,7 +163,7 @@ export class FlushJournal {
   /** Adds messages. They are on disk when it resolves. */
   async add(given: NewFlushRecord): Promise<void> {
     const record: FlushRecord = { version: 1, ...given, rounds: 0, tries: 0 };
-    const name = `${nameOf(record.sessionId)}-${hashOf(record.messages.map(({ id }) => id))}${entryEnding}`;
+    const name = `${nameOf(record.sessionId)}-${hashOfIds(record.messages.map(({ id }) => id))}${entryEnding}`;
     await makeFolder(this.folder);
     await this.#write(name, record);
     try {
@@ -193,7 +194,7 @@ export class FlushJournal {
   async markDone(sessionId: string, ids: readonly string[], at: Date): Promise<void> {
     if (ids.length === 0) return;
     this.markDoneHere(sessionId, ids);
-    const name = `${nameOf(sessionId)}-${hashOf(ids)}${doneEnding}`;
+    const name = `${nameOf(sessionId)}-${hashOfIds(ids)}${doneEnding}`;
     await makeFolder(this.folder);
     await this.#write(name, { version: 1, sessionId, ids, at: at.toISOString() });
     this.#seen.add(name);
@@ -273,9 +274,9 @@ async function makeFolder(folder: string): Promise<void> {
 
 /** A session id names the file where it can; otherwise its hash does. */
 export function nameOf(sessionId: string): string {
-  return /^[\w-]{1,80}$/.test(sessionId) ? sessionId : hashOf([sessionId]);
+  return /^[\w-]{1,80}$/.test(sessionId) ? sessionId : hashOfIds([sessionId]);
 }
 
-function hashOf(ids: readonly string[]): string {
-  return createHash("sha256").update(JSON.stringify(ids)).digest("hex").slice(0, 16);
+function hashOfIds(ids: readonly string[]): string {
+  return hashOf(JSON.stringify(ids)).slice(0, 16);
 }

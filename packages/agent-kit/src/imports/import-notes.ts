@@ -2,18 +2,11 @@ import { constants } from "node:fs";
 import { realpath } from "node:fs/promises";
 import path from "node:path";
 import { MemoryError } from "@memslot/core";
-import {
-  codeOf,
-  type FolderInPlace,
-  listInPlace,
-  openFolderInPlace,
-  syncFolder,
-  unlessMissing,
-} from "@memslot/core/files";
+import { type FolderInPlace, listInPlace, openFolderInPlace, syncFolder, unlessMissing } from "@memslot/core/files";
 import { dropOldDrafts, makeFile } from "../notes/drafts.ts";
 import { cannotWrite, failureOf, type NoteTarget, openWay, throwIfAborted } from "../notes/note-file.ts";
 import type { NoteName } from "../edit/note-in-place.ts";
-import { closing, readWhole } from "../notes/file-bytes.ts";
+import { closing, readWhole, unlessThere } from "../notes/file-bytes.ts";
 import { changeNote } from "../edit/replace-note.ts";
 import {
   type ImportedKeys,
@@ -144,12 +137,8 @@ async function put(
       Buffer.from(bytes).toString("utf8") === there ? Buffer.from(text) : undefined;
     return (await changeNote(given, { make })).state === "replaced" ? "changed" : "edited";
   }
-  try {
-    return await makeFile(folder, name, text, async () => "added" as const);
-  } catch (error) {
-    if (codeOf(error) !== "EEXIST") throw error;
-    return (await textIn(folder, name)) === text ? "unchanged" : "edited";
-  }
+  const made = await unlessThere(makeFile(folder, name, text, async () => "added" as const));
+  return made ?? ((await textIn(folder, name)) === text ? "unchanged" : "edited");
 }
 
 async function textIn(folder: FolderInPlace, name: string): Promise<string | undefined> {

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { appendFileSync, mkdirSync } from "node:fs";
 import { readFile, realpath } from "node:fs/promises";
 import path from "node:path";
@@ -30,7 +29,7 @@ export function namedFor({ day, title, id }: Pick<ImportedNote, "day" | "title" 
 
 /** What tells notes of one source from each other in the names of their files. */
 export function keyOf(id: string): string {
-  return hashOf(Buffer.from(id)).slice(0, idLength);
+  return hashOf(id).slice(0, idLength);
 }
 
 /** The same of a file by its name; undefined for one that was not imported. */
@@ -45,13 +44,13 @@ export function fileTextOf(source: string, note: ImportedNote): string {
   const head = [`imported: ${source}`, `id: ${JSON.stringify(copiedText(note.id))}`];
   if (note.day !== undefined) head.push(`date: ${note.day}`);
   if (note.url !== undefined) head.push(`url: ${JSON.stringify(copiedText(note.url))}`);
-  return `---\n${head.join("\n")}\nstate: ${hashOf(Buffer.from(body))}\n---\n${body}`;
+  return `---\n${head.join("\n")}\nstate: ${hashOf(body)}\n---\n${body}`;
 }
 
 /** Whether a file still says what was written to it. */
 export function isAsImported(text: string): boolean {
   const found = headShape.exec(text);
-  return found !== null && hashOf(Buffer.from(text.slice(found[0].length))) === found[1];
+  return found !== null && hashOf(text.slice(found[0].length)) === found[1];
 }
 
 /** What was ever imported into a workspace from one source, so that what somebody deletes is not taken for new. */
@@ -70,7 +69,7 @@ export async function openImportedKeys(place: {
   source: string;
 }): Promise<ImportedKeys> {
   const workspace = await realpath(place.workspaceDir).catch(() => path.resolve(place.workspaceDir));
-  const hash = createHash("sha256").update(workspace).digest("hex").slice(0, 32);
+  const hash = hashOf(workspace).slice(0, 32);
   const file = path.join(place.stateDir, "imports", `${hash}-${place.source}.txt`);
   const text = await readFile(file, "utf8").catch(() => "");
   const keys = new Set(text.split("\n").filter((line) => /^[0-9a-f]{12}$/u.test(line)));

@@ -39,7 +39,7 @@ export interface AppendedNote {
 }
 
 /** Characters of the curated file: it is put before every session, and what comes after them would be cut there. */
-const curatedBudget = 20_000;
+export const curatedBudget = 20_000;
 
 /** How often the file may be replaced by others between writing and looking. */
 const maxWrites = 4;

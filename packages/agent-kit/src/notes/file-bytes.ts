@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { constants, fstatSync, ftruncateSync, readSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { messageOf } from "@memslot/core";
+import { codeOf } from "@memslot/core/files";
 
 /** How much of a file is looked at, behind the place where a write began, for what it has left there. */
 const maxLookedAt = 1_000_000;
@@ -82,6 +83,14 @@ export async function readWhole(handle: FileHandle, size: number, from = 0): Pro
     length += bytesRead;
   }
   return room.subarray(0, length);
+}
+
+/** Undefined where what was to be made is there already. */
+export async function unlessThere<T>(making: Promise<T>): Promise<T | undefined> {
+  return await making.catch((error: unknown) => {
+    if (codeOf(error) !== "EEXIST") throw error;
+    return undefined;
+  });
 }
 
 /** Runs something with what was opened, and closes it however that ends. */

@@ -12,10 +12,11 @@ import {
   syncFolder,
   notesLayout,
   notesMark,
+  unlessMissing,
 } from "@memslot/core/files";
 import { holdsNotes } from "@memslot/indexing/host";
 import { waitForExchange } from "./drafts.ts";
-import { closing, appendWhole, readWhole } from "./file-bytes.ts";
+import { closing, appendWhole, readWhole, unlessThere } from "./file-bytes.ts";
 
 /** A note that is to be appended to. */
 export interface NoteTarget {
@@ -115,10 +116,7 @@ export async function openWay(target: NoteTarget): Promise<FolderInPlace> {
   for (const part of target.relPath.split("/").slice(0, -1)) {
     const { path: above, mkdir, close } = folder;
     try {
-      const made = await unlessCode(
-        "EEXIST",
-        mkdir(part).then(() => true),
-      );
+      const made = await unlessThere(mkdir(part).then(() => true));
       folder = await openFolderInPlace(path.join(above, part));
       if (made) await syncFolder(above);
     } finally {
@@ -137,7 +135,7 @@ async function checkWay(target: Pick<NoteTarget, "workspaceDir" | "relPath">, wo
     const name = parts.slice(0, index + 1).join("/");
     const isLast = index === parts.length - 1;
     const wanted = isLast ? "file" : "folder";
-    const found = await unlessCode("ENOENT", lstat(place));
+    const found = await lstat(place).catch(unlessMissing);
     if (found === undefined) return;
     if (found.isSymbolicLink())
       throw cannotWrite(target, `${name} is a symbolic link, which is not followed: put a ${wanted} in its place`);
@@ -148,9 +146,9 @@ async function checkWay(target: Pick<NoteTarget, "workspaceDir" | "relPath">, wo
 
 async function openOrMake(folder: FolderInPlace, name: string): Promise<{ handle: FileHandle; isNew: boolean }> {
   const flags = constants.O_RDWR | constants.O_APPEND;
-  const existing = await unlessCode("ENOENT", folder.open(name, flags));
+  const existing = await folder.open(name, flags).catch(unlessMissing);
   if (existing !== undefined) return { handle: existing, isNew: false };
-  const made = await unlessCode("EEXIST", folder.open(name, flags | constants.O_CREAT | constants.O_EXCL, 0o666));
+  const made = await unlessThere(folder.open(name, flags | constants.O_CREAT | constants.O_EXCL, 0o666));
   if (made !== undefined) return { handle: made, isNew: true };
   return { handle: await folder.open(name, flags), isNew: false };
 }
@@ -173,16 +171,6 @@ async function readBytes(target: NoteTarget, handle: FileHandle): Promise<Buffer
     if (!isUtf8(bytes) || bytes.includes(0))
       throw cannotWrite(target, "it is not UTF-8 text, and what is appended would be unreadable: save it as UTF-8");
     return bytes;
-  }
-}
-
-/** Undefined where it failed with that code. */
-export async function unlessCode<Result>(code: string, run: Promise<Result>): Promise<Result | undefined> {
-  try {
-    return await run;
-  } catch (error) {
-    if (codeOf(error) === code) return undefined;
-    throw error;
   }
 }
 
@@ -231,18 +219,15 @@ export async function keepNotesLayout(workspaceDir: string): Promise<void> {
   if (existsSync(path.join(place, notesMark))) return;
   // Whatever is configured: the mark means nothing where `memorySearch.notes` is set.
   if (notesLayout(place, "auto").layout !== "all" || !holdsNotes(place)) return;
-  const folder = await openFolderInPlace(place);
-  try {
+  await closing(await openFolderInPlace(place), async (folder) => {
     const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL;
-    await closing(await folder.open(notesMark, flags, 0o666), async (handle) => {
+    const opened = await unlessThere(folder.open(notesMark, flags, 0o666));
+    // Another process has done it at the same moment.
+    if (opened === undefined) return;
+    await closing(opened, async (handle) => {
       await handle.writeFile(markText);
       await handle.sync();
     });
     await syncFolder(place);
-  } catch (error) {
-    // Another process has done it at the same moment.
-    if (codeOf(error) !== "EEXIST") throw error;
-  } finally {
-    await folder.close();
-  }
+  });
 }

@@ -2,11 +2,18 @@ import { constants } from "node:fs";
 import { type FileHandle, lstat, realpath } from "node:fs/promises";
 import path from "node:path";
 import { MemoryError, isAbort, messageOf, withDeadline } from "@memslot/core";
-import { listInPlace, openFolderInPlace, openInPlace, syncFolder } from "@memslot/core/files";
+import {
+  type FolderInPlace,
+  listInPlace,
+  MovedError,
+  openFolderInPlace,
+  openInPlace,
+  syncFolder,
+} from "@memslot/core/files";
 import type { ConversationMessage } from "../conversation.ts";
-import { keepNotesLayout, unlessCode } from "../notes/note-file.ts";
+import { keepNotesLayout } from "../notes/note-file.ts";
 import { copiedText, slugOf } from "../notes/note-text.ts";
-import { makeFile } from "../notes/drafts.ts";
+import { closing, unlessThere } from "../notes/file-bytes.ts";
 import { localTime } from "../notes/local-day.ts";
 
 const describeDeadlineMs = 30_000;
@@ -71,13 +78,10 @@ export async function writeSessionNote(options: SessionNoteOptions): Promise<Ses
 /** `memory/` of the workspace, made where it is missing. A link in its place is refused: notes must stay inside. */
 async function memoryFolder(workspaceDir: string): Promise<string> {
   await keepNotesLayout(workspaceDir);
-  const workspace = await openFolderInPlace(await realpath(workspaceDir));
-  const folder = path.join(workspace.path, "memory");
-  try {
-    await unlessCode("EEXIST", workspace.mkdir("memory"));
-  } finally {
-    await workspace.close();
-  }
+  const folder = await closing(await openFolderInPlace(await realpath(workspaceDir)), async (workspace) => {
+    await unlessThere(workspace.mkdir("memory"));
+    return path.join(workspace.path, "memory");
+  });
   const stats = await lstat(folder);
   if (stats.isDirectory()) return folder;
   const what = stats.isSymbolicLink() ? "a symbolic link, which is not followed" : "no folder";
@@ -113,22 +117,34 @@ async function headOf(file: string): Promise<string> {
 }
 
 async function createNote(folderPath: string, name: string, text: string): Promise<string> {
-  const folder = await openFolderInPlace(folderPath);
-  try {
+  return await closing(await openFolderInPlace(folderPath), async (folder) => {
     for (let number = 1; number <= maxNamesTried; number++) {
       const fileName = `${name}${number === 1 ? "" : `-${number}`}.md`;
-      const isMade = await unlessCode(
-        "EEXIST",
-        makeFile(folder, fileName, text, async () => true),
-      );
-      if (isMade !== true) continue;
-      await syncFolder(folder.path);
-      return fileName;
+      if (await createFile(folder, fileName, text)) return fileName;
     }
-  } finally {
-    await folder.close();
-  }
-  throw new Error(`${name}.md and ${maxNamesTried - 1} more of that name are there already`);
+    throw new Error(`${name}.md and ${maxNamesTried - 1} more of that name are there already`);
+  });
+}
+
+/** False where there is a file of this name already. What could not be written whole is not left behind. */
+async function createFile(folder: FolderInPlace, fileName: string, text: string): Promise<boolean> {
+  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL;
+  const opened = await unlessThere(folder.open(fileName, flags, 0o666));
+  if (opened === undefined) return false;
+  await closing(opened, async (handle) => {
+    try {
+      // The folder may have turned into a link since it was looked at.
+      if (!folder.holds(handle, fileName)) throw new MovedError(folder.path);
+      await handle.writeFile(text);
+      await handle.sync();
+    } catch (error) {
+      // It is ours and nobody was told of it.
+      await folder.remove(fileName);
+      throw error;
+    }
+  });
+  await syncFolder(folder.path);
+  return true;
 }
 
 function marked(name: string, value: string): string {
