@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type EmbeddingPlugin, type EmbeddingProvider, defineEmbeddingPlugin } from "@memslot/core";
-import { builtInSynonyms } from "./helpers/synonyms.ts";
+import builtInSynonyms from "./data/synonyms.json" with { type: "json" };
 
 export interface DeterministicEmbeddingsOptions {
   /** Length of the vectors; 256 if left out. */
@@ -42,6 +42,8 @@ export function deterministicEmbeddings(options: DeterministicEmbeddingsOptions 
   const { dimensions = defaultDimensions, failEvery = 0, delayMs = 0, model = "bag-of-words" } = options;
   if (!Number.isInteger(dimensions) || dimensions < 1)
     throw new RangeError(`dimensions has to be a positive integer, not ${dimensions}`);
+  // Each group is one meaning, and all that is known of words. In Latin letters a word stands for its plural too, and one
+  // that ends in `*` for every word that begins so.
   const concepts = [...builtInSynonyms, ...(options.synonyms ?? [])].map((group) =>
     group.map((phrase) => phrase.toLowerCase()),
   );

@@ -137,12 +137,9 @@ export const lifecycleChecks: readonly StoreCheck[] = [
       await store.replaceFiles([fileOf("a.md", ["word one"])]);
       await embed(store, one, ["word one"], () => byNumber("1"));
       const search = async (signal: AbortSignal): Promise<number[]> => {
-        const wanted = { sources: bothSources, limit: 9 };
-        const answers = await Promise.all([
-          store.searchKeyword({ ...wanted, terms: exactly("word") }, { signal }),
-          store.searchVector({ ...wanted, space: one, vector: byNumber("1") }, { signal }),
-        ]);
-        return answers.map(({ rows }) => rows.length);
+        const wanted = { sources: bothSources, limit: 9, terms: exactly("word"), space: one, vector: byNumber("1") };
+        const answers = [store.searchKeyword(wanted, { signal }), store.searchVector(wanted, { signal })];
+        return (await Promise.all(answers)).map(({ rows }) => rows.length);
       };
       const [aborted, soon] = [AbortSignal.abort(), new AbortController()];
       const ended = [aborted, soon.signal].map((signal) => search(signal).catch((error: unknown) => error));
