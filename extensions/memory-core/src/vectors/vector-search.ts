@@ -188,9 +188,9 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
     return toRead !== undefined;
   }
 
-  /** What was too long to look at before a search. */
-  function check(): void {
-    if (!isUnchecked || !wanted || engines.engine().name !== "wasm") return;
+  /** What was too long to look at before a search. False: there was nothing to look at. */
+  function check(): boolean {
+    if (!isUnchecked || !wanted || engines.engine().name !== "wasm") return false;
     const { id } = generations.active();
     const chunks = vectors.chunks();
     const isWrong = transactions.read(
@@ -200,6 +200,7 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
     [isUnchecked, isCheckDue] = [false, false];
     layout.chooseBits(id);
     lacksBits = true;
+    return true;
   }
 
   /** Gives whether there are more to be stored. */
@@ -259,7 +260,8 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
     drop: layout.drop,
     holds: layout.holds,
     tidy(isQuiet) {
-      if (isQuiet || isCheckDue) check();
+      // It may have written: the file is recorded when it was left alone for a while.
+      if ((isQuiet || isCheckDue) && check()) return true;
       if (removed >= removedBeforeLook) {
         removed = 0;
         mendHoles();

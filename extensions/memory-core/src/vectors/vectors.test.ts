@@ -1,4 +1,6 @@
+import { existsSync } from "node:fs";
 import { openDatabaseStore } from "@memslot/indexing/ledger-tables";
+import { eventually } from "@memslot/test-tools/wait";
 import { expect, test } from "vitest";
 import {
   anyVector,
@@ -39,6 +41,17 @@ test("what compares vectors is loaded when a space is used or searched, not befo
     engine: "sqlite-vec",
     extensionPath: expect.stringContaining("vec0") as string,
   });
+});
+
+test("an index whose vectors are laid out is recorded when nothing is asked of it", async () => {
+  const path = await tempPath();
+  const store = await open(path);
+  await store.replaceFiles([fileOf("a.md", ["one", "two"])]);
+  await store.useSpace(space);
+  await embedAll(store, space);
+  const isRecorded = (): boolean => existsSync(`${path}-sum`);
+  await eventually(isRecorded, "the file is recorded");
+  expect(isRecorded()).toBe(true);
 });
 
 test("switched off it is not loaded and nothing is said", async () => {
