@@ -3,7 +3,7 @@
 const ofNode = (name) => process.getBuiltinModule?.(`node:${name}`);
 const [fs, module, os, path] = ["fs", "module", "os", "path"].map(ofNode);
 
-const shortCommands = ["hook", "search", "get"];
+const shortCommands = ["hook", "search", "get", "status"];
 const longRun = ["opt", "incremental-marking", "parallel-scavenge"];
 const AHEAD_MS = 1000;
 /** What these commands use of Node. It keeps its own modules compiled for the flags that it was started with: they come first. */
@@ -11,7 +11,7 @@ const used = ["crypto", "fs/promises", "perf_hooks", "timers/promises", "zlib"];
 
 /**
  * Turns the last of the optimising compilers and the garbage collection in other threads off for the first second of a search,
- * a read or a hook, which has mostly ended by then. To be called before anything is compiled: a cache of compiled code
+ * a read, a status or a hook, which has mostly ended by then. To be called before anything is compiled: a cache of compiled code
  * is of one set of flags.
  */
 export function expectShortRun(args) {
