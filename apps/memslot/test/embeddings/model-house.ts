@@ -62,6 +62,8 @@ export async function searchWithModel(house: ModelHouse, query: string): Promise
   const memory = await openMemory({ config, agentId: "main" });
   try {
     await eventually(async () => (await memory.probeEmbeddingAvailability()).ok);
+    // A search waits for a scan only for a while, and would report files that were not looked at yet.
+    await memory.sync();
     let report: SearchReport | undefined;
     await memory.search(query, { onDebug: (given) => void (report = given) });
     return report;
