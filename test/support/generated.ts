@@ -165,12 +165,16 @@ ${lines.map((line) => `  "${line}",`).join("\n")}
 export function languageTable(kind: "files" | "stemmers"): string {
   const folder = path.join(root, "packages/indexing/src/text/languages");
   const files = readdirSync(folder).filter((name) => name.endsWith(".json"));
-  const lines = files.toSorted().flatMap((name) => {
-    if (kind === "files") return `export { default as ${name.slice(0, 2)} } from "./${name}" with { type: "json" };\n`;
-    const stemmer = /"stemmer": "(\w+)"/u.exec(readFileSync(path.join(folder, name), "utf8"))?.[1];
-    return stemmer === undefined
-      ? []
-      : `export { stemmer as ${name.slice(0, 2)} } from "@orama/stemmers/${stemmer}";\n`;
+  const codes = files.map((name) => name.slice(0, 2)).toSorted();
+  const made = "// Made of the JSON files of this folder by `pnpm generate`.\n";
+  if (kind === "files")
+    return `${made}import type { LanguageFile } from "../times/language.ts";
+${codes.map((code) => `import ${code} from "./${code}.json" with { type: "json" };\n`).join("")}
+export const languages: Readonly<Record<${codes.map((code) => `"${code}"`).join(" | ")}, LanguageFile>> = { ${codes.join(", ")} };
+`;
+  const lines = codes.flatMap((code) => {
+    const stemmer = /"stemmer": "(\w+)"/u.exec(readFileSync(path.join(folder, `${code}.json`), "utf8"))?.[1];
+    return stemmer === undefined ? [] : `export { stemmer as ${code} } from "@orama/stemmers/${stemmer}";\n`;
   });
-  return `// Made of the JSON files of this folder by \`pnpm generate\`.\n${lines.join("")}`;
+  return made + lines.join("");
 }

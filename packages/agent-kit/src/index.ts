@@ -13,7 +13,7 @@ export {
   undoChange,
 } from "./edit/edit-note.ts";
 export type { ChangePlace } from "./edit/make-change.ts";
-export type { NoteContent } from "./edit/note-in-place.ts";
+export type { NoteContent } from "./edit/note.ts";
 export { type ReplaceNoteOptions, type ReplacedNote, readNote, replaceNote } from "./edit/replace-note.ts";
 export * from "./flush/conversation-journal.ts";
 export type { ConversationOrigin } from "./flush/flush-digest.ts";
@@ -43,5 +43,5 @@ export * from "./transcripts/hand-overs.ts";
 export * from "./transcripts/list-transcripts.ts";
 export * from "./transcripts/read-transcript-page.ts";
 export type { TranscriptRecall } from "./transcripts/recalls.ts";
-export type { TranscriptCompaction, TranscriptFacts } from "./transcripts/scan-transcript.ts";
-export type { ShownText, TranscriptPlace } from "./transcripts/transcript-place.ts";
+export type { TranscriptCompaction, TranscriptFacts } from "./transcripts/transcript-facts.ts";
+export type { ShownText, TranscriptPlace } from "./transcripts/transcript.ts";

@@ -76,6 +76,6 @@ export type {
   SearchMessage,
   StoreMessage,
   SyncMessage,
-} from "./debug/channels.ts";
+} from "./debug/messages.ts";
 export { type Tell, isListenedTo, traceCall } from "./debug/trace-call.ts";
 export * from "./run-control.ts";

@@ -9,7 +9,8 @@ const most = 690;
 
 export default defineMemoryPlugin({
   id,
-  async open({ workspaceDir, settings, options, signal }) {
+  async open(context) {
+    const { workspaceDir, settings, options, signal } = context;
     signal.throwIfAborted();
     const { linesPerResult } = options;
 
@@ -50,7 +51,7 @@ export default defineMemoryPlugin({
         return kept.map(({ piece, score }) => ({ ...resultOf(piece, asked), score, textScore: score }));
       },
 
-      readFile: (params) => readMemoryFile(params, workspaceDir, settings.extraPaths),
+      readFile: (params) => readMemoryFile(params, context),
       status: () => ({ backend: id, provider: "none", workspaceDir }),
       probeEmbeddingAvailability: async () => ({ ok: false, error: `${id} finds by words alone` }),
       probeVectorAvailability: async () => false,

@@ -5,7 +5,20 @@ import path from "node:path";
 import { syncFolder, unlessMissing } from "@memslot/core/files";
 import { closing, appendWhole, hashOf, readWhole } from "../notes/file-bytes.ts";
 import { orUnavailable, withStateLock } from "../state-lock.ts";
-import type { LineChange } from "./line-change.ts";
+
+/** What has become of some lines of a file: enough to find the place again, and to take the change back to the byte. */
+export interface LineChange {
+  /** The first line that differs, counted from 1. */
+  startLine: number;
+  /** Bytes before the lines. */
+  offset: number;
+  /** The lines with their line ends, as they were and as they are. */
+  before: string;
+  after: string;
+  /** The line before them and the one behind them, empty where there is none. */
+  above: string;
+  below: string;
+}
 
 /** What a change is: `create` and `delete` are of whole notes, `restore` brings back what was forgotten, `undo` takes any other back. */
 export type ChangeKind = "edit" | "forget" | "create" | "delete" | "restore" | "undo";

@@ -11,7 +11,8 @@ import {
   type WantedChange,
   withChanges,
 } from "./make-change.ts";
-import { bytesLike, type NoteContent } from "./note-in-place.ts";
+import type { NoteContent } from "./note.ts";
+import { bytesLike } from "./note-in-place.ts";
 
 interface TextInNote extends ChangePlace {
   /** Relative to the workspace, with `/`. */

@@ -1,3 +1,5 @@
+import type { LineChange } from "./change-log.ts";
+
 /** The lines in which two texts (UTF-8) differ. */
 export function lineChange(before: Buffer, after: Buffer): LineChange {
   const [was, now] = [linesOf(before.toString("utf8")), linesOf(after.toString("utf8"))];
@@ -78,18 +80,4 @@ function wholeLines(bytes: Buffer, lines: string): number[] {
 /** Lines with their ends. */
 function linesOf(text: string): string[] {
   return text.split(/(?<=\n)/u).filter((line) => line !== "");
-}
-
-/** What has become of some lines of a file: enough to find the place again, and to take the change back to the byte. */
-export interface LineChange {
-  /** The first line that differs, counted from 1. */
-  startLine: number;
-  /** Bytes before the lines. */
-  offset: number;
-  /** The lines with their line ends, as they were and as they are. */
-  before: string;
-  after: string;
-  /** The line before them and the one behind them, empty where there is none. */
-  above: string;
-  below: string;
 }

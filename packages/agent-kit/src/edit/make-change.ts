@@ -16,7 +16,8 @@ import {
   type NoteChangeRecord,
 } from "./change-log.ts";
 import { holdsOnce, lineChange } from "./line-change.ts";
-import { contentIn, inLockedFolder, type NoteContent, type NoteName, openThere, readLocked } from "./note-in-place.ts";
+import type { NoteContent, NoteName } from "./note.ts";
+import { contentIn, inLockedFolder, openThere, readLocked } from "./note-in-place.ts";
 import { changeNote, type NoteChange, readNote } from "./replace-note.ts";
 
 /** Where notes are changed, and by whom. */

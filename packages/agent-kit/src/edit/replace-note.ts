@@ -6,7 +6,6 @@ import { draftOf, dropDraftNames, dropOldDrafts } from "../notes/drafts.ts";
 import { cannotWrite, throwIfAborted } from "../notes/note-file.ts";
 import {
   bytesLike,
-  type NoteContent,
   bytesOf,
   contentIn,
   inFolder,
@@ -15,8 +14,8 @@ import {
   type Note,
   type OpenedNote,
   openThere,
-  type NoteName,
 } from "./note-in-place.ts";
+import type { NoteContent, NoteName } from "./note.ts";
 import { closing } from "../notes/file-bytes.ts";
 
 export interface ReplaceNoteOptions extends NoteName {

@@ -5,7 +5,7 @@ import { MemoryError } from "@memslot/core";
 import { type FolderInPlace, listInPlace, openFolderInPlace, syncFolder, unlessMissing } from "@memslot/core/files";
 import { dropOldDrafts, makeFile } from "../notes/drafts.ts";
 import { cannotWrite, failureOf, type NoteTarget, openWay, throwIfAborted } from "../notes/note-file.ts";
-import type { NoteName } from "../edit/note-in-place.ts";
+import type { NoteName } from "../edit/note.ts";
 import { closing, readWhole, unlessThere } from "../notes/file-bytes.ts";
 import { changeNote } from "../edit/replace-note.ts";
 import {

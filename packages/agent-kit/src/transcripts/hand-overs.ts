@@ -2,7 +2,8 @@ import { lstatSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { lookInto } from "../session/transcript-file.ts";
 import { type DoneRecord, type FlushRecord, isDoneRecord, isFlushRecord } from "../flush/flush-record.ts";
-import { shownLine, type TranscriptPlace, transcriptFolder } from "./transcript-place.ts";
+import type { TranscriptPlace } from "./transcript.ts";
+import { shownLine, transcriptFolder } from "./transcript-place.ts";
 import { isObject } from "../session/transcript-entry.ts";
 
 /**

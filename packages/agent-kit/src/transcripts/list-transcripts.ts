@@ -7,14 +7,10 @@ import { lookAtSessionTable } from "../session/session-table.ts";
 import { readEntry } from "../session/transcript-entry.ts";
 import { lookInto, readBeginning } from "../session/transcript-file.ts";
 import { type HandOvers, readHandOvers } from "./hand-overs.ts";
-import { scanTranscript, type TranscriptFacts } from "./scan-transcript.ts";
-import {
-  shownLine,
-  type TranscriptPlace,
-  inTranscript,
-  transcriptFolder,
-  type TranscriptLabel,
-} from "./transcript-place.ts";
+import { scanTranscript } from "./scan-transcript.ts";
+import type { TranscriptLabel, TranscriptPlace } from "./transcript.ts";
+import type { TranscriptFacts } from "./transcript-facts.ts";
+import { inTranscript, shownLine, transcriptFolder } from "./transcript-place.ts";
 
 /** A transcript as far as its name, its size and its beginning tell. */
 export interface ListedTranscript {

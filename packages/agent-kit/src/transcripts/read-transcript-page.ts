@@ -1,7 +1,8 @@
 import type { FileHandle } from "node:fs/promises";
 import { readLines } from "@memslot/indexing/host";
 import { readEntry, type TranscriptEntry } from "../session/transcript-entry.ts";
-import { type ShownText, shownText, timeOf, type TranscriptPlace, inTranscript } from "./transcript-place.ts";
+import type { ShownText, TranscriptPlace } from "./transcript.ts";
+import { inTranscript, shownText, timeOf } from "./transcript-place.ts";
 
 /** One line of a transcript that says something. `start` is where it begins, in bytes. */
 export type TranscriptShown = {

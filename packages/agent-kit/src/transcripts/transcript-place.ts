@@ -5,15 +5,7 @@ import { MemoryError } from "@memslot/core";
 import { codeOf, noSurprises, unlessMissing } from "@memslot/core/files";
 import { journalFolder, sessionsFolder, redactSecrets } from "@memslot/indexing/host";
 import { closing } from "../notes/file-bytes.ts";
-
-/** Whose conversations they are. */
-export interface TranscriptPlace {
-  stateDir: string;
-  agentId: string;
-}
-
-/** The folders of transcripts by the name that results have for them. */
-export type TranscriptLabel = "sessions" | "journal";
+import type { ShownText, TranscriptLabel, TranscriptPlace } from "./transcript.ts";
 
 const fileName = /^(?!\.)[^/\\\0]{1,250}\.jsonl$/u;
 
@@ -56,13 +48,6 @@ function notAllowed(relPath: string): MemoryError {
     "PATH_NOT_ALLOWED",
     `${JSON.stringify(relPath)} is no transcript: a path is like sessions/<id>.jsonl, and links are not followed`,
   );
-}
-
-/** A text as it is shown to a person. */
-export interface ShownText {
-  text: string;
-  /** Characters that it has in all, where not all of them are here. */
-  characters?: number | undefined;
 }
 
 /** More of one text is not looked at: nobody reads on. */

@@ -2,7 +2,8 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { redactText } from "../config/keys.ts";
 import { type Environment, variable } from "../config/paths.ts";
 import { visibleName } from "../text/visible-text.ts";
-import { type CallMessages, type ChannelName, channelFields, channelNames } from "./channels.ts";
+import { channelFields, channelNames } from "./channels.ts";
+import type { CallMessages, ChannelName } from "./messages.ts";
 
 /** One for each channel and always the same, so that it is known again by whoever takes it off. */
 const printers = channelNames.map((name) => ({

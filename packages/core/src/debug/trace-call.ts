@@ -1,6 +1,7 @@
 import { EmbeddingError } from "../contract/embedding-error.ts";
 import { MemoryError, isAbort } from "../contract/errors.ts";
-import { type CallMessage, type CallMessages, type ChannelName, channels } from "./channels.ts";
+import { channels } from "./channels.ts";
+import type { CallMessage, CallMessages, ChannelName } from "./messages.ts";
 
 /** Adds to the message of a call. What is told is only worked out when somebody listens. */
 export type Tell<Name extends ChannelName> = (facts: () => Partial<CallMessages[Name]>) => void;

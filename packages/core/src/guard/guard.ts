@@ -6,7 +6,7 @@ import type { Memory, MemorySyncParams } from "../contract/memory.ts";
 import type { SearchReport } from "../contract/report.ts";
 import type { MemorySearchOptions, SearchAnswer } from "../contract/search.ts";
 import type { SyncReport } from "../contract/status.ts";
-import type { SearchMessage, SyncMessage } from "../debug/channels.ts";
+import type { SearchMessage, SyncMessage } from "../debug/messages.ts";
 import { type Tell, traceCall } from "../debug/trace-call.ts";
 import { notesLayout } from "../files/notes-layout.ts";
 import { checkAnswer, readAnswer, searchAnswer, syncAnswer } from "./answers.ts";

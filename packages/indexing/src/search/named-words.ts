@@ -1,6 +1,6 @@
 import { lazily } from "@memslot/core";
 import { languageOfQuestion } from "../text/languages/detect-language.ts";
-import { zh } from "../text/languages/files.ts";
+import zh from "../text/languages/zh.json" with { type: "json" };
 import type { WeightedTerm } from "./line-scores.ts";
 
 const wordMarks = /[\p{L}\p{N}][\p{L}\p{N}'’-]*/gu;

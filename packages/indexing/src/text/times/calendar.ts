@@ -1,4 +1,4 @@
-import holidays from "./holidays.json" with { type: "json" };
+import table from "./holidays.json" with { type: "json" };
 
 /** Days as numbers since 1970-01-01, both ends inclusive. */
 export interface Days {
@@ -107,10 +107,24 @@ export function joined(first: Days | undefined, last: Days | undefined): Days | 
 }
 
 /** Holidays that people date by, with month, first day and number of days. Those of the moon, other than Easter, are not counted. */
-export type Holiday = keyof typeof holidays;
+export type Holiday =
+  | "christmas"
+  | "christmasEve"
+  | "christmasDay"
+  | "newYear"
+  | "newYearsEve"
+  | "easter"
+  | "halloween"
+  | "valentine"
+  | "thanksgiving"
+  | "labourDay"
+  | "chineseNationalDay";
+
+// The type is written down, so that the types of the package import no JSON.
+const holidays: Readonly<Record<Holiday, readonly number[]>> = table;
 
 export function holidayDays(holiday: Holiday, year: number): Days | undefined {
-  const [month, day, count]: readonly number[] = holidays[holiday];
+  const [month, day, count] = holidays[holiday];
   if (month !== undefined && day !== undefined) return spanFrom(dayNumber(year, month, day), count);
   if (holiday === "easter") return spanFrom(easterDay(year), 4, -2);
   const first = dayNumber(year, 11, 1);

@@ -1,5 +1,5 @@
 import { lazily } from "@memslot/core";
-import { zh } from "../languages/files.ts";
+import zh from "../languages/zh.json" with { type: "json" };
 import {
   type Days,
   type Holiday,

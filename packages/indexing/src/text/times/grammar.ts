@@ -1,6 +1,6 @@
 import { lazily } from "@memslot/core";
-import { zh } from "../languages/files.ts";
-import { languages } from "../languages/languages.ts";
+import zh from "../languages/zh.json" with { type: "json" };
+import { languages } from "../languages/files.ts";
 import { type CountedUnit, countedUnits, type Doubt, type Language } from "./language.ts";
 import tables from "./patterns.json" with { type: "json" };
 import { filled, indexOf, namedPattern, oneOf, patternsOf } from "./patterns.ts";

@@ -70,6 +70,34 @@ export interface Language {
   fillers: string;
 }
 
+/** A language, as its file `<code>.json` describes it. Lists of words are in small letters, separated by spaces. */
+export interface LanguageFile {
+  /** In English. */
+  name: string;
+  /** Module of `@orama/stemmers`. Absent: words are taken as they are, or stemmed with those of all texts (English). */
+  stemmer?: string;
+  /** Words of a question that are not searched for, whatever language the notes are in. */
+  stopWords?: string;
+  /**
+   * Words that hold sentences together and are not searched for. They tell languages apart, and are left out of a
+   * question in theirs. Short on purpose: a word that may be meant is no function word.
+   */
+  functionWords?: string;
+  /** For a language that writes two words as one: groups of letters that its long words have, as a pattern with `|` between them. */
+  longWords?: string;
+  /** Those of them that are words of English too, or part of names ("de la Rosa"): alone they tell nothing of a language. */
+  ambiguous?: string;
+  /** Words of English that questions are about, though another language has them as function words. */
+  contentWords?: string;
+  /** Phrases that ask and name nothing that is asked for ("how much", "tell me about"), as patterns with `|` between them. */
+  questionWords: string;
+  /** How people call themselves, and whom they talk to, as patterns with `|` between them. */
+  speaker: string;
+  spokenTo: string;
+  /** Absent: dates are not read in words of this language. */
+  dates?: Language;
+}
+
 /** The longer first where one begins with another. */
 export const countedUnits = ["weekend", "week", "day", "month", "quarter", "year"] as const;
 export type CountedUnit = (typeof countedUnits)[number];

@@ -1,4 +1,4 @@
-import { zh } from "../languages/files.ts";
+import zh from "../languages/zh.json" with { type: "json" };
 import { remembered } from "../word-cache.ts";
 import { type Days, localDay, monthDays, monthOf, yearOf } from "./calendar.ts";
 import { chineseTimes } from "./chinese-times.ts";
