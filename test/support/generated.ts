@@ -170,7 +170,10 @@ export function languageTable(kind: "files" | "stemmers"): string {
   if (kind === "files")
     return `${made}import type { LanguageFile } from "../times/language.ts";
 ${codes.map((code) => `import ${code} from "./${code}.json" with { type: "json" };\n`).join("")}
-export const languages: Readonly<Record<${codes.map((code) => `"${code}"`).join(" | ")}, LanguageFile>> = { ${codes.join(", ")} };
+type Code = ${codes.map((code) => `"${code}"`).join(" | ")};
+
+export const languages: Readonly<Record<Code, LanguageFile>> = {
+${codes.map((code) => `  ${code},\n`).join("")}};
 `;
   const lines = codes.flatMap((code) => {
     const stemmer = /"stemmer": "(\w+)"/u.exec(readFileSync(path.join(folder, `${code}.json`), "utf8"))?.[1];

@@ -1,13 +1,6 @@
 import { addToHash, WordCache } from "../word-cache.ts";
-import {
-  englishWords,
-  isJoining,
-  type LanguageCode,
-  languageCodes,
-  languages,
-  mayBeCompound,
-  tellingWords,
-} from "./languages.ts";
+import { englishWords, isJoining, type LanguageCode, languageCodes, mayBeCompound, tellingWords } from "./languages.ts";
+import { languages } from "./files.ts";
 
 /** Weight of function words from which on a text, or a question, is taken to be in their language. */
 const enoughInText = 2;

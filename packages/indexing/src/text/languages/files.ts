@@ -13,6 +13,19 @@ import ru from "./ru.json" with { type: "json" };
 import sv from "./sv.json" with { type: "json" };
 import zh from "./zh.json" with { type: "json" };
 
-export const languages: Readonly<
-  Record<"da" | "de" | "en" | "es" | "fr" | "it" | "nl" | "no" | "pt" | "ru" | "sv" | "zh", LanguageFile>
-> = { da, de, en, es, fr, it, nl, no, pt, ru, sv, zh };
+type Code = "da" | "de" | "en" | "es" | "fr" | "it" | "nl" | "no" | "pt" | "ru" | "sv" | "zh";
+
+export const languages: Readonly<Record<Code, LanguageFile>> = {
+  da,
+  de,
+  en,
+  es,
+  fr,
+  it,
+  nl,
+  no,
+  pt,
+  ru,
+  sv,
+  zh,
+};
