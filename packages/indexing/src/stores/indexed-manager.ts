@@ -74,6 +74,8 @@ export async function createSearchedManager(input: {
   const { ledger, searcher, ...others } = input;
   const index: ChunkIndex = {
     ...ledger,
+    // The tool has one index: a build beside it would be searched by nothing.
+    startBuild: undefined,
     searchKeyword: async ({ terms }) => ({ rows: [], chunkCount: 0, documentFrequencies: terms.map(() => 0) }),
     searchVector: async () => ({ rows: [] }),
     async stats() {
