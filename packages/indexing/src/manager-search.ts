@@ -97,10 +97,11 @@ export function createManagerSearch(parts: SearchContext): Search {
     const isOwner = options.audience === "private";
 
     async function ask(allowed: SourceScope, revision?: string): Promise<SearchOutcome> {
-      const { sources, stats } = index.facts();
+      const { sources, stats, isCounted } = index.facts();
       const scope = withoutUnread(allowed, sources);
       const days: SearchInput["days"] = (places) => index.days(places);
-      const state = { now, scope, days, languages, stats, revision };
+      // A source that was empty when the index was counted last may have chunks by now.
+      const state = { now, scope, days, languages, stats: isCounted ? stats : undefined, revision };
       // Without a chunk there is nothing to compare with. Others who read along are not to learn whether there is one.
       const legs = { store, vectors: isOwner && stats.chunks === 0 ? undefined : vectors, rerank };
       const question = { settings, backend, query, options, trace, ...state, ...legs };
@@ -148,9 +149,12 @@ function endingWith(store: ChunkIndex, signal: AbortSignal): ChunkIndex {
 }
 
 /** One text for what a search leaves out: what could not be read, and sources without a chunk. */
-function searchedIn({ sources, stats }: IndexFacts): string {
+function searchedIn({ sources, stats, isCounted }: IndexFacts): string {
   const unread = [...sources].map(([source, { unreadPlaces }]) => [source, unreadPlaces]);
-  return JSON.stringify([unread, stats.sources.flatMap(({ source, chunks }) => (chunks > 0 ? source : []))]);
+  return JSON.stringify([
+    unread,
+    isCounted && stats.sources.flatMap(({ source, chunks }) => (chunks > 0 ? source : [])),
+  ]);
 }
 
 /** How often one question is asked: an index that is wrong again after it was mended is not asked for ever. */

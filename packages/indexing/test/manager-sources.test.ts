@@ -60,6 +60,23 @@ describe("transcripts", () => {
     expect(store.paths()).toEqual(["MEMORY.md"]);
   });
 
+  test("that another process has indexed are searched, also if the index cannot be counted", async () => {
+    const workspace = folderWith({ "MEMORY.md": "note" });
+    const context = contextFor(workspace, { settings: settingsWith({ sources: both, sync: { onSearch: false } }) });
+    const { manager, store, sync } = await openMemory(workspace, context);
+    await sync();
+    expect((await searchBoth(manager, "zebra")).paths).toEqual([]);
+    transcript(workspace, "s1", "I saw a zebra");
+    const other = await manageIndex({ index: store, context, backend: "test" });
+    await other.sync?.(syncParams());
+    const { stats } = store;
+    store.stats = async () => await Promise.reject(new Error("it is busy"));
+    expect((await searchBoth(manager, "zebra")).paths).toEqual(["sessions/s1.jsonl"]);
+    store.stats = stats;
+    await searchBoth(manager, "zebra");
+    expect(manager.status().files).toBe(2);
+  });
+
   test("that grew by little wait for a sync that is asked for, and a search takes what grew by much", async () => {
     const workspace = folderWith({ "MEMORY.md": "note" });
     transcript(workspace, "s1", "the first words");

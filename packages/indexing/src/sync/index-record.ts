@@ -18,6 +18,8 @@ import { setTimeout as pause } from "node:timers/promises";
 /** What is known of the index without looking. */
 export interface IndexFacts {
   stats: IndexStats;
+  /** False if the last count has failed: then `stats` may be older than the index. */
+  isCounted: boolean;
   roots: MemoryRootStatus[];
   /** By source: files that the last look found, and what was passed over or failed. */
   sources: ReadonlyMap<MemorySource, SourceOutcome>;
@@ -57,6 +59,7 @@ export class IndexRecord {
     this.history = new SyncHistory(store, keepsHistory);
     this.facts = {
       stats,
+      isCounted: true,
       roots: [],
       sources: new Map(),
       lastSync: undefined,
@@ -128,7 +131,9 @@ export class IndexRecord {
   /** Counts what is in the store. */
   async count(): Promise<void> {
     const { facts } = this;
-    facts.stats = await this.#store.stats().catch(() => facts.stats);
+    const stats = await this.#store.stats().catch(() => undefined);
+    facts.isCounted = stats !== undefined;
+    facts.stats = stats ?? facts.stats;
     // Another process may have ended since.
     if (facts.writer && facts.writer.pid !== process.pid) await this.findWriter();
   }

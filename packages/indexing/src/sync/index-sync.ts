@@ -208,7 +208,7 @@ export class IndexSync {
     if (revision !== this.#followed) {
       await this.#record.count();
       await vectors?.count();
-      this.#followed = revision;
+      this.#followed = this.#record.facts.isCounted ? revision : undefined;
       // Vectors that others make change no file.
     } else if ((vectors?.facts().missing ?? 0) > 0) await vectors?.count();
   }
