@@ -179,7 +179,9 @@ export class NoteChanges {
       }
       return result;
     } catch (error) {
-      if (change !== undefined && (await this.#isUntouched(change))) await this.#notDone(change).catch(() => undefined);
+      // What was there already may say the same: this change did not make it.
+      const isNotMade = change !== undefined && (codeOf(error) === "EEXIST" || (await this.#isUntouched(change)));
+      if (change !== undefined && isNotMade) await this.#notDone(change).catch(() => undefined);
       throw error;
     }
   }

@@ -181,4 +181,9 @@ test("a note that was changed after it was made or deleted is not undone over", 
   write("memory/new.md", "another\n");
   await expect(undoChange(place())).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
   expect(read("memory/new.md")).toBe("another\n");
+  // A note that says the same as the deleted one was not brought back by the refused undo.
+  write("memory/new.md", "mine, and theirs\n");
+  await expect(undoChange(place())).rejects.toThrow("already exists");
+  const states = (await listChanges(place())).map(({ state }) => state);
+  expect(states).toEqual(["done", "done", "not done", "not done"]);
 });
