@@ -1,4 +1,4 @@
-import { type FileKey, type StoredFile, spaceName, type VectorSpace } from "../chunk-store.ts";
+import { type FileKey, fileName, type StoredFile, spaceName, type VectorSpace } from "../chunk-store.ts";
 import { type HashKey, toHash, toKey, toVector, type VectorCache } from "./cache.ts";
 import { type Sql, sqlOf } from "./sql.ts";
 import { metaKeys } from "./file/meta.ts";
@@ -104,7 +104,7 @@ export class VectorsElsewhere {
 
   /** Compares the files of a generation with those that the store holds. */
   reconcile(generation: number, table: FileTables, held: readonly StoredFile[]): Reconciled {
-    const left = new Map(held.map((file) => [nameOf(file), file]));
+    const left = new Map(held.map((file) => [fileName(file), file]));
     const lost: FileKey[] = [];
     const unknown: StoredFile[] = [];
     const same: { hashes: HashKey[]; embedded: readonly VectorSpace[] }[] = [];
@@ -114,7 +114,7 @@ export class VectorsElsewhere {
     );
     const hashesOf = "SELECT DISTINCT hash FROM chunks WHERE file_id = ?";
     for (const { id, path, source, hash, recipe } of known) {
-      const name = nameOf({ path, source });
+      const name = fileName({ path, source });
       const file = left.get(name);
       left.delete(name);
       if (file?.hash === hash && file.recipe === recipe) {
@@ -252,8 +252,4 @@ export class VectorsElsewhere {
 
 function isGone({ embedding }: PendingRow): boolean {
   return embedding === null;
-}
-
-function nameOf({ path, source }: FileKey): string {
-  return JSON.stringify([source, path]);
 }

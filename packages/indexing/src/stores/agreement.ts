@@ -1,6 +1,13 @@
 import pLimit from "p-limit";
 import type { FileRecord, IndexedFile } from "../chunk-index.ts";
-import { type ChunkStore, type FileKey, spaceName, type StoredFile, type VectorSpace } from "../chunk-store.ts";
+import {
+  type ChunkStore,
+  type FileKey,
+  fileName,
+  spaceName,
+  type StoredFile,
+  type VectorSpace,
+} from "../chunk-store.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 
 /** Vectors that are handed over in one call. */
@@ -92,7 +99,7 @@ export class Agreement {
 
   /** True for a file that the store holds in this very form: only the ledger lacks it. */
   isHeld(file: IndexedFile): boolean {
-    const held = this.#unknown.get(nameOf(file));
+    const held = this.#unknown.get(fileName(file));
     return file.fromLine === undefined && held?.hash === file.hash && held.recipe === file.recipe;
   }
 
@@ -108,12 +115,12 @@ export class Agreement {
   async settled(files: readonly FileKey[]): Promise<void> {
     const spaces = new Map<string, { space: VectorSpace; files: FileKey[] }>();
     for (const file of files) {
-      for (const space of this.#unknown.get(nameOf(file))?.embedded ?? []) {
+      for (const space of this.#unknown.get(fileName(file))?.embedded ?? []) {
         const own = spaces.get(spaceName(space)) ?? { space, files: [] };
         own.files.push(file);
         spaces.set(spaceName(space), own);
       }
-      this.#unknown.delete(nameOf(file));
+      this.#unknown.delete(fileName(file));
     }
     for (const { space, files: own } of spaces.values()) await this.#ledger.adoptVectors(space, own);
   }
@@ -205,7 +212,7 @@ export class Agreement {
     const held = await this.#store.listFiles({ at: this.at });
     await this.#endFinishing(held);
     const { lost, unknown } = await this.#ledger.reconcile(held);
-    this.#unknown = new Map(unknown.map((file) => [nameOf(file), file]));
+    this.#unknown = new Map(unknown.map((file) => [fileName(file), file]));
     if (lost.length > 0 || unknown.length > 0) this.#changes++;
     if (lost.length > 0 && !isFirst) this.#losses++;
     this.#isDistrusted = false;
@@ -220,7 +227,8 @@ export class Agreement {
     const name = await this.#ledger.noted(notes.finishing);
     if (name === undefined) return;
     const build = await this.#ledger.currentBuild();
-    if (build?.name === name && isSame(held, await build.table.listFiles())) {
+    const files = build?.name === name ? await build.table.listFiles() : undefined;
+    if (files?.length === held.length && otherFiles(held, files).length === 0) {
       await this.#ledger.startBuild(name);
       await this.#ledger.finishBuild();
     }
@@ -288,15 +296,11 @@ function unread({ path, source, recipe }: StoredFile): FileRecord {
   return { path, source, recipe, hash: "", mtimeMs: -1, size: -1 };
 }
 
-function isSame(held: readonly StoredFile[], files: readonly FileRecord[]): boolean {
-  const known = new Map(files.map((file) => [nameOf(file), file]));
-  if (known.size !== held.length) return false;
-  return held.every((file) => {
-    const own = known.get(nameOf(file));
-    return own?.hash === file.hash && own.recipe === file.recipe;
+/** Those of a store's files that these are not, as they are known. */
+export function otherFiles(held: readonly StoredFile[], files: readonly FileRecord[]): StoredFile[] {
+  const known = new Map(files.map((file) => [fileName(file), file]));
+  return held.filter((file) => {
+    const own = known.get(fileName(file));
+    return own?.hash !== file.hash || own.recipe !== file.recipe;
   });
-}
-
-function nameOf({ source, path }: FileKey): string {
-  return JSON.stringify([source, path]);
 }

@@ -5,34 +5,15 @@ import type { Agreement, StoreParts } from "./agreement.ts";
 
 /** The files of the build that answers, in the store and in the ledger. */
 export function createStoredFiles(parts: StoreParts): FileTable & Pick<ChunkIndex, "adoptFiles"> {
-  const { ledger, store, agreement } = parts;
-  const files = inBoth(parts);
+  const { ledger, agreement } = parts;
   return {
-    ...files,
+    ...inBoth(parts, agreement),
     listFiles: async () => [...(await ledger.listFiles()), ...agreement.unknownFiles()],
-    replaceFiles: (replaced) =>
-      stepOf(agreement, async () => {
-        await giveFiles(
-          store,
-          replaced.filter((file) => !agreement.isHeld(file)),
-        );
-        const step = await ledger.replaceFiles(replaced);
-        await agreement.settled(replaced);
-        return step;
-      }),
     async adoptFiles(given) {
       const held = given.filter((file) => agreement.isHeld(file));
       if (held.length > 0) await agreement.adopt(held);
       return held.length;
     },
-    touchFiles: (touched) => stepOf(agreement, () => ledger.touchFiles(touched)),
-    removeFiles: (removed) =>
-      stepOf(agreement, async () => {
-        await store.removeFiles(removed);
-        const step = await ledger.removeFiles(removed);
-        await agreement.settled(removed);
-        return step;
-      }),
   };
 }
 
@@ -102,29 +83,33 @@ export function createStoredBuilds({
   };
 }
 
-/** Writes first to the store and then to the ledger: what is only in the store is found when the two are compared. */
-function inBoth(input: { ledger: FileTable; store: StoreFiles; agreement: Agreement }): FileTable {
-  const { ledger, store, agreement } = input;
+/**
+ * Writes first to the store and then to the ledger: what is only in the store is found when the two are compared. `answering`
+ * knows what was found so, of the build that answers: a file that the store holds already is not given to it again.
+ */
+function inBoth(
+  { ledger, store, agreement }: { ledger: FileTable; store: StoreFiles; agreement: Agreement },
+  answering?: Pick<Agreement, "isHeld" | "settled">,
+): FileTable {
   return {
     listFiles: () => ledger.listFiles(),
-    async replaceFiles(files) {
-      await agreement.write(async () => {
-        await giveFiles(store, files);
-        await ledger.replaceFiles(files);
-      });
-    },
-    touchFiles: (files) => agreement.write(() => ledger.touchFiles(files)),
-    async removeFiles(files) {
-      await agreement.write(async () => {
+    replaceFiles: (files) =>
+      stepOf(agreement, async () => {
+        const given = files.filter((file) => answering?.isHeld(file) !== true);
+        if (given.length > 0) await store.replaceFiles(given.map(chunksOf));
+        const step = await ledger.replaceFiles(files);
+        await answering?.settled(files);
+        return step;
+      }),
+    touchFiles: (files) => stepOf(agreement, () => ledger.touchFiles(files)),
+    removeFiles: (files) =>
+      stepOf(agreement, async () => {
         await store.removeFiles(files);
-        await ledger.removeFiles(files);
-      });
-    },
+        const step = await ledger.removeFiles(files);
+        await answering?.settled(files);
+        return step;
+      }),
   };
-}
-
-async function giveFiles(store: StoreFiles, files: readonly IndexedFile[]): Promise<void> {
-  if (files.length > 0) await store.replaceFiles(files.map(chunksOf));
 }
 
 /** What a store is told of a file. */

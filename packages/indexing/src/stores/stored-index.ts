@@ -9,7 +9,7 @@ import type {
 } from "../chunk-index.ts";
 import type { ChunkStore, StoreStats, ScoredChunk } from "../chunk-store.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { Agreement, type StoreParts } from "./agreement.ts";
+import { Agreement, otherFiles, type StoreParts } from "./agreement.ts";
 import { createStoredBuilds, createStoredFiles, indexRevision } from "./stored-files.ts";
 import { type CallOptions, type CompactReport, type IndexFinding, messageOf } from "@memslot/core";
 
@@ -146,11 +146,7 @@ function createStoreUpkeep(
   async function look(): Promise<IndexFinding & { sameFiles: boolean }> {
     const [files, held] = [await ledger.listFiles(), await store.listFiles()];
     const [{ chunks }, kept] = [await ledger.stats(), await store.stats()];
-    const known = new Map(files.map((file) => [JSON.stringify([file.source, file.path]), file]));
-    const others = held.filter((file) => {
-      const own = known.get(JSON.stringify([file.source, file.path]));
-      return own?.hash !== file.hash || own.recipe !== file.recipe;
-    });
+    const others = otherFiles(held, files);
     const lacking = files.length - (held.length - others.length);
     const faults = [
       `${lacking} of ${files.length} files are not in it as they should be`,
