@@ -1,6 +1,6 @@
 import { connect } from "@lancedb/lancedb";
 import { messageOf } from "@memslot/core";
-import type { ChunkStore, HostLeases } from "@memslot/indexing";
+import type { ChunkStore, IndexLeases } from "@memslot/indexing";
 import { createLanceStore } from "./lance-store.ts";
 import { closeNative } from "./place/close-native.ts";
 import { type LancePlace, layoutVersion, type OpenPlaceOptions, createRun, type Run } from "./place/place.ts";
@@ -25,7 +25,7 @@ export interface LanceStoreSettings extends Omit<OpenPlaceOptions, "timing"> {
 export interface OpenedStore {
   store: Required<ChunkStore>;
   /** Of a place that several hosts share; absent: the host has those of this machine. */
-  leases?: HostLeases | undefined;
+  leases?: IndexLeases | undefined;
 }
 
 /** Opens the index at a place, or one in memory where that is another's or must not be made. Closes the place. */

@@ -154,12 +154,9 @@ export interface LeaseCalls {
   holder(name: LeaseName): WriterStatus | undefined;
 }
 
-export type IndexLeases = Remote<LeaseCalls>;
-
-/** Leases of a place that several hosts share. */
-export interface HostLeases extends IndexLeases {
+export interface IndexLeases extends Remote<LeaseCalls> {
   /**
-   * For how many milliseconds this host was not heard of while it held the right, where that was so long that another one
+   * Only those of a place that several hosts share have it. For how many milliseconds this host was not heard of while it held the right, where that was so long that another one
    * may have taken it: it was asleep.
    */
   slept?(name: LeaseName): number | undefined;
@@ -195,13 +192,8 @@ export interface MappedPassages {
   query: [x: number, y: number] | undefined;
 }
 
-/** The calls of an index that its ledger answers, as the thread of the ledger has them. */
-export interface IndexCalls {
-  /**
-   * All chunks of these files, in the order of paths, sources and lines. Without `withText` their texts are empty: there may
-   * be very many.
-   */
-  listChunks(asked: FileFilter & { withText: boolean }): ChunkRow[];
+/** The calls of an index that are about vectors. */
+export interface VectorCalls {
   /**
    * Searches by meaning are about to be made in this space: its vectors may be laid out for fast search. Every other call
    * works in any space without it. Vectors of other spaces are kept.
@@ -229,6 +221,15 @@ export interface IndexCalls {
   spaceStats(space: VectorSpace, within?: Pick<VectorQuery, "sources" | "scope">): SpaceStats;
   /** Draws chunks on a plane: their vectors do not leave where they are kept. */
   mapPassages(asked: MapAsked): Pieces<MappedPassages>;
+}
+
+/** The calls of an index that its ledger answers, as the thread of the ledger has them. */
+export interface IndexCalls extends VectorCalls {
+  /**
+   * All chunks of these files, in the order of paths, sources and lines. Without `withText` their texts are empty: there may
+   * be very many.
+   */
+  listChunks(asked: FileFilter & { withText: boolean }): ChunkRow[];
   /** Puts the build that `startBuild` has begun in place of the one that answers, in one step. The old one is deleted piece by piece. */
   finishBuild(): void;
   /** Drops it. */
@@ -272,8 +273,8 @@ export interface ChunkIndex extends Remote<IndexCalls>, FileTable {
    * Absent: a rebuild replaces one file after the other in place.
    */
   startBuild?: ((name: string) => Promise<FileTable>) | undefined;
-  /** Absent: only this process writes. Those that say how long their holder slept are of a place that several hosts share. */
-  leases?: HostLeases | undefined;
+  /** Absent: only this process writes. */
+  leases?: IndexLeases | undefined;
   /**
    * Hands the vectors of this space that are known already to a store elsewhere, before a question waits for that. Absent:
    * they are where they are searched.

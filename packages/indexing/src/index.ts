@@ -9,7 +9,6 @@ export type {
   QuarantinedChunk,
   FileRecord,
   IndexHealth,
-  HostLeases,
   IndexLeases,
   IndexStats,
   IndexVectorAnswer,

@@ -1,13 +1,14 @@
 import { createRowReader, findRows, listChunks, createFileTables, type FileTables } from "./files.ts";
 import { type Companion, type CompanionTables, noCompanion } from "./companion.ts";
+import type { IndexHealth } from "../chunk-index.ts";
 import { createBuilds } from "./builds.ts";
 import { Generations } from "./generations.ts";
 import { type LeaseRows, createWriterMark } from "./leases.ts";
 import { type Meta, metaKeys } from "./file/meta.ts";
 import { openDatabase } from "./file/open-database.ts";
 import type { LedgerCalls } from "./ledger.ts";
-import type { DatabaseStore, OpenOptions } from "./thread/protocol.ts";
-import { methodsOf, isPieces, type Pieces } from "./thread/remote.ts";
+import type { OpenOptions } from "./thread/protocol.ts";
+import { methodsOf, isPieces, type Method, type Pieces } from "./thread/remote.ts";
 import { Integrity } from "./integrity.ts";
 import { countAll, freePagesIfMany } from "./upkeep/space.ts";
 import { createTransactions, type Transactions } from "./sql.ts";
@@ -22,7 +23,18 @@ const settlingSteps = 150;
 /** What is not done by then is done by the next one that writes. */
 const closingTrimMs = 500;
 
-export type OpenedStore = DatabaseStore & {
+/** The store as it is inside the worker, but for the leases, which do not depend on the file that is open. */
+export type OpenedStore = LedgerCalls & {
+  /** What the thread answers by its name: the calls of the ledger, and those of its companion. */
+  methods: readonly Method[];
+  /** Those of the companion. */
+  searches: ReadonlySet<string>;
+  health(): IndexHealth;
+  /** A small piece of work that can wait, done between calls. `isQuiet`: there was no call in a while. True: there may be more. Never throws. */
+  tidy(isQuiet?: boolean): Promise<boolean>;
+  /** Gives back the memory of pages that have been read. */
+  shrink(): void;
+  close(): void;
   /** The file that is open, as `fileIdentity` names it; undefined where the index is in memory. */
   identity: string | undefined;
   rows: LeaseRows;

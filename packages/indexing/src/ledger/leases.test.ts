@@ -3,7 +3,7 @@ import { chmod, mkdir, rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { createLeases, type Leases } from "./leases.ts";
+import { createLeases } from "./leases.ts";
 import { startChild } from "../../test/support/child.ts";
 import { leaseRows } from "./test/notes.ts";
 import { tempFolder } from "@memslot/test-tools/files";
@@ -21,7 +21,7 @@ async function place(): Promise<Place> {
   return { path, locksDir: join(folder, "locks") };
 }
 
-function leasesOf({ path, locksDir }: Place, now?: () => number): Leases {
+function leasesOf({ path, locksDir }: Place, now?: () => number): ReturnType<typeof createLeases> {
   const leases = createLeases({ indexPath: () => path, locksDir, rows: leaseRows(path), ...(now && { now }) });
   onTestFinished(() => leases.close());
   return leases;

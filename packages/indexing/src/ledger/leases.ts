@@ -13,12 +13,6 @@ import { isBusy } from "./file/store-errors.ts";
 /** Progress is written at most this often, for others to read. */
 const rowEveryMs = 500;
 
-/** The leases as they are inside the worker. */
-export interface Leases extends LeaseCalls {
-  /** Gives back what is held. */
-  close(): void;
-}
-
 /** Rows of the index that other processes read. Writing may come to nothing where another process writes for long. */
 export interface LeaseRows {
   get(key: string): string | undefined;
@@ -40,7 +34,10 @@ export function createLeases(input: {
   /** Whose they are, where several stores have leases on one file. Absent: there is only one. */
   store?: string | undefined;
   now?: () => number;
-}): Leases {
+}): LeaseCalls & {
+  /** Gives back what is held. */
+  close(): void;
+} {
   const { indexPath, locksDir, rows, store, now = Date.now } = input;
   const held = new Map<LeaseName, { lock: LeaseLock | undefined; status: WriterStatus; writtenAt: number }>();
   let later: NodeJS.Timeout | undefined;
@@ -227,12 +224,7 @@ function pause(): void {
  * Remembers in the database which processes have written to it and have not closed it, so that the next one to open
  * it knows whether a look at every page is due. A process that only reads leaves no mark.
  */
-export interface WriterMark {
-  set(): void;
-  clear(): void;
-}
-
-export function createWriterMark(meta: Meta): WriterMark {
+export function createWriterMark(meta: Meta): { set(): void; clear(): void } {
   const key = `${metaKeys.writer}${randomUUID()}`;
   return {
     set: () => meta.set(key, processMark()),

@@ -1,11 +1,10 @@
-import type { SpaceStats } from "../chunk-index.ts";
+import type { SpaceStats, VectorCalls } from "../chunk-index.ts";
 import type { VectorSpace } from "../chunk-store.ts";
-import { type HashKey, toKey, checkVector, VectorCache } from "./cache.ts";
+import { type HashKey, toKey, toVector, checkVector, VectorCache } from "./cache.ts";
 import type { Companion, LedgerParts } from "./companion.ts";
 import { hasTable } from "./file/schema.ts";
 import { countChunks } from "./files.ts";
 import type { LedgerBase } from "./generations.ts";
-import type { LedgerCalls } from "./ledger.ts";
 import { VectorsElsewhere } from "./elsewhere.ts";
 import { createHashIndex, EmbeddedChunks, Spaces } from "./spaces.ts";
 
@@ -14,23 +13,9 @@ const unknownSpace = 0;
 /** So many chunks have to go before it is worth a count whether their vectors are too many. */
 const removedBeforeLook = 64;
 
-/** The calls of a ledger that are about vectors. */
-type VectorMethod =
-  | "useSpace"
-  | "pendingVectors"
-  | "putVectors"
-  | "knownVectors"
-  | "sampleVectors"
-  | "mapPassages"
-  | "quarantine"
-  | "quarantined"
-  | "releaseQuarantine"
-  | "spaces"
-  | "spaceStats";
-
 /** The vector half of the ledger. */
 export interface Vectors {
-  calls: Pick<LedgerCalls, VectorMethod> & VectorsElsewhere["calls"];
+  calls: VectorCalls & VectorsElsewhere["calls"];
   elsewhere: VectorsElsewhere;
   cache: VectorCache;
   /** What a companion uses of it. */
@@ -42,8 +27,6 @@ export interface Vectors {
   };
   /** Does a part of what can wait. True: there may be more. */
   tidy(): boolean;
-  /** The bytes of the vector of a text. */
-  embeddingOf(space: VectorSpace, hash: HashKey): Buffer | undefined;
 }
 
 export function createVectors(
@@ -164,6 +147,12 @@ export function createVectors(
       if (id !== undefined) transactions.write(() => spaces.releaseAll(id));
     },
     spaces: () => spaces.list(),
+    vectorOf(space, hash) {
+      const id = spaces.find(space);
+      const bytes = id === undefined ? undefined : cache.get(id, toKey(hash));
+      // A copy: it goes to another thread, and would bring the buffer that it was cut from.
+      return bytes && toVector(bytes).slice();
+    },
     sampleVectors(space, count) {
       const embedded = chunks();
       return transactions.read(() => embedded.sample(idOf(space), generations.active().id, count));
@@ -229,10 +218,6 @@ export function createVectors(
         mayBeUnused = true;
       }
       return (mayBeUnused &&= cache.trimUnused());
-    },
-    embeddingOf(space, hash) {
-      const id = spaces.find(space);
-      return id === undefined ? undefined : cache.get(id, hash);
     },
   };
 }

@@ -1,6 +1,6 @@
 import { dirname, join } from "node:path";
 import type { MemoryPluginContext, MemorySearchManager } from "@memslot/core";
-import type { ChunkIndex, HostLeases } from "../chunk-index.ts";
+import type { ChunkIndex, IndexLeases } from "../chunk-index.ts";
 import type { ChunkStore } from "../chunk-store.ts";
 import type { IndexedSource } from "../indexed-source.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -19,7 +19,7 @@ export async function createIndexedManager(input: {
   context: MemoryPluginContext;
   backend: string;
   /** The right to work on a store that other hosts write to, given to one at a time. Absent: only this machine writes. */
-  leases?: HostLeases | undefined;
+  leases?: IndexLeases | undefined;
   /** False: it finds by words alone. No provider is asked, and no vector is given to it. */
   keepsVectors?: boolean | undefined;
 }): Promise<MemorySearchManager> {

@@ -1,7 +1,6 @@
 import type {
   ChunkIndex,
   IndexHealth,
-  HostLeases,
   FoundRow,
   IndexKeywordAnswer,
   IndexVectorAnswer,
@@ -17,7 +16,7 @@ export interface StoredIndexOptions {
   ledger: Ledger;
   store: ChunkStore;
   /** The right to work on a store that other hosts write to. Absent: that on the ledger, which is of this machine. */
-  leases?: HostLeases | undefined;
+  leases?: IndexLeases | undefined;
   /** False: it finds by words alone, and is given no vectors. */
   keepsVectors?: boolean | undefined;
   /** True for somebody who only looks: nothing is brought in step. */

@@ -10,7 +10,7 @@ import {
   type SyncRecord,
   type WriterStatus,
 } from "@memslot/core";
-import type { ChunkIndex, HostLeases, IndexStats, LeaseName, SpaceFacts } from "../chunk-index.ts";
+import type { ChunkIndex, IndexLeases, IndexStats, LeaseName, SpaceFacts } from "../chunk-index.ts";
 import type { SourceOutcome, SyncOutcome } from "./sync.ts";
 import pLimit from "p-limit";
 import { setTimeout as pause } from "node:timers/promises";
@@ -309,7 +309,7 @@ export async function withWriteRight<Result>(
 }
 
 async function withRight<Result>(
-  leases: HostLeases,
+  leases: IndexLeases,
   name: LeaseName,
   { reason, waitMs, signal, progress }: RightOptions,
   work: () => Promise<Result>,

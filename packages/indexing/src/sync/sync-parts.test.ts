@@ -12,7 +12,7 @@ import type { SyncProgress, SyncRecord } from "@memslot/core";
 import { SyncHistory, withWriteRight } from "./index-record.ts";
 import { createProgressTeller } from "./long-work.ts";
 import { isoDate } from "../text/times/calendar.ts";
-import type { FileRecord, HostLeases } from "../chunk-index.ts";
+import type { FileRecord, IndexLeases } from "../chunk-index.ts";
 import type { ScannedFile } from "../scan/scan.ts";
 import type { IndexedSource, StoredFiles } from "../indexed-source.ts";
 
@@ -46,7 +46,7 @@ test.each<[string, number | undefined, number, number]>([
   ["while it was awake is not tried again", undefined, 1, 1],
 ])("work that fails %s", async (_what, sleptMs, failures, tries) => {
   const calls: string[] = [];
-  const leases: HostLeases = {
+  const leases: IndexLeases = {
     acquire: async () => calls.push("acquire") > 0,
     release: async () => void calls.push("release"),
     slept: () => sleptMs,

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import type { Connection, Table } from "@lancedb/lancedb";
 import { MemoryError, messageOf, type SyncProgress, withDeadline, type WriterStatus } from "@memslot/core";
-import type { HostLeases, LeaseName } from "@memslot/indexing";
+import type { IndexLeases, LeaseName } from "@memslot/indexing";
 import pLimit from "p-limit";
 import { type Columns, schemaOf, tableOf } from "../../lance/arrow-rows.ts";
 import { isConflict, isGone, toStoreError } from "../../lance/store-failure.ts";
@@ -68,7 +68,7 @@ const keepMs = 600_000;
  * it is free or its holder was not heard of for too long. They end by themselves some time after their holder does, and
  * at once when it closes them.
  */
-export class ExpiringLeases implements HostLeases {
+export class ExpiringLeases implements IndexLeases {
   readonly #input: LeaseInput;
   readonly #now: () => number;
   readonly #held = new Map<PlaceLease, Held>();

@@ -1,10 +1,9 @@
 import { existsSync } from "node:fs";
-import type { IndexHealth } from "../../chunk-index.ts";
 import type { VectorSpace } from "../../chunk-store.ts";
 import { type OpenedStore, openDatabaseStore } from "../database-store.ts";
 import { type CompanionTables, noCompanion } from "../companion.ts";
 import { createLeases } from "../leases.ts";
-import { isPieces, type Pieces, type Method, methodsOf, reasonOf, StoreFailure } from "./remote.ts";
+import { isPieces, type Pieces, methodsOf, reasonOf, StoreFailure } from "./remote.ts";
 import type { OpenOptions } from "./protocol.ts";
 import { fileIdentity } from "../file/set-aside.ts";
 import { isAboutWordsOnly, isDamage, isSqliteError } from "../file/store-errors.ts";
@@ -16,16 +15,9 @@ const maxRepairs = 3;
  * A store that outlives its file: one that is deleted or replaced by another while it is open, can no longer be written
  * or turns out to be damaged, is opened anew in place, and the call that met it is made once more.
  */
-export interface LastingStore {
-  methods: readonly Method[];
+export interface LastingStore extends Pick<OpenedStore, "methods" | "health" | "tidy" | "shrink" | "close"> {
   /** Answers a call. What takes long comes as `Pieces`. */
   call(method: string, args: readonly unknown[]): Promise<unknown>;
-  health(): IndexHealth;
-  /** A small piece of work that can wait. `isQuiet`: nobody has asked for anything in a while. True: there may be more. Never throws. */
-  tidy(isQuiet?: boolean): Promise<boolean>;
-  /** Gives back the memory of pages that have been read. */
-  shrink(): void;
-  close(): void;
 }
 
 /** `openOnce` is for tests. */

@@ -1,22 +1,7 @@
 import type { MessagePort } from "node:worker_threads";
 import type { MemoryErrorCode } from "@memslot/core";
 import type { IndexHealth } from "../../chunk-index.ts";
-import type { LedgerCalls, LedgerOptions } from "../ledger.ts";
-import type { Method } from "./remote.ts";
-
-/** The store as it is inside the worker, but for the leases, which do not depend on the file that is open. */
-export type DatabaseStore = LedgerCalls & {
-  /** What the thread answers by its name: the calls of the ledger, and those of its companion. */
-  methods: readonly Method[];
-  /** Those of the companion. */
-  searches: ReadonlySet<string>;
-  health(): IndexHealth;
-  /** A small piece of work that can wait, done between calls. `isQuiet`: there was no call in a while. True: there may be more. Never throws. */
-  tidy(isQuiet?: boolean): Promise<boolean>;
-  /** Gives back the memory of pages that have been read. */
-  shrink(): void;
-  close(): void;
-};
+import type { LedgerOptions } from "../ledger.ts";
 
 /** A ledger to be opened in a thread. */
 export interface OpenOptions extends Omit<LedgerOptions, "oneShot" | "signal"> {

@@ -1,9 +1,9 @@
 import { statSync } from "node:fs";
 import type Database from "better-sqlite3";
 import type { GenerationFacts, IndexStats } from "../../chunk-index.ts";
-import { sqlOf, type Transactions } from "../sql.ts";
-import { type Meta, metaKeys } from "../file/meta.ts";
-import type { Generations } from "../generations.ts";
+import { sqlOf } from "../sql.ts";
+import { metaKeys } from "../file/meta.ts";
+import type { Generations, LedgerBase } from "../generations.ts";
 
 const bytesPerNumber = 4;
 /** Pages that one step gives back: a few megabytes, which go through the log. */
@@ -74,11 +74,7 @@ function pragma(db: Database.Database, name: string): number {
   return Number(db.pragma(name, { simple: true }));
 }
 
-interface Freed {
-  db: Database.Database;
-  transactions: Transactions;
-  meta: Meta;
-}
+type Freed = Pick<LedgerBase, "db" | "transactions" | "meta">;
 
 /** Gives some empty pages back to the file system. True: there are more. If another process writes, nothing is done. */
 export function freePages(given: Freed): boolean {

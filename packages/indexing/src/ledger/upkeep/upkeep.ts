@@ -1,37 +1,30 @@
 import type { IndexFinding, CompactReport } from "@memslot/core";
 import type { ChunkRow } from "../../chunk-index.ts";
-import type { VectorSpace } from "../../chunk-store.ts";
 import type Database from "better-sqlite3";
 import type { Companion } from "../companion.ts";
-import { type HashKey, toHash, toKey, toVector } from "../cache.ts";
+import { type HashKey, toHash } from "../cache.ts";
 import type { Builds } from "../builds.ts";
-import type { Meta } from "../file/meta.ts";
 import type { FileTables } from "../files.ts";
 import { freePages, sizeOf } from "./space.ts";
-import type { Generations } from "../generations.ts";
+import type { LedgerBase } from "../generations.ts";
 import { cachePart, chunksPart, filePart, type IndexPart, leftoversPart, type Look, spacePart } from "./index-parts.ts";
 import { type Pieces, reasonOf } from "../thread/remote.ts";
 import { Damage, isCorrupt } from "../file/store-errors.ts";
 import type { LedgerCalls } from "../ledger.ts";
-import type { Transactions } from "../sql.ts";
 import type { Vectors } from "../vectors.ts";
 
-interface UpkeepParts {
-  db: Database.Database;
-  transactions: Transactions;
-  generations: Generations;
+interface UpkeepParts extends LedgerBase {
   filesOf: (generation: () => number) => Pick<FileTables, "removeFiles">;
-  vectors: Pick<Vectors, "embeddingOf" | "cache">;
+  vectors: Pick<Vectors, "cache">;
   companion: Pick<Companion, "parts" | "compact">;
   builds: Pick<Builds, "deleteDropped">;
-  meta: Meta;
   /** Undefined where the index is in memory. */
   path: string | undefined;
 }
 
 export function createUpkeep(
   input: UpkeepParts,
-): Pick<LedgerCalls, "check" | "repair" | "compact" | "tables" | "sample" | "vectorOf"> {
+): Pick<LedgerCalls, "check" | "repair" | "compact" | "tables" | "sample"> {
   const { db, transactions, generations } = input;
   const parts: readonly IndexPart[] = [
     filePart(db, input.path),
@@ -68,12 +61,6 @@ export function createUpkeep(
     return { name, ...transactions.read(() => part.look()), fixed };
   }
 
-  function vectorOf(space: VectorSpace, hash: string): Float32Array | undefined {
-    const bytes = input.vectors.embeddingOf(space, toKey(hash));
-    // A copy: it goes to another thread, and would bring the buffer that it was cut from.
-    return bytes && toVector(bytes).slice();
-  }
-
   return {
     async *check() {
       const findings: IndexFinding[] = [];
@@ -101,7 +88,6 @@ export function createUpkeep(
       transactions.read(() =>
         sample.all(generations.active().id, count).map((row) => ({ ...row, hash: toHash(row.hash) })),
       ),
-    vectorOf,
   };
 }
 
