@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { type ChunkIndex, type ChunkStore, createStoredIndex } from "@memslot/indexing";
+import { type NoteIndex, type ChunkStore, createStoredIndex } from "@memslot/indexing";
 import { openLedger } from "@memslot/indexing/ledger";
 import { tempFolder } from "@memslot/test-tools/files";
 import { createInMemoryStore, type InMemoryStore } from "@memslot/testkit";
@@ -56,7 +56,7 @@ async function expectInStep({ host, inner }: Pick<World, "host"> & { inner?: InM
 }
 
 const timesEmbedded = ({ embedded }: Host): number[] => [...embedded.values()];
-const storeCheck = async (index: ChunkIndex): Promise<object | undefined> =>
+const storeCheck = async (index: NoteIndex): Promise<object | undefined> =>
   (await index.check())?.find(({ name }) => name === "store");
 
 test("a store that has lost everything is given all of it again, and nothing is embedded again", async () => {

@@ -3,7 +3,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import {
   type Chunk,
-  type ChunkIndex,
+  type NoteIndex,
   type ChunkStore,
   createStoredIndex,
   type IndexedFile,
@@ -81,7 +81,7 @@ export type Disk = Map<string, string[]>;
 
 /** One host: its ledger, and the store that it may share. */
 export interface Host {
-  index: ChunkIndex;
+  index: NoteIndex;
   /** Ends what is open and opens it again, as a new process would. */
   restart(): Promise<void>;
   /** Brings the index up to date with the disk, vectors included, as the sync of a memory does. */
@@ -98,7 +98,7 @@ export interface Host {
 export async function openHost(store: ChunkStore, folder: string = tempFolder()): Promise<Host> {
   const path = join(folder, "ledger.sqlite");
   const embedded = new Map<string, number>();
-  const open = async (): Promise<ChunkIndex> => {
+  const open = async (): Promise<NoteIndex> => {
     const ledger = await openLedger({ store: "memory-test", path, cacheMaxEntries: 1000 });
     try {
       return await createStoredIndex({ ledger, store });
@@ -108,7 +108,7 @@ export async function openHost(store: ChunkStore, folder: string = tempFolder())
     }
   };
 
-  async function fill(index: ChunkIndex): Promise<void> {
+  async function fill(index: NoteIndex): Promise<void> {
     for (;;) {
       const pending = await index.pendingVectors(space, 5);
       if (pending.length === 0) return;
@@ -186,7 +186,7 @@ function sha256(text: string): string {
 }
 
 /** What is wrong with the answers of an index about these notes; nothing where it knows them and nothing else. */
-export async function faultsOf(index: ChunkIndex, disk: Disk): Promise<string[]> {
+export async function faultsOf(index: NoteIndex, disk: Disk): Promise<string[]> {
   const faults: string[] = [];
   await index.revision?.({ fresh: true });
   const listed = new Map((await index.listFiles()).map((file) => [file.path, file.hash]));

@@ -1,7 +1,7 @@
 import path from "node:path";
 import { createHash } from "node:crypto";
 import { configReference } from "@memslot/core";
-import type { ChunkIndex, IndexedFile, VectorSpace } from "@memslot/indexing";
+import type { NoteIndex, IndexedFile, VectorSpace } from "@memslot/indexing";
 import { openSqliteStore, type SqliteStoreOptions } from "@memslot/memory-core";
 import type { ScaleEngine } from "../engine.ts";
 import { chunksPerFile, dimensions, linesPerChunk, numberOf, type SyntheticChunk } from "../synthetic.ts";
@@ -100,12 +100,12 @@ function offered(): { choice: string | undefined; settings: VectorSettings }[] {
 }
 
 /** What has compared vectors, where the store says so: a spare must not be measured under another name. */
-function usedEngine(index: ChunkIndex): string | undefined {
+function usedEngine(index: NoteIndex): string | undefined {
   const vector: { enabled: boolean; engine?: string | undefined } = index.health().vector;
   return vector.engine;
 }
 
-async function openIndex(folder: string, vector: VectorSettings): Promise<ChunkIndex> {
+async function openIndex(folder: string, vector: VectorSettings): Promise<NoteIndex> {
   return await openSqliteStore({
     path: path.join(folder, "index.sqlite"),
     vector,

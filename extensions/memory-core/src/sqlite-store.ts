@@ -1,4 +1,4 @@
-import type { ChunkIndex, Ledger, LedgerOptions } from "@memslot/indexing";
+import type { NoteIndex, Ledger, LedgerOptions } from "@memslot/indexing";
 import { openLedgerWith } from "@memslot/indexing/ledger";
 import type { CompanionCalls, CompanionSettings } from "./companion.ts";
 import type { VectorSettings } from "./vectors/engines/engines.ts";
@@ -9,7 +9,7 @@ export interface SqliteStoreOptions extends Omit<LedgerOptions, "store"> {
 }
 
 /** An index that can be rebuilt beside itself. */
-export type SqliteIndex = ChunkIndex & Pick<Ledger, "startBuild">;
+export type SqliteIndex = NoteIndex & Pick<Ledger, "startBuild">;
 
 /** For tests: faults that cannot be brought about from outside. */
 export interface SqliteStoreFaults {

@@ -1,4 +1,4 @@
-import { type ChunkIndex, type ChunkStore, type FileChunks, indexTerms, queryTerms } from "@memslot/indexing";
+import { type NoteIndex, type ChunkStore, type FileChunks, indexTerms, queryTerms } from "@memslot/indexing";
 import { openSqliteStore } from "@memslot/memory-core";
 import { connect } from "@lancedb/lancedb";
 import { rmSync } from "node:fs";
@@ -25,7 +25,7 @@ function inCore(file: FileChunks): FileChunks & { mtimeMs: number; size: number 
   return { ...file, mtimeMs: 1, size: 1 };
 }
 
-async function answers(store: Pick<ChunkStore | ChunkIndex, "searchKeyword">): Promise<unknown[]> {
+async function answers(store: Pick<ChunkStore | NoteIndex, "searchKeyword">): Promise<unknown[]> {
   return await Promise.all(
     questions.map(async (question) => {
       const terms = queryTerms(question).map((term) => ({ ...term, prefix: term.prefix || question === "tick" }));

@@ -20,9 +20,13 @@ export interface StoredFile extends FileKey {
 }
 
 /** A run of lines of one file. Lines are 1-based and inclusive. */
-export interface Chunk {
+export interface LineRange {
   startLine: number;
   endLine: number;
+}
+
+/** What a file is cut into, to be searched. */
+export interface Chunk extends LineRange {
   /** The lines as they are shown. A store need not keep them. */
   text: string;
   /** The headings that the chunk stands under: searched and embedded, not shown. May be empty. A store need not keep them. */

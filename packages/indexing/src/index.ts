@@ -1,18 +1,16 @@
 export type {
   ChunkRow,
-  ChunkIndex,
   IndexedFile,
-  FileTable,
   RevisionStep,
   IndexKeywordAnswer,
-  LeaseName,
   QuarantinedChunk,
   FileRecord,
   IndexHealth,
-  IndexLeases,
   IndexStats,
   IndexVectorAnswer,
-} from "./chunk-index.ts";
+} from "./index-records.ts";
+export type { NoteIndex } from "./note-index.ts";
+export type { FileTable, LeaseName, IndexLeases, Ledger, LedgerOptions } from "./ledger/ledger.ts";
 export { type UsageEntry, readUsage } from "./embedding/requests/usage.ts";
 export {
   type Chunk,
@@ -22,6 +20,7 @@ export {
   type FileKey,
   type KeywordAnswer,
   type KeywordQuery,
+  type LineRange,
   type PathScope,
   type QueryTerm,
   type ScoredChunk,
@@ -36,7 +35,6 @@ export {
   isAsked,
   spaceName,
 } from "./chunk-store.ts";
-export type { Ledger, LedgerOptions } from "./ledger/ledger.ts";
 export { bm25Within, type CountedText } from "./search/bm25.ts";
 export type { IndexedSource } from "./indexed-source.ts";
 export { type ClientSurvey, surveyClients } from "./sources/agents/agent-source.ts";

@@ -33,14 +33,14 @@ import { createSessionLookup } from "./sources/sessions.ts";
 import type { RerankStage } from "./search/rerank-stage.ts";
 import type { IndexFacts } from "./sync/index-record.ts";
 import { excludedIn, withoutUnread } from "./sync/index-status.ts";
-import type { ChunkIndex } from "./chunk-index.ts";
+import type { NoteIndex } from "./note-index.ts";
 import { type FileKey, fileName } from "./chunk-store.ts";
 
 /** What a manager searches and answers from. */
 interface SearchContext {
   context: MemoryPluginContext;
   backend: string;
-  store: ChunkIndex;
+  store: NoteIndex;
   sources: readonly IndexedSource[];
   index: IndexSync;
   /** Absent if search by meaning is off. */
@@ -140,7 +140,7 @@ export function createManagerSearch(parts: SearchContext): Search {
 }
 
 /** The index for one question: its searches are given the signal of the caller. */
-function endingWith(store: ChunkIndex, signal: AbortSignal): ChunkIndex {
+function endingWith(store: NoteIndex, signal: AbortSignal): NoteIndex {
   return {
     ...store,
     searchKeyword: (query) => store.searchKeyword(query, { signal }),
@@ -193,7 +193,7 @@ async function checkedSearch(
  * nothing has been written to the store since before it, by anybody; undefined where the search has to be made again.
  */
 export function searchAhead<Answer>(
-  store: Pick<ChunkIndex, "revision">,
+  store: Pick<NoteIndex, "revision">,
   search: (revision: string) => Promise<Answer>,
 ): () => Promise<Answer | undefined> {
   const found = (async () => {

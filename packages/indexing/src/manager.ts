@@ -7,7 +7,7 @@ import {
   type MemoryPluginContext,
   type MemorySearchManager,
 } from "@memslot/core";
-import type { ChunkIndex } from "./chunk-index.ts";
+import type { NoteIndex } from "./note-index.ts";
 import { spaceName } from "./chunk-store.ts";
 import { Freshness } from "./freshness/freshness.ts";
 import { createAgentSource } from "./sources/agents/agent-source.ts";
@@ -31,7 +31,7 @@ import type { WatchRoot } from "./freshness/watch-scope.ts";
  * owns the index and closes it.
  */
 export async function manageIndex(input: {
-  index: ChunkIndex;
+  index: NoteIndex;
   context: MemoryPluginContext;
   backend: string;
   /** False: it finds by words alone, no provider is asked, and nothing that is about vectors is called. */
@@ -210,7 +210,7 @@ export async function manageIndex(input: {
 }
 
 /** Tries a search by meaning for real: what compares vectors is loaded by it, also where nothing has a vector yet. */
-async function canSearchVectors(store: ChunkIndex): Promise<boolean> {
+async function canSearchVectors(store: NoteIndex): Promise<boolean> {
   const [known] = await store.spaces();
   const space = known?.space ?? { provider: "none", model: "none", providerKey: "", dimensions: 1 };
   const vector = new Float32Array(space.dimensions);

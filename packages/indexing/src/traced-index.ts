@@ -1,5 +1,5 @@
 import { isListenedTo, traceCall } from "@memslot/core";
-import type { ChunkIndex } from "./chunk-index.ts";
+import type { NoteIndex } from "./note-index.ts";
 
 /** Facts that are at hand: there is nothing to wait for. */
 const untold: ReadonlySet<string> = new Set(["health", "slept"]);
@@ -9,7 +9,7 @@ type Call = (...given: readonly unknown[]) => Promise<unknown>;
  * An index whose calls are told to whoever listens to `memslot:store`, wherever it is kept. What is told is how many things
  * went in and came out, and nothing of them. While nobody listens a call goes straight to the index.
  */
-export function tracedIndex(index: ChunkIndex, names: { agentId: string; backend: string }): ChunkIndex {
+export function tracedIndex(index: NoteIndex, names: { agentId: string; backend: string }): NoteIndex {
   return traced(index, "");
 
   /** The object, or a part of it, with `of` before the names of its calls. */

@@ -15,7 +15,7 @@ import { chmod, mkdir, readdir, truncate } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { MemoryError } from "@memslot/core";
-import type { ChunkIndex } from "@memslot/indexing";
+import type { NoteIndex } from "@memslot/indexing";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { createTables, schemaVersion, setPragmas } from "@memslot/indexing/ledger-tables";
@@ -47,7 +47,7 @@ async function filled(path: string): Promise<void> {
 }
 
 /** It answers rightly for what is put in, keeps it in memory, and says why in one line. */
-async function expectInMemory(store: ChunkIndex, path: string, why: RegExp): Promise<void> {
+async function expectInMemory(store: NoteIndex, path: string, why: RegExp): Promise<void> {
   const { location, notices } = store.health();
   expect(location).toBe(":memory:");
   expect(notices).toHaveLength(1);

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { closeSync, cpSync, existsSync, openSync, statSync, writeSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type {
-  ChunkIndex,
+  NoteIndex,
   IndexedFile,
   IndexKeywordAnswer,
   KeywordQuery,
@@ -88,7 +88,7 @@ export function words(...terms: string[]): QueryTerm[] {
 }
 
 /** The texts of the chunks that hold one of the terms. */
-export async function find(store: ChunkIndex, ...terms: string[]): Promise<string[]> {
+export async function find(store: NoteIndex, ...terms: string[]): Promise<string[]> {
   const { rows } = await store.searchKeyword({ terms: words(...terms), sources: ["memory", "sessions"], limit: 50 });
   return rows.map((row) => row.text);
 }
@@ -114,7 +114,7 @@ export function vectorOf(text: string, dimensions = 8): Float32Array {
 export const anyVector: VectorQuery = { space: spaceOf("none"), vector: vectorOf("none"), sources: [], limit: 1 };
 
 /** Gives every pending chunk the vector of its text, and says how many there were. */
-export async function embedAll(store: ChunkIndex, space: VectorSpace): Promise<number> {
+export async function embedAll(store: NoteIndex, space: VectorSpace): Promise<number> {
   const pending = await store.pendingVectors(space, 100_000);
   await store.putVectors(
     space,
@@ -124,13 +124,13 @@ export async function embedAll(store: ChunkIndex, space: VectorSpace): Promise<n
 }
 
 /** The texts nearest to the vector of a text. */
-export async function near(store: ChunkIndex, space: VectorSpace, text: string, limit = 5): Promise<string[]> {
+export async function near(store: NoteIndex, space: VectorSpace, text: string, limit = 5): Promise<string[]> {
   const query = { space, vector: vectorOf(text, space.dimensions), sources: ["memory", "sessions"], limit };
   return (await store.searchVector(query)).rows.map((row) => row.text);
 }
 
 /** The texts that are pending, in alphabetical order. */
-export async function pendingTexts(store: ChunkIndex, space: VectorSpace): Promise<string[]> {
+export async function pendingTexts(store: NoteIndex, space: VectorSpace): Promise<string[]> {
   return (await store.pendingVectors(space, 100_000)).map(({ text }) => text).toSorted();
 }
 
@@ -207,13 +207,13 @@ export function noteOf(name: string, version = 0): IndexedFile {
 
 export const notes: readonly IndexedFile[] = Array.from({ length: 36 }, (_, index) => noteOf(`note${index}`));
 
-export async function fill(store: ChunkIndex): Promise<void> {
+export async function fill(store: NoteIndex): Promise<void> {
   await store.replaceFiles(notes);
   await store.useSpace(editedSpace);
   await embedAll(store, editedSpace);
 }
 
-export async function faultsOf(store: ChunkIndex): Promise<unknown[]> {
+export async function faultsOf(store: NoteIndex): Promise<unknown[]> {
   const findings = (await store.check()) ?? [];
   expect(findings.length).toBeGreaterThan(0);
   return findings.filter(({ ok }) => !ok);

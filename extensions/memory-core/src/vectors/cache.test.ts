@@ -1,4 +1,4 @@
-import type { ChunkIndex } from "@memslot/indexing";
+import type { NoteIndex } from "@memslot/indexing";
 import { expect, test } from "vitest";
 import {
   edit,
@@ -21,18 +21,18 @@ function texts(name: string, count: number): string[] {
   return Array.from({ length: count }, (_, index) => `${name} ${index}`);
 }
 
-async function cached(store: ChunkIndex): Promise<number> {
+async function cached(store: NoteIndex): Promise<number> {
   return (await store.stats()).cachedVectors;
 }
 
 /** The texts, of those given, whose vectors are kept. */
-async function kept(store: ChunkIndex, given: readonly string[]): Promise<string[]> {
+async function kept(store: NoteIndex, given: readonly string[]): Promise<string[]> {
   const known = await store.knownVectors(space, given.map(sha256));
   return given.filter((text) => known.includes(sha256(text)));
 }
 
 /** Puts a text in, gives it its vector, and takes it out again. */
-async function pass(store: ChunkIndex, text: string): Promise<void> {
+async function pass(store: NoteIndex, text: string): Promise<void> {
   await store.replaceFiles([fileOf("passing.md", [text])]);
   await embedAll(store, space);
   await store.removeFiles([{ path: "passing.md", source: "memory" }]);

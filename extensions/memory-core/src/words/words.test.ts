@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { ChunkIndex } from "@memslot/indexing";
+import type { NoteIndex } from "@memslot/indexing";
 import { expect, test } from "vitest";
 import { edit, fileOf, find, open, sha256, tempPath, words } from "../test/stores.ts";
 
@@ -90,7 +90,7 @@ test("scores after many changes are those of an index made at once", async () =>
   await changed.removeFiles(Array.from({ length: 20 }, (_, index) => ({ path: `${index + 40}.md`, source: "memory" })));
   const fresh = await open(await tempPath());
   await fresh.replaceFiles(final);
-  const ask = async (store: ChunkIndex): Promise<[string, number][]> => {
+  const ask = async (store: NoteIndex): Promise<[string, number][]> => {
     const { rows } = await store.searchKeyword({ terms: words("pear", "plum1"), sources: ["memory"], limit: 100 });
     return rows.map((row): [string, number] => [row.path, Math.round(row.score * 1e9)]).toSorted();
   };

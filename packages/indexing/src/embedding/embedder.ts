@@ -9,7 +9,8 @@ import {
   messageOf,
   type SyncReport,
 } from "@memslot/core";
-import type { ChunkIndex, QuarantinedChunk } from "../chunk-index.ts";
+import type { NoteIndex } from "../note-index.ts";
+import type { QuarantinedChunk } from "../index-records.ts";
 import type { VectorSpace } from "../chunk-store.ts";
 import { fillLane, type FillRequest } from "./fill/fill.ts";
 import type { MeaningScale } from "../fusion/fuse.ts";
@@ -41,7 +42,7 @@ interface EmbedderFacts {
 }
 
 interface EmbedderInput {
-  store: ChunkIndex;
+  store: NoteIndex;
   provider: EmbeddingProvider;
   choice: EmbeddingChoice;
   settings: MemorySearchSettings;

@@ -5,7 +5,8 @@ import type {
   MemorySearchSettings,
   SyncEstimate,
 } from "@memslot/core";
-import type { ChunkIndex, FileRecord, SpaceFacts } from "../chunk-index.ts";
+import type { NoteIndex, SpaceFacts } from "../note-index.ts";
+import type { FileRecord } from "../index-records.ts";
 import type { Chunk, VectorSpace } from "../chunk-store.ts";
 import { filesBySource, type IndexedSource } from "../indexed-source.ts";
 import type { ScannedFile } from "../scan/scan.ts";
@@ -29,7 +30,7 @@ const mostQuarantined = 1_000_000;
  * sent, and `reason` says why.
  */
 export async function estimateSync(input: {
-  store: Pick<ChunkIndex, "listFiles" | "knownVectors" | "quarantined" | "revision"> & SpaceFacts;
+  store: Pick<NoteIndex, "listFiles" | "knownVectors" | "quarantined" | "revision"> & SpaceFacts;
   sources: readonly IndexedSource[];
   settings: MemorySearchSettings;
   space: VectorSpace | undefined;
@@ -166,7 +167,7 @@ function isSame(file: FileRecord, stored: FileRecord | undefined): boolean {
 async function knownAmong(
   hashes: readonly string[],
   space: VectorSpace,
-  store: Pick<ChunkIndex, "knownVectors">,
+  store: Pick<NoteIndex, "knownVectors">,
 ): Promise<string[]> {
   const known: string[] = [];
   for (let start = 0; start < hashes.length; start += askedAtOnce)

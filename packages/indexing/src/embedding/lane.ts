@@ -7,7 +7,8 @@ import {
   traceCall,
   withDeadline,
 } from "@memslot/core";
-import type { ChunkIndex, SpaceStats } from "../chunk-index.ts";
+import type { NoteIndex } from "../note-index.ts";
+import type { SpaceStats } from "../index-records.ts";
 import { spaceName, type VectorSpace } from "../chunk-store.ts";
 import { Circuit } from "./requests/circuit.ts";
 import { type EmbedOptions, EmbeddingRequests, plainText } from "./requests/requests.ts";
@@ -15,7 +16,7 @@ import type { Usage } from "./requests/usage.ts";
 
 /** What every lane of a memory shares. */
 export interface LaneContext {
-  store: ChunkIndex;
+  store: NoteIndex;
   stateDir: string;
   usage: Usage;
   /** What one request for vectors of notes may take; undefined where it is not set. */

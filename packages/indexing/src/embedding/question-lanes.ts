@@ -5,7 +5,7 @@ import {
   type MemoryFallback,
   messageOf,
 } from "@memslot/core";
-import type { SpaceStats } from "../chunk-index.ts";
+import type { SpaceStats } from "../index-records.ts";
 import { type VectorSpace, spaceName } from "../chunk-store.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import { plainText } from "./requests/requests.ts";

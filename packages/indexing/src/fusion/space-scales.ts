@@ -1,4 +1,4 @@
-import type { SpaceFacts } from "../chunk-index.ts";
+import type { SpaceFacts } from "../note-index.ts";
 import { spaceName, type VectorSpace } from "../chunk-store.ts";
 import { scanTerms } from "../text/words.ts";
 import { cosineOf, type MeaningScale, mostWeight, spread, spreadOf, unmeasuredWeight } from "./fuse.ts";

@@ -1,6 +1,6 @@
 import type { MemorySource } from "@memslot/core";
 import type Database from "better-sqlite3";
-import type { IndexHealth } from "../chunk-index.ts";
+import type { IndexHealth } from "../index-records.ts";
 import type { VectorSpace } from "../chunk-store.ts";
 import { type Meta, metaKeys } from "./file/meta.ts";
 import type { BeginTables } from "./file/schema.ts";

@@ -1,6 +1,6 @@
 import { createRowReader, findRows, listChunks, createFileTables, type FileTables } from "./files.ts";
 import { type Companion, type CompanionTables, noCompanion } from "./companion.ts";
-import type { IndexHealth } from "../chunk-index.ts";
+import type { IndexHealth } from "../index-records.ts";
 import { createBuilds } from "./builds.ts";
 import { Generations } from "./generations.ts";
 import { type LeaseRows, createWriterMark } from "./leases.ts";

@@ -1,10 +1,11 @@
 import type Database from "better-sqlite3";
 import type { MemorySource } from "@memslot/core";
-import type { ChunkRow, FoundRow, FileRecord, IndexedFile, RevisionStep } from "../chunk-index.ts";
+import type { ChunkRow, FoundRow, FileRecord, IndexedFile, RevisionStep } from "../index-records.ts";
 import type { FileFilter, KeywordQuery, PathScope, ScoredChunk, FileKey } from "../chunk-store.ts";
 import { isOfOlderRules } from "../secrets/version.ts";
 import { toKey, type HashKey, forgetText } from "./cache.ts";
 import type { LedgerBase } from "./generations.ts";
+import type { FileCalls } from "./ledger.ts";
 import { sqlOf } from "./sql.ts";
 import { Damage } from "./file/store-errors.ts";
 
@@ -127,12 +128,8 @@ export interface ChangedChunks {
 }
 
 /** The files of one generation. */
-export interface FileTables {
-  listFiles(): FileRecord[];
-  replaceFiles(files: readonly IndexedFile[]): RevisionStep | undefined;
-  touchFiles(files: readonly FileRecord[]): RevisionStep | undefined;
-  removeFiles(files: readonly FileKey[]): RevisionStep | undefined;
-  /** The same, inside a transaction that has begun. */
+export interface FileTables extends FileCalls {
+  /** Removes files inside a transaction that has begun. */
   removeInside(files: readonly FileKey[]): void;
 }
 

@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
 import type { WriterStatus } from "@memslot/core";
-import type { LeaseCalls, LeaseName } from "../chunk-index.ts";
+import type { LeaseCalls, LeaseName } from "./ledger.ts";
 import { isRunning, processMark } from "@memslot/core/process-mark";
 import { type Meta, metaKeys } from "./file/meta.ts";
 import { createHash, randomUUID } from "node:crypto";

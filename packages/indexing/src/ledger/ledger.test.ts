@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { FileRecord, IndexedFile } from "../chunk-index.ts";
+import type { FileRecord, IndexedFile } from "../index-records.ts";
 import type { VectorSpace } from "../chunk-store.ts";
 import type { OpenedStore } from "./database-store.ts";
 import type { Pieces } from "./thread/remote.ts";

@@ -1,5 +1,5 @@
 import type Database from "better-sqlite3";
-import type { MapAsked, MappedPassages } from "../chunk-index.ts";
+import type { MapAsked, MappedPassages } from "./ledger.ts";
 import { toVector } from "./cache.ts";
 import type { Pieces } from "./thread/remote.ts";
 import { scanTerms } from "../text/words.ts";

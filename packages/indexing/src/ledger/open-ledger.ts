@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { MemoryError, withDeadline } from "@memslot/core";
-import type { LeaseCalls, IndexHealth } from "../chunk-index.ts";
-import type { Ledger, LedgerBuild, LedgerCalls, LedgerOptions } from "./ledger.ts";
+import type { LeaseCalls, Ledger, LedgerBuild, LedgerCalls, LedgerOptions } from "./ledger.ts";
+import type { IndexHealth } from "../index-records.ts";
 import { remote, type Remote, type Method } from "./thread/remote.ts";
 import type { OpenOptions } from "./thread/protocol.ts";
 import { SharedLedger } from "./thread/shared-threads.ts";

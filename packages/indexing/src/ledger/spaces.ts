@@ -1,6 +1,6 @@
 import type Database from "better-sqlite3";
 import type { MemorySource } from "@memslot/core";
-import type { QuarantinedChunk, SpaceStats } from "../chunk-index.ts";
+import type { QuarantinedChunk, SpaceStats } from "../index-records.ts";
 import type { VectorSpace, VectorQuery } from "../chunk-store.ts";
 import { type HashKey, toHash, toVector } from "./cache.ts";
 import { type Sql, sqlOf } from "./sql.ts";

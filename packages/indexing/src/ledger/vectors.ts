@@ -1,4 +1,5 @@
-import type { SpaceStats, VectorCalls } from "../chunk-index.ts";
+import type { SpaceStats } from "../index-records.ts";
+import type { VectorCalls } from "./ledger.ts";
 import type { VectorSpace } from "../chunk-store.ts";
 import { type HashKey, toKey, toVector, checkVector, VectorCache } from "./cache.ts";
 import type { Companion, LedgerParts } from "./companion.ts";

@@ -8,7 +8,8 @@ import type {
   MemorySearchManager,
   NoteBacklink,
 } from "@memslot/core";
-import type { ChunkIndex, ChunkRow, FileRecord } from "../chunk-index.ts";
+import type { NoteIndex } from "../note-index.ts";
+import type { ChunkRow, FileRecord } from "../index-records.ts";
 import { onlyIn } from "../chunk-store.ts";
 import { type FolderRules, folderRules, isMarkdown, maxDepth, unlessUnreadable } from "../scan/folder-rules.ts";
 import { entriesOf } from "../scan/file-state.ts";
@@ -41,7 +42,7 @@ interface NoteFacts extends Pick<MemoryFileFacts, "passages"> {
 
 /** Lists the files of the index and describes single notes. The facts of a note are kept until it changes. */
 export function createListedMemory(
-  store: ChunkIndex,
+  store: NoteIndex,
   context: MemoryPluginContext,
 ): Required<Pick<MemorySearchManager, "listFiles" | "describeFile">> {
   const { settings, stateDir, workspaceDir } = context;
@@ -205,7 +206,7 @@ function describeNote(relPath: string, facts: ReadonlyMap<string, NoteFacts>): M
  * the way it is cut has changed.
  */
 function createNoteFacts(
-  store: ChunkIndex,
+  store: NoteIndex,
 ): (files: readonly FileRecord[], signal: AbortSignal) => Promise<ReadonlyMap<string, NoteFacts>> {
   let known = new Map<string, { state: string; facts: NoteFacts }>();
 

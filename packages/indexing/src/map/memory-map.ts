@@ -1,5 +1,7 @@
 import type { MapNote, MemoryMap, MemoryPluginContext, MemorySearchManager, NearPassage } from "@memslot/core";
-import type { ChunkIndex, ChunkRow, MappedPassages } from "../chunk-index.ts";
+import type { NoteIndex } from "../note-index.ts";
+import type { ChunkRow } from "../index-records.ts";
+import type { MappedPassages } from "../ledger/ledger.ts";
 import { type KeywordQuery, onlyIn, spaceName, type VectorSpace } from "../chunk-store.ts";
 import type { Embedder } from "../embedding/embedder.ts";
 import { isoDate, localDay } from "../text/times/calendar.ts";
@@ -15,7 +17,7 @@ const textCharacters = 160;
 
 /** The map of a memory, and what is near one of its passages. Absent where the index cannot draw one. */
 export function createMemoryMap(
-  store: ChunkIndex,
+  store: NoteIndex,
   vectors: Embedder | undefined,
   { settings: { sources }, lookOnly = false }: Pick<MemoryPluginContext, "settings" | "lookOnly">,
 ): Pick<MemorySearchManager, "map" | "near"> {

@@ -13,7 +13,7 @@ import fs, {
 } from "node:fs";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { FileRecord } from "../chunk-index.ts";
+import type { FileRecord } from "../index-records.ts";
 import { recordedState, stampOf, maxFileBytes } from "./file-state.ts";
 import { noteTasks } from "./note-tasks.ts";
 import { notesHold, readChunks, recipeOf } from "./read-note.ts";

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { MemorySource, MemorySearchSettings } from "@memslot/core";
 import { type ChunkingOptions, chunkerVersion } from "../text/chunk-markdown.ts";
 import { pathNamesVersion } from "../text/note-context.ts";
-import type { FileRecord } from "../chunk-index.ts";
+import type { FileRecord } from "../index-records.ts";
 import { isLasting, mtimeMsOf, noteCursor, stampOf } from "./file-state.ts";
 import { noteText, TextLines, textVersion, whyNotText } from "../text/file-text.ts";
 import { holdsLines, type NoteBytes } from "./note-tasks.ts";

@@ -1,4 +1,5 @@
-import type { ChunkIndex, ChunkRow } from "../chunk-index.ts";
+import type { NoteIndex } from "../note-index.ts";
+import type { ChunkRow } from "../index-records.ts";
 import { isAsked, onlyIn } from "../chunk-store.ts";
 import { createLinkResolver, linksIn, type WrittenLink } from "../scan/note-links.ts";
 import { headingOf } from "../text/chunk-markdown.ts";
@@ -25,7 +26,7 @@ const countOf = (text: string): number => new Set(text.match(/[\u2e80-\u9fff]{1,
 /** Finds the stubs among the best chunks, each with the chunks of its target, as far as these may be searched. */
 export async function movedNotes(
   rows: readonly ChunkRow[],
-  store: Pick<ChunkIndex, "listChunks" | "listFiles">,
+  store: Pick<NoteIndex, "listChunks" | "listFiles">,
   places: readonly SearchedSource[],
 ): Promise<MovedNote[]> {
   const stubs = rows.slice(0, maxRows).flatMap((row) => readStub(row) ?? []);

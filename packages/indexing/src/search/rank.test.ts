@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ChunkRow, IndexKeywordAnswer, IndexVectorAnswer } from "../chunk-index.ts";
+import type { ChunkRow, IndexKeywordAnswer, IndexVectorAnswer } from "../index-records.ts";
 import type { FusionWeights } from "../fusion/fuse.ts";
 import { rank, type Ranking } from "./rank.ts";
 import { readTimes } from "../text/times/read-times.ts";

@@ -8,7 +8,7 @@ import {
   type TextMatches,
   type WeightedTerm,
 } from "./line-scores.ts";
-import type { ChunkRow, IndexVectorAnswer } from "../chunk-index.ts";
+import type { ChunkRow, IndexVectorAnswer } from "../index-records.ts";
 import { fileName } from "../chunk-store.ts";
 import { createFusion, type FusionWeights, type MeaningScale, scaleOfRows } from "../fusion/fuse.ts";
 import { fitOf, type NamedQuery, namedQuery, nameMatch, namesOfNote } from "./name-match.ts";

@@ -7,7 +7,8 @@ import type {
   SearchCondition,
   SearchReport,
 } from "@memslot/core";
-import type { ChunkIndex, IndexStats } from "../chunk-index.ts";
+import type { NoteIndex } from "../note-index.ts";
+import type { IndexStats } from "../index-records.ts";
 import { type FileKey, fileName } from "../chunk-store.ts";
 import type { SearchedSource } from "../indexed-source.ts";
 import type { Embedder } from "../embedding/embedder.ts";
@@ -72,7 +73,7 @@ export interface SearchInput {
 
 /** A question to an index. */
 export interface IndexQuestion extends SearchInput {
-  store: ChunkIndex;
+  store: NoteIndex;
   vectors: Embedder | undefined;
   rerank?: RerankStage | undefined;
 }

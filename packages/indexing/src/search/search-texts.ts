@@ -1,4 +1,4 @@
-import type { ChunkRow, IndexKeywordAnswer } from "../chunk-index.ts";
+import type { ChunkRow, IndexKeywordAnswer } from "../index-records.ts";
 import { type Chunk, type FileKey, fileName, type QueryTerm } from "../chunk-store.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import { linesOfChunks } from "../text/file-text.ts";

@@ -1,6 +1,7 @@
 import { type ManagerSearchOptions, messageOf } from "@memslot/core";
 import { byRarity, isLarge } from "./bm25.ts";
-import type { ChunkIndex, ChunkRow, IndexKeywordAnswer } from "../chunk-index.ts";
+import type { NoteIndex } from "../note-index.ts";
+import type { ChunkRow, IndexKeywordAnswer } from "../index-records.ts";
 import type { PathScope, QueryTerm } from "../chunk-store.ts";
 import type { AskedQuery } from "./query/asked-query.ts";
 import type { Embedder } from "../embedding/embedder.ts";
@@ -114,7 +115,7 @@ async function timesOf(input: SearchInput, places: readonly SearchedSource[]): P
 
 /** The chunks of notes of these times, whether or not they hold a word of the query. */
 async function timeLeg(
-  store: ChunkIndex,
+  store: NoteIndex,
   { periods }: QueryTimes,
   places: readonly SearchedSource[],
   limit: number,
@@ -217,7 +218,7 @@ function sumOf(answers: readonly IndexKeywordAnswer[], terms: number): Counts {
 const nothing: IndexKeywordAnswer = { rows: [], chunkCount: 0, documentFrequencies: [] };
 
 async function vectorLeg(
-  store: ChunkIndex,
+  store: NoteIndex,
   vectors: Embedder,
   query: string,
   places: readonly SearchedSource[],

@@ -1,4 +1,4 @@
-import type { ChunkRow } from "../chunk-index.ts";
+import type { ChunkRow } from "../index-records.ts";
 import { headingOf } from "../text/chunk-markdown.ts";
 import type { TermScanner } from "../text/languages/chunk-terms.ts";
 import { namesIn } from "../text/note-context.ts";

@@ -18,7 +18,8 @@ import {
   type WhyStep,
   type WhyTarget,
 } from "@memslot/core";
-import type { ChunkIndex, ChunkRow } from "../chunk-index.ts";
+import type { NoteIndex } from "../note-index.ts";
+import type { ChunkRow } from "../index-records.ts";
 import { fileName, isAsked, onlyIn } from "../chunk-store.ts";
 import type { Embedder } from "../embedding/embedder.ts";
 import { type AskedQuery, askedQuery, filtersRows } from "./query/asked-query.ts";
@@ -35,7 +36,7 @@ const otherWords = "Ask with words that stand in it.";
 
 /** A search that was run, and what it is to be asked about. */
 interface WhyInput {
-  store: ChunkIndex;
+  store: NoteIndex;
   vectors: Embedder | undefined;
   asked: AskedQuery;
   options: ManagerSearchOptions;
@@ -78,7 +79,7 @@ export async function whyInSearch(
   { query, target: given, options }: { query: string; target: WhyTarget; options: ManagerSearchOptions },
   parts: {
     context: MemoryPluginContext;
-    store: ChunkIndex;
+    store: NoteIndex;
     vectors: Embedder | undefined;
     index: { facts(): { sources: ScanReports } };
     search(

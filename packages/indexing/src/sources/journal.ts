@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFile, rm } from "node:fs/promises";
 import path from "node:path";
 import type { ManagerReadParams, MemoryReadResult, MemorySearchSettings } from "@memslot/core";
-import type { FileRecord } from "../chunk-index.ts";
+import type { FileRecord } from "../index-records.ts";
 import { stampOf } from "../scan/file-state.ts";
 import { withFile } from "../scan/open-file.ts";
 import { notReadable } from "../scan/read-file.ts";

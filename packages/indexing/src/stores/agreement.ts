@@ -1,5 +1,5 @@
 import pLimit from "p-limit";
-import type { FileRecord, IndexedFile } from "../chunk-index.ts";
+import type { FileRecord, IndexedFile } from "../index-records.ts";
 import {
   type ChunkStore,
   type FileKey,

@@ -1,9 +1,9 @@
 import { dirname, join } from "node:path";
 import type { MemoryPluginContext, MemorySearchManager } from "@memslot/core";
-import type { ChunkIndex, IndexLeases } from "../chunk-index.ts";
+import type { NoteIndex } from "../note-index.ts";
+import type { IndexLeases, Ledger } from "../ledger/ledger.ts";
 import type { ChunkStore } from "../chunk-store.ts";
 import type { IndexedSource } from "../indexed-source.ts";
-import type { Ledger } from "../ledger/ledger.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
 import { manageIndex } from "../manager.ts";
 import type { SearchInput, SearchOutcome } from "../search/search-outcome.ts";
@@ -72,7 +72,7 @@ export async function createSearchedManager(input: {
   sources: readonly IndexedSource[];
 }): Promise<MemorySearchManager> {
   const { ledger, searcher, ...others } = input;
-  const index: ChunkIndex = {
+  const index: NoteIndex = {
     ...ledger,
     // The tool has one index: a build beside it would be searched by nothing.
     startBuild: undefined,

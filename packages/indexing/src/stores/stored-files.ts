@@ -1,10 +1,12 @@
 import { MemoryError } from "@memslot/core";
-import type { ChunkIndex, FileTable, IndexedFile, RevisionStep } from "../chunk-index.ts";
+import type { NoteIndex } from "../note-index.ts";
+import type { FileTable } from "../ledger/ledger.ts";
+import type { IndexedFile, RevisionStep } from "../index-records.ts";
 import type { FileChunks, StoreBuild, StoreFiles } from "../chunk-store.ts";
 import type { Agreement, StoreParts } from "./agreement.ts";
 
 /** The files of the build that answers, in the store and in the ledger. */
-export function createStoredFiles(parts: StoreParts): FileTable & Pick<ChunkIndex, "adoptFiles"> {
+export function createStoredFiles(parts: StoreParts): FileTable & Pick<NoteIndex, "adoptFiles"> {
   const { ledger, agreement } = parts;
   return {
     ...inBoth(parts, agreement),
@@ -41,7 +43,7 @@ export function createStoredBuilds({
   ledger,
   store,
   agreement,
-}: StoreParts): Pick<ChunkIndex, "startBuild" | "finishBuild" | "abandonBuild"> {
+}: StoreParts): Pick<NoteIndex, "startBuild" | "finishBuild" | "abandonBuild"> {
   let begun: { name: string; build: StoreBuild } | undefined;
 
   async function open(name: string): Promise<StoreBuild> {

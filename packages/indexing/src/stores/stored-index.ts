@@ -1,13 +1,7 @@
-import type {
-  ChunkIndex,
-  IndexHealth,
-  FoundRow,
-  IndexKeywordAnswer,
-  IndexVectorAnswer,
-  IndexLeases,
-} from "../chunk-index.ts";
+import type { NoteIndex } from "../note-index.ts";
+import type { IndexHealth, FoundRow, IndexKeywordAnswer, IndexVectorAnswer } from "../index-records.ts";
+import type { IndexLeases, Ledger } from "../ledger/ledger.ts";
 import type { ChunkStore, StoreStats, ScoredChunk } from "../chunk-store.ts";
-import type { Ledger } from "../ledger/ledger.ts";
 import { Agreement, otherFiles, type StoreParts } from "./agreement.ts";
 import { createStoredBuilds, createStoredFiles, indexRevision } from "./stored-files.ts";
 import { type CallOptions, type CompactReport, type IndexFinding, messageOf } from "@memslot/core";
@@ -24,7 +18,7 @@ export interface StoredIndexOptions {
 }
 
 /** An index whose chunks are kept in a store, and all that is known of them in a ledger. Closes both. */
-export async function createStoredIndex(options: StoredIndexOptions): Promise<ChunkIndex> {
+export async function createStoredIndex(options: StoredIndexOptions): Promise<NoteIndex> {
   const { ledger, store, keepsVectors = true, lookOnly = false } = options;
   const agreement = new Agreement({ ledger, store, keepsVectors, lookOnly });
   const parts = { ledger, store, agreement };
@@ -97,7 +91,7 @@ function createStoredSearch({
   ledger,
   store,
   agreement,
-}: StoreParts): Pick<ChunkIndex, "searchKeyword" | "searchVector"> {
+}: StoreParts): Pick<NoteIndex, "searchKeyword" | "searchVector"> {
   /** Asks the store. One that fails may have lost what it held, and begun anew: then it is asked once more. */
   async function ask<Answer>({ signal }: CallOptions, question: () => Promise<Answer>): Promise<Answer> {
     signal?.throwIfAborted();
@@ -140,7 +134,7 @@ function createStoredSearch({
 function createStoreUpkeep(
   { ledger, store, agreement }: StoreParts,
   leases: IndexLeases | undefined,
-): Pick<ChunkIndex, "check" | "repair" | "compact"> {
+): Pick<NoteIndex, "check" | "repair" | "compact"> {
   /** Compares the lists and the counts. Reads only. */
   async function look(): Promise<IndexFinding & { sameFiles: boolean }> {
     const [files, held] = [await ledger.listFiles(), await store.listFiles()];

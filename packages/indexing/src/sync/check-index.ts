@@ -1,5 +1,6 @@
 import type { IndexCheck, IndexFinding } from "@memslot/core";
-import type { ChunkIndex, FileRecord } from "../chunk-index.ts";
+import type { NoteIndex } from "../note-index.ts";
+import type { FileRecord } from "../index-records.ts";
 import { StoredListing } from "./stored-files.ts";
 import { isAsStored, readFailure } from "./sync.ts";
 import type { Embedder } from "../embedding/embedder.ts";
@@ -15,14 +16,14 @@ const wordsLimit = 200;
 const neighboursLimit = 50;
 
 interface CheckedIndex {
-  store: ChunkIndex;
+  store: NoteIndex;
   sources: readonly IndexedSource[];
   vectors: Embedder | undefined;
   fix: boolean;
   signal: AbortSignal;
 }
 
-type SampledChunk = Awaited<ReturnType<ChunkIndex["sample"]>>[number];
+type SampledChunk = Awaited<ReturnType<NoteIndex["sample"]>>[number];
 
 /**
  * Whether an index can be relied on: the parts of the store fit together, and a random sample of its chunks finds itself
@@ -45,7 +46,7 @@ export async function checkIndex(input: CheckedIndex): Promise<IndexCheck> {
 }
 
 /** Each chunk of the sample is searched for by its own words. */
-async function checkWords(store: ChunkIndex, chunks: readonly SampledChunk[]): Promise<IndexFinding> {
+async function checkWords(store: NoteIndex, chunks: readonly SampledChunk[]): Promise<IndexFinding> {
   const lost: SampledChunk[] = [];
   let asked = 0;
   for (const chunk of chunks) {
@@ -70,7 +71,7 @@ async function checkWords(store: ChunkIndex, chunks: readonly SampledChunk[]): P
 
 /** Each chunk of the sample that has a vector is searched for by it. */
 async function checkVectors(
-  store: ChunkIndex,
+  store: NoteIndex,
   vectors: Embedder,
   chunks: readonly SampledChunk[],
 ): Promise<IndexFinding | undefined> {

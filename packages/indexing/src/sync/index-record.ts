@@ -10,7 +10,9 @@ import {
   type SyncRecord,
   type WriterStatus,
 } from "@memslot/core";
-import type { ChunkIndex, IndexLeases, IndexStats, LeaseName, SpaceFacts } from "../chunk-index.ts";
+import type { NoteIndex, SpaceFacts } from "../note-index.ts";
+import type { IndexLeases, LeaseName } from "../ledger/ledger.ts";
+import type { IndexStats } from "../index-records.ts";
 import type { SourceOutcome, SyncOutcome } from "./sync.ts";
 import pLimit from "p-limit";
 import { setTimeout as pause } from "node:timers/promises";
@@ -182,7 +184,7 @@ export class IndexRecord {
   }
 }
 
-type FactStore = Pick<ChunkIndex, "stats" | "leases" | "note" | "noted">;
+type FactStore = Pick<NoteIndex, "stats" | "leases" | "note" | "noted">;
 
 const most = 100;
 const noteName = "syncs";
@@ -285,7 +287,7 @@ export interface RightOptions extends Pick<ManagerSyncParams, "reason" | "signal
  * store without leases it just runs. Work that fails after this host has slept past its right is tried once more.
  */
 export async function withWriteRight<Result>(
-  { leases }: Pick<ChunkIndex, "leases">,
+  { leases }: Pick<NoteIndex, "leases">,
   name: LeaseName,
   options: RightOptions,
   work: () => Promise<Result>,

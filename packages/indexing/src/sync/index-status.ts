@@ -10,7 +10,7 @@ import type {
   MemorySurvey,
   SyncFailure,
 } from "@memslot/core";
-import type { GenerationFacts, IndexHealth } from "../chunk-index.ts";
+import type { GenerationFacts, IndexHealth } from "../index-records.ts";
 import type { Embedder } from "../embedding/embedder.ts";
 import type { IndexFacts } from "./index-record.ts";
 import type { PathScope } from "../chunk-store.ts";

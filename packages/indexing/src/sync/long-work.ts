@@ -7,7 +7,8 @@ import {
   type SyncReport,
   withDeadline,
 } from "@memslot/core";
-import type { ChunkIndex, FileTable } from "../chunk-index.ts";
+import type { NoteIndex } from "../note-index.ts";
+import type { FileTable } from "../ledger/ledger.ts";
 import type { Embedder } from "../embedding/embedder.ts";
 import type { IndexedSource } from "../indexed-source.ts";
 import { behindTheScenes, HeldElsewhere, type IndexRecord, withWriteRight } from "./index-record.ts";
@@ -31,7 +32,7 @@ export type SyncParams = Omit<ManagerSyncParams, "wait">;
 
 /** What keeps an index up to date. */
 export interface IndexParts {
-  store: ChunkIndex;
+  store: NoteIndex;
   sources: readonly IndexedSource[];
   vectors: Embedder | undefined;
   /** Takes what a person should know. */

@@ -1,13 +1,14 @@
 import { rm } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { randomFrom } from "@memslot/test-tools/random";
-import type { ChunkIndex, FileRecord, IndexedFile } from "../chunk-index.ts";
+import type { NoteIndex } from "../note-index.ts";
+import type { FileRecord, IndexedFile } from "../index-records.ts";
 import { fileOf, open, tempPath } from "../ledger/test/ledgers.ts";
 import type { StoredFiles } from "../indexed-source.ts";
 import { StoredListing } from "./stored-files.ts";
 
 /** A listing of a real ledger, and how often it has read all files. */
-function listingOf(index: Pick<ChunkIndex, "listFiles" | "revision">) {
+function listingOf(index: Pick<NoteIndex, "listFiles" | "revision">) {
   let lists = 0;
   const listFiles = async (): Promise<FileRecord[]> => {
     lists++;

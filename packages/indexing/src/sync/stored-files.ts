@@ -2,7 +2,9 @@ import type { MemorySource } from "@memslot/core";
 import { isAsked } from "../chunk-store.ts";
 import { filesBySource, type SearchedSource, type StoredFiles } from "../indexed-source.ts";
 import { timeOfPath } from "../text/times/time-of-path.ts";
-import type { ChunkIndex, FileTable, FileRecord, RevisionStep, IndexedFile } from "../chunk-index.ts";
+import type { NoteIndex } from "../note-index.ts";
+import type { FileTable } from "../ledger/ledger.ts";
+import type { FileRecord, RevisionStep, IndexedFile } from "../index-records.ts";
 
 /** What writes to a table of files. */
 export type TableWrites = Omit<FileTable, "listFiles">;
@@ -12,12 +14,12 @@ type FilesOf = (source: MemorySource) => Map<string, FileRecord>;
 
 /** What the store holds of each file, listed again only if another process has changed it. */
 export class StoredListing {
-  readonly #store: Pick<FileTable, "listFiles"> & Pick<ChunkIndex, "revision">;
+  readonly #store: Pick<FileTable, "listFiles"> & Pick<NoteIndex, "revision">;
   #known: { revision: string; files: StoredFiles } | undefined;
   /** What has been written since, in order. */
   #written: ((filesOf: FilesOf) => void)[] = [];
 
-  constructor(store: Pick<FileTable, "listFiles"> & Pick<ChunkIndex, "revision">) {
+  constructor(store: Pick<FileTable, "listFiles"> & Pick<NoteIndex, "revision">) {
     this.#store = store;
   }
 

@@ -12,7 +12,8 @@ import type { SyncProgress, SyncRecord } from "@memslot/core";
 import { SyncHistory, withWriteRight } from "./index-record.ts";
 import { createProgressTeller } from "./long-work.ts";
 import { isoDate } from "../text/times/calendar.ts";
-import type { FileRecord, IndexLeases } from "../chunk-index.ts";
+import type { FileRecord } from "../index-records.ts";
+import type { IndexLeases } from "../ledger/ledger.ts";
 import type { ScannedFile } from "../scan/scan.ts";
 import type { IndexedSource, StoredFiles } from "../indexed-source.ts";
 

@@ -7,7 +7,9 @@ import {
   type SyncReport,
 } from "@memslot/core";
 import { type BatchSize, BatchWriter, StoredListing, type TableWrites } from "./stored-files.ts";
-import type { ChunkIndex, FileRecord, FileTable } from "../chunk-index.ts";
+import type { NoteIndex } from "../note-index.ts";
+import type { FileRecord } from "../index-records.ts";
+import type { FileTable } from "../ledger/ledger.ts";
 import type { FileKey } from "../chunk-store.ts";
 import { recordedState } from "../scan/file-state.ts";
 import { outOfDescriptors } from "../scan/open-file.ts";
@@ -48,7 +50,7 @@ export interface SourceOutcome {
 export type OtherRecipe = "reread" | "keep" | "rebuild";
 
 export interface SyncInput {
-  table: FileTable & Pick<ChunkIndex, "adoptFiles">;
+  table: FileTable & Pick<NoteIndex, "adoptFiles">;
   /** What is known of the table. Absent: no other process writes to it. */
   listing?: StoredListing | undefined;
   sources: readonly IndexedSource[];

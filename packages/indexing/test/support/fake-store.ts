@@ -1,7 +1,7 @@
 import type { IndexFinding, WriterStatus } from "@memslot/core";
 import {
   type Chunk,
-  type ChunkIndex,
+  type NoteIndex,
   type ChunkRow,
   type FileTable,
   type IndexedFile,
@@ -16,11 +16,11 @@ import { openDatabaseStore } from "../../src/ledger/database-store.ts";
 import { ledgerOf } from "../../src/ledger/open-ledger.ts";
 
 type FakeMethod =
-  | Exclude<Extract<keyof ChunkIndex, string>, "health" | "leases">
+  | Exclude<Extract<keyof NoteIndex, string>, "health" | "leases">
   | `next.${keyof FileTable}`
   | `leases.${keyof IndexLeases}`;
 
-export interface FakeStore extends ChunkIndex {
+export interface FakeStore extends NoteIndex {
   startBuild(name: string): Promise<FileTable>;
   readonly leases: IndexLeases;
   /**
@@ -143,7 +143,7 @@ export function createFakeStore(): FakeStore {
     terms: asked,
     limit,
     ...filter
-  }: KeywordQuery): Awaited<ReturnType<ChunkIndex["searchKeyword"]>> {
+  }: KeywordQuery): Awaited<ReturnType<NoteIndex["searchKeyword"]>> {
     const { rows } = content();
     const average = rows.reduce((sum, { length }) => sum + length, 0) / Math.max(1, rows.length);
     const scores = new Map<Row, number>();
@@ -212,7 +212,7 @@ export function createFakeStore(): FakeStore {
       // So nothing is measured, which would be more requests.
       sampleVectors: async () => [],
       close: async () => ownLeases.clear(),
-    } satisfies Omit<ChunkIndex, "health">),
+    } satisfies Omit<NoteIndex, "health">),
     leases: recorded("leases.", {
       async acquire(name, reason) {
         if (otherLeases.has(name)) return false;

@@ -1,5 +1,5 @@
 import { EmbeddingError, type EmbeddingProvider } from "@memslot/core";
-import type { ChunkIndex } from "../../chunk-index.ts";
+import type { NoteIndex } from "../../note-index.ts";
 import type { VectorSpace } from "../../chunk-store.ts";
 import { type FillProgress, type FillStop, otherLength, PendingQueue, stopOf } from "./pending.ts";
 import { type PackedText, type RequestLimits, requestLimits, shortenText, tokensOf } from "../requests/pack.ts";
@@ -15,7 +15,7 @@ import { OverBudget } from "../requests/usage.ts";
 import { BadVectors } from "../unit-vector.ts";
 
 export interface RequestFill extends Omit<EmbedOptions, "onRetry" | "attempts"> {
-  store: Pick<ChunkIndex, "pendingVectors" | "putVectors" | "quarantine" | "spaceStats">;
+  store: Pick<NoteIndex, "pendingVectors" | "putVectors" | "quarantine" | "spaceStats">;
   space: VectorSpace;
   requests: Requests;
   /** Requests at one time. */

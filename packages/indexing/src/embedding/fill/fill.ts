@@ -1,5 +1,5 @@
 import { EmbeddingError, embeddingErrorOf, type MemorySearchSettings, type SyncProgress } from "@memslot/core";
-import type { ChunkIndex } from "../../chunk-index.ts";
+import type { NoteIndex } from "../../note-index.ts";
 import { spaceName, type VectorSpace } from "../../chunk-store.ts";
 import { chunkHash } from "../../text/chunk-markdown.ts";
 import { type BatchRunOptions, fillByJobs } from "../jobs/batch-jobs.ts";
@@ -41,7 +41,7 @@ export async function fillSpace(options: FillOptions): Promise<FillOutcome | und
   return chunks === 0 ? undefined : { ...stop, chunks };
 }
 
-async function countMissing(store: Pick<ChunkIndex, "spaceStats">, space: VectorSpace): Promise<number> {
+async function countMissing(store: Pick<NoteIndex, "spaceStats">, space: VectorSpace): Promise<number> {
   const { pending, nextPending = 0 } = await store.spaceStats(space);
   return pending + nextPending;
 }
@@ -65,7 +65,7 @@ export interface FillRequest {
 }
 
 interface LaneFillContext {
-  store: ChunkIndex;
+  store: NoteIndex;
   remote: MemorySearchSettings["remote"];
   stateDir: string;
   agentId: string;
@@ -209,7 +209,7 @@ class LaneFill {
 }
 
 /** A store that names every text of the index, also those that have a vector. */
-async function withEveryText(store: ChunkIndex): Promise<FillOptions["store"]> {
+async function withEveryText(store: NoteIndex): Promise<FillOptions["store"]> {
   const sources = (await store.stats()).sources.map(({ source }) => source);
   const chunks = await store.listChunks({ sources, withText: true });
   return {

@@ -1,5 +1,5 @@
 import { EmbeddingError, type EmbeddingProvider, type SyncProgress } from "@memslot/core";
-import type { ChunkIndex } from "../../chunk-index.ts";
+import type { NoteIndex } from "../../note-index.ts";
 import type { VectorSpace } from "../../chunk-store.ts";
 import { countFitting, type PackedText, packText, type ProviderLimits, type RequestLimits } from "../requests/pack.ts";
 
@@ -33,7 +33,7 @@ export function otherLength(
 }
 
 interface PendingTexts {
-  store: Pick<ChunkIndex, "pendingVectors">;
+  store: Pick<NoteIndex, "pendingVectors">;
   space: VectorSpace;
   provider: ProviderLimits;
   /** Texts to read at a time. */

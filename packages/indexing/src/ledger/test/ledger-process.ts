@@ -1,6 +1,6 @@
 import { createInterface } from "node:readline";
 import { type Ledger, openLedger } from "@memslot/indexing/ledger";
-import type { LeaseName } from "../../chunk-index.ts";
+import type { LeaseName } from "../ledger.ts";
 import { createLeases } from "../leases.ts";
 import { fileOf, leaseRows, sha256, spaceOf, vectorOf } from "./notes.ts";
 

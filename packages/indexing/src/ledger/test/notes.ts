@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import Database from "better-sqlite3";
-import type { IndexedFile } from "../../chunk-index.ts";
+import type { IndexedFile } from "../../index-records.ts";
 import type { VectorSpace } from "../../chunk-store.ts";
 import type { LeaseRows } from "../leases.ts";
 

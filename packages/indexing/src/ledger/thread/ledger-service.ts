@@ -1,11 +1,11 @@
 import { reasonOf, StoreFailure, isPieces, type Pieces } from "./remote.ts";
-import type { ChunkIndex } from "../../chunk-index.ts";
+import type { NoteIndex } from "../../note-index.ts";
 import type { CompanionModule, CompanionTables } from "../companion.ts";
 import type { LastingStore } from "./lasting-store.ts";
 import type { OpenOptions, Reply, Request } from "./protocol.ts";
 
 /** What a host calls all the time, and what writes nothing. */
-const readingCalls: ReadonlySet<string> = new Set<keyof ChunkIndex>(["revision", "stats", "searchKeyword"]);
+const readingCalls: ReadonlySet<string> = new Set<keyof NoteIndex>(["revision", "stats", "searchKeyword"]);
 /** A little longer than an index has to be left alone before it is recorded as it is. */
 const whenQuietMs = 600;
 

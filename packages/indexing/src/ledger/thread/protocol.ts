@@ -1,6 +1,6 @@
 import type { MessagePort } from "node:worker_threads";
 import type { MemoryErrorCode } from "@memslot/core";
-import type { IndexHealth } from "../../chunk-index.ts";
+import type { IndexHealth } from "../../index-records.ts";
 import type { LedgerOptions } from "../ledger.ts";
 
 /** A ledger to be opened in a thread. */

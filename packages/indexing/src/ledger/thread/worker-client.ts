@@ -1,5 +1,5 @@
 import { MemoryError, messageOf } from "@memslot/core";
-import type { IndexHealth } from "../../chunk-index.ts";
+import type { IndexHealth } from "../../index-records.ts";
 import type { OpenOptions, Reply, Request } from "./protocol.ts";
 
 /** Closing waits so long for a thread that begins no call meanwhile, and so many times as long for one that does. */

@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import type Database from "better-sqlite3";
-import type { GenerationFacts, IndexStats } from "../../chunk-index.ts";
+import type { GenerationFacts, IndexStats } from "../../index-records.ts";
 import { sqlOf } from "../sql.ts";
 import { metaKeys } from "../file/meta.ts";
 import type { Generations, LedgerBase } from "../generations.ts";

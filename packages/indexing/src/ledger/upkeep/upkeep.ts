@@ -1,5 +1,5 @@
 import type { IndexFinding, CompactReport } from "@memslot/core";
-import type { ChunkRow } from "../../chunk-index.ts";
+import type { ChunkRow } from "../../index-records.ts";
 import type Database from "better-sqlite3";
 import type { Companion } from "../companion.ts";
 import { type HashKey, toHash } from "../cache.ts";

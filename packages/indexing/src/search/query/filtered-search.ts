@@ -1,5 +1,6 @@
 import type { MemorySource, SearchReport } from "@memslot/core";
-import type { ChunkIndex, ChunkRow } from "../../chunk-index.ts";
+import type { NoteIndex } from "../../note-index.ts";
+import type { ChunkRow } from "../../index-records.ts";
 import { placesOf, type SearchedSource, type SearchInput, type SearchOutcome } from "../search-outcome.ts";
 import { searchChunks } from "../search.ts";
 import { type AskedQuery, askedQuery, filtersOf, filtersRows } from "./asked-query.ts";
@@ -143,7 +144,7 @@ export function withoutEach(asked: AskedQuery, allSources: readonly MemorySource
  * An index that finds only chunks that are asked for, as many as are wanted: those that do not fit take no place, however
  * many of them are better. Its counts are those of all chunks.
  */
-function filledIndex({ store, asked, options: { signal } }: FilteredQuestion): ChunkIndex {
+function filledIndex({ store, asked, options: { signal } }: FilteredQuestion): NoteIndex {
   const known = new Map<ChunkRow["id"], ChunkRow | undefined>();
   const partOf = (row: ChunkRow): ChunkRow | undefined => {
     const part = known.has(row.id) ? known.get(row.id) : fittingPart(row, asked);

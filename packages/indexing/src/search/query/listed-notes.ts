@@ -1,5 +1,5 @@
 import type { SearchReport } from "@memslot/core";
-import type { ChunkRow } from "../../chunk-index.ts";
+import type { ChunkRow } from "../../index-records.ts";
 import { choosePassages } from "../passages/choose-passages.ts";
 import { candidateOf } from "../rank.ts";
 import {

@@ -10,7 +10,8 @@ import { daysOfChunk, daysOfLine, linesWithin } from "./row-filter.ts";
 import type { ManagerSearchOptions, MemorySearchResult } from "@memslot/core";
 import { searchOptions, settingsWith } from "../../../test/support/context.ts";
 import { createFakeStore } from "../../../test/support/fake-store.ts";
-import type { ChunkIndex, IndexedFile } from "../../chunk-index.ts";
+import type { NoteIndex } from "../../note-index.ts";
+import type { IndexedFile } from "../../index-records.ts";
 import { askedQuery, readDays } from "./asked-query.ts";
 import { searchFiltered } from "./filtered-search.ts";
 import { fitsTags } from "./row-filter.ts";
@@ -173,7 +174,7 @@ describe("a filtered search", () => {
     let rows = 0;
     let reason: string | undefined;
     let unread: readonly string[] = [];
-    const store: ChunkIndex = {
+    const store: NoteIndex = {
       ...fake,
       async searchKeyword(query) {
         const answer = await fake.searchKeyword(query);

@@ -1,4 +1,4 @@
-import type { ChunkRow } from "../../chunk-index.ts";
+import type { ChunkRow } from "../../index-records.ts";
 import { namesIn, nameOfNote } from "../../text/note-context.ts";
 import { type AskedQuery, folded } from "./asked-query.ts";
 import { headingOf } from "../../text/chunk-markdown.ts";

@@ -1,7 +1,7 @@
 import { resultTokens } from "@memslot/core";
 import { randomFrom } from "@memslot/test-tools/random";
 import { expect } from "vitest";
-import type { ChunkRow, IndexKeywordAnswer, IndexVectorAnswer } from "../../chunk-index.ts";
+import type { ChunkRow, IndexKeywordAnswer, IndexVectorAnswer } from "../../index-records.ts";
 import { inverseDocumentFrequency } from "../bm25.ts";
 import { matchLines, type WeightedTerm } from "../line-scores.ts";
 import { choosePassages } from "../passages/choose-passages.ts";

@@ -3,7 +3,7 @@ import { tempFolder } from "@memslot/test-tools/files";
 import { never, searchOptions, settingsWith } from "../../../test/support/context.ts";
 import type { FakeEmbeddings } from "../../../test/support/fake-embeddings.ts";
 import { createFakeStore, type FakeStore } from "../../../test/support/fake-store.ts";
-import type { IndexedFile } from "../../chunk-index.ts";
+import type { IndexedFile } from "../../index-records.ts";
 import { Embedder } from "../../embedding/embedder.ts";
 import type { RerankStage } from "../rerank-stage.ts";
 import { chunkMarkdown } from "../../text/chunk-markdown.ts";

@@ -3,7 +3,7 @@
 
 import type { HeldLanguages } from "../../text/languages/chunk-terms.ts";
 import { isJoining } from "../../text/languages/languages.ts";
-import type { ChunkRow, IndexKeywordAnswer } from "../../chunk-index.ts";
+import type { ChunkRow, IndexKeywordAnswer } from "../../index-records.ts";
 import { isLarge } from "../bm25.ts";
 import { foldWord } from "../../text/fold-word.ts";
 import { searchedText } from "../../text/note-context.ts";

@@ -1,4 +1,4 @@
-import type { ChunkRow, IndexKeywordAnswer } from "../../chunk-index.ts";
+import type { ChunkRow, IndexKeywordAnswer } from "../../index-records.ts";
 import type { QueryTerm } from "../../chunk-store.ts";
 import { type HeldLanguages, languageTerm, scannerFor, stemTerm } from "../../text/languages/chunk-terms.ts";
 import { isJoining, type LanguageCode, languageCodes } from "../../text/languages/languages.ts";

@@ -9,7 +9,7 @@ import {
   type SyncFailure,
 } from "@memslot/core";
 import { statSync } from "node:fs";
-import type { FileRecord } from "../../chunk-index.ts";
+import type { FileRecord } from "../../index-records.ts";
 import type { PathScope } from "../../chunk-store.ts";
 import { realPathOf, recordedState } from "../../scan/file-state.ts";
 import { holdsContent, notesHold, readChunks, recipeOf } from "../../scan/read-note.ts";
