@@ -63,7 +63,7 @@ export async function manageIndex(input: {
   const isReadOnly = context.lookOnly === true;
   const freshness = new Freshness({
     settings: settings.sync,
-    roots: () => watchRootsOf(context),
+    roots: watchRootsOf(context),
     whyScans: isReadOnly
       ? "opened only to look"
       : input.sources && "the backend looks at the files in a way of its own",
@@ -242,15 +242,18 @@ export function sourcesOf(context: MemoryPluginContext): IndexedSource[] {
   ];
 }
 
-function watchRootsOf(context: MemoryPluginContext): WatchRoot[] {
+/** What is watched. Where notes may be depends on what is on the disk, and is looked up at each call. */
+function watchRootsOf(context: MemoryPluginContext): () => WatchRoot[] {
   const { agentId, stateDir, settings } = context;
-  const notes = memoryRoots(context).map(({ absolutePath, kind, rules }): WatchRoot => {
-    const isFolderOfNotes = rules !== undefined;
-    return { path: absolutePath, kind, ...(isFolderOfNotes && { notesBut: stateDir }) };
-  });
   const folders = { sessions: sessionsFolder({ stateDir, agentId }), journal: journalFolder({ stateDir, agentId }) };
   const transcripts = Object.entries(folders).flatMap(([source, folder]): WatchRoot[] =>
     settings.sources.includes(source) ? [{ path: folder, kind: "folder", extension: ".jsonl" }] : [],
   );
-  return [...notes, ...transcripts];
+  return () => [
+    ...memoryRoots(context).map(({ absolutePath, kind, rules }): WatchRoot => {
+      const isFolderOfNotes = rules !== undefined;
+      return { path: absolutePath, kind, ...(isFolderOfNotes && { notesBut: stateDir }) };
+    }),
+    ...transcripts,
+  ];
 }
