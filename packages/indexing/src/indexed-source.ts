@@ -1,4 +1,4 @@
-import type { ManagerReadParams, ManagerSyncParams, MemoryReadResult, MemorySource } from "@memslot/core";
+import type { ManagerReadParams, ManagerSyncParams, MemoryReadResult, MemorySource, SyncFailure } from "@memslot/core";
 import type { IndexedFile, FileRecord } from "./index-records.ts";
 import type { PathScope } from "./chunk-store.ts";
 import type { FoundLines } from "./scan/verify-lines.ts";
@@ -79,4 +79,20 @@ export interface IndexedSource {
   readFile?(params: ManagerReadParams): Promise<MemoryReadResult>;
   /** What of it a session in this project may see; undefined: all. Absent: its files belong to no project. */
   scopeIn?(stored: ReadonlyMap<string, FileRecord> | undefined): PathScope | undefined;
+}
+
+/** What a look at one kind of memory has shown. */
+export interface SourceOutcome {
+  /** Files that are there. */
+  eligible: number;
+  /** What was passed over or failed, and why. */
+  issues: string[];
+  /** Files with news that are not taken yet: transcripts that have grown by little. */
+  waiting: number;
+  /** Notes and folders that are there and are not searched, each with the reason. */
+  excluded: readonly SyncFailure[];
+  /** Those that `memorySearch.exclude` names. */
+  accepted: readonly string[];
+  /** Where that is: paths, and folders that end with `/`. What the index holds of them may no longer be so. */
+  unreadPlaces: readonly string[];
 }

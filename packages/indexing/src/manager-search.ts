@@ -19,7 +19,6 @@ import {
 import { notesLayout } from "@memslot/core/files";
 import type { Embedder } from "./embedding/embedder.ts";
 import type { IndexSync } from "./sync/index-sync.ts";
-import { projectScopes } from "./sources/agents/agent-source.ts";
 import type { UnsearchedCounter } from "./scan/workspace.ts";
 import type { IndexedSource, SearchedSource, SourceScope } from "./indexed-source.ts";
 import { journalFolder, journalOfTranscript } from "./sources/folders.ts";
@@ -28,11 +27,10 @@ import { askedQuery, isFiltered } from "./search/query/asked-query.ts";
 import { findFiltered, searchFiltered } from "./search/query/filtered-search.ts";
 import { searchChunks } from "./search/search.ts";
 import { LanguageMemory } from "./search/words/word-source.ts";
-import { sessionScope } from "./search/session-scope.ts";
+import { excludedIn, projectScopes, sessionScope, withoutUnread } from "./search/session-scope.ts";
 import { createSessionLookup } from "./sources/sessions.ts";
 import type { RerankStage } from "./search/rerank-stage.ts";
 import type { IndexFacts } from "./sync/index-record.ts";
-import { excludedIn, withoutUnread } from "./sync/index-status.ts";
 import type { NoteIndex } from "./note-index.ts";
 import { type FileKey, fileName } from "./chunk-store.ts";
 

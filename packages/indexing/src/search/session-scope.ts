@@ -1,6 +1,14 @@
-import { isPrivateNote, type MemorySearchSettings, type SessionAudience, hasOtherNames } from "@memslot/core";
+import {
+  type ExcludedNotes,
+  hasOtherNames,
+  isPrivateNote,
+  type MemorySearchSettings,
+  type MemorySource,
+  type SessionAudience,
+  type SyncFailure,
+} from "@memslot/core";
 import { onlyIn, type PathScope } from "../chunk-store.ts";
-import type { SourceScope } from "../indexed-source.ts";
+import type { IndexedSource, SourceOutcome, SourceScope, StoredFiles } from "../indexed-source.ts";
 import { isMarkdown, ignoredFolders } from "../scan/folder-rules.ts";
 import { memoryRoots, relativePath, type MemoryRoot } from "../scan/memory-roots.ts";
 import { type Dirent, readdirSync } from "node:fs";
@@ -66,6 +74,63 @@ async function sharedNotes(
     within,
     without: [...places.filter(({ extra }) => !extra).flatMap(({ path }) => below(path)), ...withOtherNames],
   };
+}
+
+/** What a session may see of other agents' files, by source: nothing with a shared audience, else its own project. */
+export async function projectScopes(
+  sources: readonly IndexedSource[],
+  audience: SessionAudience,
+  stored: () => Promise<StoredFiles>,
+): Promise<ReadonlyMap<MemorySource, PathScope>> {
+  const own = sources.filter(({ scopeIn }) => scopeIn !== undefined);
+  const scopes = new Map<MemorySource, PathScope>();
+  if (own.length === 0) return scopes;
+  const files = audience === "private" ? await stored() : new Map<MemorySource, never>();
+  for (const source of own) {
+    const scope = audience === "private" ? source.scopeIn?.(files.get(source.source)) : { within: [], without: [] };
+    if (scope !== undefined) scopes.set(source.source, scope);
+  }
+  return scopes;
+}
+
+/** What a scan of one source has found that is not searched. */
+export type Excluded = Pick<SourceOutcome, "excluded" | "accepted" | "unreadPlaces">;
+
+/**
+ * What a search may find, without the files that could not be read when they were looked at last: what the index holds
+ * of them is an earlier state. It stays there, and is found again when they can be read.
+ */
+export function withoutUnread(scope: SourceScope, sources: ReadonlyMap<MemorySource, Excluded>): SourceScope {
+  return (source) => {
+    const own = scope(source);
+    const places = sources.get(source)?.unreadPlaces ?? [];
+    if (places.length === 0) return own;
+    return { within: own?.within ?? [""], without: [...(own?.without ?? []), ...places] };
+  };
+}
+
+/** The notes that a search may find and does not reach, if any. */
+export function excludedIn(
+  scope: SourceScope,
+  asked: readonly MemorySource[],
+  sources: ReadonlyMap<MemorySource, Excluded>,
+): ExcludedNotes | undefined {
+  const notes: SyncFailure[] = [];
+  let byConfiguration = 0;
+  for (const source of asked) {
+    const { excluded = [], accepted = [] } = sources.get(source) ?? {};
+    const isSeen = (path: string): boolean => isWithin(path, scope(source));
+    notes.push(...excluded.filter(({ path }) => isSeen(path)));
+    byConfiguration += accepted.filter(isSeen).length;
+  }
+  return notes.length + byConfiguration === 0 ? undefined : { count: notes.length, notes, byConfiguration };
+}
+
+function isWithin(path: string, scope: PathScope | undefined): boolean {
+  if (scope === undefined) return true;
+  const isUnder = (place: string): boolean =>
+    place === "" || path === place || `${path}/` === place || (place.endsWith("/") && path.startsWith(place));
+  return scope.within.some(isUnder) && !scope.without.some(isUnder);
 }
 
 /** Narrower than the sessions that count as the owner's own: a direct chat may be with another person than the last one. */

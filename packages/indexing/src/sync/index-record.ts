@@ -13,7 +13,8 @@ import {
 import type { NoteIndex, SpaceFacts } from "../note-index.ts";
 import type { IndexLeases, LeaseName } from "../ledger/ledger.ts";
 import type { IndexStats } from "../index-records.ts";
-import type { SourceOutcome, SyncOutcome } from "./sync.ts";
+import type { SourceOutcome } from "../indexed-source.ts";
+import type { SyncOutcome } from "./sync.ts";
 import pLimit from "p-limit";
 import { setTimeout as pause } from "node:timers/promises";
 

@@ -8,13 +8,12 @@ import type {
   ExcludedNotes,
   MemorySource,
   MemorySurvey,
-  SyncFailure,
 } from "@memslot/core";
 import type { GenerationFacts, IndexHealth } from "../index-records.ts";
 import type { Embedder } from "../embedding/embedder.ts";
 import type { IndexFacts } from "./index-record.ts";
-import type { PathScope } from "../chunk-store.ts";
-import { type SourceOutcome, readFailure } from "./sync.ts";
+import { type Excluded, excludedIn } from "../search/session-scope.ts";
+import { readFailure } from "./sync.ts";
 import { closeSync, openSync } from "node:fs";
 import { recordedState } from "../scan/file-state.ts";
 import { openForReading } from "../scan/open-file.ts";
@@ -155,50 +154,11 @@ function generationOf(
   };
 }
 
-type Excluded = Pick<SourceOutcome, "excluded" | "accepted" | "unreadPlaces">;
-
-/**
- * What a search may find, without the files that could not be read when they were looked at last: what the index holds
- * of them is an earlier state. It stays there, and is found again when they can be read.
- */
-export function withoutUnread(scope: SourceScope, sources: ReadonlyMap<MemorySource, Excluded>): SourceScope {
-  return (source) => {
-    const own = scope(source);
-    const places = sources.get(source)?.unreadPlaces ?? [];
-    if (places.length === 0) return own;
-    return { within: own?.within ?? [""], without: [...(own?.without ?? []), ...places] };
-  };
-}
-
-/** The notes that a search may find and does not reach, if any. */
-export function excludedIn(
-  scope: SourceScope,
-  asked: readonly MemorySource[],
-  sources: ReadonlyMap<MemorySource, Excluded>,
-): ExcludedNotes | undefined {
-  const notes: SyncFailure[] = [];
-  let byConfiguration = 0;
-  for (const source of asked) {
-    const { excluded = [], accepted = [] } = sources.get(source) ?? {};
-    const isSeen = (path: string): boolean => isWithin(path, scope(source));
-    notes.push(...excluded.filter(({ path }) => isSeen(path)));
-    byConfiguration += accepted.filter(isSeen).length;
-  }
-  return notes.length + byConfiguration === 0 ? undefined : { count: notes.length, notes, byConfiguration };
-}
-
-function isWithin(path: string, scope: PathScope | undefined): boolean {
-  if (scope === undefined) return true;
-  const isUnder = (place: string): boolean =>
-    place === "" || path === place || `${path}/` === place || (place.endsWith("/") && path.startsWith(place));
-  return scope.within.some(isUnder) && !scope.without.some(isUnder);
-}
-
 /** So that no file counts as standing elsewhere: each is tried. */
 const nothingIndexed = async (): Promise<StoredFiles> => new Map();
 
 /** The notes of all sources that are not searched. */
-function allExcluded(sources: Parameters<typeof excludedIn>[2]): ExcludedNotes {
+function allExcluded(sources: ReadonlyMap<MemorySource, Excluded>): ExcludedNotes {
   const everything: SourceScope = () => undefined;
   return excludedIn(everything, [...sources.keys()], sources) ?? { count: 0, notes: [], byConfiguration: 0 };
 }

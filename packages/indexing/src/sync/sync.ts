@@ -3,7 +3,6 @@ import {
   type MemoryRootStatus,
   type MemorySource,
   messageOf,
-  type SyncFailure,
   type SyncReport,
 } from "@memslot/core";
 import { type BatchSize, BatchWriter, StoredListing, type TableWrites } from "./stored-files.ts";
@@ -14,7 +13,7 @@ import type { FileKey } from "../chunk-store.ts";
 import { recordedState } from "../scan/file-state.ts";
 import { outOfDescriptors } from "../scan/open-file.ts";
 import type { FolderLook, ScannedFile, ScanResult } from "../scan/scan.ts";
-import type { IndexedSource, StoredFiles } from "../indexed-source.ts";
+import type { IndexedSource, SourceOutcome, StoredFiles } from "../indexed-source.ts";
 import { codeOf } from "@memslot/core/files";
 import { isUsualGap } from "../scan/workspace.ts";
 
@@ -28,22 +27,6 @@ export interface SyncOutcome {
   sources: ReadonlyMap<MemorySource, SourceOutcome>;
   /** Files in the index were made by another recipe: the whole index is to be built anew. */
   outdated: boolean;
-}
-
-/** What a look at one kind of memory has shown. */
-export interface SourceOutcome {
-  /** Files that are there. */
-  eligible: number;
-  /** What was passed over or failed, and why. */
-  issues: string[];
-  /** Files with news that are not taken yet: transcripts that have grown by little. */
-  waiting: number;
-  /** Notes and folders that are there and are not searched, each with the reason. */
-  excluded: readonly SyncFailure[];
-  /** Those that `memorySearch.exclude` names. */
-  accepted: readonly string[];
-  /** Where that is: paths, and folders that end with `/`. What the index holds of them may no longer be so. */
-  unreadPlaces: readonly string[];
 }
 
 /** What to do with files that were indexed by another recipe. */

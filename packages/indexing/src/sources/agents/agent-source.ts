@@ -4,8 +4,6 @@ import {
   type ClientSource,
   clientSources,
   type MemorySearchSettings,
-  type MemorySource,
-  type SessionAudience,
   type SyncFailure,
 } from "@memslot/core";
 import { statSync } from "node:fs";
@@ -15,7 +13,7 @@ import { realPathOf, recordedState } from "../../scan/file-state.ts";
 import { holdsContent, notesHold, readChunks, recipeOf } from "../../scan/read-note.ts";
 import { notReadable } from "../../scan/read-file.ts";
 import type { ScanResult } from "../../scan/scan.ts";
-import type { FileReading, IndexedSource, StoredFiles } from "../../indexed-source.ts";
+import type { FileReading, IndexedSource } from "../../indexed-source.ts";
 import { createLineVerifier } from "../../scan/verify-lines.ts";
 import { redactCopies } from "../../secrets/redact-copies.ts";
 import { redactionVersion } from "../../secrets/redact-secrets.ts";
@@ -168,23 +166,6 @@ export function createAgentSource(input: {
       return narrowed.scope;
     },
   };
-}
-
-/** What a session may see of other agents' files, by source: nothing with a shared audience, else its own project. */
-export async function projectScopes(
-  sources: readonly IndexedSource[],
-  audience: SessionAudience,
-  stored: () => Promise<StoredFiles>,
-): Promise<ReadonlyMap<MemorySource, PathScope>> {
-  const own = sources.filter(({ scopeIn }) => scopeIn !== undefined);
-  const scopes = new Map<MemorySource, PathScope>();
-  if (own.length === 0) return scopes;
-  const files = audience === "private" ? await stored() : new Map<MemorySource, never>();
-  for (const source of own) {
-    const scope = audience === "private" ? source.scopeIn?.(files.get(source.source)) : { within: [], without: [] };
-    if (scope !== undefined) scopes.set(source.source, scope);
-  }
-  return scopes;
 }
 
 /** Finds what an agent keeps in its folders. Changes nothing there. */
