@@ -13,7 +13,7 @@ import {
   withFallback,
 } from "@memslot/core";
 import { type CallRow, type CallRows, type MemoryCallName, indexCalls } from "../src/guard/calls.ts";
-import { optional, text } from "../src/guard/values.ts";
+import { optional, text } from "../src/guard/checks.ts";
 import { createHandle } from "../src/open/instances.ts";
 import { fakeManager, guarded, hang, pass, rejected, settings, stopClock } from "./support/fakes.ts";
 

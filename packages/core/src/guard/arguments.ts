@@ -4,7 +4,7 @@ import type { MemoryReadParams, MemorySyncParams } from "../contract/memory.ts";
 import type { SearchOrder } from "../contract/report.ts";
 import type { ManagerSearchOptions, MemorySearchOptions, SessionAudience, WhyTarget } from "../contract/search.ts";
 import type { MemorySource, SyncProgress } from "../contract/status.ts";
-import { audienceOf } from "./session-audience.ts";
+import { audienceOf } from "./audience.ts";
 import {
   between,
   callable,
@@ -23,7 +23,7 @@ import {
   required,
   text,
   whole,
-} from "./values.ts";
+} from "./checks.ts";
 
 const usualMaxResults = 6;
 const tokenLimits = [100, 4000] as const;

@@ -10,10 +10,9 @@ import type {
 import { MemoryError } from "../contract/errors.ts";
 import type { MemorySearchManager } from "../contract/manager.ts";
 import type { Memory } from "../contract/memory.ts";
-import { type Shape, checkOpened } from "./answers.ts";
-import { type SearchFacts, checkSearch, checkWhyTarget, cutQuery } from "./arguments.ts";
-import type { MemoryDeadlines } from "./deadline.ts";
 import {
+  type Shape,
+  checkOpened,
   type Field,
   type Kind,
   type Read,
@@ -34,7 +33,9 @@ import {
   required,
   text,
   whole,
-} from "./values.ts";
+} from "./checks.ts";
+import { type SearchFacts, checkSearch, checkWhyTarget, cutQuery } from "./arguments.ts";
+import type { MemoryDeadlines } from "./deadline.ts";
 
 /** Which argument of a call has its options with the signal, the first if left out, and how messages name them. */
 interface OptionsPlace {

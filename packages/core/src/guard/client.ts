@@ -7,9 +7,9 @@ import type { RerankChoice } from "../contract/reranker.ts";
 import type { MemorySearchSettings } from "../contract/config.ts";
 import type { MemoryProviderStatus, MemorySource } from "../contract/status.ts";
 import { type MemoryDeadlines, Lifecycle, usualDeadlines } from "./deadline.ts";
-import { checkAnswer } from "./answers.ts";
+import { checkAnswer } from "./checks.ts";
 import type { SearchFacts } from "./arguments.ts";
-import type { NotePlaces } from "./note-places.ts";
+import type { NotePlaces } from "./audience.ts";
 import { type CallRow, callManager, checkOptions, indexCalls, withSignal } from "./calls.ts";
 
 export interface CreateMemoryOptions {

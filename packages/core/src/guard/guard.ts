@@ -9,15 +9,14 @@ import type { SyncReport } from "../contract/status.ts";
 import type { SearchMessage, SyncMessage } from "../debug/messages.ts";
 import { type Tell, traceCall } from "../debug/trace-call.ts";
 import { notesLayout } from "../files/notes-layout.ts";
-import { checkAnswer, readAnswer, searchAnswer, syncAnswer } from "./answers.ts";
+import { checkAnswer, readAnswer, searchAnswer, syncAnswer, flag, optional } from "./checks.ts";
 import { type CheckedSearch, checkRead, checkSearch, checkSync } from "./arguments.ts";
 import { checkManager, checkOptions, eachIndexCall } from "./calls.ts";
 import { type CreateMemoryOptions, GuardedClient } from "./client.ts";
 import { abortErrorOf } from "./deadline.ts";
-import { assertReadable } from "./note-places.ts";
+import { assertReadable } from "./audience.ts";
 import { askManager, failureReport, finishAnswer, reportOf } from "./search-answer.ts";
 import { SingleSync } from "./single-sync.ts";
-import { flag, optional } from "./values.ts";
 
 /**
  * The guard: makes what an application calls of what a plugin wrote. Every promise that has to hold for all backends

@@ -1,6 +1,6 @@
 import type { CheckedSearch } from "./arguments.ts";
 import type { GuardedClient, ReportFacts } from "./client.ts";
-import { isForEveryone, isInSharedPlace, notePath, type NotePlaces } from "./note-places.ts";
+import { isForEveryone, isInSharedPlace, notePath, type NotePlaces } from "./audience.ts";
 import { indexConditions, withConditions } from "../contract/health.ts";
 import type { MemoryCapabilities, MemorySearchManager } from "../contract/manager.ts";
 import type { FoundCounts, SearchOrder, SearchReport, SearchState } from "../contract/report.ts";

@@ -11,7 +11,7 @@ import {
   readFields,
   required,
   whole,
-} from "../guard/values.ts";
+} from "../guard/checks.ts";
 import { MemoryError, messageOf } from "../contract/errors.ts";
 import type { Memory } from "../contract/memory.ts";
 

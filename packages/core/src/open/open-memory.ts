@@ -22,7 +22,7 @@ import {
   optional,
   readFields,
   required,
-} from "../guard/values.ts";
+} from "../guard/checks.ts";
 import { discoverPlugins } from "../plugins/discover.ts";
 import { type FoundPlugin, type FoundPlugins, forbiddenBy, pluginNamed } from "../plugins/known-plugins.ts";
 import { pluginOptions } from "../plugins/plugin-options.ts";

@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import { isObject } from "../config/deep.ts";
 import { MemoryError, messageOf } from "../contract/errors.ts";
 import { type AnyPlugin, type PluginKind, type PluginManifest, CONTRACT, memoryFeatures } from "../contract/plugin.ts";
-import { fieldProblem, kindOf, named, object, orAbsent, show, text } from "../guard/values.ts";
+import { fieldProblem, kindOf, named, object, orAbsent, show, text } from "../guard/checks.ts";
 import { nearestWord } from "../text/nearest-word.ts";
 
 /** Each kind of plugin with the function that makes one. */
