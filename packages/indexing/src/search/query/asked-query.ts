@@ -50,6 +50,9 @@ interface PathPattern {
 /** What is searched when nothing is said of it: names that `source:` may have besides those of the options. */
 const knownSources: readonly MemorySource[] = ["memory", "sessions", "journal", ...clientSources];
 
+/** Most questions: too short for embedded data, without the characters of filters, phrases and excluded words. */
+const wordsAlone = /^[^\n\0:：\-"“„«「『”»＂]{1,199}$/u;
+
 /**
  * Reads a question. Throws `INVALID_ARGUMENT` for `since` and `until` that are no times; the query itself is never refused.
  * `pasted`: parts that are words, each with the text around it that a note contains.
@@ -60,13 +63,14 @@ export function askedQuery(
   now: Date,
   pasted: ReadonlyMap<string, string> = new Map(),
 ): AskedQuery {
-  const query = withoutData(written.split("\n")).join("\n").replaceAll(furtherData, "");
+  const isWords = wordsAlone.test(written);
+  const query = isWords ? written : withoutData(written.split("\n")).join("\n").replaceAll(furtherData, "");
   const words: string[] = [];
   const phrases: Phrase[] = [];
   const excluded: Phrase[] = [];
   const filters: WrittenFilter[] = [];
   const unread: string[] = [];
-  const parts = parseQuery(query);
+  const parts: QueryPart[] = isWords ? [{ kind: "words", text: written.trim() }] : parseQuery(query);
   for (const part of parts) {
     const literal = pasted.get(part.text);
     const problem = literal
