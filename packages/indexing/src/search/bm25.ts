@@ -1,3 +1,8 @@
+import type { TermScanner } from "../text/languages/chunk-terms.ts";
+import { isEnding } from "../text/word-forms.ts";
+import type { SearchTerm } from "../text/query-terms.ts";
+import { scanTerms } from "../text/words.ts";
+
 /** How often each of the terms that were asked for stands in a text, and how many words it has. */
 export interface CountedText {
   /** By the index of the term. */
@@ -66,4 +71,139 @@ export function byRarity<Term>(
   const matching = (least: number, most: number): Term[] =>
     terms.filter((_, index) => (holders[index] ?? 0) > least && (holders[index] ?? 0) <= most);
   return { rare: matching(0, limit), common: matching(limit, Infinity) };
+}
+
+/** What a word counts that ends with one of the query. */
+const endingShare = 0.5;
+
+/** A term of the query with its weight. */
+export interface WeightedTerm extends SearchTerm {
+  /** Inverse document frequency: log(1 + (N - n + 0.5) / (n + 0.5)) over chunks (Robertson and Spärck Jones, as in BM25). */
+  idf: number;
+}
+
+/** Which terms of the query stand where in a chunk. */
+export interface TextMatches {
+  lines: LineMatches[];
+  /** How often each of the query's terms occurs, by index, in the lines and in the headings above them. */
+  counts: Map<number, number>;
+  /** Words in the lines. */
+  words: number;
+}
+
+export interface LineMatches {
+  /** Distinct query terms in the line, by index, with how often they occur. */
+  counts: Map<number, number>;
+  /** Position in the text, in words, of every occurrence. */
+  positions: { term: number; word: number }[];
+}
+
+/** Looks up the query's terms in each line of a chunk and in its context. */
+export function matchLines(
+  lines: readonly string[],
+  context: string,
+  terms: readonly WeightedTerm[],
+  scan: TermScanner = scanTerms,
+): TextMatches {
+  const exact = new Map<string, number>();
+  const prefixes: { prefix: string; index: number }[] = [];
+  const backward: typeof prefixes = [];
+  for (const [index, term] of terms.entries()) {
+    if (term.prefix) prefixes.push({ prefix: term.term, index });
+    else exact.set(term.term, index);
+    for (const form of term.forms ?? []) exact.set(form, index);
+    for (const ending of term.endings ?? []) {
+      if (ending.prefix) backward.push({ prefix: ending.term, index });
+      else exact.set(ending.term, index);
+    }
+  }
+  const hasForms = terms.some(({ forms, endings }) => forms !== undefined || endings !== undefined);
+  const total = new Map<number, number>();
+  let words = 0;
+  const matchLine = (line: string): LineMatches => {
+    const counts = new Map<number, number>();
+    const positions: LineMatches["positions"] = [];
+    // Where a word was found as it is written, its stem is no second one.
+    const foundAt = hasForms ? new Map<number, number>() : undefined;
+    const note = (index: number, start: number, share = 1): void => {
+      foundAt?.set(index, start);
+      add(counts, index, share);
+      add(total, index, share);
+      positions.push({ term: index, word: words });
+    };
+    scan(line, (term, start, _end, kind) => {
+      if (kind === "word" || kind === "pair") words++;
+      const index = exact.get(term);
+      if (index !== undefined && (kind !== "stem" || foundAt?.get(index) !== start))
+        note(index, start, isEnding(term) ? endingShare : 1);
+      if (kind === "stem" && isEnding(term))
+        for (const entry of backward)
+          if (foundAt?.get(entry.index) !== start && term.startsWith(entry.prefix))
+            note(entry.index, start, endingShare);
+      if (prefixes.length > 0)
+        for (const entry of prefixes) if (term.startsWith(entry.prefix)) note(entry.index, start);
+    });
+    return { counts, positions };
+  };
+  const matched = lines.map(matchLine);
+  const wordsInLines = words;
+  matchLine(context);
+  return { lines: matched, counts: total, words: wordsInLines };
+}
+
+function add(counts: Map<number, number>, index: number, share: number): void {
+  counts.set(index, (counts.get(index) ?? 0) + share);
+}
+
+/**
+ * BM25 of a chunk. Computed here and not taken from the store, so that a score means the same with every store, and in
+ * an index of three chunks, where SQLite's own weights are next to nothing.
+ */
+export function bm25(matches: TextMatches, averageWords: number, terms: readonly WeightedTerm[]): number {
+  const length = averageWords > 0 ? matches.words / averageWords : 1;
+  let score = 0;
+  for (const [index, count] of matches.counts) {
+    score += termScore(terms[index]?.idf ?? 0, count, length);
+  }
+  return score;
+}
+
+/** What BM25 gives a text that is the query and nothing else. */
+export function idealBm25(terms: readonly WeightedTerm[]): number {
+  return idealTermScore(terms.reduce((sum, term) => sum + term.idf, 0));
+}
+
+/** The weight of the query terms in a line; each further occurrence of the same term counts a quarter. */
+export function lineScore(line: LineMatches, terms: readonly WeightedTerm[]): number {
+  let score = 0;
+  for (const [index, count] of line.counts)
+    score += (terms[index]?.idf ?? 0) * (count < 1 ? count : 1 + 0.25 * Math.min(count - 1, 3));
+  return score;
+}
+
+const nearWords = 8;
+
+/**
+ * Rewards words that stand next to each other in the query and close together in the text: for each such pair the
+ * smaller of the two weights, divided by how far apart they are, nothing beyond 8 words.
+ */
+export function proximityScore(matches: TextMatches, terms: readonly WeightedTerm[]): number {
+  const nearest = new Map<number, number>();
+  const last = new Map<number, number>();
+  for (const { positions } of matches.lines)
+    for (const { term, word } of positions) {
+      last.set(term, word);
+      // Between the nearest two stands neither of them.
+      for (const left of [term - 1, term]) {
+        const gap = Math.abs((last.get(left) ?? Infinity) - (last.get(left + 1) ?? -Infinity));
+        if (gap <= nearWords && gap < (nearest.get(left) ?? Infinity)) nearest.set(left, gap);
+      }
+    }
+  let score = 0;
+  for (const [index, gap] of nearest) {
+    const [left, right] = [terms[index], terms[index + 1]];
+    if (left?.kind === "word" && right?.kind === "word")
+      score += Math.min(left.idf, right.idf) * (1 - (gap - 1) / nearWords);
+  }
+  return score;
 }

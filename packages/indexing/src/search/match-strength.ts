@@ -6,7 +6,7 @@ import type { Days } from "../text/times/calendar.ts";
 import { lettersOf, namesOfNote } from "./name-match.ts";
 import { queryTerms } from "../text/query-terms.ts";
 import type { Candidate } from "./rank.ts";
-import { matchLines, type WeightedTerm } from "./line-scores.ts";
+import { matchLines, type WeightedTerm } from "./bm25.ts";
 import { isQuestion, sentenceEnd } from "./passages/passage.ts";
 import { isWrittenApart, maybeNames, type NamedTerms, namedTerms, withoutPossessive } from "./named-words.ts";
 

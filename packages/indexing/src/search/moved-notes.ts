@@ -2,7 +2,7 @@ import type { NoteIndex } from "../note-index.ts";
 import type { ChunkRow } from "../index-records.ts";
 import { isAsked, onlyIn } from "../chunk-store.ts";
 import { createLinkResolver, linksIn, type WrittenLink } from "../scan/note-links.ts";
-import { headingOf } from "../text/chunk-markdown.ts";
+import { headingOf } from "../text/note-head.ts";
 import { nameOfNote } from "../text/note-context.ts";
 import words from "./moved-words.json" with { type: "json" };
 import type { MovedNote } from "./rank.ts";
@@ -49,7 +49,7 @@ export async function movedNotes(
  * link. The rest is what the note says besides, without its names before the link.
  */
 function readStub(row: ChunkRow): { row: ChunkRow; link: WrittenLink; rest: string } | undefined {
-  if (row.noteBytes === undefined || row.noteBytes > maxBytes) return undefined;
+  if (row.noteBytes === undefined || row.noteBytes > maxBytes || !row.text.includes("[")) return undefined;
   const body = row.text.replace(/^---\n[^]*?\n---(?=\n|$)/u, "");
   const lines = body.split("\n");
   const [link, ...links] = linksIn(lines);

@@ -1,9 +1,9 @@
-import { headingOf } from "../text/chunk-markdown.ts";
+import { headingOf } from "../text/note-head.ts";
 import { initialsOf, namesIn, nameOfNote, isTemplateName } from "../text/note-context.ts";
 import type { TermScanner } from "../text/languages/chunk-terms.ts";
-import { foldWord } from "../text/fold-word.ts";
+import { foldWord } from "../text/word-forms.ts";
 import { scanTerms, termOfWord } from "../text/words.ts";
-import type { WeightedTerm } from "./line-scores.ts";
+import type { WeightedTerm } from "./bm25.ts";
 
 /** A name that stands over a whole note counts a little less in the chunks behind its first. */
 const furtherChunkShare = 0.85;

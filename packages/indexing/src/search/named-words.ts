@@ -1,7 +1,7 @@
 import { lazily } from "@memslot/core";
 import { languageOfQuestion } from "../text/languages/detect-language.ts";
 import zh from "../text/languages/zh.json" with { type: "json" };
-import type { WeightedTerm } from "./line-scores.ts";
+import type { WeightedTerm } from "./bm25.ts";
 
 const wordMarks = /[\p{L}\p{N}][\p{L}\p{N}'’-]*/gu;
 const possessive = /['’]s$/u;

@@ -1,5 +1,6 @@
-import { inverseDocumentFrequency, termScore } from "./bm25.ts";
 import {
+  inverseDocumentFrequency,
+  termScore,
   bm25,
   idealBm25,
   lineScore,
@@ -7,7 +8,7 @@ import {
   proximityScore,
   type TextMatches,
   type WeightedTerm,
-} from "./line-scores.ts";
+} from "./bm25.ts";
 import type { ChunkRow, IndexVectorAnswer } from "../index-records.ts";
 import { fileName } from "../chunk-store.ts";
 import { createFusion, type FusionWeights, type MeaningScale, scaleOfRows } from "../fusion/fuse.ts";
@@ -21,7 +22,7 @@ import type { WordsFound } from "./words/ask-words.ts";
 import { remembered } from "../text/word-cache.ts";
 import { scanTerms } from "../text/words.ts";
 import { isConversation, type ScoreParts, type SearchReport } from "@memslot/core";
-import { headingOf } from "../text/chunk-markdown.ts";
+import { headingOf } from "../text/note-head.ts";
 import { timeOfPath } from "../text/times/time-of-path.ts";
 
 /** What the weight of a chunk is made of, beside BM25. Measured on dated daily notes and flat around these values. */

@@ -1,5 +1,5 @@
 import type { ChunkRow } from "../index-records.ts";
-import { headingOf } from "../text/chunk-markdown.ts";
+import { headingOf } from "../text/note-head.ts";
 import type { TermScanner } from "../text/languages/chunk-terms.ts";
 import { namesIn } from "../text/note-context.ts";
 import type { Days } from "../text/times/calendar.ts";
@@ -9,7 +9,7 @@ import { type MatchedPeriod, type TimeMatch, timeMatch } from "../text/times/tim
 import { timeOfPath } from "../text/times/time-of-path.ts";
 import { remembered } from "../text/word-cache.ts";
 import { queryTerms } from "../text/query-terms.ts";
-import type { TextMatches, WeightedTerm } from "./line-scores.ts";
+import type { TextMatches, WeightedTerm } from "./bm25.ts";
 import { linesWithin } from "./query/row-filter.ts";
 
 /** What holds the words of a date earns so much of its score where the query is nothing but a date. */

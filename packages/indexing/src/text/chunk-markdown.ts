@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { furtherData } from "./embedded-data.ts";
 import { embeddedContext, type FileContext, foldedTitle } from "./note-context.ts";
+import { headingOf } from "./note-head.ts";
 import { estimateTokens, splitLongLine, surrogateSafe } from "./token-weight.ts";
 
 /** Part of every recipe: raise it when the same file gives other chunks. */
@@ -181,19 +182,7 @@ export function chunkHash({ context, text }: { context: string; text: string }):
 }
 
 // No expression here may look at a line in more than one way: a line can be as long as a file.
-const headingMarks = /^ {0,3}(#{1,6})(?=[ \t]|$)/;
 const fenceMarks = /^ {0,3}(`{3,}|~{3,})/;
-
-/** A `#` heading. Its title may be empty. */
-export function headingOf(line: string): { level: number; title: string } | undefined {
-  const match = headingMarks.exec(line);
-  if (!match) return undefined;
-  const title = line.slice(match[0].length).trim();
-  let end = title.length;
-  while (title[end - 1] === "#") end--;
-  const closed = end === 0 || title[end - 1] === " " || title[end - 1] === "\t";
-  return { level: match[1]?.length ?? 1, title: closed ? title.slice(0, end).trim() : title };
-}
 
 /** The level of a heading that is underlined with `===` or `---`. */
 function setextLevel(line: string, next: string): 1 | 2 | undefined {

@@ -222,3 +222,17 @@ export function* proseLines(lines: readonly string[], from = 0): Generator<[inde
 export function withoutCode(line: string): string {
   return line.replaceAll(/`[^`]*`/gu, " ");
 }
+
+// No expression here may look at a line in more than one way: a line can be as long as a file.
+const headingMarks = /^ {0,3}(#{1,6})(?=[ \t]|$)/;
+
+/** A `#` heading. Its title may be empty. */
+export function headingOf(line: string): { level: number; title: string } | undefined {
+  const match = headingMarks.exec(line);
+  if (!match) return undefined;
+  const title = line.slice(match[0].length).trim();
+  let end = title.length;
+  while (title[end - 1] === "#") end--;
+  const closed = end === 0 || title[end - 1] === " " || title[end - 1] === "\t";
+  return { level: match[1]?.length ?? 1, title: closed ? title.slice(0, end).trim() : title };
+}

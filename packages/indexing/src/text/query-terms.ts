@@ -8,7 +8,7 @@ import {
   type LanguageCode,
   stopWords,
 } from "./languages/languages.ts";
-import { endingTerm, isEnding } from "./languages/word-endings.ts";
+import { endingTerm, isEnding } from "./word-forms.ts";
 import type { Value } from "./values.ts";
 import { mayHoldParticles, scanTerms, type TermKind, type TermSink } from "./words.ts";
 

@@ -1,4 +1,4 @@
-import { asciiDigits } from "./fold-word.ts";
+import { asciiDigits } from "./word-forms.ts";
 import data from "./values.json" with { type: "json" };
 
 /** The ways to write a value without what separates its groups, and the range of the text that it stands for. */

@@ -1,9 +1,8 @@
 import { lazily } from "@memslot/core";
 import { stemmer } from "stemmer";
-import { foldWord, isDigit, leftOut } from "./fold-word.ts";
+import { foldWord, isDigit, leftOut, endingTerm, withoutParticles } from "./word-forms.ts";
 import families from "./irregular-forms.json" with { type: "json" };
 import { stopWords } from "./languages/languages.ts";
-import { endingTerm, withoutParticles } from "./languages/word-endings.ts";
 import { surrogateSafe } from "./token-weight.ts";
 import { addToHash, remembered, WordCache } from "./word-cache.ts";
 import { joinedValues, type Value, valuesAt } from "./values.ts";

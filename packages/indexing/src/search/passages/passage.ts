@@ -2,9 +2,8 @@ import { namesIn } from "../../text/note-context.ts";
 import { indexAtTokens, surrogateSafe } from "../../text/token-weight.ts";
 import { answerTokens, isConversation, type LineRange, resultTokens } from "@memslot/core";
 import type { Candidate } from "../rank.ts";
-import { headingOf } from "../../text/chunk-markdown.ts";
-import { mayHaveFrontMatter, silentLines } from "../../text/note-head.ts";
-import { lineScore, matchLines, type WeightedTerm } from "../line-scores.ts";
+import { headingOf, mayHaveFrontMatter, silentLines } from "../../text/note-head.ts";
+import { lineScore, matchLines, type WeightedTerm } from "../bm25.ts";
 
 /** The longest text of a result, in UTF-16 units: 700 together with the frame that a tool sets around it. */
 const maxSnippetLength = 678;

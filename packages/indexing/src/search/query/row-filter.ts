@@ -1,7 +1,7 @@
 import type { ChunkRow } from "../../index-records.ts";
 import { namesIn, nameOfNote } from "../../text/note-context.ts";
 import { type AskedQuery, folded } from "./asked-query.ts";
-import { headingOf } from "../../text/chunk-markdown.ts";
+import { headingOf } from "../../text/note-head.ts";
 import type { Days } from "../../text/times/calendar.ts";
 import { timeOfPath } from "../../text/times/time-of-path.ts";
 import type { SearchOrder } from "@memslot/core";

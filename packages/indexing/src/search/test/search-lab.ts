@@ -8,7 +8,7 @@ import { Embedder } from "../../embedding/embedder.ts";
 import type { RerankStage } from "../rerank-stage.ts";
 import { chunkMarkdown } from "../../text/chunk-markdown.ts";
 import { splitLines } from "../../text/file-text.ts";
-import { isEnding } from "../../text/languages/word-endings.ts";
+import { isEnding } from "../../text/word-forms.ts";
 import { readQuery } from "../../text/query-terms.ts";
 import { indexTerms } from "../../text/words.ts";
 import { searchChunks } from "../search.ts";

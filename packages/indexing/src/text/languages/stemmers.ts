@@ -1,5 +1,5 @@
 import { lazily } from "@memslot/core";
-import { foldWord } from "../fold-word.ts";
+import { foldWord } from "../word-forms.ts";
 import { remembered } from "../word-cache.ts";
 import type { LanguageCode } from "./languages.ts";
 

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { byRarity, inverseDocumentFrequency } from "./bm25.ts";
-import { bm25, idealBm25, matchLines, proximityScore } from "./line-scores.ts";
+import { byRarity, inverseDocumentFrequency, bm25, idealBm25, matchLines, proximityScore } from "./bm25.ts";
 import { loadStemmers } from "../text/languages/stemmers.ts";
 import { scannerFor } from "../text/languages/chunk-terms.ts";
 import { namedQuery, nameMatch } from "./name-match.ts";
