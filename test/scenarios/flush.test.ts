@@ -1,26 +1,19 @@
 import { rmSync, writeFileSync } from "node:fs";
 import type { FlushTurn } from "@memslot/agent-kit";
 import { describe, expect, test } from "vitest";
-import { journalIds, notesOf, sessionRecord, startFlushHost } from "../support/flush-host.ts";
+import {
+  expectJournaled,
+  journalIds,
+  long,
+  noteAll,
+  notesOf,
+  sessionRecord,
+  startFlushHost,
+} from "../support/flush-host.ts";
 import { flushModels, runFlushStorm } from "../support/flush-storm.ts";
-import { expectAllSafe, expectFlushed, flushCases, long, noteAll } from "../support/flush-stress.ts";
 import { useHouse } from "../support/house.ts";
 import { canMount, runOnReadOnlyNotes } from "../support/read-only.ts";
 import data from "../data/flush.json" with { type: "json" };
-
-// One case of each kind: each model, each time zone, each way to fill the context. `storms/flush.long.test.ts` has all.
-const models = [...new Set(flushCases.map(({ model }) => model))];
-const zones = [...new Set(flushCases.map(({ timeZone }) => timeZone))];
-const chosen = models.flatMap((model, index) => {
-  const timeZone = zones[index % zones.length];
-  return flushCases
-    .filter((each) => each.model === model && each.timeZone === timeZone)
-    .slice(index % 2, (index % 2) + 1);
-});
-
-test.each(chosen)("around midnight in $timeZone, a message that $way, with a model that $model", (each) =>
-  expectFlushed(each),
-);
 
 test.each(["obeys well", "one useless note", "writes, then fails", "stops in the middle"])(
   "with a model that %s, no fact of a conversation is lost or noted twice",
@@ -49,7 +42,7 @@ describe("notes that cannot be written", () => {
     expect(host.dropped).not.toEqual([]);
     expect(report).toMatchObject({ state: "skipped", reason: expect.stringContaining("cannot be written") as string });
     expect(sessionRecord(house)["memoryFlushError"]).toBe(report?.reason);
-    expectAllSafe(host, house, new Set());
+    expectJournaled(host, house);
     expect(host.shown).toHaveLength(3);
     rmSync(house.at("memory"));
     host.flush.retry();

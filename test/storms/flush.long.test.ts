@@ -1,7 +1,6 @@
 import { randomFrom } from "@memslot/test-tools/random";
 import { expect, test, vi } from "vitest";
 import { flushModels, runFlushStorm } from "../support/flush-storm.ts";
-import { expectFlushed, flushCases } from "../support/flush-stress.ts";
 import { seeded, stormSeed, stormSize } from "../support/storm-size.ts";
 
 vi.setConfig({ testTimeout: 30 * 60_000 });
@@ -30,10 +29,4 @@ test.each(models.map((_, index) => models[(first + index) % models.length] ?? ""
     expect(counts.dropped).toBeGreaterThan(0);
     expect(counts).toMatchObject({ lost: 0, repeated: 0 });
   },
-);
-
-const from = random.below(flushCases.length);
-test.each([...flushCases.slice(from), ...flushCases.slice(0, from)].slice(0, stormSize(flushCases.length)))(
-  `around midnight in $timeZone, a message that $way, with a model that $model (${seeded})`,
-  (each) => expectFlushed(each),
 );

@@ -2,17 +2,17 @@ import { readFileSync, readdirSync } from "node:fs";
 import path from "node:path";
 import {
   type ConversationMessage,
-  type FlushReport,
   type FlushTurn,
   type MemoryFlush,
   type Session,
   compactSession,
   createMemoryFlush,
   openSessions,
+  runToolCall,
 } from "@memslot/agent-kit";
 import { estimateTokens } from "@memslot/indexing/host";
 import { type AgentConfig, parseConfig } from "memslot";
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import type { House } from "./house.ts";
 
 const sessionKey = "agent:main:main";
@@ -25,18 +25,11 @@ const compaction = { reserveTokensFloor: 4_000, memoryFlush: { softThresholdToke
 export interface FlushHost {
   readonly session: Session;
   readonly flush: MemoryFlush;
-  readonly reports: FlushReport[];
-  /** What the user was shown. */
   readonly shown: string[];
   /** Messages that compaction has taken out of the context. */
   readonly dropped: ConversationMessage[];
-  /**
-   * Makes room first where the context would overflow. Resolves when the answer is written down. `meanwhile` runs
-   * between the question and the answer.
-   */
-  ask(text: string, meanwhile?: () => void): Promise<void>;
-  /** As after an answer; the decision of the flush. */
-  afterTurn(): { flush: boolean; reason: string };
+  /** Makes room first where the context would overflow. Resolves when the answer is written down. */
+  ask(text: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -56,7 +49,6 @@ export async function startFlushHost({ house, timeZone, runTurn, clock }: FlushH
   const { stateDir } = house;
   const sessions = await openSessions({ stateDir, agentId: "main", clock });
   const session = await sessions.open(sessionKey);
-  const reports: FlushReport[] = [];
   const flush = await createMemoryFlush({
     agent: flushAgent(house, timeZone),
     stateDir,
@@ -65,7 +57,6 @@ export async function startFlushHost({ house, timeZone, runTurn, clock }: FlushH
     runTurn,
     contextWindowTokens,
     clock,
-    onReport: (report) => void reports.push(report),
     retryDelaysMs: [0, 0],
   });
   const shown: string[] = [];
@@ -86,21 +77,16 @@ export async function startFlushHost({ house, timeZone, runTurn, clock }: FlushH
   const host: FlushHost = {
     session,
     flush,
-    reports,
     shown,
     dropped,
-    async ask(text, meanwhile) {
+    async ask(text) {
       await session.append({ role: "user", text });
       if (contextTokens() > contextWindowTokens) await compact();
-      meanwhile?.();
       const said = `Understood: ${text.slice(0, 20)}`;
       await session.append({ role: "assistant", text: said });
       shown.push(said);
-      host.afterTurn();
-    },
-    afterTurn() {
       const { compactionCount, memoryFlushCompactionCount, bytesSinceCompaction } = session.facts;
-      return flush.afterTurn(
+      flush.afterTurn(
         {
           contextTokens: contextTokens(),
           contextWindowTokens,
@@ -141,4 +127,24 @@ export function sessionRecord(house: House): Record<string, unknown> {
   const file = path.join(house.stateDir, "agents/main/sessions/sessions.json");
   const table = JSON.parse(readFileSync(file, "utf8")) as Record<string, Record<string, unknown>>;
   return table[sessionKey] ?? {};
+}
+
+/** One note for each message of the user, that names it. */
+export async function noteAll({ messages, tools, signal }: Parameters<FlushTurn>[0]): Promise<void> {
+  for (const { role, id } of messages) {
+    if (role !== "user") continue;
+    const input = { text: `The user said fact ${id}.`, kind: "daily" };
+    await runToolCall(tools, { name: "memory_append", arguments: JSON.stringify(input) }, { signal });
+  }
+}
+
+/** The words of a message of so many tokens. */
+export function long(tokens: number, word: string): string {
+  return `${word} `.repeat(Math.ceil((tokens * 4) / (word.length + 1)));
+}
+
+/** Every message that was dropped is in the journal. */
+export function expectJournaled(host: FlushHost, house: House): void {
+  const safe = new Set(journalIds(house));
+  expect(host.dropped.filter(({ id }) => !safe.has(id))).toEqual([]);
 }
