@@ -2,7 +2,19 @@ import { readFileSync } from "node:fs";
 import type { IndexFinding } from "@memslot/core";
 import { indexTerms, type IndexedFile } from "@memslot/indexing";
 import { expect, test } from "vitest";
-import { harm, spoilTable, embedAll, fileOf, find, near, open, spaceOf, tempPath } from "../test/stores.ts";
+import {
+  harm,
+  spoilTable,
+  embedAll,
+  fileOf,
+  find,
+  near,
+  open,
+  openHere,
+  spaceOf,
+  tempPath,
+  words,
+} from "../test/stores.ts";
 import type { SqliteIndex } from "../sqlite-store.ts";
 import cases from "../../test/data/cases.json" with { type: "json" };
 
@@ -73,6 +85,26 @@ test.each(cases.damages as [string, string, string, string][])(
     await store.useSpace(space);
     expect(await store.pendingVectors(space, 10)).toHaveLength(/numbers|wrong/u.test(pattern) ? 1 : 0);
     expect(await near(store, space, "apple number3", 1)).toEqual(["apple number3"]);
+  },
+);
+
+test.each([false, true])(
+  "words that are repaired while they are being rebuilt are all there in the end (by another process: %s)",
+  async (isByOther) => {
+    const path = await tempPath();
+    const here = openHere(path);
+    here.replaceFiles(notes);
+    harm(path, "DELETE FROM chunks_fts_1; INSERT INTO meta VALUES ('words_missing:1', '1')");
+    await here.tidy(false);
+    const other = openHere(path);
+    const repair = (isByOther ? other : here).repair();
+    for (let step = 0; step < 2; step++) await repair.next();
+    while (await here.tidy(false));
+    while ((await repair.next()).done !== true);
+    const rows = (word: string) => here.searchKeyword({ terms: words(word), sources: ["memory"], limit: 9 }).rows;
+    expect([rows("number0"), rows("number39")].map(({ length }) => length)).toEqual([3, 3]);
+    here.close();
+    other.close();
   },
 );
 

@@ -158,6 +158,7 @@ export class WordRepair implements IndexPart {
   #fill(generation: number, indexTerms: (text: string) => string): void {
     const { db, meta, generations } = this.#parts;
     const table = wordTable(generation);
+    const doneTo = this.#doneTo.get(generation) ?? 0;
     // The row of a chunk in the table of words is known by its count of them.
     const lacking = generations.live().includes(generation)
       ? db
@@ -166,13 +167,12 @@ export class WordRepair implements IndexPart {
              WHERE c.id > ? AND NOT EXISTS (SELECT 1 FROM ${table}_docsize d WHERE d.id = c.id)
              ORDER BY c.id LIMIT ${batchChunks}`,
           )
-          .all(generation, this.#doneTo.get(generation) ?? 0)
+          .all(generation, doneTo)
       : [];
-    this.#doneTo.set(generation, lacking.at(-1)?.id ?? 0);
-    if (lacking.length < batchChunks) {
-      meta.delete(`${metaKeys.wordsMissing}${generation}`);
-      this.#doneTo.delete(generation);
-    }
+    const isLast = lacking.length < batchChunks;
+    this.#doneTo.set(generation, isLast ? 0 : (lacking.at(-1)?.id ?? 0));
+    // The words may have been emptied meanwhile, by a repair or by another process: the end is reached from the beginning.
+    if (isLast && doneTo === 0) meta.delete(`${metaKeys.wordsMissing}${generation}`);
     if (lacking.length === 0) return;
     const insert = db.prepare(`INSERT INTO ${table} (rowid, terms) VALUES (?, ?)`);
     for (const { id, text, context } of lacking) insert.run(id, indexTerms(`${text}\n${context}`));
