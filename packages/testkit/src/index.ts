@@ -1,13 +1,7 @@
 export { type Deviation, type TestContext, type TestRunner } from "./runner.ts";
 export { type ChunkStoreConformanceOptions, chunkStoreConformance } from "./store-conformance.ts";
 export { type EmbeddingConformanceOptions, embeddingConformance } from "./embedding-conformance.ts";
-export {
-  type DeterministicEmbeddings,
-  type DeterministicEmbeddingsOptions,
-  type EmbeddingCalls,
-  deterministicEmbeddingPlugin,
-  deterministicEmbeddings,
-} from "./deterministic-embeddings.ts";
+export * from "./deterministic-embeddings.ts";
 export { deterministicReranker } from "./deterministic-reranker.ts";
 export { type RerankConformanceOptions, rerankConformance } from "./rerank-conformance.ts";
 export { hostileStrings } from "./helpers/hostile-strings.ts";
