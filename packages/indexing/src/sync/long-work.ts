@@ -66,10 +66,10 @@ export class LongWork {
   /** Whether there is something to do, as far as is known. */
   isDue(): boolean {
     const { stats, outdated, waitingFor } = this.#parts.record.facts;
+    const isBegun = stats.generation?.next !== undefined || this.#parts.vectors?.isBehind() === true;
+    if (!outdated && !isBegun) return false;
     if (this.#providerRest.current()) return outdated && waitingFor === undefined;
-    return (
-      (outdated && stats.files > 0) || stats.generation?.next !== undefined || this.#parts.vectors?.isBehind() === true
-    );
+    return isBegun || stats.files > 0;
   }
 
   /** Does it, and returns the report of the whole. */
