@@ -1,5 +1,5 @@
 import { lazily } from "@memslot/core";
-import { languageOfQuestion } from "../text/languages/detect-language.ts";
+import { languageOfQuestion } from "../text/languages/languages.ts";
 import zh from "../text/languages/zh.json" with { type: "json" };
 import type { WeightedTerm } from "./bm25.ts";
 

@@ -3,8 +3,7 @@ import { type Chunk, type FileKey, fileName, type QueryTerm } from "../chunk-sto
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import { linesOfChunks } from "../text/file-text.ts";
 import { chunkTerms } from "../text/languages/chunk-terms.ts";
-import { languageOfFile } from "../text/languages/detect-language.ts";
-import type { LanguageCode } from "../text/languages/languages.ts";
+import { languageOfFile, type LanguageCode } from "../text/languages/languages.ts";
 import { loadStemmers } from "../text/languages/stemmers.ts";
 import { searchedText } from "../text/note-context.ts";
 import { remembered } from "../text/word-cache.ts";

@@ -1,6 +1,6 @@
 import { lazily } from "@memslot/core";
-import { languageOfQuestion } from "./languages/detect-language.ts";
 import {
+  languageOfQuestion,
   anyOf,
   englishWords,
   functionWords,

@@ -2,8 +2,14 @@ import { describe, expect, test, vi } from "vitest";
 import { queryTerms, readQuery } from "./query-terms.ts";
 import { scanTerms, type TermKind } from "./words.ts";
 import { chunkTerms, scannerFor } from "./languages/chunk-terms.ts";
-import { languageOfFile, languageOfQuestion, languageOfText } from "./languages/detect-language.ts";
-import { functionWords, languageCodes, type LanguageCode } from "./languages/languages.ts";
+import {
+  languageOfFile,
+  languageOfQuestion,
+  languageOfText,
+  functionWords,
+  languageCodes,
+  type LanguageCode,
+} from "./languages/languages.ts";
 import { loadStemmers } from "./languages/stemmers.ts";
 import languageTables from "./test/languages.json" with { type: "json" };
 import { expectSoundCharacters, expectSoundTerms } from "./test/any-text.ts";

@@ -2,8 +2,7 @@ import { isoDate } from "../times/calendar.ts";
 import { daysInText } from "../times/days-in-text.ts";
 import { indexTerms, scanTerms, type TermSink } from "../words.ts";
 import { backwardTerm } from "../word-forms.ts";
-import { languageOfCompounds, languageOfText } from "./detect-language.ts";
-import { functionWords, type LanguageCode, mayBeCompound } from "./languages.ts";
+import { languageOfCompounds, languageOfText, functionWords, type LanguageCode, mayBeCompound } from "./languages.ts";
 import type { Stemmers } from "./stemmers.ts";
 
 /** No word of a text begins with it: what does stands beside the words. */

@@ -1,3 +1,4 @@
+import { addToHash, WordCache } from "../word-cache.ts";
 import { languages } from "./files.ts";
 
 /** Languages other than English whose words are stemmed, by their code of ISO 639-1. */
@@ -57,4 +58,134 @@ function wordsOf(code: LanguageCode): { code: LanguageCode; word: string }[] {
 
 function wordsIn(list = ""): Set<string> {
   return new Set(list.split(" "));
+}
+
+/** Weight of function words from which on a text, or a question, is taken to be in their language. */
+const enoughInText = 2;
+const enoughInQuestion = 1;
+/** The smallest share of a text's words that they are. Names and titles in another language do not make a text of it. */
+const leastShare = 0.12;
+/** Words that are looked at: a chunk tells its language with its first ones, and a file is more. */
+const mostOfChunk = 80;
+const mostOfFile = 400;
+
+/**
+ * The language of a chunk, by its function words: `en`, or one whose stemmer we have; undefined where it does not tell.
+ */
+export function languageOfText(text: string): LanguageCode | "en" | undefined {
+  return told(firstWords(text, mostOfChunk));
+}
+
+/** The language of a whole file, where it is another than English. */
+export function languageOfFile(lines: readonly string[]): LanguageCode | undefined {
+  const language = told(firstWords(lines.join("\n"), mostOfFile));
+  return language === "en" ? undefined : language;
+}
+
+const longWord = /(?<!\p{L})\p{Lu}?\p{Ll}{8,63}(?!\p{L})/gu;
+/** Letters of a text that are read, and groups of letters that are enough. */
+const mostLetters = 4000;
+const enoughGroups = 2;
+
+/**
+ * The language whose compounds a text holds that is too short to tell its language otherwise: by the letters of its long
+ * words, half of which have to look like it.
+ */
+export function languageOfCompounds(text: string): LanguageCode | undefined {
+  const words = text.slice(0, mostLetters).normalize("NFC").match(longWord) ?? [];
+  let [best, most]: [LanguageCode | undefined, number] = [undefined, enoughGroups - 1];
+  for (const code of languageCodes.filter((each) => isJoining([each]))) {
+    const groups = new RegExp(languages[code].longWords ?? "", "gu");
+    const found = words.map((word) => (mayBeCompound(word, code) && word.toLowerCase().match(groups)) || []);
+    const count = new Set(found.flat()).size;
+    if (count > most && 2 * found.filter(({ length }) => length > 0).length >= words.length)
+      [best, most] = [code, count];
+  }
+  return best;
+}
+
+/**
+ * The language of a question, which is short: English, or one of those that its notes are in. `words` are as they are
+ * written.
+ */
+export function languageOfQuestion(
+  written: readonly string[],
+  held: readonly LanguageCode[],
+): LanguageCode | "en" | undefined {
+  const words = written.map((word) => word.toLowerCase());
+  const { best, weight, english } = weigh(words, held);
+  if (weight > english && weight >= enoughInQuestion) return best;
+  return words.some((word) => englishWords.has(word) && !tellingWords.has(word)) ? "en" : undefined;
+}
+
+function told({ count, functionWords }: ReturnType<typeof firstWords>): LanguageCode | "en" | undefined {
+  const { best, weight, english } = weigh(functionWords);
+  if (weight > english && weight >= enoughInText && weight >= leastShare * count) return best;
+  return english >= enoughInText && english > weight ? "en" : undefined;
+}
+
+/** `words` are in small letters. */
+function weigh(
+  words: readonly string[],
+  among?: readonly LanguageCode[],
+): { best: LanguageCode | undefined; weight: number; english: number } {
+  const weights = new Map<LanguageCode, number>();
+  let english = 0;
+  for (const word of words) {
+    if (englishWords.has(word)) english++;
+    const telling = tellingWords.get(word);
+    if (telling === undefined) continue;
+    for (const code of telling.codes)
+      if (among === undefined || among.includes(code)) weights.set(code, (weights.get(code) ?? 0) + telling.weight);
+  }
+  let best: LanguageCode | undefined;
+  let weight = 0;
+  for (const [code, own] of weights) if (own > weight) [best, weight] = [code, own];
+  return { best, weight, english };
+}
+
+/** What words are that were met before: the function word, or nothing. */
+const known = new WordCache();
+const letter = /[\p{L}\p{M}]/u;
+const isLetter = new Int8Array(0x10000).fill(-1);
+
+/** How many words (runs of letters) a text begins with, and which of them are function words of any language, in small letters. */
+function firstWords(text: string, most: number): { count: number; functionWords: string[] } {
+  const functionWords: string[] = [];
+  let count = 0;
+  let index = 0;
+  while (index < text.length && count < most) {
+    if (!isLetterAt(text, index)) {
+      index++;
+      continue;
+    }
+    const start = index;
+    let hash = 0;
+    while (index < text.length && isLetterAt(text, index)) hash = addToHash(hash, text.charCodeAt(index++));
+    count++;
+    const word = known.get(text, start, index, hash) ?? look(text.slice(start, index), hash);
+    if (word !== "") functionWords.push(word);
+  }
+  return { count, functionWords };
+}
+
+function look(written: string, hash: number): string {
+  const word = written.toLowerCase();
+  const found = englishWords.has(word) || tellingWords.has(word) ? word : "";
+  known.set(written, hash, found);
+  return found;
+}
+
+function isLetterAt(text: string, index: number): boolean {
+  const unit = text.charCodeAt(index);
+  const told = isLetter[unit] as number;
+  if (told >= 0) return told === 1;
+  // Both halves of a pair are what the pair is, and are not remembered.
+  if (unit >= 0xd800 && unit <= 0xdfff) {
+    const start = unit >= 0xdc00 && index > 0 && (text.charCodeAt(index - 1) & 0xfc00) === 0xd800 ? index - 1 : index;
+    return letter.test(String.fromCodePoint(text.codePointAt(start) ?? unit));
+  }
+  const found = letter.test(String.fromCharCode(unit));
+  isLetter[unit] = found ? 1 : 0;
+  return found;
 }

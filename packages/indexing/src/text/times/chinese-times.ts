@@ -35,7 +35,7 @@ import {
   weekdayBeside,
 } from "./found-time.ts";
 import type { CountedUnit } from "./language.ts";
-import { chineseNumber, type Groups, patternsOf } from "./patterns.ts";
+import { chineseNumber, type Groups, patternsOf } from "./grammar.ts";
 
 /** Times in Chinese, which has no spaces between words: 五月六号, 去年夏天, 上周三, 2024年第一周. */
 export function chineseTimes(text: string, context: ReadingContext): FoundTime[] {

@@ -1,7 +1,6 @@
 import { type Days, nthWithin, thirdOf, yearOf } from "./calendar.ts";
 import { distantTime, type FoundTime, openTime, withoutOverlaps } from "./found-time.ts";
-import type { Grammar } from "./grammar.ts";
-import { type Groups, groupsOf } from "./patterns.ts";
+import { type Grammar, type Groups, groupsOf } from "./grammar.ts";
 
 /** Makes one time of several ("summer" and "last year"), and of one with the words before it ("since", "end of"). */
 export function combineTimes(

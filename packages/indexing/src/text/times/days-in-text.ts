@@ -1,8 +1,7 @@
 import { lazily } from "@memslot/core";
 import { remembered } from "../word-cache.ts";
 import { dayNumber, type Days, isoDate, yearOf } from "./calendar.ts";
-import { monthWords } from "./grammar.ts";
-import { foldText, type Groups, indexOf, patternsOf } from "./patterns.ts";
+import { monthWords, foldText, type Groups, indexOf, patternsOf } from "./grammar.ts";
 
 /** How far from its year the rest of a day is, at most. */
 const reachBefore = 32;

@@ -1,6 +1,6 @@
 import { type Days, firstDay, monthDays, monthOf, weekAround, weekdayOf, yearOf } from "./calendar.ts";
 import type { CountedUnit } from "./language.ts";
-import { type Groups, groupsOf } from "./patterns.ts";
+import { type Groups, groupsOf } from "./grammar.ts";
 
 export type TimeUnit = "day" | "week" | "month" | "season" | "year" | "span";
 

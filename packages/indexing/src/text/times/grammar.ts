@@ -3,7 +3,131 @@ import zh from "../languages/zh.json" with { type: "json" };
 import { languages } from "../languages/files.ts";
 import { type CountedUnit, countedUnits, type Doubt, type Language } from "./language.ts";
 import tables from "./patterns.json" with { type: "json" };
-import { filled, indexOf, namedPattern, oneOf, patternsOf } from "./patterns.ts";
+
+/**
+ * A letter or figure of folded text. A range, as the classes of Unicode make patterns slow to build; Chinese characters are
+ * none, as they stand beside words without a space.
+ */
+const edge = "[0-9a-z\\xb5-\\u1fff]";
+
+/** Words as one group, which matches nothing where there are none. */
+export function oneOf(...words: readonly string[]): string {
+  return `(?:${words.filter((word) => word !== "").join("|") || "(?!)"})`;
+}
+
+/** Which of the patterns a word is, counted from 0. */
+export function indexOf(patterns: readonly string[], word: string): number {
+  return patterns.findIndex((pattern) => pattern !== "" && namedPattern(`^(?:${pattern})$`).test(word));
+}
+
+/** The groups of a match, by their names. */
+export type Groups = Readonly<Record<string, string | undefined>>;
+
+/**
+ * A pattern in which several groups may have one name. Node 22 has none such, even where only one of them can match: the
+ * further ones get a number here, and `groupsOf` gives them their name back.
+ */
+export function namedPattern(source: string, flags = ""): RegExp {
+  const counts = new Map<string, number>();
+  const numbered = source.replaceAll(/\(\?<([a-z]\w*)>/gi, (group: string, name: string) => {
+    const count = (counts.get(name) ?? 0) + 1;
+    counts.set(name, count);
+    return count === 1 ? group : `(?<${name}$${count}>`;
+  });
+  return new RegExp(numbered, flags);
+}
+
+/** What the groups of a `namedPattern` hold; undefined where there is no match. */
+export function groupsOf(match: RegExpExecArray | null): Groups | undefined {
+  if (match === null) return undefined;
+  const groups: Record<string, string | undefined> = {};
+  for (const [name, text] of Object.entries(match.groups ?? {})) {
+    const [own = name] = name.split("$");
+    groups[own] ??= text;
+  }
+  return groups;
+}
+
+/** A number of one to three figures. */
+const figure = "(?:(?<!\\d)\\d{1,2}(?!\\d)|[一二三四五六七八九十两]{1,3})";
+
+const parts: Readonly<Record<string, string>> = { ...tables.parts, edge, figure };
+
+/**
+ * A form with what it names in `${}`: a part of the table, or fields of a language, as one group (`${to|until}`) that
+ * matches nothing where the language has no such words.
+ */
+export function filled(form: string, language: object = {}): string {
+  return form.replaceAll(/\$\{([\w.|]+)\}/g, (_, names: string) => {
+    const part = parts[names];
+    if (part !== undefined) return filled(part, language);
+    return oneOf(...names.split("|").flatMap((name) => wordsAt(language, name)));
+  });
+}
+
+/** The words of a field; of `true`, which allows a form, the empty pattern. */
+function wordsAt(language: object, name: string): string[] {
+  let value: unknown = language;
+  for (const key of name.split(".")) value = (value as Readonly<Record<string, unknown>> | undefined)?.[key];
+  if (value === true) return ["(?:)"];
+  if (typeof value === "string") return [value];
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).map(([key, word]) => (typeof word === "string" ? word : key));
+}
+
+/** The patterns of a table, with what they name in a language, and what each is of. */
+export function patternsOf(
+  table: "figures" | "names" | "phrases" | "chinese" | "beforeYear",
+  flags: string,
+  language?: object,
+): (readonly [pattern: RegExp, kind: string])[] {
+  return tables[table].map(([form = "", kind = ""]) => [namedPattern(filled(form, language), flags), kind]);
+}
+
+const digits = "零一二三四五六七八九";
+
+/** 12, 十二, 二十一, 二〇二四; undefined for what is no number. */
+export function chineseNumber(word = ""): number | undefined {
+  if (/^\d+$/.test(word)) return Number(word);
+  const plain = word.replaceAll("〇", "零").replaceAll("两", "二");
+  const tens = /^([一二三四五六七八九]?)十([一二三四五六七八九]?)$/.exec(plain);
+  if (tens)
+    return (
+      10 * (tens[1] === "" ? 1 : digits.indexOf(tens[1] ?? "")) + (tens[2] === "" ? 0 : digits.indexOf(tens[2] ?? ""))
+    );
+  const values = [...plain].map((character) => digits.indexOf(character));
+  if (values.length === 0 || values.includes(-1) || (values.length > 1 && values.length < 4)) return undefined;
+  return values.reduce((sum, value) => 10 * sum + value, 0);
+}
+
+/** A text as it is compared: small letters, no accents, simplified characters; and where each part of it stood. */
+export interface FoldedText {
+  text: string;
+  /** For each place in `text`, and for its end, the place in the text as it was written. */
+  offsets: readonly number[];
+}
+
+/** Apostrophes and dashes, and of the traditional characters those that words for dates, and for asking about them, have. */
+const replaced = new Map(Object.entries(tables.folded));
+
+export function foldText(written: string): FoldedText {
+  let text = "";
+  const offsets: number[] = [];
+  let at = 0;
+  for (const character of written) {
+    const folded = foldCharacter(character);
+    text += folded;
+    for (let index = 0; index < folded.length; index++) offsets.push(at);
+    at += character.length;
+  }
+  offsets.push(at);
+  return { text, offsets };
+}
+
+function foldCharacter(character: string): string {
+  if (/^[\x20-\x7e]$/.test(character) && character !== "~") return character.toLowerCase();
+  return replaced.get(character) ?? character.normalize("NFKD").replaceAll(/\p{M}/gu, "").toLowerCase();
+}
 
 /** What stands around a time: `since`, `joins`, `serving`. */
 type Around = keyof typeof tables.around;

@@ -31,9 +31,8 @@ import {
   unitBeside,
   weekdayBeside,
 } from "./found-time.ts";
-import { type Grammar, grammarsFor } from "./grammar.ts";
+import { type Grammar, grammarsFor, type Groups, indexOf, patternsOf } from "./grammar.ts";
 import type { Language } from "./language.ts";
-import { type Groups, indexOf, patternsOf } from "./patterns.ts";
 
 type Reader<Reading> = (groups: Groups, reading: Reading) => TimeRead | undefined;
 

@@ -8,7 +8,7 @@ import { timeMatch } from "./time-match.ts";
 import { timeOfPath } from "./time-of-path.ts";
 import tables from "./test/readings.json" with { type: "json" };
 import path from "node:path";
-import { groupsOf, namedPattern } from "./patterns.ts";
+import { groupsOf, namedPattern } from "./grammar.ts";
 
 /** Sunday. */
 const now = new Date(2026, 2, 15, 12);
@@ -178,7 +178,7 @@ describe("named patterns", () => {
     const others = sources.filter((name) =>
       readFileSync(path.join(import.meta.dirname, name), "utf8").includes("new RegExp("),
     );
-    expect(others).toEqual(["patterns.ts"]);
+    expect(others).toEqual(["grammar.ts"]);
   });
 });
 

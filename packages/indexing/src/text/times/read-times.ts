@@ -4,10 +4,9 @@ import { type Days, localDay, monthDays, monthOf, yearOf } from "./calendar.ts";
 import { chineseTimes } from "./chinese-times.ts";
 import { combineTimes, languagesOf, startOf } from "./combine-times.ts";
 import { type FoundTime, type TimeUnit, withoutOverlaps } from "./found-time.ts";
-import { doubtsOf, grammars, mayNameTime } from "./grammar.ts";
+import { doubtsOf, grammars, mayNameTime, filled, foldText, namedPattern } from "./grammar.ts";
 import type { Doubt, DoubtedPart } from "./language.ts";
 import tables from "./patterns.json" with { type: "json" };
-import { filled, foldText, namedPattern } from "./patterns.ts";
 import { numericTimes, phraseTimes } from "./phrases.ts";
 
 /** A span of days that a query names. */

@@ -1,4 +1,4 @@
-import { chineseNumber, type Groups, groupsOf, patternsOf } from "./patterns.ts";
+import { chineseNumber, type Groups, groupsOf, patternsOf } from "./grammar.ts";
 import { type Days, monthDays, oneDay, quarterDays, weekDays, yearDays } from "./calendar.ts";
 import { remembered } from "../word-cache.ts";
 import type { TimeUnit } from "./found-time.ts";
