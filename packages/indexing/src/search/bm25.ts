@@ -26,7 +26,7 @@ export function termScore(idf: number, count: number, share: number): number {
 }
 
 /** What a term adds to a text that is nothing but that term, however short texts are usually. */
-export function idealTermScore(idf: number): number {
+function idealTermScore(idf: number): number {
   return (idf * (k1 + 1)) / (1 + k1 * (1 - b));
 }
 

@@ -20,7 +20,7 @@ export const stopWords: ReadonlySet<string> = wordsIn(languages.en.stopWords);
 const ambiguous = new Set(Object.values(languages).flatMap((language) => [...wordsIn(language.ambiguous)]));
 
 /** Which languages a word is a function word of, with how much it tells of them. */
-export const tellingWords: ReadonlyMap<string, { codes: readonly LanguageCode[]; weight: number }> = new Map(
+const tellingWords: ReadonlyMap<string, { codes: readonly LanguageCode[]; weight: number }> = new Map(
   [...Map.groupBy(languageCodes.flatMap(wordsOf), ({ word }) => word)].map(([word, all]) => [
     word,
     { codes: all.map(({ code }) => code), weight: englishWords.has(word) || ambiguous.has(word) ? 0.4 : 1 },

@@ -11,7 +11,7 @@ import tables from "./patterns.json" with { type: "json" };
 const edge = "[0-9a-z\\xb5-\\u1fff]";
 
 /** Words as one group, which matches nothing where there are none. */
-export function oneOf(...words: readonly string[]): string {
+function oneOf(...words: readonly string[]): string {
   return `(?:${words.filter((word) => word !== "").join("|") || "(?!)"})`;
 }
 
