@@ -6,7 +6,7 @@ import { type Candidate, candidateOf } from "./rank.ts";
 import { row } from "./test/ranked.ts";
 import { queryTerms } from "../text/query-terms.ts";
 import { type MatchStrength, matchStrength, timeStrength } from "./match-strength.ts";
-import { chineseNames, namedTerms } from "./named-words.ts";
+import { chineseNames, namedTerms } from "./name-match.ts";
 import { type Days, oneDay } from "../text/times/calendar.ts";
 
 import tables from "./test/names.json" with { type: "json" };

@@ -3,12 +3,19 @@ import { fileName } from "../chunk-store.ts";
 import { type MeaningScale, mostWeight } from "../fusion/fuse.ts";
 import { anyOf } from "../text/languages/languages.ts";
 import type { Days } from "../text/times/calendar.ts";
-import { lettersOf, namesOfNote } from "./name-match.ts";
+import {
+  lettersOf,
+  namesOfNote,
+  isWrittenApart,
+  maybeNames,
+  type NamedTerms,
+  namedTerms,
+  withoutPossessive,
+} from "./name-match.ts";
 import { queryTerms } from "../text/query-terms.ts";
 import type { Candidate } from "./rank.ts";
 import { matchLines, type WeightedTerm } from "./bm25.ts";
 import { isQuestion, sentenceEnd } from "./passages/passage.ts";
-import { isWrittenApart, maybeNames, type NamedTerms, namedTerms, withoutPossessive } from "./named-words.ts";
 
 /** Chunks that are looked at: what an answer is made of stands in the first ones. */
 const lookedAt = 12;
