@@ -160,43 +160,6 @@ test("two processes that use different spaces never meet each other's vectors", 
   expect(laidOut(path)).toBe("first");
 });
 
-test("spaces of one width never mix, whichever is in use, and one that is used again has what came meanwhile", async () => {
-  const store = await open(await tempPath());
-  const other = spaceOf("other");
-  const nearest = async (): Promise<string[][]> => [
-    await near(store, space, "two", 1),
-    await near(store, other, "two", 1),
-  ];
-  await store.replaceFiles([fileOf("a.md", ["one", "two"]), fileOf("b.md", ["three"])]);
-  await store.useSpace(space);
-  await embedAll(store, space);
-  expect(await near(store, other, "two")).toEqual([]);
-  const hashes = ["one", "two", "three"].map(sha256);
-  const shifted = ["two", "three", "one"].map((text) => vectorOf(text));
-  await store.putVectors(
-    other,
-    hashes.map((hash, at) => ({ hash, vector: shifted[at] ?? expect.fail() })),
-  );
-  for (const inUse of [space, other, space]) {
-    await store.useSpace(inUse);
-    expect(await nearest()).toEqual([["two"], ["one"]]);
-  }
-  await store.useSpace(other);
-  await store.removeFiles([{ path: "b.md", source: "memory" }]);
-  await store.replaceFiles([fileOf("c.md", ["three", "four"])]);
-  await embedAll(store, other);
-  await store.useSpace(space);
-  expect((await near(store, space, "three")).toSorted()).toEqual(["one", "three", "two"]);
-  expect(await near(store, space, "three", 1)).toEqual(["three"]);
-  const build = await store.startBuild("next");
-  await build.replaceFiles([fileOf("a.md", ["two", "five"])]);
-  await embedAll(store, other);
-  expect(await near(store, space, "one", 1)).toEqual(["one"]);
-  await store.finishBuild();
-  await store.useSpace(other);
-  expect((await near(store, other, "five")).toSorted()).toEqual(["five", "two"]);
-});
-
 test("filling one space leaves the codes of the other one as they are, whatever compares vectors", async () => {
   const path = await tempPath();
   const store = await open(path);
