@@ -1,13 +1,11 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { quirks } from "@memslot/fakes/embedding-api";
-import { writeTinyGguf } from "@memslot/fakes/gguf";
-import { readUsage } from "@memslot/indexing";
 import { randomFrom } from "@memslot/test-tools/random";
 import { eventually } from "@memslot/test-tools/wait";
 import type { Memory } from "memslot";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import {
   type EmbeddingHouse,
   expectQuirkHandled,
@@ -66,154 +64,45 @@ function childScript(config: string, notes: string): string {
   `;
 }
 
-describe("a provider that refuses for good", () => {
-  test.each(data.faults as [string, { status: number; body: object }][])(
-    "%s: one request in a busy day, over all processes, and the status says when the next comes",
-    async (_, fault) => {
-      const given = await useEmbeddingHouse(manyNotes(12));
-      const { api, open } = given;
-      api.fail({ times: forEver, ...fault });
-      const memory = await open();
-      const reasons = await aBusyDay(memory, given);
-      expect(api.log).toHaveLength(1);
-      for (const reason of reasons) expect(reason).toContain(String(fault.status));
-      const { circuit } = memory.status().embedding ?? {};
-      expect(circuit).toMatchObject({ kind: expect.stringMatching(/^(quota|auth)$/) as string });
-      expect(Date.parse(circuit?.nextProbeAt ?? "") - Date.now()).toBeGreaterThan(10 * 60_000);
-
-      const other = JSON.parse(inAnotherProcess(given)) as { found: number; embedding: { circuit: object } };
-      expect(other.found).toBeGreaterThan(0);
-      expect(other.embedding.circuit).toMatchObject({ nextProbeAt: circuit?.nextProbeAt });
-      expect(api.log).toHaveLength(1);
-    },
-  );
-
-  test("is asked once more by somebody who asks, and when it answers all goes on", async () => {
+test.each(data.faults as [string, { status: number; body: object }][])(
+  "a provider that refuses for good (%s) gets one request in a busy day, over all processes, and the status says when the next comes",
+  async (_, fault) => {
     const given = await useEmbeddingHouse(manyNotes(12));
-    given.api.fail({ times: 2, status: 401, body: { error: { message: "no" } } });
-    const memory = await given.open();
-    await aBusyDay(memory, given);
-    expect(given.api.log).toHaveLength(1);
-    expect((await memory.sync({ reason: "cli" }))?.pendingVectors?.reason).toContain("401");
-    expect(given.api.log.length).toBeLessThanOrEqual(3);
-    expect((await memory.sync({ reason: "cli" }))?.pendingVectors).toBeUndefined();
-    expect((await ask(memory, "the kitten of number 2")).report).toMatchObject({ state: "ok", mode: "hybrid" });
-    expect(memory.status().embedding?.circuit).toBeUndefined();
-  });
-});
-
-describe("a provider that has to be left alone for a while", () => {
-  test("gets no request before the time that it named, from any process", async () => {
-    const given = await useEmbeddingHouse(manyNotes(12));
-    given.api.fail({
-      status: 429,
-      times: forEver,
-      headers: { "retry-after": "180" },
-      body: { error: { message: "slow" } },
-    });
-    const memory = await given.open();
-    await aBusyDay(memory, given);
-    expect(given.api.log).toHaveLength(1);
-    inAnotherProcess(given);
-    expect(given.api.log).toHaveLength(1);
+    const { api, open } = given;
+    api.fail({ times: forEver, ...fault });
+    const memory = await open();
+    const reasons = await aBusyDay(memory, given);
+    expect(api.log).toHaveLength(1);
+    for (const reason of reasons) expect(reason).toContain(String(fault.status));
     const { circuit } = memory.status().embedding ?? {};
-    const waits = Date.parse(circuit?.nextProbeAt ?? "") - (given.api.log[0]?.at ?? 0);
-    expect(waits).toBeGreaterThan(179_000);
-    expect(waits).toBeLessThan(190_000);
-  });
-});
+    expect(circuit).toMatchObject({ kind: expect.stringMatching(/^(quota|auth)$/) as string });
+    expect(Date.parse(circuit?.nextProbeAt ?? "") - Date.now()).toBeGreaterThan(10 * 60_000);
 
-describe("faults", () => {
-  test("that pass are got over without a word", async () => {
-    const given = await useEmbeddingHouse(manyNotes(4));
-    given.api.fail({ status: 500, body: { error: { message: "sorry" } } });
-    given.api.fail({ behaviour: "html" });
-    const memory = await given.open();
-    expect((await memory.sync())?.pendingVectors).toBeUndefined();
-    expect((await ask(memory, "the kitten")).report.state).toBe("ok");
-  });
+    const other = JSON.parse(inAnotherProcess(given)) as { found: number; embedding: { circuit: object } };
+    expect(other.found).toBeGreaterThan(0);
+    expect(other.embedding.circuit).toMatchObject({ nextProbeAt: circuit?.nextProbeAt });
+    expect(api.log).toHaveLength(1);
+  },
+);
 
-  test("an answer that never comes does not hold the answer back for more than 8 seconds", async () => {
-    const given = await useEmbeddingHouse(manyNotes(4));
-    const memory = await given.open();
-    await memory.sync();
-    given.api.fail({ times: forEver, behaviour: "hang" });
-    const started = performance.now();
-    const { results, report } = await ask(memory, "the kitten of number 2");
-    expect(performance.now() - started).toBeLessThan(12_000);
-    expect(results[0]?.path).toBe("memory/note-2.md");
-    expect(report).toMatchObject({
-      state: "degraded",
-      mode: "keyword",
-      reason: expect.stringContaining("8 s") as string,
-    });
-  });
-});
-
-describe("what is sent", () => {
-  test("is counted as the server counts it, by reason", async () => {
-    const given = await useEmbeddingHouse(manyNotes(12));
-    const memory = await given.open();
-    await memory.sync({ reason: "cli" });
-    for (const query of ["the kitten", "the piano", "the kitten"]) await ask(memory, query);
-    await memory.probeEmbeddingAvailability();
-    const usage = await readUsage(given.stateDir);
-    const sum = (of: "tokens" | "requests"): number => usage.reduce((total, entry) => total + entry[of], 0);
-    expect(sum("tokens")).toBe(given.api.stats().tokens);
-    expect(sum("requests")).toBe(given.api.stats().embeddingRequests);
-    expect(usage.map(({ reason, requests }) => [reason, requests])).toEqual(expect.arrayContaining(data.byReason));
-  });
-
-  test("holds no secret, in notes, headings and questions; the file stays as it is, and no key is kept or told", async () => {
-    const given = await useEmbeddingHouse();
-    const secret = ["sk", "proj", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8s9T0"].join("-");
-    const text = `# Keys ${secret}\n\n- The key of the printer is ${secret}, paid until May.\n`;
-    given.write({ "MEMORY.md": text, ...manyNotes(3) });
-    const memory = await given.open();
-    await memory.sync();
-    const { results } = await ask(memory, `whose key is ${secret}`);
-    expect(results[0]).toMatchObject({ path: "MEMORY.md", snippet: expect.not.stringContaining(secret) as string });
-    expect(results[0]?.snippet).toContain("redacted");
-    expect(textsSent(given.api.log).length).toBeGreaterThan(3);
-    for (const { body, path: url } of given.api.log) expect(`${url} ${body}`).not.toContain(secret);
-    expect(readFileSync(given.at("MEMORY.md"), "utf8")).toBe(text);
-    const { text: read } = await memory.readFile({ relPath: "MEMORY.md" });
-    expect(read).toContain(secret);
-    await memory.close();
-    const kept = spawnSync("grep", ["-rlaE", `${secret}|sk-of-the-test`, given.stateDir], { encoding: "utf8" });
-    expect(kept.stdout).toBe("");
-  });
-
-  test("stops at the budget of the day; questions and words go on", async () => {
-    const given = await useEmbeddingHouse(manyNotes(40));
-    const memory = await given.open({ budget: { tokensPerDay: 60 } });
-    const report = await memory.sync();
-    expect(report?.pendingVectors?.reason).toContain("budget");
-    expect(given.api.stats().tokens).toBeLessThanOrEqual(60);
-    const { results } = await ask(memory, "the kitten of number 2");
-    expect(results[0]?.path).toBe("memory/note-2.md");
-    expect(memory.status().embedding?.budget).toMatchObject({ tokensPerDay: 60 });
-  });
-});
-
-describe("a batch interface", () => {
-  test("takes many texts in one job, and a job is picked up by the next process", async () => {
-    const given = await useEmbeddingHouse(manyNotes(120), { jobMs: 400 });
-    const remote = { batch: { enabled: true, wait: false, pollIntervalMs: 50 } };
-    const first = await given.open({ remote });
-    const report = await first.sync();
-    expect(report?.pendingVectors).toMatchObject({ chunks: 120 });
-    expect(first.status().embedding?.jobs).toMatchObject([{ texts: 120 }]);
-    await first.close();
-    const posted = given.api.log.filter(({ method, path: url }) => method === "POST" && url === "/v1/batches");
-    expect(posted).toHaveLength(1);
-
-    const second = await given.open({ remote });
-    await eventually(async () => (await second.sync())?.pendingVectors === undefined, "the job is collected");
-    expect(given.api.log.filter(({ method, path: url }) => method === "POST" && url === "/v1/batches")).toHaveLength(1);
-    expect(second.status()).toMatchObject({ vector: { embedded: 120 } });
-    expect((await ask(second, "the kitten of number 2")).report).toMatchObject({ state: "ok", mode: "hybrid" });
-  });
+test("what is sent holds no secret, in notes, headings and questions; the file stays as it is, and no key is kept or told", async () => {
+  const given = await useEmbeddingHouse();
+  const secret = ["sk", "proj", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8s9T0"].join("-");
+  const text = `# Keys ${secret}\n\n- The key of the printer is ${secret}, paid until May.\n`;
+  given.write({ "MEMORY.md": text, ...manyNotes(3) });
+  const memory = await given.open();
+  await memory.sync();
+  const { results } = await ask(memory, `whose key is ${secret}`);
+  expect(results[0]).toMatchObject({ path: "MEMORY.md", snippet: expect.not.stringContaining(secret) as string });
+  expect(results[0]?.snippet).toContain("redacted");
+  expect(textsSent(given.api.log).length).toBeGreaterThan(3);
+  for (const { body, path: url } of given.api.log) expect(`${url} ${body}`).not.toContain(secret);
+  expect(readFileSync(given.at("MEMORY.md"), "utf8")).toBe(text);
+  const { text: read } = await memory.readFile({ relPath: "MEMORY.md" });
+  expect(read).toContain(secret);
+  await memory.close();
+  const kept = spawnSync("grep", ["-rlaE", `${secret}|sk-of-the-test`, given.stateDir], { encoding: "utf8" });
+  expect(kept.stdout).toBe("");
 });
 
 // A provider that takes requests and never answers, as a person at the command line meets it.
@@ -264,33 +153,4 @@ test("words are found while memory index waits, and SIGTERM ends it at once", as
   const { exitCode, stderr } = await waiting;
   expect(exitCode).toBe(143);
   expect(stderr).not.toContain("closing the memory");
-});
-
-const words = ["budget", "server", "kitten", "journey", "garden", "piano", "harvest", "bridge", "number", "note"];
-
-/** Children of this process that run a model. */
-function modelProcesses(): number[] {
-  const lines = execFileSync("ps", ["-o", "pid=,ppid=,args=", "--ppid", String(process.pid)], { encoding: "utf8" });
-  return lines
-    .split("\n")
-    .filter((line) => line.includes("embeddings-local"))
-    .map((line) => Number.parseInt(line, 10));
-}
-
-describe("a model on this machine", () => {
-  test("indexes and answers with no request to anybody, and ends with the memory", async () => {
-    const { api, open, folder } = await useEmbeddingHouse(manyNotes(16));
-    const modelPath = path.join(folder, "tiny.gguf");
-    writeTinyGguf(modelPath, { words });
-    const memory = await open({ provider: "local", model: undefined, local: { modelPath } });
-    expect((await memory.sync())?.pendingVectors).toBeUndefined();
-    expect(memory.status()).toMatchObject(data.localStatus);
-    const { results, report } = await ask(memory, "the kitten of number 2");
-    expect(report).toMatchObject({ state: "ok", mode: "hybrid" });
-    expect(results[0]).toMatchObject({ path: "memory/note-2.md", vectorScore: expect.any(Number) as number });
-    expect(modelProcesses()).toHaveLength(1);
-    await memory.close();
-    expect(modelProcesses()).toEqual([]);
-    expect(api.log).toEqual([]);
-  });
 });
