@@ -16,14 +16,12 @@ function launch(
   installed: string,
   nodeOptions: readonly string[] = [],
   command = "--version",
+  NODE_OPTIONS = "",
 ): { exitCode: number | null; stdout: string; stderr: string } {
   const args = [...nodeOptions, path.join(installed, "bin", "memslot.js"), command];
-  const {
-    status: exitCode,
-    stdout,
-    stderr,
-  } = spawnSync(process.execPath, args, { encoding: "utf8", timeout: 300_000 });
-  return { exitCode, stdout, stderr };
+  const env = { ...process.env, NODE_OPTIONS };
+  const ended = spawnSync(process.execPath, args, { encoding: "utf8", timeout: 300_000, env });
+  return { exitCode: ended.status, stdout: ended.stdout, stderr: ended.stderr };
 }
 
 test("the launcher of a checkout that was not built says how to build it", async () => {
@@ -41,15 +39,22 @@ test("the launcher refuses a Node that is too old and names the one it needs", a
 });
 
 test.each([
-  ["--version", "true"],
-  ["search", "false"],
-])("the launcher starts the built command: %s, with the last compiler after a second", async (word, atFirst) => {
-  const told = "process.stdout.write(process.argv[2] + %IsTurbofanEnabled());";
-  const code = `${told} await new Promise((resolve) => setTimeout(resolve, 1100)); ${told}`;
-  const installed = await installedPackage({ "dist/cli.js": code });
-  const stdout = `${word}${atFirst}${word}true`;
-  expect(launch(installed, ["--allow-natives-syntax"], word)).toEqual({ exitCode: 0, stdout, stderr: "" });
-});
+  ["--version", "true", "true", [], ""],
+  ["search", "false", "true", [], ""],
+  ["search", "false", "false", ["--jitless"], ""],
+  ["search", "false", "false", [], "--jitless"],
+])(
+  "the launcher starts %s with the last compiler: %s, %s after a second, %j %s",
+  async (word, atFirst, later, nodeOptions, fromEnvironment) => {
+    const code = `import { setFlagsFromString } from "node:v8";
+    setFlagsFromString("--allow-natives-syntax");
+    const tell = new Function("process.stdout.write(process.argv[2] + %IsTurbofanEnabled())");
+    tell(); await new Promise((resolve) => setTimeout(resolve, 1100)); tell();`;
+    const installed = await installedPackage({ "dist/cli.js": code });
+    const stdout = `${word}${atFirst}${word}${later}`;
+    expect(launch(installed, nodeOptions, word, fromEnvironment)).toEqual({ exitCode: 0, stdout, stderr: "" });
+  },
+);
 
 describe("the compile cache", () => {
   let folder = "";
