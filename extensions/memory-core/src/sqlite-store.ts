@@ -3,6 +3,9 @@ import { openLedgerWith } from "@memslot/indexing/ledger";
 import type { CompanionCalls, CompanionSettings } from "./companion.ts";
 import type { VectorSettings } from "./vectors/engines/engines.ts";
 
+/** What its part of a ledger is called. */
+export const backend = "memory-core";
+
 export interface SqliteStoreOptions extends Omit<LedgerOptions, "store"> {
   /** What compares vectors. */
   vector: VectorSettings;
@@ -33,5 +36,5 @@ export async function openStore(
 ): Promise<SqliteIndex> {
   const settings: CompanionSettings = { disableFts, vector: { ...vector } };
   const companion = { module: import.meta.resolve("#companion"), settings };
-  return await openLedgerWith<CompanionCalls>({ ...options, store: "memory-core", companion, busyTimeoutMs });
+  return await openLedgerWith<CompanionCalls>({ ...options, store: backend, companion, busyTimeoutMs });
 }

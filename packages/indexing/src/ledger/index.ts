@@ -3,4 +3,4 @@
  * there.
  */
 export type { Ledger, LedgerOptions } from "./ledger.ts";
-export { openLedger, openLedgerWith } from "./open-ledger.ts";
+export { ledgerOptions, openLedger, openLedgerWith } from "./open-ledger.ts";

@@ -111,7 +111,7 @@ export interface VectorCalls {
 }
 
 /** The calls of an index that its ledger answers, as the thread of the ledger has them. */
-export interface IndexCalls extends VectorCalls {
+interface IndexCalls extends VectorCalls {
   /**
    * All chunks of these files, in the order of paths, sources and lines. Without `withText` their texts are empty: there may
    * be very many.

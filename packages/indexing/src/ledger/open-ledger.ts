@@ -1,11 +1,30 @@
 import { existsSync } from "node:fs";
-import { MemoryError, withDeadline } from "@memslot/core";
+import { dirname, join } from "node:path";
+import { MemoryError, type MemoryPluginContext, withDeadline } from "@memslot/core";
 import type { LeaseCalls, Ledger, LedgerBuild, LedgerCalls, LedgerOptions } from "./ledger.ts";
 import type { IndexHealth } from "../index-records.ts";
 import { remote, type Remote, type Method } from "./thread/remote.ts";
 import type { OpenOptions } from "./thread/protocol.ts";
 import { SharedLedger } from "./thread/shared-threads.ts";
 import { clientOf, type WorkerClient } from "./thread/worker-client.ts";
+
+/** The ledger of a memory, where its settings have it. `store` is the name of the backend. */
+export function ledgerOptions(context: MemoryPluginContext, store: string): LedgerOptions {
+  const { agentId, workspaceDir, stateDir, oneShot, signal } = context;
+  const { path } = context.settings.store;
+  const { enabled, maxEntries } = context.settings.cache;
+  return {
+    store,
+    path,
+    mayCreate: context.lookOnly !== true,
+    isOwnPlace: dirname(path) === join(stateDir, "memory"),
+    owner: { agentId, workspaceDir },
+    locksDir: join(stateDir, "locks"),
+    cacheMaxEntries: enabled ? maxEntries : 0,
+    oneShot,
+    signal,
+  };
+}
 
 /**
  * Opens the ledger of a store that keeps its chunks elsewhere, in a thread of its own. There is always a ledger at the

@@ -1,10 +1,9 @@
-import { dirname, join } from "node:path";
 import type { MemoryPluginContext, MemorySearchManager } from "@memslot/core";
 import type { NoteIndex } from "../note-index.ts";
 import type { IndexLeases, Ledger } from "../ledger/ledger.ts";
 import type { ChunkStore } from "../chunk-store.ts";
 import type { IndexedSource } from "../indexed-source.ts";
-import { openLedger } from "../ledger/open-ledger.ts";
+import { ledgerOptions, openLedger } from "../ledger/open-ledger.ts";
 import { manageIndex } from "../manager.ts";
 import type { SearchInput, SearchOutcome } from "../search/search-outcome.ts";
 import { createStoredIndex } from "./stored-index.ts";
@@ -24,21 +23,9 @@ export async function createIndexedManager(input: {
   keepsVectors?: boolean | undefined;
 }): Promise<MemorySearchManager> {
   const { store, context, backend, leases, keepsVectors } = input;
-  const { agentId, workspaceDir, stateDir, settings, signal } = context;
   const lookOnly = context.lookOnly === true;
-  const { path } = settings.store;
   try {
-    const ledger = await openLedger({
-      store: backend,
-      path,
-      mayCreate: !lookOnly,
-      isOwnPlace: dirname(path) === join(stateDir, "memory"),
-      owner: { agentId, workspaceDir },
-      locksDir: join(stateDir, "locks"),
-      cacheMaxEntries: settings.cache.enabled ? settings.cache.maxEntries : 0,
-      oneShot: context.oneShot,
-      signal,
-    });
+    const ledger = await openLedger(ledgerOptions(context, backend));
     try {
       const index = await createStoredIndex({ ledger, store, leases, keepsVectors, lookOnly });
       return await manageIndex({ index, context, backend, keepsVectors });
