@@ -6,6 +6,7 @@ import {
   isFileFailure,
   type KnownSpace,
   type LedgerParts,
+  readRows,
   reasonOf,
   type ScoredId,
   toVector,
@@ -165,7 +166,7 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
     if (spaceId === wanted?.id && layout.held(answering) === undefined) settle(answering);
     const answer = transactions.read(() => {
       const ranked = rank(generations.active().id, query, spaceId);
-      return { rows: parts.readRows(ranked.toSorted(byScore).slice(0, query.limit)) };
+      return { rows: readRows(db, ranked.toSorted(byScore).slice(0, query.limit)) };
     });
     mendDamaged();
     return answer;

@@ -6,6 +6,7 @@ import {
   isAsked,
   type LedgerParts,
   metaKeys,
+  readRows,
   type ScoredId,
 } from "@memslot/indexing/ledger-tables";
 import { createScopedKeywordSearch, type ScopedKeywordSearch } from "./scoped-keyword-search.ts";
@@ -19,7 +20,6 @@ export function createKeywordSearch({
   meta,
   transactions,
   generations,
-  readRows,
 }: LedgerParts): (query: KeywordQuery) => IndexKeywordAnswer {
   let prepared: Statements | undefined;
   let preparedScoped: { generation: number; search: ScopedKeywordSearch } | undefined;
@@ -31,7 +31,7 @@ export function createKeywordSearch({
 
   function scopedSearchOf(generation: number): ScopedKeywordSearch {
     if (preparedScoped?.generation !== generation)
-      preparedScoped = { generation, search: createScopedKeywordSearch(db, generation, readRows) };
+      preparedScoped = { generation, search: createScopedKeywordSearch(db, generation) };
     return preparedScoped.search;
   }
 
@@ -58,7 +58,7 @@ export function createKeywordSearch({
     };
     const asked = counted.filter(({ chunks }) => chunks > 0);
     const ranked = findBounded(asked, query.limit, { ask, wordsWith: statements.wordsWith });
-    return { rows: readRows(ranked), chunkCount, documentFrequencies, ...lack };
+    return { rows: readRows(db, ranked), chunkCount, documentFrequencies, ...lack };
   }
 
   return (query) => {

@@ -1,7 +1,6 @@
 import type { IndexKeywordAnswer, KeywordQuery, QueryTerm } from "@memslot/indexing";
 import type Database from "better-sqlite3";
-import { bm25Within, type CountedText } from "@memslot/indexing/ledger-tables";
-import { filterParameters, isAsked, type ReadRows } from "@memslot/indexing/ledger-tables";
+import { bm25Within, type CountedText, filterParameters, isAsked, readRows } from "@memslot/indexing/ledger-tables";
 import { wordTable } from "./word-tables.ts";
 
 /** Keyword search within a scope, of one generation. Called inside a transaction. `terms` are folded as the index is. */
@@ -11,11 +10,7 @@ export type ScopedKeywordSearch = (query: KeywordQuery, terms: readonly QueryTer
  * Counts, weighs and cuts within the scope alone: no figure, no order and no choice depends on a chunk outside it. The
  * ranks of FTS5 would: they are made of the counts of the whole index.
  */
-export function createScopedKeywordSearch(
-  db: Database.Database,
-  generation: number,
-  readRows: ReadRows,
-): ScopedKeywordSearch {
+export function createScopedKeywordSearch(db: Database.Database, generation: number): ScopedKeywordSearch {
   const words = wordTable(generation);
   db.exec(`
     DROP TABLE IF EXISTS temp.word_places;
@@ -76,7 +71,7 @@ export function createScopedKeywordSearch(
     const ranked = found
       .map((id, at) => ({ id, score: scores[at] ?? 0, place: places.get(id) ?? 0 }))
       .toSorted((left, right) => right.score - left.score || left.place - right.place);
-    return { rows: readRows(ranked.slice(0, query.limit)), chunkCount, documentFrequencies };
+    return { rows: readRows(db, ranked.slice(0, query.limit)), chunkCount, documentFrequencies };
   };
 }
 

@@ -4,7 +4,7 @@ import type { IndexHealth } from "../index-records.ts";
 import type { VectorSpace } from "../chunk-store.ts";
 import { type Meta, metaKeys } from "./file/meta.ts";
 import type { BeginTables } from "./file/schema.ts";
-import type { ChangedChunks, ReadRows } from "./files.ts";
+import type { ChangedChunks } from "./files.ts";
 import type { LedgerBase } from "./generations.ts";
 import type { Pieces } from "./thread/remote.ts";
 import type { IndexPart } from "./upkeep/index-parts.ts";
@@ -19,7 +19,6 @@ export interface KnownSpace {
 
 /** What a companion uses of the ledger that it lies in. */
 export interface LedgerParts extends LedgerBase {
-  readRows: ReadRows;
   vectors: {
     /** Undefined for a space that nothing was ever written to. From then on its vectors are protected. */
     use(space: VectorSpace): number | undefined;

@@ -1,4 +1,4 @@
-import { createRowReader, findRows, listChunks, createFileTables, type FileTables } from "./files.ts";
+import { findRows, listChunks, createFileTables, type FileTables } from "./files.ts";
 import { type Companion, type CompanionTables, noCompanion } from "./companion.ts";
 import type { IndexHealth } from "../index-records.ts";
 import { createBuilds } from "./builds.ts";
@@ -145,7 +145,6 @@ function openParts(options: OpenOptions, tables: CompanionTables) {
   });
   const companion: Companion = openCompanion({
     ...base,
-    readRows: createRowReader(db),
     vectors: vectors.shared,
     notice: (line) => void (notices.includes(line) || notices.push(line)),
   });

@@ -17,18 +17,15 @@ export interface ScoredId {
   score: number;
 }
 
-/** Gives the chunks behind ids that a search has ranked, in the same order. Throws `Damage` if one is not there. */
-export type ReadRows = (ranked: readonly ScoredId[]) => FoundRow[];
-
-export function createRowReader(db: Database.Database): ReadRows {
+/** The chunks behind ids that a search has ranked, in the same order. Throws `Damage` if one is not there. */
+export function readRows(db: Database.Database, ranked: readonly ScoredId[]): FoundRow[] {
   const read = `SELECT ${columns} FROM chunks c JOIN files f ON f.id = c.file_id WHERE c.id = ?`;
-  return (ranked) =>
-    ranked.map(({ id, score }) => {
-      const row = sqlOf(db).row<ChunkRow>(read, id);
-      // What is searched and what it is about are written in one transaction.
-      if (row === undefined) throw new Damage("a chunk that was found is not there");
-      return { ...row, score };
-    });
+  return ranked.map(({ id, score }) => {
+    const row = sqlOf(db).row<ChunkRow>(read, id);
+    // What is searched and what it is about are written in one transaction.
+    if (row === undefined) throw new Damage("a chunk that was found is not there");
+    return { ...row, score };
+  });
 }
 
 /** The chunks of a generation that a store has found, in the same order. What is not known is left out. */

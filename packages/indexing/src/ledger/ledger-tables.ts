@@ -16,7 +16,7 @@ export {
   countChunks,
   filterParameters,
   isAsked,
-  type ReadRows,
+  readRows,
   type ScoredId,
 } from "./files.ts";
 export { type Generations, type LedgerBase, perGeneration } from "./generations.ts";
