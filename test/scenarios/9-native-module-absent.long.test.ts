@@ -1,4 +1,5 @@
-import { writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
@@ -46,31 +47,43 @@ async function useMemory(memory: RemoteMemory): Promise<void> {
   expect(results[0]).toMatchObject({ path: noteName(7), vectorScore: expect.any(Number) as number });
 }
 
-const missing = {
-  "is missing": { vector: { engine: "sqlite-vec", extensionPath: "/nowhere/vec0.so" } },
-  "is no library": {
-    vector: { engine: "sqlite-vec", extensionPath: path.join(import.meta.dirname, "../support/notes.ts") },
+const inMemoryCore = createRequire(new URL("../../extensions/memory-core/package.json", import.meta.url));
+const { getLoadablePath } = inMemoryCore("sqlite-vec") as { getLoadablePath: () => string };
+
+/** Where the extension is looked for and cannot be loaded, each in a folder of its own. */
+const missing: Record<string, (file: string) => void> = {
+  "is missing": () => undefined,
+  "is no library": (file) => writeFileSync(file, "not a library"),
+  "is a library for another machine"(file) {
+    const library = readFileSync(getLoadablePath());
+    // `e_machine` in the header of an ELF file, and a number that no machine has.
+    library.writeUInt16LE(0x7777, 18);
+    writeFileSync(file, library);
   },
+  "is refused by the loader": (file) => void mkdirSync(file),
 };
 
 describe("the vector extension", () => {
   test.each(Object.entries(missing))(
-    "that %s: the same answers by another way, its error in the status, one warning at most",
-    async (_, store) => {
+    "that %s: the same answers by another way, its error in the status and in one warning",
+    async (_, make) => {
       const house = useNotes();
+      const extensionPath = path.join(house.folder, "vec0.so");
+      make(extensionPath);
+      const store = { vector: { engine: "sqlite-vec", extensionPath } };
       const log = path.join(house.folder, "texts.log");
       const memory = house.start({ model: "model-a", memorySearch: { store }, embedLog: log });
       await useMemory(memory);
       const { results: slow } = resultOf(await memory.search("the piano of number 7"));
-      const { vector } = resultOf(await memory.status());
+      const { vector, custom } = resultOf(await memory.status());
       expect(vector).toMatchObject({
         available: false,
         semanticAvailable: true,
-        extensionPath: store.vector.extensionPath,
+        extensionPath,
       });
       expect(vector?.loadError).toMatch(/\S/u);
       expect(resultOf(await memory.check())).toMatchObject({ ok: true });
-      expect(memory.notices.length).toBeLessThanOrEqual(1);
+      expect([custom?.notices, memory.notices]).toEqual([[expect.stringContaining(vector?.loadError ?? "?")], []]);
       resultOf(await memory.close());
       expect(memory.stderr()).toBe("");
 

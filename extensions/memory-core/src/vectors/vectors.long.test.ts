@@ -1,23 +1,7 @@
-import { readFileSync } from "node:fs";
-import { mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { tempFolder } from "@memslot/test-tools/files";
-import { getLoadablePath } from "sqlite-vec";
 import { expect, test, vi } from "vitest";
 import { randomFrom, vectorsOf } from "../../test/support/vectors.ts";
 import { editsKeepCodes, enginesAgree, questionsEach } from "../test/agreement.ts";
-import {
-  fileOf,
-  lookAtVectors,
-  openHere,
-  spaceOf,
-  type StoreHere,
-  tempPath,
-  embedAll,
-  find,
-  near,
-  open,
-} from "../test/stores.ts";
+import { fileOf, lookAtVectors, openHere, spaceOf, type StoreHere, tempPath } from "../test/stores.ts";
 
 // A guard against hanging, not a measure.
 vi.setConfig({ testTimeout: 600_000 });
@@ -98,61 +82,3 @@ test.each([2, 3, 15, 100, 256, 768, 4096])("in %i dimensions all engines give th
 test.each([9, 10, 11])("through 150 edits by two processes the answers are the exact ones (seed %i)", async (seed) => {
   expect(await editsKeepCodes(150, seed)).toBeGreaterThan(37);
 });
-
-const short = spaceOf("m");
-const notes = Array.from({ length: 30 }, (_, file) =>
-  fileOf(`${file}.md`, [`apple number${file}`, `pear number${file}`]),
-);
-/** `e_machine` in the header of an ELF file, and a number that no machine has. */
-const machineAt = 18;
-const noMachine = 0x7777;
-
-/** Where sqlite-vec is looked for, and is not to be had. */
-const places: Record<string, (folder: string) => Promise<string>> = {
-  "is not there": async (folder) => join(folder, "vec0"),
-  async "is a file that is no library"(folder) {
-    await writeFile(join(folder, "vec0.so"), "not a library");
-    return join(folder, "vec0.so");
-  },
-  async "is a library for another machine"(folder) {
-    const library = readFileSync(getLoadablePath());
-    library.writeUInt16LE(noMachine, machineAt);
-    await writeFile(join(folder, "vec0.so"), library);
-    return join(folder, "vec0.so");
-  },
-  async "is refused by the loader"(folder) {
-    await mkdir(join(folder, "vec0.so"));
-    return join(folder, "vec0.so");
-  },
-};
-
-test.each(Object.keys(places))(
-  "scenario 9: sqlite-vec that %s: searches by meaning all the same, one line, and no vector is asked for when it is there again",
-  async (which) => {
-    const extensionPath = (await places[which]?.(tempFolder())) ?? "";
-    const path = await tempPath();
-    const without = await open(path, { vector: { enabled: true, engine: "sqlite-vec", extensionPath } });
-    for (const note of notes) await without.replaceFiles([note]);
-    await without.useSpace(short);
-    await embedAll(without, short);
-    await without.replaceFiles(notes.slice(0, 5));
-    for (let round = 0; round < 3; round++) {
-      expect(await near(without, short, "pear number17", 1)).toEqual(["pear number17"]);
-      expect(await find(without, "number17")).toHaveLength(2);
-    }
-    const { vector, notices } = without.health();
-    expect(vector).toMatchObject({ available: false, extensionPath, loadError: expect.stringMatching(/\S/u) });
-    expect(notices).toHaveLength(1);
-    expect(notices[0]).toContain(vector.loadError);
-    expect((await without.check())?.filter(({ ok }) => !ok)).toEqual([]);
-    await without.close();
-
-    const later = await open(path);
-    await later.useSpace(short);
-    expect(later.health().vector.available).toBe(true);
-    expect(await later.pendingVectors(short, 10)).toEqual([]);
-    expect(await near(later, short, "pear number17", 1)).toEqual(["pear number17"]);
-    const vectors = (await later.check())?.find(({ name }) => name === "vectors");
-    expect(vectors?.message).toMatch(/^60 vectors in/u);
-  },
-);
