@@ -147,6 +147,20 @@ describe("sync", () => {
     await expect(other.outcome).resolves.toEqual(done);
   });
 
+  test("aborts a later caller that aborts in its progress function and throws there, and leaves no error unhandled", async () => {
+    const { memory, start, runs } = byHand();
+    const first = await start();
+    runs[0]?.params.progress({ completed: 1, total: 3 });
+    const caller = new AbortController();
+    const progress = (): void => {
+      caller.abort();
+      throw new Error("my own mistake");
+    };
+    await expect(memory.sync({ progress, signal: caller.signal })).rejects.toMatchObject({ name: "AbortError" });
+    runs[0]?.end();
+    await expect(first.outcome).resolves.toEqual(done);
+  });
+
   test("fails for all that joined it, and the next caller starts a new one, as one that waited does", async () => {
     const { memory, start, runs } = byHand();
     const both = Promise.allSettled([memory.sync(), memory.sync()]);

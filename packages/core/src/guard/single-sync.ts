@@ -131,6 +131,8 @@ async function join(
   signal: AbortSignal | undefined,
 ): Promise<SyncReport | undefined> {
   const failed = Promise.withResolvers<never>();
+  // A caller that has aborted hears of the abort alone.
+  failed.promise.catch(() => undefined);
   const listener = (update: SyncProgress): void => {
     try {
       progress?.(update);
