@@ -15,7 +15,8 @@ const used = ["crypto", "fs/promises", "perf_hooks", "timers/promises", "zlib"];
  * is of one set of flags.
  */
 export function expectShortRun(args) {
-  // V8 reports none of its flags. With `--jitless` and others it crashes when a compiler is turned on later: whoever gives flags keeps them.
+  // A process that was started with flags keeps them: V8 does not report its flags, and with `--jitless` and some others it
+  // crashes when a compiler is turned on later.
   if (process.execArgv.length > 0 || process.env.NODE_OPTIONS) return;
   if (!args.some((word) => shortCommands.includes(word))) return;
   used.forEach(ofNode);

@@ -61,9 +61,8 @@ function* draftsIn(folder: string): Generator<[draft: string, stats: BigIntStats
 }
 
 /**
- * Makes a file, whole and on disk or not at all. `prepare` runs when nothing but the disk can prevent it any more, and
- * what it gives is given back. Throws
- * what the file system throws: `EEXIST` where another process has put one there.
+ * Makes a file, whole and on disk or not at all, and returns what `prepare` returns. `prepare` runs when nothing but the
+ * disk, or a file of that name, can prevent it any more. Throws what the file system throws: `EEXIST` for such a file.
  */
 export async function makeFile<T>(
   folder: FolderInPlace,
