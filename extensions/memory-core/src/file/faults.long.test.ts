@@ -174,8 +174,9 @@ test("tables that another process makes while this one waits for the lock are ke
   await mkdir(dirname(path));
   const other = new Database(path);
   setPragmas(other);
+  other.exec("BEGIN");
+  // Takes the lock. Outside of a transaction it would write a first page, and the file would pass for another program's.
   other.pragma("auto_vacuum = INCREMENTAL");
-  other.exec("BEGIN IMMEDIATE");
   const opening = open(path);
   await new Promise((resolve) => setTimeout(resolve, 400));
   createTables(other, "memory-core", (db, generation) => db.exec(createWordIndex(generation)));

@@ -14,6 +14,8 @@ let opened: Promise<Ledger> | undefined;
 const ledger = (): Promise<Ledger> => (opened ??= openLedger({ store, path, cacheMaxEntries: 1000 }));
 const entriesOf = (texts: string[]) => texts.map((text) => ({ hash: sha256(text), vector: vectorOf(text) }));
 
+const holding: unknown[] = [];
+
 const commands: Record<string, (...given: string[]) => Promise<string>> = {
   async write(from, to) {
     const own = await ledger();
@@ -45,6 +47,8 @@ const commands: Record<string, (...given: string[]) => Promise<string>> = {
   },
   async hold(name, locksDir) {
     const leases = createLeases({ indexPath: () => path, locksDir, rows: leaseRows(path) });
+    // The garbage collector would close its lock.
+    holding.push(leases);
     return leases.acquire(name as LeaseName, "test child") ? "held" : "refused";
   },
 };
