@@ -59,18 +59,6 @@ test("a holder that renews its lease keeps it, one that cannot loses it and know
   await mine.close();
 });
 
-test("a host that asks for a lease again and again does not send a request each time", async () => {
-  const storage = await startStorage();
-  const [mine, theirs] = [await leasesIn(storage), await leasesIn(storage)];
-  await mine.acquire("files", "mine");
-  for (let times = 0; times < 10; times++) await theirs.acquire("files", "theirs");
-  const before = storage.stats().requests;
-  for (let times = 0; times < 200; times++) expect(await theirs.acquire("files", "theirs")).toBe(false);
-  expect(storage.stats().requests - before).toBeLessThan(100);
-  await mine.release("files");
-  await eventually(() => theirs.acquire("files", "theirs"));
-});
-
 test("old versions of the table of leases are deleted", { timeout: 300_000 }, async () => {
   const storage = await startStorage();
   let time = Date.now();

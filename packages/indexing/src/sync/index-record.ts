@@ -276,6 +276,11 @@ export function busyError(holder: WriterStatus | undefined): MemoryError {
   return new MemoryError("BUSY", `${describeWriter(holder)}; wait for it, or end that process`);
 }
 
+/** Whether several hosts share the index: each call on its leases is then requests over the network. */
+export function isSharedByHosts(leases: IndexLeases | undefined): boolean {
+  return leases?.slept !== undefined;
+}
+
 /** `reason` is for others to read; `progress` shows how far the other process is. */
 export interface RightOptions extends Pick<ManagerSyncParams, "reason" | "signal"> {
   progress?: ManagerSyncParams["progress"] | undefined;
@@ -296,13 +301,7 @@ export async function withWriteRight<Result>(
   if (!leases) return await work();
   let slept: number | undefined;
   try {
-    return await withRight(leases, name, options, async () => {
-      try {
-        return await work();
-      } finally {
-        slept = leases.slept?.(name);
-      }
-    });
+    return await withRight(leases, name, options, () => work().finally(() => (slept = leases.slept?.(name))));
   } catch (error) {
     if (slept === undefined || options.signal.aborted) throw error;
     const label = `this machine slept for ${Math.ceil(slept / 60_000)} min in the middle of it; it is tried once more`;
@@ -327,8 +326,8 @@ async function withRight<Result>(
       const { completed = 0, total = 0 } = holder;
       progress?.({ completed, total, label: describeWriter({ ...holder, total: undefined }) });
     }
-    // Each question is some requests where hosts share a place.
-    await pause(leases.slept && tries > 5 ? 10 * askAgainMs : askAgainMs, undefined, { signal });
+    // Each try is some requests where hosts share a place.
+    await pause(isSharedByHosts(leases) && tries > 5 ? 10 * askAgainMs : askAgainMs, undefined, { signal });
   }
   try {
     signal.throwIfAborted();

@@ -17,6 +17,7 @@ import {
   HeldElsewhere,
   type IndexFacts,
   IndexRecord,
+  isSharedByHosts,
   withWriteRight,
 } from "./index-record.ts";
 import { type IndexParts, LongWork, type SyncParams } from "./long-work.ts";
@@ -55,7 +56,7 @@ interface IndexSyncInput extends IndexParts {
 export async function createIndexSync(input: IndexSyncInput): Promise<IndexSync> {
   const { store, lookOnly = false } = input;
   const record = new IndexRecord(store, await store.stats(), !lookOnly);
-  if (lookOnly || store.leases?.slept === undefined) await record.findWriter();
+  if (lookOnly || !isSharedByHosts(store.leases)) await record.findWriter();
   return new IndexSync(input, record);
 }
 
@@ -89,7 +90,7 @@ export class IndexSync {
     // A search comes after it and wants the vector of its question.
     if (params.reason === "search") vectors?.warm();
     const isAsked = !behindTheScenes.has(params.reason);
-    const waitMs = wait ? Number.POSITIVE_INFINITY : store.leases?.slept ? sharedGraceMs : graceMs;
+    const waitMs = wait ? Number.POSITIVE_INFINITY : isSharedByHosts(store.leases) ? sharedGraceMs : graceMs;
     const indexed = async (given: SyncParams): Promise<SyncOutcome> =>
       await this.#inTurn(async () => {
         own.signal.throwIfAborted();

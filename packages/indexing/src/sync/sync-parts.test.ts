@@ -72,6 +72,21 @@ test.each<[string, number | undefined, number, number]>([
   expect(labels).toEqual(sleptMs === undefined ? [] : [said]);
 });
 
+test("a host that waits for the lease of another host does not send requests all the time", async () => {
+  let requests = 0;
+  const leases: IndexLeases = {
+    acquire: async () => ++requests < 0,
+    release: async () => {},
+    slept: () => undefined,
+    report: async () => {},
+    holder: async () => ({ pid: 77, reason: "cli", since: "2026-05-04T10:00:00.000Z" }),
+  };
+  const options = { reason: "cli", waitMs: () => 1500, signal: never };
+  await expect(withWriteRight({ leases }, "files", options, async () => {})).rejects.toMatchObject({ code: "BUSY" });
+  // A slow machine sends fewer; without the longer pauses they are 31.
+  expect(requests).toBeLessThan(12);
+});
+
 describe("a check of the index", () => {
   test("shows chunks that their own words do not find", async () => {
     const { store } = await filled();

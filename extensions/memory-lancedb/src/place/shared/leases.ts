@@ -58,8 +58,6 @@ const placeLeases: readonly PlaceLease[] = ["files", "build", "compact"];
 const columns: Columns = { name: "key", token: "text", renewed_at: "number", status: "text" };
 const freeRows = placeLeases.map((name) => ({ name, token: "", renewed_at: 0, status: "" }));
 const closeMs = 5_000;
-/** A host that is refused again and again does not send a request each time: the last refusal counts for a while. */
-const patience = { refusals: 5, believedMs: 500 };
 /** Each so many versions old ones are deleted, by the host that makes that version: each sign of life makes one. */
 const trimEvery = 64;
 /** No call needs an old version after this time. */
@@ -76,8 +74,6 @@ export class ExpiringLeases implements IndexLeases {
   readonly #held = new Map<PlaceLease, Held>();
   /** What is held no more without having been given back: when it was renewed last. */
   readonly #lost = new Map<PlaceLease, number>();
-  /** Refusals in a row, and when the last one came from the place. */
-  readonly #refused = new Map<PlaceLease, { times: number; at: number }>();
   // One change after the other: those of one process would only stand in each other's way.
   readonly #inTurn = pLimit(1);
   #table: Table | undefined;
@@ -225,12 +221,8 @@ export class ExpiringLeases implements IndexLeases {
 
   async #take(name: PlaceLease, reason: string): Promise<boolean> {
     if (this.#held.has(name)) return true;
-    const { times, at: askedAt } = this.#refused.get(name) ?? { times: 0, at: 0 };
-    if (times > patience.refusals && this.#now() - askedAt < patience.believedMs) return false;
-    const isTaken = (await this.#aliveRow(name)) !== undefined;
+    if ((await this.#aliveRow(name)) !== undefined) return false;
     const at = this.#now();
-    this.#refused.set(name, { times: isTaken ? times + 1 : 0, at });
-    if (isTaken) return false;
     const status = { pid: process.pid, host: hostname(), reason, since: new Date(at).toISOString() };
     const lease: Held = { token: randomUUID(), status, renewedAt: at, reportedAt: Number.NEGATIVE_INFINITY };
     const values = { token: lease.token, renewed_at: at, status: JSON.stringify(status) };
