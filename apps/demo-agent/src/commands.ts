@@ -68,7 +68,7 @@ async function inventory(memory: Memory): Promise<string> {
   const found = await readdir(path.join(memory.workspaceDir, "memory"), { recursive: true }).catch(() => []);
   const names = found.map((name) => name.replaceAll(path.sep, "/")).filter((name) => name.endsWith(".md"));
   const logs = names.filter((name) => /^\d{4}-\d{2}-\d{2}[^/]*\.md$/.test(name)).toSorted();
-  const { text } = await memory.readFile({ relPath: "MEMORY.md" });
+  const { text } = await memory.readFile({ path: "MEMORY.md" });
   return [
     `MEMORY.md\n${text.trim() || "(empty)"}\n`,
     `${logs.length} daily logs${logs.length === 0 ? "" : `, the latest: ${logs.slice(-5).join(", ")}`}`,
@@ -81,9 +81,9 @@ async function sourceLines(agent: Agent, { memory }: OpenedNotes, signal: AbortS
   const lines = agent.sources.map(async (citation) => {
     const place = parseCitation(citation);
     if (place === undefined || memory === undefined) return citation;
-    const { path: relPath, startLine: from, endLine } = place;
+    const { path, startLine: from, endLine } = place;
     // A note may have gone since, and is a source all the same.
-    const read = await memory.readFile({ relPath, from, lines: endLine - from + 1, signal }).catch(() => undefined);
+    const read = await memory.readFile({ path, from, lines: endLine - from + 1, signal }).catch(() => undefined);
     const first = read?.text.split("\n").find((line) => line.trim() !== "") ?? "(cannot be read any more)";
     return `${citation}\n  ${first.trim()}`;
   });

@@ -31,7 +31,7 @@ test.each(input.takenPlaces as [unknown, object][])("%j reads %j", async (given,
 });
 
 const reads = (given: object): FakeBehaviour => ({
-  readFile: async ({ relPath }) => ({ status: "ok", path: relPath, text: "", ...given }),
+  readFile: async (params) => ({ status: "ok", path: params.path ?? params.relPath, text: "", ...given }),
 });
 const fails = (error: Error): FakeBehaviour => ({
   readFile: async () => {

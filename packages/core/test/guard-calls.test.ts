@@ -66,6 +66,12 @@ describe("a wrong argument", () => {
     ["search", ["q", { maxResults: Number.NaN }], "maxResults must be a whole number from 1 to 200, not NaN"],
     ["search", ["q", { minScore: Number.NaN }], "minScore must be a number from 0 to 1, not NaN"],
     ["readFile", [{ relPath: "a.md", lines: Number.NaN }], "lines must be a number of lines, 1 or more, not NaN"],
+    ["near", [{ startLine: 1 }], "path must be the path of a memory file, not undefined"],
+    [
+      "describeFile",
+      [{ path: "a.md", relPath: "b.md" }],
+      'path must be the same as relPath, its older name, not "a.md"',
+    ],
   ];
   test.each([...wrong.calls, ...noNumbers] as [keyof Memory, unknown[], string][])(
     "is refused without a call of the manager, naming what was given: %s%j",
@@ -137,7 +143,7 @@ describe("what the manager is given", () => {
     const readFile = vi.fn<MemorySearchManager["readFile"]>(fakeManager().readFile);
     const memory = guarded({ readFile });
     await memory.readFile({ relPath: "a.md" });
-    await memory.readFile({ relPath: "a.md", from: 7, lines: 2 });
+    await memory.readFile({ path: "a.md", from: 7, lines: 2 });
     expect(readFile.mock.calls).toMatchObject([
       [{ relPath: "a.md", from: 1, lines: 120 }],
       [{ relPath: "a.md", from: 7, lines: 2 }],

@@ -26,13 +26,14 @@ function fakeNotes({ report, vectorScore, source = "memory", window, ...given }:
       results: results.map((result) => ({ ...result, score: 0.5, vectorScore, snippet: "", source })),
       report: { backend: "fake", mode: "keyword", state: "ok", legs: {}, dropped, ...report },
     }),
-    readFile: async ({ relPath, from = 1, lines = 120 }) => {
-      const all = (files[relPath] ?? "").split("\n");
+    readFile: async ({ from = 1, lines = 120, ...note }) => {
+      const path = note.path ?? note.relPath;
+      const all = (files[path] ?? "").split("\n");
       const part = all.slice(from - 1, from - 1 + Math.min(lines, window ?? lines));
       const next = from + part.length;
       const notice = next <= all.length ? `\n[More content available. Use from=${next} to continue.]` : "";
       const text = part.join("\n") + notice;
-      return { status: "ok", path: relPath, text, from, lines: part.length, ...(notice && { nextFrom: next }) };
+      return { status: "ok", path, text, from, lines: part.length, ...(notice && { nextFrom: next }) };
     },
     status: () => ({ backend: "fake", provider: "none" }),
   };

@@ -122,7 +122,7 @@ async function unitsOf(memory: Memory, result: MemorySearchResult, signal: Abort
   const lines: string[] = [];
   // A read gives a window of limited size and says where more begins.
   for (let next: number | undefined = from; next !== undefined && next <= to;) {
-    const read = await memory.readFile({ relPath: result.path, from: next, lines: to - next + 1, signal });
+    const read = await memory.readFile({ path: result.path, from: next, lines: to - next + 1, signal });
     // What comes after the counted lines is a notice.
     const part = read.text.split("\n").slice(0, read.lines ?? 0);
     lines.push(...(result.source === "memory" ? part : part.map(statement)));

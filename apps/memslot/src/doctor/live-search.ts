@@ -9,7 +9,7 @@ const NAME = "search";
 export async function liveSearch(memory: Memory, signal: AbortSignal): Promise<DoctorCheck> {
   try {
     const note = await someNote(memory, signal);
-    const read = note === undefined ? undefined : await memory.readFile({ relPath: note, signal });
+    const read = note === undefined ? undefined : await memory.readFile({ path: note, signal });
     // Secrets are not in the index, and what a read says about the lines that follow is not in the note.
     const word = read && longestWord(redactSecrets(read.text.replace(/\n\[More content available[^\n]*$/, "")));
     if (note === undefined || word === undefined) return passed(NAME, "not checked: no note with a word is known");

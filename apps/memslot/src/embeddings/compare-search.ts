@@ -63,7 +63,7 @@ async function lineOfNotes(
 ): Promise<{ question: string; from: string } | undefined> {
   const from = await someNote(memory, signal);
   if (from === undefined) return undefined;
-  const { text } = await memory.readFile({ relPath: from, signal });
+  const { text } = await memory.readFile({ path: from, signal });
   const question = questionFrom(text);
   return question === undefined ? undefined : { question, from };
 }

@@ -119,7 +119,7 @@ async function readWholeNote(memory: Memory, relPath: string, signal: AbortSigna
   let bytes = 0;
   let from: number | undefined = 1;
   while (from !== undefined) {
-    const { status, text, nextFrom } = await memory.readFile({ relPath, from, lines: WINDOW_LINES, signal });
+    const { status, text, nextFrom } = await memory.readFile({ path: relPath, from, lines: WINDOW_LINES, signal });
     if (status === "not_found") return undefined;
     if (cutLine.test(text)) throw tooLarge(relPath, "has a line that is too long to be given whole");
     const window = withoutNotice(text, nextFrom);

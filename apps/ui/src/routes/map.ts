@@ -11,10 +11,10 @@ export function serveMap(app: Hono, { memory }: UiHost): void {
   });
 
   app.get("/api/map/near", async (context) => {
-    const [relPath, startLine] = [context.req.query("path") ?? "", Number(context.req.query("line"))];
-    const near = await memory.near({ relPath, startLine, signal: context.req.raw.signal });
+    const [path, startLine] = [context.req.query("path") ?? "", Number(context.req.query("line"))];
+    const near = await memory.near({ path, startLine, signal: context.req.raw.signal });
     if (near === undefined)
-      throw new RouteError(404, "NOT_FOUND", `no passage begins at ${JSON.stringify(`${relPath}:${startLine}`)}`);
+      throw new RouteError(404, "NOT_FOUND", `no passage begins at ${JSON.stringify(`${path}:${startLine}`)}`);
     return context.json(near);
   });
 }

@@ -31,7 +31,7 @@ export function serveNotes(app: Hono, host: UiHost): void {
     const relPath = context.req.query("path") ?? "";
     const note = await readNote(named(relPath));
     if (note === undefined) throw new RouteError(404, "NOT_FOUND", `there is no note ${JSON.stringify(relPath)}`);
-    const facts = await memory.describeFile({ relPath, signal: context.req.raw.signal });
+    const facts = await memory.describeFile({ path: relPath, signal: context.req.raw.signal });
     return context.json({ path: facts?.path ?? relPath, note, facts } satisfies NoteAnswer);
   });
 

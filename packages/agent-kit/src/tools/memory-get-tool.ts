@@ -43,7 +43,7 @@ export function memoryGetTool(
       try {
         // Before the text: where the file changes in between, an edit of that text is refused.
         const hash = change && (await hashOf(memory.workspaceDir, change, relPath));
-        const outcome = await inTime((signal) => memory.readFile({ relPath, from, lines, sessionKey, signal }), {
+        const outcome = await inTime((signal) => memory.readFile({ path: relPath, from, lines, sessionKey, signal }), {
           timeoutMs: setting.deadlineMs,
           signal: options.signal,
         });

@@ -34,7 +34,13 @@ const trash = (): string[] => {
 function tools(options: Partial<MemoryToolsOptions> = {}): ReturnType<typeof createMemoryTools> {
   const memory = fakeMemory({
     workspaceDir,
-    readFile: async ({ relPath }) => ({ status: "ok", path: relPath, text: read(relPath), from: 1, lines: 9 }),
+    readFile: async (params) => ({
+      status: "ok",
+      path: params.path ?? params.relPath,
+      text: read(params.path ?? params.relPath),
+      from: 1,
+      lines: 9,
+    }),
   });
   const edit = { stateDir, settings, timeZone: "UTC", clock };
   return createMemoryTools({ memory, citations: "on", sessionKey: "agent:main:main", edit, ...options });

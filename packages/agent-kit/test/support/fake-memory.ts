@@ -59,7 +59,7 @@ export function fakeMemory(behaviour: FakeBehaviour = {}): FakeMemory {
       if (behaviour.readFile !== undefined) return behaviour.readFile(params);
       return {
         status: "ok",
-        path: params.relPath,
+        path: params.path ?? params.relPath,
         text: "- The harbour code is HX-19.",
         from: params.from ?? 1,
         lines: 1,

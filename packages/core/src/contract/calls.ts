@@ -17,6 +17,9 @@ export interface CallOptions {
   signal?: AbortSignal | undefined;
 }
 
+/** Names a note by its path, as results have it. `relPath` is the older name of the same field. */
+export type NotePath = { path: string; relPath?: undefined } | { relPath: string; path?: undefined };
+
 /** One call: the arguments that an application gives, those that the guard hands to the manager, and the answer. */
 export interface Call<
   Given extends readonly unknown[] = readonly unknown[],
@@ -53,7 +56,7 @@ export interface IndexCalls {
    * How a note was cut into passages, its links, and the links to it. For the owner's eyes. Undefined for a file that is
    * not indexed.
    */
-  describeFile: Call<Params<{ relPath: string }>, Checked<{ relPath: string }>, MemoryFileFacts>;
+  describeFile: Call<Params<NotePath>, Checked<{ relPath: string }>, MemoryFileFacts>;
   /**
    * Why a note or a line is, or is not, among the results of a search with these options, which is run for it. Throws
    * `INVALID_ARGUMENT` for a session in which others read along.
@@ -86,7 +89,7 @@ export interface IndexCalls {
    * at most 50. Undefined where none begins there.
    */
   near: Call<
-    Params<{ relPath: string; startLine: number; limit?: number | undefined }>,
+    Params<NotePath & { startLine: number; limit?: number | undefined }>,
     Checked<{ relPath: string; startLine: number; limit: number }>,
     readonly NearPassage[]
   >;

@@ -1,11 +1,10 @@
-import type { CallOptions, CallsOfMemory } from "./calls.ts";
+import type { CallOptions, CallsOfMemory, NotePath } from "./calls.ts";
 import type { MemoryHealth } from "./health.ts";
 import type { AvailabilityProbe, MemoryReadResult, SessionTarget } from "./manager.ts";
 import type { MemorySearchOptions, MemorySearchResult, SearchAnswer } from "./search.ts";
 import type { MemoryProviderStatus, SyncProgress, SyncReport } from "./status.ts";
 
-export interface MemoryReadParams {
-  relPath: string;
+export type MemoryReadParams = NotePath & {
   /** First line, 1-based; 1 if left out. */
   from?: number | undefined;
   /** Number of lines; 120 if left out. */
@@ -13,7 +12,7 @@ export interface MemoryReadParams {
   /** As in a search: private notes are refused where the session is a group. */
   sessionKey?: string | undefined;
   signal?: AbortSignal | undefined;
-}
+};
 
 export interface MemorySyncParams {
   reason?: string | undefined;

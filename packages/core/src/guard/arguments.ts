@@ -8,7 +8,6 @@ import { audienceOf } from "./audience.ts";
 import {
   between,
   callable,
-  filePath,
   filled,
   flag,
   invalid,
@@ -16,6 +15,7 @@ import {
   kindOf,
   line,
   named,
+  notePath,
   object,
   oneOf,
   optional,
@@ -171,7 +171,7 @@ export function checkWhyTarget(target: WhyTarget): WhyTarget {
 }
 
 const readFileFields = {
-  relPath: filePath,
+  relPath: notePath,
   from: optional(line, 1),
   lines: optional(whole(1, Number.MAX_SAFE_INTEGER, "a number of lines, 1 or more"), 120),
 };

@@ -19,13 +19,13 @@ import {
   abortSignal,
   callable,
   count,
-  filePath,
   filled,
   flag,
   isObject,
   kindOf,
   line,
   list,
+  notePath,
   object,
   optional,
   orAbsent,
@@ -106,7 +106,7 @@ export const indexCalls: CallRows = {
   describeFile: {
     params: "needed",
     deadline: "upkeepMs",
-    read: options({ relPath: filePath }),
+    read: options({ relPath: notePath }),
     answer: {
       fields: {
         ...each(list, "passages", "links", "backlinks"),
@@ -144,7 +144,7 @@ export const indexCalls: CallRows = {
     params: "needed",
     deadline: "searchMs",
     read: options({
-      relPath: filePath,
+      relPath: notePath,
       startLine: required(line),
       limit: optional(whole(1, 50, "a number of passages, 1 to 50"), 8),
     }),

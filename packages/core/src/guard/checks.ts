@@ -69,7 +69,7 @@ export function fieldProblem(
 }
 
 /** Takes an option: gives its value, or throws `INVALID_ARGUMENT` naming it, what it has to be and what was given. */
-export type Field<Value> = (name: string, value: unknown) => Value;
+export type Field<Value> = (name: string, value: unknown, options?: object) => Value;
 
 export function required<Value>({ wanted, is }: Kind<Value>): Field<Value> {
   return (name, value) => {
@@ -83,9 +83,13 @@ export function optional<Value, Usual = Value>(kind: Kind<Value>, usual: Usual):
   return (name, value) => (value === undefined ? usual : required(kind)(name, value));
 }
 
-/** The path of a memory file. */
-export const filePath: Field<string> = (name, value) => {
-  const path = required(named("the path of a memory file", filled))(name, value);
+/** The `path` of a note, or `relPath`, its older name. */
+export const notePath: Field<string> = (older, value, options = {}) => {
+  const given: unknown = Reflect.get(options, "path");
+  if (value !== undefined && given !== undefined && value !== given)
+    throw invalid("path", `the same as ${older}, its older name`, given);
+  const name = value === undefined ? "path" : older;
+  const path = required(named("the path of a memory file", filled))(name, value ?? given);
   if (path.includes("\0")) throw invalid(name, "a path without NUL characters", path);
   return path;
 };
@@ -100,7 +104,7 @@ export function readFields<Fields extends Readonly<Record<string, Field<unknown>
   fields: Fields,
   options: object,
 ): Read<Fields> {
-  const read = Object.entries(fields).map(([name, field]) => [name, field(name, Reflect.get(options, name))]);
+  const read = Object.entries(fields).map(([name, field]) => [name, field(name, Reflect.get(options, name), options)]);
   return Object.fromEntries(read) as Read<Fields>;
 }
 

@@ -23,13 +23,13 @@ function memoryOf(lines: readonly string[]): Pick<Memory, "readFile"> & { reads:
   const reads: number[] = [];
   return {
     reads,
-    async readFile({ relPath, from = 1, lines: wanted = 120 }) {
+    async readFile({ from = 1, lines: wanted = 120, ...note }) {
       reads.push(from);
       const given = lines.slice(from - 1, from - 1 + Math.min(wanted, 2));
       const next = from + given.length;
       const more = next <= lines.length ? { nextFrom: next } : {};
       const notice = next <= lines.length ? `\n[More content available. Use from=${next} to continue.]` : "";
-      return { status: "ok", path: relPath, text: given.join("\n") + notice, from, lines: given.length, ...more };
+      return { status: "ok", path: note.path ?? note.relPath, text: given.join("\n") + notice, from, lines: given.length, ...more };
     },
   };
 }

@@ -88,7 +88,7 @@ export async function fileLines(
   try {
     while (from <= place.to) {
       const read = await memory.readFile({
-        relPath: place.path,
+        path: place.path,
         from,
         lines: place.to - from + 1,
         signal: place.signal,

@@ -3,6 +3,7 @@ import path from "node:path";
 import {
   type Memory,
   MemoryError,
+  type MemoryReadParams,
   type MemoryReadResult,
   visibleName,
   visibleText,
@@ -44,7 +45,7 @@ export async function memoryGet(
   }
   const from = options.from ?? citation.from;
   const lines = options.lines ?? citation.lines;
-  const params = { relPath: citation.path, from, lines, signal: context.signal };
+  const params = { path: citation.path, from, lines, signal: context.signal };
   const read = (memory: Memory): Promise<MemoryReadResult> => readFromHere(context, memory, agent.workspaceDir, params);
   const result = await withMemory(context, config, agent, read, { oneShot: true });
   if (result.status === "ok" && result.lines === 0 && (from ?? 1) > 1) {
@@ -65,16 +66,16 @@ async function readFromHere(
   { cwd, env }: CommandContext,
   memory: Memory,
   workspaceDir: string,
-  params: Parameters<Memory["readFile"]>[0],
+  params: MemoryReadParams & { path: string },
 ): Promise<MemoryReadResult> {
   const asked = await memory.readFile(params).catch((error: unknown) => {
     if (MemoryError.is(error, "PATH_NOT_ALLOWED")) return error;
     throw error;
   });
   if (!(asked instanceof Error) && asked.status === "ok") return asked;
-  const relPath = await pathInWorkspace(resolvePath(params.relPath, cwd, env), workspaceDir);
-  if (relPath !== undefined && relPath !== params.relPath) {
-    const found = await memory.readFile({ ...params, relPath });
+  const inWorkspace = await pathInWorkspace(resolvePath(params.path, cwd, env), workspaceDir);
+  if (inWorkspace !== undefined && inWorkspace !== params.path) {
+    const found = await memory.readFile({ ...params, path: inWorkspace });
     if (found.status === "ok") return found;
   }
   if (asked instanceof Error) throw asked;
