@@ -10,6 +10,7 @@ import {
   withOfferedPeers,
   withOwnSchema,
 } from "./support/generated.ts";
+import { apiReport, reportedPlaces } from "./support/api-report.ts";
 import { extensions, root } from "./support/repository.ts";
 
 const commandFile = "apps/memslot/package.json";
@@ -24,6 +25,10 @@ test.each([
   ["packages/indexing/src/text/languages/stemmer-modules.ts", () => languageTable("stemmers")],
 ])("%s is what its sources come to (pnpm generate makes it so)", async (name, made) => {
   expect(read(name)).toBe(await made(read(name)));
+});
+
+test.each(reportedPlaces)("%s/api.md shows what the package exports (pnpm generate writes it)", (place) => {
+  expect(read(`${place}/api.md`)).toBe(apiReport(place));
 });
 
 describe("an extension of this repository", () => {

@@ -8,6 +8,7 @@ import {
   withOfferedPeers,
   withOwnSchema,
 } from "./support/generated.ts";
+import { apiReport, reportedPlaces } from "./support/api-report.ts";
 import { extensions, root } from "./support/repository.ts";
 
 async function write(name: string, made: (text: string) => string | Promise<string>): Promise<void> {
@@ -21,4 +22,5 @@ await write("apps/memslot/package.json", withOfferedPeers);
 await write("extensions/memory-core/src/vectors/kernel/kernel-bytes.ts", vectorKernel);
 await write("packages/indexing/src/text/languages/files.ts", () => languageTable("files"));
 await write("packages/indexing/src/text/languages/stemmer-modules.ts", () => languageTable("stemmers"));
+for (const place of reportedPlaces) writeFileSync(path.join(root, place, "api.md"), apiReport(place));
 for (const { place } of extensions) await write(`${place}/memslot.plugin.json`, (text) => withOwnSchema(text, place));

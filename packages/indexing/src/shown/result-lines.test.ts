@@ -29,7 +29,14 @@ function memoryOf(lines: readonly string[]): Pick<Memory, "readFile"> & { reads:
       const next = from + given.length;
       const more = next <= lines.length ? { nextFrom: next } : {};
       const notice = next <= lines.length ? `\n[More content available. Use from=${next} to continue.]` : "";
-      return { status: "ok", path: note.path ?? note.relPath, text: given.join("\n") + notice, from, lines: given.length, ...more };
+      return {
+        status: "ok",
+        path: note.path ?? note.relPath,
+        text: given.join("\n") + notice,
+        from,
+        lines: given.length,
+        ...more,
+      };
     },
   };
 }
