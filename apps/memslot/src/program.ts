@@ -53,9 +53,9 @@ function describeProgram(world: ProgramWorld, setExitCode: (code: number) => voi
   program
     .command("init")
     .description(
-      "write a commented memslot.json5, and MEMORY.md and memory/ unless it is a folder of notes; leaves alone what is there",
+      "create a commented memslot.json5, plus MEMORY.md and memory/ unless the folder already holds notes; changes no existing file",
     )
-    .option("--yes", "ask nothing")
+    .option("--yes", "do not ask for confirmation")
     .addHelpText("after", examples("memslot init", "memslot init --yes --workspace ~/notes"))
     .action(run(async () => (await import("./commands/init.ts")).init));
 
@@ -66,13 +66,16 @@ function describeProgram(world: ProgramWorld, setExitCode: (code: number) => voi
 
   program
     .command("mcp")
-    .description("serve the memory to MCP clients, over stdin and stdout or over HTTP on this machine")
+    .description("run an MCP server, over stdin and stdout or over HTTP on this machine")
     .option(...option.agent)
-    .option("--read-only", "leave out the tools that write notes")
-    .option("--http", "serve over HTTP at /mcp, with a bearer token, until a signal ends it")
-    .option("--port <n>", "with --http: the port (default: any that is free; it is printed)", wholeNumber(0, 65_535))
+    .option("--read-only", "exclude the tools that write notes")
+    .option("--http", "serve over HTTP at /mcp with a bearer token, until interrupted")
+    .option("--port <n>", "with --http: the port (default: a free port, which is printed)", wholeNumber(0, 65_535))
     .option("--host <address>", "with --http: 127.0.0.1 (the default) or ::1")
-    .option("--token-file <file>", "with --http: where the token stands (default: MEMSLOT_MCP_TOKEN, else one is made)")
+    .option(
+      "--token-file <file>",
+      "with --http: file with the token (default: MEMSLOT_MCP_TOKEN, else a generated token)",
+    )
     .addHelpText(
       "after",
       examples(
@@ -85,15 +88,13 @@ function describeProgram(world: ProgramWorld, setExitCode: (code: number) => voi
 
   program
     .command("ui")
-    .description(
-      "serve a page on this machine that shows the memory: search and why, notes, time, map, health, sessions",
-    )
+    .description("open the memory in the browser: search, notes, time, map, health, sessions")
     .option(...option.agent)
-    .option("--port <n>", "the port (default: any that is free; it is printed)", wholeNumber(0, 65_535))
-    .option("--open", "open it in the browser")
-    .option("--read-only", "nothing is written: no note, no setting")
-    .option("--sign-out", "sign all browsers out, of every port, and end")
-    .option("--json", 'print one line, {"url": …}, once it can be opened')
+    .option("--port <n>", "the port (default: a free port, which is printed)", wholeNumber(0, 65_535))
+    .option("--open", "open the browser")
+    .option("--read-only", "allow no changes to notes or settings")
+    .option("--sign-out", "sign out all browsers on every port, then exit")
+    .option("--json", 'print one line, {"url": …}, when the page is ready')
     .addHelpText("after", examples("memslot ui --open", "memslot ui --read-only --port 7332", "memslot ui --sign-out"))
     .action(run(async () => (await import("./commands/ui.ts")).ui));
 
@@ -103,24 +104,22 @@ function describeProgram(world: ProgramWorld, setExitCode: (code: number) => voi
 
   program
     .command("config")
-    .description("print every setting with where it comes from; keys are not shown")
+    .description("print every setting and its origin; API keys are hidden")
     .option(...option.json)
     .addHelpText("after", examples("memslot config", "memslot config --json --config ./memslot.json5"))
     .action(run(async () => (await import("./commands/config.ts")).config));
   program
     .command("trust")
-    .description(
-      "put a memslot.json5 of the current folder, and the code that it names, into force until either changes",
-    )
+    .description("trust the memslot.json5 in the current folder, and the plugins it names, until either changes")
     .argument("[file]", "the configuration file (default: ./memslot.json5)")
-    .option("--list", "print the files that are trusted, and the code that each covers")
-    .option("--revoke", "trust it no longer")
+    .option("--list", "list trusted files and the plugins that each covers")
+    .option("--revoke", "stop trusting the file")
     .option(...option.json)
     .addHelpText("after", examples("memslot trust", "memslot trust --revoke ./memslot.json5"))
     .action(run(async () => (await import("./commands/trust.ts")).trust));
   program
     .command("doctor")
-    .description("check everything from Node to a live search, with the next step for what fails")
+    .description("check the installation, from Node to a live search, and print the next step for each failure")
     .option(...option.agent)
     .option(...option.json)
     .addHelpText("after", examples("memslot doctor", "memslot doctor --workspace ~/notes --json"))
@@ -128,7 +127,7 @@ function describeProgram(world: ProgramWorld, setExitCode: (code: number) => voi
   describeCompletion(program, run);
   program
     .command("version")
-    .description("print the version, as -v and -V do")
+    .description("print the version, like -v and -V")
     .action(() => world.output.print(packageVersion()));
 
   for (const parent of [program, memory, embeddings, plugins]) suggestOnUnknown(parent, program);
@@ -166,15 +165,18 @@ function runIn(world: ProgramWorld, setExitCode: (code: number) => void): Run {
 
 function describeRoot(program: Command, world: ProgramWorld): void {
   program
-    .description("Long-term memory in Markdown files: point it at a folder of notes, ask, and get the lines back.")
+    .description("Long-term memory in Markdown files: search a folder of notes and get cited lines back.")
     .version(packageVersion(), "-v, --version", "print the version")
     .helpOption("-h, --help", "print help")
     .option(
       "--workspace <dir>",
-      "the folder with the notes (default: from the configuration, else the folder of notes around the current one)",
+      "folder of notes (default: from the configuration, else the folder of notes that contains the current folder)",
     )
-    .option("--config <file>", "the configuration (default: MEMSLOT_CONFIG, ./memslot.json5, ~/.memslot/memslot.json5)")
-    .addOption(new Option("--color <when>", "colours (default: on a terminal)").choices(colorChoices))
+    .option(
+      "--config <file>",
+      "configuration file (default: MEMSLOT_CONFIG, ./memslot.json5, ~/.memslot/memslot.json5)",
+    )
+    .addOption(new Option("--color <when>", "colours (default: if stdout is a terminal)").choices(colorChoices))
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       writeOut: (text) => world.output.write(visibleMessage(text)),
@@ -186,11 +188,15 @@ function describeRoot(program: Command, world: ProgramWorld): void {
       "after",
       `${examples('memslot memory search "what did we decide about backups" --workspace ~/notes', "memslot init")}
 
-Exit codes: 0 done, also with no results; 1 error; 2 the command line is wrong; 3 done, but some files failed
-or an embedding provider has to be asked again; 4 another process is at work on the index.
+Exit codes:
+  0  success, including a search without results
+  1  error
+  2  wrong usage
+  3  incomplete: some files failed, or the embedding provider has to be tried again
+  4  another process is writing to the index
 
-MEMSLOT_DEBUG=search,sync prints a line to stderr for each search and sync; also embedding, store, provider, and *
-for all.`,
+MEMSLOT_DEBUG=search,sync writes one line to stderr for each search and sync. Other topics: embedding, store,
+provider; * selects all.`,
     );
 }
 

@@ -8,7 +8,7 @@ export type Run = <Options>(load: () => Promise<Action<Options>>) => (...given: 
 
 /** Options that several commands have. */
 export const option = {
-  agent: ["--agent <id>", "the agent whose memory it is (default: the first of agents.list, else main)"],
+  agent: ["--agent <id>", "agent whose memory to use (default: the first in agents.list, else main)"],
   eachAgent: ["--agent <id>", "only this agent (default: all)"],
   json: ["--json", "print JSON"],
 } as const;

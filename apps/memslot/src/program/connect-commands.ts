@@ -7,19 +7,21 @@ import { type Run, examples, option } from "./command-parts.ts";
 export function describeConnect(program: Command, run: Run): void {
   program
     .command("connect")
-    .description("put the memory into an agent: its MCP entry, its hooks and a few lines of instructions")
+    .description("add the memory to an agent: MCP server, hooks and a few lines of instructions")
     .addArgument(
-      new Argument("[client]", "the agent; without it, those that are there are asked about").choices(clientIds),
+      new Argument("[client]", "the agent (default: asks for each agent that is installed)").choices(clientIds),
     )
-    .option("--user", "for all projects of this user (default)")
-    .option("--project", "for the current folder alone")
+    .option("--user", "set up for all projects of this user (default)")
+    .option("--project", "set up for the current folder only")
     .option(...option.agent)
-    .option("--read-only", "without the tool that writes notes, and without keeping what is said")
-    .option("--no-hooks", "the MCP entry and the instructions alone")
-    .addOption(new Option("--recall <when>", "show notes that fit a prompt (default: strong)").choices(recallModes))
-    .option("--dry-run", "show what would change, and write nothing")
-    .option("--remove", "take it all out again")
-    .option("--yes", "ask nothing")
+    .option("--read-only", "exclude the tools that write notes, and record no conversations")
+    .option("--no-hooks", "add only the MCP server and the instructions")
+    .addOption(
+      new Option("--recall <when>", "when to add matching notes to a prompt (default: strong)").choices(recallModes),
+    )
+    .option("--dry-run", "print the changes without writing them")
+    .option("--remove", "remove everything that connect added")
+    .option("--yes", "do not ask for confirmation")
     .option(...option.json)
     .addHelpText(
       "after",
@@ -34,12 +36,14 @@ export function describeConnect(program: Command, run: Run): void {
     .action(run(async () => (await import("../commands/connect.ts")).connect));
   program
     .command("hook")
-    .description("answer one event of an agent, JSON on stdin; what memslot connect writes runs it")
+    .description("handle one hook event of an agent, JSON on stdin; the hooks that memslot connect adds run this")
     .addArgument(new Argument("<client>", "the agent that sends the event").choices(clientIds))
     .option(...option.agent)
-    .option("--read-only", "keep nothing of what is said")
-    .addOption(new Option("--recall <when>", "show notes that fit a prompt").choices(recallModes).default("strong"))
-    .addOption(new Option("--home <dir>", "the state folder, in place of MEMSLOT_HOME").hideHelp())
+    .option("--read-only", "record no conversation")
+    .addOption(
+      new Option("--recall <when>", "when to add matching notes to a prompt").choices(recallModes).default("strong"),
+    )
+    .addOption(new Option("--home <dir>", "the state folder, instead of MEMSLOT_HOME").hideHelp())
     .addOption(new Option("--finish <session>", "write the digests that are due").hideHelp())
     .addHelpText("after", examples("memslot hook claude-code --workspace ~/notes < event.json"))
     .action(run(async () => (await import("../commands/hook.ts")).hook));

@@ -5,18 +5,18 @@ import { type Run, examples, option } from "./command-parts.ts";
 export function describeEmbeddings(program: Command, run: Run): Command {
   const embeddings = program
     .command("embeddings")
-    .description("search by meaning with a model on this machine: switch it on and off, and see how it stands");
+    .description("turn vector search with a model on this machine on or off, and show its status");
   embeddings
     .command("on")
     .description(
-      "install what is needed, fetch the model, index, and search by meaning from then on; asks once. Run again, it goes on where it was stopped",
+      "install the provider, download the model, embed the notes and enable vector search; asks for confirmation once and can be resumed",
     )
     .argument(
       "[model]",
       "embeddinggemma-300m (the default), bge-m3, a .gguf file, hf:user/repository/file.gguf or an https address",
     )
-    .option("--yes", "ask nothing")
-    .option("--try <question>", "what to ask by words and by meaning, to compare (default: a line of your notes)")
+    .option("--yes", "do not ask for confirmation")
+    .option("--try <question>", "question to compare keyword and vector search with (default: chosen from your notes)")
     .option(...option.json)
     .addHelpText(
       "after",
@@ -25,13 +25,13 @@ export function describeEmbeddings(program: Command, run: Run): Command {
     .action(run(async () => (await import("../commands/embeddings/embeddings-on.ts")).embeddingsOn));
   embeddings
     .command("off")
-    .description("search by words alone from now on; model and vectors stay for the way back, and it says where")
+    .description("disable vector search; keeps the model and the vectors, and prints where they are")
     .option(...option.json)
     .addHelpText("after", examples("memslot embeddings off"))
     .action(run(async () => (await import("../commands/embeddings/embeddings-off.ts")).embeddingsOff));
   embeddings
     .command("status")
-    .description("say which model is in use, where it lies, how many vectors are made, and what failed last")
+    .description("show the model, its location, how many passages are embedded, and the last failure")
     .option(...option.json)
     .addHelpText("after", examples("memslot embeddings status", "memslot embeddings status --json"))
     .action(run(async () => (await import("../commands/embeddings/embeddings-status.ts")).embeddingsStatus));

@@ -8,42 +8,48 @@ import { UsageError } from "../terminal/usage-error.ts";
 
 type IndexOptions = MemoryIndexCommandOptions & { estimate?: boolean; json?: boolean };
 
-/** What a question may hold beside words. */
+/** The filters of a query. */
 const queryHelp = `
-In the query, which a shell wants as a whole in single quotes:
-  "heat pump"              these words, one behind the other
-  -word, -"two words"      without what holds them
-  path:recipes/ path:*.md  notes whose path begins so, or fits the pattern; -path: for all others
-  tag:home                 notes with this tag, or with one below it (home/garden); -tag: for all others
-  source:sessions          one kind of memory; -source: for all others
-  after:2024 before:2025   from the beginning of that time on; until it begins
-  Filters without a word list the notes that fit, the newest first. What is no filter is words.
+Query syntax (quote the whole query for the shell):
+  "heat pump"              exact phrase
+  -word, -"two words"      exclude passages with these words
+  path:recipes/ path:*.md  notes by path prefix or pattern; -path: excludes them
+  tag:home                 notes with this tag or one below it (home/garden); -tag: excludes them
+  source:sessions          one source; -source: excludes it
+  after:2024 before:2025   from the start of that time; until its start
+  A query of filters only lists the matching notes, newest first. Everything else is searched as words.
 `;
 
-/** `memslot memory …`: asking the memory, and looking after its index. */
+/** `memslot memory …`: search the memory and maintain its index. */
 export function describeMemory(program: Command, run: Run): Command {
-  const memory = program.command("memory").description("ask the memory, and look after its index");
+  const memory = program.command("memory").description("search the memory and maintain its index");
   memory
     .command("search")
-    .description("find the lines that answer a question; brings the index up to date first")
-    .argument("[query...]", "what to look for; - takes it from stdin")
-    .option("--query <text>", "the same as an option, for a query that begins with a dash")
+    .description("search the notes; updates the index first")
+    .argument("[query...]", "the query; - reads it from stdin")
+    .option("--query <text>", "the query as an option, for one that begins with a dash")
     .option(...option.agent)
-    .option("-n, --max-results <n>", "at most so many results", wholeNumber(1, 200))
-    .option("--max-tokens <n>", "at most so much text in all, in tokens; 1000 if left out", wholeNumber(100, 4000))
-    .option("--min-score <x>", "print no result that scores less, 0 to 1, and say how many there were", fraction)
-    .option("--source <name>", "search only this source; may be repeated", collect)
-    .option("--since <time>", 'only what is of this day or later: 2026-03-05, 2026-03, 2026, "last week"')
-    .option("--until <time>", "only what is of this day or earlier")
-    .addOption(new Option("--order <order>", "good matches by their days").choices(["relevance", "newest", "oldest"]))
+    .option("-n, --max-results <n>", "maximum number of results", wholeNumber(1, 200))
+    .option("--max-tokens <n>", "token budget for all results (default: 1000)", wholeNumber(100, 4000))
+    .option("--min-score <x>", "exclude results below this score, 0 to 1, and report how many", fraction)
+    .option("--source <name>", "search only this source; can be repeated", collect)
+    .option("--since <time>", 'only notes from this date or later: 2026-03-05, 2026-03, 2026, "last week"')
+    .option("--until <time>", "only notes from this date or earlier")
+    .addOption(
+      new Option("--order <order>", "order good matches by relevance or date").choices([
+        "relevance",
+        "newest",
+        "oldest",
+      ]),
+    )
     .option(...option.json)
-    .option("--explain", "say what each leg found, what was left out and what the scores mean")
-    .option("--why <note>", "say why a note, a line of it (notes/x.md:12) or the text of a line is not found")
-    .option("-C, --context <lines>", "show the lines that match, with so many around each", wholeNumber(0, 1000))
-    .option("--paths", "print only the paths of the notes, each once")
-    .option("-0, --null", "with --paths: a NUL character behind each, for xargs -0")
-    .option("--count", "print only how many passages match, and in how many notes")
-    .addOption(new Option("--sort <order>", "the order in which they are shown").choices(sortOrders))
+    .option("--explain", "explain the results: what each retriever found, what was excluded, how scores are made")
+    .option("--why <note>", "explain why a note, a line (notes/x.md:12) or the text of a line is not among the results")
+    .option("-C, --context <lines>", "show matching lines with this many lines of context", wholeNumber(0, 1000))
+    .option("--paths", "print only the paths of matching notes")
+    .option("-0, --null", "with --paths: end each path with NUL, for xargs -0")
+    .option("--count", "print only the number of matching passages and notes")
+    .addOption(new Option("--sort <order>", "order of the output").choices(sortOrders))
     .addHelpText(
       "after",
       examples(
@@ -59,10 +65,10 @@ export function describeMemory(program: Command, run: Run): Command {
   memory
     .command("get")
     .description("print lines of a memory file")
-    .argument("<path>", "of the workspace or from here, also as path:12, path:12-20 or path#L3-L9")
+    .argument("<path>", "path in the workspace or from the current folder; also path:12, path:12-20 or path#L3-L9")
     .option(...option.agent)
-    .option("--from <n>", "first line, counted from 1", wholeNumber(1, Number.MAX_SAFE_INTEGER))
-    .option("--lines <n>", "how many lines", wholeNumber(1, Number.MAX_SAFE_INTEGER))
+    .option("--from <n>", "first line, starting at 1", wholeNumber(1, Number.MAX_SAFE_INTEGER))
+    .option("--lines <n>", "number of lines", wholeNumber(1, Number.MAX_SAFE_INTEGER))
     .option(...option.json)
     .addHelpText(
       "after",
@@ -71,12 +77,12 @@ export function describeMemory(program: Command, run: Run): Command {
     .action(run(async () => (await import("../commands/memory/memory-get.ts")).memoryGet));
   memory
     .command("index")
-    .description("bring the index up to date")
+    .description("update the index")
     .option(...option.eachAgent)
-    .option("--force", "build it anew from the files; what is there answers until the new one is whole")
-    .option("--wait", "wait for another process that is at work on the index (else: exit code 4)")
-    .option("--verbose", "say which places were looked at, and name each file")
-    .option("--estimate", "print what it would cost in texts, tokens and money, and change nothing")
+    .option("--force", "rebuild the index from the files; the old index answers until the new one is complete")
+    .option("--wait", "wait for another process that is writing to the index (default: exit with code 4)")
+    .option("--verbose", "print the scanned folders and each file")
+    .option("--estimate", "print the cost in texts, tokens and money without indexing")
     .option("--json", "with --estimate: print JSON")
     .addHelpText(
       "after",
@@ -92,25 +98,25 @@ export function describeMemory(program: Command, run: Run): Command {
     );
   memory
     .command("usage")
-    .description("say what embedding has cost, in tokens and requests, by day and reason")
+    .description("print the tokens and requests that embedding used, by day and reason")
     .option(...option.eachAgent)
-    .option("--days <n>", "how many days back (default: 30)", wholeNumber(1, 92))
+    .option("--days <n>", "number of days (default: 30)", wholeNumber(1, 92))
     .option(...option.json)
     .addHelpText("after", examples("memslot memory usage", "memslot memory usage --days 7 --json"))
     .action(run(async () => (await import("../commands/memory/memory-usage.ts")).memoryUsage));
   memory
     .command("status")
-    .description("say what is indexed, from where, and what does not work")
+    .description("print what is indexed, from where, and what fails")
     .option(...option.eachAgent)
-    .option("--deep", "compare the parts of the index, try the embedding provider and the vector store for real")
-    .option("--fix", "mend what is wrong with the index, from what it holds; implies --deep")
-    .option("--index", "bring the index up to date first; implies --deep")
+    .option("--deep", "check the index, and test the embedding provider and the vector store with a request")
+    .option("--fix", "repair the index from its own data; implies --deep")
+    .option("--index", "update the index first; implies --deep")
     .option(...option.json)
     .addHelpText("after", examples("memslot memory status", "memslot memory status --deep --json"))
     .action(run(async () => (await import("../commands/memory/memory-status.ts")).memoryStatus));
   memory
     .command("compact")
-    .description("give back the space that deleted and changed notes have left in the index")
+    .description("free the disk space that deleted and changed notes used in the index")
     .option(...option.eachAgent)
     .option(...option.json)
     .addHelpText("after", examples("memslot memory compact", "memslot memory compact --agent main --json"))

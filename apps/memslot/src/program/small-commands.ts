@@ -4,49 +4,49 @@ import { type Shell, shells } from "../completion/shells.ts";
 import { wholeNumber } from "../terminal/option-values.ts";
 import { type Run, examples, option } from "./command-parts.ts";
 
-/** What agents have changed in the notes: to be looked at and taken back. */
+/** The log of what agents changed in the notes, and undo. */
 export function describeChanges(program: Command, run: Run): void {
   program
     .command("log")
-    .description("list what agents have changed in the notes, the newest first")
+    .description("list the changes that agents made to notes, newest first")
     .option(...option.agent)
-    .option("-n, --max <n>", "at most so many changes (default: 20; all with --json)", wholeNumber(1, 100_000))
+    .option("-n, --max <n>", "maximum number of changes (default: 20; all with --json)", wholeNumber(1, 100_000))
     .option(...option.json)
     .addHelpText("after", examples("memslot log", "memslot log --json --workspace ~/notes"))
     .action(run(async () => (await import("../commands/changes/log.ts")).log));
   program
     .command("undo")
-    .description("take a change of an agent back, to the byte; what else has changed in the note stays")
-    .argument("[id]", "the change, as memslot log names it (default: the latest)")
+    .description("undo a change of an agent exactly; keeps other changes to the note")
+    .argument("[id]", "id of the change from memslot log (default: the latest)")
     .option(...option.agent)
     .option(...option.json)
     .addHelpText("after", examples("memslot undo", "memslot undo 3f9a1c02 --workspace ~/notes"))
     .action(run(async () => (await import("../commands/changes/undo.ts")).undo));
   program
     .command("restore")
-    .description("bring back lines that an agent has forgotten, out of memory/.trash/")
-    .argument("[id]", "what was forgotten, as memslot log names it (default: the latest)")
+    .description("restore lines that an agent removed, from memory/.trash/")
+    .argument("[id]", "id of the change from memslot log (default: the latest)")
     .option(...option.agent)
     .option(...option.json)
     .addHelpText("after", examples("memslot restore", "memslot restore 3f9a1c02 --workspace ~/notes"))
     .action(run(async () => (await import("../commands/changes/undo.ts")).restore));
 }
 
-/** Conversations that were had elsewhere. */
+/** Conversations exported from other programs. */
 export function describeImport(program: Command, run: Run): void {
   program
     .command("import")
     .description(
-      "write the conversations of an export to memory/imports/, a note each; the same export twice adds nothing. Of an OpenClaw: its workspace and settings",
+      "import conversations as notes in memory/imports/; importing twice adds nothing. From OpenClaw: workspace and settings",
     )
-    .argument("<source>", "where it comes from: chatgpt, claude or openclaw")
+    .argument("<source>", "chatgpt, claude or openclaw")
     .argument(
       "[file]",
-      "the zip that was sent to you, the folder it was unpacked to, or conversations.json; openclaw.json or its folder (default: ~/.openclaw)",
+      "exported zip, its unpacked folder or conversations.json; for openclaw: openclaw.json or its folder (default: ~/.openclaw)",
     )
     .option(...option.agent)
-    .option("--dry-run", "count, and write nothing")
-    .option("--again", "write notes again that were deleted here")
+    .option("--dry-run", "count without writing")
+    .option("--again", "import notes that were deleted since")
     .option(...option.json)
     .addHelpText(
       "after",
@@ -59,11 +59,11 @@ export function describeImport(program: Command, run: Run): void {
     .action(run(async () => (await import("../commands/import.ts")).importExport));
 }
 
-/** `memslot completion`: made of the program itself, so that it knows every command. */
+/** `memslot completion`, generated from the program so that it covers every command. */
 export function describeCompletion(program: Command, run: Run): void {
   program
     .command("completion")
-    .description("print a script by which a shell completes commands and options; alone it says how to install it")
+    .description("print a shell completion script; without a shell, print how to install it")
     .addArgument(new Argument("[shell]", "the shell").choices(shells))
     // For the scripts, which ask at each Tab: there may be new ones.
     .addOption(new Option("--agents", "print the ids of the agents").hideHelp())
