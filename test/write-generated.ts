@@ -10,6 +10,7 @@ import {
 } from "./support/generated.ts";
 import { apiReport, reportedPlaces } from "./support/api-report.ts";
 import { extensions, root } from "./support/repository.ts";
+import { sampledPages, withSampleOutput } from "./support/sample-output.ts";
 
 async function write(name: string, made: (text: string) => string | Promise<string>): Promise<void> {
   const file = path.join(root, name);
@@ -24,3 +25,4 @@ await write("packages/indexing/src/text/languages/files.ts", () => languageTable
 await write("packages/indexing/src/text/languages/stemmer-modules.ts", () => languageTable("stemmers"));
 for (const place of reportedPlaces) writeFileSync(path.join(root, place, "api.md"), apiReport(place));
 for (const { place } of extensions) await write(`${place}/memslot.plugin.json`, (text) => withOwnSchema(text, place));
+for (const page of sampledPages) await write(page, withSampleOutput);

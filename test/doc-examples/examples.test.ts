@@ -1,10 +1,11 @@
 import { spawnSync } from "node:child_process";
-import { rmSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import path from "node:path";
 import { afterwards, writeFiles } from "@memslot/test-tools/files";
 import { expect, test } from "vitest";
 import { askDemo, commandsOf, runCommands, runFirstExample } from "../support/doc-examples.ts";
 import { examplesOf, publishedPlaces, root } from "../support/repository.ts";
+import { sampledPages, withSampleOutput } from "../support/sample-output.ts";
 import data from "../data/examples.json" with { type: "json" };
 
 const pages = [
@@ -47,6 +48,15 @@ test("the question that README.md asks the demo agent is answered with a citatio
   expect(answer).toContain("From the notes:");
   expect(answer).toMatch(/memory\/\S+\.md#L\d+-L\d+/);
 });
+
+test.each(sampledPages)(
+  "the sample output of %s is what the command prints (pnpm generate writes it)",
+  async (page) => {
+    const text = readFileSync(path.join(root, page), "utf8");
+    expect(text).toMatch(/^\$ memslot memory search /mu);
+    expect(await withSampleOutput(text)).toBe(text);
+  },
+);
 
 test("the commands of README.md work as they are written, and README.zh-CN.md has the same", async () => {
   const runs = await runCommands("README.md");

@@ -83,7 +83,7 @@ describe("the table of keys", () => {
       key: "agents.defaults.memorySearch.query.maxTokens",
       type: "a whole number from 100 to 4000",
       default: "1000",
-      doc: expect.stringMatching(/^Tokens of note text in one answer, all results together/),
+      doc: expect.stringMatching(/^Token budget for the text of one answer/),
       isCommon: true,
     });
     expect(rows.find(({ key }) => key === "agents.defaults.workspace")?.default).toBe('"~/.memslot/workspace"');

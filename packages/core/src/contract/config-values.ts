@@ -10,163 +10,163 @@ export interface ExtraPath {
 export interface ConfigValues {
   readonly agents: {
     readonly defaults: {
-      /** The folder that holds MEMORY.md, USER.md and memory/. */
+      /** Folder with MEMORY.md, USER.md and memory/. */
       readonly workspace: string;
-      /** The user's time zone, such as `Europe/Amsterdam`: it decides which day a daily log is for. Without it, the machine's. */
+      /** The user's time zone, such as `Europe/Amsterdam`. It decides the day of a daily log. Default: the machine's. */
       readonly userTimezone: string | undefined;
       readonly memorySearch: {
-        /** Whether the agent has memory at all. */
+        /** Enables memory for the agent. */
         readonly enabled: boolean;
-        /** What makes vectors: `auto`, `none` (words only), or the id of an embedding provider. */
+        /** Embedding provider: `auto`, `none` (keyword search only), or the id of a provider. */
         readonly provider: string;
-        /** The embedding model; each provider has its own default. */
+        /** Embedding model. Each provider has its own default. */
         readonly model: string | undefined;
-        /** The embedding provider to use when the first one cannot be used. */
+        /** Embedding provider that replaces the first one if that cannot be used. */
         readonly fallback: string;
-        /** The input type sent with every embedding request. */
+        /** Input type of every embedding request. */
         readonly inputType: string | undefined;
-        /** The input type sent with the embedding of a query. */
+        /** Input type of query embeddings. */
         readonly queryInputType: string | undefined;
-        /** The input type sent with the embedding of notes. */
+        /** Input type of note embeddings. */
         readonly documentInputType: string | undefined;
-        /** How long vectors are to be, where the model lets one choose. */
+        /** Vector length, for models that let you choose it. */
         readonly outputDimensionality: number | undefined;
-        /** What is indexed and searched: `memory` (the notes) and, where it is named, `sessions` (the transcripts). `journal` (what conversations have dropped) comes by itself wherever the flush is enabled. Also `claude-code`, `codex`, `gemini`, `opencode` and `cursor`: what these programs keep of their conversations, see `memslot sources`. */
+        /** Sources to index and search: `memory` (the notes), `sessions` (transcripts), and conversations of other programs (`claude-code`, `codex`, `gemini`, `opencode`, `cursor`; see `memslot sources`). `journal` (messages dropped from conversations) is added if the flush is enabled. */
         readonly sources: readonly string[];
         readonly clients: {
-          /** Which conversations of other programs are found: `project` (those of the project that is asked from) or `all`. */
+          /** Which conversations of other programs are found: those of the current `project`, or `all`. */
           readonly scope: "project" | "all";
-          /** Keep a copy of what was said with other programs in the state folder, so that it is found after they have deleted it. */
+          /** Keep a copy of conversations of other programs in the state folder, so that they are found after the program has deleted them. */
           readonly keep: boolean;
         };
         /** More Markdown files or folders, each a path or { path, pattern }. */
         readonly extraPaths: readonly (string | ExtraPath)[];
-        /** Notes that are not searched, as globs: `archive/**`, or a name such as `big.md` in any folder. They are counted, and no longer reported as a problem. */
+        /** Notes to skip, as globs: `archive/**`, or a name such as `big.md` in any folder. They are counted, and not reported as a problem. */
         readonly exclude: readonly string[];
-        /** Which Markdown files of the workspace are memory: `agent` (MEMORY.md, USER.md and memory/), `all` (every one below it that .gitignore does not leave out), or `auto`: `all` where neither MEMORY.md nor memory/ is there. */
+        /** Which Markdown files of the workspace are memory: `agent` (MEMORY.md, USER.md and memory/), `all` (every file that .gitignore does not exclude), or `auto`: `all` if neither MEMORY.md nor memory/ exists. */
         readonly notes: "auto" | "agent" | "all";
-        /** Names the workspace in a bucket or another place that machines share: workspaces of one agent with the same id share one index. The agent's own workspace has `own`; any other one has none, and an index named for its path. */
+        /** Name of the workspace in a bucket or another place that machines share. Workspaces of one agent with the same id share an index. Default: `own` for the agent's own workspace; any other index is named for its path. */
         readonly workspaceId: string | undefined;
         readonly experimental: {
-          /** Asked for elsewhere besides `sources`. Here naming `sessions` there is enough, and this alone has no effect. */
+          /** Accepted and ignored. Name `sessions` in `sources` instead. */
           readonly sessionMemory: boolean;
         };
         readonly remote: {
-          /** The address of the embedding provider. */
+          /** Address of the embedding provider. */
           readonly baseUrl: string | undefined;
-          /** The key of the embedding provider. Best written as `${NAME}`. */
+          /** API key of the embedding provider. Write it as `${NAME}`. */
           readonly apiKey: string | undefined;
-          /** More headers for embedding requests. */
+          /** Additional headers of embedding requests. */
           readonly headers: Readonly<Record<string, string>>;
-          /** How the `openai` provider asks for vectors: `base64`, `float`, `none` (the field is not sent), or `auto`: what the server accepts. */
+          /** Vector format that the `openai` provider requests: `base64`, `float`, `none` (omit the field), or `auto`: what the server accepts. */
           readonly encodingFormat: "auto" | "base64" | "float" | "none";
-          /** Embedding requests at one time. */
+          /** Concurrent embedding requests. */
           readonly nonBatchConcurrency: number;
           readonly batch: {
-            /** Use the provider's batch interface for many notes at once. */
+            /** Use the provider's batch API for many notes. */
             readonly enabled: boolean;
-            /** Wait for a batch to finish before the sync ends. */
+            /** Wait for a batch before the sync ends. */
             readonly wait: boolean;
-            /** Batches in flight at one time. */
+            /** Concurrent batches. */
             readonly concurrency: number;
-            /** Milliseconds between two looks at a batch. */
+            /** Milliseconds between two polls of a batch. */
             readonly pollIntervalMs: number;
-            /** Minutes after which a batch is given up. */
+            /** Minutes after which a batch is abandoned. */
             readonly timeoutMinutes: number;
           };
         };
         readonly local: {
-          /** The GGUF file of a local embedding model, or its address. */
+          /** GGUF file of a local embedding model, or its address. */
           readonly modelPath: string | undefined;
-          /** Where downloaded models are kept. */
+          /** Folder of downloaded models. */
           readonly modelCacheDir: string | undefined;
         };
         readonly store: {
-          /** The index file, and for a backend that keeps its chunks elsewhere the ledger; `{agentId}` is replaced. */
+          /** Index file. For a backend that keeps its chunks elsewhere: the ledger. `{agentId}` is replaced. */
           readonly path: string;
           readonly vector: {
-            /** Compare vectors with what is fast; `false`: one by one, in JavaScript. */
+            /** Use the accelerated vector index; `false` falls back to a linear scan in JavaScript. */
             readonly enabled: boolean;
-            /** What compares vectors: `wasm` (WebAssembly), `sqlite-vec`, or `exact` (JavaScript). One that does not load gives way to the next; `auto` begins with the first. */
+            /** Vector engine: `wasm` (WebAssembly), `sqlite-vec` or `exact` (JavaScript). If one does not load, the next is used; `auto` starts with `wasm`. */
             readonly engine: "auto" | "wasm" | "sqlite-vec" | "exact";
             /** Another build of sqlite-vec. */
             readonly extensionPath: string | undefined;
-            /** Mebibytes of memory for codes of vectors at most, one byte for each number of a vector. */
+            /** Memory limit in MiB for vector codes (one byte per dimension). */
             readonly memoryMB: number;
           };
         };
         readonly chunking: {
-          /** Tokens of a chunk. */
+          /** Tokens per chunk. */
           readonly tokens: number;
-          /** Tokens that a chunk repeats of the one before it; less than `chunking.tokens`. */
+          /** Tokens that a chunk repeats of the previous one; less than `chunking.tokens`. */
           readonly overlap: number;
         };
         readonly sync: {
-          /** Bring the index up to date when a session starts. */
+          /** Update the index when a session starts. */
           readonly onSessionStart: boolean;
-          /** Bring the index up to date before a search when files have changed; `sweep`: and look at all of them for that, whatever a watcher tells. Where it is false, answers are of the files as they were at the last sync, and do not say so. */
+          /** Update the index before a search if files have changed. `sweep` scans all files each time, without the file watcher. With `false`, answers reflect the last sync and do not report changes. */
           readonly onSearch: boolean | "sweep";
-          /** Watch the files while an agent runs, and index what changes. */
+          /** Watch the files while an agent runs, and index changes. */
           readonly watch: boolean;
-          /** Milliseconds of quiet after a change before it is indexed. */
+          /** Milliseconds without a change before changes are indexed. */
           readonly watchDebounceMs: number;
-          /** Files and folders to watch: where there are more, watching is off, and searches look at the files themselves. */
+          /** Maximum number of watched files and folders. Above it, watching is off, and searches scan the files. */
           readonly watchMaxFiles: number;
-          /** Minutes between two syncs while an agent runs; 0 means none by the clock. */
+          /** Minutes between two syncs while an agent runs; 0: no interval. */
           readonly intervalMinutes: number;
-          /** Seconds that one request for vectors of notes may take: 60 where it is not set, and 600 for a model file of this machine. */
+          /** Timeout of an embedding request for notes, in seconds. Default: 60, and 600 for a local model file. */
           readonly embeddingBatchTimeoutSeconds: number | undefined;
           readonly sessions: {
-            /** Bytes that a transcript grows by before it is indexed again by itself; 0 means with every change. */
+            /** Growth of a transcript in bytes after which it is indexed automatically; 0: every change. */
             readonly deltaBytes: number;
-            /** Messages that a transcript grows by before it is indexed again by itself; 0 means with every change. */
+            /** Growth of a transcript in messages after which it is indexed automatically; 0: every change. */
             readonly deltaMessages: number;
-            /** Index a transcript after its conversation was compacted, however little of it is new. */
+            /** Index a transcript after its conversation was compacted, however little has changed. */
             readonly postCompactionForce: boolean;
           };
         };
         readonly query: {
-          /** Results of a search: where it is not set, 6 for the library, and for tools and the command as many as fit `query.maxTokens`, 12 at most. */
+          /** Maximum number of results. Default: 6 in the library; for tools and the command as many as fit `query.maxTokens`, at most 12. */
           readonly maxResults: number | undefined;
-          /** Tokens of note text in one answer, all results together; of more than six results that the library is asked for, a sixth for each, 4000 at most. */
+          /** Token budget for the text of one answer. If the library asks for more than six results, each adds a sixth, up to 4000. */
           readonly maxTokens: number;
-          /** The score that a result found by meaning alone needs. */
+          /** Minimum score for results found only by vector search. */
           readonly minScore: number;
           readonly hybrid: {
-            /** Search by words and by meaning together. */
+            /** Combine keyword and vector search. */
             readonly enabled: boolean;
-            /** How much meaning counts, against `textWeight`; in this ratio it counts as was measured. */
+            /** Weight of vector search relative to `textWeight`. At 0.7 to 0.3 the measured semantic weight applies unchanged. */
             readonly vectorWeight: number;
-            /** How much words count, against `vectorWeight`; 0 of one leaves the order to the other. */
+            /** Weight of keyword search relative to `vectorWeight`. If one of them is 0, the other alone decides the order. */
             readonly textWeight: number;
-            /** Candidates for each result; there are never more than 200. */
+            /** Candidates per result, at most 200 in all. */
             readonly candidateMultiplier: number;
           };
           readonly rerank: {
-            /** What puts the best results into a new order: `none`, or the id of a rerank plugin (`rerank-http`, `rerank-local`). Question and passages go to it. */
+            /** Reranker: `none`, or the id of a rerank plugin (`rerank-http`, `rerank-local`). It receives the query and passages. */
             readonly provider: string;
-            /** The model that reranks, as its server calls it. */
+            /** Model name on the rerank server. */
             readonly model: string | undefined;
-            /** The address below which `/rerank` is. */
+            /** Address of the rerank server, without `/rerank`. */
             readonly baseUrl: string | undefined;
-            /** The key for this address. Best written as `${NAME}`. */
+            /** API key for this address. Write it as `${NAME}`. */
             readonly apiKey: string | undefined;
-            /** The GGUF file of a local reranker, or its address. */
+            /** GGUF file of a local reranker, or its address. */
             readonly modelPath: string | undefined;
-            /** Passages that the reranker is given. */
+            /** Passages sent to the reranker. */
             readonly candidates: number;
-            /** Milliseconds that a search waits for the reranker; after them the order stays as it was, and the answer says so. */
+            /** Milliseconds to wait for the reranker. After them the order stays unchanged, and the answer reports it. */
             readonly timeoutMs: number;
           };
         };
         readonly budget: {
-          /** Tokens that embedding this agent's notes may cost in one day; words are searched all the same. */
+          /** Daily token budget for embedding the agent's notes. Keyword search is not affected. */
           readonly tokensPerDay: number | undefined;
         };
         readonly cache: {
-          /** Keep vectors, so that an unchanged text is never sent twice. */
+          /** Cache vectors, so that an unchanged text is never sent twice. */
           readonly enabled: boolean;
-          /** Vectors to keep; those in use are never dropped. */
+          /** Maximum number of cached vectors. Vectors in use are never dropped. */
           readonly maxEntries: number;
         };
       };
@@ -174,54 +174,54 @@ export interface ConfigValues {
         /** Tokens of the context window that compaction keeps free. */
         readonly reserveTokensFloor: number;
         readonly memoryFlush: {
-          /** Save what would be lost before a conversation is compacted. */
+          /** Save messages before a conversation is compacted. */
           readonly enabled: boolean;
           /** How many tokens before the compaction point the flush runs. */
           readonly softThresholdTokens: number;
-          /** The flush also runs once a transcript has grown by so many bytes since the last compaction; 0: never for that. */
+          /** Transcript growth since the last compaction, in bytes, that also starts a flush; 0: never. */
           readonly forceFlushTranscriptBytes: number;
-          /** For how many days the journal of dropped messages waits for a model. Older ones go once an indexed transcript holds them, and no sooner. */
+          /** Days that dropped messages wait for a model. Older ones are deleted only once an indexed transcript contains them. */
           readonly journalDays: number;
-          /** The request of the flush turn, in place of the built-in one. */
+          /** Request of the flush turn; replaces the built-in one. */
           readonly prompt: string | undefined;
-          /** The system text of the flush turn, in place of the built-in one. */
+          /** System prompt of the flush turn; replaces the built-in one. */
           readonly systemPrompt: string | undefined;
         };
       };
     };
   };
   readonly memory: {
-    /** Older way to choose the memory plugin: `builtin` is memory-core, `qmd` is memory-qmd. `plugins.slots.memory` wins. */
+    /** Older way to select the memory plugin: `builtin` is memory-core, `qmd` is memory-qmd. `plugins.slots.memory` takes precedence. */
     readonly backend: "builtin" | "qmd";
-    /** Whether results carry `path#L3-L9`: `auto` means in direct chats with the owner and on the command line. */
+    /** Whether results carry `path#L3-L9`. `auto`: in direct chats with the owner and on the command line. */
     readonly citations: "auto" | "on" | "off";
-    /** Whether agents may change notes (`memory_edit`, `memory_forget`) or only add to them. Left out: `append` for MCP, `edit` for the demo agent. */
+    /** Whether agents can change notes (`edit`: `memory_edit`, `memory_forget`) or only add to them (`append`). Default: `append` for MCP, `edit` for the demo agent. */
     readonly write: "append" | "edit" | undefined;
-    /** What happens when a model writes a key or a password into a note. `refuse`: the tool refuses what is certainly one and masks the rest. `mask`: a mark takes its place. `keep`: it is written. */
+    /** What happens if a model writes a key or password into a note. `refuse`: the tool rejects certain secrets and masks likely ones. `mask`: both are masked. `keep`: the text is written unchanged. */
     readonly secrets: "refuse" | "mask" | "keep";
-    /** Options of memory-qmd; `plugins.entries.memory-qmd.config` is laid over them. */
+    /** Options of memory-qmd. `plugins.entries.memory-qmd.config` takes precedence. */
     readonly qmd: Readonly<Record<string, unknown>> | undefined;
   };
   readonly commands: {
-    /** Who the owner is in a chat of two: ids of peers as the channel has them, with or without the channel before them (`telegram:123456789`). A direct chat with anybody else is answered as a group is. */
+    /** Peers of direct chats that are the owner: peer ids, with or without the channel (`telegram:123456789`). A direct chat with any other peer is treated as a group. */
     readonly ownerAllowFrom: readonly string[];
   };
   readonly plugins: {
-    /** False switches every plugin off, and memory with it. */
+    /** False disables all plugins, and memory with them. */
     readonly enabled: boolean;
     readonly slots: {
-      /** The one memory plugin in use: an id, a package name, or `none` for no memory. */
+      /** The active memory plugin: an id, a package name, or `none` for no memory. */
       readonly memory: string;
     };
     readonly entries: Readonly<
       Record<
         string,
         {
-          /** False keeps this plugin from being used, whatever the slot says. */
+          /** False disables this plugin, whatever the slot names. */
           readonly enabled?: boolean | undefined;
-          /** Options of this plugin, checked against the schema that it brings. */
+          /** Options of this plugin, validated against the plugin's schema. */
           readonly config?: Readonly<Record<string, unknown>> | undefined;
-          /** What answers while this memory plugin is unavailable: `builtin` (memory-core), `keyword` (memory-core without any embedding request), the id of another memory plugin, or `none`. A plugin may have a default of its own: memory-qmd has `memory.qmd.fallback`. */
+          /** Fallback while this memory plugin is unavailable: `builtin` (memory-core), `keyword` (memory-core without embedding requests), the id of another memory plugin, or `none`. A plugin can have its own default: memory-qmd has `memory.qmd.fallback`. */
           readonly fallback?: string | undefined;
         }
       >
@@ -238,9 +238,9 @@ export interface ConfigValues {
       Record<
         string,
         {
-          /** The key of this embedding provider. Best written as `${NAME}`, so that it stays in the environment. */
+          /** API key of this embedding provider. Write it as `${NAME}`, so that it stays in the environment. */
           readonly apiKey?: string | undefined;
-          /** The address of this embedding provider. */
+          /** Address of this embedding provider. */
           readonly baseUrl?: string | undefined;
         }
       >
