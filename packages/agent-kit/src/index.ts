@@ -13,7 +13,7 @@ export {
   undoChange,
 } from "./edit/edit-note.ts";
 export type { ChangePlace } from "./edit/make-change.ts";
-export type { NoteContent } from "./edit/note.ts";
+export type { NoteContent } from "./edit/replace-note.ts";
 export { type ReplaceNoteOptions, type ReplacedNote, readNote, replaceNote } from "./edit/replace-note.ts";
 export * from "./flush/conversation-journal.ts";
 export type { ConversationOrigin } from "./flush/flush-digest.ts";
@@ -26,8 +26,8 @@ export * from "./flush/should-flush.ts";
 export * from "./imports/import-notes.ts";
 export type { ImportedNote } from "./imports/imported-note.ts";
 export * from "./memory-tool/memory-commands.ts";
-export { type AppendNoteOptions, type AppendedNote, type NoteKind, appendNote } from "./notes/append-note.ts";
-export { type LocalTime, localClock } from "./notes/local-day.ts";
+export { type AppendNoteOptions, type AppendedNote, type NoteKind, appendNote } from "./edit/append-note.ts";
+export { type LocalTime, localClock } from "./edit/local-day.ts";
 export * from "./prompt/prompt-section.ts";
 export * from "./prompt/session-start.ts";
 export * from "./session/compact-session.ts";

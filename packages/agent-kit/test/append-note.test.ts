@@ -199,7 +199,7 @@ describe("a file that cannot be appended to", () => {
     const missing = path.join(workspaceDir, "gone");
     await expect(append({ workspaceDir: missing, kind })).rejects.toMatchObject({
       code: "WORKSPACE",
-      message: expect.stringMatching(/gone.*check that the (?:workspace )?folder is there/),
+      message: expect.stringMatching(/gone.*check that the (?:workspace )?folder exists/),
     });
     expect(existsSync(missing)).toBe(false);
   });

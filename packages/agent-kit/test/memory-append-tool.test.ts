@@ -289,7 +289,7 @@ describe("a failure", () => {
     expect(await run("memory_append", { text: fact, kind: "daily" })).toMatchObject({
       status: "error",
       code: "WORKSPACE",
-      error: expect.stringMatching(/memory\/2026-11-22\.md.*workspace folder is there/),
+      error: expect.stringMatching(/memory\/2026-11-22\.md.*workspace folder exists/),
     });
   });
 

@@ -1,8 +1,12 @@
+import { createHash } from "node:crypto";
 import fs, {
   appendFileSync,
+  closeSync,
   constants,
   existsSync,
+  fstatSync,
   mkdirSync,
+  openSync,
   readFileSync,
   readdirSync,
   renameSync,
@@ -378,6 +382,41 @@ describe("while a note is replaced, what another program", () => {
     expect(readFileSync(curated, "utf8")).toBe(left);
     expect(readdirSync(workspaceDir).toSorted()).toEqual(["MEMORY.md", "memory"]);
   });
+});
+
+test.skipIf(process.platform !== "linux")(
+  "a line that a program appends late, through the file that it had open before a replacement, is in the note",
+  async () => {
+    writeFileSync(curated, "one\n");
+    const file = openSync(curated, "a");
+    const replacing = replaceNote({ ...place(), text: "mine\n", sha256: (await readNote(place()))?.sha256 ?? "" });
+    while (statSync(curated).ino === fstatSync(file).ino) await sleep(1);
+    // Long enough for a replacement that does not wait to end.
+    await Promise.race([replacing, sleep(200)]);
+    writeSync(file, "theirs\n");
+    closeSync(file);
+    expect(await replacing).toMatchObject({ state: "replaced", note: { text: "mine\ntheirs\n" } });
+    expect(readFileSync(curated, "utf8")).toBe("mine\ntheirs\n");
+    expect(readdirSync(workspaceDir).toSorted()).toEqual(["MEMORY.md", "memory"]);
+  },
+);
+
+test.each([
+  ["is in the note after the next change", "one\ntheirs\n", "mine\n", "mine\ntheirs\nmore\n"],
+  ["is not appended twice", "one\ntheirs\n", "mine\ntheirs\n", "mine\ntheirs\nmore\n"],
+])("a line that was appended to a file whose replacement was killed %s", async (_, replaced, note, left) => {
+  writeFileSync(curated, note);
+  const key = createHash("sha256").update("MEMORY.md").digest("hex").slice(0, 32);
+  const name = `.memslot-01234567-89ab-cdef-0123-456789abcdef.${key}-4.tmp`;
+  writeFileSync(path.join(workspaceDir, name), replaced);
+  const change = async (): Promise<string> => {
+    const { text = "", sha256 = "" } = (await readNote(place())) ?? {};
+    return (await replaceNote({ ...place(), text: `${text}more\n`, sha256 })).state;
+  };
+  // The first one finds a note that has changed since it was read.
+  if ((await change()) === "conflict") await change();
+  expect(readFileSync(curated, "utf8")).toBe(left);
+  expect(readdirSync(workspaceDir).toSorted()).toEqual(["MEMORY.md", "memory"]);
 });
 
 describe("while a line is changed, an editor", () => {

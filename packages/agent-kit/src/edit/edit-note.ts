@@ -1,8 +1,6 @@
-import { MemoryError } from "@memslot/core";
-import { localDay } from "../notes/local-day.ts";
-import { type NoteChangeRecord, newChangeId, type HeldLog, type LoggedChange } from "./change-log.ts";
-import { checkLines, onlyPlace, splice, superseding } from "./changed-text.ts";
-import { applied, putBack, reversed } from "./line-change.ts";
+import { invalid } from "../failures.ts";
+import { type ChangeLog, type LoggedChange, newChangeId, type NoteChangeRecord } from "./change-log.ts";
+import { localDay } from "./local-day.ts";
 import {
   type ChangePlace,
   noFile,
@@ -11,8 +9,8 @@ import {
   type WantedChange,
   withChanges,
 } from "./make-change.ts";
-import type { NoteContent } from "./note.ts";
-import { bytesLike } from "./note-in-place.ts";
+import { applied, bytesLike, checkLines, onlyPlace, putBack, reversed, splice, superseding } from "./plan-change.ts";
+import type { NoteContent } from "./replace-note.ts";
 
 interface TextInNote extends ChangePlace {
   /** Relative to the workspace, with `/`. */
@@ -39,8 +37,8 @@ export interface ForgetNoteOptions extends TextInNote {
 export type EditedNote = { state: "done"; change: NoteChangeRecord; note: NoteContent } | { state: "unchanged" };
 
 /**
- * Replaces a text in a note, logged before it is done. Throws `INVALID_ARGUMENT` where the file is not the one that was
- * read, where the old text is not in it once, and for lines that could not have been appended; otherwise as `replaceNote`.
+ * Replaces a text in a note; the change is logged first. Throws `INVALID_ARGUMENT` if the file has changed since it was read,
+ * if it does not have the old text exactly once, and for lines that could not have been appended; otherwise as `replaceNote`.
  */
 export async function editNote(options: EditNoteOptions): Promise<EditedNote> {
   const { old, relPath, supersedes } = options;
@@ -48,19 +46,22 @@ export async function editNote(options: EditNoteOptions): Promise<EditedNote> {
   const day = localDay(options.at, options.timeZone);
   return await rewriteNote(options, { id, kind: "edit" }, (text) => {
     const at = onlyPlace(text, old, relPath);
-    if (supersedes === true) checkWhole(text, at, old);
-    const body = supersedes === true && old.endsWith("\n") ? old.slice(0, -1) : old;
     const wanted = options.text.replaceAll(/\r\n?/gu, "\n");
-    // Before it is split into lines: the check of the whole would not see what a strike hides.
-    if (supersedes === true) checkLines({ text: "", linesBefore: wanted, linesAfter: wanted }, "");
-    const by = supersedes === true ? superseding(body, wanted.trim(), { id, day }) : wanted;
-    const spliced = splice(text, at, body.length, by);
+    const spliced = supersedes === true ? superseded(text, at, wanted.trim()) : splice(text, at, old.length, wanted);
     checkLines(spliced, relPath);
     return spliced.text;
   });
+
+  function superseded(text: string, at: number, wanted: string): ReturnType<typeof splice> {
+    checkWhole(text, at, old);
+    // Before it is split into lines: the check of the whole would not see what a strike hides.
+    checkLines({ text: "", linesBefore: wanted, linesAfter: wanted }, "");
+    const body = old.endsWith("\n") ? old.slice(0, -1) : old;
+    return splice(text, at, body.length, superseding(body, wanted, { id, day }));
+  }
 }
 
-/** Takes whole lines out of a note, into a file of `memory/.trash/`. Throws as `editNote` does. */
+/** Moves whole lines of a note to a file of `memory/.trash/`. Throws as `editNote` does. */
 export async function forgetNote(options: ForgetNoteOptions): Promise<EditedNote> {
   const { old, relPath, reason } = options;
   const id = newChangeId();
@@ -74,34 +75,33 @@ export async function forgetNote(options: ForgetNoteOptions): Promise<EditedNote
   });
 }
 
-/** Makes another text of a note, of the state with that hash, or of the present one. What `newText` throws is thrown. */
+/** Changes the text of a note, of the state with `hash` if given. Errors of `newText` are thrown. */
 export async function rewriteNote(
   options: ChangePlace & Pick<TextInNote, "relPath"> & Partial<Pick<TextInNote, "hash" | "old">>,
   facts: Omit<WantedChange, "relPath">,
   newText: (text: string) => string,
 ): Promise<EditedNote> {
   const { relPath, hash, old } = options;
-  if (old?.trim() === "") throw new MemoryError("INVALID_ARGUMENT", "old is empty: give the text to be changed");
+  if (old?.trim() === "") throw invalid("old is empty: give the text to be changed");
   const fits = (sha256: string): boolean => hash === undefined || (hash.length >= 8 && sha256.startsWith(hash));
   const made = await withChanges(options, (changes) =>
     changes.edit({
       ...facts,
       relPath,
-      make: (bytes, now) => (fits(now.sha256) ? Buffer.from(bytesLike(bytes, newText(now.text))) : undefined),
+      make: (bytes, now) => (fits(now.sha256) ? bytesLike(bytes, newText(now.text)) : undefined),
     }),
   );
   if (made.state === "done") return made;
   if (made.state === "unchanged") return { state: "unchanged" };
-  const what = made.note === undefined ? "is not there" : "is not the one that was read: its hash is another one";
-  throw new MemoryError("INVALID_ARGUMENT", `${relPath} ${what}; read it again, and nothing was changed`);
+  const what = made.note === undefined ? "does not exist" : "has changed: its hash is another one";
+  throw invalid(`${relPath} ${what}; read it again, and nothing was changed`);
 }
 
 function checkWhole(text: string, at: number, old: string): void {
   const end = at + old.length;
   const isWhole =
     (at === 0 || text[at - 1] === "\n") && (old.endsWith("\n") || end === text.length || text[end] === "\n");
-  if (!isWhole)
-    throw new MemoryError("INVALID_ARGUMENT", "old is a part of a line: give whole lines, as the file has them");
+  if (!isWhole) throw invalid("old is a part of a line: give whole lines, as the file has them");
 }
 
 /** All changes of the notes of a workspace, the oldest first. Throws as `undoChange` does. */
@@ -110,9 +110,8 @@ export async function listChanges(place: ChangePlace): Promise<readonly LoggedCh
 }
 
 /**
- * Takes a change back to the byte, the latest one that is not itself an undo if no id is given; what else has changed in
- * the file stays. Throws `INVALID_ARGUMENT` where there is none, where it has been taken back already, and where its lines
- * or those around them have changed since.
+ * Takes a change back to the byte, by default the latest one that is not itself an undo; other changes of the file stay.
+ * Throws `INVALID_ARGUMENT` if there is none, if it was taken back already, and if its lines or their neighbours have changed.
  */
 export async function undoChange(place: ChangePlace, id?: string): Promise<NoteChangeRecord> {
   return await withChanges(place, (changes) => {
@@ -122,8 +121,8 @@ export async function undoChange(place: ChangePlace, id?: string): Promise<NoteC
 }
 
 /**
- * Brings back what was forgotten, the latest if no id is given, and takes it out of the trash: to where it was, and where
- * nothing shows that place any more, to the line of the same number. Throws as `undoChange` for what is none, or is back.
+ * Brings back forgotten lines, by default the latest, and removes them from the trash: to their old place, else to the old
+ * line number. Throws as `undoChange` does, and for another change.
  */
 export async function restoreNote(place: ChangePlace, id?: string): Promise<NoteChangeRecord> {
   return await withChanges(place, (changes) => {
@@ -132,13 +131,12 @@ export async function restoreNote(place: ChangePlace, id?: string): Promise<Note
   });
 }
 
-function chosen(log: HeldLog, id: string | undefined, fits: (change: LoggedChange) => boolean): LoggedChange {
+function chosen(log: ChangeLog, id: string | undefined, fits: (change: LoggedChange) => boolean): LoggedChange {
   const change = log.changes.findLast(
     (each) => fits(each) && (id === undefined ? each.state === "done" : each.id === id),
   );
   if (change === undefined)
-    throw new MemoryError(
-      "INVALID_ARGUMENT",
+    throw invalid(
       id === undefined
         ? "there is no change that could be taken back"
         : `there is no such change as ${JSON.stringify(id)}: \`memslot log\` lists them`,
@@ -150,7 +148,7 @@ function chosen(log: HeldLog, id: string | undefined, fits: (change: LoggedChang
     unclear: "was interrupted, and the note has changed since: compare it with `memslot log --json`",
     open: "is being made",
   }[change.state];
-  throw new MemoryError("INVALID_ARGUMENT", `change ${change.id} of ${change.path} ${why}`);
+  throw invalid(`change ${change.id} of ${change.path} ${why}`);
 }
 
 async function takeBack(
@@ -159,28 +157,20 @@ async function takeBack(
   kind: "undo" | "restore",
 ): Promise<NoteChangeRecord> {
   const { id, path: relPath, trash } = change;
-  const wanted = {
-    kind,
-    relPath,
-    undoes: id,
-    // Whoever takes a return out of the trash back forgets once more.
-    ...(change.after === "" ? { outOfTrash: trash } : { trash }),
-  };
+  // To take a restore back means to forget once more.
+  const wanted = { kind, relPath, undoes: id, ...(change.after === "" ? { outOfTrash: trash } : { trash }) };
   if (change.sha256After === noFile) return await changes.make({ ...wanted, text: change.before });
   if (change.sha256Before === noFile) return await changes.remove({ ...wanted, sha256: change.sha256After });
+  const back = reversed(change);
   const made = await changes.edit({
     ...wanted,
-    make: (bytes: Buffer) => {
-      const back = reversed(change);
-      return applied(bytes, back) ?? (kind === "restore" ? putBack(bytes, back) : undefined);
-    },
+    make: (bytes) => applied(bytes, back) ?? (kind === "restore" ? putBack(bytes, back) : undefined),
   });
   if (made.state === "done") return made.change;
-  const where = change.trash === undefined ? "`memslot log --json`" : change.trash;
-  throw new MemoryError(
-    "INVALID_ARGUMENT",
+  const where = trash ?? "`memslot log --json`";
+  throw invalid(
     made.note === undefined
-      ? `${relPath} is not there any more: what it said before change ${id} stands in ${where}`
-      : `${relPath} has changed since in the lines of change ${id} or right beside them (line ${change.startLine} then): take later changes back first, or put it right by hand; what it said stands in ${where}`,
+      ? `${relPath} does not exist any more: its text before change ${id} is in ${where}`
+      : `${relPath} has changed since in the lines of change ${id} or right beside them (line ${change.startLine} then): take later changes back first, or repair it by hand; its text is in ${where}`,
   );
 }

@@ -3,24 +3,32 @@ import path from "node:path";
 import { MemoryError } from "@memslot/core";
 import { codeOf, openFolderInPlace, syncFolder, unlessMissing } from "@memslot/core/files";
 import { noteFile } from "@memslot/indexing/host";
-import { makeFile } from "../notes/drafts.ts";
-import { closing, hashOf } from "../notes/file-bytes.ts";
-import { cannotWrite, failureOf, openNote, openWay } from "../notes/note-file.ts";
+import { invalid } from "../failures.ts";
+import { openNote } from "./append-note.ts";
 import {
-  type ChangeKind,
+  type ChangeLog,
   type ChangeOutcome,
   type Changer,
-  type HeldLog,
-  holdingLog,
   newChangeId,
   type NoteChangeRecord,
+  withLog,
 } from "./change-log.ts";
-import { holdsOnce, lineChange } from "./line-change.ts";
-import type { NoteContent, NoteName } from "./note.ts";
-import { contentIn, inLockedFolder, openThere, readLocked } from "./note-in-place.ts";
-import { changeNote, type NoteChange, readNote } from "./replace-note.ts";
+import { cannotWrite, failureOf, openWay } from "./note-folder.ts";
+import { holdsOnce, lineChange } from "./plan-change.ts";
+import {
+  changeNote,
+  contentIn,
+  inLockedFolder,
+  type NoteChange,
+  type NoteContent,
+  type NoteName,
+  openThere,
+  readLocked,
+  readNote,
+} from "./replace-note.ts";
+import { closing, hashOf, makeFile } from "./safe-writes.ts";
 
-/** Where notes are changed, and by whom. */
+/** Which notes may be changed, and by whom. */
 export interface ChangePlace extends Omit<NoteName, "relPath"> {
   changer: Changer;
   /** The moment of the change. */
@@ -28,54 +36,44 @@ export interface ChangePlace extends Omit<NoteName, "relPath"> {
   signal?: AbortSignal | undefined;
 }
 
-/** One change that is wanted. */
-export interface WantedChange {
-  /** A new one if left out. */
+/** A requested change. `id`: a new one if left out. `trash`: the file for lines that are taken out. */
+export interface WantedChange extends Pick<NoteChangeRecord, "kind" | "reason" | "undoes" | "trash"> {
   id?: string | undefined;
-  kind: ChangeKind;
   relPath: string;
-  reason?: string | undefined;
-  undoes?: string | undefined;
-  /** Where the lines go that are taken out. */
-  trash?: string | undefined;
-  /** Where the lines lie that are brought back. */
+  /** The file of the lines that are brought back. */
   outOfTrash?: string | undefined;
 }
 
-/** `unchanged`: the note says so already. `conflict` as in `ReplacedNote`. */
+/** `unchanged`: the note has this text already. `conflict` as in `ReplacedNote`. */
 export type MadeChange =
   | { state: "done"; change: NoteChangeRecord; note: NoteContent }
   | { state: "unchanged" | "conflict"; note: NoteContent | undefined };
 
-/** Writes a change to the log, and its lines to the trash, before the note is touched. Nothing stands for no file. */
+/** Writes a change to the log and its lines to the trash, before the note is touched. Undefined: no file. */
 type Begin = (before: Buffer | undefined, after: Buffer | undefined) => Promise<NoteChangeRecord>;
 
-/** Stands for the hash of a file that is not there. */
+/** In place of the hash of a file that does not exist. */
 export const noFile = "";
 
-/** Runs something with the log of changes in hand, in which the end of every earlier change has been written down. */
+/** Runs a step with the log of changes locked, after the outcome of every earlier change has been logged. */
 export async function withChanges<T>(place: ChangePlace, run: (changes: NoteChanges) => Promise<T>): Promise<T> {
-  return await holdingLog(place, async (log) => {
+  return await withLog(place, async (log) => {
     const changes = new NoteChanges(place, log);
     await changes.settle();
     return await run(changes);
   });
 }
 
-/**
- * Changes notes: what is to become of one is on disk in the log before it is touched. A process that is killed in between
- * leaves an entry whose end is found out by the next one.
- */
+/** Changes notes. Each change is in the log on disk before the note is touched, so that the next process can settle it. */
 export class NoteChanges {
-  readonly log: HeldLog;
+  readonly log: ChangeLog;
   readonly #place: ChangePlace;
 
-  constructor(place: ChangePlace, log: HeldLog) {
+  constructor(place: ChangePlace, log: ChangeLog) {
     this.#place = place;
     this.log = log;
   }
 
-  /** Makes other bytes of those of a note. */
   async edit({ make, ...wanted }: WantedChange & Pick<NoteChange, "make">): Promise<MadeChange> {
     let change: NoteChangeRecord | undefined;
     const made = await this.#logged(
@@ -93,61 +91,54 @@ export class NoteChanges {
   }
 
   /**
-   * Makes a note that is not there, whole and on disk, with its folders. Throws `INVALID_ARGUMENT` where it is there,
-   * `PATH_NOT_ALLOWED` for what would be no part of the memory.
+   * Creates a note and its folders, whole and on disk. Throws `INVALID_ARGUMENT` if it exists, and `PATH_NOT_ALLOWED` for a
+   * path outside the memory.
    */
   async make({ text, ...wanted }: WantedChange & { text: string }): Promise<NoteChangeRecord> {
-    const { relPath } = wanted;
-    const { workspaceDir, signal } = this.#place;
-    await noteFile({ ...this.#place, relPath });
-    const target = { workspaceDir, relPath, heading: "", signal };
+    const note = { ...this.#place, relPath: wanted.relPath };
+    await noteFile(note);
     try {
       return await this.#logged(wanted, async (begin) => {
-        return await closing(await openWay(target), async (folder) => {
-          const prepare = (): Promise<NoteChangeRecord> => begin(undefined, Buffer.from(text));
-          const change = await makeFile(folder, path.posix.basename(relPath), text, prepare);
+        return await closing(await openWay(note), async (folder) => {
+          const name = path.posix.basename(note.relPath);
+          const change = await makeFile(folder, name, text, () => begin(undefined, Buffer.from(text)));
           await syncFolder(folder.path);
           return change;
         });
       });
     } catch (error) {
-      if (codeOf(error) === "EEXIST") throw new MemoryError("INVALID_ARGUMENT", `${relPath} already exists`);
-      throw await failureOf(target, error);
+      if (codeOf(error) === "EEXIST") throw invalid(`${note.relPath} already exists`);
+      throw await failureOf(note, error);
     }
   }
 
-  /**
-   * Takes a whole note away, into the trash where one is named. Throws `INVALID_ARGUMENT` where it is not there, and where
-   * `sha256` is given and it is another state of it.
-   */
+  /** Deletes a note. Throws `INVALID_ARGUMENT` if it does not exist, and if its hash is not `sha256`, if given. */
   async remove({ sha256, ...wanted }: WantedChange & { sha256?: string | undefined }): Promise<NoteChangeRecord> {
     const { relPath } = wanted;
-    const refused = (why: string): MemoryError => new MemoryError("INVALID_ARGUMENT", `${relPath} ${why}`);
     return await inLockedFolder({ ...this.#place, relPath }, (note) =>
       this.#logged(wanted, async (begin) => {
         const there = await openThere(note);
-        if (there === undefined) throw refused("does not exist");
-        try {
+        if (there === undefined) throw invalid(`${relPath} does not exist`);
+        return await closing(there.handle, async () => {
           const now = contentIn(there);
-          if (sha256 !== undefined && now.sha256 !== sha256) throw refused("has changed since, and is not taken away");
+          if (sha256 !== undefined && now.sha256 !== sha256)
+            throw invalid(`${relPath} has changed since, and is not deleted`);
           if (now.fixed !== undefined) throw cannotWrite(note, now.fixed);
           const change = await begin(there.bytes, undefined);
-          // Looked at once more: an editor may have saved it meanwhile, and that is in no trash.
+          // Read again: a version that an editor has saved meanwhile is in no trash.
           const again = await openThere(note);
           await again?.handle.close();
           const isSame = again?.stats.ino === there.stats.ino && again.bytes.equals(there.bytes);
-          if (!isSame) throw refused("is being changed, and is not taken away");
+          if (!isSame) throw invalid(`${relPath} is being changed, and is not deleted`);
           await note.folder.remove(note.name);
           await syncFolder(note.folder.path);
           return change;
-        } finally {
-          await there.handle.close();
-        }
+        });
       }),
     );
   }
 
-  /** Runs a change and writes down how it has ended, also where it fails with the note as it was. */
+  /** Runs a change and logs its outcome, also if it fails and leaves the note as it was. */
   async #logged<T>(
     wanted: WantedChange,
     run: (begin: Begin) => Promise<T>,
@@ -157,13 +148,12 @@ export class NoteChanges {
     const { at, changer } = this.#place;
     let change: NoteChangeRecord | undefined;
     const begin: Begin = async (before, after) => {
-      const told = { reason, undoes, trash: trash ?? outOfTrash };
-      const [sha256Before, sha256After] = [before, after].map((bytes) =>
-        bytes === undefined ? noFile : hashOf(bytes),
-      );
-      const lines = lineChange(before ?? Buffer.alloc(0), after ?? Buffer.alloc(0));
-      const hashes = { sha256Before: sha256Before ?? noFile, sha256After: sha256After ?? noFile };
-      const record = { id, at: at.toISOString(), ...changer, kind, path: relPath, ...told, ...hashes, ...lines };
+      const [sha256Before, sha256After] = [before && hashOf(before), after && hashOf(after)];
+      const record = {
+        ...{ id, at: at.toISOString(), ...changer, kind, path: relPath, reason, undoes, trash: trash ?? outOfTrash },
+        ...{ sha256Before: sha256Before ?? noFile, sha256After: sha256After ?? noFile },
+        ...lineChange(before ?? Buffer.alloc(0), after ?? Buffer.alloc(0)),
+      };
       await this.log.write(record);
       change = record;
       if (trash !== undefined) await writeTrash(this.#place, { ...record, trash });
@@ -174,19 +164,19 @@ export class NoteChanges {
       if (change !== undefined && !isMade(result)) await this.#notDone(change);
       else if (change !== undefined) {
         if (outOfTrash !== undefined) await dropTrash(this.#place, outOfTrash);
-        // What has been done is not undone by a log that is full: the next change finds out how this one ended.
+        // A full log does not undo the change: the next change settles this one.
         await this.log.end(id, "done").catch(() => undefined);
       }
       return result;
     } catch (error) {
-      // What was there already may say the same: this change did not make it.
-      const isNotMade = change !== undefined && (codeOf(error) === "EEXIST" || (await this.#isUntouched(change)));
-      if (change !== undefined && isNotMade) await this.#notDone(change).catch(() => undefined);
+      // EEXIST: the existing file may have the same text, but this change did not write it.
+      if (change !== undefined && (codeOf(error) === "EEXIST" || (await this.#isUntouched(change))))
+        await this.#notDone(change).catch(() => undefined);
       throw error;
     }
   }
 
-  /** Of a whole file, whatever another program has put in its place is not what was wanted. */
+  /** Of a whole file, any other content than the wanted one counts as untouched. */
   async #isUntouched({ path: relPath, sha256Before, sha256After }: NoteChangeRecord): Promise<boolean> {
     const now = await readNote({ ...this.#place, relPath }).catch(() => undefined);
     const hash = now?.sha256 ?? noFile;
@@ -198,7 +188,7 @@ export class NoteChanges {
     await this.log.end(change.id, "not done").catch(() => undefined);
   }
 
-  /** Finds out how the changes have ended whose processes did not live to say so, and writes it down. */
+  /** Finds out and logs the outcome of changes whose processes ended in the middle. */
   async settle(): Promise<void> {
     for (const change of this.log.changes) {
       if (change.state !== "open") continue;
@@ -211,15 +201,13 @@ export class NoteChanges {
   }
 }
 
-async function outcomeOf(place: ChangePlace, change: NoteChangeRecord, log: HeldLog): Promise<ChangeOutcome> {
-  // Later changes do not wait for a note that cannot be read any more.
-  const bytes = await readLocked({ ...place, relPath: change.path }).then(
-    (read) => read?.bytes,
-    (error: unknown) => {
-      if (MemoryError.is(error, "WORKSPACE") || MemoryError.is(error, "PATH_NOT_ALLOWED")) return undefined;
-      throw error;
-    },
-  );
+async function outcomeOf(place: ChangePlace, change: NoteChangeRecord, log: ChangeLog): Promise<ChangeOutcome> {
+  const read = await readLocked({ ...place, relPath: change.path }).catch((error: unknown) => {
+    // A note that cannot be read any more does not hold up later changes.
+    if (!MemoryError.is(error, "WORKSPACE") && !MemoryError.is(error, "PATH_NOT_ALLOWED")) throw error;
+    return undefined;
+  });
+  const bytes = read?.bytes;
   const later = log.changes.slice(log.changes.findIndex(({ id }) => id === change.id) + 1);
   const next = later.find(({ path }) => path === change.path);
   const isWhole = [change.sha256Before, change.sha256After].includes(noFile);
@@ -230,22 +218,21 @@ async function outcomeOf(place: ChangePlace, change: NoteChangeRecord, log: Held
   }
   if (bytes === undefined || isWhole) return "unclear";
   const [wasLines, isLines] = [change.before, change.after].map((lines) => holdsOnce(bytes, lines));
-  // Lines that were only taken out, or only put back, tell it alone.
+  // Lines that were only taken out, or only put in, decide alone.
   if (change.after === "") return wasLines ? "not done" : bytes.includes(change.before) ? "unclear" : "done";
   if (change.before === "") return isLines ? "done" : bytes.includes(change.after) ? "unclear" : "not done";
   if (wasLines === isLines) return "unclear";
   return isLines ? "done" : "not done";
 }
 
-/** A folder that no index reads, as its name begins with a dot. */
+/** No index reads a folder whose name begins with a dot. */
 const trashFolder = "memory/.trash";
 
-/** Where the lines of a change go. One file each, so that one can be brought back or deleted for good by itself. */
+/** The trash file of a change: one each, so that each can be restored or deleted for good. */
 export function trashName(id: string, day: string): string {
   return `${trashFolder}/${day}-${id}.md`;
 }
 
-/** On disk when it resolves. */
 async function writeTrash(
   { workspaceDir }: { workspaceDir: string },
   { trash, id, at, by, path: from, startLine, reason, before }: NoteChangeRecord & { trash: string },
@@ -259,10 +246,9 @@ async function writeTrash(
 
 async function dropTrash({ workspaceDir }: { workspaceDir: string }, trash: string): Promise<void> {
   const folder = await openFolderInPlace(path.join(await realpath(workspaceDir), trashFolder)).catch(unlessMissing);
-  try {
-    await folder?.remove(path.posix.basename(trash));
-    if (folder !== undefined) await syncFolder(folder.path);
-  } finally {
-    await folder?.close();
-  }
+  if (folder === undefined) return;
+  await closing(folder, async () => {
+    await folder.remove(path.posix.basename(trash));
+    await syncFolder(folder.path);
+  });
 }

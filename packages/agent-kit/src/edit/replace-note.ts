@@ -1,109 +1,142 @@
+import { isUtf8 } from "node:buffer";
 import { type BigIntStats, constants } from "node:fs";
-import type { FileHandle } from "node:fs/promises";
-import { MemoryError } from "@memslot/core";
-import { codeOf, syncFolder } from "@memslot/core/files";
-import { draftOf, dropDraftNames, dropOldDrafts } from "../notes/drafts.ts";
-import { cannotWrite, throwIfAborted } from "../notes/note-file.ts";
+import { type FileHandle, mkdir, realpath } from "node:fs/promises";
+import path from "node:path";
+import type { MemorySearchSettings } from "@memslot/core";
 import {
-  bytesLike,
-  bytesOf,
-  contentIn,
-  inFolder,
-  inLockedFolder,
-  maxBytes,
-  type Note,
-  type OpenedNote,
-  openThere,
-} from "./note-in-place.ts";
-import type { NoteContent, NoteName } from "./note.ts";
-import { closing } from "../notes/file-bytes.ts";
+  codeOf,
+  type FolderInPlace,
+  MovedError,
+  openFolderInPlace,
+  syncFolder,
+  unlessMissing,
+} from "@memslot/core/files";
+import { decodeText, noteFile } from "@memslot/indexing/host";
+import { busyFor, invalid, withStateLock } from "../failures.ts";
+import { draftOf, dropDraftNames, dropOldDrafts, replacedDrafts, replacedOf, waitForWriters } from "./drafts.ts";
+import { cannotWrite, failureOf, type NotePath, throwIfAborted } from "./note-folder.ts";
+import { bytesLike } from "./plan-change.ts";
+import { appendWhole, closing, hashOf, readWhole } from "./safe-writes.ts";
+
+/** One note of a memory. `workspaceDir` may be a link: its target counts. */
+export interface NoteName extends NotePath {
+  /** Which files of the workspace are memory. */
+  settings: Pick<MemorySearchSettings, "extraPaths" | "notes">;
+  stateDir: string;
+}
+
+/** A note as a person edits it. */
+export interface NoteContent {
+  /** All of it, with LF line ends and without a byte order mark. Secrets are not masked. */
+  text: string;
+  /** Of its bytes, hexadecimal: identifies this state of the file. */
+  sha256: string;
+  bytes: number;
+  /** Time of the last save (ISO 8601). */
+  modified: string;
+  /** Why it cannot be replaced, in a sentence without its full stop. Absent if it can. */
+  fixed?: string | undefined;
+}
 
 export interface ReplaceNoteOptions extends NoteName {
-  /** All that the note is to say, with LF line ends. The file keeps its own line ends and its byte order mark. */
+  /** The whole new text, with LF line ends. The file keeps its own line ends and its byte order mark. */
   text: string;
   /** `NoteContent.sha256` of the state that the text was made from. */
   sha256: string;
   signal?: AbortSignal | undefined;
 }
 
-/** `conflict`: somebody else has changed the note since, and nothing was written; `note` is how it stands, if it does. */
+/** `conflict`: the note has changed since, and nothing was written; `note` is its present state, if it exists. */
 export type ReplacedNote =
   | { state: "replaced"; note: NoteContent }
   | { state: "conflict"; note: NoteContent | undefined };
 
 /**
- * Reads a note as it is to be edited: all of its true text, whatever it holds. Undefined where there is none. Throws
- * `PATH_NOT_ALLOWED` for what is no part of the memory, and `WORKSPACE` where it cannot be read or is larger than 4 MB.
+ * Reads all of a note for editing. Returns undefined if there is none. Throws `PATH_NOT_ALLOWED` for a file outside the
+ * memory, and `WORKSPACE` if it cannot be read or is larger than 4 MB.
  */
 export async function readNote(given: NoteName): Promise<NoteContent | undefined> {
   return await inFolder(given, present);
 }
 
 /**
- * Puts another text in place of a note, if it still is what it was when it was read: whole or not at all, on disk when it
- * resolves. Processes that do so at the same time wait for each other. The file keeps its mode; it is another file
- * afterwards, so a note that has more than one name (a hard link) is refused, and nothing is made that was not there.
+ * Replaces the text of a note if the note is unchanged since it was read: whole or not at all, on disk when it resolves.
+ * Concurrent calls wait for each other. The file keeps its mode but becomes another file, so a note with a second name (a
+ * hard link) is refused; no file is created.
  *
- * What others append in the very moment of the change is kept behind the new text; whatever else they write then stays,
- * and is a conflict. Throws as `readNote` does, `INVALID_ARGUMENT` for a text that cannot be a note, `BUSY` where another
- * process holds the note for 5 s, and an `AbortError`, by which nothing was written.
+ * Text that other programs append during the replacement is kept behind the new text; any other change of theirs wins and
+ * is a conflict. Throws as `readNote` does, `INVALID_ARGUMENT` for a text that cannot be a note, `BUSY` if another process
+ * has the note locked for 5 s, and an `AbortError` before anything was written.
  */
 export async function replaceNote(options: ReplaceNoteOptions): Promise<ReplacedNote> {
   const { text, sha256 } = options;
-  checkText(text);
+  if (typeof (text as unknown) !== "string") throw invalid("text must be the whole note, as a string");
+  if (text.includes("\0")) throw invalid("text has a NUL character: leave it out");
+  if (!text.isWellFormed()) throw invalid("text has half of a character (a lone surrogate): leave it out");
   return await changeNote(options, {
-    make: (bytes, now) => (now.sha256 === sha256 ? Buffer.from(bytesLike(bytes, text)) : undefined),
+    make: (bytes, now) => (now.sha256 === sha256 ? bytesLike(bytes, text) : undefined),
   });
 }
 
-/** What is to become of the bytes of a note. */
 export interface NoteChange {
-  /** Undefined where the note is not what it was thought to be, which is a conflict. What it throws is thrown. */
-  make(bytes: Uint8Array, now: NoteContent): Uint8Array | undefined;
-  /** Called when nothing but the disk can prevent the change any more. Where it throws, nothing is written. */
-  prepare?(before: Uint8Array, after: Uint8Array): Promise<void>;
+  /** The new bytes. Undefined if the note is not in the expected state, which is a conflict. Its errors are thrown. */
+  make(bytes: Buffer, now: NoteContent): Buffer | undefined;
+  /** Runs when only the disk can still prevent the change. If it throws, nothing is written. */
+  prepare?(before: Buffer, after: Buffer): Promise<void>;
 }
 
-/** As `replaceNote`, with what the bytes are to be told by a function of what they are. */
+/** Replaces the bytes of a note as `replaceNote` does. */
 export async function changeNote(
   given: NoteName & Pick<ReplaceNoteOptions, "signal">,
   change: NoteChange,
 ): Promise<ReplacedNote> {
-  return await inLockedFolder(given, (note) => changeIn(note, change, given.signal));
-}
-
-async function changeIn(note: Note, change: NoteChange, signal: AbortSignal | undefined): Promise<ReplacedNote> {
-  const there = await openThere(note);
-  if (there === undefined) return { state: "conflict", note: undefined };
-  try {
-    const now = contentIn(there);
-    const made = change.make(there.bytes, now);
-    if (made === undefined) return { state: "conflict", note: now };
-    const bytes = Buffer.from(made.buffer, made.byteOffset, made.byteLength);
-    if (now.fixed !== undefined) throw cannotWrite(note, now.fixed);
-    if (there.stats.nlink > 1n && !(await isOnlyName(note, there)))
-      throw cannotWrite(
-        note,
-        "it has more than one name (a hard link), and only one would change: put a copy in its place",
-      );
-    if (bytes.equals(there.bytes)) return { state: "replaced", note: now };
-    if (bytes.length > maxBytes)
-      throw cannotWrite(note, `it would be larger than ${maxBytes / 1_000_000} MB: split it`);
-    await change.prepare?.(there.bytes, bytes);
+  return await inLockedFolder(given, async (note) => {
     dropOldDrafts(note.folder.path);
-    return await exchange(note, there, bytes, signal);
-  } finally {
-    await there.handle.close();
-  }
+    await saveReplaced(note);
+
+    const there = await openThere(note);
+    if (there === undefined) return { state: "conflict", note: undefined };
+    return await closing(there.handle, async () => {
+      const now = contentIn(there);
+      const bytes = change.make(there.bytes, now);
+      if (bytes === undefined) return { state: "conflict", note: now };
+      if (now.fixed !== undefined) throw cannotWrite(note, now.fixed);
+      if (there.stats.nlink > 1n && !(await isOnlyName(note, there)))
+        throw cannotWrite(
+          note,
+          "it has more than one name (a hard link), and only one would change: put a copy in its place",
+        );
+      if (bytes.equals(there.bytes)) return { state: "replaced", note: now };
+      if (bytes.length > maxBytes) throw cannotWrite(note, `it would be larger than ${maxMegabytes} MB: split it`);
+      await change.prepare?.(there.bytes, bytes);
+      return await exchange(note, there, bytes, given.signal);
+    });
+  });
 }
 
-/** What was killed in the very moment of its exchange has left a second name to the note, which was to keep the old text. */
-async function isOnlyName(note: Note, { handle, stats }: OpenedNote): Promise<boolean> {
-  dropDraftNames(note.folder.path, stats);
+/** A process that was killed before its exchange has left a second name of the note. */
+async function isOnlyName({ folder }: Note, { handle, stats }: OpenedNote): Promise<boolean> {
+  dropDraftNames(folder.path, stats);
   return (await handle.stat()).nlink === 1;
 }
 
-/** The new text beside the note, and then in its place. */
+/** Appends to a note what other programs wrote to its replaced file, if the process was killed before it could. */
+async function saveReplaced({ folder, name }: Note): Promise<void> {
+  for (const replaced of replacedDrafts(folder.path, name)) {
+    const appended = await closing(await folder.open(replaced.name, constants.O_RDONLY), async (handle) => {
+      await waitForWriters(handle, name);
+      return (await bytesOf(handle)).subarray(replaced.size);
+    });
+    if (appended.length > 0)
+      await closing(await folder.open(name, constants.O_RDWR | constants.O_APPEND), async (handle) => {
+        const bytes = await bytesOf(handle);
+        if (!bytes.includes(appended)) await appendWhole(handle, behind(bytes, appended));
+      });
+    await folder.remove(replaced.name);
+  }
+}
+
+/** Writes the new text beside the note and renames it over the note. */
 async function exchange(
   note: Note,
   there: OpenedNote,
@@ -111,8 +144,8 @@ async function exchange(
   signal: AbortSignal | undefined,
 ): Promise<ReplacedNote> {
   const { folder, name } = note;
-  const [draft, kept] = [draftOf(), draftOf()];
-  // So that what others append to the old one can be appended here.
+  const [draft, replaced] = [draftOf(), replacedOf(name, there.bytes.length)];
+  // For appending, so that what other programs append to the old file can be added here.
   const flags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_EXCL;
   const handle = await folder.open(draft, flags, 0o600);
   try {
@@ -120,19 +153,21 @@ async function exchange(
     await keepOwner(handle, there.stats);
     await handle.sync();
     throwIfAborted(signal);
-    // A name for the old file, in case that others write to it in the moment of the change. Its time is another one then.
-    const isKept = await folder.link(name, kept).then(
+    // Keeps the old file for the case that other programs write to it meanwhile. Changes its ctime.
+    const isKept = await folder.link(name, replaced).then(
       () => true,
       () => false,
     );
     const old = isKept ? await there.handle.stat({ bigint: true }) : there.stats;
     if (!isSameState(old, there.stats) || !folder.replace(name, draft, (now) => isStill(now, old)))
       return { state: "conflict", note: await present(note) };
+    await waitForWriters(there.handle, name);
     const meanwhile = await bytesOf(there.handle);
-    if (meanwhile.length > there.bytes.length && meanwhile.subarray(0, there.bytes.length).equals(there.bytes))
-      await appendRest(handle, bytes, meanwhile.subarray(there.bytes.length));
-    else if (!meanwhile.equals(there.bytes)) {
-      await putBack(note, isKept ? kept : undefined, meanwhile, there.stats);
+    if (meanwhile.length > there.bytes.length && meanwhile.subarray(0, there.bytes.length).equals(there.bytes)) {
+      await handle.write(behind(bytes, meanwhile.subarray(there.bytes.length)));
+      await handle.sync();
+    } else if (!meanwhile.equals(there.bytes)) {
+      await putBack(note, isKept ? replaced : undefined, meanwhile, there.stats);
       return { state: "conflict", note: await present(note) };
     }
     await syncFolder(folder.path);
@@ -140,11 +175,10 @@ async function exchange(
     return { state: "replaced", note: contentIn({ bytes: await bytesOf(handle), stats }) };
   } finally {
     await handle.close();
-    await Promise.all([draft, kept].map((each) => folder.remove(each).catch(() => undefined)));
+    await Promise.all([draft, replaced].map((each) => folder.remove(each).catch(() => undefined)));
   }
 }
 
-/** Linking changes nothing but the number of names and the time of the last change. */
 function isSameState(now: BigIntStats, before: BigIntStats): boolean {
   return now.size === before.size && now.mtimeNs === before.mtimeNs;
 }
@@ -153,39 +187,37 @@ function isStill(now: BigIntStats | undefined, old: BigIntStats): boolean {
   return now !== undefined && now.ino === old.ino && now.dev === old.dev && isSameState(now, old);
 }
 
-/** Mode and owner as they were; who may not give a file away keeps it. */
+/** Sets mode and owner; a user who may not give a file away keeps it. */
 async function keepOwner(handle: FileHandle, { mode, uid, gid }: BigIntStats): Promise<void> {
   const own = await handle.stat({ bigint: true });
   if (own.uid !== uid || own.gid !== gid) await handle.chown(Number(uid), Number(gid)).catch(() => undefined);
   await handle.chmod(Number(mode & 0o7777n));
 }
 
-async function appendRest(handle: FileHandle, bytes: Buffer, rest: Buffer): Promise<void> {
-  const isEnded = bytes.length === 0 || bytes.at(-1) === 10 || rest[0] === 10 || rest[0] === 13;
-  await handle.write(isEnded ? rest : Buffer.concat([Buffer.from("\n"), rest]));
-  await handle.sync();
+/** Text to append to these bytes, on a line of its own. */
+function behind(bytes: Buffer, appended: Buffer): Buffer {
+  const isEnded = bytes.length === 0 || bytes.at(-1) === 10 || appended[0] === 10 || appended[0] === 13;
+  return isEnded ? appended : Buffer.concat([Buffer.from("\n"), appended]);
 }
 
-/** The old file itself where it has a name still: whoever writes to it goes on there. */
-async function putBack(note: Note, kept: string | undefined, bytes: Buffer, stats: BigIntStats): Promise<void> {
+/** Puts the old file back, itself if it still has a name: a program that writes to it goes on there. */
+async function putBack(note: Note, replaced: string | undefined, bytes: Buffer, stats: BigIntStats): Promise<void> {
   const { folder, name } = note;
-  const anyway = (): boolean => true;
+  const always = (): boolean => true;
   try {
-    if (kept !== undefined) return void folder.replace(name, kept, anyway);
+    if (replaced !== undefined) return void folder.replace(name, replaced, always);
   } catch (error) {
-    // Taken for what a killed process has left, by one that keeps its locks elsewhere.
+    // Removed by a process with another state folder, which took it for a leftover.
     if (codeOf(error) !== "ENOENT") throw error;
   }
   const copy = draftOf();
-  await closing(
-    await folder.open(copy, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600),
-    async (handle) => {
-      await handle.writeFile(bytes);
-      await keepOwner(handle, stats);
-      await handle.sync();
-    },
-  );
-  folder.replace(name, copy, anyway);
+  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL;
+  await closing(await folder.open(copy, flags, 0o600), async (handle) => {
+    await handle.writeFile(bytes);
+    await keepOwner(handle, stats);
+    await handle.sync();
+  });
+  folder.replace(name, copy, always);
 }
 
 async function present(note: Note): Promise<NoteContent | undefined> {
@@ -194,10 +226,102 @@ async function present(note: Note): Promise<NoteContent | undefined> {
   return there && contentIn(there);
 }
 
-function checkText(text: string): void {
-  const given: unknown = text;
-  if (typeof given !== "string") throw new MemoryError("INVALID_ARGUMENT", "text must be all of the note, as text");
-  if (text.includes("\0")) throw new MemoryError("INVALID_ARGUMENT", "text holds a NUL character: leave it out");
-  if (!text.isWellFormed())
-    throw new MemoryError("INVALID_ARGUMENT", "text holds half of a character (a lone surrogate): leave it out");
+const maxMegabytes = 4;
+const maxBytes = maxMegabytes * 1_000_000;
+
+/** A note in its open folder. */
+interface Note extends NotePath {
+  folder: FolderInPlace;
+  name: string;
+}
+
+/** An open note with its bytes. */
+interface OpenedNote {
+  handle: FileHandle;
+  stats: BigIntStats;
+  bytes: Buffer;
+}
+
+export function contentIn({ bytes, stats }: Pick<OpenedNote, "bytes" | "stats">): NoteContent {
+  const sha256 = hashOf(bytes);
+  const fixed = whyFixed(bytes);
+  const text = decodeText(bytes).replaceAll("\r\n", "\n");
+  const modified = new Date(Number(stats.mtimeMs)).toISOString();
+  return { text, sha256, bytes: bytes.length, modified, ...(fixed !== undefined && { fixed }) };
+}
+
+/** Why an edited text cannot replace these bytes without changing more than the user typed. */
+function whyFixed(bytes: Uint8Array): string | undefined {
+  if (!isUtf8(bytes)) return "it is not UTF-8: save it as UTF-8 with another editor";
+  if (bytes.includes(0)) return "it has NUL bytes, which no editor shows: save it as UTF-8 with another editor";
+  const hasReturns = /\r(?!\n)/u.test(Buffer.from(bytes).toString());
+  return hasReturns ? "it has line ends of old Macs (CR alone), which no page can keep" : undefined;
+}
+
+/** Opens the folder of a note. Throws `PATH_NOT_ALLOWED` and `WORKSPACE`. */
+async function inFolder<T>(given: NoteName, run: (note: Note) => Promise<T>): Promise<T> {
+  const { relPath } = given;
+  try {
+    const workspaceDir = await realpath(given.workspaceDir);
+    const file = await noteFile({ ...given, workspaceDir });
+    return await closing(await openFolderInPlace(path.dirname(file)), (folder) =>
+      run({ workspaceDir, relPath, folder, name: path.basename(file) }),
+    );
+  } catch (error) {
+    throw await failureOf(given, error);
+  }
+}
+
+/** Opens the folder of a note while no other process changes this note through memslot. */
+export async function inLockedFolder<T>(
+  given: NoteName & Pick<ReplaceNoteOptions, "signal">,
+  run: (note: Note) => Promise<T>,
+): Promise<T> {
+  const { stateDir, relPath, signal } = given;
+  return await inFolder(given, async (note) => {
+    const locks = path.join(stateDir, "locks");
+    await mkdir(locks, { recursive: true, mode: 0o700 });
+    const key = hashOf(path.join(note.folder.path, note.name)).slice(0, 32);
+    const options = { waitMs: 5_000, busy: busyFor(`${relPath} has been`, 5), signal };
+    return await withStateLock(path.join(locks, `note-${key}.lock`), options, () => run(note));
+  });
+}
+
+/** Opens and reads a note. Undefined if there is none. */
+export async function openThere(note: Note): Promise<OpenedNote | undefined> {
+  const { folder, name, relPath } = note;
+  const handle = await folder.open(name, constants.O_RDONLY).catch(unlessMissing);
+  if (handle === undefined) return undefined;
+  try {
+    let stats = await handle.stat({ bigint: true });
+    if (!stats.isFile()) throw cannotWrite(note, `${relPath} is not a file: move it away`);
+    if (!folder.holds(handle, name)) throw new MovedError(relPath);
+    for (;;) {
+      if (stats.size > maxBytes) throw cannotWrite(note, `it is larger than ${maxMegabytes} MB: split it`);
+      const bytes = await bytesOf(handle);
+      const now = await handle.stat({ bigint: true });
+      // Bytes and stats of one state: an exchange takes the stats for those of the bytes.
+      if (isSameState(now, stats)) return { handle, stats: now, bytes };
+      stats = now;
+    }
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+async function bytesOf(handle: FileHandle): Promise<Buffer> {
+  const { size } = await handle.stat();
+  return await readWhole(handle, size);
+}
+
+/** Reads a note under its lock. Undefined if there is none. */
+export async function readLocked(
+  given: NoteName & Pick<ReplaceNoteOptions, "signal">,
+): Promise<{ bytes: Buffer; content: NoteContent } | undefined> {
+  return await inLockedFolder(given, async (note) => {
+    const there = await openThere(note);
+    await there?.handle.close();
+    return there && { bytes: there.bytes, content: contentIn(there) };
+  });
 }

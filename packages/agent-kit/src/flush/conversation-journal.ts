@@ -3,7 +3,7 @@ import path from "node:path";
 import { type AgentConfig, sessionKindOf } from "@memslot/core";
 import { replaceFile, unlessMissing } from "@memslot/core/files";
 import type { ConversationMessage } from "../conversation.ts";
-import { unlessLocked } from "../state-lock.ts";
+import { unlessLocked } from "../failures.ts";
 import { openFlushJournal, nameOf } from "./flush-journal.ts";
 import { appendDigests, type ConversationOrigin } from "./flush-digest.ts";
 

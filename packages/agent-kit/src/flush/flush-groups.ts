@@ -1,6 +1,6 @@
 import { estimateTokens } from "@memslot/indexing/host";
 import type { AssistantMessage, ConversationMessage, ToolMessage } from "../conversation.ts";
-import { localClock } from "../notes/local-day.ts";
+import { localClock } from "../edit/local-day.ts";
 
 /** Messages of one local day that fit into one flush turn. */
 export interface FlushGroup {

@@ -5,7 +5,7 @@ import { checkAgentPlace, messageOf } from "@memslot/core";
 import { syncFolder, unlessMissing, codeOf, replaceFile } from "@memslot/core/files";
 import { journalFolder, sessionsFolder, stripInjected } from "@memslot/indexing/host";
 import type { ConversationMessage } from "../conversation.ts";
-import { hashOf } from "../notes/file-bytes.ts";
+import { hashOf } from "../edit/safe-writes.ts";
 import { keepMessages, keptFile, type FlushRecord, isDoneRecord, isFlushRecord } from "./flush-record.ts";
 
 type NewFlushRecord = Pick<FlushRecord, "sessionKey" | "sessionId" | "compactionCount" | "createdAt"> & {

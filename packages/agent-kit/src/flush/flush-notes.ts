@@ -3,7 +3,7 @@ import path from "node:path";
 import { codeOf } from "@memslot/core/files";
 import pLimit from "p-limit";
 import { formatCitation } from "../citations.ts";
-import { noteName } from "../notes/append-note.ts";
+import { noteName } from "../edit/append-note.ts";
 import { flat } from "../tools/recalled-text.ts";
 import type { FlushNote } from "./flush-record.ts";
 import { saysAll } from "./same-fact.ts";

@@ -1,7 +1,7 @@
 import { type AgentConfig, MemoryError, isAbort, messageOf, withDeadline } from "@memslot/core";
 import { parseCitation } from "../citations.ts";
 import type { ConversationMessage } from "../conversation.ts";
-import { localTime } from "../notes/local-day.ts";
+import { localTime } from "../edit/local-day.ts";
 import { guardSecrets } from "../tools/guard-secrets.ts";
 import { noteInput } from "../tools/memory-append-tool.ts";
 import type { MemoryTool, MemoryToolResult } from "../tools/memory-tool.ts";

@@ -5,7 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { type AgentConfig, type Memory, messageOf, usualDeadlines } from "@memslot/core";
 import { noSurprises, unlessMissing } from "@memslot/core/files";
 import type { ConversationMessage } from "../conversation.ts";
-import { localClock } from "../notes/local-day.ts";
+import { localClock } from "../edit/local-day.ts";
 import { memoryAppendTool } from "../tools/memory-append-tool.ts";
 import type { MemoryTool } from "../tools/memory-tool.ts";
 import { createMemoryTools } from "../tools/memory-tools.ts";

@@ -1,7 +1,7 @@
 import path from "node:path";
 import { type AgentConfig, MemoryError, isAbort, messageOf, withDeadline } from "@memslot/core";
 import type { ConversationMessage } from "../conversation.ts";
-import { unlessLocked } from "../state-lock.ts";
+import { unlessLocked } from "../failures.ts";
 import type { DigestCause, WrittenDigest } from "./flush-digest.ts";
 import type { FlushJournal } from "./flush-journal.ts";
 import { FlushNotes, notesThatStand } from "./flush-notes.ts";

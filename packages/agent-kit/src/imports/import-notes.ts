@@ -3,10 +3,10 @@ import { realpath } from "node:fs/promises";
 import path from "node:path";
 import { MemoryError } from "@memslot/core";
 import { type FolderInPlace, listInPlace, openFolderInPlace, syncFolder, unlessMissing } from "@memslot/core/files";
-import { dropOldDrafts, makeFile } from "../notes/drafts.ts";
-import { cannotWrite, failureOf, type NoteTarget, openWay, throwIfAborted } from "../notes/note-file.ts";
-import type { NoteName } from "../edit/note.ts";
-import { closing, readWhole, unlessThere } from "../notes/file-bytes.ts";
+import { dropOldDrafts } from "../edit/drafts.ts";
+import { cannotWrite, failureOf, type NotePath, openWay, throwIfAborted } from "../edit/note-folder.ts";
+import type { NoteName } from "../edit/replace-note.ts";
+import { closing, makeFile, readWhole, unlessThere } from "../edit/safe-writes.ts";
 import { changeNote } from "../edit/replace-note.ts";
 import {
   type ImportedKeys,
@@ -70,7 +70,7 @@ export async function importNotes(options: ImportNotesOptions): Promise<Imported
   try {
     for await (const note of notes) {
       throwIfAborted(signal);
-      const place: NoteTarget = { workspaceDir, relPath: `${done.folder}/${namedFor(note)}`, heading: "" };
+      const place: NotePath = { workspaceDir, relPath: `${done.folder}/${namedFor(note)}` };
       try {
         // Nothing is made for what turns out to hold no note.
         folder ??= await openFolder(place, dryRun);
@@ -100,7 +100,7 @@ export async function importNotes(options: ImportNotesOptions): Promise<Imported
 }
 
 /** Undefined where nothing is to be made, and it is not there. */
-async function openFolder(place: NoteTarget, dryRun: boolean): Promise<FolderInPlace | undefined> {
+async function openFolder(place: NotePath, dryRun: boolean): Promise<FolderInPlace | undefined> {
   if (!dryRun) {
     const folder = await openWay(place);
     dropOldDrafts(folder.path);
@@ -133,8 +133,8 @@ async function put(
   if (there !== undefined && !isAsImported(there)) return "edited";
   if (folder === undefined || dryRun) return there === undefined ? "added" : "changed";
   if (there !== undefined) {
-    const make = (bytes: Uint8Array): Uint8Array | undefined =>
-      Buffer.from(bytes).toString("utf8") === there ? Buffer.from(text) : undefined;
+    const make = (bytes: Buffer): Buffer | undefined =>
+      bytes.toString("utf8") === there ? Buffer.from(text) : undefined;
     return (await changeNote(given, { make })).state === "replaced" ? "changed" : "edited";
   }
   const made = await unlessThere(makeFile(folder, name, text, async () => "added" as const));

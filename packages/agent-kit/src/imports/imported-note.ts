@@ -2,8 +2,8 @@ import { appendFileSync, mkdirSync } from "node:fs";
 import { readFile, realpath } from "node:fs/promises";
 import path from "node:path";
 import { MemoryError, messageOf } from "@memslot/core";
-import { copiedText, slugOf } from "../notes/note-text.ts";
-import { hashOf } from "../notes/file-bytes.ts";
+import { copiedText, slugOf } from "../edit/note-text.ts";
+import { hashOf } from "../edit/safe-writes.ts";
 
 /** A note that comes from elsewhere. */
 export interface ImportedNote {

@@ -1,14 +1,14 @@
 import { type InputFields, checkInput } from "../tools/tool-input.ts";
 import { type Memory, MemoryError, audienceOf, visibleText } from "@memslot/core";
 import { newChangeId } from "../edit/change-log.ts";
-import { cannotWrite } from "../notes/note-file.ts";
-import { checkLines, splice } from "../edit/changed-text.ts";
+import { cannotWrite } from "../edit/note-folder.ts";
+import { checkLines, splice } from "../edit/plan-change.ts";
 import { rewriteNote } from "../edit/edit-note.ts";
 import { type ChangePlace, trashName, withChanges } from "../edit/make-change.ts";
-import { localDay } from "../notes/local-day.ts";
-import { linesOf } from "../notes/note-text.ts";
-import type { NoteContent } from "../edit/note.ts";
-import { readLocked } from "../edit/note-in-place.ts";
+import { localDay } from "../edit/local-day.ts";
+import { linesOf } from "../edit/note-text.ts";
+import type { NoteContent } from "../edit/replace-note.ts";
+import { readLocked } from "../edit/replace-note.ts";
 import { readNote } from "../edit/replace-note.ts";
 import { checkSecrets } from "../tools/guard-secrets.ts";
 import type { EditOptions } from "../tools/memory-tools.ts";
@@ -187,7 +187,7 @@ export function createMemoryCommands({ memory, sessionKey, edit }: MemoryCommand
           const note = await readLocked({ ...place(), relPath });
           if (note === undefined) throw new Error(`The path ${from} does not exist`);
           const { fixed, sha256 } = note.content;
-          if (fixed !== undefined) throw cannotWrite(note, fixed);
+          if (fixed !== undefined) throw cannotWrite({ workspaceDir, relPath }, fixed);
           const reason = `renamed ${from} to ${to}`;
           // The new one first: a process that is killed in between leaves the note twice, and not nowhere.
           await changes.make({ kind: "create", relPath: wanted, text: note.bytes.toString("utf8"), reason });

@@ -13,12 +13,12 @@ import {
 import { cloudStub, codeOf, openInPlace } from "@memslot/core/files";
 import { ownTexts, decodeText } from "@memslot/indexing/host";
 import { isDigestOfOther } from "../flush/flush-digest.ts";
-import { curatedName } from "../notes/append-note.ts";
-import { dayBefore, localDay } from "../notes/local-day.ts";
-import { endOfEntry } from "../notes/note-entry.ts";
-import { linesOf } from "../notes/note-text.ts";
+import { curatedName } from "../edit/append-note.ts";
+import { dayBefore, localDay } from "../edit/local-day.ts";
+import { endOfEntry } from "../edit/note-entry.ts";
+import { linesOf } from "../edit/note-text.ts";
 import { frameRecalled } from "../tools/recalled-text.ts";
-import { closing } from "../notes/file-bytes.ts";
+import { closing } from "../edit/safe-writes.ts";
 
 export interface SessionStartOptions {
   workspaceDir: string;

@@ -4,7 +4,7 @@ import { MemoryError, messageOf } from "@memslot/core";
 import type { LockHolder, ProcessLock } from "@memslot/core/files";
 import pLimit from "p-limit";
 import type { ConversationMessage } from "../conversation.ts";
-import { acquireStateLock } from "../state-lock.ts";
+import { acquireStateLock } from "../failures.ts";
 import { checkMessage, compactionLine, messageLine, sessionLine } from "./transcript-entry.ts";
 import { modelContext } from "./model-context.ts";
 import { factsOf, newEntry, type SessionTableFile, type TableEntry } from "./session-table.ts";

@@ -6,7 +6,7 @@ import { unlessMissing } from "@memslot/core/files";
 import pLimit, { type LimitFunction } from "p-limit";
 import { openSession, type OwnedSession, type SessionPlace } from "./open-session.ts";
 import { newEntry, factsOf, SessionTableFile } from "./session-table.ts";
-import { orUnavailable } from "../state-lock.ts";
+import { orUnavailable } from "../failures.ts";
 import type { OpenSessionsOptions, Session, SessionFacts, Sessions } from "./session.ts";
 
 const maxKeyLength = 512;

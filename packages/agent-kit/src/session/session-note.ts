@@ -11,10 +11,10 @@ import {
   syncFolder,
 } from "@memslot/core/files";
 import type { ConversationMessage } from "../conversation.ts";
-import { keepNotesLayout } from "../notes/note-file.ts";
-import { copiedText, slugOf } from "../notes/note-text.ts";
-import { closing, unlessThere } from "../notes/file-bytes.ts";
-import { localTime } from "../notes/local-day.ts";
+import { keepNotesLayout } from "../edit/note-folder.ts";
+import { copiedText, slugOf } from "../edit/note-text.ts";
+import { closing, unlessThere } from "../edit/safe-writes.ts";
+import { localTime } from "../edit/local-day.ts";
 
 const describeDeadlineMs = 30_000;
 const maxTextLength = 8_000;

@@ -3,7 +3,7 @@ import { readFile, readdir, rename } from "node:fs/promises";
 import path from "node:path";
 import { replaceFile, unlessMissing } from "@memslot/core/files";
 import pLimit from "p-limit";
-import { orUnavailable, withStateLock } from "../state-lock.ts";
+import { orUnavailable, withStateLock } from "../failures.ts";
 import type { SessionFacts } from "./session.ts";
 import { isObject } from "./transcript-entry.ts";
 import { lookInto, readBeginning } from "./transcript-file.ts";

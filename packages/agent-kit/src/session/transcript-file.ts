@@ -3,10 +3,10 @@ import { type FileHandle, open } from "node:fs/promises";
 import path from "node:path";
 import { noSurprises, syncFolder } from "@memslot/core/files";
 import { readLines } from "@memslot/indexing/host";
-import { orUnavailable } from "../state-lock.ts";
+import { orUnavailable } from "../failures.ts";
 import { readEntry, type TranscriptEntry } from "./transcript-entry.ts";
 import { TranscriptState } from "./transcript-state.ts";
-import { closing } from "../notes/file-bytes.ts";
+import { closing } from "../edit/safe-writes.ts";
 
 /** A longer line is passed over when reading, and refused when writing. */
 export const maxLineBytes: number = 16 * 1024 * 1024;

@@ -1,9 +1,9 @@
 import { type Memory, MemoryError, messageOf } from "@memslot/core";
-import { appendNote, noteName } from "../notes/append-note.ts";
+import { appendNote, noteName } from "../edit/append-note.ts";
 import { inTime, type ToolSetting } from "./tool-setting.ts";
-import { localDay } from "../notes/local-day.ts";
+import { localDay } from "../edit/local-day.ts";
 import type { MemoryTool, MemoryToolResult } from "./memory-tool.ts";
-import { noteProblem } from "../notes/note-text.ts";
+import { noteProblem } from "../edit/note-text.ts";
 import type { RecentRecalls } from "./recalled-text.ts";
 import { type InputFields, badInput, checkInput, inputSchemaOf, lateAnswer } from "./tool-input.ts";
 

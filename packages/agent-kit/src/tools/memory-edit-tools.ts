@@ -5,7 +5,7 @@ import { formatCitation, parseCitation } from "../citations.ts";
 import { inTime, isAboutTheCall, type ToolSetting } from "./tool-setting.ts";
 import { type EditedNote, editNote, forgetNote } from "../edit/edit-note.ts";
 import type { ChangePlace } from "../edit/make-change.ts";
-import { noteProblem } from "../notes/note-text.ts";
+import { noteProblem } from "../edit/note-text.ts";
 import type { MemoryToolResult, MemoryTool } from "./memory-tool.ts";
 import { lateAnswer, type InputFields, checkInput, inputSchemaOf, badInput } from "./tool-input.ts";
 

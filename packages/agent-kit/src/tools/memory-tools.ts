@@ -11,7 +11,7 @@ import {
   visibleName,
 } from "@memslot/core";
 import type { ChatType, CitationsMode } from "../citations.ts";
-import { localDay } from "../notes/local-day.ts";
+import { localDay } from "../edit/local-day.ts";
 import type { FailureAdvice, ToolSetting } from "./tool-setting.ts";
 import { guardSecrets } from "./guard-secrets.ts";
 import { type AppendSetting, memoryAppendTool } from "./memory-append-tool.ts";

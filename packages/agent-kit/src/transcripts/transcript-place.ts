@@ -4,7 +4,7 @@ import path from "node:path";
 import { MemoryError } from "@memslot/core";
 import { codeOf, noSurprises, unlessMissing } from "@memslot/core/files";
 import { journalFolder, sessionsFolder, redactSecrets } from "@memslot/indexing/host";
-import { closing } from "../notes/file-bytes.ts";
+import { closing } from "../edit/safe-writes.ts";
 import type { ShownText, TranscriptLabel, TranscriptPlace } from "./transcript.ts";
 
 const fileName = /^(?!\.)[^/\\\0]{1,250}\.jsonl$/u;

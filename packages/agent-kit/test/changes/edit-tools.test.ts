@@ -252,7 +252,7 @@ describe("taking back", () => {
     await expect(undoChange(place(), "00000000")).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
     rmSync(path.join(workspaceDir, "MEMORY.md"));
     await expect(undoChange(place(), second)).rejects.toMatchObject({
-      message: expect.stringContaining("is not there any more") as string,
+      message: expect.stringContaining("does not exist any more") as string,
     });
   });
 

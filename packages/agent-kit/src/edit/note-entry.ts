@@ -1,39 +1,35 @@
 import { tidyTags, tidyText, withoutListMark } from "./note-text.ts";
 
-/** What `memory_append` writes: a list item of one stamp, text and tags. */
-export interface NoteEntry {
-  /** Its lines, without line ends. */
-  readonly lines: readonly string[];
-}
-
-/** Lines that a heading or a code block begins with, also where they are indented by up to three spaces. */
+/** Lines that begin a heading or a code block. */
 const opensBlock = /^ {0,3}(?:#{1,6}(?=[ \t]|$)|`{3}|~{3})/;
 
 /** Stamps of the daily logs and of the curated file. */
 const stamped = /^- (?:\d{2}:\d{2}|\d{4,6}-\d{2}-\d{2}) (.*)$/;
 
 /**
- * Every line but the first is indented, so that none of them can begin a heading, a code block or front matter of the
- * file: they belong to the list item and end with it.
+ * The lines that `memory_append` writes: a list item of stamp, text and tags. All lines but the first are indented, so that
+ * they belong to the list item and none begins a heading, a code block or front matter.
  */
-export function noteEntry(note: { stamp: string; text: string; tags: readonly string[] }): NoteEntry {
+export function noteEntry(note: { stamp: string; text: string; tags: readonly string[] }): string[] {
   const [first = "", ...rest] = tidyText(note.text).split("\n");
   const tags = tidyTags(note.tags).map((tag) => ` #${tag}`);
-  return { lines: [`- ${note.stamp} ${first}${tags.join("")}`, ...rest.map(indented)] };
+  return [`- ${note.stamp} ${first}${tags.join("")}`, ...rest.map(indented)];
 }
 
 function indented(line: string): string {
   if (line === "") return "";
-  // Four spaces, because readers that know nothing of lists take a mark behind two for the beginning of a block.
+  // Four spaces, because readers that ignore lists take a mark behind two spaces for the begin of a block.
   return opensBlock.test(`  ${line}`) ? `    ${line}` : `  ${line}`;
 }
 
-/** The lines, counted from 1, of an entry that says the same, whatever its stamp. */
-export function findSame(
-  lines: readonly string[],
-  entry: NoteEntry,
-): { startLine: number; endLine: number } | undefined {
-  const wanted = contentOf(entry.lines);
+interface Lines {
+  startLine: number;
+  endLine: number;
+}
+
+/** Finds an entry with the same text and tags, whatever its stamp. Lines count from 1. */
+export function findSame(lines: readonly string[], entry: readonly string[]): Lines | undefined {
+  const wanted = contentOf(entry);
   for (let start = 0; start < lines.length; start++) {
     if (!stamped.test(lines[start] ?? "")) continue;
     const end = endOfEntry(lines, start);
@@ -74,20 +70,20 @@ function contentOf([first = "", ...others]: readonly string[]): EntryContent {
   return { said: withoutListMark(said), rest: JSON.stringify([tidyTags(tags).toSorted(), lines]) };
 }
 
-/** A number at the beginning of one of the two is that of a list; of both, it may be a day: `3. October`. */
+/** A number at the begin of one text only is that of a list; at the begin of both it may be a day: `3. October`. */
 function saySame(a: EntryContent, b: EntryContent): boolean {
   const [withoutA, withoutB] = [a, b].map(({ said }) => said.replace(/^\d{1,3}[.)] +/, ""));
   return a.rest === b.rest && (a.said === b.said || withoutA === b.said || a.said === withoutB);
 }
 
-/** Where exactly this entry stands in a text with LF line ends: the last place, as it was written at the end. */
-export function findWritten(text: string, entry: NoteEntry): { startLine: number; endLine: number } | undefined {
-  const written = entry.lines.join("\n");
+/** Finds exactly this entry in a text with LF line ends: the last one, as it was appended. */
+export function findWritten(text: string, entry: readonly string[]): Lines | undefined {
+  const written = entry.join("\n");
   for (let index = text.lastIndexOf(written); index >= 0; index = text.lastIndexOf(written, index - 1)) {
     const after = text[index + written.length];
     if (after === undefined || after === "\n") {
       const startLine = text.slice(0, index).split("\n").length;
-      return { startLine, endLine: startLine + entry.lines.length - 1 };
+      return { startLine, endLine: startLine + entry.length - 1 };
     }
     if (index === 0) break;
   }

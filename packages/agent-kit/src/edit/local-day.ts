@@ -1,28 +1,27 @@
-import { MemoryError } from "@memslot/core";
+import { invalid } from "../failures.ts";
 
 /** The calendar day in a time zone, as `YYYY-MM-DD`. */
 export function localDay(now: Date, timeZone: string): string {
   return localTime(now, timeZone).day;
 }
 
-/**
- * The calendar day in a time zone, as `YYYY-MM-DD`, and the time of its clocks, as `HH:MM` from 00:00 to 23:59. Throws
- * `INVALID_ARGUMENT` for an unknown time zone and for a date that is none.
- */
+/** Throws `INVALID_ARGUMENT` for an unknown time zone and an invalid date. */
 export function localTime(now: Date, timeZone: string): LocalTime {
   return localClock(timeZone)(now);
 }
 
 export interface LocalTime {
+  /** `YYYY-MM-DD` */
   day: string;
+  /** `HH:MM`, 00:00 to 23:59 */
   time: string;
 }
 
-/** The same for many moments: most of the work is done once. */
+/** The day and time in a time zone, for many moments. Throws as `localTime` does. */
 export function localClock(timeZone: string): (at: Date) => LocalTime {
   const formatter = formatterFor(timeZone);
   return (at) => {
-    if (Number.isNaN(at.getTime())) throw new MemoryError("INVALID_ARGUMENT", "the date is not a valid one");
+    if (Number.isNaN(at.getTime())) throw invalid("the date is not valid");
     const part = new Map(formatter.formatToParts(at).map(({ type, value }) => [type, value]));
     return {
       day: `${part.get("year")?.padStart(4, "0")}-${part.get("month")}-${part.get("day")}`,
@@ -50,11 +49,7 @@ function formatterFor(timeZone: string): Intl.DateTimeFormat {
       minute: "2-digit",
       hourCycle: "h23",
     });
-  } catch (error) {
-    throw new MemoryError(
-      "INVALID_ARGUMENT",
-      `unknown time zone "${timeZone}": use a name such as Europe/Amsterdam or UTC`,
-      { cause: error },
-    );
+  } catch {
+    throw invalid(`unknown time zone "${timeZone}": use a name such as Europe/Amsterdam or UTC`);
   }
 }

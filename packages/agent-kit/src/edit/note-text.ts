@@ -1,19 +1,18 @@
 import { unseenCharacter, visibleText } from "@memslot/core";
 import { redactSecrets, redactLines } from "@memslot/indexing/host";
-import { isFrameEdge, promptMark, withoutPromptMarks } from "./prompt-marks.ts";
 
-/** Characters that one note may have. A fact is a sentence or two; what is longer is a document. */
+/** Characters of one note. A fact is a sentence or two; a longer text is a document. */
 const textLimit = 8_000;
 const tagLimit = 8;
 const tagLength = 40;
 
-/** What is wrong with a note, and what to change. */
+/** Why a note is refused, and what to change. */
 interface NoteProblem {
   readonly field: "text" | "tags";
   readonly error: string;
 }
 
-/** A text as it is kept: one kind of line end, one form of each letter, nothing at the ends of lines. */
+/** A text as it is kept: LF line ends, NFC, no white space at the ends of lines. */
 export function tidyText(text: string): string {
   const lines = text.normalize("NFC").replaceAll(/\r\n?/g, "\n").split("\n");
   return lines
@@ -22,24 +21,29 @@ export function tidyText(text: string): string {
     .trim();
 }
 
-/** A text without the mark of a list item: `- X`, `* X` and `- [ ] X` say what `X` says. */
+/** `- X`, `* X` and `- [ ] X` say what `X` says. */
 export function withoutListMark(text: string): string {
   return text.replace(/^(?:[-*+\u2022] +)?(?:\[ \] +)?/u, "");
 }
 
-/** Tags without the mark that models like to write, each once. */
+/** On one line, NFC, without a list mark: the form in which texts are compared. */
+export function flat(text: string): string {
+  return withoutListMark(text.normalize("NFC").replaceAll(/\s+/g, " ").trim());
+}
+
+/** Each tag once, without the `#` that models like to write. */
 export function tidyTags(tags: readonly string[]): string[] {
   return [...new Set(tags.map((tag) => tag.normalize("NFC").trim().replace(/^#/, "")))];
 }
 
 /**
- * Why a text cannot become a note: what would change the meaning of the file around it, could pass for a citation or for
- * the end of a recalled text, or cannot be seen by a person who reads it.
+ * Why a text cannot become a note: it would change the meaning of the file around it, could pass for a citation or the end
+ * of a recalled text, or has characters that a reader cannot see.
  */
-export function noteProblem(note: { text: string; tags: readonly string[] }): NoteProblem | undefined {
-  const error = textProblem(note.text);
+export function noteProblem({ text, tags = [] }: { text: string; tags?: readonly string[] }): NoteProblem | undefined {
+  const error = textProblem(text);
   if (error !== undefined) return { field: "text", error };
-  const tagError = tagsProblem(note.tags);
+  const tagError = tagsProblem(tags);
   return tagError === undefined ? undefined : { field: "tags", error: tagError };
 }
 
@@ -92,21 +96,20 @@ function numbered(count: number): string {
 }
 
 /**
- * A text that others have written as it may stand in a note: LF line ends, without what looks like a secret, without
- * control characters and marks of prompts, and with what cannot be seen made visible.
+ * A text from another source as it may be written to a note: LF line ends, secrets masked, without control characters and
+ * prompt marks, with invisible characters made visible.
  */
 export function copiedText(text: string): string {
   const clean = text
     .toWellFormed()
     .replaceAll(/\r\n?/g, "\n")
     .replaceAll(/[^\P{Cc}\t\n]/gu, "");
-  // It may repeat whatever a model has read.
   return visibleText(withoutPromptMarks(redactSecrets(clean))).trim();
 }
 
 const maxSlugLength = 40;
 
-/** A few words as a part of a file's name: lower-case ASCII letters and digits, with `-` between; empty where none is left. */
+/** A few words as a part of a file name: lower-case ASCII letters and digits with `-` between; empty if none is left. */
 export function slugOf(words: unknown): string {
   if (typeof words !== "string") return "";
   const [clean = ""] = redactLines([words.slice(0, 1_000)]);
@@ -122,8 +125,54 @@ export function slugOf(words: unknown): string {
     .replace(/-$/, "");
 }
 
-/** Lines as `memory_get` counts them: nothing comes after the last line break. */
+/** Lines as `memory_get` counts them: none behind the last line end. */
 export function linesOf(text: string): string[] {
   if (text === "") return [];
   return (text.endsWith("\n") ? text.slice(0, -1) : text).split("\n");
+}
+
+/**
+ * Marks of turns, roles and tools in the prompts of models, by shape: `<|…|>`, words in brackets that templates have in
+ * common, single tokens. Ordinary tags, code and conflict marks have other shapes.
+ */
+const marks = [
+  String.raw`<\|(?=[^\s<>\|]*\p{L})[^\s<>\|]{1,80}\|>`,
+  String.raw`<<\/?SYS>>`,
+  String.raw`\[\/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_(?:CALLS?|RESULTS?|CONTENT)|gMASK)\]`,
+  String.raw`<\/?(?:(?:start|end|begin)_of_[a-z_]{1,40}|(?:fim|tool|function)_[a-z_]{1,40}|function=[\w.\-]{1,80})>`,
+  String.raw`<\/?(?:bos|eos|sop|eop|unk|pad|(?:extra_id_|unused|SPECIAL_)\d{1,5}|[a-z]{2,20}_TOKEN)>`,
+].join("|");
+const anyMark = new RegExp(marks, "iv");
+
+/** Characters that look like `<` and `>`, and those that look like two or three of them. */
+const angle = String.raw`(?:[<>\u02C2\u02C3\u1438\u1433]|[\p{Bidi_Mirrored}--\p{ASCII}])`;
+const edge = new RegExp(
+  String.raw`^[\s\-*+\|]*(?<signs>${angle}(?:\s?${angle})*).*?(?:\s|${angle})[0-9a-f]{12,64}$`,
+  "iv",
+);
+const triple = /[\u22D8\u22D9\u2AF7\u2AF8]/;
+const double = /[«»\u226A\u226B\u300A\u300B\u27EA\u27EB\u2AA1\u2AA2]/;
+
+/** The first mark in a text that a model may take for the begin or the end of a turn. */
+function promptMark(text: string): string | undefined {
+  const folded = text.normalize("NFKC");
+  const mark = anyMark.exec(folded)?.[0];
+  if (mark !== undefined) return mark;
+  // With its begin it strikes words out in HTML; alone it ends a turn.
+  return folded.split("</s>").length > folded.split("<s>").length ? "</s>" : undefined;
+}
+
+/** A text without prompt marks: if it has one, all its brackets are removed. */
+export function withoutPromptMarks(text: string): string {
+  if (promptMark(text) === undefined) return text;
+  return Array.from(text, (sign) => (/^[<>|[\]]$/.test(sign.normalize("NFKC")) ? " " : sign)).join("");
+}
+
+/** Whether a line looks like the delimiter of a recalled text: three characters like `<` or `>` and a key. */
+function isFrameEdge(line: string): boolean {
+  const signs = edge.exec(line.normalize("NFKC").trim())?.groups?.["signs"] ?? "";
+  let count = 0;
+  for (const sign of signs.replaceAll(/\s/g, "")) count += triple.test(sign) ? 3 : double.test(sign) ? 2 : 1;
+  // Seven of them mark a conflict in a file under version control.
+  return count >= 3 && count < 7;
 }

@@ -1,0 +1,136 @@
+import { createHash, randomUUID } from "node:crypto";
+import {
+  type BigIntStats,
+  fstatSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import type { FileHandle } from "node:fs/promises";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** A file that is not in its place yet, or the replaced file of a note: then with a hash of the note's name and its size. */
+const draftName = /^\.memslot-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\.([0-9a-f]+)-(\d+))?\.tmp$/u;
+/** Older drafts were left by a process that was killed. */
+const oldMs = 60_000;
+/** How long an append waits for the process that replaces the note. */
+const exchangeMs = 10_000;
+/** How long a replacement waits for a program that has the old file open for writing. */
+const writersMs = 2_000;
+
+export function draftOf(): string {
+  return `.memslot-${randomUUID()}.tmp`;
+}
+
+/** The second name of a note's file while it is replaced. `size`: bytes that the replacement has taken into account. */
+export function replacedOf(note: string, size: number): string {
+  return `.memslot-${randomUUID()}.${nameKey(note)}-${size}.tmp`;
+}
+
+function nameKey(note: string): string {
+  return createHash("sha256").update(note).digest("hex").slice(0, 32);
+}
+
+/** Removes drafts that killed processes have left in a folder, but none with bytes that only it has. */
+export function dropOldDrafts(folder: string): void {
+  // A second name has the old time of its file, but a new time of the last change.
+  for (const { draft, stats, size } of draftsIn(folder)) {
+    const isUnsaved = size !== undefined && stats.nlink === 1n && stats.size > size;
+    if (Date.now() - Number(stats.ctimeMs) > oldMs && !isUnsaved) rmSync(draft, { force: true });
+  }
+}
+
+/** Removes such names of this very file. The caller has its lock, so the process that made them has ended. */
+export function dropDraftNames(folder: string, file: BigIntStats): void {
+  for (const { draft, stats } of draftsIn(folder)) if (isSame(stats, file)) rmSync(draft, { force: true });
+}
+
+/** Replaced files of a note whose process was killed before it removed them. The caller has the lock of the note. */
+export function replacedDrafts(folder: string, note: string): { name: string; size: number }[] {
+  const own = [...draftsIn(folder)].filter(({ key }) => key === nameKey(note));
+  return own.flatMap(({ draft, stats, size }) => {
+    const file = lstatSync(path.join(folder, note), { bigint: true, throwIfNoEntry: false });
+    return file === undefined || isSame(stats, file) ? [] : [{ name: path.basename(draft), size: Number(size) }];
+  });
+}
+
+/**
+ * Waits while another process replaces the note that this file was: it still has such a name until the new file has the
+ * bytes that were appended to it. Ends after 10 s, as a process that was killed adds nothing any more.
+ */
+export async function waitForExchange(note: string, file: BigIntStats): Promise<void> {
+  const endsAtMs = performance.now() + exchangeMs;
+  while (isBeingReplaced(note, file) && performance.now() < endsAtMs) await sleep(2);
+}
+
+function isBeingReplaced(note: string, file: BigIntStats): boolean {
+  try {
+    if (isSame(lstatSync(note, { bigint: true }), file)) return false;
+    return [...draftsIn(path.dirname(note))].some(({ stats }) => isSame(stats, file));
+  } catch {
+    // Neither the note nor its folder need exist any more.
+    return false;
+  }
+}
+
+/**
+ * Waits until no other program has a replaced file open for writing: one that opened the note before it was replaced may
+ * write after that. Ends after 2 s. Linux only, as other systems do not report who has a file open.
+ */
+export async function waitForWriters(handle: FileHandle, note: string): Promise<void> {
+  const endsAtMs = performance.now() + writersMs;
+  const file = fstatSync(handle.fd, { bigint: true });
+  while (process.platform === "linux" && hasWriter(file, note) && performance.now() < endsAtMs) await sleep(2);
+}
+
+function hasWriter(file: BigIntStats, note: string): boolean {
+  for (const pid of namesIn("/proc")) {
+    if (!/^\d+$/u.test(pid)) continue;
+    for (const descriptor of namesIn(`/proc/${pid}/fd`))
+      try {
+        const opened = `/proc/${pid}/fd/${descriptor}`;
+        // The name first: most descriptors are sockets and pipes.
+        if (!readlinkSync(opened).includes(`/${note}`) || !isSame(statSync(opened, { bigint: true }), file)) continue;
+        const flags = /^flags:\s*(\d+)$/mu.exec(readFileSync(`/proc/${pid}/fdinfo/${descriptor}`, "utf8"))?.[1];
+        if ((Number.parseInt(flags ?? "0", 8) & 3) !== 0) return true;
+      } catch {
+        // Closed meanwhile.
+      }
+  }
+  return false;
+}
+
+/** Empty for the processes of other users, and for those that have ended. */
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+function isSame(one: BigIntStats, other: BigIntStats): boolean {
+  return one.dev === other.dev && one.ino === other.ino;
+}
+
+interface Draft {
+  draft: string;
+  stats: BigIntStats;
+  key: string | undefined;
+  size: bigint | undefined;
+}
+
+function* draftsIn(folder: string): Generator<Draft> {
+  for (const name of readdirSync(folder)) {
+    const found = draftName.exec(name);
+    if (found === null) continue;
+    const draft = path.join(folder, name);
+    const stats = lstatSync(draft, { bigint: true, throwIfNoEntry: false });
+    const [, key, size] = found;
+    if (stats !== undefined) yield { draft, stats, key, size: size === undefined ? undefined : BigInt(size) };
+  }
+}

@@ -1,0 +1,122 @@
+import { constants, existsSync } from "node:fs";
+import { lstat, realpath, stat } from "node:fs/promises";
+import path from "node:path";
+import { MemoryError, isAbort, messageOf } from "@memslot/core";
+import {
+  codeOf,
+  type FolderInPlace,
+  MovedError,
+  openFolderInPlace,
+  syncFolder,
+  notesLayout,
+  notesMark,
+  unlessMissing,
+} from "@memslot/core/files";
+import { holdsNotes } from "@memslot/indexing/host";
+import { closing, unlessThere } from "./safe-writes.ts";
+
+/** A note by its path, relative to the workspace and with `/`. */
+export interface NotePath {
+  workspaceDir: string;
+  relPath: string;
+}
+
+export function throwIfAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw new DOMException(messageOf(signal.reason), "AbortError");
+}
+
+export function cannotWrite({ relPath, workspaceDir }: NotePath, reason: string, cause?: unknown): MemoryError {
+  return new MemoryError("WORKSPACE", `cannot write ${relPath} in ${workspaceDir}: ${reason}`, { cause });
+}
+
+/**
+ * Opens the folder of a note and creates the folders on the way below the workspace. Follows no symbolic link, and creates
+ * each folder in the one that it has checked, so that nothing outside the workspace is written.
+ */
+export async function openWay(note: NotePath): Promise<FolderInPlace> {
+  const workspaceDir = await realpath(note.workspaceDir);
+  if (!(await stat(workspaceDir)).isDirectory()) throw cannotWrite(note, "the workspace is not a folder");
+  await checkWay(note, workspaceDir);
+  await keepNotesLayout(workspaceDir);
+  let folder = await openFolderInPlace(workspaceDir);
+  for (const part of note.relPath.split("/").slice(0, -1)) {
+    const { path: above, mkdir, close } = folder;
+    try {
+      const made = await unlessThere(mkdir(part).then(() => true));
+      folder = await openFolderInPlace(path.join(above, part));
+      if (made) await syncFolder(above);
+    } finally {
+      await close();
+    }
+  }
+  return folder;
+}
+
+/** Throws for a link or another obstacle on the way from the workspace to the file, and names it. */
+async function checkWay(note: NotePath, workspaceDir: string): Promise<void> {
+  const parts = note.relPath.split("/");
+  for (let count = 1; count <= parts.length; count++) {
+    const part = parts.slice(0, count).join("/");
+    const found = await lstat(path.join(workspaceDir, part)).catch(unlessMissing);
+    if (found === undefined) return;
+    const isLast = count === parts.length;
+    const wanted = isLast ? "file" : "folder";
+    if (found.isSymbolicLink())
+      throw cannotWrite(note, `${part} is a symbolic link, which is not followed: put a ${wanted} in its place`);
+    if (!(isLast ? found.isFile() : found.isDirectory()))
+      throw cannotWrite(note, `${part} is not a ${wanted}: move it away`);
+  }
+}
+
+/** Names the file and the next step in an error. A `MemoryError` and an abort stay as they are. */
+export async function failureOf(note: NotePath, error: unknown): Promise<unknown> {
+  if (MemoryError.is(error) || isAbort(error)) return error;
+  const code = String(codeOf(error));
+  if (error instanceof MovedError || code === "ENOTDIR" || code === "ELOOP") {
+    // Name the obstacle if it is still there.
+    const obstacle = await realpath(note.workspaceDir)
+      .then((workspaceDir) => checkWay(note, workspaceDir))
+      .catch((reason: unknown) => reason);
+    if (MemoryError.is(obstacle)) return obstacle;
+  }
+  return cannotWrite(note, `${messageOf(error)}: ${steps[code] ?? "check the folder and its file system"}`, error);
+}
+
+const steps: Readonly<Record<string, string>> = {
+  ENOENT: "check that the workspace folder exists",
+  ENOTDIR: "check that the workspace is a folder",
+  ECLOUD: "download it (in Finder: Download Now), then write the note again",
+  EMOVED: "nothing was written; write the note again",
+  EACCES: "make the file and its folder writable",
+  EPERM: "make the file and its folder writable",
+  EROFS: "the file system is read-only; move the workspace to one that can be written",
+  ENOSPC: "free space on the disk",
+  EDQUOT: "free space in the quota",
+  ELOOP: "symbolic links are not followed; put a file in its place",
+  EISDIR: "a folder has the file's name; move it away",
+};
+
+const markText = `This folder is a folder of notes: memslot takes all Markdown in it for memory, also beside MEMORY.md and memory/,
+which agents write to. Without this file only MEMORY.md, USER.md and memory/ would be.
+`;
+
+/**
+ * Keeps a folder of notes one when MEMORY.md or memory/ is created in it: writes the mark first if the folder has notes that
+ * the agent's layout would hide. Throws what the file system throws.
+ */
+export async function keepNotesLayout(workspaceDir: string): Promise<void> {
+  const place = await realpath(workspaceDir);
+  if (existsSync(path.join(place, notesMark))) return;
+  // Whatever is configured: `memorySearch.notes` overrides the mark.
+  if (notesLayout(place, "auto").layout !== "all" || !holdsNotes(place)) return;
+  await closing(await openFolderInPlace(place), async (folder) => {
+    const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL;
+    const opened = await unlessThere(folder.open(notesMark, flags, 0o666));
+    if (opened === undefined) return;
+    await closing(opened, async (handle) => {
+      await handle.writeFile(markText);
+      await handle.sync();
+    });
+    await syncFolder(place);
+  });
+}
