@@ -129,17 +129,17 @@ export type PluginKind = AnyPlugin["kind"];
  * a sentence each.
  */
 export const memoryFeatures = {
-  keyword: "finds words, identifiers and Chinese, Japanese, Korean and Thai text as written",
-  vector: "finds by meaning with the embedding provider of the configuration",
-  "own-models": "finds by meaning with models that the backend brings itself",
-  "shared-vectors": "uses the vectors that another backend has made, so that a change of the slot embeds nothing again",
+  keyword: "keyword search with identifiers, Chinese, Japanese, Korean and Thai",
+  vector: "vector search with the configured embedding provider",
+  "own-models": "vector search with models of its own",
+  "shared-vectors": "reuses the vectors of other backends",
   sessions: "searches session transcripts",
   sections: "finds several places in one file",
-  fresh: "finds a note with the first search after it was saved",
-  rebuild: "answers from the index that is there while a new one is built",
-  upkeep: "checks, mends and compacts its index",
-  estimate: "says beforehand what embedding will cost",
-  "shared-index": "keeps one index for many machines",
+  fresh: "finds a saved note with the next search",
+  rebuild: "answers during a rebuild",
+  upkeep: "checks, repairs and compacts its index",
+  estimate: "estimates the cost of embedding",
+  "shared-index": "one index for many machines",
   "in-process": "needs no other program",
 } as const;
 
