@@ -1,6 +1,14 @@
 // Of a file that is handed on whole (`*`), all that it exports is public.
 export { type ChatType, type CitationsMode, formatCitation, parseCitation } from "./citations.ts";
-export type * from "./conversation.ts";
+export type {
+  AssistantMessage,
+  ConversationMessage,
+  NewMessage,
+  ToolCall,
+  ToolMessage,
+  UserMessage,
+} from "./conversation.ts";
+export { handedOver } from "./conversation.ts";
 export type { ChangeKind, ChangeOutcome, Changer, LoggedChange, NoteChangeRecord } from "./edit/change-log.ts";
 export {
   type EditNoteOptions,
@@ -18,11 +26,9 @@ export { type ReplaceNoteOptions, type ReplacedNote, readNote, replaceNote } fro
 export * from "./flush/conversation-journal.ts";
 export type { ConversationOrigin } from "./flush/flush-digest.ts";
 export { type FlushMoment, flushPrompts, isNoReply } from "./flush/flush-prompts.ts";
-export type { FlushReport } from "./flush/flush-record.ts";
+export type { FlushModel, FlushReport } from "./flush/save-messages.ts";
 export type { FlushTurn } from "./flush/flush-turn.ts";
-export type { FlushSession } from "./flush/flush-work.ts";
 export * from "./flush/memory-flush.ts";
-export * from "./flush/should-flush.ts";
 export * from "./imports/import-notes.ts";
 export type { ImportedNote } from "./imports/imported-note.ts";
 export * from "./memory-tool/memory-commands.ts";
@@ -31,7 +37,7 @@ export { type LocalTime, localClock } from "./edit/local-day.ts";
 export * from "./prompt/prompt-section.ts";
 export * from "./prompt/session-start.ts";
 export * from "./session/compact-session.ts";
-export { handedOver } from "./session/model-context.ts";
+
 export * from "./session/open-sessions.ts";
 export * from "./session/session-note.ts";
 export type * from "./session/session.ts";

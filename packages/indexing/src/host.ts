@@ -11,7 +11,16 @@ export { isUsualGap } from "./scan/workspace.ts";
 export { journalFileName, journalFolder, sessionsFolder } from "./sources/folders.ts";
 export { redactLines, redactSecrets, secretsIn } from "./secrets/redact-secrets.ts";
 export { ownTexts, stripInjected } from "./sources/strip-injected.ts";
-export { readLines, type TranscriptLine } from "./sources/lines.ts";
+export {
+  isObject,
+  type JsonObject,
+  jsonOf,
+  readLines,
+  textAt,
+  textOf,
+  timeOf,
+  type TranscriptLine,
+} from "./sources/lines.ts";
 export { connectMarkers, decodeText } from "./text/file-text.ts";
 export { estimateTokens } from "./text/token-weight.ts";
 export { stopWords } from "./text/languages/languages.ts";

@@ -2,6 +2,7 @@ import { readFile, rm } from "node:fs/promises";
 import path from "node:path";
 import { type AgentConfig, sessionKindOf } from "@memslot/core";
 import { replaceFile, unlessMissing } from "@memslot/core/files";
+import { isObject, jsonOf } from "@memslot/indexing/host";
 import type { ConversationMessage } from "../conversation.ts";
 import { unlessLocked } from "../failures.ts";
 import { openFlushJournal, nameOf } from "./flush-journal.ts";
@@ -16,36 +17,36 @@ export interface ConversationJournalOptions {
   readonly clock?: (() => Date) | undefined;
 }
 
-/** What was said in somebody else's program, piece by piece: kept at once, and noted as a whole when a part of it is over. */
+/** The journal of a conversation in another program: messages are kept at once and digested when a part of it is over. */
 export interface ConversationJournal {
-  /** Takes messages that it does not hold yet, on disk when it resolves. Gives how many they were. Throws `UNAVAILABLE`. */
+  /** Adds messages that are new to it, on disk when it resolves. Returns how many they were. Throws `UNAVAILABLE`. */
   add(messages: readonly ConversationMessage[]): Promise<number>;
   /**
-   * Writes one digest a day of all that was taken since the last one into the daily logs, and lets the messages go to
-   * where searches find them. Undefined where nothing waits, or another process is at it. However often it is broken off,
-   * nothing is left out and nothing is written twice. Throws `WORKSPACE` where the log cannot be written: all of it waits.
+   * Writes a digest of the waiting messages into the daily log of each day. Returns undefined if nothing waits or another
+   * process does so. Interrupted at any point, the next call neither loses nor repeats anything. Throws `WORKSPACE` if a log
+   * cannot be written; the messages wait then.
    */
   digest(signal?: AbortSignal | undefined): Promise<ConversationDigest | undefined>;
-  /** How many entries wait for a digest. */
+  /** Number of entries that wait for a digest. */
   readonly waiting: number;
 }
 
 export interface ConversationDigest {
   readonly messages: number;
-  /** `path#Lfrom-Lto` of what was written; none where nothing of it was news. */
+  /** `path#Lfrom-Lto` of what was written; empty if nothing was new. */
   readonly citations: readonly string[];
 }
 
-/** What is being digested: the same entries give the same text, which is known again after a crash. */
+/** The entries of a digest: the same entries give the same text, which is recognised after a crash. */
 interface DigestPlan {
   readonly names: readonly string[];
-  /** The digest stands in the notes, and the entries can go. */
+  /** Set once the notes have the digest, and the entries can go. */
   readonly citations?: readonly string[] | undefined;
 }
 
 /**
- * The journal of one conversation that hooks report. Undefined where the agent keeps none (`memoryFlush.enabled`), or
- * others read along. Throws `INVALID_ARGUMENT` for a session of another agent.
+ * Opens the journal of a conversation that hooks report. Returns undefined if `memoryFlush.enabled` is false, and for the
+ * session of a group. Throws `INVALID_ARGUMENT` for a session of another agent.
  */
 export async function openConversationJournal(
   options: ConversationJournalOptions,
@@ -65,11 +66,11 @@ export async function openConversationJournal(
     return fresh.length;
   }
 
-  const waiting = (): string[] => journal.entryNames().filter((name) => journal.keyOf(name) === sessionKey);
+  const waiting = (): readonly string[] => journal.entryNames(sessionKey);
 
   async function digestOf(names: readonly string[], signal: AbortSignal): Promise<ConversationDigest> {
     const messages: ConversationMessage[] = [];
-    // A digest of its own stands for one that another host has seen to.
+    // An entry with a digest belongs to the flush of a host.
     for (const name of names) {
       const record = await journal.read(name);
       if (record !== undefined && record.digest === undefined) messages.push(...record.messages);
@@ -117,13 +118,8 @@ export async function openConversationJournal(
   };
 }
 
-/** Undefined where none was begun, or a plan is damaged: then what waits is one digest. */
+/** Undefined if none was begun or the plan is damaged: then all waiting entries are one digest. */
 async function readPlan(file: string): Promise<DigestPlan | undefined> {
-  const text = await readFile(file, "utf8").catch(unlessMissing);
-  try {
-    const plan = JSON.parse(text ?? "") as Partial<DigestPlan> | null;
-    return Array.isArray(plan?.names) ? (plan as DigestPlan) : undefined;
-  } catch {
-    return undefined;
-  }
+  const plan = jsonOf(await readFile(file, "utf8").catch(unlessMissing));
+  return isObject(plan) && Array.isArray(plan["names"]) ? (plan as unknown as DigestPlan) : undefined;
 }

@@ -4,33 +4,31 @@ import type { ConversationMessage } from "../conversation.ts";
 import { appendNote } from "../edit/append-note.ts";
 import { localClock, localTime } from "../edit/local-day.ts";
 import { withoutPromptMarks } from "../edit/note-text.ts";
-import type { FlushNote } from "./flush-record.ts";
 import { timeOf, flushGroups } from "./flush-groups.ts";
+import type { FlushNote } from "./flush-journal.ts";
 import { isNoReply, noReply } from "./flush-prompts.ts";
 import { mostlySaid } from "./same-fact.ts";
 
-/** Why no model has chosen what to keep. */
-export type DigestCause = "no-model" | "model-failed";
-
-/** Where a conversation was had: the digest says so, so that a reader can tell whose it is. */
+/** The origin of a conversation, which its digest names. */
 export interface ConversationOrigin {
-  /** The program that it was had in: `claude-code`. */
+  /** The program: `claude-code`. */
   readonly client: string;
   readonly sessionId: string;
-  /** What it was about: the name of a folder, in most cases. */
+  /** In most cases the name of a folder. */
   readonly project?: string | undefined;
 }
 
 export interface DigestOptions {
-  readonly cause: DigestCause;
+  /** Why no model has chosen what to keep. */
+  readonly cause: "no-model" | "model-failed";
   readonly timeZone: string;
-  /** For messages without a time that can be read. */
+  /** For messages without a valid time. */
   readonly fallbackTime: Date;
-  /** For messages that are kept nowhere else. */
+  /** Nothing is left out or cut: the messages are kept nowhere else. */
   readonly everything?: boolean | undefined;
-  /** What was noted of the messages before. */
+  /** Earlier notes from these messages. */
   readonly notes?: readonly string[] | undefined;
-  /** Whose conversation it was, where it was not that of a host with this kit. */
+  /** Set for a conversation in another program. */
   readonly from?: ConversationOrigin | undefined;
 }
 
@@ -40,24 +38,22 @@ const maxCharactersOfEach = 7_000;
 const mereQuestion = /^[^.!?。！？\n]*[?？]$/;
 const citesNotes = /#L\d+(?:-L?\d+)?(?!\d)/;
 const maxOfMessage = 300;
-/** What comes after this in a message cannot be in the digest. */
+/** Characters of a message that are read for the digest. */
 const maxRead = 20_000;
 
 /** One note of a digest. */
 interface FlushDigest {
   readonly text: string;
-  /** What stands in it, line by line, without time and speaker. */
+  /** Its lines, without time and speaker. */
   readonly said: readonly string[];
 }
 
 /**
- * The plain digest of what was said on one day, marked as such: what the user wrote and the first sentence of each
- * answer, without what looks like a secret. A mere question is left out, which would be found in place of its answer, and
- * so is an answer that cites notes, which must not become notes again, and what `notes` say already. The digest follows
- * from the messages and `notes` alone, so that writing it a second time is recognised. Empty where nothing is left.
+ * The plain digest of one day: what the user wrote and the first sentence of each answer, secrets masked. Leaves out mere
+ * questions, which would be found in place of their answers, answers that cite notes, and what `notes` say already. Depends
+ * on the messages and `notes` alone, so that a second write is recognised. Empty if nothing is left.
  *
- * It is one note with room for some lines; what does not fit stays in the journal. With `everything` nothing is left out
- * or cut, and there are as many notes as that takes.
+ * One note of at most 2,000 characters; the journal has the rest. With `everything`, as many notes as all of it takes.
  */
 function flushDigests(messages: readonly ConversationMessage[], options: DigestOptions): FlushDigest[] {
   const { everything = false, notes = [] } = options;
@@ -105,13 +101,13 @@ function headingOf({ cause, from }: DigestOptions): string {
 
 const ofProject = /^- \d{2}:\d{2} Digest of a conversation \([^(),:]*, project ([^(),:]*), session [^(),:]*\):/u;
 
-/** Whether a line of a log begins the digest of a conversation in another project than this one. */
+/** Whether a line of a log begins the digest of a conversation in another project. */
 export function isDigestOfOther(line: string, project: string): boolean {
   const found = ofProject.exec(line)?.[1];
   return found !== undefined && found !== named(project);
 }
 
-/** A name that cannot be mistaken for what stands around it. */
+/** A name without the punctuation of the heading. */
 function named(name: string): string {
   return (
     visibleText(harmless(name.replaceAll(/[(),:]/gu, " ")))
@@ -128,17 +124,17 @@ function isNews({ role, text }: ConversationMessage): boolean {
   return role === "user" ? !mereQuestion.test(text.trim()) : !citesNotes.test(text);
 }
 
-/** What is written of a message, each piece on a line of its own. */
+/** The lines of a message in the digest. */
 function textsOf(message: ConversationMessage, everything: boolean): string[] {
   const text = (everything ? message.text : message.text.slice(0, maxRead)).replaceAll(/\r\n?/g, "\n");
   const plain = harmless(redactSecrets(text));
   if (everything) return piecesOf(plain);
   const said = message.role === "user" ? plain : firstSentence(plain);
-  // Last, as a cut may leave half of what belongs together.
+  // Last, as a cut may leave half of a character.
   return said === "" ? [] : [visibleText(cut(said))];
 }
 
-/** Ends of words where there are some, so that each piece can be found. */
+/** Cuts at ends of words if there are some, so that each piece can be found. */
 function piecesOf(text: string): string[] {
   return (
     text
@@ -148,7 +144,7 @@ function piecesOf(text: string): string[] {
   );
 }
 
-/** One line that means nothing else in a note: no comment, no sign that nobody sees, no sentinel. */
+/** One line without comments, invisible characters and the sentinel. */
 function harmless(text: string): string {
   const plain = withoutPromptMarks(text)
     .toWellFormed()
@@ -158,7 +154,7 @@ function harmless(text: string): string {
     .replaceAll(/--!?>/g, "->")
     .replaceAll(noReply, "")
     .trim();
-  // What was left out may have stood in the middle of one.
+  // A removed part may have split one.
   return withoutPromptMarks(plain);
 }
 
@@ -175,16 +171,13 @@ function cut(text: string): string {
         .replace(/\uFFFD$/u, "")}…`;
 }
 
-/** What came of digests: their citations, and each line as a note of the flush. */
+/** The citations of digests, and each line as a note of the flush. */
 export interface WrittenDigest {
   readonly citations: readonly string[];
   readonly notes: readonly FlushNote[];
 }
 
-/**
- * Writes the digest of each local day into that day's log. Throws as `appendNote` does; what was written before that is
- * recognised the next time.
- */
+/** Writes the digest of each local day into that day's log. Throws as `appendNote` does; a retry recognises what was written. */
 export async function appendDigests(
   messages: readonly ConversationMessage[],
   options: DigestOptions & { workspaceDir: string; signal: AbortSignal },

@@ -1,140 +1,96 @@
 import { estimateTokens } from "@memslot/indexing/host";
-import type { AssistantMessage, ConversationMessage, ToolMessage } from "../conversation.ts";
+import { type ConversationMessage, handedOver, resultAsText, withCalls } from "../conversation.ts";
 import { localClock } from "../edit/local-day.ts";
 
 /** Messages of one local day that fit into one flush turn. */
 export interface FlushGroup {
   readonly day: string;
-  /** The time of the last message of the day in this group: the notes of the turn are dated with it. */
+  /** The time of the last message of the day in this group: the date of the turn's notes. */
   readonly at: Date;
   /** As the model gets them. */
   readonly messages: readonly ConversationMessage[];
-  /** Messages that are handed over in full once this turn is done. */
+  /** Ids of messages that are handed over in full once this turn is done. */
   readonly completes: readonly string[];
 }
 
-/** More of what a tool gave is not handed over: recalled notes must not become memory again. */
+/** Characters of a tool result that are handed over: recalled notes must not become memory again. */
 const maxToolText = 500;
 
 /**
- * Cuts messages into flush turns: one for each local day, so that every note lands on the day of its event, and more
- * where a day has more than `maxTokens`. What a tool gave stays with the call. A single message above the limit is
- * handed over in pieces.
+ * Cuts messages into flush turns: one for each local day, so that every note is in the log of its day, and more if a day
+ * has more than `maxTokens`. A tool result stays with its call. A single larger message is handed over in pieces.
  */
 export function flushGroups(
   messages: readonly ConversationMessage[],
   options: { timeZone: string; maxTokens: number; fallbackTime: Date },
 ): FlushGroup[] {
   const clock = localClock(options.timeZone);
-  const dayOf = (message: ConversationMessage): string => clock(timeOf(message, options.fallbackTime)).day;
-  const days = new Map<string, Unit[]>();
-  for (const unit of unitsOf(messages)) {
-    const [first] = unit;
-    if (first === undefined) continue;
-    const day = dayOf(first);
-    const ofDay = days.get(day);
-    if (ofDay === undefined) days.set(day, [unit]);
-    else ofDay.push(unit);
-  }
-  return [...days].flatMap(([day, units]) => groupsOfDay(day, units, { ...options, dayOf }));
+  const timeIn = (message: ConversationMessage): Date => timeOf(message, options.fallbackTime);
+  const dayOf = (message: ConversationMessage): string => clock(timeIn(message)).day;
+  const days = Map.groupBy(unitsOf(messages), ([first]) => (first === undefined ? "" : dayOf(first)));
+  return [...days].flatMap(([day, units]) => {
+    let latest = Number.NEGATIVE_INFINITY;
+    return packed(units, options.maxTokens).map((pack) => {
+      // A tool result may have come after midnight, and may be a group of its own.
+      for (const message of pack.messages)
+        if (dayOf(message) === day) latest = Math.max(latest, timeIn(message).getTime());
+      return { day, at: new Date(latest), ...pack };
+    });
+  });
 }
 
-/** When a message was said; one without a time that can be read was said at `fallback`. */
+/** The time of a message, `fallback` if it has no valid one. */
 export function timeOf(message: ConversationMessage, fallback: Date): Date {
   const at = new Date(message.at);
   return Number.isNaN(at.getTime()) ? fallback : at;
 }
 
-/** A message, or an answer with calls and all that its tools gave. */
-type Unit = readonly ConversationMessage[];
+/** A message, or an answer with calls and their results. */
+type Unit = ConversationMessage[];
 
 function unitsOf(messages: readonly ConversationMessage[]): Unit[] {
-  const answers = new Map<string, ToolMessage[]>();
-  for (const message of messages)
-    if (message.role === "tool") answers.set(message.toolCallId, [...(answers.get(message.toolCallId) ?? []), message]);
-  const taken = new Set<string>();
   const units: Unit[] = [];
-  for (const message of messages) {
-    if (message.role === "assistant") {
-      const answered = (message.toolCalls ?? []).filter(({ id }) => answers.has(id));
-      const given = answered.flatMap(({ id }) => answers.get(id)?.slice(0, 1) ?? []).filter(({ id }) => !taken.has(id));
-      for (const { id } of given) taken.add(id);
-      units.push([withCalls(message, answered), ...given.map(shortened)]);
-    } else if (message.role === "user") units.push([message]);
-  }
-  // What a tool gave to a call that is not here: no model takes it as such, so it is told in the assistant's words.
-  const rest = messages.filter((message) => message.role === "tool" && !taken.has(message.id));
-  if (rest.length === 0) return units;
-  const orderOf = new Map(messages.map(({ id }, index) => [id, index]));
-  for (const message of rest) if (message.role === "tool") units.push([retold(message)]);
-  return units.toSorted((a, b) => (orderOf.get(a[0]?.id ?? "") ?? 0) - (orderOf.get(b[0]?.id ?? "") ?? 0));
+  for (const message of handedOver(messages.map(withShortResult)))
+    if (message.role === "tool") units.at(-1)?.push(message);
+    else units.push([message]);
+  return units;
 }
 
-/** Calls that nothing answers are left out: no model takes a conversation with one. */
-function withCalls(message: AssistantMessage, answered: AssistantMessage["toolCalls"]): AssistantMessage {
-  const { toolCalls: _, ...rest } = message;
-  return answered === undefined || answered.length === 0 ? rest : { ...rest, toolCalls: answered };
+function withShortResult(message: ConversationMessage): ConversationMessage {
+  const { role, text } = message;
+  if (role !== "tool" || text.length <= maxToolText) return message;
+  return { ...message, text: `${text.slice(0, surrogateSafe(text, maxToolText - 1))}…` };
 }
 
-function shortened(message: ToolMessage): ToolMessage {
-  return { ...message, text: cut(message.text) };
-}
+type Pack = Pick<FlushGroup, "messages" | "completes">;
 
-function retold({ id, at, toolName, text }: ToolMessage): AssistantMessage {
-  return { role: "assistant", id, at, text: `(${toolName} gave: ${cut(text)})` };
-}
-
-function cut(text: string): string {
-  return text.length <= maxToolText ? text : `${text.slice(0, surrogateSafe(text, maxToolText - 1))}…`;
-}
-
-function groupsOfDay(
-  day: string,
-  units: readonly Unit[],
-  {
-    maxTokens,
-    fallbackTime,
-    dayOf,
-  }: { maxTokens: number; fallbackTime: Date; dayOf: (m: ConversationMessage) => string },
-): FlushGroup[] {
-  const groups: FlushGroup[] = [];
-  let messages: ConversationMessage[] = [];
-  let completes: string[] = [];
+/** Units in packs of at most `maxTokens`. Each piece of a larger unit is a pack of its own. */
+function packed(units: readonly Unit[], maxTokens: number): Pack[] {
+  const packs: Pack[] = [];
+  let open: ConversationMessage[] = [];
   let tokens = 0;
-  let latest = Number.NEGATIVE_INFINITY;
   const close = (): void => {
-    if (messages.length === 0) return;
-    // What a tool gave to a call may have come after midnight, and may be a group of its own.
-    for (const message of messages)
-      if (dayOf(message) === day) latest = Math.max(latest, timeOf(message, fallbackTime).getTime());
-    groups.push({ day, at: new Date(latest), messages, completes });
-    [messages, completes, tokens] = [[], [], 0];
+    if (open.length > 0) packs.push({ messages: open, completes: open.map(({ id }) => id) });
+    [open, tokens] = [[], 0];
   };
   for (const unit of units) {
     const size = tokensOf(unit);
-    if (messages.length > 0 && tokens + size > maxTokens) close();
-    if (size <= maxTokens) {
-      messages.push(...unit);
-      completes.push(...unit.map(({ id }) => id));
+    if (tokens + size > maxTokens) close();
+    if (size > maxTokens) packs.push(...piecesOf(unit, maxTokens));
+    else {
+      open.push(...unit);
       tokens += size;
-      continue;
     }
-    for (const [index, pieces] of piecesOf(unit, maxTokens).entries()) {
-      if (index > 0) close();
-      messages.push(...pieces.messages);
-      completes.push(...pieces.completes);
-    }
-    close();
   }
   close();
-  return groups;
+  return packs;
 }
 
-/** A unit that is too large, without its calls and each message in pieces. Every piece is a turn of its own. */
-function piecesOf(unit: Unit, maxTokens: number): { messages: ConversationMessage[]; completes: string[] }[] {
+/** A unit without its calls, each message in pieces. */
+function piecesOf(unit: Unit, maxTokens: number): Pack[] {
   return unit.flatMap((message) => {
     const plain =
-      message.role === "tool" ? retold(message) : message.role === "assistant" ? withCalls(message, []) : message;
+      message.role === "tool" ? resultAsText(message) : message.role === "assistant" ? withCalls(message, []) : message;
     const texts = split(plain.text, maxTokens);
     return texts.map((text, index) => ({
       messages: [{ ...plain, text }],
@@ -158,12 +114,11 @@ function surrogateSafe(text: string, index: number): number {
   return index > 1 && unit >= 0xdc00 && unit <= 0xdfff ? index - 1 : index;
 }
 
-/** A few tokens for what a request needs around each message. */
-function tokensOf(unit: Unit): number {
-  return unit.reduce((sum, message) => {
+/** Estimated tokens of messages as a model gets them, with `each` for what a request needs around a message. */
+export function tokensOf(messages: readonly ConversationMessage[], each = 8): number {
+  return messages.reduce((sum, message) => {
     const calls = message.role === "assistant" ? (message.toolCalls ?? []) : [];
-    return (
-      sum + 8 + estimateTokens(message.text) + estimateTokens(calls.map((call) => call.name + call.arguments).join(""))
-    );
+    const texts = [message.text, ...calls.flatMap((call) => [call.name, call.arguments])];
+    return texts.reduce((own, text) => own + estimateTokens(text), sum + each);
   }, 0);
 }

@@ -3,16 +3,101 @@ import { stat, chmod, mkdir, readFile, readdir, rename, rm } from "node:fs/promi
 import path from "node:path";
 import { checkAgentPlace, messageOf } from "@memslot/core";
 import { syncFolder, unlessMissing, codeOf, replaceFile } from "@memslot/core/files";
-import { journalFolder, sessionsFolder, stripInjected } from "@memslot/indexing/host";
-import type { ConversationMessage } from "../conversation.ts";
+import {
+  isObject,
+  journalFileName,
+  journalFolder,
+  jsonOf,
+  redactSecrets,
+  sessionsFolder,
+  stripInjected,
+} from "@memslot/indexing/host";
+import { type ConversationMessage, resultAsText } from "../conversation.ts";
 import { hashOf } from "../edit/safe-writes.ts";
-import { keepMessages, keptFile, type FlushRecord, isDoneRecord, isFlushRecord } from "./flush-record.ts";
+import { messageLine } from "../session/transcript-entry.ts";
 
-type NewFlushRecord = Pick<FlushRecord, "sessionKey" | "sessionId" | "compactionCount" | "createdAt"> & {
+/** An entry of the journal, as it is on disk. Times are ISO text. */
+export interface FlushRecord {
+  readonly version: 1;
+  readonly sessionKey: string;
+  readonly sessionId: string;
+  /** How often the session had been compacted when the messages came. */
+  readonly compactionCount: number;
+  readonly createdAt: string;
+  /** Complete and unchanged. */
   readonly messages: readonly ConversationMessage[];
-};
+  /** Rounds without success, each of several tries. */
+  readonly rounds: number;
+  readonly tries: number;
+  readonly lastTriedAt?: string | undefined;
+  readonly lastError?: string | undefined;
+  /** What this flush has written, or was about to write when the process ended. */
+  readonly notes?: readonly FlushNote[] | undefined;
+  /** The digest that the notes have until a model has read the messages. */
+  readonly digest?: { readonly at: string; readonly citations: readonly string[] } | undefined;
+}
 
-/** An entry that waits, with the ids of its messages. */
+/** One note of a flush, or one line of its digest. */
+export interface FlushNote {
+  readonly text: string;
+  readonly kind: "daily" | "longterm";
+  /** Of the log that it is for. */
+  readonly day: string;
+  /** Undefined if it is not known whether it was written. */
+  readonly citation?: string | undefined;
+}
+
+/** Messages that were handed over. */
+export interface DoneRecord {
+  readonly sessionId: string;
+  readonly ids: readonly string[];
+  readonly at: string;
+}
+
+/** Whether these fields of a value are texts. */
+function areTexts(value: unknown, names: readonly string[], mayMiss = false): value is Record<string, unknown> {
+  if (!isObject(value)) return false;
+  return names.every((name) => typeof value[name] === "string" || (mayMiss && value[name] === undefined));
+}
+
+function isListOf(value: unknown, fits: (item: unknown) => boolean, mayMiss = false): boolean {
+  return (mayMiss && value === undefined) || (Array.isArray(value) && value.every((item) => fits(item)));
+}
+
+const isText = (value: unknown): boolean => typeof value === "string";
+
+export function isFlushRecord(value: unknown): value is FlushRecord {
+  return (
+    areTexts(value, ["sessionKey", "sessionId", "createdAt"]) &&
+    areTexts(value, ["lastError"], true) &&
+    value["version"] === 1 &&
+    ["compactionCount", "rounds", "tries"].every((name) => Number.isInteger(value[name])) &&
+    isListOf(value["messages"], isMessage) &&
+    isListOf(value["notes"], isNote, true) &&
+    (value["digest"] === undefined ||
+      (areTexts(value["digest"], ["at"]) && isListOf(value["digest"]["citations"], isText)))
+  );
+}
+
+export function isDoneRecord(value: unknown): value is DoneRecord {
+  return areTexts(value, ["sessionId", "at"]) && isListOf(value["ids"], isText);
+}
+
+function isMessage(value: unknown): boolean {
+  if (!areTexts(value, ["id", "at", "text"])) return false;
+  if (value["role"] === "tool") return areTexts(value, ["toolCallId", "toolName"]);
+  const isCall = (call: unknown): boolean => areTexts(call, ["id", "name", "arguments"]);
+  return value["role"] === "user" || (value["role"] === "assistant" && isListOf(value["toolCalls"], isCall, true));
+}
+
+function isNote(value: unknown): boolean {
+  const isOfKind = areTexts(value, ["text", "day"]) && (value["kind"] === "daily" || value["kind"] === "longterm");
+  return isOfKind && areTexts(value, ["citation"], true);
+}
+
+type NewFlushRecord = Pick<FlushRecord, "sessionKey" | "sessionId" | "compactionCount" | "createdAt" | "messages">;
+
+/** A waiting entry, with the ids of its messages. */
 type WaitingEntry = Pick<FlushRecord, "sessionId" | "sessionKey" | "createdAt"> & { ids: ReadonlySet<string> };
 
 interface JournalPlace {
@@ -24,29 +109,29 @@ interface JournalPlace {
 
 const doneEnding = ".done.json";
 const entryEnding = ".json";
-/** Of drafts and locks that a crash may leave behind. Nobody was told that a draft was written. */
+/** Drafts and locks that a crash may leave behind. */
 const leftoverEnding = /\.(?:tmp|lock|takeover)$/;
-/** The leftovers of a process that is still at work are younger. */
+/** Younger leftovers may belong to a running process. */
 const leftoverMinutes = 10;
-/** Older marks can go: a conversation has long dropped what they name. */
+/** Older marks can go: their conversation has dropped the messages long ago. */
 const doneDays = 90;
-/** Of the marks of an agent as many stay, the latest ones. */
+/** Marks of an agent that are kept, the latest ones. */
 const maxMarks = 500;
 
 /**
- * What was dropped and not yet handed over, in files of the state folder: `agents/<agentId>/flush/`. Beside it, in
- * `journal/`, all that was dropped is kept where searches find it, whatever a model makes of it.
+ * Messages that were dropped and not yet handed over, as files in `agents/<agentId>/flush/` of the state folder. The
+ * `journal/` next to it keeps all dropped messages where searches find them.
  */
 export class FlushJournal {
   readonly folder: string;
-  /** What was found wrong with the files, one line each. */
+  /** Problems with the files, one line each. */
   readonly #notices = new Set<string>();
   readonly #keptFolder: string;
   readonly #journalDays: number;
   /** Message ids by session id. */
   readonly #done = new Map<string, Set<string>>();
   readonly #entries = new Map<string, WaitingEntry>();
-  /** Times of the marks that were read, by file name. */
+  /** Times of the marks, by file name. */
   readonly #marks = new Map<string, number>();
   readonly #seen = new Set<string>();
 
@@ -60,7 +145,7 @@ export class FlushJournal {
     return [...this.#notices];
   }
 
-  /** The first look. Whoever adds to a folder that cannot be read learns it too, and can do something about it. */
+  /** The first scan. A folder that cannot be read fails again when messages are added, where the caller can react. */
   async begin(now: Date): Promise<void> {
     await this.refresh().catch((error: unknown) => {
       this.#notices.add(`the journal ${this.folder} cannot be read: ${messageOf(error)}`);
@@ -71,7 +156,7 @@ export class FlushJournal {
     for (const [name] of latest.slice(kept)) await this.#tidy(name);
   }
 
-  /** Looks at files that came since the last look. A folder that is not there holds nothing. */
+  /** Reads files that are new since the last scan. */
   async refresh(): Promise<void> {
     const names = await readdir(this.folder).catch(unlessMissing);
     if (names === undefined) return;
@@ -81,13 +166,13 @@ export class FlushJournal {
       name.endsWith(entryEnding) && !name.endsWith(doneEnding) && !this.#entries.has(name);
     for (const name of names.filter((each) => !this.#seen.has(each) || isUnread(each))) {
       this.#seen.add(name);
-      await this.#look(name);
+      await this.#scan(name);
     }
   }
 
-  async #look(name: string): Promise<void> {
+  async #scan(name: string): Promise<void> {
     if (name.endsWith(doneEnding)) {
-      const record = await this.#read(name, isDoneRecord, "messages may be handed over a second time");
+      const record = await this.#readFile(name, isDoneRecord, "messages may be handed over a second time");
       if (record === undefined) return;
       this.markDoneHere(record.sessionId, record.ids);
       this.#marks.set(name, Date.parse(record.at));
@@ -96,27 +181,38 @@ export class FlushJournal {
       if (record === undefined) return;
       this.#noteEntry(name, record);
       await this.#keepAgain(record);
-    } else if (leftoverEnding.test(name)) await this.#tidyLeftover(name);
+    } else if (leftoverEnding.test(name)) {
+      const { mtimeMs } = await stat(path.join(this.folder, name)).catch(() => ({ mtimeMs: Date.now() }));
+      if (Date.now() - mtimeMs > leftoverMinutes * 60_000) await this.#tidy(name);
+    }
   }
 
   #readEntry(name: string): Promise<FlushRecord | undefined> {
-    return this.#read(name, isFlushRecord, "its messages were not saved to the notes");
+    return this.#readFile(name, isFlushRecord, "its messages were not saved to the notes");
   }
 
   #noteEntry(name: string, { sessionId, sessionKey, createdAt, messages }: FlushRecord): void {
     this.#entries.set(name, { sessionId, sessionKey, createdAt, ids: new Set(messages.map(({ id }) => id)) });
   }
 
+  /** The same messages have the same file. */
   #keptOf({ sessionId, messages }: FlushRecord): string {
-    return keptFile(this.#keptFolder, nameOf(sessionId), hashOfIds(messages.map(({ id }) => id)));
+    const name = journalFileName(nameOf(sessionId), hashOfIds(messages.map(({ id }) => id)));
+    return path.join(this.#keptFolder, name);
   }
 
+  /** Writes messages to where searches find them: a transcript of its own, on disk when it resolves, secrets masked. */
   async #keep(record: FlushRecord): Promise<void> {
     await makeFolder(this.#keptFolder);
-    await keepMessages(this.#keptOf(record), record, this.#journalDays);
+    const { sessionId: id, sessionKey, createdAt: timestamp, messages } = record;
+    const until = new Date(Date.parse(timestamp) + this.#journalDays * 86_400_000);
+    const keptUntil = Number.isNaN(until.getTime()) ? undefined : until.toISOString();
+    const header = { type: "session", version: 3, id, timestamp, sessionKey, keptUntil };
+    const lines = messages.map((message, index) => messageLine(findable(message), messages[index - 1]?.id));
+    await replaceFile(this.#keptOf(record), `${JSON.stringify(header)}\n${lines.join("")}`);
   }
 
-  /** The process that took the messages may have ended before they could be found. */
+  /** The process that added the entry may have ended before this file was written. */
   async #keepAgain(record: FlushRecord): Promise<void> {
     const file = this.#keptOf(record);
     try {
@@ -126,19 +222,12 @@ export class FlushJournal {
     }
   }
 
-  /** Names of the entries, oldest first. */
-  entryNames(): readonly string[] {
-    return [...this.#entries].toSorted(([, a], [, b]) => (a.createdAt < b.createdAt ? -1 : 1)).map(([name]) => name);
-  }
-
-  /** The session key of an entry. */
-  keyOf(name: string): string | undefined {
-    return this.#entries.get(name)?.sessionKey;
-  }
-
-  /** How many entries belong to a session key. */
-  pendingOf(sessionKey: string): number {
-    return [...this.#entries.values()].filter((entry) => entry.sessionKey === sessionKey).length;
+  /** Names of the entries of a session key, or of all, oldest first. */
+  entryNames(sessionKey?: string): readonly string[] {
+    return [...this.#entries]
+      .filter(([, entry]) => sessionKey === undefined || entry.sessionKey === sessionKey)
+      .toSorted(([, a], [, b]) => (a.createdAt < b.createdAt ? -1 : 1))
+      .map(([name]) => name);
   }
 
   isDone(sessionId: string, messageId: string): boolean {
@@ -146,8 +235,8 @@ export class FlushJournal {
   }
 
   /**
-   * Each message once, without what memslot or a program has put into it, and without those that were handed over or wait
-   * here for it.
+   * Each message once, without text that memslot or a program has injected, and without those that were handed over or wait
+   * in the journal.
    */
   unknownOf(sessionId: string, messages: readonly ConversationMessage[]): ConversationMessage[] {
     const waiting = [...this.#entries.values()].filter((entry) => entry.sessionId === sessionId);
@@ -169,7 +258,7 @@ export class FlushJournal {
     try {
       await this.#keep(record);
     } catch (error) {
-      // Whoever asked saves the messages in another way, and they must not be taken up here as well.
+      // The caller saves the messages in another way, and the journal must not save them as well.
       await rm(path.join(this.folder, name), { force: true });
       throw error;
     }
@@ -177,7 +266,7 @@ export class FlushJournal {
     this.#noteEntry(name, record);
   }
 
-  /** An entry as it is on disk now; undefined where it is gone, or was broken and set aside. */
+  /** An entry as it is on disk now; undefined if it is gone, or was damaged and set aside. */
   async read(name: string): Promise<FlushRecord | undefined> {
     const record = await this.#readEntry(name);
     if (record === undefined) this.#entries.delete(name);
@@ -190,7 +279,7 @@ export class FlushJournal {
     this.#noteEntry(name, record);
   }
 
-  /** Remembers messages as handed over, on disk when it resolves. */
+  /** Records messages as handed over, on disk when it resolves. */
   async markDone(sessionId: string, ids: readonly string[], at: Date): Promise<void> {
     if (ids.length === 0) return;
     this.markDoneHere(sessionId, ids);
@@ -200,7 +289,7 @@ export class FlushJournal {
     this.#seen.add(name);
   }
 
-  /** The same where the disk takes nothing: until this process ends. */
+  /** The same until this process ends, for a disk that cannot be written. */
   markDoneHere(sessionId: string, ids: readonly string[]): void {
     const known = this.#done.get(sessionId) ?? new Set();
     for (const id of ids) known.add(id);
@@ -213,47 +302,33 @@ export class FlushJournal {
     this.#entries.delete(name);
   }
 
-  /** Undefined where it is gone, cannot be read, or was damaged and set aside; `lost` says what that means then. */
-  async #read<R>(name: string, fits: (value: unknown) => value is R, lost: string): Promise<R | undefined> {
+  /** Undefined if the file is gone, cannot be read, or was damaged and set aside; `lost` is the consequence for the user. */
+  async #readFile<R>(name: string, fits: (value: unknown) => value is R, lost: string): Promise<R | undefined> {
     const file = path.join(this.folder, name);
     const text = await readFile(file, "utf8").catch((error: unknown) => {
       if (codeOf(error) !== "ENOENT")
         this.#notices.add(`${file} cannot be read (${messageOf(error)}): what is in it waits until it can`);
     });
     if (text === undefined) return undefined;
-    try {
-      const value: unknown = JSON.parse(text);
-      if (fits(value)) return value;
-    } catch {
-      // Not JSON: set aside like a record of another shape.
-    }
-    await this.#setAside(file, lost);
-    return undefined;
-  }
-
-  /** Somebody may still get the messages out of it by hand. */
-  async #setAside(file: string, lost: string): Promise<void> {
+    const value = jsonOf(text);
+    if (fits(value)) return value;
+    // Set aside, so that a user can still get the messages out of it.
     const aside = `${file}.${randomUUID().slice(0, 8)}.broken`;
-    try {
-      await rename(file, aside);
-      this.#notices.add(`${file} is damaged and was set aside as ${path.basename(aside)}: ${lost}`);
-    } catch (error) {
-      this.#notices.add(`${file} is damaged and cannot be renamed (${messageOf(error)}): ${lost}`);
-    }
+    this.#notices.add(
+      await rename(file, aside).then(
+        () => `${file} is damaged and was set aside as ${path.basename(aside)}: ${lost}`,
+        (error: unknown) => `${file} is damaged and cannot be renamed (${messageOf(error)}): ${lost}`,
+      ),
+    );
+    return undefined;
   }
 
   async #write(name: string, record: object): Promise<void> {
     await replaceFile(path.join(this.folder, name), `${JSON.stringify(record)}\n`);
   }
 
-  /** Takes away what nobody needs. A disk that cannot be written keeps it. */
   async #tidy(name: string): Promise<void> {
     await rm(path.join(this.folder, name), { force: true }).catch(() => undefined);
-  }
-
-  async #tidyLeftover(name: string): Promise<void> {
-    const { mtimeMs } = await stat(path.join(this.folder, name)).catch(() => ({ mtimeMs: Date.now() }));
-    if (Date.now() - mtimeMs > leftoverMinutes * 60_000) await this.#tidy(name);
   }
 }
 
@@ -264,7 +339,21 @@ export async function openFlushJournal(place: JournalPlace): Promise<FlushJourna
   return journal;
 }
 
-/** For the owner alone, whatever the umask is and whoever made it, and there after a power cut. */
+/** Results of these tools were notes before: the file has them, and searches skip them. */
+const memoryTools = /^memory_/;
+
+/** Other tool results become text of the assistant, complete, as a model gets only a part of them. */
+function findable(message: ConversationMessage): ConversationMessage {
+  const text = redactSecrets(message.text);
+  if (message.role === "assistant" && message.toolCalls !== undefined) {
+    const toolCalls = message.toolCalls.map((call) => ({ ...call, arguments: redactSecrets(call.arguments) }));
+    return { ...message, text, toolCalls };
+  }
+  if (message.role !== "tool" || memoryTools.test(message.toolName)) return { ...message, text };
+  return resultAsText({ ...message, text });
+}
+
+/** Private to its owner whatever the umask is, and there after a power cut. */
 async function makeFolder(folder: string): Promise<void> {
   const first = await mkdir(folder, { recursive: true, mode: 0o700 });
   if (process.platform !== "win32" && ((await stat(folder)).mode & 0o077) !== 0) await chmod(folder, 0o700);
@@ -272,7 +361,7 @@ async function makeFolder(folder: string): Promise<void> {
   for (let made = folder; made.length >= first.length; made = path.dirname(made)) await syncFolder(path.dirname(made));
 }
 
-/** A session id names the file where it can; otherwise its hash does. */
+/** A session id that can be a file name; otherwise its hash. */
 export function nameOf(sessionId: string): string {
   return /^[\w-]{1,80}$/.test(sessionId) ? sessionId : hashOfIds([sessionId]);
 }

@@ -4,86 +4,80 @@ import { codeOf } from "@memslot/core/files";
 import pLimit from "p-limit";
 import { formatCitation } from "../citations.ts";
 import { noteName } from "../edit/append-note.ts";
-import { flat } from "../tools/recalled-text.ts";
-import type { FlushNote } from "./flush-record.ts";
+import { flat } from "../edit/note-text.ts";
+import type { FlushNote } from "./flush-journal.ts";
 import { saysAll } from "./same-fact.ts";
 
-/** What one flush has written so far, over all its turns, tries and restarts. */
+/** The notes that one flush has written so far, over all its turns, tries and restarts. */
 export class FlushNotes {
   all: readonly FlushNote[];
   readonly #workspaceDir: string;
   readonly #save: (notes: readonly FlushNote[]) => Promise<void>;
-  // One after another, as a host may run the calls of a model side by side.
+  // A host may run the calls of a model side by side.
   readonly #saving = pLimit(1);
 
-  /** `save` makes the list last; where there is no journal it does nothing. */
+  /** `save` writes the list to disk; it does nothing if there is no journal. */
   constructor(known: readonly FlushNote[], workspaceDir: string, save: (notes: readonly FlushNote[]) => Promise<void>) {
     this.all = known;
     this.#workspaceDir = workspaceDir;
     this.#save = save;
   }
 
-  /** Looks where notes stand of which that is not known: one that stands nowhere was not written. */
+  /** Looks up the place of notes without one; drops a note that is in no file. */
   async look(): Promise<void> {
     const unsure = this.all.filter(({ citation }) => citation === undefined);
     if (unsure.length === 0) return;
-    const standing = await notesThatStand(unsure, this.#workspaceDir);
-    this.all = [...this.all.filter((note) => !unsure.includes(note)), ...standing];
+    const found = await notesThatExist(unsure, this.#workspaceDir);
+    this.all = [...this.all.filter((note) => !unsure.includes(note)), ...found];
   }
 
-  /** The note in the same place that says all that a text says. */
+  /** The note in the same file that says all that a text says. */
   saying({ text, kind, day }: Pick<FlushNote, "text" | "kind" | "day">): FlushNote | undefined {
     const same = this.all.filter((note) => note.kind === kind && (kind === "longterm" || note.day === day));
     const wanted = flat(text);
     return same.find((note) => flat(note.text) === wanted) ?? same.find((note) => saysAll(note.text, text));
   }
 
-  /** Before a note is written. It is on disk when this resolves, so that a process that ends now leaves word of it. */
+  /** Before a note is written. On disk when it resolves, so that a process that is killed now leaves a record of it. */
   async begin(note: FlushNote): Promise<void> {
     this.add([note]);
     await this.#saving(() => this.#save(this.all));
   }
 
-  /** It was written there. */
   written(note: FlushNote, citation: string): void {
     this.all = this.all.map((each) => (each === note ? { ...note, citation } : each));
   }
 
-  /** It was not written after all. */
   dropped(note: FlushNote): void {
     this.all = this.all.filter((each) => each !== note);
   }
 
-  /** Also lines that were written by other hands: those of a digest. */
   add(notes: readonly FlushNote[]): void {
     this.all = [...this.all, ...notes];
   }
 }
 
 /**
- * The notes of a list that stand in their files, each with its place. One that does not was never written, or somebody
- * has taken it out. A file that cannot be read is taken to hold what it should.
+ * The notes that are in their files, each with its place. The others were never written, or a user has removed them. A file
+ * that cannot be read counts as complete.
  */
-export async function notesThatStand(notes: readonly FlushNote[], workspaceDir: string): Promise<FlushNote[]> {
+export async function notesThatExist(notes: readonly FlushNote[], workspaceDir: string): Promise<FlushNote[]> {
   const files = new Map<string, Promise<readonly string[] | undefined>>();
-  const standing: FlushNote[] = [];
+  const found: FlushNote[] = [];
   for (const note of notes) {
     const name = await noteName({ workspaceDir, ...note }).catch(() => undefined);
-    if (name === undefined) {
-      standing.push(note);
+    const reading = name === undefined ? undefined : (files.get(name) ?? linesOf(path.join(workspaceDir, name)));
+    if (name !== undefined && reading !== undefined) files.set(name, reading);
+    const lines = await reading;
+    if (name === undefined || lines === undefined) {
+      found.push(note);
       continue;
     }
-    const reading = files.get(name) ?? linesOf(path.join(workspaceDir, name));
-    files.set(name, reading);
-    const lines = await reading;
-    const startLine = lines === undefined ? undefined : lineWith(lines, note.text);
-    if (lines === undefined) standing.push(note);
-    else if (startLine !== undefined) {
-      const endLine = startLine + note.text.trim().split("\n").length - 1;
-      standing.push({ ...note, citation: formatCitation({ path: name, startLine, endLine }) });
-    }
+    const startLine = lineWith(lines, note.text);
+    const endLine = startLine + note.text.trim().split("\n").length - 1;
+    if (startLine > 0) found.push({ ...note, citation: formatCitation({ path: name, startLine, endLine }) });
   }
-  return standing;
+  return found;
 }
 
 async function linesOf(file: string): Promise<readonly string[] | undefined> {
@@ -94,10 +88,9 @@ async function linesOf(file: string): Promise<readonly string[] | undefined> {
   }
 }
 
-/** The last line, counted from 1, where a text begins, however its lines are indented. */
-function lineWith(lines: readonly string[], text: string): number | undefined {
+/** The last line, counted from 1, at which a text begins, whatever its indentation; 0 if there is none. */
+function lineWith(lines: readonly string[], text: string): number {
   const wanted = flat(text);
   const count = text.trim().split("\n").length;
-  const index = lines.findLastIndex((_, at) => flat(lines.slice(at, at + count).join("\n")).includes(wanted));
-  return index < 0 ? undefined : index + 1;
+  return lines.findLastIndex((_, at) => flat(lines.slice(at, at + count).join("\n")).includes(wanted)) + 1;
 }

@@ -1,19 +1,20 @@
 import { type AgentConfig, MemoryError, isAbort, messageOf, withDeadline } from "@memslot/core";
+import { isObject } from "@memslot/indexing/host";
 import { parseCitation } from "../citations.ts";
 import type { ConversationMessage } from "../conversation.ts";
 import { localTime } from "../edit/local-day.ts";
 import { guardSecrets } from "../tools/guard-secrets.ts";
-import { noteInput } from "../tools/memory-append-tool.ts";
+import { noteInput } from "../tools/memory-note-tools.ts";
 import type { MemoryTool, MemoryToolResult } from "../tools/memory-tool.ts";
 import type { FlushGroup } from "./flush-groups.ts";
+import type { FlushNote } from "./flush-journal.ts";
 import type { FlushNotes } from "./flush-notes.ts";
 import { flushPrompts, isNoReply, noReply } from "./flush-prompts.ts";
-import type { FlushNote } from "./flush-record.ts";
 
 /**
- * Has a model read messages that are about to be dropped and note what is worth keeping: one turn of its own, in which
- * `tools` are all the tools there are. Gives the model's final text, which nobody is shown. `prompt` is the user's
- * message behind `messages`. It must end when `signal` is aborted, which is also its time limit.
+ * Runs a model on messages that are about to be dropped, so that it notes what is worth keeping: one turn of its own with
+ * `tools` as its only tools. Returns the model's final text, which is not shown. `prompt` is the user's message behind
+ * `messages`. Must end when `signal` is aborted, which is also its deadline.
  */
 export type FlushTurn = (turn: {
   systemPrompt: string;
@@ -23,24 +24,24 @@ export type FlushTurn = (turn: {
   signal: AbortSignal;
 }) => Promise<string>;
 
-/** What came of one flush turn. `entries` are the citations of what it wrote, whatever became of it then. */
+/** The outcome of one flush turn. `entries`: citations of what it wrote, in each case. */
 export type TurnOutcome =
   | { readonly state: "done"; readonly entries: readonly string[] }
   | { readonly state: "failed" | "unwritable"; readonly entries: readonly string[]; readonly error: string };
 
-/** What stays the same over all turns and tries for some messages. */
+/** The same for all turns and tries for some messages. */
 export interface TurnRun {
-  /** What the flush has written so far: the model is told of it, and writes none of it again. */
+  /** What the flush has written so far: the model gets the list, and the tool refuses to write any of it again. */
   readonly notes: FlushNotes;
   readonly signal: AbortSignal;
 }
 
-/** Notes that one turn takes. A model that has more is asked again, and told of these. */
+/** Notes of one turn. A model that has more gets another turn with the list of these. */
 const maxEntries = 50;
 
 /**
- * Runs one flush turn; `problem` is why the last try for these messages came to nothing. Throws only an `AbortError`, when
- * `signal` was aborted.
+ * Runs one flush turn; `problem` is why the last try for these messages failed. Throws only an `AbortError`, if `signal` was
+ * aborted.
  */
 export async function runFlushTurn(
   group: FlushGroup,
@@ -53,7 +54,7 @@ export async function runFlushTurn(
   await notes.look();
   const watched = watch(turn.tools, notes, day);
   const { entries } = watched;
-  // Masked unless they are kept: with a note that is refused, all that it says could be lost.
+  // Masked unless they are kept: a refused note could lose all that it says.
   const secrets = turn.agent.secrets === "keep" ? "keep" : "mask";
   const written = notes.all.filter((note) => note.kind === "longterm" || note.day === day);
   try {
@@ -75,9 +76,9 @@ export async function runFlushTurn(
   }
 }
 
-/** The tools, with an eye on what came of `memory_append`. */
+/** The tools, with `memory_append` recording what it writes. */
 function watch(tools: readonly MemoryTool[], notes: FlushNotes, day: string) {
-  /** Of accepted notes, also of those that stood there already. */
+  /** Of accepted notes, also of those that existed already. */
   const entries: string[] = [];
   let written = 0;
   let unwritable: string | undefined;
@@ -86,11 +87,7 @@ function watch(tools: readonly MemoryTool[], notes: FlushNotes, day: string) {
   const writing = new Set<Promise<MemoryToolResult>>();
 
   async function append(tool: MemoryTool, input: unknown): Promise<MemoryToolResult> {
-    const problem = holdsSentinel(input)
-      ? `leave ${noReply} out of the text: it is an answer, not a note`
-      : written >= maxEntries
-        ? `${maxEntries} entries were written in this turn, and it takes no more: answer with ${noReply} now, and you are asked for the others in a turn of their own`
-        : undefined;
+    const problem = refusal(input);
     if (problem !== undefined) {
       refused = problem;
       return { status: "error", code: "INVALID_ARGUMENT", field: "text", error: problem };
@@ -98,39 +95,42 @@ function watch(tools: readonly MemoryTool[], notes: FlushNotes, day: string) {
     const asked = noteInput(input);
     const note = asked && { text: asked.text, kind: asked.kind, day };
     const same = note && notes.saying(note);
-    if (same?.citation !== undefined) {
-      accept(same.citation);
-      return duplicateOf(same, same.citation);
+    if (same?.citation !== undefined) return accept(same.citation, duplicateOf(same, same.citation));
+    const fresh = same === undefined ? note : undefined;
+    try {
+      if (fresh !== undefined) await notes.begin(fresh);
+    } catch (error) {
+      if (fresh !== undefined) notes.dropped(fresh);
+      unwritable = messageOf(error);
+      return { status: "error", code: "WORKSPACE", error: `nothing was noted: ${unwritable}` };
     }
-    const known = note !== undefined && same === undefined;
-    if (known) {
-      try {
-        await notes.begin(note);
-      } catch (error) {
-        notes.dropped(note);
-        unwritable = messageOf(error);
-        return { status: "error", code: "WORKSPACE", error: `nothing was noted: ${unwritable}` };
-      }
-    }
-    // Without the signal: an abort in the middle would leave open whether the note stands. The tool has its own limit.
+    // Without the signal: an abort in the middle would leave open whether the note exists. The tool has its own deadline.
     const answer = await tool.execute(input);
-    if (answer["status"] === "ok") {
-      const citation = String(answer["citation"]);
-      if (known) notes.written(note, citation);
-      if (answer["state"] === "appended") written++;
-      accept(citation);
-      return answer;
+    if (answer.status === "ok") {
+      const citation = String(answer.citation);
+      if (fresh !== undefined) notes.written(fresh, citation);
+      if (answer.state === "appended") written++;
+      return accept(citation, answer);
     }
-    // After a time limit it may stand there all the same: the next try looks.
-    if (known && answer["timedOut"] !== true) notes.dropped(note);
-    if (answer["code"] === "INVALID_ARGUMENT") refused = String(answer["error"]);
-    else unwritable = String(answer["error"]);
+    // After a timeout it may have been written all the same: the next try looks it up.
+    if (fresh !== undefined && answer.timedOut !== true) notes.dropped(fresh);
+    if (answer.code === "INVALID_ARGUMENT") refused = String(answer.error);
+    else unwritable = String(answer.error);
     return answer;
   }
 
-  function accept(citation: string): void {
+  function refusal(input: unknown): string | undefined {
+    const text = isObject(input) ? input["text"] : undefined;
+    if (typeof text === "string" && text.includes(noReply))
+      return `leave ${noReply} out of the text: it is an answer, not a note`;
+    if (written < maxEntries) return undefined;
+    return `${maxEntries} entries were written in this turn, and it takes no more: answer with ${noReply} now, and you are asked for the others in a turn of their own`;
+  }
+
+  function accept(citation: string, answer: MemoryToolResult): MemoryToolResult {
     entries.push(citation);
     [unwritable, refused] = [undefined, undefined];
+    return answer;
   }
 
   return {
@@ -146,23 +146,20 @@ function watch(tools: readonly MemoryTool[], notes: FlushNotes, day: string) {
         return await answer;
       },
       onBadCall: ({ name, error }) => {
-        // A search that came to nothing loses nothing.
+        // A search that fails loses nothing.
         if (tool.name === "memory_append" && name !== "memory_search") refused = error;
       },
     })),
     judge(said: string): TurnOutcome {
       if (unwritable !== undefined) return { state: "unwritable", entries, error: unwritable };
-      // What it wanted to keep is not kept, and it gave up.
+      // The model wanted to keep something and gave up.
       if (refused !== undefined) return { state: "failed", entries, error: `its last note was refused: ${refused}` };
       if (entries.length > 0 || isNoReply(said)) return { state: "done", entries };
       const what =
         said.trim() === "" ? "the model gave an empty answer" : "the model answered in words and noted nothing";
       return { state: "failed", entries, error: what };
     },
-    /**
-     * What is called from now on does nothing: the turn is over, and somebody else may have its messages. A note that is
-     * being written is waited for, so that the next turn knows of it.
-     */
+    /** Disables the tools: another turn may have the messages. Waits for notes being written, so that the next turn knows them. */
     end: async () => {
       ended = true;
       await Promise.allSettled(writing);
@@ -172,11 +169,6 @@ function watch(tools: readonly MemoryTool[], notes: FlushNotes, day: string) {
 
 function duplicateOf({ text, day }: FlushNote, citation: string): MemoryToolResult {
   const { path, startLine, endLine } = parseCitation(citation) ?? { path: citation, startLine: 1, endLine: 1 };
-  const note = `Nothing was written: at ${citation} stands "${text}", which was noted from these messages before and says the same. If yours says more, write only what is new.`;
+  const note = `Nothing was written: "${text}" at ${citation} was noted from these messages before and says the same. If yours says more, write only what is new.`;
   return { status: "ok", state: "duplicate", path, startLine, endLine, citation, day, note };
-}
-
-function holdsSentinel(input: unknown): boolean {
-  if (typeof input !== "object" || input === null || !("text" in input)) return false;
-  return typeof input.text === "string" && input.text.includes(noReply);
 }

@@ -1,45 +1,46 @@
-import { type AgentConfig, type Memory, MemoryError, sessionKindOf } from "@memslot/core";
+import {
+  type CompactionSettings,
+  MemoryError,
+  messageOf,
+  SerialQueue,
+  sessionKindOf,
+  withDeadline,
+} from "@memslot/core";
 import type { ConversationMessage } from "../conversation.ts";
+import type { Session } from "../session/session.ts";
 import { openFlushJournal } from "./flush-journal.ts";
-import type { FlushReport } from "./flush-record.ts";
-import { type FlushSession, FlushWork } from "./flush-work.ts";
-import { MessageSaver } from "./message-saver.ts";
-import { saveInline } from "./save-entry.ts";
-import { type FlushDecision, type FlushState, shouldFlush } from "./should-flush.ts";
-import type { FlushTurn } from "./flush-turn.ts";
+import {
+  type FlushModel,
+  type FlushReport,
+  type SaveContext,
+  saveEntry,
+  saveInline,
+  type SavedEntry,
+} from "./save-messages.ts";
 
-export interface MemoryFlushOptions {
-  readonly agent: AgentConfig;
+/** What a flush reads and writes of a session. */
+export type FlushSession = Pick<Session, "key" | "id" | "facts" | "update">;
+
+export interface MemoryFlushOptions extends FlushModel {
   readonly stateDir: string;
   readonly session: FlushSession;
-  /** With it the model can look into the notes. Left out, it can only add to them. */
-  readonly memory?: Memory | undefined;
-  /** Left out: a plain digest is written, and the messages wait in the journal for a model. */
-  readonly runTurn?: FlushTurn | undefined;
-  /** What the model takes; messages that need more than half of it are handed over in several turns. */
-  readonly contextWindowTokens?: number | undefined;
   readonly clock?: (() => Date) | undefined;
-  /** Takes what came of each flush. */
+  /** Called with the outcome of each flush. */
   readonly onReport?: ((report: FlushReport) => void) | undefined;
   /** Waits between the tries of one round; 1 s and 2 s if left out, which makes three tries. */
   readonly retryDelaysMs?: readonly number[] | undefined;
-  /** The time limit of one turn; 120 s if left out. */
-  readonly turnDeadlineMs?: number | undefined;
 }
 
-/** Saves to the notes what a conversation is about to lose. Nothing of it is on the way of the user's turn. */
+/** Saves to the notes what a conversation is about to lose, in the background of the user's turns. */
 export interface MemoryFlush {
-  /**
-   * After a turn, with what stands in the context: starts a flush behind the reply when `shouldFlush` says so. Never
-   * throws.
-   */
+  /** After a turn, with the messages of the context: starts a flush if `shouldFlush` says so. Never throws. */
   afterTurn(state: FlushState, messages: readonly ConversationMessage[]): FlushDecision;
   /**
-   * Before a host drops exactly these messages: resolves as soon as they are safe, and the flush turn goes on behind. A
-   * message that was handed over before, or is in the journal, is not taken again.
+   * Before a host drops exactly these messages: resolves as soon as they are safe, and the flush turn runs in the background.
+   * A message that was handed over before, or is in the journal, is not taken again.
    *
-   * Throws `UNAVAILABLE` where neither the journal nor the notes can be written: then nothing may be dropped. Throws
-   * `CLOSED` after `close()`, and an `AbortError`.
+   * Throws `UNAVAILABLE` if neither the journal nor the notes can be written: then nothing may be dropped. Throws `CLOSED`
+   * after `close()`, and an `AbortError`.
    */
   beforeDrop(
     messages: readonly ConversationMessage[],
@@ -48,24 +49,39 @@ export interface MemoryFlush {
   /** Starts what the journal of the agent holds. For the start of a session. */
   retry(): void;
   /**
-   * Waits for what is running. Gives the last report since the last call that could start a flush; undefined where that
-   * call had nothing to do.
+   * Waits for running work. Returns the last report since the last call that could start a flush; undefined if that call had
+   * nothing to do.
    */
   settled(): Promise<FlushReport | undefined>;
   readonly status: {
     /** Entries of this session key in the journal. */
     readonly pending: number;
     readonly lastReport?: FlushReport | undefined;
-    /** What is wrong with the journal, one line each. */
+    /** Problems with the journal, one line each. */
     readonly notices: readonly string[];
   };
-  /** Ends what is running; the journal keeps what is not done. Can be called twice. */
+  /** Ends running work; the journal keeps what is not done. Can be called twice. */
   close(): Promise<void>;
 }
 
+/** The outcome of messages that a host is about to drop. */
+export interface DropReceipt {
+  /**
+   * `journaled`: on disk, and handed over in the background. `nothing`: each was handed over before, or is in the journal.
+   * `saved`: the journal cannot be written, so they were handed over before this resolved. `off`: the flush is off.
+   * `skipped`: nothing of them is kept, see `reason`.
+   */
+  readonly state: "journaled" | "nothing" | "saved" | "off" | "skipped";
+  readonly reason?: string | undefined;
+  /** How many messages this call has put into the journal or handed over. */
+  readonly messages: number;
+}
+
+const journalDeadlineMs = 10_000;
+
 /**
- * The flush of one session. A session where others read along, or with somebody who is not the owner, has none: what is
- * said there does not go into private notes. Throws `INVALID_ARGUMENT` for a session of another agent.
+ * The flush of one session. The session of a group, or with a peer who is not the owner, has none: its messages do not go
+ * into private notes. Throws `INVALID_ARGUMENT` for a session of another agent.
  */
 export async function createMemoryFlush(options: MemoryFlushOptions): Promise<MemoryFlush> {
   const { agent, stateDir, session } = options;
@@ -73,34 +89,132 @@ export async function createMemoryFlush(options: MemoryFlushOptions): Promise<Me
   if (sessionKindOf(session.key, agent.id, agent.ownerAllowFrom) === "group")
     return noFlush(
       "skipped",
-      "skipped: the conversation of a group, or with somebody who is not the owner, is not written to private notes",
+      "skipped: the conversation of a group, or with a peer who is not the owner, is not written to private notes",
     );
-  if (!agent.compaction.memoryFlush.enabled) return noFlush("off", "off: compaction.memoryFlush.enabled is false");
+  if (!agent.compaction.memoryFlush.enabled) return noFlush("off", flushIsOff);
 
   const { journalDays } = agent.compaction.memoryFlush;
   const journal = await openFlushJournal({ stateDir, agentId: agent.id, now: clock(), journalDays });
-  const context = { agent, journal, saver: new MessageSaver(options, clock), clock, retryDelaysMs };
-  const work = new FlushWork({ ...options, ...context });
-  const { closing } = work;
-  /** The cycle that a flush after a turn is at work on. */
+  const context: SaveContext = { ...options, journal, clock, retryDelaysMs };
+  const notices: string[] = [];
+  const closer = new AbortController();
+  const closing = closer.signal;
+  const queue = new SerialQueue();
+  const additions = new SerialQueue();
+  let lastReport: FlushReport | undefined;
+  /** Since a call found nothing running. */
+  let currentReport: FlushReport | undefined;
+  /** The cycle of the running flush after a turn. */
   let busyCycle: number | undefined;
+
+  function report(given: FlushReport): void {
+    [lastReport, currentReport] = [given, given];
+    try {
+      options.onReport?.(given);
+    } catch (error) {
+      notices.push(`onReport failed: ${messageOf(error)}`);
+    }
+  }
+
+  const reportError = (error: unknown): void =>
+    report({ state: "failed", reason: messageOf(error), entries: [], messages: 0, tries: 0, days: [] });
+
+  /** A record that cannot be written does not undo the flush. */
+  async function noteInSession(patch: Parameters<FlushSession["update"]>[0]): Promise<void> {
+    await session.update(patch).catch((error: unknown) => {
+      notices.push(`the record of session ${session.key} could not be written: ${messageOf(error)}`);
+    });
+  }
+
+  async function noteFlush(compactionCount: number): Promise<void> {
+    // Entries of an earlier cycle do not undo that this one has had its flush.
+    const before = session.facts.memoryFlushCompactionCount ?? 0;
+    await noteInSession({
+      memoryFlushAt: clock().toISOString(),
+      memoryFlushCompactionCount: Math.max(before, compactionCount),
+      memoryFlushError: undefined,
+    });
+  }
+
+  async function noteEntry({ record, report: { state, reason } }: SavedEntry): Promise<void> {
+    if (record.sessionId !== session.id) return;
+    if (state === "failed" || state === "skipped") await noteInSession({ memoryFlushError: reason });
+    else await noteFlush(record.compactionCount);
+  }
+
+  /** Adds unknown messages to the journal and returns how many they were. */
+  async function add(
+    messages: readonly ConversationMessage[],
+    compactionCount: number,
+    signal?: AbortSignal | undefined,
+  ): Promise<number> {
+    const what = `the journal of the memory flush in ${journal.folder}`;
+    const limits = { what, deadlineMs: journalDeadlineMs, signals: [signal, closing] };
+    const run = async (): Promise<number> => {
+      if (journal.unknownOf(session.id, messages).length === 0) return 0;
+      await journal.refresh();
+      const fresh = journal.unknownOf(session.id, messages);
+      if (fresh.length === 0) return 0;
+      signal?.throwIfAborted();
+      const { key: sessionKey, id: sessionId } = session;
+      await journal.add({ sessionKey, sessionId, compactionCount, createdAt: clock().toISOString(), messages: fresh });
+      return fresh.length;
+    };
+    return await withDeadline(limits, () => additions.run(run));
+  }
+
+  /** Works on the entries of a session key, or of all. */
+  async function saveEntries(sessionKey?: string): Promise<void> {
+    await journal.refresh();
+    for (const name of journal.entryNames(sessionKey)) {
+      closing.throwIfAborted();
+      try {
+        const saved = await saveEntry(name, context, closing);
+        if (saved === undefined) continue;
+        await noteEntry(saved);
+        report(saved.report);
+      } catch (error) {
+        closing.throwIfAborted();
+        // An entry that fails does not hold up the others.
+        reportError(error);
+      }
+    }
+  }
+
+  /** A call that finds nothing running gets a report of its own. */
+  function renew(): void {
+    if (queue.isIdle) currentReport = undefined;
+  }
+
+  function start(run: () => Promise<void>): void {
+    renew();
+    void queue.run(async () => {
+      try {
+        if (!closing.aborted) await run();
+      } catch (error) {
+        if (!closing.aborted) reportError(error);
+      }
+    });
+  }
+
+  const pending = (): number => journal.entryNames(session.key).length;
 
   return {
     afterTurn(state, given) {
-      if (closing.aborted) return { flush: false, reason: "the memory flush is closed" };
+      if (closing.aborted) return no("the memory flush is closed");
       const decision = shouldFlush(state, agent.compaction);
       if (!decision.flush) return decision;
-      if (busyCycle === state.compactionCount) return { flush: false, reason: "a flush of this cycle is running" };
+      if (busyCycle === state.compactionCount) return no("a flush of this cycle is running");
       busyCycle = state.compactionCount;
-      // Now, so that a drop which follows finds them there.
-      const adding = work.add([...given], state.compactionCount);
-      adding.catch(() => undefined); // The work behind has the error.
-      work.start(async () => {
+      // At once, so that a drop which follows finds them in the journal.
+      const adding = add([...given], state.compactionCount);
+      adding.catch(() => undefined); // The work below gets the error.
+      start(async () => {
         try {
           const added = await adding;
-          await work.saveEntries("session");
-          // Everything was saved before: then that was the flush of this cycle.
-          if (added === 0 && journal.pendingOf(session.key) === 0) await work.noteFlush(state.compactionCount);
+          await saveEntries(session.key);
+          // Everything was saved before: that was the flush of this cycle.
+          if (added === 0 && pending() === 0) await noteFlush(state.compactionCount);
         } finally {
           if (busyCycle === state.compactionCount) busyCycle = undefined;
         }
@@ -110,35 +224,39 @@ export async function createMemoryFlush(options: MemoryFlushOptions): Promise<Me
     async beforeDrop(messages, { signal } = {}) {
       signal?.throwIfAborted();
       if (closing.aborted) throw closedError();
-      work.renew();
+      renew();
+      const { compactionCount } = session.facts;
       let added: number;
       try {
-        added = await work.add(messages, session.facts.compactionCount, signal);
+        added = await add(messages, compactionCount, signal);
       } catch (journalError) {
         if (closing.aborted) throw closedError();
         const fresh = journal.unknownOf(session.id, messages);
         const saved = await saveInline(fresh, session, context, journalError, [signal, closing]);
-        await work.noteFlush(session.facts.compactionCount);
-        work.report(saved);
+        await noteFlush(session.facts.compactionCount);
+        report(saved);
         return { state: "saved", reason: saved.reason, messages: fresh.length };
       }
       if (added === 0)
         return { state: "nothing", reason: "each message was handed over before, or is in the journal", messages: 0 };
-      work.start(() => work.saveEntries("session"));
+      start(() => saveEntries(session.key));
       return { state: "journaled", messages: added };
     },
     retry() {
-      if (!closing.aborted) work.start(() => work.saveEntries("all"));
+      if (!closing.aborted) start(() => saveEntries());
     },
     async settled() {
-      await work.settled();
-      return work.currentReport;
+      await queue.settled();
+      return currentReport;
     },
     get status() {
-      const pending = journal.pendingOf(session.key);
-      return { pending, lastReport: work.lastReport, notices: [...journal.notices, ...work.notices] };
+      return { pending: pending(), lastReport, notices: [...journal.notices, ...notices] };
     },
-    close: () => work.close(),
+    async close() {
+      closer.abort();
+      await queue.settled();
+      await additions.settled();
+    },
   };
 }
 
@@ -146,10 +264,10 @@ function closedError(): MemoryError {
   return new MemoryError("CLOSED", "the memory flush is closed: drop nothing now; the next one takes the messages");
 }
 
-/** The flush of a session in which nothing is saved, and which says why. */
+/** The flush of a session in which nothing is saved. */
 function noFlush(state: DropReceipt["state"], reason: string): MemoryFlush {
   return {
-    afterTurn: () => ({ flush: false, reason }),
+    afterTurn: () => no(reason),
     beforeDrop: async (_messages, { signal } = {}) => {
       signal?.throwIfAborted();
       return { state, reason, messages: 0 };
@@ -161,15 +279,59 @@ function noFlush(state: DropReceipt["state"], reason: string): MemoryFlush {
   };
 }
 
-/** What became of messages that a host is about to drop. */
-export interface DropReceipt {
-  /**
-   * `journaled`: on disk, and handed over behind. `nothing`: each of them was handed over before, or is in the journal.
-   * `saved`: the journal cannot be written, so they were handed over before this resolved. `off`: the flush is off.
-   * `skipped`: nothing is kept of them, see `reason`.
-   */
-  readonly state: "journaled" | "nothing" | "saved" | "off" | "skipped";
-  readonly reason?: string | undefined;
-  /** How many messages this call has put into the journal or handed over. */
-  readonly messages: number;
+/** What a host knows about a conversation after a turn. Tokens and bytes are whole numbers from 0. */
+export interface FlushState {
+  /** Tokens that the next request would have. */
+  readonly contextTokens: number;
+  /** Tokens that the model takes; 0 if unknown, and then tokens decide nothing. */
+  readonly contextWindowTokens: number;
+  /** Growth of the transcript since the last compaction. */
+  readonly bytesSinceCompaction?: number | undefined;
+  /** How often the session was compacted. */
+  readonly compactionCount: number;
+  /** The `compactionCount` of the last flush; undefined before the first one. */
+  readonly memoryFlushCompactionCount?: number | undefined;
+}
+
+/** Whether to flush, and why or why not, for a person. */
+export interface FlushDecision {
+  readonly flush: boolean;
+  readonly reason: string;
+}
+
+const flushIsOff = "off: compaction.memoryFlush.enabled is false";
+
+/**
+ * Whether a flush is due: once in each compaction cycle, as soon as the context reaches the window less `reserveTokensFloor`
+ * and less `softThresholdTokens`, or the transcript has grown by `forceFlushTranscriptBytes`.
+ *
+ * The two figures are made for large windows. If they add up to more than half of the window (a local model with 8,192
+ * tokens), both are scaled down in proportion, so that together they are half of it: a flush is then due at half.
+ */
+export function shouldFlush(state: FlushState, settings: CompactionSettings): FlushDecision {
+  const { enabled, forceFlushTranscriptBytes, softThresholdTokens } = settings.memoryFlush;
+  const { contextTokens, contextWindowTokens: window, compactionCount, bytesSinceCompaction: bytes = 0 } = state;
+  if (!enabled) return no(flushIsOff);
+  if (state.memoryFlushCompactionCount === compactionCount)
+    return no(`already flushed in this cycle (after compaction ${compactionCount})`);
+  if (forceFlushTranscriptBytes > 0 && bytes >= forceFlushTranscriptBytes) {
+    const grown = `the transcript has grown by ${count(bytes)} bytes since the last compaction`;
+    return { flush: true, reason: `${grown}; forced from ${count(forceFlushTranscriptBytes)}` };
+  }
+  if (!(window > 0)) return no("the size of the context window is not known");
+  const wanted = settings.reserveTokensFloor + softThresholdTokens;
+  const total = Math.min(wanted, Math.floor(window / 2));
+  const reserve = wanted === 0 ? 0 : Math.round((settings.reserveTokensFloor / wanted) * total);
+  const threshold = window - total;
+  const limits = `window ${count(window)} − ${count(reserve)} kept free − ${count(total - reserve)} before that`;
+  const reason = `${count(contextTokens)} tokens, due from ${count(threshold)} (${limits})`;
+  return { flush: contextTokens >= threshold, reason };
+}
+
+function count(value: number): string {
+  return Math.round(value).toLocaleString("en-US");
+}
+
+function no(reason: string): FlushDecision {
+  return { flush: false, reason };
 }

@@ -1,4 +1,3 @@
-import { type InputFields, checkInput } from "../tools/tool-input.ts";
 import { type Memory, MemoryError, audienceOf, visibleText } from "@memslot/core";
 import { newChangeId } from "../edit/change-log.ts";
 import { cannotWrite } from "../edit/note-folder.ts";
@@ -11,6 +10,7 @@ import type { NoteContent } from "../edit/replace-note.ts";
 import { readLocked } from "../edit/replace-note.ts";
 import { readNote } from "../edit/replace-note.ts";
 import { checkSecrets } from "../tools/guard-secrets.ts";
+import { checkInput, memoryCommandFields } from "../tools/tool-input.ts";
 import type { EditOptions } from "../tools/memory-tools.ts";
 import { entriesIn, shownFolder, memoriesRoot, workspacePath } from "./memories-folder.ts";
 
@@ -201,9 +201,10 @@ export function createMemoryCommands({ memory, sessionKey, edit }: MemoryCommand
   const run = async (given: unknown): Promise<string> => {
     const command = { ...(given as Record<string, unknown> | null) };
     const name = command["command"];
-    if (typeof name !== "string" || !Object.hasOwn(fields, name)) throw new Error(`Unknown command: ${String(name)}`);
-    for (const [field, kind] of Object.entries(fields[name as keyof typeof fields])) {
-      const checked = checkInput({ [field]: kind }, { [field]: command[field] });
+    if (typeof name !== "string" || !Object.hasOwn(memoryCommandFields, name))
+      throw new Error(`Unknown command: ${String(name)}`);
+    for (const [field, kind] of Object.entries(memoryCommandFields[name] ?? {})) {
+      const checked = checkInput<Record<string, unknown>>({ [field]: kind }, { [field]: command[field] });
       if (!checked.ok) throw new Error(`${checked.error} in the command ${name}`);
       command[field] = checked.values[field];
     }
@@ -211,16 +212,6 @@ export function createMemoryCommands({ memory, sessionKey, edit }: MemoryCommand
   };
   return { ...commands, run };
 }
-
-const text = { type: "string", required: true, mayBeBlank: true, description: "" } as const;
-const fields = {
-  view: { path: text, view_range: { type: "integers", description: "" } },
-  create: { path: text, file_text: text },
-  str_replace: { path: text, old_str: text, new_str: { type: "string", description: "" } },
-  insert: { path: text, insert_line: { type: "integer", required: true, description: "" }, insert_text: text },
-  delete: { path: text },
-  rename: { old_path: text, new_path: text },
-} as const satisfies Record<string, InputFields>;
 
 /** Said to the model as it is, and no failure of the file system. */
 function refused(message: string): MemoryError {

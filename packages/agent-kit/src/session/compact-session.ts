@@ -1,7 +1,6 @@
 import { MemoryError, isAbort, messageOf, withDeadline } from "@memslot/core";
 import { estimateTokens } from "@memslot/indexing/host";
-import type { ConversationMessage } from "../conversation.ts";
-import { handedOver } from "./model-context.ts";
+import { type ConversationMessage, handedOver } from "../conversation.ts";
 import type { Session } from "./session.ts";
 
 const summaryDeadlineMs = 60_000;

@@ -20,7 +20,7 @@ import type { MemoryToolHit, MemoryToolResult } from "./memory-tool.ts";
 interface Found extends SearchAnswer {
   setting: ToolSetting;
   memory: Memory;
-  input: { corpus: string | undefined; debug: boolean | undefined };
+  input: { corpus?: string | undefined; debug?: boolean | undefined };
   searchMs: number;
   toolMs: number;
 }

@@ -1,5 +1,5 @@
 import { MemoryError, isAbort, messageOf } from "@memslot/core";
-import facts from "./mcp-tools.json" with { type: "json" };
+import facts from "./tools.json" with { type: "json" };
 import type { MemoryTool, MemoryToolResult, ToolInputSchema } from "./memory-tool.ts";
 
 /** A tool as MCP lists it, in no SDK's terms. Its schemas are the caller's own copies. */

@@ -1,6 +1,8 @@
-import type { MemoryToolResult, ToolInputSchema } from "./memory-tool.ts";
+import { isObject, jsonOf } from "@memslot/indexing/host";
+import type { MemoryTool, MemoryToolResult, ToolInputSchema } from "./memory-tool.ts";
+import table from "./tools.json" with { type: "json" };
 
-/** One field that a tool takes. The same table gives the schema that the model sees and the check at run time. */
+/** One argument of a tool. The table in `tools.json` gives the schema that the model sees and the check at run time. */
 interface InputField {
   readonly type: "string" | "strings" | "integer" | "integers" | "number" | "boolean";
   readonly description: string;
@@ -13,30 +15,35 @@ interface InputField {
   readonly values?: readonly string[];
 }
 
-export type InputFields = Readonly<Record<string, InputField>>;
+type InputFields = Readonly<Record<string, InputField>>;
 
-type ValueOf<F extends InputField> = F["type"] extends "string"
-  ? F extends { readonly values: readonly (infer Value)[] }
-    ? Value
-    : string
-  : F["type"] extends "strings"
-    ? readonly string[]
-    : F["type"] extends "integers"
-      ? readonly number[]
-      : F["type"] extends "boolean"
-        ? boolean
-        : number;
+const tools = table.tools as unknown as Record<string, { description: string; fields: InputFields }>;
 
-/** What came through the check: required fields are there, the others may be undefined. */
-export type CheckedInput<F extends InputFields> = {
-  readonly [K in keyof F]: F[K] extends { readonly required: true } ? ValueOf<F[K]> : ValueOf<F[K]> | undefined;
-};
+/** The arguments of the commands of Anthropic's memory tool. */
+export const memoryCommandFields = table.memoryCommands as unknown as Readonly<Record<string, InputFields>>;
 
-type InputCheck<F extends InputFields> =
-  | { readonly ok: true; readonly values: CheckedInput<F> }
-  | { readonly ok: false; readonly field: string; readonly error: string };
+/**
+ * A tool of `tools.json`. `run` gets arguments that have passed the check; `Input` is the type of its fields there.
+ * `refuse` answers other arguments.
+ */
+export function toolOf<Input>(
+  name: string,
+  run: (input: Input, signal: AbortSignal | undefined) => Promise<MemoryToolResult>,
+  refuse = (field: string, error: string, _input: unknown): MemoryToolResult => badInput(name, field, error),
+): MemoryTool {
+  const { description = "", fields = {} } = tools[name] ?? {};
+  return {
+    name,
+    description,
+    inputSchema: inputSchemaOf(fields),
+    execute: async (input, { signal } = {}) => {
+      const checked = checkInput<Input>(fields, input);
+      return checked.ok ? await run(checked.values, signal) : refuse(checked.field, checked.error, input);
+    },
+  };
+}
 
-export function inputSchemaOf(fields: InputFields): ToolInputSchema {
+function inputSchemaOf(fields: InputFields): ToolInputSchema {
   const properties: ToolInputSchema["properties"] = {};
   for (const [name, { type, description, values, minimum, maximum }] of Object.entries(fields))
     properties[name] = {
@@ -52,26 +59,33 @@ export function inputSchemaOf(fields: InputFields): ToolInputSchema {
   return { type: "object", properties, required, additionalProperties: false };
 }
 
+type InputCheck<Input> =
+  | { readonly ok: true; readonly values: Input }
+  | { readonly ok: false; readonly field: string; readonly error: string };
+
+/** The arguments of a tool of `tools.json`, checked. */
+export function inputOf<Input>(name: string, input: unknown): InputCheck<Input> {
+  return checkInput(tools[name]?.fields ?? {}, input);
+}
+
 /**
- * Checks what a model or a client wrote, by the table that its schema is made of. Values that mean one thing only are taken
- * for it: arguments and lists as JSON text, a number for a text and the other way round, `"true"` for `true`, and `null` or
- * `""` for an option that was left out. Everything else that does not fit is an error that names the field.
+ * Checks arguments that a model or a client wrote. Accepts values with one possible meaning: arguments and lists as JSON text,
+ * a number for a text and the reverse, `"true"` for `true`, and `null` or `""` for an option that was left out. Anything
+ * else is an error that names the field.
  */
-export function checkInput<const F extends InputFields>(fields: F, input: unknown): InputCheck<F> {
+export function checkInput<Input>(fields: InputFields, input: unknown): InputCheck<Input> {
   const given = typeof input === "string" ? (parsed(input) ?? input) : input;
-  if (typeof given !== "object" || given === null || Array.isArray(given)) {
-    return {
-      ok: false,
-      field: "arguments",
-      error: `arguments must be an object with ${listOf(fields)}, not ${kindOf(input)}`,
-    };
+  const names = Object.keys(fields).join(", ");
+  if (!isObject(given)) {
+    const error = `arguments must be an object with ${names}, not ${kindOf(input)}`;
+    return { ok: false, field: "arguments", error };
   }
   const unknown = Object.keys(given).find((name) => !Object.hasOwn(fields, name));
   if (unknown !== undefined)
-    return { ok: false, field: unknown, error: `unknown field "${unknown}"; the fields are ${listOf(fields)}` };
+    return { ok: false, field: unknown, error: `unknown field "${unknown}"; the fields are ${names}` };
   const values: Record<string, Value | undefined> = {};
   for (const [name, field] of Object.entries(fields)) {
-    const value: unknown = Object.hasOwn(given, name) ? given[name as keyof typeof given] : undefined;
+    const value: unknown = Object.hasOwn(given, name) ? given[name] : undefined;
     const isBlank = typeof value === "string" && value.trim() === "";
     if (value === undefined || value === null || (isBlank && !field.required)) {
       if (field.required) return { ok: false, field: name, error: `${name} is missing` };
@@ -82,8 +96,8 @@ export function checkInput<const F extends InputFields>(fields: F, input: unknow
       return { ok: false, field: name, error: `${name} ${checked.must}` };
     values[name] = checked;
   }
-  // The loop above has put a value of the right type, or undefined where that is allowed, under each name.
-  return { ok: true, values: values as CheckedInput<F> };
+  // Each name has a value of its type, or undefined if that is allowed.
+  return { ok: true, values: values as Input };
 }
 
 type Value = string | number | boolean | readonly Value[];
@@ -124,15 +138,11 @@ function checkText(value: unknown, field: InputField): string | { must: string }
 }
 
 function checkNumber(value: unknown, field: InputField): number | { must: string } {
-  const kind = field.type === "integer" ? "a whole number" : "a number";
+  const isWhole = field.type === "integer";
   const number = typeof value === "string" && /^\s*-?\d+(\.\d+)?\s*$/.test(value) ? Number(value) : value;
-  if (
-    typeof number !== "number" ||
-    !Number.isFinite(number) ||
-    (field.type === "integer" && !Number.isSafeInteger(number))
-  ) {
+  if (typeof number !== "number" || !Number.isFinite(number) || (isWhole && !Number.isSafeInteger(number))) {
     const got = typeof value === "string" || typeof value === "number" ? shortened(String(value)) : kindOf(value);
-    return { must: `must be ${kind}, not ${got}` };
+    return { must: `must be ${isWhole ? "a whole number" : "a number"}, not ${got}` };
   }
   const { minimum = -Infinity, maximum = Infinity } = field;
   if (number < minimum) return { must: `must be at least ${minimum}, not ${number}` };
@@ -142,16 +152,8 @@ function checkNumber(value: unknown, field: InputField): number | { must: string
 
 /** An object or a list that was written as JSON text; undefined for any other text. */
 function parsed(text: string): object | undefined {
-  try {
-    const value: unknown = /^\s*[[{]/.test(text) ? JSON.parse(text) : undefined;
-    return typeof value === "object" && value !== null ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function listOf(fields: InputFields): string {
-  return Object.keys(fields).join(", ");
+  const value = /^\s*[[{]/.test(text) ? jsonOf(text) : undefined;
+  return typeof value === "object" && value !== null ? value : undefined;
 }
 
 function shortened(text: string): string {
@@ -165,13 +167,7 @@ function kindOf(value: unknown): string {
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
-/** What a tool answers that could not write in time, and does not know whether it has. */
-export function lateAnswer(what: string, timeoutMs: number, action: string): MemoryToolResult {
-  const error = `${what} was not on disk within ${timeoutMs / 1000} s`;
-  return { status: "error", code: "UNAVAILABLE", error, timedOut: true, timeoutMs, action };
-}
-
-/** What a tool answers to input that it cannot use. */
+/** The answer to arguments that a tool cannot use. */
 export function badInput(tool: string, field: string, error: string): MemoryToolResult {
   return {
     status: "error",

@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { lookInto } from "../session/transcript-file.ts";
-import { type DoneRecord, type FlushRecord, isDoneRecord, isFlushRecord } from "../flush/flush-record.ts";
+import { type DoneRecord, type FlushRecord, isDoneRecord, isFlushRecord } from "../flush/flush-journal.ts";
 import type { TranscriptPlace } from "./transcript.ts";
 import { shownLine, transcriptFolder } from "./transcript-place.ts";
 import { isObject } from "../session/transcript-entry.ts";
