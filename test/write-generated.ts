@@ -7,10 +7,11 @@ import {
   withConfigTable,
   withOfferedPeers,
   withOwnSchema,
+  sampledPages,
+  withSampleOutput,
 } from "./support/generated.ts";
 import { apiReport, reportedPlaces } from "./support/api-report.ts";
 import { extensions, root } from "./support/repository.ts";
-import { sampledPages, withSampleOutput } from "./support/sample-output.ts";
 
 async function write(name: string, made: (text: string) => string | Promise<string>): Promise<void> {
   const file = path.join(root, name);

@@ -32,16 +32,16 @@ export function makePage(results: BenchResults): BenchPage {
     unmeasured(results, scale),
     machinesPart(results),
   ];
-  return { markdown: `${parts.filter((part) => part !== "").join("\n\n")}\n`, plots };
+  const markdown = `${parts.filter((part) => part !== "").join("\n\n")}\n`;
+  // Cells are not padded: the page is read, its source is not.
+  return { markdown: markdown.replaceAll(/ {2,}\|/gu, " |").replaceAll(/-{4,} \|/gu, "--- |"), plots };
 }
 
 const intro = `# Benchmarks
 
-Made by \`pnpm bench\` from [results.json](benchmarks/results.json): no figure on this page was written by hand.
-Times depend on the machine and on who else works on it, ratios much less; the programs of a table were measured in turn on
-the same machine. \`pnpm build && pnpm bench\` measures everything anew, which takes an hour or so; what it has measured it
-keeps in \`bench/results\`, so that it goes on where it was stopped. \`pnpm bench page --again commands\` measures one part
-anew, and \`pnpm bench page --draw\` none. What each part does is told in [bench/README.md](../bench/README.md).`;
+\`pnpm bench\` makes this page from [results.json](benchmarks/results.json). Times depend on the machine, ratios much less: the programs of a
+table ran in turn on the same machine. \`pnpm build && pnpm bench\` measures everything again in about an hour and resumes if it is
+interrupted. [bench/README.md](../bench/README.md) describes each part.`;
 
 function commandsPart(figures: CommandFigures | undefined, plots: Map<string, string>): string {
   if (figures === undefined) return "";
@@ -71,10 +71,9 @@ function commandsPart(figures: CommandFigures | undefined, plots: Map<string, st
   );
   return `## Whole commands
 
-${files.toLocaleString("en")} generated notes of 4 kB, by words alone: no program has a model here. Each command is a fresh process; the first
-index once, the rest ${rounds} times, the median. Each search is for a fact that one note holds, six results, and each program
-finds it; qmd answers from the index as it was made, memslot looks whether notes have changed. Above
-1x in a column of ratios the other program takes more.
+${files.toLocaleString("en")} generated notes of 4 kB, keyword search without a model. Each command is a new process: the first index once, the others
+${rounds} times (median). Each search asks for a fact in one note, six results, and each program finds it. memslot checks for changed notes; qmd
+does not. A ratio above 1x means that the other program takes more.
 
 ${table}
 
@@ -110,12 +109,10 @@ function inProcessPart(figures: InProcessFigures | undefined): string {
   );
   return `## Searches in a process, and what they find
 
-Each program is loaded as a library into a process of its own, with its index made. Times are of ${searches} searches by words in
-${files.toLocaleString("en")} generated notes, after a first one that stands by itself; \`fact first\` says how often the first result held the fact
-that was asked for. The right note is that of ${questions} questions to [the vault](../bench/vault/README.md), six results each, by words alone
-and with the usual settings of each program. A search of memslot looks whether notes have changed, but for its
-second row; qmd and plain FTS5 answer from the index as it was made. OpenClaw's index was made by its command. qmd is asked for
-all words at once and, where that finds nothing, for each of them.
+Each program is a library in its own process, with an existing index. Times are of ${searches} keyword searches in ${files.toLocaleString("en")} generated notes,
+after the first one. \`fact first\`: share of searches whose first result contains the fact. The right note: ${questions} questions to
+[the vault](../bench/vault/README.md), six results, default settings. memslot checks for changed notes, except in its second row; qmd and plain
+FTS5 do not. qmd is asked for all words at once and, if that finds nothing, for each of them.
 
 ${table}`;
 }
@@ -133,8 +130,8 @@ function foundPart(figures: NonNullable<BenchResults["found"]>["figures"] = []):
   );
   return `## What they find, with the current ranking
 
-The ranking changed after the measurement above. \`pnpm bench retrieval\` gives these figures: right note first, and
-right note in six, by words alone. OpenClaw was not measured again.
+The ranking changed after the measurement above. From \`pnpm bench retrieval\`: right note first / in six, keyword search. OpenClaw was not
+measured again.
 
 ${table}`;
 }
@@ -150,15 +147,13 @@ function scalePart({ rows }: ScaleReport, plots: Map<string, string>): string {
   const images = scalePlots.map(({ file, title }) => `![${title}](benchmarks/${file})`);
   return `## With more and more chunks
 
-\`pnpm bench scale\`: chunks of 180 words and vectors of 768 numbers, made with a fixed seed, in 400 groups; the vectors are
-given, no model is asked. Each engine makes its index and answers in processes of its own, in turn with the others: 24 rows for each
-query, of which the first ten are compared with the exact ten nearest (\`recall_at_10\`). \`hybrid\` asks for words and vector
-together and does not make one list of them; memory-lancedb is its store
-alone, which gives places: the texts lie in the ledger, whose time and disk are not in its rows. What begins
-with \`memslot\` is memory-core, the backend that it comes with. \`sqlite-vec\` is one table of it, one of FTS5 and nothing else. \`A2\` is the
-query of OpenClaw 2026.9.6 on tables of its shape, \`A\` its older one, both written anew from what they do. The ratios are of processor
-time for a search by vector: how often an engine could answer while the baseline answers once. Memory is that of the whole
-process, Node and the bench included: look at how it grows.
+\`pnpm bench scale\`: chunks of 180 words and vectors of 768 dimensions in 400 groups, fixed seed, no model. Each engine runs in its own
+processes, alternating with the others, 24 rows per query.
+
+- \`recall_at_10\` compares the first ten rows with the exact ten nearest. \`hybrid\` asks for words and vector together, without merging.
+- \`memslot-…\` is memory-core. \`memory-lancedb\` is its store alone, without the ledger. \`sqlite-vec\` is one table of it and one of FTS5.
+- \`A2\` is the query of OpenClaw 2026.9.6 on tables of its shape, \`A\` its older one; both are reimplementations.
+- Ratios compare processor time of a vector search. Memory includes Node and the bench: compare its growth.
 
 ${[...tables, whereEnginesEnd(rows), ...images].join("\n\n")}`;
 }
@@ -197,8 +192,8 @@ function machinesPart(results: BenchResults): string {
   );
   return `## Where it was measured
 
-A \`+\` behind a commit: files were changed after it. A load above the number of cores: others were at work on the machine,
-wall times are too long, and processor time is what to read.
+A \`+\` behind a commit: files were changed after it. A load above the number of cores: other programs were running; compare processor
+time, not wall time.
 
 ${table}`;
 }

@@ -16,9 +16,9 @@ export function unmeasured(results: BenchResults, scale: ScaleReport): string {
       ({ chunks, engine, reason }) =>
         `\`${engine}\` with ${chunks.toLocaleString("en")} chunks: ${reason.split("\n")[0]?.slice(0, 200)}.`,
     ),
-    "OpenClaw and qmd with models: no model is on the machine, so all of them find by words. `pnpm bench embeddings --openclaw` compares requests with an embedding server.",
-    "A bucket: what it costs is told in [Backends](backends.md).",
-    "Questions that need to know which day it is, as only memslot is told. `pnpm bench retrieval` has them.",
+    "OpenClaw and qmd with models: no model was available. `pnpm bench embeddings --openclaw` compares requests with an embedding server.",
+    "A bucket: see [its cost](growing.md#cost).",
+    "Questions that depend on the current date. `pnpm bench retrieval` has them.",
     "Windows and macOS.",
   ];
   return `## What was not measured\n\n${lines.map((line) => `- ${line}`).join("\n")}`;

@@ -1,9 +1,9 @@
 import type { ScaleRow } from "../scale/rows.ts";
 
-/** Milliseconds that a search may take before somebody who waits for it notices. */
+/** Milliseconds that a search may take before a user notices. */
 const noticed = 100;
 
-/** Up to where each engine answers before one notices, and where memory-lancedb is the faster one, as the rows say. */
+/** The largest size at which each engine is fast enough, and from which size memory-lancedb is faster. */
 export function whereEnginesEnd(rows: readonly ScaleRow[]): string {
   const hybrid = rows.filter(({ metric }) => metric === "hybrid_p50_ms");
   const lines = [...Map.groupBy(hybrid, ({ engine }) => engine)].map(
@@ -11,13 +11,12 @@ export function whereEnginesEnd(rows: readonly ScaleRow[]): string {
   );
   return `### Where each engine ends, and when to move
 
-A search by words and vector that takes up to ${noticed} ms is not noticed by who waits for it. Half of the searches stayed below that:
+Half of the hybrid searches took at most ${noticed} ms:
 
 ${lines.join("\n")}
 
-${turn(hybrid)} What does not depend on speed: memory-lancedb is the one whose index can lie in a bucket, for several machines that
-share it, and then each search costs requests. [Backends](backends.md) tells how to move; the notes stay where they are, and the
-index is made anew from them.`;
+${turn(hybrid)} Only memory-lancedb can keep its index in a bucket for several machines; each search then costs requests
+([backends](backends.md)).`;
 }
 
 /** `rows`: of one engine, in the order of sizes. */
@@ -28,10 +27,9 @@ function endOf(rows: readonly ScaleRow[]): string {
   const slow = rows[over];
   const fast = rows[over - 1];
   if (largest === undefined) return "not measured";
-  if (slow === undefined)
-    return `up to ${count(largest)} chunks, the most that it was measured with (${largest.value} ms)`;
+  if (slow === undefined) return `up to ${count(largest)} chunks, the largest size measured (${largest.value} ms)`;
   if (fast === undefined) return `not with ${count(slow)} chunks (${slow.value} ms)`;
-  return `up to ${count(fast)} chunks (${fast.value} ms), and no longer with ${count(slow)} (${slow.value} ms)`;
+  return `up to ${count(fast)} chunks (${fast.value} ms), not with ${count(slow)} (${slow.value} ms)`;
 }
 
 /** From which size on memory-lancedb is faster than every engine of memory-core. */
@@ -50,6 +48,6 @@ function turn(hybrid: readonly ScaleRow[]): string {
   const most = compared.at(-1);
   if (most === undefined) return "memory-core and memory-lancedb were not measured with the same number of chunks.";
   if (from === undefined)
-    return `With all sizes up to ${most.toLocaleString("en")} chunks memory-core is faster than memory-lancedb in a folder: on one machine there is no reason to move.`;
-  return `From ${from.toLocaleString("en")} chunks on memory-lancedb in a folder is faster than memory-core: that is where to move on one machine.`;
+    return `Up to ${most.toLocaleString("en")} chunks, memory-core is faster than memory-lancedb in a folder: on one machine there is no reason to move.`;
+  return `From ${from.toLocaleString("en")} chunks on, memory-lancedb in a folder is faster than memory-core.`;
 }

@@ -1,11 +1,11 @@
-import { spawnSync } from "node:child_process";
-import { readFileSync, rmSync } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import path from "node:path";
 import { afterwards, writeFiles } from "@memslot/test-tools/files";
 import { expect, test } from "vitest";
 import { askDemo, commandsOf, runCommands, runFirstExample } from "../support/doc-examples.ts";
+import { sampledPages, withSampleOutput } from "../support/generated.ts";
 import { examplesOf, publishedPlaces, root } from "../support/repository.ts";
-import { sampledPages, withSampleOutput } from "../support/sample-output.ts";
 import data from "../data/examples.json" with { type: "json" };
 
 const pages = [
@@ -63,4 +63,31 @@ test("the commands of README.md work as they are written, and README.zh-CN.md ha
   expect(runs.length).toBeGreaterThan(0);
   for (const { line, run } of runs) expect([line, run.exitCode, run.stdout === ""]).toEqual([line, 0, false]);
   expect(commandsOf("README.zh-CN.md")).toEqual(commandsOf("README.md"));
+});
+
+const everyPage = execFileSync("git", ["ls-files", "*.md"], { cwd: root, encoding: "utf8" })
+  .trim()
+  .split("\n")
+  .filter((page) => existsSync(path.join(root, page)) && !/^(?:bench\/.*notes|apps\/demo-agent\/sample)/u.test(page));
+
+/** The anchors of a page's headings, as hosts of Markdown make them. */
+function anchorsOf(file: string): Set<string> {
+  const text = readFileSync(file, "utf8").replaceAll(/^```[^]*?^```$/gmu, "");
+  const headings = [...text.matchAll(/^#+ (.+)$/gmu)].map(([, heading = ""]) => heading.toLowerCase());
+  return new Set(headings.map((heading) => heading.replaceAll(/[^\p{L}\p{N}\s_-]/gu, "").replaceAll(" ", "-")));
+}
+
+test("every link of a page leads to a file, and to a heading in it", () => {
+  const broken = everyPage.flatMap((page) => {
+    const text = readFileSync(path.join(root, page), "utf8").replaceAll(/^```[^]*?^```$|`[^`\n]*`/gmu, "");
+    const links = [...text.matchAll(/\]\((?!https?:|mailto:|#?\))([^)\s]+)\)/gu)].map(([, link = ""]) => link);
+    return links
+      .filter((link) => {
+        const [place = "", anchor] = link.split("#");
+        const file = place === "" ? path.join(root, page) : path.join(root, path.dirname(page), decodeURI(place));
+        return !existsSync(file) || (anchor !== undefined && !anchorsOf(file).has(anchor));
+      })
+      .map((link) => `${page}: ${link}`);
+  });
+  expect(broken).toEqual([]);
 });
