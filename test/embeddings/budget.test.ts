@@ -1,5 +1,6 @@
-import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync, writeSync } from "node:fs";
+import { closeSync, openSync, readdirSync, readFileSync, writeFileSync, writeSync } from "node:fs";
 import path from "node:path";
+import { writeFiles } from "@memslot/test-tools/files";
 import type { SyncReport } from "memslot";
 import { describe, expect, test } from "vitest";
 import { type EmbeddingHouse, manyNotes, notesSent, useEmbeddingHouse } from "../support/embedding-house.ts";
@@ -76,7 +77,7 @@ describe("a state folder that cannot be written", () => {
     expect(given.api.log).toEqual([]);
     for (const report of reports) {
       expect(report?.pendingVectors).toMatchObject({ chunks: wholeMemory });
-      expect(report?.pendingVectors?.reason).toContain("tokensPerDay cannot be kept");
+      expect(report?.pendingVectors?.reason).toContain("tokensPerDay cannot be enforced");
     }
   });
 });
@@ -105,21 +106,14 @@ describe("the budget of a day is kept over all commands", () => {
     expect(reports.at(-1)?.pendingVectors?.reason).toContain("budget of today is spent");
   });
 
-  test.each([
-    ["the folder of the count is a file", "usage", undefined],
-    ["the count is damaged", undefined, "\u0000\u0000 no count \n"],
-  ])("%s: nothing is sent", async (_, folder, text) => {
+  test.each<[string, Record<string, string>]>([
+    ["the folder of the count is a file", { embeddings: "" }],
+    ["the count is damaged", { "embeddings/state.sqlite": "\u0000\u0000 no count \n" }],
+  ])("%s: nothing is sent", async (_, files) => {
     const given = await useEmbeddingHouse(manyNotes(wholeMemory));
-    const embeddings = path.join(given.stateDir, "embeddings");
-    mkdirSync(text === undefined ? embeddings : path.join(embeddings, "usage"), { recursive: true });
-    if (folder !== undefined) writeFileSync(path.join(embeddings, folder), "");
-    const days = [-1, 0, 1].map((more) => new Date(Date.now() + more * 86_400_000));
-    for (const day of text === undefined ? [] : days) {
-      const name = `${day.getFullYear()}-${String(day.getMonth() + 1).padStart(2, "0")}-${String(day.getDate()).padStart(2, "0")}`;
-      writeFileSync(path.join(embeddings, "usage", `${name}.jsonl`), text ?? "");
-    }
+    writeFiles(given.stateDir, files);
     const reports = await commands(given, 2, "cli", { budget: { tokensPerDay } });
     expect(given.api.log).toEqual([]);
-    expect(reports.at(-1)?.pendingVectors?.reason).toContain("tokensPerDay cannot be kept");
+    expect(reports.at(-1)?.pendingVectors?.reason).toContain("tokensPerDay cannot be enforced");
   });
 });

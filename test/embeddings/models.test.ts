@@ -300,7 +300,7 @@ test.each([
   expect(report?.pendingVectors).toBeUndefined();
   expect(notesSent(other.log)).toHaveLength(6);
   expect(given.notices.join("\n")).toContain(
-    `vectors of ${after} numbers for model-a where the stored ones have ${before}: all chunks are embedded anew`,
+    `vectors of ${after} numbers for model-a where the stored ones have ${before}: all chunks are embedded again`,
   );
   await expectFound(changed, after);
   await changed.close();

@@ -35,7 +35,7 @@ export {
   isAsked,
   spaceName,
 } from "./chunk-store.ts";
-export { bm25Within, type CountedText } from "./search/bm25.ts";
+export { bm25Within, type CountedText } from "./text/bm25.ts";
 export type { IndexedSource } from "./indexed-source.ts";
 export { type ClientSurvey, surveyClients } from "./sources/agents/agent-source.ts";
 export { manageIndex, sourcesOf } from "./manager.ts";

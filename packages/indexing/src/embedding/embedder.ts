@@ -9,31 +9,32 @@ import {
   messageOf,
   type SyncReport,
 } from "@memslot/core";
-import type { NoteIndex } from "../note-index.ts";
-import type { QuarantinedChunk } from "../index-records.ts";
 import type { VectorSpace } from "../chunk-store.ts";
-import { fillLane, type FillRequest } from "./fill/fill.ts";
 import type { MeaningScale } from "../fusion/fuse.ts";
 import { areSame, SpaceScales } from "../fusion/space-scales.ts";
-import { type EmbeddedQuery, QuestionLanes } from "./question-lanes.ts";
-import { listBatchJobs } from "./jobs/job-table.ts";
-import { isForGood, Lane, type LaneContext, refusalOf } from "./lane.ts";
+import type { QuarantinedChunk } from "../index-records.ts";
+import type { NoteIndex } from "../note-index.ts";
+import { listBatchJobs } from "./fill/batch-jobs.ts";
+import { fillModel, type FillOutcome, type FillRequest } from "./fill/fill.ts";
+import { type EmbeddingContext, EmbeddingModel, isRefusal } from "./model.ts";
+import { type EmbeddedQuery, QueryModels } from "./query.ts";
 import { countFitting, packText, requestLimits } from "./requests/pack.ts";
 import { type EmbedOptions, plainText } from "./requests/requests.ts";
-import { type Budget, createBudget, OverBudget, Usage } from "./requests/usage.ts";
+import { SharedState } from "./requests/shared-state.ts";
+import { Budget, OverBudget, Usage } from "./requests/usage.ts";
 
 const probeMs = 30_000;
-/** No model takes them for the same. */
+/** No model gives both the same vector. */
 const differentTexts = [plainText, "A train leaves for the coast at noon."];
 const shownQuarantined = 100;
 const notKept =
-  "the index is kept in memory and ends with this process, so that vectors are made only when they are asked for";
+  "the index is kept in memory and ends with this process, so vectors are made only when an application asks for them";
 
 interface EmbedderFacts {
   status: EmbeddingStatus;
-  /** Chunks with a vector of the first provider. */
+  /** Chunks with a vector of the configured provider. */
   embedded: number;
-  /** Chunks without one that are not quarantined; undefined until they were counted. */
+  /** Chunks without one that are not quarantined; undefined before the first count. */
   missing: number | undefined;
   dimensions: number | undefined;
   fallback: MemoryFallback | undefined;
@@ -51,12 +52,12 @@ interface EmbedderInput {
   notify: (line: string) => void;
 }
 
-/** The vector half of an index: with which provider texts become vectors, and which vectors a query meets. */
+/** The vector half of an index: embeds notes and queries, and chooses the vectors that a query is compared with. */
 export class Embedder {
   readonly #input: EmbedderInput;
-  readonly #primary: Lane;
-  readonly #questions: QuestionLanes;
-  readonly #usage: Usage;
+  readonly #context: EmbeddingContext;
+  readonly #primary: EmbeddingModel;
+  readonly #queries: QueryModels;
   readonly #budget: Budget | undefined;
   readonly #scales: SpaceScales;
   readonly #closing = new AbortController();
@@ -66,43 +67,40 @@ export class Embedder {
   #quarantined: QuarantinedChunk[] = [];
   #dimensions: number | undefined;
   #isCounted = false;
-  /** Says that every chunk has the same vector, and what to do. */
+  /** Every chunk has the same vector: the reason, and what to do. */
   #sameVectors: string | undefined;
   #meaning: EmbeddingStatus["meaning"];
   #noted: Pick<EmbeddingStatus, "circuit" | "budget" | "jobs"> = {};
 
   constructor(input: EmbedderInput) {
     const { store, provider, choice, settings, agentId, stateDir } = input;
-    const { embeddingBatchTimeoutSeconds: seconds } = settings.sync;
     const { tokensPerDay } = settings.budget;
-    const usage = new Usage({ stateDir, agentId });
-    const requestMs = seconds === undefined ? undefined : seconds * 1000;
-    const context: LaneContext = { store, stateDir, usage, requestMs, closing: this.#closing.signal };
-    const primary = new Lane(provider, context);
+    const shared = new SharedState(stateDir);
+    const usage = new Usage(shared, agentId);
     this.#input = input;
-    this.#primary = primary;
-    this.#questions = new QuestionLanes(primary, choice, context, () => this.#pending?.reason);
-    this.#usage = usage;
+    this.#context = { ...input, shared, usage, closing: this.#closing.signal };
+    this.#primary = new EmbeddingModel(provider, this.#context);
+    this.#queries = new QueryModels(this.#primary, choice, this.#context, () => this.#pending?.reason);
     this.#scales = new SpaceScales(store);
-    this.#budget = tokensPerDay === undefined ? undefined : createBudget(usage, tokensPerDay);
+    this.#budget = tokensPerDay === undefined ? undefined : new Budget(usage, tokensPerDay);
     this.#dimensions = provider.dimensions;
   }
 
-  /** The first provider with the space that its vectors are in, where that is known. */
-  get primary(): Pick<Lane, "provider" | "knownSpace"> {
+  /** The configured provider, with the space of its vectors if that is known. */
+  get primary(): Pick<EmbeddingModel, "provider" | "knownSpace"> {
     return this.#primary;
   }
 
-  /** A request is likely to come: what it needs is loaded while other work goes on. */
+  /** Loads what a request will need while other work goes on. */
   warm(): void {
     this.#primary.warm();
   }
 
-  /** Throws where keywords have to answer alone: an `EmbeddingError` with the reason, or the error of an abort. */
+  /** Throws if keyword search has to answer alone: an `EmbeddingError` with the reason, or the error of an abort. */
   async embedQuery(query: string, signal: AbortSignal): Promise<EmbeddedQuery> {
     try {
       if (await this.#isSame()) throw new EmbeddingError("transient", this.#sameVectors ?? "");
-      const embedded = await this.#questions.embed(query, signal);
+      const embedded = await this.#queries.embed(query, signal);
       this.#answered = { ok: true };
       return embedded;
     } catch (error) {
@@ -113,19 +111,23 @@ export class Embedder {
     }
   }
 
-  /** How the cosines of a question are to be read; undefined where its space has no vectors that can be read. */
+  /** The scale of the cosines of a query; undefined if its space has no readable vectors. */
   async scaleOf(space: VectorSpace, query: Float32Array): Promise<MeaningScale | undefined> {
-    return await this.#scales.scaleOf(space, query, this.#primary.stats()?.embedded ?? 0);
+    return await this.#scales.scaleOf(space, query, this.#primary.stats?.embedded ?? 0);
   }
 
-  /** Makes the vectors that are missing. Gives what is left, and why. Throws when the store fails. */
+  /** Makes the missing vectors. Returns what is left, and why. Throws when the store fails. */
   async embedMissing(given: FillRequest): Promise<SyncReport["pendingVectors"]> {
     const { store, provider, settings } = this.#input;
     const request = { ...given, signal: AbortSignal.any([given.signal, this.#closing.signal]) };
-    if (store.health().isTemporary === true && !request.asked) return (this.#pending = await this.#leaveUndone());
+    if (store.health().isTemporary === true && !request.asked) {
+      await this.count();
+      const left = this.#primary.stats?.pending ?? (await store.stats()).chunks;
+      return (this.#pending = left === 0 ? undefined : { chunks: left, reason: notKept });
+    }
     const space = await this.#primary.knownSpace();
     if (space !== undefined) await store.giveVectors?.(space);
-    if (!settings.cache.enabled && this.#primary.stats()?.pending !== 0) await this.#questions.protectEarlier();
+    if (!settings.cache.enabled && this.#primary.stats?.pending !== 0) await this.#queries.protectEarlier();
     const outcome = await this.#fillAny(request);
     this.#pending = outcome && { chunks: outcome.chunks, reason: outcome.reason, failure: outcome.error?.kind };
     if (settings.remote.batch.enabled)
@@ -136,16 +138,16 @@ export class Embedder {
       };
     await this.count();
     if (outcome === undefined) await this.#measureMeaning(request);
-    const { embedded: chunks = 0 } = this.#primary.stats() ?? {};
+    const { embedded: chunks = 0 } = this.#primary.stats ?? {};
     if (outcome === undefined && (await this.#isSame()))
       return (this.#pending = { chunks, reason: this.#sameVectors ?? "", failure: "auth" });
     return this.#pending;
   }
 
-  /** Whether every chunk has the same vector, which is then kept in words. */
+  /** Whether every chunk has the same vector. */
   async #isSame(): Promise<boolean> {
     const space = await this.#primary.knownSpace();
-    const embedded = this.#primary.stats()?.embedded ?? 0;
+    const embedded = this.#primary.stats?.embedded ?? 0;
     const isSame = space !== undefined && embedded > 1 && (await this.#scales.isSame(space, embedded));
     this.#sameVectors = isSame ? sameVectors(this.#primary) : undefined;
     return isSame;
@@ -154,7 +156,7 @@ export class Embedder {
   /** Counts what is missing; to be called after files were indexed. */
   async count(): Promise<void> {
     await this.#primary.count();
-    await this.#questions.spare?.count();
+    await this.#queries.standby?.count();
     this.#isCounted = true;
     const space = await this.#primary.knownSpace();
     this.#dimensions = space?.dimensions;
@@ -166,7 +168,7 @@ export class Embedder {
     this.#note();
   }
 
-  /** Has texts tried again that were refused, when vectors are made next. Gives how many there were. */
+  /** Lets the next fill retry refused texts. Returns how many there were. */
   async releaseQuarantine(): Promise<{ chunks: number }> {
     const { store } = this.#input;
     const space = await this.#primary.knownSpace();
@@ -178,8 +180,8 @@ export class Embedder {
   }
 
   /**
-   * Why a build that is being made must not take over yet: it would know less of its chunks by meaning than the one that
-   * answers. Undefined where nothing speaks against it.
+   * Why a build in progress must not replace the present one yet: a smaller share of its chunks has vectors. Undefined if
+   * it may.
    */
   async obstacle(): Promise<string | undefined> {
     const stats = await this.#primary.count();
@@ -191,15 +193,15 @@ export class Embedder {
     return `${missing} of its chunks have no vector yet${why}`;
   }
 
-  /** True when `embedMissing` has something to do. What was never counted is unknown, not behind. */
+  /** True if `embedMissing` has something to do; false before the first count. */
   isBehind(): boolean {
     if (!this.#isCounted) return false;
-    const isRefused = this.#input.choice.spare && refusalOf(this.#primary);
-    const lanes = isRefused ? [this.#primary, this.#questions.spare] : [this.#primary];
-    return lanes.some((lane) => lane?.stats()?.pending !== 0 || (lane.stats()?.nextPending ?? 0) > 0);
+    const isRefused = this.#input.choice.spare && this.#primary.refusal();
+    const models = isRefused ? [this.#primary, this.#queries.standby] : [this.#primary];
+    return models.some((model) => model?.stats?.pending !== 0 || (model.stats.nextPending ?? 0) > 0);
   }
 
-  /** One real request, whatever failed before. */
+  /** Sends one real request, whatever failed before. */
   async probe(signal: AbortSignal): Promise<AvailabilityProbe> {
     const primary = this.#primary;
     const started = performance.now();
@@ -210,19 +212,17 @@ export class Embedder {
       await primary.prepare({ signal: own, retry: true });
       const vectors = await primary.requests.embed(differentTexts, { signal: own, reason: "probe", asked: true });
       const [vector] = vectors;
-      if (vector) primary.shown(vector.length);
+      if (vector) primary.observed(vector.length);
       await this.count();
-      const dimensions = vector?.length;
-      const found = areSame(vectors) ? { ok: false, error: sameVectors(primary) } : { ok: true, dimensions };
+      const found = areSame(vectors)
+        ? { ok: false, error: sameVectors(primary) }
+        : { ok: true, dimensions: vector?.length };
       return (this.#answered = { ...found, latencyMs: tookMs() });
     } catch (error) {
       signal.throwIfAborted();
       const silence = `${primary.provider.id} gave no answer within ${probeMs / 1000} s`;
-      return (this.#answered = {
-        ok: false,
-        error: patience.aborted ? silence : messageOf(error),
-        latencyMs: tookMs(),
-      });
+      const words = patience.aborted ? silence : messageOf(error);
+      return (this.#answered = { ok: false, error: words, latencyMs: tookMs() });
     } finally {
       this.#note();
     }
@@ -230,8 +230,8 @@ export class Embedder {
 
   facts(): EmbedderFacts {
     const { provider, choice } = this.#input;
-    const { answeredBy, fallback } = this.#questions;
-    const stats = this.#primary.stats();
+    const { answeredBy, fallback } = this.#queries;
+    const { stats, activity } = this.#primary;
     const missing = stats?.pending ?? 0;
     const reason = this.#pending?.reason ?? "they are being made";
     return {
@@ -245,7 +245,7 @@ export class Embedder {
         passedOver: choice.passedOver,
         host: provider.endpoint?.host,
         keySource: provider.endpoint?.keySource,
-        activity: this.#primary.activity(),
+        activity,
         answeredBy:
           answeredBy === provider || !answeredBy ? undefined : { provider: answeredBy.id, model: answeredBy.model },
         quarantined: this.#quarantined.map(({ path, startLine, endLine, reason: why }) => {
@@ -262,61 +262,60 @@ export class Embedder {
 
   async close(): Promise<void> {
     this.#closing.abort();
-    await Promise.allSettled([this.#primary.close(), this.#questions.close()]);
+    await Promise.allSettled([this.#primary.close(), this.#queries.close()]);
+    this.#context.shared.close();
   }
 
-  /** Writes down what a status shows and other processes may have changed: a status itself reads no file. */
+  /** Reads what other processes may have changed: `facts` reads no file. */
   #note(): void {
-    const { settings, stateDir, agentId } = this.#input;
+    const { settings, agentId } = this.#input;
+    const { shared, usage } = this.#context;
     const { tokensPerDay } = settings.budget;
     this.#noted = {
       circuit: this.#primary.requests.circuit.state(),
-      budget: tokensPerDay === undefined ? undefined : { tokensPerDay, usedToday: this.#usage.tokensToday() },
-      jobs: settings.remote.batch.enabled ? listBatchJobs({ stateDir, agentId }) : undefined,
+      budget: tokensPerDay === undefined ? undefined : { tokensPerDay, usedToday: usage.tokensToday() },
+      jobs: settings.remote.batch.enabled ? listBatchJobs(shared, agentId) : undefined,
     };
   }
 
-  /** Fills the space of the provider, or that of its spare where the provider refuses for good. */
-  async #fillAny(request: FillRequest): ReturnType<typeof fillLane> {
+  /** Fills the space of the provider, or that of the fallback if the provider refuses key or account. */
+  async #fillAny(request: FillRequest): Promise<FillOutcome | undefined> {
     const primary = this.#primary;
-    const wasRefused = refusalOf(primary) !== undefined;
+    const wasRefused = primary.refusal() !== undefined;
     const outcome = await this.#fill(primary, request);
-    // With nothing missing nobody would find out that the provider is back.
-    if (!outcome && request.asked && wasRefused && refusalOf(primary))
+    // With nothing missing, no request would show that the provider works again.
+    if (!outcome && request.asked && wasRefused && primary.refusal())
       await primary.requests
         .embed([plainText], { ...request, budget: this.#budgetOf(primary) })
         .catch(() => request.signal.throwIfAborted());
-    const cause = outcome?.error ?? refusalOf(primary);
-    if (!isForGood(cause)) {
-      this.#questions.endFallback();
+    const cause = outcome?.error ?? primary.refusal();
+    if (!isRefusal(cause)) {
+      this.#queries.endFallback();
       return outcome;
     }
-    let spare: Lane | undefined;
+    let standby: EmbeddingModel | undefined;
     try {
-      spare = await this.#questions.openSpare(cause);
+      standby = await this.#queries.openStandby(cause);
     } catch (error) {
       if (!EmbeddingError.is(error)) throw error;
       return { chunks: outcome?.chunks ?? 0, reason: error.message, error };
     }
-    return spare ? await this.#fill(spare, { ...request, force: false }) : outcome;
+    return standby ? await this.#fill(standby, { ...request, force: false }) : outcome;
   }
 
-  #fill(lane: Lane, request: FillRequest): ReturnType<typeof fillLane> {
-    const { store, settings, stateDir, agentId, notify } = this.#input;
-    const { remote } = settings;
-    const isSame = (): Promise<boolean> => this.#isSame();
-    return fillLane(lane, request, { store, remote, stateDir, agentId, budget: this.#budgetOf(lane), notify, isSame });
+  async #fill(model: EmbeddingModel, request: FillRequest): Promise<FillOutcome | undefined> {
+    return await fillModel(model, { ...request, budget: this.#budgetOf(model) }, this.#context, () => this.#isSame());
   }
 
-  /** Finds out what the space of the provider is worth, at the price of 64 short texts. What fails is tried the next time. */
+  /** Measures the semantic weight of the space, with 64 short texts. A failure leaves it to the next time. */
   async #measureMeaning(request: FillRequest): Promise<void> {
     const primary = this.#primary;
     const space = await primary.knownSpace();
-    const { embedded = 0, pending = 0 } = primary.stats() ?? {};
+    const { embedded = 0, pending = 0 } = primary.stats ?? {};
     if (space === undefined || pending > 0 || embedded === 0) return;
-    const how = { ...request, reason: "measure", budget: this.#budgetOf(primary) };
+    const options = { ...request, reason: "measure", budget: this.#budgetOf(primary) };
     try {
-      await this.#scales.measure(space, embedded, (texts) => embedInParts(primary, texts, how));
+      await this.#scales.measure(space, embedded, (texts) => embedInParts(primary, texts, options));
       await this.count();
     } catch (error) {
       request.signal.throwIfAborted();
@@ -324,27 +323,20 @@ export class Embedder {
     }
   }
 
-  #budgetOf({ provider: { price } }: Lane): Budget | undefined {
+  #budgetOf({ provider: { price } }: EmbeddingModel): Budget | undefined {
     return price?.usdPerMillionTokens === 0 ? undefined : this.#budget;
   }
-
-  /** What is left undone where nobody has asked for vectors that end with this process. */
-  async #leaveUndone(): Promise<SyncReport["pendingVectors"]> {
-    await this.count();
-    const chunks = this.#primary.stats()?.pending ?? (await this.#input.store.stats()).chunks;
-    return chunks === 0 ? undefined : { chunks, reason: notKept };
-  }
 }
 
-function sameVectors({ provider: { id, model } }: Lane): string {
-  return `${id}/${model} gives every text the same vector, so that meaning tells no note from another: repair the server or choose another memorySearch.model, then run \`memslot memory index --force\``;
+function sameVectors({ provider: { id, model } }: EmbeddingModel): string {
+  return `${id}/${model} gives every text the same vector, so vector search cannot tell notes apart: repair the server or choose another memorySearch.model, then run \`memslot memory index --force\``;
 }
 
-/** In requests as large as the provider takes them. */
+/** Embeds texts in requests as large as the provider takes them. */
 async function embedInParts(
-  { provider, requests }: Pick<Lane, "provider" | "requests">,
+  { provider, requests }: EmbeddingModel,
   texts: readonly string[],
-  how: EmbedOptions,
+  options: EmbedOptions,
 ): Promise<Float32Array[]> {
   const packed = texts.map((text, index) => packText({ hash: String(index), context: "", text }, provider));
   const limits = requestLimits(provider);
@@ -352,7 +344,7 @@ async function embedInParts(
   while (vectors.length < packed.length) {
     const count = countFitting(packed, limits, vectors.length);
     const part = packed.slice(vectors.length, vectors.length + count).map(({ text }) => text);
-    vectors.push(...(await requests.embed(part, how)));
+    vectors.push(...(await requests.embed(part, options)));
   }
   return vectors;
 }

@@ -8,8 +8,8 @@ import { syncFiles } from "../sync/sync.ts";
 import { estimateTokens } from "../text/token-weight.ts";
 import { never, settingsWith, syncParams } from "../../test/support/context.ts";
 import { tempFolder, writeFiles } from "@memslot/test-tools/files";
-import { budgetOf, fillWith, scriptedRequests } from "./requests/test/scripted-requests.ts";
-import { scriptedBatches } from "./jobs/test/batch-bench.ts";
+import { budgetOf, fillWith, scriptedRequests } from "./fill/test/scripted-requests.ts";
+import { scriptedBatches } from "./fill/test/batch-bench.ts";
 import { createSpaceStore, space, type SpaceStore } from "../../test/support/space-store.ts";
 
 const settings = settingsWith({ chunking: { tokens: 60, overlap: 0 } });
@@ -60,10 +60,9 @@ async function changedWorkspace(
   );
   const store = await createSpaceStore();
   await sync(store, folder);
-  const budget = 2500;
   const requests = scriptedRequests({ provider });
   const left = await fillWith(store, requests, {
-    budget: budgetOf(() => budget - estimateTokens(requests.sent.flat().join(""))),
+    budget: budgetOf(() => 2500),
   });
   expect(left?.chunks).toBeGreaterThan(10);
   writeFileSync(path.join(folder, "memory", "a.md"), note("other a", 25));

@@ -9,7 +9,7 @@ export { forgetSum, quickCheck } from "./integrity.ts";
 export { type Meta, metaKeys } from "./file/meta.ts";
 export { applicationId, createTables, hasTable, schemaVersion, setPragmas } from "./file/schema.ts";
 export { Damage, isAboutWordsOnly, isBusy, isFileFailure, isSqliteError } from "./file/store-errors.ts";
-export { bm25Within, type CountedText } from "../search/bm25.ts";
+export { bm25Within, type CountedText } from "../text/bm25.ts";
 export {
   byScore,
   type ChangedChunks,

@@ -153,3 +153,19 @@ export function beginWrite(db: Database.Database, attempts: number): void {
     }
   }
 }
+
+const walPauseMs = 25;
+
+/** Switches to the write-ahead log. This needs the file exclusively for a moment, and SQLite does not always wait for that. */
+export function useWal(db: Database.Database, waitMs: number): void {
+  const until = Date.now() + waitMs;
+  for (;;) {
+    try {
+      db.pragma("journal_mode = WAL");
+      return;
+    } catch (error) {
+      if (!isBusy(error) || Date.now() > until) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, walPauseMs);
+    }
+  }
+}

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { byRarity, inverseDocumentFrequency, bm25, idealBm25, matchLines, proximityScore } from "./bm25.ts";
+import { byRarity, inverseDocumentFrequency, bm25, idealBm25, matchLines, proximityScore } from "../text/bm25.ts";
 import { loadStemmers } from "../text/languages/stemmers.ts";
 import { scannerFor } from "../text/languages/chunk-terms.ts";
 import { namedQuery, nameMatch } from "./name-match.ts";

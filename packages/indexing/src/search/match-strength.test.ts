@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { MeaningScale } from "../fusion/fuse.ts";
-import type { WeightedTerm } from "./bm25.ts";
+import type { WeightedTerm } from "../text/bm25.ts";
 import { timeOfPath } from "../text/times/time-of-path.ts";
 import { type Candidate, candidateOf } from "./rank.ts";
 import { row } from "./test/ranked.ts";

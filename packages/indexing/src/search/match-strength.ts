@@ -14,7 +14,7 @@ import {
 } from "./name-match.ts";
 import { queryTerms } from "../text/query-terms.ts";
 import type { Candidate } from "./rank.ts";
-import { matchLines, type WeightedTerm } from "./bm25.ts";
+import { matchLines, type WeightedTerm } from "../text/bm25.ts";
 import { isQuestion, sentenceEnd } from "./passages/passage.ts";
 
 /** Chunks that are looked at: what an answer is made of stands in the first ones. */

@@ -6,7 +6,7 @@ import { initialsOf, namesIn, nameOfNote, isTemplateName } from "../text/note-co
 import type { TermScanner } from "../text/languages/chunk-terms.ts";
 import { foldWord } from "../text/word-forms.ts";
 import { scanTerms, termOfWord } from "../text/words.ts";
-import type { WeightedTerm } from "./bm25.ts";
+import type { WeightedTerm } from "../text/bm25.ts";
 
 /** A name that stands over a whole note counts a little less in the chunks behind its first. */
 const furtherChunkShare = 0.85;

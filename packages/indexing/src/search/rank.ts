@@ -8,7 +8,7 @@ import {
   proximityScore,
   type TextMatches,
   type WeightedTerm,
-} from "./bm25.ts";
+} from "../text/bm25.ts";
 import type { ChunkRow, IndexVectorAnswer } from "../index-records.ts";
 import { fileName } from "../chunk-store.ts";
 import { createFusion, type FusionWeights, type MeaningScale, scaleOfRows } from "../fusion/fuse.ts";

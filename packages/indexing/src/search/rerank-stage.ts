@@ -14,7 +14,7 @@ import {
   withDeadline,
 } from "@memslot/core";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
-import type { WeightedTerm } from "./bm25.ts";
+import type { WeightedTerm } from "../text/bm25.ts";
 import { namedQuery, nameMatch } from "./name-match.ts";
 import { choosePassages, passesScore } from "./passages/choose-passages.ts";
 import type { Candidate, Ranking } from "./rank.ts";

@@ -8,7 +8,7 @@ import { loadStemmers } from "../text/languages/stemmers.ts";
 import { searchedText } from "../text/note-context.ts";
 import { remembered } from "../text/word-cache.ts";
 import { flatMapInSlices } from "../time-slices.ts";
-import { inverseDocumentFrequency, termScore } from "./bm25.ts";
+import { inverseDocumentFrequency, termScore } from "../text/bm25.ts";
 import { askWords, type WordsFound } from "./words/ask-words.ts";
 import { lazily } from "@memslot/core";
 

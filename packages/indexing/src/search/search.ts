@@ -1,11 +1,11 @@
 import { type ManagerSearchOptions, messageOf } from "@memslot/core";
-import { byRarity, isLarge } from "./bm25.ts";
+import { byRarity, isLarge } from "../text/bm25.ts";
 import type { NoteIndex } from "../note-index.ts";
 import type { ChunkRow, IndexKeywordAnswer } from "../index-records.ts";
 import type { PathScope, QueryTerm } from "../chunk-store.ts";
 import type { AskedQuery } from "./query/asked-query.ts";
 import type { Embedder } from "../embedding/embedder.ts";
-import type { EmbeddedQuery } from "../embedding/question-lanes.ts";
+import type { EmbeddedQuery } from "../embedding/query.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import {
   filledPlaces,
@@ -256,7 +256,7 @@ async function degradation(
 /** How many chunks have a vector is about all notes, and so may be what a provider says: no matter for those who read along. */
 async function whyNoVector(error: unknown, { audience }: SearchInput["options"]): Promise<string> {
   if (audience !== "shared") return messageOf(error);
-  const { NotFilled } = await import("../embedding/question-lanes.ts");
+  const { NotFilled } = await import("../embedding/query.ts");
   return error instanceof NotFilled ? "not every chunk has its vector yet" : "the question could not be embedded";
 }
 

@@ -9,7 +9,7 @@ import { type MatchedPeriod, type TimeMatch, timeMatch } from "../text/times/tim
 import { timeOfPath } from "../text/times/time-of-path.ts";
 import { remembered } from "../text/word-cache.ts";
 import { queryTerms } from "../text/query-terms.ts";
-import type { TextMatches, WeightedTerm } from "./bm25.ts";
+import type { TextMatches, WeightedTerm } from "../text/bm25.ts";
 import { linesWithin } from "./query/row-filter.ts";
 
 /** What holds the words of a date earns so much of its score where the query is nothing but a date. */

@@ -1,40 +1,36 @@
 import { EmbeddingError, type EmbeddingProvider } from "@memslot/core";
-import type { NoteIndex } from "../../note-index.ts";
 import type { VectorSpace } from "../../chunk-store.ts";
-import { type FillProgress, type FillStop, otherLength, PendingQueue, stopOf } from "./pending.ts";
+import type { NoteIndex } from "../../note-index.ts";
+import { isNetworkFault, isTimeLimit } from "../requests/circuit.ts";
 import { type PackedText, type RequestLimits, requestLimits, shortenText, tokensOf } from "../requests/pack.ts";
-import {
-  type EmbedOptions,
-  isNetworkFault,
-  isTimeLimit,
-  knock,
-  plainText,
-  type Requests,
-} from "../requests/requests.ts";
+import { type EmbedOptions, ping, plainText, type Requests } from "../requests/requests.ts";
+import { BadVectors } from "../requests/unit-vector.ts";
 import { OverBudget } from "../requests/usage.ts";
-import { BadVectors } from "../unit-vector.ts";
+import { type FillProgress, type FillStop, otherLength, PendingQueue, stopOf } from "./pending.ts";
 
 export interface RequestFill extends Omit<EmbedOptions, "onRetry" | "attempts"> {
   store: Pick<NoteIndex, "pendingVectors" | "putVectors" | "quarantine" | "spaceStats">;
   space: VectorSpace;
   requests: Requests;
-  /** Requests at one time. */
+  /** Most requests at the same time. */
   concurrency: number;
   progress: FillProgress;
-  /** Which of the pending texts are wanted; all where it is left out. */
+  /** Selects the texts; all if left out. */
   accept?: ((hash: string) => boolean) | undefined;
 }
 
 const pageSize = 512;
-/** So many texts refused one by one and none taken: the texts are not to blame. */
+/** If so many texts are refused and none is accepted, the texts are not to blame. */
 const mostRefused = 8;
-/** No provider has a reason to take long for a plain word. */
-const plainMs = 15_000;
+const pingMs = 15_000;
+
+/** A part of texts that failed together, or texts whose vectors could not be used before. */
+type Retry = "part" | "again";
 
 /**
- * Makes missing vectors with direct calls, several at one time, and stores each answer as it comes. A request that is
- * refused is sent again in halves, down to the text that is to blame, which is quarantined. So is one that the server
- * fails at, if it answers a plain word. Returns why it ended before all were made.
+ * Makes missing vectors with direct calls and stores each answer as it comes. A request that is refused is sent again in
+ * halves, down to the text that is to blame, which is quarantined; so is a text that the server fails at while it still
+ * answers a plain word. Returns why it ended before all were made.
  */
 export async function fillByRequests(fill: RequestFill): Promise<FillStop | undefined> {
   return await new RequestFilling(fill).run();
@@ -44,12 +40,10 @@ class RequestFilling {
   readonly #fill: RequestFill;
   readonly #provider: EmbeddingProvider;
   readonly #queue: PendingQueue;
-  /** Gets smaller when requests turn out to be too large, and never grows again. */
+  /** Lowered when requests turn out to be too large. */
   readonly #limits: RequestLimits;
   readonly #refused: { hash: string; reason: string }[] = [];
   #hasSucceeded = false;
-  /** Estimated tokens of the requests that are on their way. */
-  #tokensAway = 0;
   #stop: FillStop | undefined;
   #failure: { error: unknown } | undefined;
 
@@ -71,12 +65,13 @@ class RequestFilling {
   }
 
   async #work(): Promise<void> {
+    const { budget, signal } = this.#fill;
     try {
       while (!this.#isOver()) {
-        // What is left of the budget is used to its end.
-        const room = Math.min(this.#limits.tokens, this.#tokensFree());
-        const texts = await this.#queue.take({ ...this.#limits, tokens: room });
-        this.#fill.signal.throwIfAborted();
+        // The budget is used to its end.
+        const tokens = Math.min(this.#limits.tokens, budget?.left() ?? Number.POSITIVE_INFINITY);
+        const texts = await this.#queue.take({ ...this.#limits, tokens });
+        signal.throwIfAborted();
         if (texts.length === 0) return;
         await this.#embed(texts);
       }
@@ -89,50 +84,34 @@ class RequestFilling {
     return this.#stop !== undefined || this.#failure !== undefined;
   }
 
-  #tokensFree(): number {
-    const { budget } = this.#fill;
-    return budget ? budget.left() - this.#tokensAway : Number.POSITIVE_INFINITY;
-  }
-
-  /** One request. Undefined where it was not made, or where its vectors cannot be used: then there is a stop. */
+  /** Sends one request. Undefined, with a stop, if it was not sent or its vectors cannot be used. */
   async #send(texts: readonly PackedText[], attempts?: number): Promise<Float32Array[] | undefined> {
-    const { requests, space, budget, progress } = this.#fill;
-    const tokens = tokensOf(texts);
-    if (budget && tokens > this.#tokensFree()) this.#stop ??= { reason: budget.reason() };
+    const { requests, space, progress } = this.#fill;
     if (this.#isOver()) return undefined;
-    this.#tokensAway += tokens;
     try {
-      const vectors = await requests.embed(
-        texts.map(({ text }) => text),
-        { ...this.#fill, attempts, onRetry: progress.waiting },
-      );
+      const sent = texts.map(({ text }) => text);
+      const vectors = await requests.embed(sent, { ...this.#fill, attempts, onRetry: progress.waiting });
       const other = otherLength(vectors, space, this.#provider);
       if (!other) return vectors;
       this.#stop ??= other;
       return undefined;
     } catch (error) {
-      // Another process was faster.
       if (!(error instanceof OverBudget)) throw error;
       this.#stop ??= { reason: error.message };
       return undefined;
-    } finally {
-      this.#tokensAway -= tokens;
     }
   }
 
-  /**
-   * Makes and stores vectors of texts, in as many requests as it takes. True when it took one. `part`: of texts that failed
-   * together; `again`: each of them got an unusable vector before.
-   */
-  async #embed(texts: readonly PackedText[], known?: "part" | "again"): Promise<boolean> {
-    if (texts.length > this.#limits.items) return await this.#embedHalves(texts, known);
+  /** Makes and stores vectors of texts, in as many requests as it takes. True if it took one. */
+  async #embed(texts: readonly PackedText[], retry?: Retry): Promise<boolean> {
+    if (texts.length > this.#limits.items) return await this.#embedHalves(texts, retry);
     let vectors: Float32Array[] | undefined;
     try {
-      vectors = await this.#send(texts, known && (texts.length > 1 ? 1 : 2));
+      vectors = await this.#send(texts, retry && (texts.length > 1 ? 1 : 2));
     } catch (error) {
       this.#fill.signal.throwIfAborted();
       if (!EmbeddingError.is(error)) throw error;
-      return await this.#findGuilty(texts, error, known);
+      return await this.#findGuilty(texts, error, retry);
     }
     if (!vectors) return false;
     await this.#keep(texts, vectors);
@@ -151,10 +130,10 @@ class RequestFilling {
   }
 
   /**
-   * After a request that failed: keeps the usable vectors, and goes on with the texts that may be to blame, down to each
-   * of them. A provider that fails with a plain word, a connection, a limit or a key stops the fill.
+   * After a failed request: stores the usable vectors, and narrows the rest down to the texts that are to blame. A
+   * failure with a plain word, of the connection, by a limit or a key stops the fill.
    */
-  async #findGuilty(texts: readonly PackedText[], error: EmbeddingError, known?: "part" | "again"): Promise<boolean> {
+  async #findGuilty(texts: readonly PackedText[], error: EmbeddingError, retry?: Retry): Promise<boolean> {
     const { kind } = error;
     const [only] = texts;
     if (error instanceof BadVectors && kind === "input") {
@@ -169,14 +148,14 @@ class RequestFilling {
     if (kind === "input" && only && texts.length === 1) return await this.#refuse(only, error);
     if (kind !== "input") {
       const isFault = kind === "transient" && !isNetworkFault(error);
-      // Parts of texts that failed together are not worth a word, but each text before it is set aside.
-      const isProven = known === "part" && texts.length > 1;
-      if (!isFault || (!isProven && !(await this.#answersAtAll(error)))) this.#stop ??= stopOf(error);
+      // A part of texts that failed together needs no ping, but a single text does before it is quarantined.
+      const isProven = retry === "part" && texts.length > 1;
+      if (!isFault || (!isProven && !(await this.#answersPing(error)))) this.#stop ??= stopOf(error);
       if (this.#isOver()) return false;
-      // None of its size is sent again: each would take as long.
+      // Requests of the same size would take as long.
       if (isTimeLimit(error))
         this.#limits.items = Math.min(this.#limits.items, Math.max(1, Math.ceil(texts.length / 2)));
-      if (texts.length === 1 || (known === "again" && error instanceof BadVectors)) {
+      if (texts.length === 1 || (retry === "again" && error instanceof BadVectors)) {
         for (const text of texts) await this.#refuse(text, error);
         return false;
       }
@@ -184,13 +163,13 @@ class RequestFilling {
     return await this.#embedHalves(texts, "part");
   }
 
-  /** After a failure: whether the provider answers anything, so that the texts may be to blame. */
-  async #answersAtAll(failure: EmbeddingError): Promise<boolean> {
+  /** Whether the provider answers a plain word after a failure, so that the texts may be to blame. */
+  async #answersPing(failure: EmbeddingError): Promise<boolean> {
     if (this.#isOver()) return false;
     const { requests, signal, progress } = this.#fill;
-    progress.waiting(`${failure.message}; it is asked with a single word, for ${plainMs / 1000} s at most`);
+    progress.waiting(`${failure.message}; sends a single word to test the provider, ${pingMs / 1000} s at most`);
     try {
-      await knock(requests, plainMs, { ...this.#fill, attempts: 2, onRetry: undefined });
+      await ping(requests, pingMs, { ...this.#fill, attempts: 2, onRetry: undefined });
       return true;
     } catch {
       signal.throwIfAborted();
@@ -198,12 +177,12 @@ class RequestFilling {
     }
   }
 
-  /** Where the whole does not pass and both halves do, it was too large. */
-  async #embedHalves(texts: readonly PackedText[], known?: "part" | "again"): Promise<false> {
+  /** If both halves pass and the whole does not, it was too large. */
+  async #embedHalves(texts: readonly PackedText[], retry?: Retry): Promise<false> {
     const middle = Math.ceil(texts.length / 2);
     const halves = [texts.slice(0, middle), texts.slice(middle)];
     let passed = 0;
-    for (const half of halves) if (await this.#embed(half, known)) passed++;
+    for (const half of halves) if (await this.#embed(half, retry)) passed++;
     if (passed === halves.length) {
       this.#limits.items = Math.min(this.#limits.items, middle);
       this.#limits.tokens = Math.min(this.#limits.tokens, Math.max(...halves.map(tokensOf)));
@@ -216,12 +195,11 @@ class RequestFilling {
     if (shorter) return await this.#embed([shorter], "part");
     this.#refused.push({ hash: packed.hash, reason: error.message });
     if (this.#hasSucceeded) await this.#quarantineRefused();
-    else if (this.#refused.length >= mostRefused)
-      this.#stop ??= error.kind === "input" ? wrongSetting(this.#provider, error.message) : stopOf(error);
+    else if (this.#refused.length >= mostRefused) this.#stop ??= this.#refusesAll(error, error.message);
     return false;
   }
 
-  /** With no text taken yet, the few that there were may all be bad, or none: a text that must pass decides. */
+  /** If no text was accepted, the few refused ones may all be bad, or none: a plain word decides. */
   async #judgeRefused(): Promise<void> {
     const [first] = this.#refused;
     if (!first) return;
@@ -231,8 +209,14 @@ class RequestFilling {
     } catch (error) {
       this.#fill.signal.throwIfAborted();
       if (!EmbeddingError.is(error)) throw error;
-      this.#stop ??= error.kind === "input" ? wrongSetting(this.#provider, first.reason) : stopOf(error);
+      this.#stop ??= this.#refusesAll(error, first.reason);
     }
+  }
+
+  #refusesAll(error: EmbeddingError, reason: string): FillStop {
+    if (error.kind !== "input") return stopOf(error);
+    const words = `${this.#provider.id} refuses every text, so the texts are not to blame; check memorySearch.model and the settings beside it: ${reason}`;
+    return stopOf(new EmbeddingError("auth", words));
   }
 
   async #quarantineRefused(): Promise<void> {
@@ -245,9 +229,4 @@ class RequestFilling {
     this.#queue.settle(texts.map(({ hash }) => hash));
     this.#fill.progress.add(texts.length);
   }
-}
-
-function wrongSetting({ id }: EmbeddingProvider, reason: string): FillStop {
-  const words = `${id} refuses every text, so that the texts are not to blame; check memorySearch.model and what is set beside it: ${reason}`;
-  return stopOf(new EmbeddingError("auth", words));
 }

@@ -4,13 +4,14 @@ import { randomFrom } from "@memslot/test-tools/random";
 import { eventually } from "@memslot/test-tools/wait";
 import {
   budgetOf,
+  budgetSpent,
   expectFilled,
   fillWith,
   scriptedRequests,
   vectorOf,
   wait,
-} from "../requests/test/scripted-requests.ts";
-import { BadVectors } from "../unit-vector.ts";
+} from "./test/scripted-requests.ts";
+import { BadVectors } from "../requests/unit-vector.ts";
 import { createSpaceStore, hashOf, texts } from "../../../test/support/space-store.ts";
 
 describe("missing vectors", () => {
@@ -154,9 +155,6 @@ test.each(["spaceStats", "pendingVectors", "putVectors"] as const)(
 );
 
 describe("a budget", () => {
-  const words =
-    "the token budget of today is spent (memorySearch.budget.tokensPerDay); embedding goes on tomorrow, keywords go on now";
-
   test("is used to its end and not beyond, however many requests run", async () => {
     for (const [concurrency, budget] of [
       [1, 1000],
@@ -165,18 +163,16 @@ describe("a budget", () => {
       [3, 2505],
     ] as const) {
       const store = await createSpaceStore(texts(400, 40));
-      let spent = 0;
       const requests = scriptedRequests({
         provider: { maxBatchItems: 20 },
-        answer: async (sent, _, signal) => {
-          await wait(2, signal);
-          spent += sent.join("").length / 4;
-        },
+        answer: (_, __, signal) => wait(2, signal),
       });
-      const outcome = await fillWith(store, requests, { concurrency, budget: budgetOf(() => budget - spent) });
+      const given = budgetOf(() => budget);
+      const outcome = await fillWith(store, requests, { concurrency, budget: given });
+      const spent = given.reserved;
       expect(spent).toBeLessThanOrEqual(budget);
       expect(spent).toBeGreaterThan(budget - 10);
-      expect(outcome).toEqual({ chunks: 400 - store.vectors.size, reason: words });
+      expect(outcome).toEqual({ chunks: 400 - store.vectors.size, reason: budgetSpent });
       expect(store.vectors.size).toBe(spent / 10);
     }
   });
@@ -184,7 +180,10 @@ describe("a budget", () => {
   test("that is spent stops the run before its first request, and one that is enough does not", async () => {
     const store = await createSpaceStore(texts(10, 40));
     const requests = scriptedRequests();
-    expect(await fillWith(store, requests, { budget: budgetOf(() => -5) })).toEqual({ chunks: 10, reason: words });
+    expect(await fillWith(store, requests, { budget: budgetOf(() => -5) })).toEqual({
+      chunks: 10,
+      reason: budgetSpent,
+    });
     expect(requests.sent).toEqual([]);
     expect(await fillWith(store, requests, { budget: budgetOf(() => 100) })).toBeUndefined();
     expect(await fillWith(store, requests, { budget: budgetOf(() => 0) })).toBeUndefined();
@@ -396,7 +395,7 @@ describe("refusals", () => {
       expect(outcome).toMatchObject({ chunks: 200, reason: "no answer within 120 s", error: { kind: "transient" } });
       expect(requests.sent.map(({ length }) => length)).toEqual([64, 1]);
       expect(labels.at(-1)).toBe(
-        "embedding with scripted (no answer within 120 s; it is asked with a single word, for 15 s at most)",
+        "embedding with scripted (no answer within 120 s; sends a single word to test the provider, 15 s at most)",
       );
     });
   });

@@ -1,30 +1,30 @@
-import { EmbeddingError, embeddingErrorOf, type MemorySearchSettings, type SyncProgress } from "@memslot/core";
-import type { NoteIndex } from "../../note-index.ts";
+import { EmbeddingError, embeddingErrorOf, type SyncProgress } from "@memslot/core";
 import { spaceName, type VectorSpace } from "../../chunk-store.ts";
+import type { NoteIndex } from "../../note-index.ts";
 import { chunkHash } from "../../text/chunk-markdown.ts";
-import { type BatchRunOptions, fillByJobs } from "../jobs/batch-jobs.ts";
-import type { Lane } from "../lane.ts";
-import { type EmbedOptions, knock } from "../requests/requests.ts";
-import { type Budget, OverBudget } from "../requests/usage.ts";
+import type { EmbeddingContext, EmbeddingModel } from "../model.ts";
+import { type EmbedOptions, ping } from "../requests/requests.ts";
+import { OverBudget } from "../requests/usage.ts";
+import { type BatchOptions, fillByJobs } from "./batch-jobs.ts";
 import { fillByRequests, type RequestFill } from "./fill-by-requests.ts";
 import { embeddingLabel, FillProgress, type FillStop } from "./pending.ts";
 
 export interface FillOptions extends Omit<RequestFill, "progress" | "accept"> {
   /** Undefined: direct calls only. */
-  batch: BatchRunOptions | undefined;
+  batch: BatchOptions | undefined;
   progress: (update: SyncProgress) => void;
 }
 
 /** What is left. */
 export interface FillOutcome extends FillStop {
-  /** Chunks without a vector that are not quarantined, also of a build that is being made. */
+  /** Chunks without a vector that are not quarantined, also of a build in progress. */
   chunks: number;
 }
 
 /**
- * Makes the vectors that a space misses, and keeps each as it comes: a fill that was interrupted goes on where it was.
- * Texts that the provider refuses are quarantined. Gives what is left and why when the provider fails or the budget is
- * spent; undefined when nothing is left. Throws the reason of an abort, and what the store throws.
+ * Makes the vectors that a space misses and stores each as it comes, so that an interrupted fill is resumed. Texts that
+ * the provider refuses are quarantined. Returns what is left and why if the provider fails or the budget is spent;
+ * undefined if nothing is left. Throws the reason of an abort, and the errors of the store.
  */
 export async function fillSpace(options: FillOptions): Promise<FillOutcome | undefined> {
   const { store, space, batch, signal } = options;
@@ -46,169 +46,151 @@ async function countMissing(store: Pick<NoteIndex, "spaceStats">, space: VectorS
   return pending + nextPending;
 }
 
-/** With fewer texts than this a batch job would cost more waiting than it saves. */
+/** With fewer texts a batch job would cost more waiting than it saves. */
 const textsForBatch = 100;
-/** One that was down is asked with a single word whether it is back, before it gets much. */
-const knockMs = 10_000;
-/** A provider that is asked only whether its vectors have the length of the stored ones is not waited for longer. */
-const looksMs = 8000;
+/** A provider that was down gets a ping of so long before it gets texts. */
+const pingMs = 10_000;
+/** A request that only shows the length of the vectors takes no longer. */
+const measureMs = 8000;
 
-export interface FillRequest {
-  /** Who wants it, for the count of usage: `cli`, `search`, `watch`. */
-  reason: string;
-  /** A person asked for it, so that a provider that refused is tried once more. */
-  asked: boolean;
-  /** Quarantined texts are tried again, and another length of vectors is accepted. */
+export interface FillRequest extends Pick<EmbedOptions, "reason" | "asked" | "signal"> {
+  /** Retries quarantined texts, and accepts another length of vectors. */
   force: boolean;
-  signal: AbortSignal;
   progress: (update: SyncProgress) => void;
 }
 
-interface LaneFillContext {
-  store: NoteIndex;
-  remote: MemorySearchSettings["remote"];
-  stateDir: string;
-  agentId: string;
-  budget: Budget | undefined;
-  notify: (line: string) => void;
-  /** Whether every chunk has the same vector: then each is made again if that is forced. */
-  isSame: () => Promise<boolean>;
-}
-
 /**
- * Makes the vectors that the space of a lane misses. If none is missing, no request is made, unless a person asks after
- * another address was configured. A provider that serves another model under the same name, with vectors of another length, gets a space of
- * its own, which is filled.
+ * Makes the vectors that the space of a model misses. Sends nothing if none is missing, unless a person asks after the
+ * address has changed. Vectors of another length, of another model with the same name, get a space of their own, which
+ * is filled. `hasEqualVectors`: whether every chunk has the same vector; with `force` each is made again.
  */
-export async function fillLane(
-  lane: Lane,
-  request: FillRequest,
-  context: LaneFillContext,
+export async function fillModel(
+  model: EmbeddingModel,
+  request: FillRequest & Pick<EmbedOptions, "budget">,
+  context: EmbeddingContext,
+  hasEqualVectors: () => Promise<boolean>,
 ): Promise<FillOutcome | undefined> {
-  return await new LaneFill(lane, request, context).run();
+  return await new ModelFill(model, request, context, hasEqualVectors).run();
 }
 
-class LaneFill {
-  readonly #lane: Lane;
-  readonly #request: FillRequest;
-  readonly #context: LaneFillContext;
-  readonly #asking: EmbedOptions & Pick<FillRequest, "progress">;
+class ModelFill {
+  readonly #model: EmbeddingModel;
+  readonly #request: FillRequest & EmbedOptions;
+  readonly #context: EmbeddingContext;
+  readonly #hasEqualVectors: () => Promise<boolean>;
 
-  constructor(lane: Lane, request: FillRequest, context: LaneFillContext) {
-    const { signal, reason, asked, progress } = request;
-    const onRetry = (words: string): void => this.#tell(words);
-    this.#lane = lane;
-    this.#request = request;
+  constructor(...[model, request, context, hasEqualVectors]: Parameters<typeof fillModel>) {
+    this.#model = model;
+    this.#request = { ...request, onRetry: (words) => this.#report(words) };
     this.#context = context;
-    this.#asking = { signal, reason, asked, progress, budget: context.budget, onRetry };
+    this.#hasEqualVectors = hasEqualVectors;
   }
 
   async run(): Promise<FillOutcome | undefined> {
-    const lane = this.#lane;
+    const model = this.#model;
     try {
-      const outcome = await this.#fillKnown();
-      lane.isDown = outcome?.error?.kind === "transient";
+      const outcome = await this.#fillMissing();
+      model.isDown = outcome?.error?.kind === "transient";
       return outcome;
     } catch (error) {
       if (!EmbeddingError.is(error) && !(error instanceof OverBudget)) throw error;
-      lane.isDown = EmbeddingError.is(error, "transient");
-      const chunks = (await lane.count())?.pending ?? (await this.#context.store.stats()).chunks;
+      model.isDown = EmbeddingError.is(error, "transient");
+      const chunks = (await model.count())?.pending ?? (await this.#context.store.stats()).chunks;
       return { chunks, reason: error.message, error: EmbeddingError.is(error) ? error : undefined };
     } finally {
-      await lane.count().catch(() => undefined);
+      await model.count().catch(() => undefined);
     }
   }
 
-  async #fillKnown(): Promise<FillOutcome | undefined> {
-    const lane = this.#lane;
-    const { store, isSame } = this.#context;
-    const { signal, progress, asked, force } = this.#request;
-    const before = await lane.knownSpace();
-    const isAgain = force && (await isSame());
+  async #fillMissing(): Promise<FillOutcome | undefined> {
+    const model = this.#model;
+    const { store } = this.#context;
+    const { asked, force } = this.#request;
+    const before = await model.knownSpace();
+    const isAgain = force && (await this.#hasEqualVectors());
     const space = (await this.#spaceToFill()) ?? (isAgain ? before : undefined);
     if (!space) return undefined;
-    if (lane.isDown && !asked) await this.#knock();
-    await lane.prepare({ signal, progress, retry: true });
-    this.#tellChange(before, space);
+    if (model.isDown && !asked) await this.#ping();
+    await model.prepare({ ...this.#request, retry: true });
+    this.#notifyChange(before, space);
     const outcome = await this.#fill(space, isAgain);
-    if (outcome === undefined) await store.note(shownBy(space), lane.fingerprint);
-    if (outcome?.length === undefined || lane.provider.dimensions !== undefined) return outcome;
+    if (outcome === undefined) await store.note(servedBy(space), model.fingerprint);
+    if (outcome?.length === undefined || model.provider.dimensions !== undefined) return outcome;
     // A single answer may be wrong.
-    const shown = await lane.measureSpace(this.#asking);
-    if (shown.dimensions === space.dimensions) return outcome;
-    this.#tellChange(space, shown);
-    return await this.#fill(shown, isAgain);
+    const measured = await model.measureSpace(this.#request);
+    if (measured.dimensions === space.dimensions) return outcome;
+    this.#notifyChange(space, measured);
+    return await this.#fill(measured, isAgain);
   }
 
   async #fill(space: VectorSpace, isAgain: boolean): Promise<FillOutcome | undefined> {
-    const { provider, requests } = this.#lane;
-    const { store, remote, stateDir, agentId, notify } = this.#context;
-    const batches = remote.batch.enabled ? provider.batches : undefined;
+    const { provider, requests } = this.#model;
+    const { store, settings } = this.#context;
+    const { batch, nonBatchConcurrency } = settings.remote;
+    const batches = batch.enabled ? provider.batches : undefined;
     return await fillSpace({
-      ...this.#asking,
+      ...this.#request,
       store: isAgain ? await withEveryText(store) : store,
       space,
       requests,
-      concurrency: provider.maxConcurrency ?? remote.nonBatchConcurrency,
-      batch: batches && { batches, settings: remote.batch, stateDir, agentId, notify, minTexts: textsForBatch },
+      concurrency: provider.maxConcurrency ?? nonBatchConcurrency,
+      batch: batches && { ...this.#context, batches, settings: batch, minTexts: textsForBatch },
     });
   }
 
   /** The space, if anything is missing in it. */
   async #spaceToFill(): Promise<VectorSpace | undefined> {
-    const lane = this.#lane;
+    const model = this.#model;
     const { store } = this.#context;
-    const { force, asked } = this.#request;
+    const { force, asked, signal } = this.#request;
     const { chunks, generation } = await store.stats();
     if (chunks + (generation?.next?.chunks ?? 0) === 0) return undefined;
-    const isStated = lane.provider.dimensions !== undefined;
-    const known = force && !isStated ? undefined : await lane.knownSpace();
-    if (!known) this.#tell();
+    const isStated = model.provider.dimensions !== undefined;
+    const known = force && !isStated ? undefined : await model.knownSpace();
+    if (!known) this.#report();
     const space = known ?? (await this.#measure());
     if (force) await store.releaseQuarantine(space);
     if ((await countMissing(store, space)) > 0) return space;
-    if (!asked || isStated || !known || (await store.noted(shownBy(space))) === lane.fingerprint) return undefined;
+    if (!asked || isStated || !known || (await store.noted(servedBy(space))) === model.fingerprint) return undefined;
     // Another address may make other vectors under the same name, or not answer.
-    const { signal } = this.#asking;
-    const own = AbortSignal.any([signal, AbortSignal.timeout(looksMs)]);
-    const shown = await lane.measureSpace({ ...this.#asking, signal: own }).catch(() => signal.throwIfAborted());
-    if (shown?.dimensions === space.dimensions) await store.note(shownBy(space), lane.fingerprint);
-    return shown && (await countMissing(store, shown)) > 0 ? shown : undefined;
+    const own = AbortSignal.any([signal, AbortSignal.timeout(measureMs)]);
+    const measured = await model.measureSpace({ ...this.#request, signal: own }).catch(() => signal.throwIfAborted());
+    if (measured?.dimensions === space.dimensions) await store.note(servedBy(space), model.fingerprint);
+    return measured && (await countMissing(store, measured)) > 0 ? measured : undefined;
   }
 
-  /** One that was down is not waited for by those who did not ask for it. */
   async #measure(): Promise<VectorSpace> {
-    const lane = this.#lane;
-    await lane.prepare({ ...this.#asking, retry: true });
-    if (lane.isDown && !this.#asking.asked && lane.provider.dimensions === undefined) await this.#knock();
-    return await lane.measureSpace(this.#asking);
+    const model = this.#model;
+    await model.prepare({ ...this.#request, retry: true });
+    // Background work does not wait long for a provider that was down.
+    if (model.isDown && !this.#request.asked && model.provider.dimensions === undefined) await this.#ping();
+    return await model.measureSpace(this.#request);
   }
 
-  async #knock(): Promise<void> {
-    const { provider, requests } = this.#lane;
-    const asking = this.#asking;
+  async #ping(): Promise<void> {
+    const { provider, requests } = this.#model;
     try {
-      await knock(requests, knockMs, asking);
+      await ping(requests, pingMs, this.#request);
     } catch (error) {
-      asking.signal.throwIfAborted();
+      this.#request.signal.throwIfAborted();
       if (error instanceof OverBudget) throw error;
       throw embeddingErrorOf(error, provider.id);
     }
   }
 
-  #tell(words?: string): void {
-    this.#request.progress({ completed: 0, total: 0, label: embeddingLabel(this.#lane.provider.id, words) });
+  #report(words?: string): void {
+    this.#request.progress({ completed: 0, total: 0, label: embeddingLabel(this.#model.provider.id, words) });
   }
 
-  #tellChange(before: VectorSpace | undefined, { provider, model, dimensions }: VectorSpace): void {
+  #notifyChange(before: VectorSpace | undefined, { provider, model, dimensions }: VectorSpace): void {
     if (before === undefined || before.dimensions === dimensions) return;
     this.#context.notify(
-      `${provider} makes vectors of ${dimensions} numbers for ${model} where the stored ones have ${before.dimensions}: all chunks are embedded anew, and the earlier vectors are kept beside them`,
+      `${provider} makes vectors of ${dimensions} numbers for ${model} where the stored ones have ${before.dimensions}: all chunks are embedded again, and the earlier vectors are kept`,
     );
   }
 }
 
-/** A store that names every text of the index, also those that have a vector. */
+/** A store that reports every text as pending, also texts with a vector. */
 async function withEveryText(store: NoteIndex): Promise<FillOptions["store"]> {
   const sources = (await store.stats()).sources.map(({ source }) => source);
   const chunks = await store.listChunks({ sources, withText: true });
@@ -221,7 +203,7 @@ async function withEveryText(store: NoteIndex): Promise<FillOptions["store"]> {
   };
 }
 
-/** Names the note that says which address, key and model made the vectors of a space last. */
-function shownBy(space: VectorSpace): string {
+/** The note with the address, key and model that last made vectors of a space. */
+function servedBy(space: VectorSpace): string {
   return `space:shown-by:${spaceName(space)}`;
 }

@@ -1,15 +1,16 @@
 import { EmbeddingError, type EmbeddingProvider, type SyncProgress } from "@memslot/core";
-import type { NoteIndex } from "../../note-index.ts";
 import type { VectorSpace } from "../../chunk-store.ts";
+import type { NoteIndex } from "../../note-index.ts";
+import { otherModel } from "../query.ts";
 import { countFitting, type PackedText, packText, type ProviderLimits, type RequestLimits } from "../requests/pack.ts";
 
-/** Why the making of vectors ended before all were there. */
+/** Why a fill ended before all vectors were made. */
 export interface FillStop {
   /** For people, with what they can do about it. */
   reason: string;
-  /** Set where the provider is the cause. */
+  /** Set if the provider is the cause. */
   error?: EmbeddingError | undefined;
-  /** Set where its vectors have another length than those of the space. */
+  /** Set if its vectors have another length than those of the space. */
   length?: number | undefined;
 }
 
@@ -17,7 +18,7 @@ export function stopOf(error: EmbeddingError): FillStop {
   return { reason: error.message, error };
 }
 
-/** The reason to store none of these vectors, where one has another length than the space; undefined where all fit. */
+/** Set if one of the vectors has another length than the space: then none of them is stored. */
 export function otherLength(
   vectors: readonly ArrayLike<number>[],
   space: VectorSpace,
@@ -25,11 +26,8 @@ export function otherLength(
 ): FillStop | undefined {
   const other = vectors.find((vector) => vector.length !== space.dimensions);
   if (!other) return undefined;
-  const error = new EmbeddingError(
-    "auth",
-    `the provider ${provider.id} gave vectors of ${other.length} numbers where ${space.dimensions} were expected: it serves another model under the same name; name the model in memorySearch.model, or run \`memslot memory index --force\` to embed everything with it`,
-  );
-  return { ...stopOf(error), length: other.length };
+  const words = `the provider ${provider.id} gave vectors of ${other.length} numbers where ${space.dimensions} were expected: ${otherModel}`;
+  return { ...stopOf(new EmbeddingError("auth", words)), length: other.length };
 }
 
 interface PendingTexts {
@@ -38,11 +36,11 @@ interface PendingTexts {
   provider: ProviderLimits;
   /** Texts to read at a time. */
   pageSize: number;
-  /** Which of the texts are wanted; all where it is left out. */
+  /** Selects the texts; all if left out. */
   accept?: ((hash: string) => boolean) | undefined;
 }
 
-/** The texts that a space misses, read from the store as they are needed. Gives each once, however often it is named. */
+/** The texts without a vector in a space, read from the store as they are needed. Returns each once. */
 export class PendingQueue {
   readonly #from: PendingTexts;
   readonly #waiting: PackedText[] = [];
@@ -56,7 +54,7 @@ export class PendingQueue {
     this.#from = from;
   }
 
-  /** Texts for one request, at least one; none when nothing is left. May be called while others are waiting. */
+  /** Texts for one request, at least one; none if nothing is left. May be called concurrently. */
   async take(limits: RequestLimits): Promise<PackedText[]> {
     for (;;) {
       const count = countFitting(this.#waiting, limits);
@@ -66,7 +64,7 @@ export class PendingQueue {
     }
   }
 
-  /** These have their vector, or never get one: they are not given again. */
+  /** Texts that have their vector, or never get one: they are not returned again. */
   settle(hashes: Iterable<string>): void {
     for (const hash of hashes) {
       this.#open.delete(hash);
@@ -74,8 +72,8 @@ export class PendingQueue {
     }
   }
 
-  /** These are still without a vector and not on their way any more: they are given again, if the store names them. */
-  giveAgain(hashes: Iterable<string>): void {
+  /** Texts that are not in flight any more: they are returned again if the store still reports them. */
+  putBack(hashes: Iterable<string>): void {
     for (const hash of hashes) this.#open.delete(hash);
     this.#isExhausted = false;
   }
@@ -97,50 +95,49 @@ export function embeddingLabel(provider: string, waiting?: string): string {
   return `embedding with ${provider}${waiting === undefined ? "" : ` (${waiting})`}`;
 }
 
-/** Reports how far the vectors of a space are: counts from here to the texts that are missing now. */
+/** Reports the progress of a fill, in texts; nothing if none is missing. */
 export class FillProgress {
   readonly #total: number;
   readonly #provider: string;
   readonly #report: (update: SyncProgress) => void;
   #label: string;
   #done = 0;
-  #away = 0;
+  #elsewhere = 0;
 
-  /** Reports nothing where no text is missing. */
   constructor(missing: number, provider: string, report: (update: SyncProgress) => void) {
     this.#total = missing;
     this.#provider = provider;
     this.#report = report;
     this.#label = embeddingLabel(provider);
-    this.#tell(0);
+    this.#update(0);
   }
 
-  /** So many texts more are done. */
+  /** So many more texts are done. */
   add(texts: number): void {
     this.#done += texts;
     this.#label = embeddingLabel(this.#provider);
-    this.#tell();
+    this.#update();
   }
 
-  /** So many texts are done on the other side and not here yet. Called again and again, it shows that work goes on. */
+  /** Texts that the provider has done and not returned yet. Repeated calls show that work goes on. */
   elsewhere(texts: number): void {
-    this.#away = texts;
-    this.#tell();
+    this.#elsewhere = texts;
+    this.#update();
   }
 
-  /** Shows what is waited for, in words, until more texts are done. */
+  /** Shows what the fill waits for until more texts are done. */
   readonly waiting = (words: string): void => {
     this.#label = embeddingLabel(this.#provider, words);
-    this.#tell();
+    this.#update();
   };
 
-  /** All are done: chunks with the same text share a vector, so that the last ones are done at once. */
+  /** All are done. Chunks with the same text share a vector, so that the last ones are done at once. */
   finish(): void {
-    this.#tell(Math.max(this.#total, this.#done));
+    this.#update(Math.max(this.#total, this.#done));
   }
 
-  #tell(completed: number = this.#done + this.#away): void {
-    // Texts can come in while it runs, so that there are more than were counted.
+  #update(completed: number = this.#done + this.#elsewhere): void {
+    // New texts may have come in since they were counted.
     const total = Math.max(this.#total, completed);
     if (this.#total > 0) this.#report({ completed, total, label: this.#label });
   }

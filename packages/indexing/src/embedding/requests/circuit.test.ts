@@ -1,238 +1,173 @@
-import fs, { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { readdirSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { EmbeddingError, type EmbeddingFailure } from "@memslot/core";
-import { describe, expect, test } from "vitest";
-import { stubBuiltin } from "../../../test/support/stub-builtin.ts";
-import { Circuit } from "./circuit.ts";
-import { tempFolder as folder } from "@memslot/test-tools/files";
-import tables from "./test/vectors.json" with { type: "json" };
+import { tempFolder } from "@memslot/test-tools/files";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { Circuit, type Pass } from "./circuit.ts";
+import { SharedState } from "./shared-state.ts";
+import { pass as advance, startClock, stopClock } from "./test/scripted-provider.ts";
+import cases from "./test/transitions.json" with { type: "json" };
 
 const second = 1000;
 const minute = 60 * second;
 const hour = 60 * minute;
-const noon = Date.parse("2026-03-05T12:00:00Z");
 
-/** A circuit on a clock of its own, in milliseconds since noon. */
-function circuitIn(
-  stateDir: string,
-  fingerprint = "abcdef0123456789",
-): { circuit: Circuit; at: (ms: number) => Circuit } {
-  let time = noon;
-  const circuit = new Circuit({ stateDir, fingerprint, now: () => new Date(time) });
+beforeEach(() => stopClock("2026-03-05T12:00:00Z"));
+afterEach(startClock);
+
+interface Bench {
+  circuit: Circuit;
+  /** A request that was sent while the circuit was closed fails. */
+  fail(kind: EmbeddingFailure, retryAfterSeconds?: number): void;
+  /** A request that was sent while the circuit was closed is answered. */
+  answer(): void;
+}
+
+function benchIn(stateDir: string = tempFolder(), fingerprint = "f"): Bench {
+  const circuit = new Circuit(new SharedState(stateDir), fingerprint);
+  const earlier = Array.from({ length: 12 }, () => circuit.enter(false)).filter((pass) => pass !== undefined);
   return {
     circuit,
-    at(ms) {
-      time = noon + ms;
-      return circuit;
-    },
+    fail: (kind, retryAfterSeconds) => earlier.pop()?.end(failure(kind, retryAfterSeconds)),
+    answer: () => earlier.pop()?.end("answered"),
   };
 }
 
-function failure(kind: EmbeddingFailure, retryAfterMs?: number): EmbeddingError {
-  return new EmbeddingError(kind, `it was ${kind}`, { retryAfterMs });
+function failure(kind: EmbeddingFailure, retryAfterSeconds?: number): EmbeddingError {
+  const retryAfterMs = retryAfterSeconds === undefined ? undefined : retryAfterSeconds * second;
+  return new EmbeddingError(kind, `it was\n ${kind} `, { retryAfterMs });
 }
 
-/** When the next probe is, in milliseconds since noon. */
-function probeAt(circuit: Circuit): number {
-  return Date.parse(circuit.state()?.nextProbeAt ?? "") - noon;
+/** `quota 1 in 900 s`: its kind, failed probes, and the time until the next probe. */
+function stateOf(circuit: Circuit): string {
+  const state = circuit.state();
+  if (!state) return "closed";
+  return `${state.kind} ${state.failures} in ${(Date.parse(state.nextProbeAt) - Date.now()) / second} s`;
 }
 
-/** Takes the probe as soon as it is due and lets it fail; gives how long it was held, each time. */
-function holdsOf({ circuit, at }: ReturnType<typeof circuitIn>, error: EmbeddingError, times: number): number[] {
-  const holds: number[] = [];
-  let time = 0;
-  for (let probe = 0; probe < times; probe++) {
-    expect(at(time).enter(false)).toBe(true);
-    circuit.fail(error);
-    holds.push(probeAt(circuit) - time);
-    expect(at(probeAt(circuit) - 1).enter(false), "before its time").toBe(false);
-    time = probeAt(circuit);
-  }
-  return holds;
+function probeOf({ circuit }: Bench): Pass {
+  const pass = circuit.enter(false);
+  expect(pass?.isProbing()).toBe(true);
+  return pass as Pass;
 }
 
-describe("what opens it", () => {
-  test("it is closed at first, and a failure of the network or of a text leaves it so", () => {
-    const stateDir = folder();
-    const { circuit } = circuitIn(stateDir);
-    expect(circuit.enter(false)).toBe(true);
-    circuit.fail(failure("transient", 5000));
-    circuit.fail(failure("input"));
-    expect(readdirSync(stateDir)).toEqual([]);
-    expect(circuit.state()).toBeUndefined();
-    expect(circuit.enter(false)).toBe(true);
-  });
+/** Each event is a list of words: what happens, and the seconds that the provider asks for. */
+function happen(bench: Bench, event: string, probe: Pass | undefined): string {
+  const [what, retryAfter] = event.split(" ");
+  const seconds = retryAfter === undefined ? undefined : Number(retryAfter);
+  if (what === "request" || what === "asked") return bench.circuit.enter(what === "asked") ? "sent, " : "denied, ";
+  if (what === "answered") bench.answer();
+  else if (what === "probe-answered") probe?.end("answered");
+  else if (what === "probe-aborted") probe?.end();
+  else if (what?.startsWith("probe-")) probe?.end(failure(what.slice(6) as EmbeddingFailure, seconds));
+  else bench.fail(what as EmbeddingFailure, seconds);
+  return "";
+}
 
-  test("a failure for good opens it, with reason and times, and success closes it", () => {
-    const { circuit, at } = circuitIn(folder());
-    circuit.fail(new EmbeddingError("quota", "nothing\n left "));
-    expect(circuit.state()).toEqual(tables.openCircuit);
-    expect(at(15 * minute - 1).enter(false)).toBe(false);
-    expect(at(15 * minute).enter(false)).toBe(true);
-    circuit.succeed();
-    expect(circuit.state()).toBeUndefined();
-    expect(circuit.enter(false)).toBe(true);
+describe.each(Object.entries(cases))("%s", (phase, events) => {
+  test.each(events as [string, string][])("%s: %s", async (event, expected) => {
+    const bench = benchIn();
+    if (phase === "limited") bench.fail("rate", 10);
+    else if (phase !== "closed") bench.fail("quota");
+    if (phase === "due" || phase === "probing") await advance(15 * minute);
+    const probe = phase === "probing" ? probeOf(bench) : undefined;
+    const entered = happen(bench, event, probe);
+    expect(entered + stateOf(bench.circuit)).toBe(expected);
   });
 });
 
-describe("how long it holds", () => {
-  test.each(["quota", "auth"] as const)("%s: a quarter of an hour, doubled up to six hours", (kind) => {
-    const holds = holdsOf(circuitIn(folder()), failure(kind), 7);
-    expect(holds.map((hold) => hold / minute)).toEqual([15, 30, 60, 120, 240, 360, 360]);
-  });
-
-  test("rate: 5 seconds, doubled up to a minute", () => {
-    expect(holdsOf(circuitIn(folder()), failure("rate"), 6).map((hold) => hold / second)).toEqual([
-      5, 10, 20, 40, 60, 60,
-    ]);
-  });
-
-  test("rate: the time that it was told, and never less; for more than a day, a day", () => {
-    expect(holdsOf(circuitIn(folder()), failure("rate", 61_000), 3)).toEqual([61_000, 61_000, 61_000]);
-    expect(holdsOf(circuitIn(folder()), failure("rate", 1000), 4)).toEqual([1000, 5000, 10_000, 20_000]);
-    expect(holdsOf(circuitIn(folder()), failure("rate", 90 * hour), 1)).toEqual([24 * hour]);
-    expect(holdsOf(circuitIn(folder()), failure("rate", Number.POSITIVE_INFINITY), 1)).toEqual([24 * hour]);
-    expect(holdsOf(circuitIn(folder()), failure("rate", Number.NaN), 1)).toEqual([5000]);
-  });
-
-  test("requests that were under way when it opened do not hold it for longer, unless they were told so", () => {
-    const { circuit, at } = circuitIn(folder());
-    for (let request = 0; request < 4; request++) circuit.fail(failure("quota"));
-    expect(circuit.state()).toMatchObject({ failures: 1, nextProbeAt: "2026-03-05T12:15:00.000Z" });
-    at(second).fail(failure("auth"));
-    expect(circuit.state()).toMatchObject({ kind: "auth", failures: 1, nextProbeAt: "2026-03-05T12:15:00.000Z" });
-
-    const limited = circuitIn(folder());
-    limited.circuit.fail(failure("rate", 10_000));
-    limited.circuit.fail(failure("rate", 30_000));
-    limited.circuit.fail(failure("rate"));
-    expect(probeAt(limited.circuit)).toBe(30_000);
-  });
-
-  test("an empty account counts for more than too many requests, until it is probed", () => {
-    const { circuit, at } = circuitIn(folder());
-    circuit.fail(failure("rate", 10_000));
-    circuit.fail(failure("quota"));
-    circuit.fail(failure("rate", 10_000));
-    expect(circuit.state()).toMatchObject({ kind: "quota", failures: 1 });
-    expect(at(15 * minute).enter(false)).toBe(true);
-    circuit.fail(failure("rate"));
-    expect(circuit.state()).toMatchObject({ kind: "rate", failures: 1, since: "2026-03-05T12:15:00.000Z" });
-  });
-});
-
-describe("the probe", () => {
-  test("is one caller's, for a minute, over all circuits on this folder", () => {
-    const stateDir = folder();
-    const [here, there] = [circuitIn(stateDir), circuitIn(stateDir)];
-    here.circuit.fail(failure("auth"));
-    const due = 15 * minute;
-    expect(here.at(due).enter(false)).toBe(true);
-    expect([here.circuit.enter(false), there.at(due).enter(false)]).toEqual([false, false]);
-    expect(there.at(due + minute - 1).enter(false)).toBe(false);
-    expect(there.at(due + minute).enter(false)).toBe(true);
-    expect(here.at(due + minute).enter(false)).toBe(false);
-    there.circuit.succeed();
-    expect(here.circuit.enter(false)).toBe(true);
-  });
-
-  test("a person's is made at any time, and its failure holds nobody off for longer", () => {
-    const { circuit, at } = circuitIn(folder());
-    circuit.fail(failure("quota"));
-    for (const time of [1, 2, 15 * minute - 1]) {
-      expect(at(time).enter(true)).toBe(true);
-      circuit.fail(failure("quota"));
+describe("the time between probes", () => {
+  test.each<[EmbeddingFailure, number | undefined, number[]]>([
+    ["quota", undefined, [900, 1800, 3600, 7200, 14_400, 21_600, 21_600]],
+    ["auth", undefined, [900, 1800]],
+    ["rate", undefined, [5, 10, 20, 40, 60, 60]],
+    ["rate", 61, [61, 61, 61]],
+    ["rate", 1, [1, 5, 10, 20]],
+    ["rate", 90 * 3600, [24 * 3600]],
+    ["rate", Number.POSITIVE_INFINITY, [24 * 3600]],
+    ["rate", Number.NaN, [5]],
+  ])("%s with Retry-After %s: %j", async (kind, retryAfter, expected) => {
+    const bench = benchIn();
+    bench.fail(kind, retryAfter);
+    for (const [index, seconds] of expected.entries()) {
+      expect(stateOf(bench.circuit)).toBe(`${kind} ${index + 1} in ${seconds} s`);
+      await advance(seconds * second - 1);
+      expect(bench.circuit.enter(false)).toBeUndefined();
+      await advance(1);
+      probeOf(bench).end(failure(kind, retryAfter));
     }
-    expect(circuit.state()).toMatchObject({ failures: 1, nextProbeAt: "2026-03-05T12:15:00.000Z" });
-    expect(at(15 * minute).enter(false)).toBe(true);
-    expect(circuit.enter(true), "also while another probe is out").toBe(true);
   });
+
+  test("is reported with the reason on one line and the first failure", () => {
+    const { circuit, fail } = benchIn();
+    fail("quota");
+    expect(circuit.state()).toEqual({
+      kind: "quota",
+      reason: "it was quota",
+      since: "2026-03-05T12:00:00.000Z",
+      nextProbeAt: "2026-03-05T12:15:00.000Z",
+      failures: 1,
+    });
+  });
+});
+
+test("a probe is admitted once for a minute, by all circuits of a folder, and closes it for all", async () => {
+  const stateDir = tempFolder();
+  const [here, there, other] = [benchIn(stateDir), benchIn(stateDir), benchIn(stateDir, "other")];
+  here.fail("auth");
+  expect(stateOf(other.circuit)).toBe("closed");
+  await advance(15 * minute);
+  probeOf(here);
+  expect([here.circuit.enter(false), there.circuit.enter(false)]).toEqual([undefined, undefined]);
+  await advance(minute);
+  const second = probeOf(there);
+  expect(here.circuit.enter(false)).toBeUndefined();
+  second.end("answered");
+  expect(stateOf(here.circuit)).toBe("closed");
 });
 
 describe("its file", () => {
-  const fileIn = (stateDir: string): string => {
-    const circuits = path.join(stateDir, "embeddings", "circuits");
-    const [name = ""] = existsSync(circuits) ? readdirSync(circuits) : [];
-    return path.join(circuits, name);
-  };
-
-  test("is there only while it is open, for its owner alone, and with nothing beside it", () => {
-    const stateDir = folder();
-    const { circuit } = circuitIn(stateDir);
-    circuit.succeed();
-    expect(existsSync(path.join(stateDir, "embeddings"))).toBe(false);
-    circuit.fail(failure("auth"));
-    expect(path.basename(fileIn(stateDir))).toBe("abcdef0123456789.json");
-    expect(statSync(fileIn(stateDir)).mode & 0o777).toBe(0o600);
-    expect(statSync(path.dirname(fileIn(stateDir))).mode & 0o777).toBe(0o700);
-    circuit.succeed();
-    expect(readdirSync(path.join(stateDir, "embeddings", "circuits"))).toEqual([]);
+  test("is created at the first failure, private to the owner, and remembers it for the next process", () => {
+    const stateDir = tempFolder();
+    const { circuit, fail } = benchIn(stateDir);
+    expect([circuit.state(), readdirSync(stateDir)]).toEqual([undefined, []]);
+    fail("auth");
+    const folder = path.join(stateDir, "embeddings");
+    expect(readdirSync(folder)).toContain("state.sqlite");
+    for (const name of readdirSync(folder)) expect(statSync(path.join(folder, name)).mode & 0o777).toBe(0o600);
+    expect(statSync(folder).mode & 0o777).toBe(0o700);
+    expect(stateOf(benchIn(stateDir).circuit)).toBe("auth 1 in 900 s");
   });
 
-  test("is in its folder whatever the fingerprint holds, and another fingerprint is another circuit", () => {
-    const stateDir = folder();
-    for (const fingerprint of ["../../evil", "a/b", "scripted m1", "", "CON", "x".repeat(500)]) {
-      const { circuit } = circuitIn(stateDir, fingerprint);
-      expect(circuit.state()).toBeUndefined();
-      circuit.fail(failure("auth"));
-      expect(circuitIn(stateDir, fingerprint).circuit.state()).toMatchObject({ kind: "auth" });
-    }
-    expect(readdirSync(stateDir)).toEqual(["embeddings"]);
-    expect(readdirSync(path.join(stateDir, "embeddings"))).toEqual(["circuits"]);
-    expect(readdirSync(path.join(stateDir, "embeddings", "circuits"))).toHaveLength(6);
+  test.each<[string, (stateDir: string) => void]>([
+    ["cannot be created", (stateDir) => writeFileSync(path.join(stateDir, "embeddings"), "a file")],
+    ["is damaged", (stateDir) => writeFileSync(benchFile(stateDir), "no database ".repeat(100))],
+  ])("that %s leaves the circuit to this process", async (_, spoil) => {
+    const stateDir = tempFolder();
+    spoil(stateDir);
+    const bench = benchIn(stateDir);
+    bench.fail("quota");
+    expect(bench.circuit.enter(false)).toBeUndefined();
+    await advance(15 * minute);
+    probeOf(bench).end("answered");
+    expect(stateOf(bench.circuit)).toBe("closed");
   });
 
-  test.each([
-    ["half of it", (text: string) => text.slice(0, text.length / 2)],
-    ["nothing", () => ""],
-    ["something else", () => "[1, 2]"],
-    ["another kind", (text: string) => text.replace("quota", "weather")],
-    ["no time", (text: string) => text.replace(/"nextProbeAt":"[^"]*"/, '"nextProbeAt":"soon"')],
-    ["no reason", (text: string) => text.replace('"reason":"it was quota"', '"reason":7')],
-    ["a time that a wrong clock wrote", (text: string) => text.replace("2026-03-05T12:15", "2031-03-05T12:15")],
-  ])("counts as closed when it holds %s, and is replaced", (_, damage) => {
-    const stateDir = folder();
-    const { circuit } = circuitIn(stateDir);
-    circuit.fail(failure("quota"));
-    const text = readFileSync(fileIn(stateDir), "utf8");
-    expect(damage(text)).not.toBe(text);
-    writeFileSync(fileIn(stateDir), damage(text));
-    expect(circuit.state()).toBeUndefined();
-    expect(circuit.enter(false)).toBe(true);
-    circuit.fail(failure("quota"));
-    expect(circuit.state()).toMatchObject({ kind: "quota", failures: 1 });
-  });
-
-  test("where it cannot be written the circuit is remembered by this process", () => {
-    const stateDir = folder({ embeddings: "a file where a folder should be" });
-    const { circuit, at } = circuitIn(stateDir);
-    circuit.fail(failure("quota"));
-    expect(circuit.state()).toMatchObject({ kind: "quota" });
-    expect(at(minute).enter(false)).toBe(false);
-    expect(at(15 * minute).enter(false)).toBe(true);
-    expect(circuit.enter(false)).toBe(false);
-    circuit.succeed();
-    expect(circuit.enter(false)).toBe(true);
-  });
-
-  test("where it cannot be deleted success is remembered by this process", () => {
-    const stateDir = folder();
-    const { circuit } = circuitIn(stateDir);
-    circuit.fail(failure("quota"));
-    const restore = stubBuiltin(fs, {
-      rmSync() {
-        throw Object.assign(new Error("EPERM: of the test"), { code: "EPERM" });
-      },
-    });
-    expect(circuit.state()).toMatchObject({ kind: "quota" });
-    expect(circuit.enter(true)).toBe(true);
-    circuit.succeed();
-    expect(circuit.state()).toBeUndefined();
-    expect(circuit.enter(false)).toBe(true);
-    expect(existsSync(fileIn(stateDir))).toBe(true);
-    restore();
-    // Another process has written it anew: that counts again.
-    circuitIn(stateDir).at(hour).fail(failure("auth"));
-    expect(circuit.state()).toMatchObject({ kind: "auth" });
+  test("with a time that no failure can set counts as closed: the clock was wrong", async () => {
+    const bench = benchIn();
+    await advance(48 * hour);
+    bench.fail("quota");
+    stopClock("2026-03-05T12:00:00Z");
+    expect(stateOf(bench.circuit)).toBe("closed");
+    bench.fail("quota");
+    expect(stateOf(bench.circuit)).toBe("quota 1 in 900 s");
   });
 });
+
+function benchFile(stateDir: string): string {
+  const { file } = new SharedState(stateDir);
+  const created = new SharedState(stateDir);
+  created.fault();
+  created.close();
+  return file;
+}

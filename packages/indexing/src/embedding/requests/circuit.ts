@@ -1,162 +1,195 @@
-import { createHash } from "node:crypto";
-import { readFileSync, rmSync } from "node:fs";
-import path from "node:path";
-import { EmbeddingError, withDeadline } from "@memslot/core";
-import { replaceFileSync } from "@memslot/core/files";
+import { EmbeddingError, embeddingErrorOf, MemoryError, withDeadline } from "@memslot/core";
+import type { Sql } from "../../ledger/sql.ts";
 import { isoDate, localDay } from "../../text/times/calendar.ts";
+import type { SharedState } from "./shared-state.ts";
+import { OverBudget } from "./usage.ts";
 
-/** Why a provider is left alone, and until when. */
+/** Why a provider gets no requests, and until when. */
 export interface CircuitState {
   kind: "rate" | "quota" | "auth";
   /** The message of the failure, on one line. */
   reason: string;
-  /** ISO 8601: when it began to fail in this way. */
+  /** ISO 8601: the first failure of this kind in a row. */
   since: string;
-  /** ISO 8601: one request may be made from then on. */
+  /** ISO 8601: from then on one request is sent as a probe. */
   nextProbeAt: string;
-  /** Probes that failed one after the other, the first failure included. */
+  /** Failed probes in a row, the first failure included. */
   failures: number;
 }
 
 interface StoredState extends CircuitState {
-  /** ISO 8601: until then a caller has the probe. */
-  probeUntil?: string | undefined;
+  /** ISO 8601: a probe is on its way, and no other is sent before this time. */
+  probeUntil: string | null;
 }
 
-/** A permission to send one request. */
+type Phase = "closed" | "limited" | "refused" | "due" | "probing";
+type CircuitEvent = "request" | "asked" | "rate" | "refusal" | "probed";
+type Step = "send" | "probe" | "deny" | "open" | "extend" | "close" | "keep";
+
+/**
+ * What the circuit of a provider does at each event. Phases: a rate limit lasts (`limited`), account or key are refused
+ * (`refused`), the time of a probe has come (`due`), or it is on its way (`probing`). Events: a request is to be sent, or
+ * one that a person asked for; a request failed by a rate limit, or by a refusal of account or key; a probe was answered.
+ */
+const transitions: Record<Phase, Record<CircuitEvent, Step>> = {
+  closed: { request: "send", asked: "send", rate: "open", refusal: "open", probed: "keep" },
+  limited: { request: "deny", asked: "deny", rate: "extend", refusal: "open", probed: "close" },
+  refused: { request: "deny", asked: "probe", rate: "keep", refusal: "extend", probed: "close" },
+  due: { request: "probe", asked: "probe", rate: "open", refusal: "open", probed: "close" },
+  probing: { request: "deny", asked: "probe", rate: "open", refusal: "open", probed: "close" },
+};
+
+/** A request with what its caller is ready to wait for. */
+export interface Call {
+  signal: AbortSignal;
+  /** A person asked for it: a refused provider is tried once more. */
+  asked: boolean;
+  /** How often it is sent at most if failures are transient. */
+  attempts: number;
+  /** It has several texts: one that fails for its length can be sent again in parts. */
+  isDivisible: boolean;
+  /** Whether the caller waits so many milliseconds before the next attempt. */
+  waits(milliseconds: number): boolean;
+  /** Whether it waits so many milliseconds for the end of a rate limit. */
+  waitsForLimit(milliseconds: number): boolean;
+  /** Reports what a repeated request waits for. */
+  onRetry?: ((words: string) => void) | undefined;
+}
+
+/** Permission to send one request. */
 export interface Pass {
-  /** True while this is the probe and its outcome is unknown: its holder may send again without a new pass. */
+  /** True for a probe whose outcome is unknown: it may be sent again with the same pass. */
   isProbing(): boolean;
-  /** Says once what came of it; undefined where nothing is known, as the call was aborted. */
+  /** Reports the outcome, once; undefined if the call was aborted. */
   end(outcome?: "answered" | EmbeddingError): void;
 }
 
 const second = 1000;
 const minute = 60 * second;
 const hour = 60 * minute;
-const firstRateHold = 5 * second;
-const longestRateHold = minute;
-const firstHold = 15 * minute;
-const longestHold = 6 * hour;
-/** A provider that wants to be left alone for longer is asked once a day. */
-const longestHonoured = 24 * hour;
-const probeTakes = minute;
-/** Other calls wait no longer for a first request. */
-const firstRequestTakes = 2 * second;
-/** The interval of checks whether another process's probe is over. */
-const lookMs = 500;
+const holds = {
+  rate: { firstMs: 5 * second, longestMs: minute },
+  refusal: { firstMs: 15 * minute, longestMs: 6 * hour },
+};
+/** A longer `Retry-After` is cut to this. */
+const longestRetryAfterMs = 24 * hour;
+const probeMs = minute;
+/** Other calls wait no longer for the first request of a process. */
+const firstRequestMs = 2 * second;
+/** The interval of checks whether the probe of another process has ended. */
+const pollMs = 500;
+const firstPauseMs = 500;
+/** Share of a pause that is added or taken away at random. */
+const jitter = 0.2;
+/** Attempts at a request that takes too long, or whose answer is paid for and of no use. */
+const fewAttempts = 2;
+const mostRateLimits = 10;
 
 /**
- * What is remembered of a provider's failures, by every process that shares the state folder. Open means that no request
- * is made; when its time has come one request is let through, and how that goes closes it or keeps it open for longer.
+ * The circuit breaker of one provider, shared by every process of the state folder: admits requests, repeats them, and
+ * stops them while the provider limits or refuses them.
  */
 export class Circuit {
-  /** From 0 to 1; tests put their own in place, as they do with the clock. */
-  readonly random: () => number;
-  readonly #now: () => Date;
-  readonly #file: string;
-  /** The state that could not be written. It counts for as long as the file is what it was then. */
-  #unwritten: { instead: string | undefined; state: StoredState | undefined } | undefined;
+  readonly #shared: SharedState;
+  readonly #fingerprint: string;
   /** The request of this process that goes alone, and until when others wait for its end. */
   #alone: { isProbe: boolean; untilMs: number; end: Promise<void> } | undefined;
   #hasAnswered = false;
-  /** Calls that wait for the end of a rate limit. One that comes meanwhile may wait with them. */
+  /** Calls that wait for the end of a rate limit. Later ones may join them. */
   #waiting = 0;
 
-  constructor(options: { stateDir: string; fingerprint: string; now?: () => Date; random?: () => number }) {
-    const { stateDir, fingerprint, now = () => new Date(), random = Math.random } = options;
-    this.random = random;
-    this.#now = now;
-    this.#file = path.join(stateDir, "embeddings", "circuits", `${safeName(fingerprint)}.json`);
+  constructor(shared: SharedState, fingerprint: string) {
+    this.#shared = shared;
+    this.#fingerprint = fingerprint;
   }
 
-  /** Undefined while it is closed. Reads one small file. */
+  /** Undefined while it is closed. */
   state(): CircuitState | undefined {
-    const stored = this.#read();
+    const stored = this.#shared.read((sql) => this.#read(sql));
     if (!stored) return undefined;
-    const { kind, reason, since, nextProbeAt, failures } = stored;
-    return { kind, reason, since, nextProbeAt, failures };
+    const { probeUntil: _, ...state } = stored;
+    return state;
+  }
+
+  /** Permission for one request now; undefined if none may be sent. */
+  enter(asked: boolean): Pass | undefined {
+    const step = this.#on(asked ? "asked" : "request");
+    return step === "deny" ? undefined : this.#pass(step === "probe");
   }
 
   /**
-   * True when a request may be made now: it is closed, or its probe is due and this caller has got it, for a minute.
-   * One that a person has `asked` for is let through at any time, but not before the end of a rate limit.
+   * Sends a request, and repeats it after failures that may pass. Throws an `EmbeddingError` when it gives up or the
+   * circuit is open, `OverBudget`, or the signal's reason. `provider` is named in messages.
    */
-  enter(asked: boolean): boolean {
-    const state = this.#read();
-    if (!state) return true;
-    const time = this.#time();
-    const isTaken = state.probeUntil !== undefined && Date.parse(state.probeUntil) > time;
-    const isDue = Date.parse(state.nextProbeAt) <= time && !isTaken;
-    if (!isDue && !(asked && state.kind !== "rate")) return false;
-    this.#keep({ ...state, probeUntil: new Date(time + probeTakes).toISOString() });
-    return true;
-  }
-
-  /** Opens it, or holds it open for longer. Failures other than `rate`, `quota` and `auth` change nothing. */
-  fail({ kind, message, retryAfterMs }: EmbeddingError): void {
-    if (kind !== "rate" && kind !== "quota" && kind !== "auth") return;
-    const time = this.#time();
-    const before = this.#read();
-    const heldUntil = before ? Date.parse(before.nextProbeAt) : 0;
-    const told = retryAfterMs !== undefined && retryAfterMs >= 0 ? Math.min(retryAfterMs, longestHonoured) : undefined;
-    const reason = message.replaceAll(/\s+/g, " ").trim().slice(0, 500);
-    if (before && heldUntil > time && (before.kind === "rate") === (kind === "rate")) {
-      // Sent before it opened, or requested by a person: no probe, so it does not hold for longer than before.
-      const nextProbeAt = new Date(Math.max(heldUntil, time + (told ?? 0))).toISOString();
-      return this.#keep({ ...before, kind, reason, nextProbeAt, probeUntil: undefined });
+  async run<Answer>(
+    call: Call,
+    provider: string,
+    send: (pass: Pass, attempt: number) => Promise<Answer>,
+  ): Promise<Answer> {
+    let pass: Pass | undefined;
+    let [attempt, rateLimits, sent] = [1, 0, 0];
+    try {
+      for (;;) {
+        pass ??= await this.#admit(call, rateLimits > 0);
+        let failure: EmbeddingError;
+        try {
+          return await send(pass, ++sent);
+        } catch (error) {
+          call.signal.throwIfAborted();
+          if (error instanceof OverBudget) throw error;
+          failure = embeddingErrorOf(error, provider);
+        }
+        if (failure.kind === "rate" && ++rateLimits < mostRateLimits) {
+          pass.end(failure);
+          // Admission waits for the end of the limit, or refuses.
+          pass = undefined;
+          continue;
+        }
+        const pauseMs = pauseAfter(attempt, failure);
+        const most = attemptsFor(call, failure);
+        if (failure.kind !== "transient" || attempt >= most || !call.waits(pauseMs)) {
+          pass.end(failure);
+          throw failure;
+        }
+        attempt++;
+        call.onRetry?.(
+          `attempt ${attempt} of ${most}, waits ${(pauseMs / 1000).toFixed(1)} s; before: ${failure.message}`,
+        );
+        if (!pass.isProbing()) {
+          pass.end(failure);
+          pass = undefined;
+        }
+        await pause(pauseMs, call.signal);
+      }
+    } finally {
+      pass?.end();
     }
-    // Too many requests are the smaller trouble of an account with nothing left.
-    if (before && heldUntil > time && kind === "rate") return;
-    const failures = before?.kind === kind ? before.failures + 1 : 1;
-    const since = before?.kind === kind ? before.since : new Date(time).toISOString();
-    this.#keep({
-      kind,
-      reason,
-      since,
-      nextProbeAt: new Date(time + hold(kind, failures, told)).toISOString(),
-      failures,
-    });
-  }
-
-  /** Closes it. */
-  succeed(): void {
-    if (this.#read()) this.#keep(undefined);
   }
 
   /**
-   * Waits until one request may be sent. The first request of a process, and the probe of an open circuit, go alone;
-   * calls that come meanwhile wait for its outcome, so that a wrong key is asked with once and not by every call at the
-   * same time. Throws an `EmbeddingError` of the circuit's kind where no request may be made, or the signal's reason.
+   * Waits until one request may be sent. The first request of a process and a probe go alone: a wrong key is refused
+   * once, and not for each of the calls at the same time.
    */
-  async pass(call: {
-    signal: AbortSignal;
-    /** A person asked for it: an open circuit is tried once. */
-    asked: boolean;
-    /** A rate limit has refused this call already. */
-    isBack: boolean;
-    /** Whether the call waits so many milliseconds for the end of a rate limit. */
-    waits: (milliseconds: number) => boolean;
-  }): Promise<Pass> {
-    const { signal, isBack, waits } = call;
-    let mayAsk = call.asked;
+  async #admit({ signal, asked, waitsForLimit }: Call, isBack: boolean): Promise<Pass> {
+    let mayAsk = asked;
     for (;;) {
       signal.throwIfAborted();
       const state = this.state();
       const alone = this.#alone;
-      const othersMs = alone ? alone.untilMs - this.#time() : 0;
+      const othersMs = alone ? alone.untilMs - Date.now() : 0;
       if (alone && othersMs > 0 && (state ? alone.isProbe : !this.#hasAnswered)) {
         mayAsk = false;
         const limits = { what: "another request", deadlineMs: othersMs, signals: [signal] };
         await withDeadline(limits, () => alone.end).catch(() => undefined);
         continue;
       }
-      if (!state) return this.#passFor({ isAlone: !alone && !this.#hasAnswered, isProbe: false });
-      if (this.enter(mayAsk)) return this.#passFor({ isAlone: true, isProbe: true });
+      const pass = this.enter(mayAsk);
+      if (pass) return pass;
+      if (!state) continue;
       // Spread a little: other processes wait for the same moment.
-      const waitMs = Math.max(Date.parse(state.nextProbeAt) - this.#time(), 0) + lookMs * (0.5 + this.random() / 2);
+      const waitMs = Math.max(Date.parse(state.nextProbeAt) - Date.now(), 0) + pollMs * (0.5 + Math.random() / 2);
       const mayWait = state.kind === "rate" && (isBack || this.#waiting > 0);
-      if (!mayWait || !waits(waitMs)) throw circuitError(state, this.#now());
+      if (!mayWait || !waitsForLimit(waitMs)) throw openError(state);
       this.#waiting++;
       try {
         await pause(waitMs, signal);
@@ -166,108 +199,145 @@ export class Circuit {
     }
   }
 
-  #passFor({ isAlone, isProbe }: { isAlone: boolean; isProbe: boolean }): Pass {
+  #pass(isProbe: boolean): Pass {
     const { promise: end, resolve } = Promise.withResolvers<void>();
-    if (isAlone) this.#alone = { isProbe, untilMs: this.#time() + (isProbe ? probeTakes : firstRequestTakes), end };
+    if (isProbe || (!this.#alone && !this.#hasAnswered))
+      this.#alone = { isProbe, untilMs: Date.now() + (isProbe ? probeMs : firstRequestMs), end };
     let isOpen = true;
     return {
       isProbing: () => isOpen && isProbe,
       end: (outcome) => {
         if (!isOpen) return;
         isOpen = false;
-        // A provider that finds fault with a text accepts the key and the account.
+        // A provider that refuses a text accepts the key and the account.
         if (outcome === "answered" || outcome?.kind === "input") {
           this.#hasAnswered = true;
-          // Only the probe: a request from before says nothing of what has gone wrong since.
-          if (isProbe) this.succeed();
-        } else if (outcome) this.fail(outcome);
+          // An answer to an earlier request does not close it: the failure may be newer.
+          if (isProbe) this.#on("probed");
+        } else if (outcome && outcome.kind !== "transient") {
+          this.#on(outcome.kind === "rate" ? "rate" : "refusal", outcome);
+        }
         if (this.#alone?.end === end) this.#alone = undefined;
         resolve();
       },
     };
   }
 
-  #time(): number {
-    return this.#now().getTime();
+  /** Makes the step for an event. */
+  #on(event: CircuitEvent, failure?: EmbeddingError): Step {
+    const step = this.#shared.read((sql) => transitions[phaseOf(this.#read(sql))][event]);
+    if (step === "send" || step === "deny" || step === "keep") return step;
+    return this.#shared.write((sql) => {
+      const before = this.#read(sql);
+      // Another process may have been faster.
+      const now = transitions[phaseOf(before)][event];
+      const after = stateAfter(now, before, failure);
+      if (after === before) return now;
+      if (after === undefined) sql.run("DELETE FROM circuits WHERE fingerprint = ?", this.#fingerprint);
+      else {
+        const { kind, reason, since, nextProbeAt, failures, probeUntil } = after;
+        const values = [this.#fingerprint, kind, reason, since, nextProbeAt, failures, probeUntil];
+        sql.run("INSERT OR REPLACE INTO circuits VALUES (?, ?, ?, ?, ?, ?, ?)", ...values);
+      }
+      return now;
+    });
   }
 
-  #read(): StoredState | undefined {
-    const text = readText(this.#file);
-    if (this.#unwritten && this.#unwritten.instead === text) return this.#unwritten.state;
-    return text === undefined ? undefined : parse(text, this.#time());
-  }
-
-  #keep(state: StoredState | undefined): void {
-    try {
-      if (state) replaceFileSync(this.#file, `${JSON.stringify(state)}\n`);
-      else rmSync(this.#file, { force: true });
-      this.#unwritten = undefined;
-    } catch {
-      this.#unwritten = { instead: readText(this.#file), state };
-    }
-  }
-}
-
-/** Milliseconds until the next probe. `told` is what the other side asks for. */
-function hold(kind: CircuitState["kind"], failures: number, told: number | undefined): number {
-  if (kind !== "rate") return Math.max(Math.min(firstHold * 2 ** (failures - 1), longestHold), told ?? 0);
-  const backoff = (steps: number): number =>
-    steps < 1 ? 0 : Math.min(firstRateHold * 2 ** (steps - 1), longestRateHold);
-  // The first time it is believed; one that goes on refusing after the time it named is asked ever more rarely.
-  return told === undefined ? backoff(failures) : Math.max(told, backoff(failures - 1));
-}
-
-function parse(text: string, time: number): StoredState | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value !== "object" || value === null) return undefined;
-    const state = value as StoredState;
-    const isWhole =
-      ["rate", "quota", "auth"].includes(state.kind) &&
-      typeof state.reason === "string" &&
-      Number.isFinite(Date.parse(state.since)) &&
-      Number.isInteger(state.failures) &&
-      // Later than any failure can hold it: the clock was wrong when it was written.
-      Date.parse(state.nextProbeAt) <= time + longestHonoured;
-    return isWhole ? state : undefined;
-  } catch {
-    return undefined;
+  #read(sql: Sql): StoredState | undefined {
+    const row = "SELECT kind, reason, since, nextProbeAt, failures, probeUntil FROM circuits WHERE fingerprint = ?";
+    const state = sql.row<StoredState>(row, this.#fingerprint);
+    // Later than any failure can set it: the clock was wrong.
+    return state && Date.parse(state.nextProbeAt) <= Date.now() + longestRetryAfterMs ? state : undefined;
   }
 }
 
-/** A fingerprint that is a hash stays readable; any other text becomes one. */
-function safeName(fingerprint: string): string {
-  if (/^[0-9a-f]{8,64}$/.test(fingerprint)) return fingerprint;
-  return createHash("sha256").update(fingerprint).digest("hex").slice(0, 32);
+function phaseOf(state: StoredState | undefined): Phase {
+  if (!state) return "closed";
+  if (Date.parse(state.nextProbeAt) > Date.now()) return state.kind === "rate" ? "limited" : "refused";
+  return state.probeUntil !== null && Date.parse(state.probeUntil) > Date.now() ? "probing" : "due";
 }
 
-function readText(file: string): string | undefined {
-  try {
-    return readFileSync(file, "utf8");
-  } catch {
-    return undefined;
+function stateAfter(
+  step: Step,
+  before: StoredState | undefined,
+  failure: EmbeddingError | undefined,
+): StoredState | undefined {
+  if (step === "close") return undefined;
+  if (step === "probe" && before) return { ...before, probeUntil: inMs(probeMs) };
+  if ((step !== "open" && step !== "extend") || !failure) return before;
+  const kind = failure.kind as CircuitState["kind"];
+  const reason = failure.message.replaceAll(/\s+/g, " ").trim().slice(0, 500);
+  const wanted = failure.retryAfterMs ?? -1;
+  const retryAfterMs = wanted >= 0 ? Math.min(wanted, longestRetryAfterMs) : undefined;
+  if (step === "extend" && before) {
+    // Sent before it opened, or asked for by a person: no probe, so that it does not count.
+    const nextProbeAt = [before.nextProbeAt, inMs(retryAfterMs ?? 0)].toSorted().at(-1) ?? "";
+    return { ...before, kind, reason, nextProbeAt, probeUntil: null };
   }
+  const { failures = 0, since = inMs(0) } = before?.kind === kind ? before : {};
+  const nextProbeAt = inMs(holdMs(kind, failures + 1, retryAfterMs));
+  return { kind, reason, since, nextProbeAt, failures: failures + 1, probeUntil: null };
 }
 
-function circuitError({ kind, reason, nextProbeAt }: CircuitState, now: Date): EmbeddingError {
+function holdMs(kind: CircuitState["kind"], failures: number, retryAfterMs: number | undefined): number {
+  const { firstMs, longestMs } = kind === "rate" ? holds.rate : holds.refusal;
+  const backoff = (count: number): number => (count < 1 ? 0 : Math.min(firstMs * 2 ** (count - 1), longestMs));
+  if (retryAfterMs === undefined) return backoff(failures);
+  // A rate limit is believed the first time. A provider that goes on refusing after the time it named is asked less often.
+  return Math.max(retryAfterMs, backoff(kind === "rate" ? failures - 1 : failures));
+}
+
+function inMs(milliseconds: number): string {
+  return new Date(Date.now() + milliseconds).toISOString();
+}
+
+function openError({ kind, reason, nextProbeAt }: CircuitState): EmbeddingError {
   const probeAt = new Date(nextProbeAt);
-  const retryAfterMs = Math.max(0, probeAt.getTime() - now.getTime());
-  const when =
-    retryAfterMs > 0 ? `no request is made before ${timeText(probeAt, now)}` : "it is being tried again just now";
+  const retryAfterMs = Math.max(0, probeAt.getTime() - Date.now());
+  const when = retryAfterMs > 0 ? `no request is sent before ${timeText(probeAt)}` : "a probe is on its way";
   return new EmbeddingError(kind, `${reason}; ${when}`, { retryAfterMs });
 }
 
-/** `14:05`, local time, in full minutes that are not too early; with the day before it when that is not today. */
-function timeText(time: Date, now: Date): string {
-  const minute = 60_000;
+/** `14:05`, local time, rounded up; with the day before it unless that is today. */
+function timeText(time: Date): string {
   const rounded = new Date(Math.ceil(time.getTime() / minute) * minute);
-  const two = (value: number): string => String(value).padStart(2, "0");
-  const clock = `${two(rounded.getHours())}:${two(rounded.getMinutes())}`;
+  const clock = [rounded.getHours(), rounded.getMinutes()].map((value) => String(value).padStart(2, "0")).join(":");
   const day = localDay(rounded);
-  return day === localDay(now) ? clock : `${isoDate(day)} ${clock}`;
+  return day === localDay(new Date()) ? clock : `${isoDate(day)} ${clock}`;
 }
 
-/** Waits. Throws the signal's reason when that comes first. */
+/** Half a second, doubled with each attempt, or as long as the provider asks for. */
+function pauseAfter(attempt: number, { retryAfterMs = 0 }: EmbeddingError): number {
+  return Math.max(retryAfterMs, firstPauseMs * 2 ** (attempt - 1) * (1 - jitter + 2 * jitter * Math.random()));
+}
+
+/** A request without an answer in time has taken long already, and one with a useless answer is paid for. */
+function attemptsFor({ isDivisible, attempts }: Call, failure: EmbeddingError): number {
+  if (isTimeLimit(failure)) return isDivisible ? 1 : Math.min(attempts, fewAttempts);
+  return failure.hasCost && isDivisible && !isNetworkFault(failure) ? Math.min(attempts, fewAttempts) : attempts;
+}
+
+/** Whether a request failed because it took too long: half of it may be quick enough. */
+export function isTimeLimit(error: unknown): boolean {
+  return chainOf(error).some((cause) => cause.name === "TimeoutError" || MemoryError.is(cause, "UNAVAILABLE"));
+}
+
+/** Whether the connection failed: then no text is to blame. */
+export function isNetworkFault(error: unknown): boolean {
+  return chainOf(error).some(
+    (cause) =>
+      /^(?:fetch failed|terminated)$/.test(cause.message) ||
+      ("code" in cause && /^E(?!RR_)|^UND_ERR|CERT|SSL|TLS/.test(String(cause.code))),
+  );
+}
+
+function chainOf(error: unknown): Error[] {
+  const chain: Error[] = [];
+  for (let cause = error; cause instanceof Error && chain.length < 8; cause = cause.cause) chain.push(cause);
+  return chain;
+}
+
+/** Throws the signal's reason on an abort. */
 export async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<void>();

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { countFitting, countRequests, embeddingText, packText, requestLimits, shortenText } from "./pack.ts";
 import { estimateTokens } from "../../text/token-weight.ts";
 import { EmbeddingError } from "@memslot/core";
-import { unitVector } from "../unit-vector.ts";
+import { unitVector } from "./unit-vector.ts";
 import tables from "./test/vectors.json" with { type: "json" };
 
 const chunk = (text: string, context = ""): { hash: string; context: string; text: string } => ({

@@ -5,9 +5,9 @@ import { type Meta, metaKeys, openMeta } from "./meta.ts";
 import type { OpenOptions } from "../thread/protocol.ts";
 import type { Companion, CompanionTables, LedgerParts } from "../companion.ts";
 import { addGeneration, applicationId, createTables, schemaVersion, setPragmas } from "./schema.ts";
-import { Damage, earlierRelease, Foreign, isBusy, isSqliteError } from "./store-errors.ts";
+import { Damage, earlierRelease, Foreign, isSqliteError } from "./store-errors.ts";
 import { reasonOf } from "../thread/remote.ts";
-import { beginWrite } from "../sql.ts";
+import { beginWrite, useWal } from "../sql.ts";
 import { deadWriters } from "../leases.ts";
 
 /** A connection to a database with all tables in it. */
@@ -33,7 +33,6 @@ const probes = [
   "SELECT store, space_id, hash FROM owed_vectors",
   "SELECT hash, store, space_id FROM adopted_vectors",
 ];
-const walPauseMs = 25;
 
 /** Opens the file, which is there and ours or empty. Throws `Foreign`, `Damage`, or what SQLite throws. */
 export function openFile({ path, store, busyTimeoutMs, owner }: OpenOptions, tables: CompanionTables): OpenFile {
@@ -113,20 +112,6 @@ function beginFile(db: Database.Database): void {
 
 function beginWriteOnce(db: Database.Database): void {
   beginWrite(db, 1);
-}
-
-/** Needs the file to itself for a moment, and SQLite does not always wait for that. */
-function useWal(db: Database.Database, waitMs: number): void {
-  const until = Date.now() + waitMs;
-  for (;;) {
-    try {
-      db.pragma("journal_mode = WAL");
-      return;
-    } catch (error) {
-      if (!isBusy(error) || Date.now() > until) throw error;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, walPauseMs);
-    }
-  }
 }
 
 /** Throws when the database cannot be relied on. Looks at every page only after a process died while it was writing. */

@@ -1,6 +1,6 @@
 import { answerTokens, type ManagerSearchOptions, type SearchOrder } from "@memslot/core";
 import { fileName } from "../../chunk-store.ts";
-import { lineScore, type WeightedTerm } from "../bm25.ts";
+import { lineScore, type WeightedTerm } from "../../text/bm25.ts";
 import type { Candidate, Ranking } from "../rank.ts";
 import {
   allPiecesOf,

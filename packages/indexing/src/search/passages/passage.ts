@@ -3,7 +3,7 @@ import { indexAtTokens, surrogateSafe } from "../../text/token-weight.ts";
 import { answerTokens, isConversation, type LineRange, resultTokens } from "@memslot/core";
 import type { Candidate } from "../rank.ts";
 import { headingOf, mayHaveFrontMatter, silentLines } from "../../text/note-head.ts";
-import { lineScore, matchLines, type WeightedTerm } from "../bm25.ts";
+import { lineScore, matchLines, type WeightedTerm } from "../../text/bm25.ts";
 
 /** The longest text of a result, in UTF-16 units: 700 together with the frame that a tool sets around it. */
 const maxSnippetLength = 678;

@@ -2,7 +2,7 @@ import { resultTokens } from "@memslot/core";
 import { randomFrom } from "@memslot/test-tools/random";
 import { expect } from "vitest";
 import type { ChunkRow, IndexKeywordAnswer, IndexVectorAnswer } from "../../index-records.ts";
-import { inverseDocumentFrequency, matchLines, type WeightedTerm } from "../bm25.ts";
+import { inverseDocumentFrequency, matchLines, type WeightedTerm } from "../../text/bm25.ts";
 import { choosePassages } from "../passages/choose-passages.ts";
 import type { Candidate } from "../rank.ts";
 import { queryTerms } from "../../text/query-terms.ts";

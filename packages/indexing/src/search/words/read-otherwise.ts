@@ -4,7 +4,7 @@
 import type { HeldLanguages } from "../../text/languages/chunk-terms.ts";
 import { isJoining } from "../../text/languages/languages.ts";
 import type { ChunkRow, IndexKeywordAnswer } from "../../index-records.ts";
-import { isLarge } from "../bm25.ts";
+import { isLarge } from "../../text/bm25.ts";
 import { foldWord } from "../../text/word-forms.ts";
 import { searchedText } from "../../text/note-context.ts";
 import type { SearchTerm } from "../../text/query-terms.ts";

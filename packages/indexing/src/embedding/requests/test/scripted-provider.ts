@@ -2,6 +2,7 @@ import { EmbeddingError, type EmbeddingCallOptions, type EmbeddingProvider } fro
 import { vi } from "vitest";
 import { Circuit } from "../circuit.ts";
 import { EmbeddingRequests } from "../requests.ts";
+import { SharedState } from "../shared-state.ts";
 import { Usage } from "../usage.ts";
 
 /** How one request goes: an error, no answer at all, a wait in milliseconds before a good one, or what the answer is. */
@@ -64,17 +65,23 @@ export interface Desk {
   usage: Usage;
 }
 
-/** Requests to a provider with their circuit and usage in this state folder, and no jitter. */
+/** Requests to a provider, with their circuit and usage in this state folder. */
 export function deskIn(stateDir: string, provider: ScriptedProvider = scriptedProvider(), requestMs?: number): Desk {
-  const circuit = new Circuit({ stateDir, fingerprint: "0123456789abcdef", random: () => 0.5 });
-  const usage = new Usage({ stateDir, agentId: "main" });
-  const requests = new EmbeddingRequests({ provider, circuit, usage, requestMs });
-  return { provider, requests, circuit, usage };
+  const shared = new SharedState(stateDir);
+  const circuit = new Circuit(shared, "0123456789abcdef");
+  const usage = new Usage(shared, "main");
+  return { provider, requests: new EmbeddingRequests(provider, circuit, usage, requestMs), circuit, usage };
 }
 
-/** Stops the clock at a time of day; `run` and `pass` move it. */
+/** Stops the clock at a time of day, without jitter; `run` and `pass` move it. */
 export function stopClock(at: string): void {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"], now: new Date(at) });
+  vi.spyOn(Math, "random").mockReturnValue(0.5);
+}
+
+export function startClock(): void {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
 }
 
 /** Lets some time go by, and everything happen that is due in it. */

@@ -1,24 +1,28 @@
 import { createInterface } from "node:readline";
 import { EmbeddingError, type EmbeddingFailure } from "@memslot/core";
 import { Circuit } from "../circuit.ts";
+import { SharedState } from "../shared-state.ts";
 import { Usage } from "../usage.ts";
 
-/**
- * A process with a circuit and a count of usage on a state folder. The circuit's clock is as many milliseconds ahead as
- * `clock N` says.
- */
+/** A process with a circuit and a count of usage on a state folder. `clock N` sets its clock N milliseconds ahead. */
 const [stateDir = "", agentId = "main"] = process.argv.slice(2);
-let ahead = 0;
-const circuit = new Circuit({ stateDir, fingerprint: "shared", now: () => new Date(Date.now() + ahead) });
-const usage = new Usage({ stateDir, agentId });
+const realNow = Date.now.bind(Date);
+const shared = new SharedState(stateDir);
+const circuit = new Circuit(shared, "shared");
+const usage = new Usage(shared, agentId);
+/** Sent while the circuit was closed: their failures are known to this process. */
+const sent = Array.from({ length: 40 }, () => circuit.enter(false));
+let pass = sent[0];
 
 const commands: Record<string, (argument: string) => unknown> = {
-  clock: (milliseconds) => (ahead = Number(milliseconds)),
-  enter: (asked) => circuit.enter(asked === "asked"),
-  state: () => circuit.state() ?? null,
-  fail: (kind) =>
-    circuit.fail(new EmbeddingError(kind as EmbeddingFailure, `it was ${kind}`, { retryAfterMs: 60_000 })),
-  succeed: () => circuit.succeed(),
+  clock: (milliseconds) => void (Date.now = () => realNow() + Number(milliseconds)),
+  enter: (asked) => (pass = circuit.enter(asked === "asked")) !== undefined,
+  state: () => circuit.state(),
+  fail(kind) {
+    (pass ?? sent.pop())?.end(new EmbeddingError(kind as EmbeddingFailure, `it was ${kind}`, { retryAfterMs: 60_000 }));
+    pass = sent.pop();
+  },
+  succeed: () => pass?.end("answered"),
   spend(times) {
     const entry = { reason: "watch", provider: "p", model: "a model with a long name ".repeat(8), requests: 1 };
     for (let time = 0; time < Number(times); time++) usage.add({ ...entry, tokens: 7 });

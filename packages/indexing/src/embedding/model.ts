@@ -1,46 +1,48 @@
 import {
   EmbeddingError,
   type EmbeddingProvider,
+  type MemorySearchSettings,
   type SyncProgress,
   createRest,
   embeddingErrorOf,
   traceCall,
   withDeadline,
 } from "@memslot/core";
-import type { NoteIndex } from "../note-index.ts";
-import type { SpaceStats } from "../index-records.ts";
 import { spaceName, type VectorSpace } from "../chunk-store.ts";
+import type { SpaceStats } from "../index-records.ts";
+import type { NoteIndex } from "../note-index.ts";
 import { Circuit } from "./requests/circuit.ts";
 import { type EmbedOptions, EmbeddingRequests, plainText } from "./requests/requests.ts";
+import type { SharedState } from "./requests/shared-state.ts";
 import type { Usage } from "./requests/usage.ts";
 
-/** What every lane of a memory shares. */
-export interface LaneContext {
+/** What the models of a memory share. */
+export interface EmbeddingContext {
   store: NoteIndex;
-  stateDir: string;
+  settings: MemorySearchSettings;
+  agentId: string;
+  shared: SharedState;
   usage: Usage;
-  /** What one request for vectors of notes may take; undefined where it is not set. */
-  requestMs?: number | undefined;
+  notify: (line: string) => void;
   /** Aborted when the memory is closed. */
   closing: AbortSignal;
 }
 
-/** How long a model that could not be fetched or loaded is left alone by searches. */
-const restMs = 60_000;
+/** Searches do not retry a model that could not be fetched or loaded for so long. */
+const cooldownMs = 60_000;
 
-/** A provider with the space that its vectors are in. A query is compared with the vectors of its own lane only. */
-export class Lane {
+/** A model of a provider, with the space of its vectors. A query is compared with vectors of the same space only. */
+export class EmbeddingModel {
   readonly provider: EmbeddingProvider;
   readonly requests: EmbeddingRequests;
-  /** Names address, key and model. */
+  /** Identifies address, key and model. */
   readonly fingerprint: string;
-  /** The provider gave no vectors the last time that some were missing. */
+  /** The provider failed when vectors were last missing. */
   isDown = false;
-  readonly #context: LaneContext;
+  readonly #context: EmbeddingContext;
   readonly #hasFixedSpace: boolean;
-  /** A failed preparation is not tried again by searches for a while. */
-  readonly #rest = createRest<EmbeddingError>();
-  /** Callers that wait for the preparation and want to see its progress. */
+  readonly #cooldown = createRest<EmbeddingError>();
+  /** Callers that wait for the preparation and show its progress. */
   readonly #watchers = new Set<(update: SyncProgress) => void>();
   #isPrepared: boolean;
   #preparing: Promise<void> | undefined;
@@ -49,25 +51,25 @@ export class Lane {
   #stats: SpaceStats | undefined;
   #isWarmed = false;
 
-  /** `fixedSpace`: the one that the vectors of this provider are known to be in. */
-  constructor(provider: EmbeddingProvider, context: LaneContext, fixedSpace?: VectorSpace) {
-    const { stateDir, usage, requestMs } = context;
+  /** `fixedSpace`: the space that the vectors of this provider are known to be in. */
+  constructor(provider: EmbeddingProvider, context: EmbeddingContext, fixedSpace?: VectorSpace) {
+    const seconds = context.settings.sync.embeddingBatchTimeoutSeconds;
     this.fingerprint = provider.endpoint?.fingerprint ?? `${provider.id} ${provider.model}`;
-    const circuit = new Circuit({ stateDir, fingerprint: this.fingerprint });
     this.provider = provider;
-    this.requests = new EmbeddingRequests({ provider, circuit, usage, requestMs });
+    const circuit = new Circuit(context.shared, this.fingerprint);
+    this.requests = new EmbeddingRequests(provider, circuit, context.usage, seconds && seconds * 1000);
     this.#context = context;
     this.#isPrepared = provider.prepare === undefined;
     this.#hasFixedSpace = fixedSpace !== undefined;
     this.#space = fixedSpace;
   }
 
-  /** Its space is known from elsewhere, whatever the provider shows. */
+  /** The length of its vectors is known without a request. */
   get isFixed(): boolean {
     return this.#hasFixedSpace || this.provider.dimensions !== undefined;
   }
 
-  /** The space, as far as it is known without a request: dimensions are stated, or vectors are there already. */
+  /** The space, if it is known without a request: its dimensions are stated, or the index has vectors of it. */
   async knownSpace(): Promise<VectorSpace | undefined> {
     const { provider } = this;
     if (this.#space) return this.#space;
@@ -76,54 +78,54 @@ export class Lane {
     const known = (await this.#context.store.spaces()).find(
       ({ space }) => spaceName({ ...space, dimensions: 0 }) === name,
     );
-    // Preparing may have told the dimensions meanwhile.
+    // The provider may have learnt its dimensions meanwhile.
     if (known) this.#space = this.#spaceOf(provider.dimensions ?? known.space.dimensions);
     return this.#space;
   }
 
-  /** The space as the provider or one small request shows it, whatever the stored vectors are like. */
-  async measureSpace(how: EmbedOptions & { progress: (update: SyncProgress) => void }): Promise<VectorSpace> {
-    await this.prepare({ ...how, retry: true });
-    // A model that had to be fetched first tells its dimensions now.
-    const length = this.provider.dimensions ?? (await this.requests.embed([plainText], how))[0]?.length ?? 0;
+  /** The space as the provider states it or one small request shows it, whatever the index has. */
+  async measureSpace(options: EmbedOptions & { progress: (update: SyncProgress) => void }): Promise<VectorSpace> {
+    await this.prepare({ ...options, retry: true });
+    // A model knows its dimensions once it is loaded.
+    const length = this.provider.dimensions ?? (await this.requests.embed([plainText], options))[0]?.length ?? 0;
     return (this.#space = this.#spaceOf(length));
   }
 
-  /** The provider has made a vector of this length: where it states none, its space is the one of this length from now on. */
-  shown(length: number): void {
+  /** Reports the length of a vector of the provider: unless its space is fixed, this is its space from now on. */
+  observed(length: number): void {
     if (this.isFixed || this.#space?.dimensions === length) return;
     this.#space = this.#spaceOf(length);
     this.#stats = undefined;
   }
 
-  /** As last counted; undefined before the first count. */
-  stats(): SpaceStats | undefined {
+  /** The last count; undefined before the first. */
+  get stats(): SpaceStats | undefined {
     return this.#stats;
   }
 
-  /** Counts again. Undefined where the space is not known. */
+  /** Counts vectors and missing ones. Undefined if the space is not known. */
   async count(): Promise<SpaceStats | undefined> {
     const known = await this.knownSpace();
     return (this.#stats = known && (await this.#context.store.spaceStats(known)));
   }
 
   /**
-   * Has the provider fetch and load what it needs, once at a time, for all who wait for it. For a minute after a failure, a
-   * call without `retry` throws the same failure.
+   * Has the provider fetch and load what it needs, once for all callers. For a minute after a failure, a call without
+   * `retry` throws the same failure.
    */
-  async prepare(how: {
+  async prepare(options: {
     signal: AbortSignal;
     retry: boolean;
     progress?: ((update: SyncProgress) => void) | undefined;
   }): Promise<void> {
-    const { signal, retry, progress } = how;
+    const { signal, retry, progress } = options;
     if (this.#isPrepared) return;
-    const resting = this.#rest.current();
-    if (!retry && resting) throw resting.failure;
+    const cooldown = this.#cooldown.current();
+    if (!retry && cooldown) throw cooldown.failure;
     if (progress) this.#watchers.add(progress);
     try {
       const shared = (this.#preparing ??= this.#prepare());
-      // One who stops waiting leaves the work to the others.
+      // A caller that stops waiting leaves the work to the others.
       await withDeadline({ what: `preparing ${this.provider.id}`, signals: [signal] }, () => shared);
     } finally {
       if (progress) this.#watchers.delete(progress);
@@ -136,12 +138,19 @@ export class Lane {
     this.#isWarmed = true;
   }
 
-  /** The present step: a download, or loading the model. */
-  activity(): string | undefined {
+  /** The current step: a download, or loading the model. */
+  get activity(): string | undefined {
     return this.#activity;
   }
 
-  /** Waits until the preparation that runs has ended or failed, too. */
+  /** The failure for which the provider gets no requests until its key or account changes; undefined if there is none. */
+  refusal(): EmbeddingError | undefined {
+    const state = this.requests.circuit.state();
+    if (!state || state.kind === "rate" || Date.parse(state.nextProbeAt) <= Date.now()) return undefined;
+    return new EmbeddingError(state.kind, `${this.provider.id}: ${state.reason}`);
+  }
+
+  /** Waits until a running preparation has ended, too. */
   async close(): Promise<void> {
     await this.requests.close();
     await this.#preparing?.catch(() => undefined);
@@ -151,7 +160,8 @@ export class Lane {
     const { provider } = this;
     const { closing } = this.#context;
     const progress = (update: SyncProgress): void => {
-      this.#activity = describe(update);
+      const { completed, total, label = "preparing" } = update;
+      this.#activity = total > 0 ? `${label}, ${Math.floor((100 * completed) / total)} %` : label;
       for (const watch of this.#watchers) watch(update);
     };
     this.#activity = "loading the model";
@@ -165,7 +175,7 @@ export class Lane {
     } catch (error) {
       closing.throwIfAborted();
       const failure = embeddingErrorOf(error, provider.id);
-      this.#rest.start(failure, restMs);
+      this.#cooldown.start(failure, cooldownMs);
       throw failure;
     } finally {
       this.#activity = undefined;
@@ -179,20 +189,7 @@ export class Lane {
   }
 }
 
-/** The failure that keeps a lane from being asked until its key, account or configuration changes; undefined if there is none. */
-export function refusalOf({ requests, provider }: Lane): EmbeddingError | undefined {
-  const state = requests.circuit.state();
-  if (!state || state.kind === "rate" || Date.parse(state.nextProbeAt) <= Date.now()) return undefined;
-  return new EmbeddingError(state.kind, `${provider.id}: ${state.reason}`);
-}
-
-/** True for a failure that a spare is there for. */
-export function isForGood(error: unknown): error is EmbeddingError {
+/** True for a failure that the fallback is for: account or key are refused. */
+export function isRefusal(error: unknown): error is EmbeddingError {
   return EmbeddingError.is(error, "quota") || EmbeddingError.is(error, "auth");
-}
-
-/** `downloading model.gguf, 34 %` */
-function describe({ completed, total, label }: SyncProgress): string {
-  const share = total > 0 ? `, ${Math.floor((100 * completed) / total)} %` : "";
-  return `${label ?? "preparing"}${share}`;
 }

@@ -1,12 +1,13 @@
 import { createHash } from "node:crypto";
 import { EmbeddingError, type EmbeddingProvider } from "@memslot/core";
 import { expect } from "vitest";
-import type { Budget } from "../usage.ts";
-import { type FillOptions, type FillOutcome, fillSpace } from "../../fill/fill.ts";
+import { estimateTokens } from "../../../text/token-weight.ts";
+import { type FillOptions, type FillOutcome, fillSpace } from "../fill.ts";
 import { never } from "../../../../test/support/context.ts";
 import { hashOf, space, type SpaceStore } from "../../../../test/support/space-store.ts";
-import type { CircuitState } from "../circuit.ts";
-import type { Requests } from "../requests.ts";
+import type { CircuitState } from "../../requests/circuit.ts";
+import type { EmbedOptions, Requests } from "../../requests/requests.ts";
+import { OverBudget } from "../../requests/usage.ts";
 
 export interface ScriptedRequests extends Requests {
   /** The texts of every request so far, refused ones included. */
@@ -15,7 +16,7 @@ export interface ScriptedRequests extends Requests {
   readonly passed: string[][];
   readonly mostInFlight: number;
   readonly usage: { reason: string; requests: number; tokens: number }[];
-  /** What the circuit was told. */
+  /** What the circuit learnt. */
   readonly failures: EmbeddingError[];
   open: CircuitState | undefined;
 }
@@ -35,6 +36,7 @@ export function scriptedRequests(
   const none = (): never => {
     throw new Error("a request that was not expected");
   };
+  const failed: EmbeddingError[] = [];
   let inFlight = 0;
   let mostInFlight = 0;
   const requests: ScriptedRequests = {
@@ -42,12 +44,14 @@ export function scriptedRequests(
     sent: [],
     passed: [],
     usage: [],
-    failures: [],
+    failures: failed,
     open: undefined,
     get mostInFlight() {
       return mostInFlight;
     },
-    async embed(sent, { signal }) {
+    async embed(sent, { signal, budget, reason }) {
+      const tokens = sent.reduce((sum, text) => sum + estimateTokens(text), 0);
+      budget?.reserve({ reason, provider: "scripted", model: "m1", requests: 0, tokens });
       requests.sent.push([...sent]);
       mostInFlight = Math.max(mostInFlight, ++inFlight);
       try {
@@ -66,9 +70,10 @@ export function scriptedRequests(
     spent: (usage) => void requests.usage.push(usage),
     circuit: {
       state: () => requests.open,
-      enter: () => requests.open === undefined,
-      fail: (error) => void requests.failures.push(error),
-      succeed: () => void (requests.open = undefined),
+      enter: () =>
+        requests.open === undefined
+          ? { isProbing: () => false, end: (outcome) => void (EmbeddingError.is(outcome) && failed.push(outcome)) }
+          : undefined,
     },
   };
   return requests;
@@ -114,11 +119,21 @@ export async function fillWith(
   });
 }
 
-/** A budget that is told from outside what is left of it. */
-export function budgetOf(left: () => number): Budget {
-  const reason =
-    "the token budget of today is spent (memorySearch.budget.tokensPerDay); embedding goes on tomorrow, keywords go on now";
-  return { left, take: () => ({ settle: () => undefined }), reason: () => reason };
+export const budgetSpent = "the token budget of today is spent";
+
+/** A budget of so many tokens; `left` excludes what was spent elsewhere. */
+export function budgetOf(left: () => number): NonNullable<EmbedOptions["budget"]> & { reserved: number } {
+  const budget = {
+    reserved: 0,
+    left: () => left() - budget.reserved,
+    reserve({ tokens }: { tokens: number }) {
+      if (tokens > budget.left()) throw new OverBudget(budgetSpent);
+      budget.reserved += tokens;
+      return "2026-03-05";
+    },
+    reason: () => budgetSpent,
+  };
+  return budget;
 }
 
 /** The store holds the vectors of these texts, each its own, and no others. */

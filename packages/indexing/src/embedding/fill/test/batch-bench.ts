@@ -1,10 +1,10 @@
-import { existsSync, readdirSync } from "node:fs";
-import path from "node:path";
 import type { EmbeddingBatches, EmbeddingJobState } from "@memslot/core";
-import type { BatchRunOptions, JobResult } from "../batch-jobs.ts";
-import type { FillOptions, FillOutcome } from "../../fill/fill.ts";
 import { tempFolder } from "@memslot/test-tools/files";
-import { fillWith, type ScriptedRequests, scriptedRequests, vectorOf } from "../../requests/test/scripted-requests.ts";
+import { vi } from "vitest";
+import { SharedState } from "../../requests/shared-state.ts";
+import { type BatchOptions, type JobResult, listBatchJobs } from "../batch-jobs.ts";
+import type { FillOptions, FillOutcome } from "../fill.ts";
+import { fillWith, type ScriptedRequests, scriptedRequests, vectorOf } from "./scripted-requests.ts";
 import { createSpaceStore, type SpaceStore } from "../../../../test/support/space-store.ts";
 
 export interface BatchBench {
@@ -12,59 +12,62 @@ export interface BatchBench {
   batches: ScriptedBatches;
   requests: ScriptedRequests;
   stateDir: string;
+  shared: SharedState;
   /** What the user was told. */
   lines: string[];
-  /** Milliseconds; it goes on while a run sleeps. */
-  clock: { time: number };
   run(
     change?: Partial<FillOptions>,
-    settings?: Partial<BatchRunOptions["settings"]>,
+    settings?: Partial<BatchOptions["settings"]>,
     minTexts?: number,
   ): Promise<FillOutcome | undefined>;
   /** The calls of the batch interface that begin so. */
   calls(verb: string): string[];
-  /** The records of jobs on disk. */
-  files(): string[];
+  /** The jobs that are stored. */
+  stored(): string[];
 }
 
-/** What a test of batch jobs needs, with a state folder that is deleted after the test. */
+/** What a test of batch jobs needs. Its clock stands still, and goes on while a run waits. */
 export async function batchBench(
   given: readonly string[],
   limits: { maxItems?: number; maxBytes?: number } = {},
 ): Promise<BatchBench> {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"], now: new Date("2026-03-05T10:00:00Z") });
   const stateDir = tempFolder();
+  const shared = new SharedState(stateDir);
   const store = await createSpaceStore(given);
-  const batches = scriptedBatches(limits);
-  const requests = scriptedRequests();
-  const lines: string[] = [];
-  const jobs = path.join(stateDir, "embeddings", "jobs");
-  const clock = { time: Date.parse("2026-03-05T10:00:00Z") };
-  return {
+  const bench: BatchBench = {
     store,
-    batches,
-    requests,
+    batches: scriptedBatches(limits),
+    requests: scriptedRequests(),
     stateDir,
-    lines,
-    clock,
-    async run(change, settings, minTexts) {
-      const batch: BatchRunOptions = {
-        batches,
+    shared,
+    lines: [],
+    async run(change, settings, minTexts = 1) {
+      const batch: BatchOptions = {
+        batches: bench.batches,
         settings: { enabled: true, wait: true, concurrency: 2, pollIntervalMs: 2000, timeoutMinutes: 60, ...settings },
-        stateDir,
+        shared,
         agentId: "main",
-        notify: (line) => void lines.push(line),
+        notify: (line) => void bench.lines.push(line),
         minTexts,
-        now: () => new Date(clock.time),
-        sleep: async (milliseconds, signal) => {
-          signal.throwIfAborted();
-          clock.time += milliseconds;
-        },
       };
-      return await fillWith(store, requests, { batch, ...change });
+      return await moveClock(fillWith(store, bench.requests, { batch, ...change }));
     },
-    calls: (verb) => batches.calls.filter((call) => call.startsWith(verb)),
-    files: () => (existsSync(jobs) ? readdirSync(jobs) : []),
+    calls: (verb) => bench.batches.calls.filter((call) => call.startsWith(verb)),
+    stored: () => listBatchJobs(shared, "main").map(({ id }) => id),
   };
+  return bench;
+}
+
+async function moveClock<T>(work: Promise<T>): Promise<T> {
+  let isOver = false;
+  const over = (): void => void (isOver = true);
+  work.then(over, over);
+  for (;;) {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (isOver) return await work;
+    await vi.advanceTimersToNextTimerAsync();
+  }
 }
 
 /** How a job goes: so many times it is still running when it is asked about, then it is in this state, or done. */

@@ -1,7 +1,7 @@
-import type { TermScanner } from "../text/languages/chunk-terms.ts";
-import { isEnding } from "../text/word-forms.ts";
-import type { SearchTerm } from "../text/query-terms.ts";
-import { scanTerms } from "../text/words.ts";
+import type { TermScanner } from "./languages/chunk-terms.ts";
+import { isEnding } from "./word-forms.ts";
+import type { SearchTerm } from "./query-terms.ts";
+import { scanTerms } from "./words.ts";
 
 /** How often each of the terms that were asked for stands in a text, and how many words it has. */
 export interface CountedText {

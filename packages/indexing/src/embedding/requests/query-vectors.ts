@@ -3,7 +3,7 @@ import { EmbeddingError, MemoryError, withDeadline } from "@memslot/core";
 interface QueryRequest {
   reason: string;
   signal: AbortSignal;
-  /** Whether a caller would still wait when the next attempt is made in so many milliseconds. */
+  /** Whether a caller would still wait for an attempt in so many milliseconds. */
   waits(milliseconds: number): boolean;
 }
 
@@ -11,30 +11,27 @@ interface Flight {
   readonly vector: Promise<Float32Array>;
   readonly controller: AbortController;
   waiters: number;
-  /** The patience of a caller has ended, and the answer is wanted for the next time. */
+  /** A caller has stopped waiting, and the answer is kept for the next one. */
   isWanted: boolean;
-  /** The latest end of a patience, in milliseconds since 1970. */
+  /** When the last caller stops waiting, in milliseconds since 1970. */
   patientUntil: number;
-}
-
-interface Source {
-  /** Names the provider in a message. */
-  what: string;
-  embed(query: string, request: QueryRequest): Promise<Float32Array>;
 }
 
 const keptQueries = 256;
 
-/** The vectors of queries: the last ones are kept, and those who ask the same at the same time share one request. */
+/** The vectors of queries: the last ones are cached, and callers with the same query share one request. */
 export class QueryVectors {
-  readonly #source: Source;
+  readonly #what: string;
+  readonly #embed: (query: string, request: QueryRequest) => Promise<Float32Array>;
   /** Ordered by last use, most recent last. */
   readonly #recent = new Map<string, Float32Array>();
   readonly #flights = new Map<string, Flight>();
   readonly #closing = new AbortController();
 
-  constructor(source: Source) {
-    this.#source = source;
+  /** `what`: the provider, as messages name it. */
+  constructor(what: string, embed: (query: string, request: QueryRequest) => Promise<Float32Array>) {
+    this.#what = what;
+    this.#embed = embed;
   }
 
   /**
@@ -45,7 +42,6 @@ export class QueryVectors {
     query: string,
     { signal, reason, patienceMs }: { signal: AbortSignal; reason: string; patienceMs: number },
   ): Promise<Float32Array> {
-    const { what } = this.#source;
     signal.throwIfAborted();
     this.#closing.signal.throwIfAborted();
     const known = this.#recent.get(query);
@@ -57,8 +53,9 @@ export class QueryVectors {
     flight.waiters++;
     flight.patientUntil = Math.max(flight.patientUntil, Date.now() + patienceMs);
     try {
-      const vector = await withDeadline({ what, deadlineMs: patienceMs, signals: [signal] }, () => flight.vector);
-      // A copy: what the caller does with it is its own.
+      const limits = { what: this.#what, deadlineMs: patienceMs, signals: [signal] };
+      const vector = await withDeadline(limits, () => flight.vector);
+      // A copy: the caller may change it.
       return vector.slice();
     } catch (error) {
       signal.throwIfAborted();
@@ -73,9 +70,9 @@ export class QueryVectors {
     }
   }
 
-  /** Ends the requests that go on. */
+  /** Ends the requests in flight. */
   async close(): Promise<void> {
-    const closed = new MemoryError("CLOSED", `${this.#source.what} is closed`);
+    const closed = new MemoryError("CLOSED", `${this.#what} is closed`);
     this.#closing.abort(closed);
     const open = [...this.#flights.values()];
     for (const { controller } of open) controller.abort(closed);
@@ -84,28 +81,24 @@ export class QueryVectors {
 
   #start(query: string, reason: string): Flight {
     const controller = new AbortController();
+    const { signal } = controller;
     const waits = (milliseconds: number): boolean => Date.now() + milliseconds < flight.patientUntil;
-    const work = async (): Promise<Float32Array> => {
-      try {
-        const vector = await this.#source.embed(query, { reason, signal: controller.signal, waits });
-        this.#keep(query, vector);
-        return vector;
-      } finally {
-        this.#forget(query, flight);
-      }
-    };
-    // Begun in the next turn, when `flight` is there.
-    const vector = Promise.resolve().then(work);
+    // Begins in the next turn, when `flight` exists.
+    const vector = Promise.resolve()
+      .then(() => this.#embed(query, { reason, signal, waits }))
+      .then((made) => this.#keep(query, made))
+      .finally(() => this.#forget(query, flight));
     const flight: Flight = { vector, controller, waiters: 0, isWanted: false, patientUntil: 0 };
     this.#flights.set(query, flight);
     return flight;
   }
 
-  #keep(query: string, vector: Float32Array): void {
+  #keep(query: string, vector: Float32Array): Float32Array {
     this.#recent.delete(query);
     this.#recent.set(query, vector);
     const [oldest] = this.#recent.keys();
     if (this.#recent.size > keptQueries && oldest !== undefined) this.#recent.delete(oldest);
+    return vector;
   }
 
   #forget(query: string, flight: Flight): void {

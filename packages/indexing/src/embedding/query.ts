@@ -1,0 +1,227 @@
+import {
+  type EmbeddingChoice,
+  EmbeddingError,
+  type EmbeddingProvider,
+  type MemoryFallback,
+  messageOf,
+} from "@memslot/core";
+import { type VectorSpace, spaceName } from "../chunk-store.ts";
+import type { SpaceStats } from "../index-records.ts";
+import { redactSecrets } from "../secrets/redact-secrets.ts";
+import { type EmbeddingContext, EmbeddingModel, isRefusal } from "./model.ts";
+import { plainText } from "./requests/requests.ts";
+
+/** How long a search waits for a model that is being loaded. */
+const readyWaitMs = 8000;
+/** With vectors for a smaller share of the chunks, vector search is worse than keyword search. */
+const enoughVectors = 0.8;
+
+/** A space has too few vectors to search in. */
+export class NotFilled extends EmbeddingError {}
+
+/** The vector of a query, and the space that it may be compared in. */
+export interface EmbeddedQuery {
+  space: VectorSpace;
+  vector: Float32Array;
+  /** Why these are not the vectors that the configuration asks for. */
+  note?: string | undefined;
+  fallback?: MemoryFallback | undefined;
+}
+
+/** Chooses the model that embeds a query: the configured one, the fallback, or the model configured before. */
+export class QueryModels {
+  readonly #primary: EmbeddingModel;
+  readonly #choice: EmbeddingChoice;
+  readonly #context: EmbeddingContext;
+  /** Why vectors of the primary model are missing. */
+  readonly #whyPending: () => string | undefined;
+  /** Answers while the vectors of the present model are being made. */
+  #earlier: Promise<EmbeddingModel | undefined> | undefined;
+  #isEarlierProtected = false;
+  #opening: Promise<EmbeddingModel> | undefined;
+  #standby: EmbeddingModel | undefined;
+  #fallback: MemoryFallback | undefined;
+  #answeredBy: EmbeddingProvider | undefined;
+  /** The space that the store has laid out for search. */
+  #usedSpace = "";
+
+  constructor(
+    primary: EmbeddingModel,
+    choice: EmbeddingChoice,
+    context: EmbeddingContext,
+    whyPending: () => string | undefined,
+  ) {
+    this.#primary = primary;
+    this.#choice = choice;
+    this.#context = context;
+    this.#whyPending = whyPending;
+  }
+
+  /** The model of the fallback, if it is open. */
+  get standby(): EmbeddingModel | undefined {
+    return this.#standby;
+  }
+
+  /** What answers in place of the configured provider, and why. */
+  get fallback(): MemoryFallback | undefined {
+    return this.#fallback;
+  }
+
+  /** The provider that embedded the last query. */
+  get answeredBy(): EmbeddingProvider | undefined {
+    return this.#answeredBy;
+  }
+
+  /** Throws if keyword search has to answer alone: an `EmbeddingError` with the reason, or the error of an abort. */
+  async embed(query: string, signal: AbortSignal): Promise<EmbeddedQuery> {
+    // Secrets leave the process in no query either.
+    const text = redactSecrets(query);
+    try {
+      const refusal = this.#choice.spare && this.#primary.refusal();
+      if (refusal) throw refusal;
+      await this.#assertFilled(this.#primary);
+      const answer = await this.#embedWith(this.#primary, text, signal);
+      this.#fallback = undefined;
+      return answer;
+    } catch (error) {
+      signal.throwIfAborted();
+      const isFilling = error instanceof NotFilled;
+      if (!isFilling && !isRefusal(error)) throw error;
+      const model = await (isFilling ? (this.#earlier ??= this.#openEarlier()) : this.openStandby(error));
+      if (!model) throw error;
+      const { id, model: name } = model.provider;
+      await this.#assertFilled(model).catch((other: unknown) => {
+        if (isFilling || !(other instanceof NotFilled)) throw other;
+        throw new NotFilled("transient", `${error.message}; the fallback: ${other.message}`);
+      });
+      const answer = await this.#embedWith(model, text, signal);
+      const note = `${error.message}; ${isFilling ? name : `${id}/${name}`} answered`;
+      return { ...answer, note, fallback: isFilling ? undefined : this.#fallback };
+    }
+  }
+
+  /** The model of the fallback, opened when it is first needed, and again after a failure. */
+  async openStandby(cause: EmbeddingError): Promise<EmbeddingModel | undefined> {
+    const { spare } = this.#choice;
+    if (!spare) return undefined;
+    const { closing } = this.#context;
+    try {
+      this.#opening ??= spare.open(closing).then((other) => new EmbeddingModel(other, this.#context));
+      this.#standby = await this.#opening;
+    } catch (error) {
+      this.#opening = undefined;
+      closing.throwIfAborted();
+      throw new EmbeddingError("transient", `${cause.message}; the fallback: ${messageOf(error)}`, { cause: error });
+    }
+    this.#fallback = { from: this.#primary.provider.id, to: spare.id, reason: cause.message };
+    return this.#standby;
+  }
+
+  /** The configured provider works again. */
+  endFallback(): void {
+    this.#fallback = undefined;
+  }
+
+  /**
+   * Marks the vectors of the earlier model as used before the first vectors of another are stored: a store without a
+   * cache would delete them.
+   */
+  async protectEarlier(): Promise<void> {
+    if (!this.#choice.openModel || this.#isEarlierProtected) return;
+    const [space] = await this.#earlierSpaces();
+    if (space) await this.#context.store.useSpace(space);
+    this.#isEarlierProtected = true;
+  }
+
+  async close(): Promise<void> {
+    const earlier = await this.#earlier?.catch(() => undefined);
+    await Promise.allSettled([this.#standby, earlier].map(async (model) => model?.close()));
+  }
+
+  async #assertFilled(model: EmbeddingModel): Promise<void> {
+    if (hasEnough(model.stats) || hasEnough(await model.count())) return;
+    const { embedded = 0, pending = 0 } = model.stats ?? {};
+    const { id, model: name } = model.provider;
+    const share = model.stats ? `${embedded} of ${embedded + pending} chunks have` : "no chunk has";
+    const working = model.activity ?? (model === this.#primary ? this.#whyPending() : undefined);
+    const why = working === undefined ? "" : ` (${working})`;
+    throw new NotFilled("transient", `${share} their vector of ${id}/${name} yet${why}`);
+  }
+
+  async #embedWith(model: EmbeddingModel, query: string, signal: AbortSignal): Promise<EmbeddedQuery> {
+    const patience = AbortSignal.timeout(readyWaitMs);
+    await model.prepare({ signal: AbortSignal.any([signal, patience]), retry: false }).catch((error: unknown) => {
+      signal.throwIfAborted();
+      if (!patience.aborted) throw error;
+      throw new EmbeddingError("transient", `${model.provider.id} is not ready: ${model.activity ?? "loading"}`);
+    });
+    const vector = await model.requests.embedQuery(query, { signal, reason: "search" });
+    let space = await model.knownSpace();
+    if (space?.dimensions !== vector.length) space = await this.#changedSpace(model, vector.length, signal);
+    const name = JSON.stringify(space);
+    if (name !== this.#usedSpace) await this.#context.store.useSpace(space);
+    this.#usedSpace = name;
+    this.#answeredBy = model.provider;
+    return { space, vector };
+  }
+
+  /** The space of a provider whose vectors have another length than the stored ones, once it has enough vectors. */
+  async #changedSpace(model: EmbeddingModel, length: number, signal: AbortSignal): Promise<VectorSpace> {
+    const before = await model.knownSpace();
+    // A single answer may be wrong.
+    const own = AbortSignal.any([signal, AbortSignal.timeout(readyWaitMs)]);
+    const options = { signal: own, reason: "search", asked: false };
+    const [again] = model.isFixed ? [] : await model.requests.embed([plainText], options).catch(() => []);
+    signal.throwIfAborted();
+    if (again?.length === length) model.observed(length);
+    const space = await model.knownSpace();
+    if (space?.dimensions !== length)
+      throw new EmbeddingError(
+        "transient",
+        `${model.provider.id} gave a vector of ${length} numbers where the stored ones have ${before?.dimensions ?? "none"}: ${otherModel}`,
+      );
+    await this.#assertFilled(model);
+    return space;
+  }
+
+  /** The first earlier model that can be opened and still makes the same vectors. */
+  async #openEarlier(): Promise<EmbeddingModel | undefined> {
+    const { openModel } = this.#choice;
+    if (!openModel) return undefined;
+    for (const space of await this.#earlierSpaces()) {
+      const provider = await openModel(space.model, this.#context.closing).catch(() => undefined);
+      // With other settings the same model makes other vectors.
+      const fits =
+        provider?.model === space.model &&
+        (provider.cacheKey ?? "") === space.providerKey &&
+        (provider.dimensions ?? space.dimensions) === space.dimensions;
+      if (fits) return new EmbeddingModel(provider, this.#context, space);
+    }
+    return undefined;
+  }
+
+  /**
+   * Earlier spaces of the same provider with most of their vectors, the last written first. Not those of another
+   * provider: a user who has changed the provider may not want the old one to see another query.
+   */
+  async #earlierSpaces(): Promise<VectorSpace[]> {
+    const { store } = this.#context;
+    const found: VectorSpace[] = [];
+    const present = await this.#primary.knownSpace();
+    const own = present && spaceName({ ...present, dimensions: 0 });
+    for (const { space } of await store.spaces()) {
+      // The present model has the name of an earlier one with vectors of another length, which is no longer served.
+      if (space.provider !== this.#primary.provider.id || spaceName({ ...space, dimensions: 0 }) === own) continue;
+      if (hasEnough(await store.spaceStats(space))) found.push(space);
+    }
+    return found;
+  }
+}
+
+/** What to do about vectors of another length. */
+export const otherModel =
+  "it serves another model under the same name; name the model in memorySearch.model, or run `memslot memory index --force` to embed everything with it";
+
+function hasEnough({ embedded, pending }: SpaceStats = { embedded: 0, pending: 0, quarantined: 0 }): boolean {
+  return embedded > 0 && embedded >= enoughVectors * (embedded + pending);
+}
