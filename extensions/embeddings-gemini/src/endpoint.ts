@@ -1,81 +1,93 @@
-import { createHash } from "node:crypto";
-import { MemoryError } from "@memslot/core";
-import { checkHeader, checkKey } from "@memslot/core/providers";
-import { type BaseUrl, googleHost, readBaseUrl } from "./base-url.ts";
-import { checkDestination, type CredentialContext, findKey, isChosenByAuto, providerNames } from "./credentials.ts";
+import { type EmbeddingPluginContext, MemoryError } from "@memslot/core";
+import {
+  type FailureRow,
+  type FoundKey,
+  type HttpApi,
+  checkKey,
+  firstSet,
+  isThisMachine,
+  readBaseUrl,
+  readHeaders,
+} from "@memslot/core/providers";
+import table from "./gemini.json" with { type: "json" };
 
-/** Where requests go and what goes with each of them. */
-export interface Endpoint {
-  base: BaseUrl;
-  isGoogle: boolean;
-  keySource: string;
-  /** The key and the headers of the configuration; names in lower case. A blank one takes a usual header away. */
-  headers: Readonly<Record<string, string>>;
-  /** Texts that no message may hold. */
-  secrets: readonly string[];
-}
+type Context = Pick<EmbeddingPluginContext, "settings" | "providers" | "environment">;
 
-/** The header that carries a key. */
+/** Host of Google's own API. */
+export const googleHost = "generativelanguage.googleapis.com";
 const keyHeader = "x-goog-api-key";
 
-/** Settles address, key and headers. Throws `CONFIG` for what cannot work. */
-export function resolveEndpoint(context: CredentialContext): Endpoint {
-  const base = chooseBaseUrl(context);
-  const written = writtenHeaders(context);
-  const key = chooseKey(context, base, written);
-  const headers = { [keyHeader]: key.value ?? "", ...written };
+/** With `provider: "auto"` the settings under `remote` belong to another provider. */
+function isAuto({ settings }: Context): boolean {
+  return ["auto", ""].includes(settings.provider.trim().toLowerCase());
+}
+
+/**
+ * Returns the first key that is set, valid or not. `GOOGLE_API_KEY` is often the key of another Google service and counts
+ * only if the configuration names this provider.
+ */
+export function findKey(context: Context): FoundKey | undefined {
+  const { settings, environment } = context;
+  return firstSet({
+    "remote.apiKey": isAuto(context) ? undefined : settings.remote.apiKey,
+    ...providerSettings(context, "apiKey"),
+    GEMINI_API_KEY: environment("GEMINI_API_KEY"),
+    GOOGLE_API_KEY: isAuto(context) ? undefined : environment("GOOGLE_API_KEY"),
+  });
+}
+
+/** Settings of Google in `models.providers`, which may have two names. */
+function providerSettings({ providers }: Context, key: "apiKey" | "baseUrl"): Record<string, string | undefined> {
+  return Object.fromEntries(
+    ["google", "gemini"].map((name) => [`models.providers.${name}.${key}`, providers[name]?.[key]]),
+  );
+}
+
+/**
+ * Reads base URL, key and headers. A version at the end of the base URL replaces `v1beta`; `/openai` after it is dropped,
+ * since it is Google's version of another API. Throws `CONFIG` for settings that cannot work.
+ */
+export function resolveApi(context: Context, model: string): HttpApi {
+  const { value = `https://${googleHost}`, source: urlSource = "remote.baseUrl" } =
+    firstSet({
+      "remote.baseUrl": isAuto(context) ? undefined : context.settings.remote.baseUrl,
+      ...providerSettings(context, "baseUrl"),
+    }) ?? {};
+  const baseUrl = readBaseUrl(value, urlSource, { [googleHost]: "Google" });
+  if (baseUrl.search !== "")
+    throw new MemoryError("CONFIG", `${urlSource} contains a query (?): remove it, and write keys into remote.apiKey`);
+  const path = baseUrl.pathname.replace(/\/(?:openai)?$/, "");
+  baseUrl.pathname = /\/v\d+(?:alpha|beta)?\d*$/.test(path) ? path : `${path}/v1beta`;
+  const written = isAuto(context) ? {} : readHeaders(context.settings.remote.headers);
+  const key = chooseKey(context, { baseUrl, urlSource, written });
   return {
-    base,
-    isGoogle: base.hostname === googleHost,
+    name: baseUrl.hostname === googleHost ? "Gemini" : baseUrl.host,
+    baseUrl,
+    urlSource,
+    headers: { [keyHeader]: key.value ?? "", ...written },
     keySource: key.source,
-    headers,
-    secrets: Object.values(headers).filter((text) => text.length > 3),
+    modelAdvice: () => `The model is "${model}" (agents.defaults.memorySearch.model)`,
+    failures: table.failures as FailureRow[],
   };
 }
 
-/** Names address, key, headers and model in 32 hexadecimal digits. */
-export function fingerprintOf({ base, headers }: Endpoint, model: string): string {
-  const text = JSON.stringify([base.address, base.version, model, Object.entries(headers).sort()]);
-  return createHash("sha256").update(text).digest("hex").slice(0, 32);
-}
-
-function chooseBaseUrl(context: CredentialContext): BaseUrl {
-  const { settings, providers } = context;
-  if (settings.remote.baseUrl !== undefined && !isChosenByAuto(context))
-    return readBaseUrl(settings.remote.baseUrl, "remote.baseUrl");
-  for (const name of providerNames) {
-    const written = providers[name]?.baseUrl;
-    if (written !== undefined) return readBaseUrl(written, `models.providers.${name}.baseUrl`);
-  }
-  return readBaseUrl(`https://${googleHost}`, undefined);
-}
-
-function writtenHeaders(context: CredentialContext): Record<string, string> {
-  const headers: Record<string, string> = {};
-  if (isChosenByAuto(context)) return headers;
-  for (const [name, value] of Object.entries(context.settings.remote.headers)) {
-    checkHeader(name, value);
-    headers[name.toLowerCase()] = value.trim();
-  }
-  return headers;
-}
-
-/** Headers that say who asks stand in for a key. */
+/** Credentials among the headers replace a key. A key goes unencrypted only to this machine or the URL it belongs to. */
 function chooseKey(
-  context: CredentialContext,
-  base: BaseUrl,
-  headers: Readonly<Record<string, string>>,
+  context: Context,
+  { baseUrl, urlSource, written }: { baseUrl: URL; urlSource: string; written: Record<string, string> },
 ): { value?: string; source: string } {
-  if (headers[keyHeader] || headers["authorization"]) return { source: "remote.headers" };
+  if (written[keyHeader] || written["authorization"]) return { source: "remote.headers" };
   const key = findKey(context);
   if (key === undefined) {
-    const remote = isChosenByAuto(context) ? "" : " or agents.defaults.memorySearch.remote.apiKey";
-    throw new MemoryError(
-      "CONFIG",
-      `no Gemini key: set the environment variable GEMINI_API_KEY, or models.providers.google.apiKey${remote}`,
-    );
+    const remote = isAuto(context) ? "" : " or agents.defaults.memorySearch.remote.apiKey";
+    const places = `the environment variable GEMINI_API_KEY, or models.providers.google.apiKey${remote}`;
+    throw new MemoryError("CONFIG", `no Gemini key: set ${places}`);
   }
   checkKey(key);
-  checkDestination(key, base);
-  return key;
+  const belongs = key.source === "remote.apiKey" || urlSource === key.source.replace(/apiKey$/, "baseUrl");
+  if (baseUrl.protocol === "https:" || belongs || isThisMachine(baseUrl)) return key;
+  throw new MemoryError(
+    "CONFIG",
+    `${urlSource} begins with http://, and the key from ${key.source} does not belong to ${baseUrl.host}: write https://, or set remote.apiKey`,
+  );
 }

@@ -48,7 +48,7 @@ describe("batch jobs", () => {
     },
   );
 
-  test("the texts are marked as notes, and their file is deleted when the results are here", async () => {
+  test("the texts are marked as notes, and their file is deleted when the vectors are stored", async () => {
     const batches = await openBatches({ documentInputType: "CLUSTERING" });
     const job = await batches.submit(texts, { signal });
     const lines = api.log.find(({ path, body }) => path.startsWith("/upload/") && body.includes("the roof"))?.body;
@@ -67,6 +67,8 @@ describe("batch jobs", () => {
     });
     expect(requestsOf("DELETE")).toHaveLength(0);
     await batches.collect(job, { count: texts.length, signal });
+    expect(requestsOf("DELETE")).toHaveLength(0);
+    await batches.discard?.(job, { signal });
     expect(requestsOf("DELETE").map(({ path }) => path)).toEqual([`/v1beta/${job.split(" ")[1]}`]);
   });
 
@@ -96,8 +98,8 @@ describe("batch jobs", () => {
   });
 
   test.each([
-    ["failed", { state: "failed", reason: expect.stringMatching(/^gemini gave the job up: ./) }],
-    ["expired", { state: "expired", reason: expect.stringMatching(/^gemini did not finish the job in time: ./) }],
+    ["failed", { state: "failed", reason: expect.stringMatching(/BATCH_STATE_FAILED/) }],
+    ["expired", { state: "expired", reason: expect.stringMatching(/BATCH_STATE_EXPIRED/) }],
   ] as const)("a job that %s says so and has nothing", async (outcome, state) => {
     api.setJobs({ outcome, ms: 0 });
     const batches = await openBatches();
@@ -179,7 +181,7 @@ describe("batch jobs", () => {
       body: { error: { status: "RESOURCE_EXHAUSTED", message } },
     });
     await expect(batches.submit(texts, { signal })).rejects.toMatchObject({ kind: "rate" });
-    expect(requestsOf("DELETE")).toHaveLength(1);
+    await eventually(() => requestsOf("DELETE").length === 1);
   });
 
   test("an answer that is no job is a failure that passes", async () => {

@@ -57,6 +57,6 @@ describe("the README", () => {
     writeFileSync(file, '{ agents: { defaults: { memorySearch: { provider: "gemini", inputType: "x" } } } }');
     const config = await loadConfig({ configPath: file, env: { HOME: folder, GEMINI_API_KEY: "e" }, cwd: folder });
     const opened = plugin.open(contextIn(config));
-    await expect(opened).rejects.toThrow(`there are ${named.join(", ")}`);
+    await expect(opened).rejects.toThrow(`task type of Gemini: ${named.join(", ")}`);
   });
 });

@@ -1,144 +1,131 @@
-import { createHash } from "node:crypto";
-import { type EmbeddingPluginContext, MemoryError } from "@memslot/core";
-import { checkHeader, checkKey } from "@memslot/core/providers";
-import { type BaseUrl, readBaseUrl } from "./base-url.ts";
 import { BlockList, isIP } from "node:net";
-
-/** Where requests go and what goes with each of them. */
-export interface Endpoint {
-  base: BaseUrl;
-  /** It belongs to OpenAI: its limits are known. */
-  isOpenAi: boolean;
-  /** It is this machine or one of the own network. */
-  isPrivate: boolean;
-  /** Sent with every request, the key among them; names in lower case. */
-  headers: Readonly<Record<string, string>>;
-  keySource: string | undefined;
-  /** Texts that no message may hold. */
-  secrets: readonly string[];
-}
+import { type EmbeddingPluginContext, MemoryError } from "@memslot/core";
+import {
+  type FailureRow,
+  type HttpApi,
+  checkKey,
+  displayedUrl,
+  firstSet,
+  readBaseUrl,
+  readHeaders,
+} from "@memslot/core/providers";
+import table from "./openai.json" with { type: "json" };
 
 type Context = Pick<EmbeddingPluginContext, "settings" | "providers" | "environment">;
 
-/** The name of the provider, and of its part of `models.providers`. */
+/** Id of the provider, and its name in `models.providers`. */
 export const providerId = "openai";
 
 const baseUrlVariable = "OPENAI_BASE_URL";
-const openAiUrl = "https://api.openai.com/v1";
+const openAiHost = "api.openai.com";
+const modelKey = "agents.defaults.memorySearch.model";
 const howToSetKey =
   "set the environment variable OPENAI_API_KEY, or agents.defaults.memorySearch.remote.apiKey; for another server set agents.defaults.memorySearch.remote.baseUrl";
 
-/** What is set of that which makes this provider usable, for people to read; undefined where nothing is. */
-export function whatIsSet(context: Context): string | undefined {
-  const { remote } = context.settings;
-  if (remote.apiKey !== undefined) return "remote.apiKey";
-  if (remote.baseUrl !== undefined) return "remote.baseUrl";
-  if (Object.keys(remote.headers).some((name) => name.toLowerCase() === "authorization")) return "remote.headers";
-  if (context.providers[providerId]?.apiKey !== undefined) return `models.providers.${providerId}.apiKey`;
-  return context.environment("OPENAI_API_KEY") === undefined ? undefined : "OPENAI_API_KEY";
+/** The setting that makes this provider usable; undefined if none is set. */
+export function usableSetting({ settings: { remote }, providers, environment }: Context): string | undefined {
+  return firstSet({
+    "remote.apiKey": remote.apiKey,
+    "remote.baseUrl": remote.baseUrl,
+    "remote.headers": Object.keys(remote.headers).find((name) => name.toLowerCase() === "authorization"),
+    [`models.providers.${providerId}.apiKey`]: providers[providerId]?.apiKey,
+    OPENAI_API_KEY: environment("OPENAI_API_KEY"),
+  })?.source;
 }
 
-/** Settles address, key and headers. Throws `CONFIG` for what cannot work. */
-export function resolveEndpoint(context: Context): Endpoint {
-  const base = chooseBaseUrl(context);
-  const isOpenAi = base.hostname === "api.openai.com" || base.hostname.endsWith(".api.openai.com");
-  const isPrivate = isPrivateHost(base.hostname);
-  if (isOpenAi && !base.isEncrypted)
-    throw new MemoryError(
-      "CONFIG",
-      `${base.source} begins with http://, which would send notes and key to OpenAI for everybody to read: write https://`,
-    );
-  const { headers, removed } = writtenHeaders(context.settings.remote.headers);
-  const key = removed.has("authorization") ? undefined : chooseKey(context, { base, isPrivate, headers });
+/** Reads base URL, key and headers. Throws `CONFIG` for settings that cannot work. */
+export function resolveApi(context: Context, model: string): HttpApi & { isOpenAi: boolean } {
+  const { baseUrl, urlSource } = chooseBaseUrl(context);
+  const { hostname, host, protocol } = baseUrl;
+  const isOpenAi = hostname === openAiHost || hostname.endsWith(`.${openAiHost}`);
+  const isTrusted = protocol === "https:" && !isPrivateHost(hostname);
+  const written = readHeaders(context.settings.remote.headers);
+  const key =
+    written["authorization"] === "" ? undefined : chooseKey(context, { baseUrl, urlSource, isTrusted, written });
   if (isOpenAi && key === undefined) throw new MemoryError("CONFIG", `no OpenAI key: ${howToSetKey}`);
-  if (key?.value !== undefined) checkKey({ value: key.value, source: key.source });
-  const standard = {
-    "user-agent": "memslot",
-    ...(key?.value === undefined ? {} : { authorization: `Bearer ${key.value}` }),
-    ...(isOpenAi ? account(context) : {}),
-  };
-  const sent = Object.entries({ ...standard, ...headers }).filter(([name]) => !removed.has(name));
+  const { value, source } = key ?? {};
+  if (value !== undefined && source !== undefined) checkKey({ value, source });
+  const why = isTrusted ? "" : ": OPENAI_API_KEY is sent over https:// to hosts of the internet only";
   return {
-    base,
+    name: isOpenAi ? "OpenAI" : host,
     isOpenAi,
-    isPrivate,
-    headers: Object.fromEntries(sent),
-    keySource: key?.source,
-    secrets: secretsOf([key?.value ?? "", ...Object.values(headers), ...new URL(base.href).searchParams.values()]),
+    baseUrl,
+    urlSource,
+    urlAdvice: urlAdvice(baseUrl, urlSource),
+    headers: {
+      ...(value === undefined ? {} : { authorization: `Bearer ${value}` }),
+      ...(isOpenAi ? account(context) : {}),
+      ...written,
+    },
+    keySource: source,
+    keyAdvice: `No key was sent${why}; set agents.defaults.memorySearch.remote.apiKey`,
+    modelAdvice: (message) => modelAdvice(message, { model, isOpenAi, host }),
+    failures: table.failures as FailureRow[],
   };
 }
 
-/** Names address, key, headers and model in 32 hexadecimal digits. */
-export function fingerprintOf({ base, headers }: Endpoint, model: string): string {
-  const text = JSON.stringify([base.href, model, Object.entries(headers).sort()]);
-  return createHash("sha256").update(text).digest("hex").slice(0, 32);
+function chooseBaseUrl({ settings, providers, environment }: Context): { baseUrl: URL; urlSource: string } {
+  const { value = `https://${openAiHost}/v1`, source = "remote.baseUrl" } =
+    firstSet({
+      "remote.baseUrl": settings.remote.baseUrl,
+      [`models.providers.${providerId}.baseUrl`]: providers[providerId]?.baseUrl,
+      // Set for every use of the key beside it.
+      [baseUrlVariable]: environment(baseUrlVariable),
+    }) ?? {};
+  const baseUrl = readBaseUrl(value, source, { [openAiHost]: "OpenAI" });
+  const call = /\/(?:embeddings|(?:chat\/)?completions|responses|models)$/i.exec(baseUrl.pathname)?.[0];
+  if (call === undefined) return { baseUrl, urlSource: source };
+  const better = displayedUrl(baseUrl).slice(0, -call.length);
+  throw new MemoryError("CONFIG", `${source} ends in ${call}, which is not part of the base URL: write ${better}`);
 }
 
-function chooseBaseUrl({ settings, providers, environment }: Context): BaseUrl {
-  if (settings.remote.baseUrl !== undefined) return readBaseUrl(settings.remote.baseUrl, "remote.baseUrl");
-  const other = providers[providerId]?.baseUrl;
-  if (other !== undefined) return readBaseUrl(other, `models.providers.${providerId}.baseUrl`);
-  // Whoever set it means every use of the key beside it.
-  const fromEnvironment = environment(baseUrlVariable);
-  if (fromEnvironment !== undefined) return readBaseUrl(fromEnvironment, baseUrlVariable);
-  return readBaseUrl(openAiUrl, undefined);
-}
-
-/** A blank value takes a header away that would be sent otherwise. */
-function writtenHeaders(written: Readonly<Record<string, string>>): {
-  headers: Record<string, string>;
-  removed: ReadonlySet<string>;
-} {
-  const headers: Record<string, string> = {};
-  const removed = new Set<string>();
-  for (const [name, value] of Object.entries(written)) {
-    checkHeader(name, value);
-    if (value.trim() === "") removed.add(name.toLowerCase());
-    else headers[name.toLowerCase()] = value;
-  }
-  return { headers, removed };
+/** What to do if a path below the base URL does not exist. */
+export function urlAdvice(baseUrl: URL, urlSource: string): string {
+  if (/\/(?:v\d\w*|openai)(?:\/|$)/i.test(baseUrl.pathname)) return `check ${urlSource}`;
+  const better = baseUrl.pathname === "/" ? `: ${baseUrl.origin}/v1` : "";
+  return `most servers need a base URL that ends in /v1${better} (${urlSource})`;
 }
 
 /**
- * The key and where it came from. `remote.apiKey` was written for this address, whatever it is. The other two belong to
- * OpenAI: they go to it, and over https:// to a host of the internet that was named in its place, which is what a proxy
- * needs; never to this machine, to the own network or over http://. A key that stands beside a base URL goes to that
- * host alone; `OPENAI_API_KEY` beside `OPENAI_BASE_URL` goes there too.
+ * Returns the key and its source. `remote.apiKey` goes to the configured URL, whatever it is. The keys of OpenAI go to
+ * OpenAI, and over https:// to a host of the internet that is configured in its place, which a proxy needs; never to this
+ * machine, to a private network or over http://. A key beside a base URL goes to the host of that URL alone;
+ * `OPENAI_API_KEY` beside `OPENAI_BASE_URL` goes there, too.
  */
 function chooseKey(
   { settings, providers, environment }: Context,
-  { base, isPrivate, headers }: { base: BaseUrl; isPrivate: boolean; headers: Record<string, string> },
-): { value?: string | undefined; source: string } | undefined {
-  if (headers["authorization"] !== undefined) return { source: "remote.headers" };
+  at: { baseUrl: URL; urlSource: string; isTrusted: boolean; written: Record<string, string> },
+): { value?: string; source: string } | undefined {
+  const { baseUrl, urlSource, isTrusted, written } = at;
+  if (written["authorization"] !== undefined) return { source: "remote.headers" };
   if (settings.remote.apiKey !== undefined) return { value: settings.remote.apiKey, source: "remote.apiKey" };
-  // The header of Azure for its keys: where it is given, no other key is wanted.
-  if (headers["api-key"] !== undefined) return { source: "remote.headers" };
-  const isTrusted = base.isEncrypted && !isPrivate;
+  // Azure's header for its keys replaces every other key.
+  if (written["api-key"]) return { source: "remote.headers" };
   const pair = providers[providerId];
-  const belongs = pair?.baseUrl === undefined ? isTrusted : URL.parse(pair.baseUrl)?.origin === base.origin;
+  const belongs = pair?.baseUrl === undefined ? isTrusted : URL.parse(pair.baseUrl)?.origin === baseUrl.origin;
   if (pair?.apiKey !== undefined && belongs)
     return { value: pair.apiKey, source: `models.providers.${providerId}.apiKey` };
-  const isPair = base.source === baseUrlVariable && (base.isEncrypted || isPrivate);
+  const isPair = urlSource === baseUrlVariable && (baseUrl.protocol === "https:" || isPrivateHost(baseUrl.hostname));
   const value = isTrusted || isPair ? environment("OPENAI_API_KEY") : undefined;
   return value === undefined ? undefined : { value, source: "OPENAI_API_KEY" };
 }
 
-/** The values, and what stands after `Bearer` or `Basic` in them. Words that are too short for a key are left in messages. */
-function secretsOf(values: readonly string[]): string[] {
-  return values.flatMap((value) => [value, value.split(" ").at(-1) ?? ""]).filter((text) => text.length > 5);
-}
-
-/** Which account of a key's owner pays. Told to OpenAI only. */
+/** Headers that name the account of a key's owner; OpenAI alone gets them. */
 function account({ environment }: Context): Record<string, string> {
   const names = { "openai-organization": "OPENAI_ORG_ID", "openai-project": "OPENAI_PROJECT_ID" };
-  const values = Object.entries(names).map(([header, name]) => [header, environment(name)?.trim()] as const);
-  return Object.fromEntries(values.filter((each): each is [string, string] => each[1] !== undefined));
+  return Object.fromEntries(Object.entries(names).map(([header, name]) => [header, environment(name)?.trim() ?? ""]));
 }
 
-/**
- * Whether a host of a URL is this machine or one of the own network, by its name alone: nothing is looked up. Keys of
- * OpenAI are of no use there.
- */
+function modelAdvice(message: string, at: { model: string; isOpenAi: boolean; host: string }): string {
+  const { model, isOpenAi, host } = at;
+  if (!isOpenAi && model === table.defaultModel)
+    return `Set ${modelKey} to a model of this server; "${model}" is the default`;
+  if (!isOpenAi && (host.endsWith(":11434") || message.includes("try pulling")))
+    return `Fetch it with: ollama pull ${model}`;
+  return `The model is "${model}" (${modelKey})${isOpenAi ? "" : ": the server has to have it"}`;
+}
+
+/** True for this machine and hosts of a private network, by name alone and without a DNS request. */
 export function isPrivateHost(hostname: string): boolean {
   const host = hostname
     .toLowerCase()
@@ -146,7 +133,7 @@ export function isPrivateHost(hostname: string): boolean {
     .replace(/\.$/, "");
   const kind = isIP(host);
   if (kind !== 0) return privateAddresses.check(host, kind === 6 ? "ipv6" : "ipv4");
-  // A name of one word is looked up in the own network only: a container, a machine of the office.
+  // A name without a dot resolves in the private network only: a container, a machine of the office.
   return !host.includes(".") || /\.(?:localhost|local|lan|internal|intranet|home|home\.arpa)$/.test(host);
 }
 

@@ -102,7 +102,7 @@ describe("a batch job", () => {
     expect(await batches.state(job, { signal })).toEqual({ state: "running", completed: 0 });
     api.reset();
     await batches.cancel(job, { signal });
-    expect(calls(api)).toEqual([`POST /v1/batches/${job}/cancel`, "DELETE /v1/files/file-1"]);
+    expect(calls(api)).toEqual(["POST /v1/batches/batch_1/cancel", "DELETE /v1/files/file-1"]);
     expect(await batches.state(job, { signal })).toEqual({ state: "failed", reason: "the job was cancelled" });
     api.setJobs({ ms: 0 });
     const quick = await batches.submit(texts, { signal });

@@ -4,9 +4,7 @@ import { EmbeddingError, isAbort } from "@memslot/core";
 import { startEmbeddingApi } from "@memslot/fakes/embedding-api";
 import { eventually } from "@memslot/test-tools/wait";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { connect } from "../src/connection.ts";
-import { resolveEndpoint } from "../src/endpoint.ts";
-import { contextOf, open, openOnApi, stubFarEnd, thrownBy } from "./support/open.ts";
+import { open, openOnApi, stubFarEnd, thrownBy } from "./support/open.ts";
 import cases from "./data/cases.json" with { type: "json" };
 
 afterEach(() => vi.unstubAllGlobals());
@@ -69,7 +67,7 @@ describe("a server that does not answer", () => {
     api.fail({ body: '{"data": [', headers: { "content-type": "application/json" } });
     const error = await thrownBy(provider.embedBatch(["a note"]));
     expect(EmbeddingError.is(error, "transient")).toBe(true);
-    expect((error as Error).message).toMatch(/ends too early or is no JSON/);
+    expect((error as Error).message).toMatch(/incomplete or not JSON/);
   });
 });
 
@@ -109,16 +107,6 @@ describe("a call that is aborted", () => {
   });
 });
 
-test("a client of the SDK can reach no other host, whatever it is asked for", async () => {
-  const other = await startEmbeddingApi();
-  onTestFinished(() => other.close());
-  const remote = { baseUrl: "http://127.0.0.1:1/v1", apiKey: "sk-hidden-key" };
-  const client = connect(resolveEndpoint(contextOf({ memorySearch: { remote } })), "some-model").client();
-  const error = await thrownBy(Promise.resolve(client.get(`${other.url}/v1/models`)));
-  expect(String((error as Error).cause)).toContain("was not sent");
-  expect(other.log).toEqual([]);
-});
-
 describe("a redirect", () => {
   test("is not followed: neither notes nor keys go to another host", async () => {
     const other = await startEmbeddingApi();
@@ -129,9 +117,9 @@ describe("a redirect", () => {
       const error = await thrownBy(provider.embedBatch(["a note"]));
       expect(EmbeddingError.is(error, "auth")).toBe(true);
       expect((error as Error).message).toContain(
-        `sends requests on to ${other.url}/v1/embeddings, and notes are sent to no`,
+        `with a redirect to ${other.url}/v1/embeddings, and redirects are not followed`,
       );
-      expect((error as Error).message).toMatch(new RegExp(`set ${other.url}/v1 as the base URL$`));
+      expect((error as Error).message).toMatch(new RegExp(`set remote.baseUrl to ${other.url}/v1$`));
     }
     expect(other.log).toEqual([]);
     expect(api.log).toHaveLength(5);

@@ -41,7 +41,7 @@ describe("what an answer means", () => {
     const error = await thrownBy(provider.embedBatch(["a note"]));
     expect(EmbeddingError.is(error, "transient")).toBe(true);
     expect((error as Error).message).toMatch(
-      /^127\.0\.0\.1:\d+ answered 502: a page for people, as of a gateway; is the server behind it running\?$/,
+      /^127\.0\.0\.1:\d+ answered 502: a web page of a gateway; is the server behind it running\?$/,
     );
   });
 
@@ -51,7 +51,7 @@ describe("what an answer means", () => {
     const error = await thrownBy(provider.embedQuery("a question"));
     expect(EmbeddingError.is(error, "auth")).toBe(true);
     expect((error as Error).message).toContain(
-      `The address ${api.url}/embeddings does not exist there; most servers want the base URL to end in /v1: ${api.url}/v1 (remote.baseUrl)`,
+      `The URL ${api.url}/embeddings does not exist; most servers need a base URL that ends in /v1: ${api.url}/v1 (remote.baseUrl)`,
     );
   });
 

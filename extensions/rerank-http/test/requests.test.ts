@@ -74,12 +74,12 @@ describe("a key", () => {
     ["no address", {}, env, /baseUrl is not set: write https:\/\/api\.cohere\.com\/v2/],
     ["no key for a service", { baseUrl: "https://api.jina.ai/v1" }, {}, /no key for Jina: set JINA_API_KEY or/],
     ["a service over http://", { baseUrl: "http://api.cohere.com/v2" }, env, /write https:\/\//],
-    ["a password in the address", { baseUrl: "https://me:secret@example.org/v1" }, {}, /name or password/],
+    ["a password in the address", { baseUrl: "https://me:secret@example.org/v1" }, {}, /user name or password/],
     [
       "a key with a blank",
       { baseUrl: "https://example.org", apiKey: "sk 1" },
       {},
-      /query\.rerank\.apiKey cannot be right/,
+      /query\.rerank\.apiKey is not valid/,
     ],
   ])("is not sent with %s", async (_, rerank, environment, words) => {
     await expect(open({ rerank, env: environment as Record<string, string> })).rejects.toThrow(words);
@@ -97,19 +97,24 @@ describe("what fails", () => {
   const results = (...rows: unknown[]): RerankFault => ({ body: { results: rows } });
 
   test.each<[name: string, fault: RerankFault, kind: string, words: RegExp]>([
-    ["a wrong key", { status: 401, body: { message: `invalid token ${key}` } }, "auth", /401: invalid token \[key\]/],
+    ["a wrong key", { status: 401, body: { message: `invalid token ${key}` } }, "auth", /401: invalid token …/],
     [
       "a wrong address",
       { status: 404, body: "nothing here" },
       "auth",
-      /404.*correct memorySearch\.query\.rerank\.baseUrl/,
+      /404.*check memorySearch\.query\.rerank\.baseUrl/,
     ],
     ["an empty account", { status: 402, body: { error: { message: "no credit" } } }, "quota", /no credit/],
     ["too many requests", { status: 429, headers: { "retry-after": "7" }, body: {} }, "rate", /429/],
-    ["a fault of the server", { status: 503, body: "<html><b>down</b></html>" }, "transient", /503: down/],
+    [
+      "a fault of the server",
+      { status: 503, body: "<html><b>down</b></html>" },
+      "transient",
+      /503: a web page of a gateway/,
+    ],
     ["another format", { status: 422, body: { error: "missing field texts" } }, "input", /format to "texts"/],
     ["a redirect", { status: 307, headers: { location: "http://127.0.0.1:9/" } }, "auth", /not followed/],
-    ["no JSON", { body: "hello" }, "transient", /no JSON/],
+    ["no JSON", { body: "hello" }, "transient", /not JSON/],
     ["no results", { body: { object: "list" } }, "transient", /no list of results/],
     ["too few", results({ index: 0, relevance_score: 1 }), "transient", /1 of 2 texts have a score/],
     ["a text twice", results({ index: 0, score: 1 }, { index: 0, score: 2 }), "transient", /two scores/],

@@ -24,7 +24,7 @@ export { editDistance } from "./text/nearest-word.ts";
 export * from "./text/result-tokens.ts";
 export { audienceOf, hasOtherNames, isPrivateNote, type SessionKind, sessionKindOf } from "./guard/audience.ts";
 export type * from "./contract/embedding.ts";
-export * from "./contract/embedding-error.ts";
+export * from "./contract/provider-error.ts";
 export type * from "./contract/reranker.ts";
 export * from "./contract/config.ts";
 export type * from "./contract/calls.ts";

@@ -4,13 +4,14 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import { EmbeddingError, embeddingErrorOf, httpEmbeddingError } from "@memslot/core";
 import {
   answerLines,
-  checkHeader,
   checkKey,
   childEnvironment,
   limitAnswer,
   modelPrefixes,
   networkFailure,
   networkVariables,
+  readBaseUrl,
+  readHeaders,
   request,
   smallAnswerBytes,
   vectorAnswerBytes,
@@ -119,7 +120,7 @@ describe("a request", () => {
     vi.stubEnv("HTTPS_PROXY", `http://127.0.0.1:${port}`);
     expect(networkFailure(await rejected(request(url)), { url }).message).toContain("wants a name and a password");
     vi.stubEnv("HTTPS_PROXY", "socks://127.0.0.1:1");
-    expect(String(await rejected(request(url)))).toContain("HTTPS_PROXY is no address of a proxy");
+    expect(String(await rejected(request(url)))).toContain("HTTPS_PROXY is not a proxy address");
   });
 });
 
@@ -180,9 +181,9 @@ test("the lines of a file are whole, wherever the network cuts them", async () =
 });
 
 describe("a key", () => {
-  test.each(data.wrongKeys as [string, string][])("as %j cannot be right, and is not shown", (value, problem) => {
+  test.each(data.wrongKeys as [string, string][])("as %j is not valid, and is not shown", (value, problem) => {
     const message = said(() => checkKey({ value, source: "OPENAI_API_KEY" }));
-    expect(message).toContain(`the key from OPENAI_API_KEY cannot be right: it`);
+    expect(message).toContain(`the key from OPENAI_API_KEY is not valid: it`);
     expect(message).toContain(problem);
     expect(message).not.toContain("4711");
   });
@@ -192,13 +193,19 @@ describe("a key", () => {
   });
 });
 
+test.each(data.refusedUrls as [string, string][])("the base URL %s is refused", (written, problem) => {
+  const message = said(() => readBaseUrl(written, "remote.baseUrl", { "api.vendor.example": "Vendor" }));
+  expect(message).toContain(`remote.baseUrl ${problem}`);
+  expect(message).not.toContain("4711");
+});
+
 test("a header that cannot be sent is named without its value", () => {
   for (const [name, value] of data.wrongHeaders as [string, string][]) {
-    const message = said(() => checkHeader(name, value));
+    const message = said(() => readHeaders({ [name]: value }));
     expect(message).toContain(`${JSON.stringify(name)} cannot be sent`);
     expect(message).not.toContain("4711");
   }
-  expect(said(() => checkHeader("x-team", "a"))).toBe("");
+  expect(readHeaders({ "X-Team": "a" })).toEqual({ "x-team": "a" });
 });
 
 describe("what an HTTP answer means", () => {

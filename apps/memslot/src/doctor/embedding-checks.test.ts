@@ -20,7 +20,7 @@ test.each([
   ["HTTP 401 from https://api.example.org", /Correct the key/u],
   ["HTTP 404 from https://api.example.org/v2", /baseUrl or/u],
   ["HTTP 429: slow down", /^Wait/u],
-  ["127.0.0.1:8080 answered 502: a page for people", /^Check its key and address/u],
+  ["127.0.0.1:8080 answered 502: a web page", /^Check its key and address/u],
 ])("%s is told from its status", (reason, expected) => {
   expect(remedy(reason)).toMatch(expected);
 });

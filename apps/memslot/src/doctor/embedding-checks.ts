@@ -61,7 +61,7 @@ const remedies: readonly (readonly [RegExp, string])[] = [
     /\b401\b|api.?key|\bkey\b/i,
     "Correct the key (memslot config shows where it comes from, memslot memory status which one is used).",
   ],
-  [/page for people.*browser/, "Log in to the network, or have the firewall let the address through."],
+  [/web page.*browser/, "Log in to the network, or have the firewall let the address through."],
   [/\b403\b/, "Let this key use the model, or take another key."],
   [/\/v1\b|base ?url|\b404\b|\b405\b/i, "Correct memorySearch.remote.baseUrl or memorySearch.model."],
   [/\b429\b|\brate\b/i, "Wait, or lower memorySearch.remote.nonBatchConcurrency."],

@@ -1,4 +1,4 @@
-import type { EmbeddingError } from "./embedding-error.ts";
+import type { EmbeddingError } from "./provider-error.ts";
 import type { MemoryFallback, SyncProgress } from "./status.ts";
 
 export interface EmbeddingCallOptions {

@@ -1,4 +1,4 @@
-import type { EmbeddingFailure } from "./embedding-error.ts";
+import type { EmbeddingFailure } from "./provider-error.ts";
 
 /** A snapshot of recorded facts: what is set, what was last seen to work, and what failed with which words. */
 export interface MemoryProviderStatus {

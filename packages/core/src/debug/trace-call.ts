@@ -1,4 +1,4 @@
-import { EmbeddingError } from "../contract/embedding-error.ts";
+import { EmbeddingError } from "../contract/provider-error.ts";
 import { MemoryError, isAbort } from "../contract/errors.ts";
 import { channels } from "./channels.ts";
 import type { CallMessage, CallMessages, ChannelName } from "./messages.ts";

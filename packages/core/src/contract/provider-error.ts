@@ -1,28 +1,27 @@
 import { isAbort, messageOf } from "./errors.ts";
 
 /**
- * Why an embedding request failed, which decides what happens next.
+ * Why a request to an embedding provider or a reranker failed, which decides what the host does next.
  *
- * | kind        | means                                                                                | then                                                        |
- * | ----------- | ------------------------------------------------------------------------------------ | ----------------------------------------------------------- |
- * | `transient` | the network, a time limit, or a fault of the server                                  | tried again after a short pause                             |
- * |             |                                                                                      | and split like `input` if a plain word passes meanwhile     |
- * | `rate`      | too many requests                                                                    | tried again when `retryAfterMs` is over, by no process before |
- * | `quota`     | the account has nothing left                                                         | no request until the next probe, `fallback` is used         |
- * | `auth`      | refused whatever is sent: key, permission, model name or address are wrong           | the same                                                    |
- * | `input`     | this request is refused: a text or the whole is too long, or cannot be read          | the batch is split down to the text, which is set aside     |
+ * | kind        | cause                                                      | the host                                                      |
+ * | ----------- | ---------------------------------------------------------- | ------------------------------------------------------------- |
+ * | `transient` | network, time limit or server fault                        | retries after a pause; splits the batch if a test text passes |
+ * | `rate`      | too many requests                                          | retries in every process when `retryAfterMs` has passed       |
+ * | `quota`     | the account has no quota left                              | sends nothing until the next probe, uses `fallback`           |
+ * | `auth`      | wrong key, permission, model name or URL, whatever is sent | does the same                                                 |
+ * | `input`     | a text or the request is too long or unreadable            | splits the batch down to the text and quarantines it          |
  */
 export type EmbeddingFailure = "transient" | "rate" | "quota" | "auth" | "input";
 
 const kinds: readonly string[] = ["transient", "rate", "quota", "auth", "input"] satisfies EmbeddingFailure[];
 const marker = Symbol.for("memslot.EmbeddingError");
 
-/** What an embedding provider throws. Recognise it with `EmbeddingError.is`, which also works across two copies of this package. */
-export class EmbeddingError extends Error {
+/** The error of embedding providers and rerankers. `ProviderError.is` recognises it across two copies of this package. */
+export class ProviderError extends Error {
   readonly kind: EmbeddingFailure;
-  /** Milliseconds that the other side wants to be left alone, where it said so. */
+  /** Milliseconds to wait before the next request, if the server states them. */
   readonly retryAfterMs: number | undefined;
-  /** The other side has done the work, so that what was sent counts as spent although its answer is of no use. */
+  /** The server did the work: the texts count as spent although the answer is unusable. */
   readonly hasCost: boolean;
 
   constructor(
@@ -31,43 +30,47 @@ export class EmbeddingError extends Error {
     options: { cause?: unknown; retryAfterMs?: number | undefined; hasCost?: boolean | undefined } = {},
   ) {
     super(message, "cause" in options ? { cause: options.cause } : undefined);
-    this.name = "EmbeddingError";
+    this.name = "ProviderError";
     this.kind = kind;
     this.retryAfterMs = options.retryAfterMs;
     this.hasCost = options.hasCost === true;
     Object.defineProperty(this, marker, { value: true });
   }
 
-  static is(value: unknown, kind?: EmbeddingFailure): value is EmbeddingError {
+  static is(value: unknown, kind?: EmbeddingFailure): value is ProviderError {
     if (typeof value !== "object" || value === null || !(marker in value) || !("kind" in value)) return false;
     return typeof value.kind === "string" && kinds.includes(value.kind) && (kind === undefined || value.kind === kind);
   }
 }
 
-/** What an HTTP answer says of a failure. */
+/** Former name of `ProviderError`. */
+export const EmbeddingError: typeof ProviderError = ProviderError;
+export type EmbeddingError = ProviderError;
+
+/** An HTTP answer that reports a failure. */
 export interface HttpFailure {
-  /** The name of the provider, for the message. */
+  /** Name of the provider in the message. */
   provider: string;
   status: number;
-  /** The answer's own words; markup and more than a line are cut away. */
+  /** The server's message; markup is removed and the text is cut to 300 characters. */
   message: string;
-  /** The answer's own code or status word: `insufficient_quota`, `RESOURCE_EXHAUSTED`. */
+  /** The server's error code: `insufficient_quota`, `RESOURCE_EXHAUSTED`. */
   code?: string | undefined;
   headers?: { get(name: string): string | null } | undefined;
   cause?: unknown;
 }
 
-// Words for an empty account. They come as 429 as well as 402 and 403, and waiting a minute does not help.
+// An account without quota answers 402, 403 or 429; waiting a minute does not help.
 const quotaWords =
   /insufficient[_ ]quota|exceeded your current quota|credit[_ ]balance|insufficient[_ ](?:credits?|balance|funds)|billing|payment required|free_tier|per ?day|daily limit/i;
 
-/** The kind of failure that an HTTP answer stands for, as an error to throw. */
-export function httpEmbeddingError(failure: HttpFailure): EmbeddingError {
+/** Returns the error for an HTTP answer; its status and message decide the kind. */
+export function httpEmbeddingError(failure: HttpFailure): ProviderError {
   const { provider, status, headers } = failure;
   const said = plainWords(failure.message);
   const code = failure.code === undefined || said.includes(failure.code) ? "" : ` ${failure.code}`;
   const text = `${provider} answered ${status}${code}${said === "" ? "" : `: ${said}`}`;
-  return new EmbeddingError(kindOf(failure), text, { cause: failure.cause, retryAfterMs: retryAfter(headers) });
+  return new ProviderError(kindOf(failure), text, { cause: failure.cause, retryAfterMs: retryAfter(headers) });
 }
 
 function kindOf({ status, message, code = "" }: HttpFailure): EmbeddingFailure {
@@ -93,14 +96,14 @@ function retryAfter(headers: HttpFailure["headers"]): number | undefined {
   return Number.isFinite(until) ? Math.max(0, until) : undefined;
 }
 
-/** Anything that a provider threw, as an `EmbeddingError`. The error of an abort stays what it is: throw that on before. */
-export function embeddingErrorOf(error: unknown, provider: string): EmbeddingError {
-  if (EmbeddingError.is(error)) return error;
+/** Converts any error of a provider to a `ProviderError`. Rethrow the error of an abort before. */
+export function embeddingErrorOf(error: unknown, provider: string): ProviderError {
+  if (ProviderError.is(error)) return error;
   const status = statusOf(error);
   const message = messageOf(error);
   if (status !== undefined) return httpEmbeddingError({ provider, status, message, cause: error });
   const words = isAbort(error) ? "ended the request" : message;
-  return new EmbeddingError("transient", `${provider}: ${words}`, { cause: error });
+  return new ProviderError("transient", `${provider}: ${words}`, { cause: error });
 }
 
 function statusOf(error: unknown): number | undefined {
@@ -108,7 +111,7 @@ function statusOf(error: unknown): number | undefined {
   return typeof error.status === "number" && error.status >= 300 && error.status < 600 ? error.status : undefined;
 }
 
-/** One line without markup, at most 300 characters: a proxy may have answered with a whole page. */
+/** One line without markup, at most 300 characters: a proxy may answer with a whole page. */
 function plainWords(message: string): string {
   const text = message
     .replaceAll(/<(style|script)[\s\S]*?<\/\1>/gi, " ")

@@ -1,0 +1,76 @@
+import { ProviderError } from "../contract/provider-error.ts";
+
+/** Limit in bytes of an answer without vectors: an error, the state of a job. */
+export const smallAnswerBytes = 1_048_576;
+/** A number as JSON with all its digits, a comma and a space. */
+const numberBytes = 32;
+/** The JSON around a vector: index, kind, id of the request. */
+const frameBytes = 1024;
+/** Assumed if a model's vector length is unknown; no model in use has longer vectors. */
+const longestVector = 16_384;
+
+/** Limit in bytes of an answer with one vector for each text, in any number format. */
+export function vectorAnswerBytes(asked: { texts: number; dimensions: number | undefined }): number {
+  return smallAnswerBytes + asked.texts * (frameBytes + numberBytes * (asked.dimensions ?? longestVector));
+}
+
+/**
+ * Returns an answer that fails with a `ProviderError` once more than `limitBytes` are announced or read, counted after
+ * decompression: a small compressed answer or one without an end would take all memory. `who` names the server.
+ */
+export async function limitAnswer(
+  response: Response,
+  { who, limitBytes }: { who: string; limitBytes: number },
+): Promise<Response> {
+  const { body, status, statusText } = response;
+  if (body === null) return response;
+  const announced = Number(response.headers.get("content-length") ?? 0);
+  if (announced > limitBytes) {
+    await body.cancel().catch(() => undefined);
+    throw tooLong(who, limitBytes);
+  }
+  let readBytes = 0;
+  const counted = new TransformStream<Uint8Array, Uint8Array>({
+    transform(part, controller) {
+      readBytes += part.length;
+      // The error reaches the reader, and closes the source.
+      if (readBytes > limitBytes) throw tooLong(who, limitBytes);
+      controller.enqueue(part);
+    },
+  });
+  const headers = new Headers(response.headers);
+  // They described the compressed body.
+  for (const name of ["content-encoding", "content-length"]) headers.delete(name);
+  return new Response(body.pipeThrough(counted), { status, statusText, headers });
+}
+
+/**
+ * Reads the lines of an answer as they arrive, without blank ones. Throws a `ProviderError` for a line that is longer
+ * than one vector: in an answer of another kind no line would ever end.
+ */
+export async function* answerLines(
+  body: ReadableStream<Uint8Array>,
+  { who, dimensions }: { who: string; dimensions: number | undefined },
+): AsyncGenerator<string> {
+  const limit = vectorAnswerBytes({ texts: 1, dimensions });
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const part of body) {
+    const lines = (rest + decoder.decode(part, { stream: true })).split("\n");
+    rest = lines.pop() ?? "";
+    if (rest.length > limit) throw tooLong(who, limit);
+    yield* lines.filter(isFilled);
+  }
+  rest += decoder.decode();
+  if (isFilled(rest)) yield rest;
+}
+
+function isFilled(line: string): boolean {
+  return line.trim() !== "";
+}
+
+function tooLong(who: string, limitBytes: number): ProviderError {
+  const limit = (limitBytes / 1_000_000).toFixed(1);
+  const text = `${who} sends more than ${limit} MB, the limit for this request; the rest was not read`;
+  return new ProviderError("transient", text, { hasCost: true });
+}

@@ -1,0 +1,331 @@
+import { createHash } from "node:crypto";
+import { type EmbeddingFailure, ProviderError, httpEmbeddingError } from "../contract/provider-error.ts";
+import { MemoryError } from "../contract/errors.ts";
+import { limitAnswer, smallAnswerBytes } from "./answer-limits.ts";
+import keyFaults from "./key-faults.json" with { type: "json" };
+import { networkFailure, request } from "./request.ts";
+
+/** An HTTP API of a provider. Requests go to the origin of its base URL and nowhere else. */
+export interface HttpApi {
+  /** Name in messages: `OpenAI`, `box:8080`. */
+  name: string;
+  /** From `readBaseUrl`. Its query is sent with each request. */
+  baseUrl: URL;
+  /** Setting or variable that contains the base URL. */
+  urlSource: string;
+  /** What to do if a path does not exist; by default to check `urlSource`. */
+  urlAdvice?: string;
+  /** Headers of each request, names in lower case. A blank value removes a default header. */
+  headers: Readonly<Record<string, string>>;
+  /** Setting or variable that contains the key; undefined if no key is sent. */
+  keySource: string | undefined;
+  /** What to do if a request without a key is refused. */
+  keyAdvice?: string;
+  /** What to do if the server does not know the model. */
+  modelAdvice?: (message: string) => string;
+  /** What the status of a failure does not say. The first matching row counts. */
+  failures: readonly FailureRow[];
+}
+
+export interface FailureRow {
+  status: readonly number[];
+  /** Regular expression, without regard to case, for message, code, field and details of the error: each is a line. */
+  match?: string;
+  kind: EmbeddingFailure;
+  advice?: string;
+}
+
+export interface HttpCall {
+  signal: AbortSignal | undefined;
+  /** `POST` with a body, else `GET`. */
+  method?: string;
+  /** A form or file is sent as it is, anything else as JSON. */
+  body?: unknown;
+  headers?: Readonly<Record<string, string>>;
+  /** Bytes of the answer that are read; by default 1 MiB. */
+  limitBytes?: number;
+  /** What to do if the server does not offer this call. */
+  missing?: string | undefined;
+}
+
+/** An error answer. `body` is parsed JSON, or the text. */
+interface ErrorAnswer {
+  status: number;
+  body: unknown;
+  headers?: Headers;
+}
+
+const notOffered: readonly number[] = [404, 405, 501];
+const unknownModel =
+  /model[^.]{0,120}\b(?:not found|does not exist|not exist|not supported|not a valid)|(?:invalid|unknown|unsupported|not a valid) model\b|no models? loaded/i;
+
+/** Sends requests to one API. Failures are thrown as `ProviderError`, an abort as the reason of its signal. */
+export class HttpClient {
+  readonly api: HttpApi;
+  readonly #secrets: readonly string[];
+
+  constructor(api: HttpApi) {
+    this.api = api;
+    const values = [...Object.values(api.headers), ...api.baseUrl.searchParams.values()];
+    // A header value, and its last part after `Bearer` or `Basic`. Shorter words stay readable in messages.
+    this.#secrets = values
+      .flatMap((value) => [value, value.split(" ").at(-1) ?? ""])
+      .filter((value) => value.length > 5);
+  }
+
+  /** Identifies URL, headers (with the key) and model in 32 hexadecimal digits. */
+  fingerprint(model: string): string {
+    const { baseUrl, headers } = this.api;
+    const text = JSON.stringify([baseUrl.href, model, Object.entries(headers).sort()]);
+    return createHash("sha256").update(text).digest("hex").slice(0, 32);
+  }
+
+  /** Loads the implementation of `fetch`, which takes a while in a new process, and sends nothing. */
+  async warm(): Promise<void> {
+    await fetch("data:,");
+  }
+
+  /** Returns the parsed JSON of an answer; undefined for an empty one. */
+  json(path: string, call: HttpCall): Promise<unknown> {
+    return this.send(path, call, async (response) => {
+      const text = await response.text();
+      try {
+        return text.trim() === "" ? undefined : (JSON.parse(text) as unknown);
+      } catch {
+        if (isPage(text)) throw this.failure({ status: response.status, body: text }, path, call.missing);
+        throw this.unusable(path, "with text that is incomplete or not JSON");
+      }
+    });
+  }
+
+  /** Sends a request and passes a successful answer to `read`. `path` follows the base URL. */
+  async send<Result>(path: string, call: HttpCall, read: (response: Response) => Promise<Result>): Promise<Result> {
+    const { name, baseUrl, headers } = this.api;
+    const { signal, body, limitBytes = smallAnswerBytes } = call;
+    const isRaw = body === undefined || body instanceof FormData || body instanceof Blob;
+    const all = { accept: "application/json", "user-agent": "memslot", "content-type": "application/json" };
+    const sent = Object.entries({ ...all, ...headers, ...call.headers }).filter(
+      ([header, value]) => value !== "" && !(isRaw && header === "content-type"),
+    );
+    let hasCost = false;
+    try {
+      signal?.throwIfAborted();
+      const response = await request(`${displayedUrl(baseUrl)}${path}${baseUrl.search}`, {
+        method: call.method ?? (body === undefined ? "GET" : "POST"),
+        headers: sent,
+        ...(body === undefined ? {} : { body: isRaw ? body : JSON.stringify(body) }),
+        ...(signal && { signal }),
+      });
+      hasCost = true;
+      const isHtml = /\bhtml\b/i.test(response.headers.get("content-type") ?? "");
+      if (response.ok && !isHtml) return await read(await limitAnswer(response, { who: name, limitBytes }));
+      const refusal = await limitAnswer(response, { who: name, limitBytes: smallAnswerBytes });
+      const text = await refusal.text();
+      const page = isHtml && !isPage(text) ? `<html>${text}` : text;
+      throw this.failure({ status: response.status, headers: response.headers, body: page }, path, call.missing);
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw networkFailure(error, { url: baseUrl, hide: (text) => this.hideSecrets(text), hasCost });
+    }
+  }
+
+  /** Returns the error for an answer: what the server said, the kind of failure and what to do. */
+  failure(answer: ErrorAnswer, fullPath: string, missing?: string): ProviderError {
+    const [path = ""] = fullPath.split("?");
+    const { name, failures, modelAdvice } = this.api;
+    const { status, headers } = answer;
+    if (status >= 300 && status < 400) return this.#redirected(answer, path);
+    const said = readError(answer.body);
+    const text = this.hideSecrets([said.message, said.code, said.field, said.details].join("\n"));
+    const [message, code] = [said.message, said.code].map((each) => this.hideSecrets(each)) as [string, string];
+    if (isPage(message)) return this.#page(status, path, missing);
+    const plain = httpEmbeddingError({ provider: name, status, message, code, ...(headers && { headers }) });
+    const row = failures.find((each) => each.status.includes(status) && new RegExp(each.match ?? "", "im").test(text));
+    const kind = row?.kind ?? plain.kind;
+    const isModel =
+      modelAdvice !== undefined &&
+      (status === 404 || kind === "auth") &&
+      (/model/i.test(said.code + said.field) || unknownModel.test(message));
+    const advice = isModel ? modelAdvice(message) : (row?.advice ?? this.#advice(status, path, missing));
+    const delay = /"retryDelay":"([\d.]+)s"|retry in ([\d.]+)s/i.exec(text);
+    const stated = delay ? Math.ceil(Number(delay[1] ?? delay[2]) * 1000) : plain.retryAfterMs;
+    return new ProviderError(kind, sentences(plain.message, advice), {
+      cause: { status, text },
+      retryAfterMs: kind === "quota" ? undefined : stated,
+    });
+  }
+
+  /** Returns the error for a successful answer with another content than asked for. `what`: "without a job". */
+  unusable(path: string, what: string, kind: EmbeddingFailure = "transient"): ProviderError {
+    return new ProviderError(kind, `${this.api.name} answered ${path} ${what}`, { hasCost: true });
+  }
+
+  /** Removes keys, header values and everything that looks like a key of OpenAI from a text. */
+  hideSecrets(text: string): string {
+    return this.#secrets
+      .reduce((rest, secret) => rest.replaceAll(secret, "…"), text)
+      .replaceAll(/\bsk-[^\s"',;)]+/g, "sk-…");
+  }
+
+  #advice(status: number, path: string, missing: string | undefined): string | undefined {
+    const { baseUrl, keySource, keyAdvice } = this.api;
+    if (notOffered.includes(status) && missing !== undefined) return missing;
+    if (status === 404 || status === 405)
+      return `The URL ${displayedUrl(baseUrl)}${path} does not exist; ${this.#urlAdvice()}`;
+    if (status !== 401 && status !== 403) return undefined;
+    return keySource === undefined ? keyAdvice : `The key is from ${keySource}`;
+  }
+
+  #urlAdvice(): string {
+    return this.api.urlAdvice ?? `check ${this.api.urlSource}`;
+  }
+
+  /** A web page in place of an answer. */
+  #page(status: number, path: string, missing: string | undefined): ProviderError {
+    const { name, baseUrl } = this.api;
+    const login = `open ${baseUrl.origin} in a browser`;
+    if (status < 300) {
+      if (missing !== undefined) return this.unusable(path, `with a web page. ${missing}`, "auth");
+      return this.unusable(path, `with a web page; ${login}: it may be a login page; or ${this.#urlAdvice()}`);
+    }
+    const isGone = status === 404 || status === 405;
+    const gateway = status >= 500 ? "of a gateway; is the server behind it running?" : "";
+    const what = isGone ? "" : ` ${gateway || `of a firewall, a proxy or a network login; ${login}`}`;
+    const { kind, message } = httpEmbeddingError({ provider: name, status, message: `a web page${what}` });
+    const advice = isGone ? this.#advice(status, path, missing) : undefined;
+    return new ProviderError(kind, sentences(message, advice), { cause: { status, text: "" } });
+  }
+
+  #redirected({ status, headers }: ErrorAnswer, path: string): ProviderError {
+    const { name, baseUrl, urlSource } = this.api;
+    const target = URL.parse(headers?.get("location") ?? "", baseUrl.href);
+    const where = target === null ? "another URL" : this.hideSecrets(displayedUrl(target));
+    const better = where.endsWith(path)
+      ? `; if that is right, set ${urlSource} to ${where.slice(0, -path.length)}`
+      : "";
+    const text = `${name} answered ${status} with a redirect to ${where}, and redirects are not followed: correct ${urlSource}`;
+    return new ProviderError("auth", `${text}${better}`, { cause: { status, text: "" } });
+  }
+}
+
+/** HTTP status of a failure; undefined if there was no answer. */
+export function statusOf(error: unknown): number | undefined {
+  const { status } = recordOf(ProviderError.is(error) ? error.cause : undefined);
+  return typeof status === "number" ? status : undefined;
+}
+
+/** What the server said: message, code, field and details, one on each line. */
+export function errorText(error: unknown): string {
+  return textOf(recordOf(ProviderError.is(error) ? error.cause : undefined)["text"]) ?? "";
+}
+
+/** The value if it is an object, else an empty one. */
+export function recordOf(value: unknown): Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
+}
+
+/** The value if it is a text that is not empty. */
+export function textOf(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+/**
+ * Reads `{ error: { message, code, type, param, status, details } }`, `{ message }`, `{ detail: [{ loc, msg }] }` or plain
+ * text: servers differ.
+ */
+function readError(body: unknown): Record<"message" | "code" | "field" | "details", string> {
+  let outer = body;
+  try {
+    if (typeof body === "string") outer = JSON.parse(body);
+  } catch {
+    // It is plain text.
+  }
+  if (Array.isArray(outer)) [outer] = outer as unknown[];
+  const error = recordOf(outer)["error"] ?? outer;
+  const { code, type, status, detail, param, details } = recordOf(error);
+  const [first]: unknown[] = [detail].flat();
+  const { loc } = recordOf(first);
+  return {
+    message: messageIn(error),
+    code: [code, type, status].map(textOf).find(Boolean) ?? "",
+    field: textOf(param) ?? (Array.isArray(loc) ? loc.map(textOf).findLast(Boolean) : undefined) ?? "",
+    details: JSON.stringify(details) ?? "",
+  };
+}
+
+function messageIn(error: unknown): string {
+  if (typeof error === "string") return error;
+  if (Array.isArray(error)) return messageIn(error[0]);
+  const { message, msg = message, detail = msg } = recordOf(error);
+  return detail === undefined ? (JSON.stringify(error) ?? "") : messageIn(detail);
+}
+
+function isPage(text: string): boolean {
+  return /^\s*<(?:!doctype|html|head|title|\?xml)/i.test(text);
+}
+
+function sentences(message: string, advice: string | undefined): string {
+  return advice === undefined ? message : `${message.replace(/\.$/, "")}. ${advice}`;
+}
+
+/** A URL without its query, which may contain a key, and without a slash at its end. */
+export function displayedUrl({ origin, pathname }: URL): string {
+  return `${origin}${pathname.replace(/\/+$/, "")}`;
+}
+
+/**
+ * Reads a base URL; `vendors` names the hosts that are asked over https alone. Throws `CONFIG` for a URL that is not
+ * complete, contains a password or would send notes and key to a vendor unencrypted. `source` names the setting.
+ */
+export function readBaseUrl(written: string, source: string, vendors: Readonly<Record<string, string>> = {}): URL {
+  const unusable = (problem: string): MemoryError => new MemoryError("CONFIG", `${source} ${problem}`);
+  const url = /^https?:\/\//i.test(written.trim()) ? URL.parse(written.trim()) : null;
+  if (url === null)
+    throw unusable(
+      "is not a complete URL: write http:// or https://, the host and the path, for example http://127.0.0.1:11434/v1",
+    );
+  if (url.username !== "" || url.password !== "")
+    throw unusable("contains a user name or password: write it into the setting of the key or the headers");
+  const vendor = vendors[url.hostname];
+  if (vendor !== undefined && url.protocol === "http:")
+    throw unusable(`begins with http://, which would send notes and key to ${vendor} unencrypted: write https://`);
+  url.hash = "";
+  url.pathname = url.pathname.replace(/\/+$/, "");
+  return url;
+}
+
+/** A key and the setting or variable that contains it. */
+export interface FoundKey {
+  value: string;
+  source: string;
+}
+
+/** Throws `CONFIG` for a key that cannot be valid, naming its source and not the key. */
+export function checkKey({ value, source }: FoundKey): void {
+  const problem = keyFaults.find(([pattern = ""]) => new RegExp(pattern, "i").test(value))?.[1];
+  if (problem !== undefined) throw new MemoryError("CONFIG", `the key from ${source} is not valid: ${problem}`);
+}
+
+/** Returns the first setting that is not blank; `places` are the values by the names of settings and variables. */
+export function firstSet(places: Readonly<Record<string, string | undefined>>): FoundKey | undefined {
+  for (const [source, value] of Object.entries(places)) if (value?.trim()) return { value, source };
+  return undefined;
+}
+
+/**
+ * Returns the headers of `remote.headers` with names in lower case. Throws `CONFIG` for one that cannot be sent, naming it
+ * and not its value.
+ */
+export function readHeaders(written: Readonly<Record<string, string>>): Record<string, string> {
+  for (const [name, value] of Object.entries(written))
+    try {
+      new Headers().set(name, value);
+    } catch {
+      // Without the cause: its message contains the value.
+      throw new MemoryError(
+        "CONFIG",
+        `remote.headers: ${JSON.stringify(name)} cannot be sent: a name has letters, digits and hyphens, a value is one line of plain characters`,
+      );
+    }
+  return Object.fromEntries(Object.entries(written).map(([name, value]) => [name.toLowerCase(), value.trim()]));
+}
