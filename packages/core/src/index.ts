@@ -26,6 +26,7 @@ export { audienceOf, hasOtherNames, isPrivateNote, type SessionKind, sessionKind
 export type * from "./contract/embedding.ts";
 export * from "./contract/provider-error.ts";
 export type * from "./contract/reranker.ts";
+export { type ClientId, clientIds } from "./contract/client-ids.ts";
 export * from "./contract/config.ts";
 export type * from "./contract/calls.ts";
 export type { ExtraPath } from "./contract/config-values.ts";
@@ -41,7 +42,7 @@ export {
   loadConfig,
   parseConfig,
 } from "./config/load-config.ts";
-export { appConfigDir, currentFolder, homeDir, resolveStateDir } from "./config/paths.ts";
+export { currentFolder, homeDir, type PatternPlace, patternPath, resolveStateDir } from "./config/paths.ts";
 export { type ConfigReferenceRow, configReference } from "./config/keys.ts";
 export { type TrustRecord, listTrusted, revokeTrust, trustConfig } from "./config/trust.ts";
 export { timeForms, whyTarget } from "./guard/arguments.ts";

@@ -2,8 +2,16 @@
  * What an agent host needs of this package. It stands apart so that a host does not load what makes an index before there
  * is one to make.
  */
-export type { SaidLine } from "./sources/agents/agent.ts";
-export { knownAgents } from "./sources/agents/known-agents.ts";
+export type {
+  Agent,
+  AgentFile,
+  ConnectedFiles,
+  Connection,
+  ConnectScope,
+  HookMoment,
+  SaidLine,
+} from "./agents/agent.ts";
+export { agentOf, agents, momentOf } from "./agents/index.ts";
 export { holdsNotes, isMarkdown } from "./scan/folder-rules.ts";
 export { type NotesSurvey, surveyNotes } from "./scan/workspace.ts";
 export { noteFile } from "./scan/workspace.ts";

@@ -37,7 +37,7 @@ export {
 } from "./chunk-store.ts";
 export { bm25Within, type CountedText } from "./text/bm25.ts";
 export type { IndexedSource } from "./indexed-source.ts";
-export { type ClientSurvey, surveyClients } from "./sources/agents/agent-source.ts";
+export { type ClientSurvey, surveyClients } from "./agents/agent-source.ts";
 export { manageIndex, sourcesOf } from "./manager.ts";
 export { createIndexedManager, createSearchedManager } from "./stores/indexed-manager.ts";
 export { createStoredIndex } from "./stores/stored-index.ts";

@@ -10,7 +10,7 @@ import {
 import type { NoteIndex } from "./note-index.ts";
 import { spaceName } from "./chunk-store.ts";
 import { Freshness } from "./freshness/freshness.ts";
-import { createAgentSource } from "./sources/agents/agent-source.ts";
+import { createAgentSource } from "./agents/agent-source.ts";
 import { createIndexSync } from "./sync/index-sync.ts";
 import { statusOfIndex, findExcluded } from "./sync/index-status.ts";
 import type { IndexedSource } from "./indexed-source.ts";

@@ -1,15 +1,13 @@
-import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
-import { type MemslotConfig, homeDir, MemoryError } from "@memslot/core";
+import { type ClientId, type MemslotConfig, homeDir, MemoryError } from "@memslot/core";
+import { type Agent, agentOf, type ConnectScope } from "@memslot/indexing/host";
 import type { CommandContext } from "../command-context.ts";
 import { carryOut, takeBack } from "../connect/carry-out.ts";
-import type { Client, ClientId, ClientPlace, ConnectScope } from "../connect/client.ts";
-import { clientOf, findClients } from "../connect/clients.ts";
+import { type AgentPlace, filesOf, foundAgents, hasScope, notesOf } from "../connect/agent-files.ts";
 import { connectionFor, keyVariables } from "../connect/connection.ts";
-import { type FileChange, type Plan, planConnect, planRemove } from "../connect/plan.ts";
-import { type Receipt, type Receipts, openReceipts } from "../connect/receipt.ts";
-import type { RecallMode } from "../connect/recall-mode.ts";
-import { diffOf } from "../connect/show-change.ts";
+import { type FileChange, type Plan, diffOf, planConnect, planRemove } from "../connect/plan.ts";
+import { type ConnectionKey, type Receipts, openReceipts } from "../connect/receipts.ts";
+import type { RecallMode } from "../hook/hook-event.ts";
 import { chooseAgent } from "../open/agents.ts";
 import { readConfig } from "../open/read-config.ts";
 import { resolvePath } from "../open/resolve-path.ts";
@@ -51,7 +49,7 @@ interface Task {
   context: CommandContext;
   options: ConnectCommandOptions;
   config: MemslotConfig;
-  place: ClientPlace;
+  place: AgentPlace;
   receipts: Receipts;
 }
 
@@ -60,18 +58,17 @@ export async function connect(context: CommandContext, options: ConnectCommandOp
   if (options.user === true && options.project === true)
     throw new UsageError("--user and --project exclude each other");
   const config = await readConfig(context);
-  const place: ClientPlace = {
+  const place: AgentPlace = {
     home: homeDir(context.env),
     env: context.env,
     platform: process.platform,
     scope: options.project === true ? "project" : "user",
-    projectDir: context.cwd,
-    exists: existsSync,
+    cwd: context.cwd,
   };
   const task: Task = { context, options, config, place, receipts: openReceipts(config.stateDir) };
   // commander lets no other name through.
   if (name === undefined) return await connectFound(task);
-  const outcome = await connectOne(task, clientOf(name as ClientId));
+  const outcome = await connectOne(task, agentOf(name));
   if (options.json === true) context.output.printJson({ ok: outcome.state !== "refused", ...outcome });
   return exitCodeOf(outcome);
 }
@@ -80,8 +77,8 @@ export async function connect(context: CommandContext, options: ConnectCommandOp
 async function connectFound(task: Task): Promise<number> {
   const { context, options, place, receipts } = task;
   const { output, stdin } = context;
-  const found = findClients(place).filter(({ scopes }) => scopes.includes(place.scope));
-  const isConnected = (client: Client): boolean => receipts.get(whichOf(client, place)) !== undefined;
+  const found = foundAgents(place).filter((agent) => hasScope(agent, place.scope));
+  const isConnected = (client: Agent): boolean => receipts.get(whichOf(client, place)) !== undefined;
   const listed = options.remove === true ? found.filter(isConnected) : found;
   if (options.json === true) {
     output.printJson({
@@ -113,9 +110,9 @@ async function connectFound(task: Task): Promise<number> {
   return exitCode;
 }
 
-async function connectOne(task: Task, client: Client): Promise<Outcome> {
+async function connectOne(task: Task, client: Agent): Promise<Outcome> {
   const { context, options, config, place, receipts } = task;
-  if (!client.scopes.includes(place.scope))
+  if (!hasScope(client, place.scope))
     throw new UsageError(`${client.name} keeps no settings for a project: leave --project out`);
   const which = whichOf(client, place);
   const agent = chooseAgent(config, options.agent);
@@ -131,10 +128,10 @@ async function connectOne(task: Task, client: Client): Promise<Outcome> {
     recall: options.recall ?? "strong",
   });
   const makePlan = async (): Promise<Plan> => {
-    const around = { receipts, earlier: receipts.get(which) };
+    const earlier = receipts.get(which);
     return options.remove === true
-      ? await planRemove(client, place, connection, around)
-      : await planConnect(client, place, connection, around);
+      ? await planRemove(filesOf(client, place, connection), receipts, earlier)
+      : await planConnect(client, place, connection, receipts, earlier);
   };
   const plan = await makePlan();
   const shown = describe(client, place, plan);
@@ -142,7 +139,7 @@ async function connectOne(task: Task, client: Client): Promise<Outcome> {
   const finish = (state: Outcome["state"]): Outcome => ({
     ...shown,
     state,
-    notes: state === "written" && options.remove !== true ? client.notes(place, connection) : [],
+    notes: state === "written" && options.remove !== true ? notesOf(client, place, connection) : [],
   });
   if (plan.refusals.length > 0) {
     context.output.notice(`${client.name}: nothing was written`);
@@ -208,8 +205,8 @@ async function makeWorkspace(workspaceDir: string): Promise<void> {
   await mkdir(workspaceDir, { recursive: true, mode: 0o700 });
 }
 
-function whichOf(client: Client, { scope, projectDir }: ClientPlace): Pick<Receipt, "client" | "scope" | "projectDir"> {
-  return { client: client.id, scope, ...(scope === "project" && { projectDir }) };
+function whichOf(client: Agent, { scope, cwd: projectDir }: AgentPlace): ConnectionKey {
+  return { client: client.id as ClientId, scope, ...(scope === "project" && { projectDir }) };
 }
 
 /** The file that was named for this run: a client's process has neither this option nor this environment. */
@@ -218,13 +215,9 @@ function configFileOf({ configPath, env, cwd }: CommandContext): string | undefi
   return named === undefined ? undefined : resolvePath(named, cwd, env);
 }
 
-function describe(
-  client: Client,
-  { scope }: ClientPlace,
-  { changes, refusals }: Plan,
-): Omit<Outcome, "state" | "notes"> {
+function describe(client: Agent, { scope }: AgentPlace, { changes, refusals }: Plan): Omit<Outcome, "state" | "notes"> {
   return {
-    client: client.id,
+    client: client.id as ClientId,
     name: client.name,
     scope,
     changes: changes.map((change) => ({

@@ -1,12 +1,10 @@
-import path from "node:path";
 import { type FileChange, isSame } from "./plan.ts";
-import type { Receipt, ReceiptFile, Receipts } from "./receipt.ts";
+import type { ConnectionKey, Receipt, ReceiptFile, Receipts } from "./receipts.ts";
 import { readTarget, removeFolders, sha256Of, writeTarget } from "./target-file.ts";
 
 /**
- * Writes what was planned. The backups and the receipt are there before a file is touched, so that it can be taken back
- * whenever the process ends. Where a file cannot be written, those before it and the receipt are put back, and the error is
- * thrown.
+ * Writes the planned changes. Saves the backups and the receipt before it changes a file, so that the connection can be
+ * removed even if the process is killed. If a file cannot be written, restores the earlier files and the receipt and throws.
  */
 export async function carryOut(
   changes: readonly FileChange[],
@@ -35,7 +33,7 @@ export async function carryOut(
   const previous = receipts.get(receipt);
   await save();
   const putBack = async (): Promise<void> => {
-    await (previous === undefined ? receipts.remove({ ...receipt, version: 1, files }) : receipts.save(previous));
+    await (previous === undefined ? receipts.remove(receipt) : receipts.save(previous));
     const kept = new Set(previous?.files.map(({ backup }) => backup));
     for (const { backup } of files) if (!kept.has(backup)) await receipts.drop(backup);
   };
@@ -53,19 +51,19 @@ export async function carryOut(
 }
 
 /**
- * Takes a connection away as it was planned, with its receipt and its backups. Where there is no receipt, the files as they
- * were are kept: gives the paths of these backups.
+ * Removes a connection as planned, with its receipt and backups. Without a receipt it stores backups of the files and
+ * returns their paths.
  */
 export async function takeBack(
   changes: readonly FileChange[],
-  which: Pick<Receipt, "client" | "scope" | "projectDir">,
+  which: ConnectionKey,
   receipts: Receipts,
 ): Promise<string[]> {
   const receipt = receipts.get(which);
   const backups: string[] = [];
   for (const { file, after } of receipt === undefined ? changes : [])
     if (file.text !== undefined && after !== file.text)
-      backups.push(path.join(receipts.folder, await receipts.keep(which, file.target, file.text)));
+      backups.push(receipts.pathOf(await receipts.keep(which, file.target, file.text)));
   await writeAll(
     changes,
     async () => undefined,
@@ -81,8 +79,8 @@ export async function takeBack(
 }
 
 /**
- * Another client may have written into a file after this one did, and found this one's lines there: what it gives back one
- * day is the file as it was before both. Gives the backups that belong to another one from now on.
+ * Another agent may have written into a file after this one, and its backup contains this one's lines. Replaces that backup
+ * with ours, the file before both. Returns the backups that now belong to another receipt.
  */
 async function handOver(receipt: Receipt, receipts: Receipts): Promise<Set<string>> {
   const kept = new Set<string>();

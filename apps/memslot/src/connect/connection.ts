@@ -1,14 +1,14 @@
 import type { AgentConfig } from "@memslot/core";
-import type { ClientId, Connection } from "./client.ts";
+import type { Connection } from "@memslot/indexing/host";
+import type { RecallMode } from "../hook/hook-event.ts";
 import { ownProgram } from "../own-program.ts";
-import type { RecallMode } from "./recall-mode.ts";
 
-export interface ConnectionOptions {
+interface ConnectionOptions {
   readonly agent: AgentConfig;
-  /** Whether it has to be named, as it is not the usual one. */
+  /** Whether the commands name the agent, as it is not the default one. */
   readonly namesAgent: boolean;
   readonly configFile: string | undefined;
-  /** Where `MEMSLOT_HOME` is set: clients do not hand it on. */
+  /** Set with `MEMSLOT_HOME`, which agents do not pass on. */
   readonly stateDir: string | undefined;
   readonly readOnly: boolean;
   readonly keys: readonly string[];
@@ -16,8 +16,8 @@ export interface ConnectionOptions {
   readonly recall: RecallMode;
 }
 
-/** What is written for a client: absolute paths of this installation and of Node, so that nothing is looked up later. */
-export function connectionFor(client: ClientId, options: ConnectionOptions): Connection {
+/** The commands for an agent, with absolute paths of Node and of this installation. */
+export function connectionFor(client: string, options: ConnectionOptions): Connection {
   const { agent, configFile, stateDir, readOnly, recall } = options;
   const [node, ...program] = [process.execPath, ...ownProgram()] as const;
   const shared = [
@@ -48,7 +48,7 @@ export function connectionFor(client: ClientId, options: ConnectionOptions): Con
   };
 }
 
-/** Variables that are set and hold the key of an embedding provider that the configuration of an agent names. */
+/** The environment variables that are set and contain the API key of a configured embedding provider. */
 export function keyVariables({ memorySearch: { provider, fallback } }: AgentConfig, env: NodeJS.ProcessEnv): string[] {
   const known: Record<string, string[]> = { openai: ["OPENAI_API_KEY"], gemini: ["GEMINI_API_KEY", "GOOGLE_API_KEY"] };
   const names = [provider, fallback].flatMap((id) => known[id.trim().toLowerCase()] ?? []);
@@ -66,7 +66,7 @@ function instructionsFor(readOnly: boolean): string[] {
   ];
 }
 
-/** As one word for the shell of a client: sh on Linux and macOS, cmd or sh on Windows. */
+/** One word for the shell of an agent: sh on Linux and macOS, cmd or sh on Windows. */
 function quoted(word: string): string {
   if (/^[\w@%+=:,./-]+$/u.test(word)) return word;
   if (process.platform === "win32") return `"${word.replaceAll('"', '\\"')}"`;

@@ -1,22 +1,24 @@
-import type { Client, ClientFile, ClientPlace, Connection } from "./client.ts";
-import { UnusableFile } from "./edits/text-form.ts";
-import type { Receipt, ReceiptFile, Receipts } from "./receipt.ts";
+import { structuredPatch } from "diff";
+import { type Agent, type Connection, redactLines } from "@memslot/indexing/host";
+import { type AgentPlace, type ConnectedFile, filesOf } from "./agent-files.ts";
+import type { Receipt, ReceiptFile, Receipts } from "./receipts.ts";
+import { UnusableFile } from "./text-edit.ts";
 import { type TargetFile, readTarget, sha256Of } from "./target-file.ts";
 
-/** One file as it is and as it is to be. Texts are undefined where there is no file. */
+/** A file before and after. A text is undefined where there is no file. */
 export interface FileChange {
   readonly path: string;
-  readonly what: ClientFile["what"];
+  readonly what: ConnectedFile["what"];
   readonly file: TargetFile;
-  /** What `--remove` gives back. */
+  /** The text that `--remove` restores. */
   readonly base: string | undefined;
   readonly after: string | undefined;
   readonly earlier: ReceiptFile | undefined;
-  /** True where a connection that stays has nothing in it any more. */
+  /** True if the connection stays and no longer includes this file. */
   readonly isLeft?: true;
 }
 
-/** A file that is left alone, and why. */
+/** A file that is left unchanged, with the reason. */
 interface Refusal {
   readonly path: string;
   readonly reason: string;
@@ -28,18 +30,19 @@ export interface Plan {
   readonly refusals: readonly Refusal[];
 }
 
-/** What connecting a client would change. Nothing is written. Hooks of an earlier time go where none are wanted now. */
+/** Plans a connection and writes nothing. `earlier`: the receipt of the same connection. Removes the hooks of an earlier connection if the new one has none. */
 export async function planConnect(
-  client: Client,
-  place: ClientPlace,
+  agent: Agent,
+  place: AgentPlace,
   connection: Connection,
-  { receipts, earlier }: { receipts: Receipts; earlier: Receipt | undefined },
+  receipts: Receipts,
+  earlier: Receipt | undefined,
 ): Promise<Plan> {
-  const files = client.files(place, connection);
-  const withHooks = client.files(place, { ...connection, hook: connection.hook ?? earlier?.hook });
+  const files = filesOf(agent, place, connection);
+  const withHooks = filesOf(agent, place, { ...connection, hook: connection.hook ?? earlier?.hook });
   const plan = await planEach(files, async (each, file) => {
     const before = earlier?.files.find(({ target }) => target === file.target);
-    // What others have added since stays, and our own part is not part of what was there.
+    // Text that other programs have added since stays; our own part does not belong to the base.
     const wasTouched = before !== undefined && sha256Of(file.text) !== before.after;
     const whole = withHooks.find((other) => other.path === each.path) ?? each;
     const base = await baseOf(whole, file, before, receipts);
@@ -50,7 +53,7 @@ export async function planConnect(
   });
   const gone = withHooks.filter(({ path }) => !files.some((each) => each.path === path));
   if (gone.length === 0) return plan;
-  const taken = await planRemove({ ...client, files: () => gone }, place, connection, { receipts, earlier });
+  const taken = await planRemove(gone, receipts, earlier);
   return {
     changes: [...plan.changes, ...taken.changes.map((change) => ({ ...change, isLeft: true as const }))],
     refusals: [...plan.refusals, ...taken.refusals],
@@ -58,7 +61,7 @@ export async function planConnect(
 }
 
 async function baseOf(
-  { edit }: ClientFile,
+  { edit }: ConnectedFile,
   file: TargetFile,
   before: ReceiptFile | undefined,
   receipts: Receipts,
@@ -68,14 +71,12 @@ async function baseOf(
   return before.backup === undefined ? undefined : await receipts.backup(before.backup);
 }
 
-/** What taking a connection away would change: the file as it was, where nobody else has touched it since. */
+/** Plans the removal of a connection: restores the earlier file if no other program has changed it since. */
 export async function planRemove(
-  client: Client,
-  place: ClientPlace,
-  connection: Connection,
-  { receipts, earlier }: { receipts: Receipts; earlier: Receipt | undefined },
+  files: readonly ConnectedFile[],
+  receipts: Receipts,
+  earlier: Receipt | undefined,
 ): Promise<Plan> {
-  const files = client.files(place, connection);
   const shared = receipts
     .all()
     .filter((other) => earlier === undefined || !isSame(other, earlier))
@@ -83,7 +84,7 @@ export async function planRemove(
   return await planEach(files, async (each, file) => {
     const before = earlier?.files.find(({ target }) => target === file.target);
     const change = { path: each.path, what: each.what, file, base: undefined, earlier: before };
-    // Another client reads the same lines from the same file.
+    // Another agent reads the same lines from the same file.
     if (shared.includes(file.target) || file.text === undefined) return { ...change, after: file.text };
     if (before !== undefined && sha256Of(file.text) === before.after)
       return { ...change, after: before.backup === undefined ? undefined : await receipts.backup(before.backup) };
@@ -98,23 +99,43 @@ export function isSame(a: Receipt, b: Receipt): boolean {
 }
 
 async function planEach(
-  files: readonly ClientFile[],
-  plan: (each: ClientFile, file: TargetFile) => Promise<FileChange>,
+  files: readonly ConnectedFile[],
+  plan: (each: ConnectedFile, file: TargetFile) => Promise<FileChange>,
 ): Promise<Plan> {
   const changes: FileChange[] = [];
   const refusals: Refusal[] = [];
   for (const each of files) {
     try {
       const change = await plan(each, await readTarget(each.path));
-      // Two paths may be one file, by a link.
+      // Two paths may be one file, through a link.
       const same = changes.find(({ file }) => file.target === change.file.target);
       if (same === undefined) changes.push(change);
       else if (same.after !== change.after)
-        throw new UnusableFile(`it is the same file as ${same.path}, and something else belongs into that one`);
+        throw new UnusableFile(`it is the same file as ${same.path}, and its content differs`);
     } catch (error) {
       if (!(error instanceof UnusableFile)) throw error;
       refusals.push({ path: each.path, reason: error.message, line: error.line });
     }
   }
   return { changes, refusals };
+}
+
+/** The changed lines with three lines of context, as `diff -u` prints them. Secrets are redacted. */
+export function diffOf({ file, after }: Pick<FileChange, "file" | "after">): string[] {
+  const { hunks } = structuredPatch("", "", lines(file.text), lines(after), undefined, undefined, { context: 3 });
+  return hunks.flatMap((hunk) => [
+    `@@ -${hunk.oldStart},${hunk.oldLines} +${hunk.newStart},${hunk.newLines} @@`,
+    ...redactLines(hunk.lines).map(shortened),
+  ]);
+}
+
+const maxLength = 400;
+
+/** Some agents keep all settings on one line. Runs after redaction, as half a secret is not recognised. */
+function shortened(line: string): string {
+  return line.length <= maxLength ? line : `${line.slice(0, maxLength)}…`;
+}
+
+function lines(text: string | undefined): string {
+  return (text ?? "").replace(/^\uFEFF/u, "").replaceAll("\r\n", "\n");
 }

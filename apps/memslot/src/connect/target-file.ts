@@ -4,13 +4,13 @@ import { access, lstat, mkdir, readFile, readlink, realpath, rm, rmdir, stat } f
 import path from "node:path";
 import { MemoryError, messageOf } from "@memslot/core";
 import { codeOf, replaceFile } from "@memslot/core/files";
-import { UnusableFile } from "./edits/text-form.ts";
+import { UnusableFile } from "./text-edit.ts";
 
-/** A file of a client as it is now. */
+/** The current state of a file. */
 export interface TargetFile {
-  /** Where it lies once links are followed: a link to it stays a link. */
+  /** The path with links followed, so that a link stays a link. */
   readonly target: string;
-  /** Undefined where there is none. */
+  /** Undefined if there is no file. */
   readonly text: string | undefined;
   readonly mode: number;
 }
@@ -19,17 +19,17 @@ const usualMode = 0o600;
 const maxBytes = 64 * 1024 * 1024;
 const maxLinks = 20;
 
-/** Reads a file that is to be edited. Throws `UnusableFile` for what cannot be: read-only, no file, no UTF-8. */
+/** Reads a file for editing. Throws `UnusableFile` if it is read-only, no regular file or not UTF-8. */
 export async function readTarget(file: string): Promise<TargetFile> {
   const target = await followed(file);
   try {
     const stats = await stat(target);
-    if (!stats.isFile()) throw new UnusableFile("it is no file");
+    if (!stats.isFile()) throw new UnusableFile("it is not a file");
     if (stats.size > maxBytes) throw new UnusableFile(`it is larger than ${maxBytes / 1024 / 1024} MiB`);
-    // To put a new file in its place would work also where its owner has said that it stays as it is.
+    // Replacing the file would work even if its owner has made it read-only.
     if ((stats.mode & 0o222) === 0) throw new UnusableFile("it is read-only");
     await access(target, constants.W_OK).catch(() => {
-      throw new UnusableFile("it may not be written by you");
+      throw new UnusableFile("you may not write it");
     });
     return { target, text: decoded(await readFile(target)), mode: stats.mode & 0o777 };
   } catch (error) {
@@ -47,22 +47,21 @@ function decoded(bytes: Uint8Array): string {
   }
 }
 
-/** The path behind links, also where what they lead to is not there yet. */
+/** The path with links followed, also if their target does not exist yet. */
 async function followed(file: string): Promise<string> {
   let place = path.resolve(file);
   for (let links = 0; links < maxLinks; links++) {
     const stats = await lstat(place).catch(() => undefined);
     if (stats?.isSymbolicLink() !== true) return await realpath(place).catch(() => place);
-    // Its folder may be a link itself: a relative link starts where that one leads.
+    // The folder may be a link itself: a relative link starts at its target.
     place = path.resolve(await realpath(path.dirname(place)), await readlink(place));
   }
   throw new UnusableFile("its links lead in a circle");
 }
 
 /**
- * Writes a file, or with `undefined` takes it away. Throws `BUSY` where it is no longer what it was when it was read, and
- * `UNAVAILABLE` where the system refuses.
- * Gives the folders that had to be made.
+ * Writes a file, or with `undefined` deletes it. Returns the folders that it created. Throws `BUSY` if the file has changed
+ * since it was read, and `UNAVAILABLE` if the system refuses.
  */
 export async function writeTarget(
   { target, text: before, mode }: TargetFile,
@@ -70,7 +69,7 @@ export async function writeTarget(
 ): Promise<string[]> {
   const now = await readTarget(target);
   if (now.text !== before)
-    throw new MemoryError("BUSY", `${target} was changed meanwhile by another program; run the command again`);
+    throw new MemoryError("BUSY", `${target} was changed by another program in the meantime; run the command again`);
   try {
     if (text === undefined) {
       await rm(target, { force: true });
@@ -95,13 +94,13 @@ async function missingFolders(folder: string): Promise<string[]> {
   return missing;
 }
 
-/** Takes folders away that are empty, inner ones first. */
+/** Deletes empty folders, inner ones first. */
 export async function removeFolders(folders: readonly string[]): Promise<void> {
   for (const folder of folders.toSorted((a, b) => b.length - a.length)) {
     try {
       await rmdir(folder);
     } catch {
-      // Somebody else has put something into it.
+      // Another program has files in it.
     }
   }
 }

@@ -1,29 +1,29 @@
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { homeDir, isAbort, messageOf, resolveStateDir } from "@memslot/core";
+import { agentOf, type ConnectedFiles, connectMarkers } from "@memslot/indexing/host";
 import type { CommandContext } from "../command-context.ts";
-import type { ClientFile, ClientPlace } from "../connect/client.ts";
-import { clientOf } from "../connect/clients.ts";
-import { markdownMarkers } from "../connect/edits/marked-block.ts";
+import { type ConnectedFile, filesOf } from "../connect/agent-files.ts";
 import { keyVariables } from "../connect/connection.ts";
+import { valueOf } from "../connect/json-edit.ts";
+import { type Receipt, openReceipts } from "../connect/receipts.ts";
+import { UnusableFile, formOf } from "../connect/text-edit.ts";
+import { tomlOf } from "../connect/toml-edit.ts";
+import { lastFault } from "../hook/session-state.ts";
 import { chooseAgent } from "../open/agents.ts";
 import { readConfig } from "../open/read-config.ts";
-import { UnusableFile } from "../connect/edits/text-form.ts";
-import { type Receipt, openReceipts } from "../connect/receipt.ts";
-import { lastFault } from "../hook/fault.ts";
 import { type DoctorCheck, failed, passed, warned } from "./doctor-check.ts";
-import { silentSkips } from "./silent-skips.ts";
 import { runHookLine, toolsOf } from "./start-server.ts";
 
 const faultDays = 7;
 
-/** Each client that was connected: whether its files still say so, and whether what they name can be started. */
+/** For each connected agent: whether its files are complete, and whether the server and the hook start. */
 export async function* checkConnections(context: CommandContext): AsyncGenerator<DoctorCheck> {
   const home = homeDir(context.env);
   const stateDir = resolveStateDir(context);
   const keys = await keysFor(context);
   for (const receipt of openReceipts(stateDir).all()) {
     yield await checkConnection(context, receipt, home);
-    for (const { message, next } of silentSkips(receipt, { home, keys, read: textOf }))
+    for (const { message, next } of agentOf(receipt.client).silentSkips?.(connectedFiles(receipt, home, keys)) ?? [])
       yield warned("connect", `${receipt.client}: ${message}`, next);
   }
   const fault = lastFault(stateDir);
@@ -31,19 +31,19 @@ export async function* checkConnections(context: CommandContext): AsyncGenerator
     yield warned("hook", `${fault.client}: at ${fault.at} a hook gave no answer: ${fault.message}`);
 }
 
-/** The variables that the configuration asks for and that are set. */
+/** Environment variables that are set and contain the API key of a configured provider. */
 async function keysFor(context: CommandContext): Promise<string[]> {
   try {
     const output = { ...context.output, notice: () => undefined };
     return keyVariables(chooseAgent(await readConfig({ ...context, output }), undefined), context.env);
   } catch {
-    return []; // The chain before this one says what is wrong with it, as its notices do.
+    return []; // An earlier check reports a broken configuration.
   }
 }
 
 async function checkConnection(context: CommandContext, receipt: Receipt, home: string): Promise<DoctorCheck> {
   const { client, scope, projectDir, server, hook } = receipt;
-  const name = clientOf(client).name;
+  const name = agentOf(client).name;
   const again = `Run memslot connect ${client}${scope === "project" ? " --project" : ""} again${projectDir === undefined ? "" : ` in ${projectDir}`}.`;
   const missing = missingPart(context, receipt, home);
   if (missing !== undefined) return failed("connect", `${name}: ${missing}`, again);
@@ -62,19 +62,12 @@ async function checkConnection(context: CommandContext, receipt: Receipt, home: 
   }
 }
 
-/** What is no longer in the files of a client; undefined where all of it is. */
+/** What is missing in the files of an agent; undefined if they are complete. */
 function missingPart(context: CommandContext, receipt: Receipt, home: string): string | undefined {
   const { client, scope, projectDir, server, keys = [], hook } = receipt;
-  const place: ClientPlace = {
-    home,
-    env: context.env,
-    platform: process.platform,
-    scope,
-    projectDir: projectDir ?? context.cwd,
-    exists: existsSync,
-  };
+  const place = { home, env: context.env, platform: process.platform, scope, cwd: projectDir ?? context.cwd };
   const connection = { server, keys, hook, instructions: [] };
-  for (const file of clientOf(client).files(place, connection)) {
+  for (const file of filesOf(agentOf(client), place, connection)) {
     const text = textOf(file.path);
     if (text === undefined) return `${file.path} is gone`;
     const problem = problemOf(file, text);
@@ -83,10 +76,11 @@ function missingPart(context: CommandContext, receipt: Receipt, home: string): s
   return undefined;
 }
 
-function problemOf({ what, edit }: ClientFile, text: string): string | undefined {
-  if (what === "instructions") return text.includes(markdownMarkers.begin) ? undefined : "has lost its lines on memory";
+function problemOf(file: ConnectedFile, text: string): string | undefined {
+  if (file.what === "instructions")
+    return text.includes(connectMarkers.begin) ? undefined : "has lost its lines on memory";
   try {
-    return edit.put(text) === text ? undefined : "does not say any more what memslot connect wrote";
+    return file.edit.put(text) === text ? undefined : "does not say any more what memslot connect wrote";
   } catch (error) {
     if (error instanceof UnusableFile) return `cannot be read: ${error.message}`;
     throw error;
@@ -97,6 +91,27 @@ function textOf(file: string): string | undefined {
   try {
     return readFileSync(file, "utf8");
   } catch {
-    return undefined; // Gone, or not for us to read: that is what is told.
+    return undefined; // Missing or not readable: reported as such.
   }
+}
+
+/** The files of a connection as its agent reads them. */
+export function connectedFiles({ files, projectDir }: Receipt, home: string, keys: readonly string[]): ConnectedFiles {
+  const parsed = (file: string | undefined, parse: (text: string) => unknown): Record<string, unknown> => {
+    const text = file === undefined ? undefined : textOf(file);
+    try {
+      return text === undefined ? {} : (parse(text) as Record<string, unknown>);
+    } catch (error) {
+      if (error instanceof UnusableFile) return {}; // `missingPart` reports it.
+      throw error;
+    }
+  };
+  return {
+    home,
+    projectDir,
+    keys,
+    file: (name) => files.find((file) => name.test(file.path))?.path,
+    json: (file) => parsed(file, (text) => valueOf(formOf(text).body)),
+    toml: (file) => parsed(file, tomlOf),
+  };
 }

@@ -1,27 +1,30 @@
 import type { ConversationMessage } from "@memslot/agent-kit";
-import type { ClientId } from "../connect/client.ts";
+import type { ClientId } from "@memslot/core";
+import type { HookMoment } from "@memslot/indexing/host";
 
-/** What happens in an agent, by whatever name its maker gives it. */
-export type HookMoment = "start" | "prompt" | "compact" | "turn-end" | "end";
+/** When a hook adds notes to a prompt: never, on a strong match, or for every match. */
+export const recallModes = ["off", "strong", "always"] as const;
+export type RecallMode = (typeof recallModes)[number];
 
-/** One event of an agent, as `memslot hook` understands it. */
+/** One event of an agent. */
 export interface HookEvent {
-  /** Who sent it: Cursor and VS Code also run hooks that were written for Claude Code. */
+  /** The sender: Cursor and VS Code also run hooks that were written for Claude Code. */
   readonly client: ClientId;
-  /** Whose answer it understands. */
+  /** The agent whose answer format the sender reads. */
   readonly shape: ClientId;
   readonly moment: HookMoment;
-  /** The client's own name of the event, for its answer. */
+  /** The agent's own name of the event, for the answer. */
   readonly name: string;
   readonly sessionId: string;
-  /** The same turn has the same one; undefined where the client gives none. */
+  /** Identifies the turn; undefined if the agent does not send an id. */
   readonly turnId?: string | undefined;
-  /** The folder that the agent works in. */
+  /** The working folder of the agent. */
   readonly cwd?: string | undefined;
   /** Why a session starts: `startup`, `resume`, `clear`, `compact`. */
   readonly source?: string | undefined;
   readonly prompt?: string | undefined;
+  /** The transcript file, absolute. */
   readonly transcript?: string | undefined;
-  /** What was said, where the client tells it with the event. */
+  /** The messages that the agent sends with the event. */
   readonly messages: readonly ConversationMessage[];
 }

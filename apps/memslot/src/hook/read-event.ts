@@ -1,37 +1,52 @@
 import { createHash } from "node:crypto";
 import path from "node:path";
 import type { ConversationMessage } from "@memslot/agent-kit";
-import { stripInjected } from "@memslot/indexing/host";
-import type { ClientId } from "../connect/client.ts";
-import type { HookEvent, HookMoment } from "./hook-event.ts";
+import type { ClientId } from "@memslot/core";
+import { agentOf, agents, type HookMoment, momentOf, stripInjected } from "@memslot/indexing/host";
+import type { HookEvent } from "./hook-event.ts";
 
-const moments: Readonly<Record<string, HookMoment>> = {
-  sessionstart: "start",
-  userpromptsubmit: "prompt",
-  beforesubmitprompt: "prompt",
-  beforeagent: "prompt",
-  prompt: "prompt",
-  precompact: "compact",
-  // Gemini sends it before each request to its model.
-  precompress: "turn-end",
-  compact: "compact",
-  stop: "turn-end",
-  afteragent: "turn-end",
-  sessionend: "end",
-};
+/** A prompt may contain a pasted file; longer input is cut. */
+const maxBytes = 16 * 1024 * 1024;
+
 const maxMessages = 10_000;
 
+/** All of the input, at most 16 MiB. Ends when the signal aborts. */
+export async function readInput(stdin: NodeJS.ReadableStream, signal: AbortSignal): Promise<string> {
+  const parts: Buffer[] = [];
+  let length = 0;
+  for await (const part of stdin) {
+    signal.throwIfAborted();
+    const bytes = typeof part === "string" ? Buffer.from(part) : part;
+    parts.push(bytes);
+    length += bytes.length;
+    if (length > maxBytes) break;
+  }
+  return Buffer.concat(parts).toString("utf8");
+}
+
+/** The answer to an event in the agent's own format; undefined if the agent passes no text to its model there. */
+export function answerOf({ shape, moment, name }: HookEvent, text: string): string | undefined {
+  const answer = agentOf(shape).hooks?.answers[moment];
+  return text === "" || answer === undefined ? undefined : JSON.stringify(answer(name, text));
+}
+
+/** The answer after the messages of an event were stored; undefined if the agent expects none. */
+export function storedAnswer({ shape }: HookEvent): string | undefined {
+  const stored = agentOf(shape).hooks?.stored;
+  return stored && JSON.stringify(stored);
+}
+
 /**
- * What a client has sent. Undefined for what is no event, or one that is of no matter here: a subagent's, another name, no
- * session. `at` is when it came.
+ * Reads the input of a hook. Returns `undefined` if it is not an event, has no session, comes from a subagent or has a name
+ * that memslot does not use. `at`: when it arrived.
  */
 export function readEvent(text: string, given: ClientId, at: Date): HookEvent | undefined {
   const input = objectOf(text);
   const name = textIn(input, "hook_event_name") ?? textIn(input, "hookEventName");
   const sessionId = textIn(input, "session_id") ?? textIn(input, "sessionId") ?? textIn(input, "conversation_id");
   if (input === undefined || name === undefined || sessionId === undefined || sessionId.length > 200) return undefined;
-  const moment = moments[name.replaceAll(/[_-]/gu, "").toLowerCase()];
-  // What a subagent is told and says is the business of the one that sent it out.
+  const moment = momentOf(name);
+  // A subagent talks to the agent that started it, not to the user.
   if (moment === undefined || textIn(input, "agent_id") !== undefined) return undefined;
   const turnId = textIn(input, "turn_id") ?? textIn(input, "generation_id");
   const client = senderOf(input, given);
@@ -51,9 +66,7 @@ export function readEvent(text: string, given: ClientId, at: Date): HookEvent | 
 }
 
 function senderOf(input: Record<string, unknown>, given: ClientId): ClientId {
-  if (textIn(input, "cursor_version") !== undefined) return "cursor";
-  // VS Code alone writes its names in camel case.
-  return given === "claude-code" && textIn(input, "hookEventName") !== undefined ? "vscode" : given;
+  return (agents.find(({ hooks }) => hooks?.isSender?.(input, given))?.id ?? given) as ClientId;
 }
 
 function transcriptIn(input: Record<string, unknown>): string | undefined {
@@ -61,7 +74,7 @@ function transcriptIn(input: Record<string, unknown>): string | undefined {
   return file !== undefined && path.isAbsolute(file) ? file : undefined;
 }
 
-/** OpenCode's plugin sends what was said; others send the last answer with some events. */
+/** The plugin of OpenCode sends all messages; other agents send the last answer with some events. */
 function messagesIn(
   input: Record<string, unknown>,
   { sessionId, turnId, moment, at }: { sessionId: string; turnId: string | undefined; moment: HookMoment; at: Date },
@@ -106,7 +119,7 @@ function textIn(input: Record<string, unknown> | undefined, name: string): strin
   return typeof value === "string" && value.trim() !== "" ? value : undefined;
 }
 
-/** What was said in a text of an event; undefined where memslot or the client has put in all of it. */
+/** The message in a text of an event; undefined if memslot or the agent inserted all of it. */
 function saidIn(input: Record<string, unknown>, name: string, role: "user" | "assistant"): string | undefined {
   return stripInjected(textIn(input, name) ?? "", role) || undefined;
 }

@@ -1,75 +1,63 @@
 import { createHash } from "node:crypto";
-import { mkdirSync, openSync, closeSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { type ClientId, resolveStateDir } from "@memslot/core";
 import { acquireLock, replaceFile } from "@memslot/core/files";
-import type { ClientId } from "../connect/client.ts";
 import type { HookEvent } from "./hook-event.ts";
-import type { TranscriptPlace } from "./new-part.ts";
 
-/** What hooks know of one session, from event to event. */
+/** How far a transcript was read. */
+export interface TranscriptPlace {
+  readonly file: string;
+  /** In bytes, at the end of a line. */
+  readonly offset: number;
+}
+
+/** The state of one session between its events. */
 export interface SessionState {
   readonly version: 1;
   readonly client: ClientId;
   readonly sessionId: string;
   readonly project?: string | undefined;
   readonly transcript?: TranscriptPlace | undefined;
-  /** Hashes of what came with events while the transcript was not there: it will be in it, and is not taken twice. */
+  /** Hashes of messages that came with events before the transcript existed, so that they are not stored twice. */
   readonly told?: readonly string[] | undefined;
-  /** Hashes of the lines that this session was shown. */
+  /** Hashes of the lines of notes that the session has seen. */
   readonly shown: readonly string[];
-  /** What the last compaction dropped, until it was told. */
+  /** What the last compaction dropped, until the model is informed. */
   readonly dropped?: { readonly messages: number; readonly citations: readonly string[] } | undefined;
-  /** Whether messages wait for their digest. */
+  /** Whether messages have no digest yet. */
   readonly waits?: boolean | undefined;
 }
 
-/** What a change makes of the state, and what came of it besides. */
-interface Changed<T> {
-  readonly state: SessionState;
-  readonly result: T;
-}
+/** What identifies a session. */
+export type SessionKey = Pick<SessionState, "client" | "sessionId">;
+export type HookStates = ReturnType<typeof openHookStates>;
 
-/** Hook state of all sessions: files of the state folder. */
-export interface HookStates {
-  /** What is known of a session; of a new one nothing. */
-  read(client: ClientId, sessionId: string): SessionState;
-  /**
-   * Runs a change of what is known while no other process makes one, and writes it down. Throws `BUSY` where one takes
-   * longer than half a second.
-   */
-  change<T>(
-    of: Pick<SessionState, "client" | "sessionId">,
-    run: (state: SessionState) => Promise<Changed<T>>,
-  ): Promise<T>;
-  /** Sessions whose messages wait for a digest and that nothing was heard of for so long, in milliseconds. */
-  waiting(idleMs: number): SessionState[];
-  /** False where the same event was taken before: a client may send it to two hooks. */
-  claim(event: HookEvent): boolean;
-}
-
-/** The same event without the id of a turn comes from a second hook in this time; later it is another one. */
+/** An equal event without a turn id within this time comes from a second hook; later it is a new event. */
 const sameEventMs = 5_000;
 const keptMs = 30 * 24 * 60 * 60 * 1000;
 const lockMs = 500;
 const maxShown = 4_000;
 
-export function openHookStates(stateDir: string): HookStates {
+/** The hook states of all sessions: files below the state folder. */
+export function openHookStates(stateDir: string) {
   const folder = path.join(stateDir, "hooks");
   const fileOf = (client: ClientId, sessionId: string): string =>
     path.join(folder, `${client}-${hashOf([sessionId])}.json`);
-  const read = (client: ClientId, sessionId: string): SessionState => {
-    const state = readState(fileOf(client, sessionId));
-    return state?.sessionId === sessionId ? state : { version: 1, client, sessionId, shown: [] };
-  };
   return {
-    read,
-    async change({ client, sessionId }, run) {
+    /** The state of a session; empty for a new one. */
+    read: (client: ClientId, sessionId: string): SessionState => stateIn(fileOf(client, sessionId), client, sessionId),
+    /** Changes a state and saves it, under a lock across processes. Throws `BUSY` if it is held for half a second. */
+    async change<T>(
+      { client, sessionId }: SessionKey,
+      run: (state: SessionState) => Promise<{ state: SessionState; result: T }>,
+    ): Promise<T> {
       const file = fileOf(client, sessionId);
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       const busy = (): string => `${file} is being changed by another hook`;
       const lock = await acquireLock(`${file}.lock`, { waitMs: lockMs, busy });
       try {
-        const { state, result } = await run(read(client, sessionId));
+        const { state, result } = await run(stateIn(file, client, sessionId));
         const shown = state.shown.slice(-maxShown);
         await replaceFile(file, `${JSON.stringify({ ...state, shown })}\n`);
         return result;
@@ -77,7 +65,8 @@ export function openHookStates(stateDir: string): HookStates {
         await lock.release();
       }
     },
-    waiting(idleMs) {
+    /** Sessions whose messages have no digest and that were idle for so many milliseconds. */
+    waiting(idleMs: number): SessionState[] {
       const now = Date.now();
       return namesIn(folder).flatMap((name) => {
         const file = path.join(folder, name);
@@ -88,8 +77,9 @@ export function openHookStates(stateDir: string): HookStates {
         return state?.waits === true ? [state] : [];
       });
     },
-    claim({ client, sessionId, moment, turnId, source, prompt, messages }) {
-      // A context may be cleared twice in a moment. To be told the same twice is better than to be told nothing.
+    /** False if the same event was handled before: an agent may send it to two hooks. */
+    claim({ client, sessionId, moment, turnId, source, prompt, messages }: HookEvent): boolean {
+      // A context may be cleared twice in a row. The same text twice is better than none.
       if (moment === "start" && source === "clear" && turnId === undefined) return true;
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       const ids = messages.map(({ id }) => id);
@@ -124,16 +114,56 @@ function namesIn(folder: string): string[] {
   }
 }
 
+function stateIn(file: string, client: ClientId, sessionId: string): SessionState {
+  const state = readState(file);
+  return state?.sessionId === sessionId ? state : { version: 1, client, sessionId, shown: [] };
+}
+
 function readState(file: string): SessionState | undefined {
   try {
     const state = JSON.parse(readFileSync(file, "utf8")) as Partial<SessionState> | null;
     const fits = state?.version === 1 && typeof state.sessionId === "string" && Array.isArray(state.shown);
     return fits ? (state as SessionState) : undefined;
   } catch {
-    return undefined; // Not there, or damaged: the session is one that nothing is known of.
+    return undefined; // Missing or damaged: the session counts as new.
   }
 }
 
 export function hashOf(parts: readonly unknown[]): string {
   return createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 24);
+}
+
+/** The last failure of a hook, which itself prints nothing. */
+export interface HookFault {
+  readonly client: string;
+  readonly message: string;
+  /** ISO 8601. */
+  readonly at: string;
+}
+
+const faultFile = (stateDir: string): string => path.join(stateDir, "hooks", "last-fault.json");
+
+/** Records a failure. Never throws. */
+export function noteFault(context: Parameters<typeof resolveStateDir>[0], fault: Omit<HookFault, "at">): void {
+  try {
+    const file = faultFile(resolveStateDir(context));
+    mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+    // `lastFault` ignores a half-written file.
+    writeFileSync(file, `${JSON.stringify({ ...fault, at: new Date().toISOString() })}\n`, { mode: 0o600 });
+  } catch {
+    // Without a writable state folder there is no record.
+  }
+}
+
+/** Undefined without a recorded failure. */
+export function lastFault(stateDir: string): HookFault | undefined {
+  try {
+    const fault = JSON.parse(readFileSync(faultFile(stateDir), "utf8")) as Partial<HookFault>;
+    const { client, message, at } = fault;
+    return typeof client === "string" && typeof message === "string" && typeof at === "string"
+      ? { client, message, at }
+      : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -1,12 +1,12 @@
-/** Pieces of a word as tokenizers cut them: a word with its capital, capitals alone, up to three digits, one sign. */
+/** Parts of a word as tokenizers cut them: a word with its capital, capitals alone, up to three digits, one character. */
 const pieces = /\p{Lu}?[\p{Ll}\p{Lo}\p{Lm}\p{Lt}\p{M}]+|\p{Lu}+|\p{N}{1,3}|[^]/gu;
 const digitAfterSpace = /(?<=[ \t])\p{N}/gu;
-/** Keys, hashes and ids: no tokenizer knows their letters as words. */
+/** Keys, hashes and ids: tokenizers do not know their letters as words. */
 const id = /^(?=.*\d)(?=.*[A-Za-z])[\w+/=.-]{12,}$|[bcdfghjklmnpqrstvwxz]{5}|[A-Za-z]{20}/u;
 
 /**
- * What a text costs a model in tokens, estimated so high that a limit holds: `answerTokens` meets prose, this is also not below
- * o200k_base for tables, ids, figures, emoji and other alphabets, and up to 2.3 times as much.
+ * An upper bound for the tokens of a text, so that a limit holds: not below o200k_base for prose, tables, ids, numbers, emoji
+ * and other alphabets, and at most 2.3 times as much. `answerTokens` is exact for prose only.
  */
 export function tokensAtMost(text: string): number {
   let tokens = (text.match(/\n/gu)?.length ?? 0) + (text.match(digitAfterSpace)?.length ?? 0);

@@ -1,6 +1,6 @@
+import { clientIds } from "@memslot/core";
 import { Argument, type Command, Option } from "commander";
-import { clientIds } from "../connect/client.ts";
-import { recallModes } from "../connect/recall-mode.ts";
+import { recallModes } from "../hook/hook-event.ts";
 import { type Run, examples, option } from "./command-parts.ts";
 
 /** `memslot connect` and `memslot hook`: the memory in the agents that people use. */

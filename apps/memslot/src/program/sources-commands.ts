@@ -17,7 +17,10 @@ export function describeSources(program: Command, run: Run): void {
     .option(...option.json)
     .addHelpText("after", examples("memslot sources list", "memslot sources list --json"))
     .action(run(async () => (await import("../commands/sources/sources-list.ts")).sourcesList));
-  const names = new Argument("<source...>", "claude-code, codex, gemini, opencode or cursor").choices(clientSources);
+  const names = new Argument(
+    "<source...>",
+    new Intl.ListFormat("en-GB", { type: "disjunction" }).format(clientSources),
+  ).choices(clientSources);
   sources
     .command("add")
     .description("include these agents in searches, without copying their files; prints their size first")

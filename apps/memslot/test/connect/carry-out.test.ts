@@ -4,8 +4,8 @@ import { tempFolder } from "@memslot/test-tools/files";
 import { beforeEach, describe, expect, test } from "vitest";
 import { carryOut } from "../../src/connect/carry-out.ts";
 import type { FileChange } from "../../src/connect/plan.ts";
-import { type Receipts, openReceipts } from "../../src/connect/receipt.ts";
-import { diffOf } from "../../src/connect/show-change.ts";
+import { type Receipts, openReceipts } from "../../src/connect/receipts.ts";
+import { diffOf } from "../../src/connect/plan.ts";
 import { readTarget } from "../../src/connect/target-file.ts";
 
 let folder = "";
@@ -75,7 +75,7 @@ describe("a file that the system does not let be written", () => {
   test("leaves neither a receipt, nor a backup, nor a folder of the first time", async () => {
     await expect(carryOut(await failing(), receipt, receipts)).rejects.toMatchObject(told);
     expect(await readFile(path.join(folder, "one.json"), "utf8")).toBe("one");
-    expect(await readdir(receipts.folder)).toEqual([]);
+    expect(await readdir(path.join(folder, "state", "connections"))).toEqual([]);
     expect((await readdir(folder)).toSorted()).toEqual(["gone", "one.json", "state"]);
   });
 
@@ -83,12 +83,12 @@ describe("a file that the system does not let be written", () => {
     await writeFile(path.join(folder, "zero.json"), "zero");
     await carryOut([await planned("zero.json", "ZERO")], receipt, receipts);
     const before = receipts.get(about);
-    const names = await readdir(receipts.folder);
+    const names = await readdir(path.join(folder, "state", "connections"));
     await expect(carryOut(await failing(), { ...receipt, at: "2026-06-01T08:00:00Z" }, receipts)).rejects.toMatchObject(
       told,
     );
     expect(receipts.get(about)).toEqual(before);
-    expect(await readdir(receipts.folder)).toEqual(names);
+    expect(await readdir(path.join(folder, "state", "connections"))).toEqual(names);
   });
 });
 

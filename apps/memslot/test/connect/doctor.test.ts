@@ -1,10 +1,10 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { agentOf } from "@memslot/indexing/host";
 import { describe, expect, test } from "vitest";
-import { openReceipts } from "../../src/connect/receipt.ts";
-import { silentSkips } from "../../src/doctor/silent-skips.ts";
+import { openReceipts } from "../../src/connect/receipts.ts";
+import { connectedFiles } from "../../src/doctor/connection-checks.ts";
 import { type Sandbox, createSandbox } from "../run-memslot.ts";
 import { before, connectAtOnce } from "./connect-at-once.ts";
 import data from "../data/doctor.json" with { type: "json" };
@@ -78,11 +78,10 @@ test("an entry that somebody took out, a file that is gone and a server that doe
 
 /** What the clients of this sandbox skip without a word, as far as their files tell. */
 function skipsOf(sandbox: Sandbox, keys: readonly string[] = []): string {
-  const read = (file: string): string | undefined => (existsSync(file) ? readFileSync(file, "utf8") : undefined);
-  const around = { home: sandbox.env["HOME"] ?? "", keys, read };
+  const home = sandbox.env["HOME"] ?? "";
   const skips = openReceipts(sandbox.stateDir)
     .all()
-    .flatMap((receipt) => silentSkips(receipt, around));
+    .flatMap((receipt) => agentOf(receipt.client).silentSkips?.(connectedFiles(receipt, home, keys)) ?? []);
   return skips.map(({ message }) => message).join("\n");
 }
 
@@ -97,7 +96,7 @@ describe("what a client skips without a word is reported", () => {
     const withArgs = '{ "hooks": [ { "type": "command", "command": "x", "args": ["y"] } ] },';
     await change(hooks, '"SessionStart": [', `"SessionStart": [ ${withArgs}`);
     const messages = skipsOf(sandbox);
-    for (const words of ['as it holds "$schema"', '"args"', "hooks are off"]) expect(messages).toContain(words);
+    for (const words of ['as it contains "$schema"', '"args"', "hooks are off"]) expect(messages).toContain(words);
     expect(messages).not.toContain("before you trust them");
   });
 

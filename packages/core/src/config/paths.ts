@@ -1,6 +1,7 @@
 import { lstatSync, readlinkSync, realpathSync } from "node:fs";
 import { homedir, userInfo } from "node:os";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { clientFolderPatterns } from "../contract/client-ids.ts";
 import type { ClientFolders } from "../contract/config.ts";
 import { MemoryError } from "../contract/errors.ts";
 import { codeOf } from "../files/error-code.ts";
@@ -100,7 +101,7 @@ function isMissing(error: unknown): boolean {
   return ["ENOENT", "ENOTDIR"].includes(codeOf(error) ?? "");
 }
 
-/** Where other programs keep their conversations, by their own variables. The folders need not exist. */
+/** The folders in which other agents keep their conversations, from `clientFolderPatterns`. They need not exist. */
 export function clientFolders(env: Environment): ClientFolders {
   let home: string;
   try {
@@ -108,25 +109,45 @@ export function clientFolders(env: Environment): ClientFolders {
   } catch {
     return {}; // Without a home there are none.
   }
-  const absolute = (name: string): string | undefined => {
-    const value = variable(env, name);
-    return value !== undefined && isAbsolute(value) ? value : undefined;
-  };
-  const dataHome = absolute("XDG_DATA_HOME") ?? join(home, ".local", "share");
-  return {
-    "claude-code": [absolute("CLAUDE_CONFIG_DIR") ?? join(home, ".claude")],
-    codex: [absolute("CODEX_HOME") ?? join(home, ".codex")],
-    gemini: [join(absolute("GEMINI_CLI_HOME") ?? home, ".gemini")],
-    opencode: [join(dataHome, "opencode")],
-    // The program of the command line, and the editor.
-    cursor: [join(home, ".cursor"), join(appConfigDir({ home, env, platform: process.platform }), "Cursor", "User")],
-  };
+  const where = { home, env, platform: process.platform };
+  return Object.fromEntries(
+    Object.entries(clientFolderPatterns).map(([id, patterns]) => [
+      id,
+      patterns.flatMap((pattern) => patternPath(pattern, where) ?? []),
+    ]),
+  );
 }
 
-/** Where desktop programs keep their settings. */
-export function appConfigDir(where: { env: Environment; home: string; platform: string }): string {
-  const { env, home, platform } = where;
-  if (platform === "darwin") return join(home, "Library", "Application Support");
-  if (platform === "win32") return variable(env, "APPDATA") ?? join(home, "AppData", "Roaming");
-  return variable(env, "XDG_CONFIG_HOME") ?? join(home, ".config");
+/** A place by its environment. `cwd`: relative paths in variables are resolved against it; without it they are ignored. */
+export interface PatternPlace {
+  readonly home: string;
+  readonly env: Environment;
+  /** As `process.platform` names it. */
+  readonly platform: string;
+  readonly cwd?: string | undefined;
+}
+
+/**
+ * A path from a pattern: alternatives separated by `|`, of which the first with a known base counts. A base is `~`, `$NAME`
+ * (an environment variable), `@config` (where desktop programs keep their settings) or `@dotconfig` (`~/.config`, on Linux
+ * also `XDG_CONFIG_HOME`). Returns `undefined` if no base is known.
+ */
+export function patternPath(pattern: string, { home, env, platform, cwd }: PatternPlace): string | undefined {
+  const xdg = variable(env, "XDG_CONFIG_HOME") ?? join(home, ".config");
+  const baseOf = (base: string): string | undefined => {
+    if (base === "~") return home;
+    if (base === "@dotconfig") return platform === "darwin" ? join(home, ".config") : xdg;
+    if (base !== "@config") {
+      const value = variable(env, base.slice(1));
+      return value === undefined || isAbsolute(value) ? value : cwd && resolve(cwd, value);
+    }
+    if (platform === "darwin") return join(home, "Library", "Application Support");
+    return platform === "win32" ? (variable(env, "APPDATA") ?? join(home, "AppData", "Roaming")) : xdg;
+  };
+  for (const alternative of pattern.split("|")) {
+    const [base = "", ...rest] = alternative.split("/");
+    const folder = baseOf(base);
+    if (folder !== undefined) return join(folder, ...rest);
+  }
+  return undefined;
 }

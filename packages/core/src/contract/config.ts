@@ -1,3 +1,4 @@
+import { clientFolderPatterns } from "./client-ids.ts";
 import type { ConfigValues } from "./config-values.ts";
 
 /**
@@ -100,12 +101,12 @@ export interface MemorySearchSettings extends SearchValues {
 /** The effective `compaction` of one agent. */
 export type CompactionSettings = ConfigValues["agents"]["defaults"]["compaction"];
 
-/** Programs whose conversations and notes can be sources of a memory: read where these programs keep them. */
-export const clientSources = ["claude-code", "codex", "gemini", "opencode", "cursor"] as const;
+export type ClientSource = keyof typeof clientFolderPatterns;
 
-export type ClientSource = (typeof clientSources)[number];
+/** Agents whose conversations and notes can be sources of a memory, read in their own folders. */
+export const clientSources: readonly ClientSource[] = Object.keys(clientFolderPatterns) as ClientSource[];
 
-/** Where each of them keeps what it remembers; absent: there is no such place on this system. */
+/** The folders of each of them; absent if this system has none. */
 export type ClientFolders = Readonly<Partial<Record<ClientSource, readonly string[]>>>;
 
 export function isClientSource(source: string): source is ClientSource {

@@ -1,7 +1,8 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { pipeline } from "node:stream";
 import { createZstdDecompress } from "node:zlib";
-import { openForReading } from "../scan/open-file.ts";
+import path from "node:path";
+import { openForReading, withFile } from "../scan/open-file.ts";
 import { isUtf8 } from "node:buffer";
 import { surrogateSafe } from "../text/token-weight.ts";
 import { stripInjected } from "./strip-injected.ts";
@@ -247,5 +248,25 @@ export function jsonOf(value: unknown): unknown {
     return JSON.parse(text);
   } catch {
     return undefined;
+  }
+}
+
+/** A folder as an agent writes it, of any system; undefined for other values, which could be mistaken for `everywhere`. */
+export function absoluteFolder(value: unknown): string | undefined {
+  const isFolder = typeof value === "string" && (path.posix.isAbsolute(value) || path.win32.isAbsolute(value));
+  return isFolder ? value : undefined;
+}
+
+const maxSmallBytes = 4 * 1024 * 1024;
+
+/** The text of a small file that an agent keeps beside its conversations; empty if it cannot be read. */
+export async function readSmall(file: string): Promise<string> {
+  try {
+    return await withFile(file, async (handle) => {
+      const stats = await handle.stat();
+      return stats.isFile() && stats.size <= maxSmallBytes ? await handle.readFile("utf8") : "";
+    });
+  } catch {
+    return "";
   }
 }

@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import path from "node:path";
-import { entriesOf } from "../../scan/file-state.ts";
-import { realPathOf } from "../../scan/file-state.ts";
+import { entriesOf, realPathOf } from "../scan/file-state.ts";
 
 /** Stands for every folder: what a program remembers for all projects. */
 export const everywhere = "*";

@@ -1,28 +1,39 @@
 import path from "node:path";
-import { withFile } from "../../scan/open-file.ts";
-import type { Finder } from "../finder.ts";
+import { withFile } from "../scan/open-file.ts";
+import type { Finder } from "../sources/finder.ts";
 import {
+  absoluteFolder,
   isObject,
   jsonOf,
   numbered,
   numberedLines,
   type NumberedRecords,
   objectAt,
+  readSmall,
   textAt,
   type TranscriptRecord,
-} from "../lines.ts";
-import { absoluteFolder, type KnownAgent, readSmall, recordIn, recordReader, saidBy } from "./agent.ts";
-import { everywhere } from "./project.ts";
+} from "../sources/lines.ts";
+import { everywhere } from "../sources/project.ts";
+import {
+  additionalContext,
+  type Agent,
+  type ConnectedFiles,
+  type Conversations,
+  hookGroup,
+  recordIn,
+} from "./agent.ts";
+import { recordReader, saidBy, type SilentSkip } from "./agent.ts";
 
 const maxFileBytes = 64 * 1024 * 1024;
 
 /**
- * `tmp/<project>/chats/session-*.jsonl`, where a line may take the place of an earlier one or take some back, and `.json` of
- * earlier versions, one object each. `tmp/<project>/memory/*.md`, and `GEMINI.md`, to which it adds what it is told to keep.
+ * `tmp/<project>/chats/session-*.jsonl`, where a line may replace an earlier one or remove several, and `.json` of earlier
+ * versions, one object each. `tmp/<project>/memory/*.md`, and `GEMINI.md`, to which Gemini adds what it is asked to remember.
  */
-export const gemini: KnownAgent = {
-  name: "Gemini CLI",
-  // `{id, timestamp, type: "user" | "gemini", content}`; the same id once more is the same message.
+const conversations: Conversations = {
+  folders: ["$GEMINI_CLI_HOME/.gemini|~/.gemini"],
+  layout: ["`tmp/*/chats/session-*.jsonl`, and `.json` of earlier versions", "`tmp/*/memory/*.md`, `GEMINI.md`"],
+  // `{id, timestamp, type: "user" | "gemini", content}`; the same id again is the same message.
   said: ({ type, content, id, timestamp }) => saidBy(type === "gemini" ? "assistant" : type, content, id, timestamp),
   async find(finder, folder) {
     const named = await projectNames(path.join(folder, "projects.json"));
@@ -32,7 +43,50 @@ export const gemini: KnownAgent = {
   },
 };
 
-const recordOf = recordReader(gemini);
+export const gemini: Agent = {
+  id: "gemini",
+  name: "Gemini CLI",
+  programs: ["gemini"],
+  signs: ["~/.gemini/settings.json"],
+  files: [
+    {
+      what: "server",
+      user: "~/.gemini/settings.json",
+      project: ".gemini/settings.json",
+      group: "mcpServers",
+      // Gemini passes on no variable that is named like a key, unless the entry names it. It inserts the value itself.
+      entry: ({ server, keys }) => ({
+        ...server,
+        env: { ...Object.fromEntries(keys.map((name) => [name, `$${name}`])), ...server.env },
+      }),
+    },
+    {
+      what: "hooks",
+      user: "~/.gemini/settings.json",
+      project: ".gemini/settings.json",
+      // Milliseconds.
+      handler: (command) => hookGroup(command, 10_000, { name: "memslot" }),
+    },
+    { what: "instructions", user: "~/.gemini/GEMINI.md", project: "GEMINI.md" },
+  ],
+  notes: { always: "Gemini starts no server and runs no hook in a folder that it does not trust." },
+  about: "The entry names the variable of an API key if your configuration uses that embedding provider.",
+  hooks: {
+    events: {
+      SessionStart: "start",
+      BeforeAgent: "prompt",
+      // Sent before each request to its model.
+      PreCompress: "turn-end",
+      AfterAgent: "turn-end",
+      SessionEnd: "end",
+    },
+    answers: { start: additionalContext, prompt: additionalContext },
+  },
+  conversations,
+  silentSkips,
+};
+
+const recordOf = recordReader(conversations);
 
 async function findProject(finder: Finder, place: string, named: ReadonlyMap<string, string>): Promise<void> {
   const name = path.basename(place);
@@ -84,7 +138,7 @@ async function* recordsOfChat(file: string, signal: AbortSignal): NumberedRecord
     if (Array.isArray(messages) && messages.length > 0) {
       kept.length = 0;
       byId.clear();
-      for (const each of messages.filter(isObject)) put(number, textAt(each, "id"), recordIn(each, gemini));
+      for (const each of messages.filter(isObject)) put(number, textAt(each, "id"), recordIn(each, conversations));
     } else put(number, textAt(line, "id"), record);
   }
   for (const { number, record } of kept) yield [number, record];
@@ -99,6 +153,32 @@ async function* recordsOfObject(file: string, signal: AbortSignal): NumberedReco
   });
   const { messages } = JSON.parse(text) as { messages?: unknown };
   const recordOfMessage = (each: unknown): TranscriptRecord =>
-    isObject(each) ? recordIn(each, gemini) : { kind: "broken" };
+    isObject(each) ? recordIn(each, conversations) : { kind: "broken" };
   yield* numbered((Array.isArray(messages) ? messages : []).values().map(recordOfMessage), signal);
+}
+
+function silentSkips({ home, projectDir, keys, file, json }: ConnectedFiles): SilentSkip[] {
+  const skips: SilentSkip[] = [];
+  const entry = objectAt(objectAt(json(file(/settings\.json$/u)), "mcpServers"), "memslot");
+  const named = objectAt(entry, "env") ?? {};
+  const left = keys.filter((name) => named[name] === undefined);
+  if (left.length > 0)
+    skips.push({
+      message: `Gemini does not pass ${left.join(", ")} to the server`,
+      next: "Run memslot connect gemini again: it names them in the entry.",
+    });
+  if (projectDir === undefined) return skips;
+  const trusted = json(path.join(home, ".gemini", "trustedFolders.json"));
+  if (!Object.entries(trusted).some(([folder, how]) => isWithin(projectDir, folder, String(how))))
+    skips.push({
+      message: `Gemini may not trust ${projectDir}; then it starts neither server nor hooks there`,
+      next: "Answer its question about the folder, or type /permissions in it.",
+    });
+  return skips;
+}
+
+function isWithin(folder: string, trusted: string, how: string): boolean {
+  if (how === "DO_NOT_TRUST") return false;
+  const top = how === "TRUST_PARENT" ? path.dirname(trusted) : trusted;
+  return folder === top || folder.startsWith(top + path.sep);
 }

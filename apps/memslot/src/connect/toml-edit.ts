@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { TomlError, parse, stringify } from "smol-toml";
-import { markedBlock, tomlMarkers } from "./marked-block.ts";
-import { isOwnServer } from "../own-handler.ts";
-import { type TextEdit, UnusableFile, formOf, plain } from "./text-form.ts";
+import { isOwnServer } from "./own-entries.ts";
+import { type TextEdit, UnusableFile, formOf, markedBlock, plain, tomlMarkers } from "./text-edit.ts";
 
 /** A table of one line, as `inlineOf` writes it. */
 const flat = String.raw`[^{}"\n]|"(?:[^"\\\n]|\\.)*"`;

@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { appendFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
-import type { Finder } from "../finder.ts";
-import { renderWhole } from "../messages.ts";
-import { readJson, saidRecord, textAt, timeOf, type TranscriptRecord } from "../lines.ts";
+import type { Finder } from "./finder.ts";
+import { renderWhole } from "./messages.ts";
+import { readJson, saidRecord, textAt, timeOf, type TranscriptRecord } from "./lines.ts";
 
 /** The copy of a conversation of another agent: what was said, without secrets, each on the line that it has there. */
 export interface KeptCopy {

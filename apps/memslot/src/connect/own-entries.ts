@@ -1,4 +1,4 @@
-import { clientIds } from "./client.ts";
+import { clientIds } from "@memslot/core";
 
 const word = String.raw`"(?:[^"\\]|\\.)*"|[^\s"]+`;
 const hookLine = new RegExp(
@@ -6,7 +6,7 @@ const hookLine = new RegExp(
   "u",
 );
 
-/** Whether words start this program, of whatever installation: Node and the path of the program, or that path alone. */
+/** Whether words start this program, of any installation: Node and the path of the program, or that path alone. */
 function runsProgram(node: string | undefined, isSource: boolean, program: string): boolean {
   const isNode =
     node === undefined || node === process.execPath || /(?:^|[/\\])node(?:js)?[\d.-]*(?:\.exe)?$/u.test(node);
@@ -14,7 +14,7 @@ function runsProgram(node: string | undefined, isSource: boolean, program: strin
   return isNode && ending.test(program);
 }
 
-/** Whether a command line is one that `memslot connect` writes, of whatever installation. */
+/** Whether `memslot connect` of any installation writes such a command line. */
 function runsHook(command: string): boolean {
   const { node, source, program } = hookLine.exec(command)?.groups ?? {};
   return program !== undefined && runsProgram(bare(node), source !== undefined, bare(program));
@@ -24,7 +24,7 @@ function bare<T extends string | undefined>(text: T): T {
   return text?.replace(/^"(?<inner>.*)"$/u, "$<inner>") as T;
 }
 
-/** Whether a hook of a client's configuration is of this program alone: a handler, or a group of handlers. */
+/** Whether a hook of an agent's configuration runs this program alone: a handler, or a group of handlers. */
 export function isOwnHook(item: unknown): boolean {
   if (typeof item !== "object" || item === null) return false;
   const { command, args, hooks } = item as Record<string, unknown>;
@@ -32,7 +32,7 @@ export function isOwnHook(item: unknown): boolean {
   return typeof command === "string" && args === undefined && runsHook(command);
 }
 
-/** Whether an entry of a client's MCP servers is one that `memslot connect` writes, of whatever installation. */
+/** Whether `memslot connect` of any installation writes such an MCP server. */
 export function isOwnServer(entry: unknown): boolean {
   if (typeof entry !== "object" || entry === null) return false;
   const { command, args } = entry as Record<string, unknown>;

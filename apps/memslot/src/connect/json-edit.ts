@@ -1,36 +1,27 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Node, type ParseError, parseTree, getNodeValue, printParseErrorCode } from "jsonc-parser";
-import { indentAt, insertion, lookOf, removal, spliced, written } from "./json-insert.ts";
-import { type TextEdit, UnusableFile, formOf, lineAt, plain } from "./text-form.ts";
+import { indentAt, insertion, lookOf, removal, spliced, written } from "./json-text.ts";
+import { isOwnHook, isOwnServer } from "./own-entries.ts";
+import { type TextEdit, UnusableFile, formOf, lineAt, plain } from "./text-edit.ts";
 
-/** A value by its path. */
-interface JsonValuePut {
-  readonly path: readonly string[];
-  readonly value: unknown;
-  /** Whether a value that stands there says the same, so that it stays, also when the rest is taken out. */
-  readonly keeps?: (value: unknown) => boolean;
-  /** Whether a value that stands there is of this program, from whatever installation: another one is left alone. */
-  readonly isOwn?: (value: unknown) => boolean;
-}
+/** One value of a JSON file. */
+export type JsonEntry =
+  /** A value at a path. `memslot`: a value of another program is refused; `any`: an existing value stays. */
+  | { readonly path: readonly string[]; readonly value: unknown; readonly owner: "memslot" | "any" }
+  /** A hook in the list at a path. */
+  | { readonly list: readonly string[]; readonly item: unknown };
 
-/** An item of the list at a path. */
-interface JsonItemPut {
-  readonly list: readonly string[];
-  readonly item: unknown;
-  /** Whether an item of the list is of this program, from whatever installation. */
-  readonly isOwn: (item: unknown) => boolean;
-}
+type JsonValue = Extract<JsonEntry, { path: unknown }>;
 
-/** One place of a JSON file. */
-export type JsonPut = JsonValuePut | JsonItemPut;
+/** Whether the value at the place of an entry belongs to another program. */
+const isOthers = ({ owner }: JsonValue, value: unknown): boolean => owner === "memslot" && !isOwnServer(value);
 
 const parsing = { allowTrailingComma: true, disallowComments: false, allowEmptyContent: true };
 
 /**
- * An edit of a JSON file with comments: they stay, and so do its order, indentation, line ends and byte order mark. A
- * value of `undefined` is one that only goes. What the edit does not name says afterwards what it said before.
+ * An edit of a JSON file with comments: they stay, and so do its order, indentation, line ends and byte order mark. What the edit does not name says afterwards what it said before.
  */
-export function jsonEdit(puts: readonly JsonPut[]): TextEdit {
+export function jsonEdit(puts: readonly JsonEntry[]): TextEdit {
   return {
     put: (text) => edited(text, (body, lineEnd) => puts.reduce((now, put) => putOne(now, put, lineEnd), body)),
     remove: (text) => edited(text, (body) => puts.reduce(removeOne, body)),
@@ -56,14 +47,14 @@ export function jsonEdit(puts: readonly JsonPut[]): TextEdit {
     for (const put of puts) {
       if ("path" in put) {
         const there = at(rest, put.path);
-        if (there === undefined || put.isOwn?.(there) !== false) dropPath(rest, put.path);
+        if (there === undefined || !isOthers(put, there)) dropPath(rest, put.path);
       } else {
         const list = at(rest, put.list);
         const others = (Array.isArray(list) ? list : [])
-          .filter((item) => !put.isOwn(item))
+          .filter((item) => !isOwnHook(item))
           .map((item: unknown) => {
             const handlers = handlersOf(item);
-            const left = handlers.filter((handler) => !put.isOwn(handler));
+            const left = handlers.filter((handler) => !isOwnHook(handler));
             return left.length === handlers.length ? item : { ...(item as object), hooks: left };
           });
         if (others.length > 0) (list as unknown[]).splice(0, Infinity, ...others);
@@ -91,11 +82,11 @@ function rootOf(body: string): Node | undefined {
   return root;
 }
 
-function putOne(given: string, put: JsonPut, lineEnd: string): string {
+function putOne(given: string, put: JsonEntry, lineEnd: string): string {
   const body = withContainers(given, put);
   if ("path" in put) return setValue(body, put, lineEnd);
   const items = itemsOf(body, put.list);
-  const [first, ...more] = ownPlaces(items, put);
+  const [first, ...more] = ownPlaces(items);
   if (first === undefined) return append(body, put.list, put.item, lineEnd);
   // More than one of them would be run twice.
   const text = more.reduceRight((now, place) => removeAt(now, [...put.list, ...place]), body);
@@ -106,7 +97,7 @@ function putOne(given: string, put: JsonPut, lineEnd: string): string {
 }
 
 /** An empty value of another type on the way to an object or a list is replaced by it. */
-function withContainers(body: string, put: JsonPut): string {
+function withContainers(body: string, put: JsonEntry): string {
   const path = "path" in put ? put.path.slice(0, -1) : put.list;
   for (const end of path.keys()) {
     const { node } = placeOf(body, path.slice(0, end + 1));
@@ -119,15 +110,15 @@ function withContainers(body: string, put: JsonPut): string {
   return body;
 }
 
-function removeOne(body: string, put: JsonPut): string {
+function removeOne(body: string, put: JsonEntry): string {
   if ("path" in put) {
     const { node } = find(body, put.path);
-    const isOthers = node !== undefined && put.isOwn?.(plain(getNodeValue(node))) === false;
-    return "keeps" in put || isOthers ? body : removeUp(body, put.path);
+    const stays = put.owner === "any" || (node !== undefined && isOthers(put, plain(getNodeValue(node))));
+    return stays ? body : removeUp(body, put.path);
   }
   const items = itemsOf(body, put.list);
-  const text = ownPlaces(items, put).reduceRight((now, place) => removeAt(now, [...put.list, ...place]), body);
-  const isOver = items.length > 0 && items.every((item) => put.isOwn(item));
+  const text = ownPlaces(items).reduceRight((now, place) => removeAt(now, [...put.list, ...place]), body);
+  const isOver = items.length > 0 && items.every(isOwnHook);
   // Only comments can be left in it then.
   const { node } = find(text, put.list);
   const isBare = node !== undefined && /^[\s,:[\]]*$/u.test(commentsAround(text, node, node.offset + node.length));
@@ -135,10 +126,10 @@ function removeOne(body: string, put: JsonPut): string {
 }
 
 /** Where the own items of a list stand: items, or handlers in a group that also holds some of others. In order. */
-function ownPlaces(items: readonly unknown[], { isOwn }: JsonItemPut): (string | number)[][] {
+function ownPlaces(items: readonly unknown[]): (string | number)[][] {
   return items.flatMap((item, index) => {
-    if (isOwn(item)) return [[index]];
-    return handlersOf(item).flatMap((handler, at) => (isOwn(handler) ? [[index, "hooks", at]] : []));
+    if (isOwnHook(item)) return [[index]];
+    return handlersOf(item).flatMap((handler, at) => (isOwnHook(handler) ? [[index, "hooks", at]] : []));
   });
 }
 
@@ -146,14 +137,13 @@ function handlersOf(item: unknown): unknown[] {
   return isObject(item) && Array.isArray(item["hooks"]) ? item["hooks"] : [];
 }
 
-function setValue(body: string, put: JsonValuePut, lineEnd: string): string {
-  const { path, value, keeps, isOwn } = put;
-  if (value === undefined) return removeUp(body, path);
+function setValue(body: string, put: JsonValue, lineEnd: string): string {
+  const { path, value, owner } = put;
   const there = find(body, path);
   if (there.node === undefined) return insert(body, there, path, value, lineEnd);
   const now = plain(getNodeValue(there.node));
-  if (keeps?.(now) === true || isDeepStrictEqual(now, value)) return body;
-  if (isOwn?.(now) === false)
+  if (owner === "any" || isDeepStrictEqual(now, value)) return body;
+  if (isOthers(put, now))
     throw new UnusableFile(
       `${path.join(".")} is there already, and not of memslot connect: take it out, or leave it as it is`,
       lineAt(body, there.node.offset),

@@ -1,11 +1,115 @@
-/** By this the plugin is known as one that `memslot connect` has written. */
-export const pluginMark = "// Written by memslot connect";
+import path from "node:path";
+import type { Database } from "better-sqlite3";
+import {
+  absoluteFolder,
+  jsonOf,
+  objectAt,
+  saidRecord,
+  textAt,
+  timeOf,
+  type TranscriptRecord,
+} from "../sources/lines.ts";
+import type { Agent } from "./agent.ts";
+import { type StoredConversation, takeConversations } from "./databases.ts";
+
+/** Identifies a plugin that `memslot connect` has written. */
+const pluginMark = "// Written by memslot connect";
+const answer = (_: string, text: string): object => ({ text });
+
+export const opencode: Agent = {
+  id: "opencode",
+  name: "OpenCode",
+  programs: ["opencode"],
+  signs: ["$XDG_CONFIG_HOME/opencode|~/.config/opencode"],
+  files: [
+    {
+      what: "server",
+      user: ["jsonc", "json"].map(
+        (end) => `$XDG_CONFIG_HOME/opencode/opencode.${end}|~/.config/opencode/opencode.${end}`,
+      ),
+      project: ["opencode.jsonc", "opencode.json"],
+      group: "mcp",
+      entry: ({ server: { command, args, env } }) => ({
+        type: "local",
+        command: [command, ...args],
+        environment: env,
+        enabled: true,
+      }),
+    },
+    {
+      what: "hooks",
+      user: "$XDG_CONFIG_HOME/opencode/plugins/memslot.js|~/.config/opencode/plugins/memslot.js",
+      project: ".opencode/plugins/memslot.js",
+      text: ({ hook = "" }) => pluginText(hook),
+      mark: pluginMark,
+    },
+    {
+      what: "instructions",
+      user: "$XDG_CONFIG_HOME/opencode/AGENTS.md|~/.config/opencode/AGENTS.md",
+      project: "AGENTS.md",
+    },
+  ],
+  notes: { always: "Restart OpenCode." },
+  about:
+    "The hooks are a small plugin. Subagents get no notes and their messages are not stored. Models that only write titles or summaries get no notes.",
+  hooks: {
+    events: { session_start: "start", prompt: "prompt", compact: "compact", stop: "turn-end" },
+    answers: { start: answer, prompt: answer },
+    stored: { taken: true },
+  },
+  conversations: {
+    folders: ["$XDG_DATA_HOME/opencode|~/.local/share/opencode"],
+    layout: ["`opencode.db`", ""],
+    find: (finder, folder) => takeConversations(finder, path.join(folder, "opencode.db"), sessionsIn),
+  },
+};
+
+// A subagent has a parent.
+const sessionsSql = `SELECT s.id, s.directory, s.time_updated AS updated,
+  (SELECT count(*) FROM message m WHERE m.session_id = s.id) AS messages,
+  (SELECT count(*) FROM message m JOIN part p ON p.message_id = m.id WHERE m.session_id = s.id) AS parts
+  FROM session s WHERE s.parent_id IS NULL ORDER BY s.id`;
+const partsSql = `SELECT m.id AS id, m.data AS message, p.data AS part
+  FROM message m LEFT JOIN part p ON p.message_id = m.id
+  WHERE m.session_id = ? ORDER BY m.time_created, m.id, p.id`;
+
+function sessionsIn(db: Database): StoredConversation[] {
+  type Row = { id: unknown; directory: unknown; updated: unknown; messages: number; parts: number };
+  const rows = db.prepare<[], Row>(sessionsSql).all();
+  return rows.flatMap(({ id, directory, updated, messages, parts }) => {
+    if (typeof id !== "string") return [];
+    const stamp = `${updated}:${messages}:${parts}`;
+    const folder = absoluteFolder(directory);
+    return { name: id, folder, mtimeMs: Number(updated) || 0, stamp, read: (each) => messagesIn(each, id) };
+  });
+}
+
+/** A record for each message. */
+function messagesIn(db: Database, session: string): Iterable<TranscriptRecord> {
+  type Row = { id: string; message: string; part: string | null };
+  const rows = db.prepare<[string], Row>(partsSql).all(session);
+  return Map.groupBy(rows, ({ id }) => id)
+    .values()
+    .map((parts) => {
+      const message = jsonOf(parts[0]?.message);
+      const role = textAt(message, "role");
+      const timeMs = timeOf(objectAt(message, "time")?.["created"]);
+      if (role !== "user" && role !== "assistant") return { kind: "other", timeMs };
+      return saidRecord({ role, text: parts.flatMap(({ part }) => textIn(jsonOf(part))).join("\n"), timeMs });
+    });
+}
+
+/** What was said: no thoughts, no tools, nothing that the program itself has put in. */
+function textIn(part: unknown): string[] {
+  const { type, synthetic, ignored, text } = (part ?? {}) as Record<string, unknown>;
+  return type === "text" && synthetic !== true && ignored !== true && typeof text === "string" ? [text] : [];
+}
 
 /**
- * A plugin for OpenCode that hands its events to `memslot hook` and what that answers to the model. It lives in OpenCode's
- * process: every call has a time limit, and no fault of it is OpenCode's.
+ * A plugin for OpenCode that passes its events to `memslot hook` and the answers to the model. It runs in OpenCode's
+ * process: every call has a deadline, and no error leaves the plugin.
  */
-export function opencodePlugin(hook: string): string {
+function pluginText(hook: string): string {
   return `${pluginMark}: \`memslot connect opencode --remove\` takes it away, and the next connect overwrites it.
 import { spawn } from "node:child_process";
 

@@ -3,29 +3,29 @@ import { readFileSync, readdirSync } from "node:fs";
 import { mkdir, readFile, rm } from "node:fs/promises";
 import path from "node:path";
 import { acquireLock, replaceFile } from "@memslot/core/files";
-import type { ClientId, Connection, ConnectScope } from "./client.ts";
-import { allClients } from "./clients.ts";
+import { type ClientId, clientIds } from "@memslot/core";
+import type { Connection, ConnectScope } from "@memslot/indexing/host";
 
-/** One file that was written for a connection. */
+/** A file of a connection. */
 export interface ReceiptFile {
-  /** As the client knows it. */
+  /** As the agent names it. */
   readonly path: string;
-  /** Behind links. */
+  /** With links followed. */
   readonly target: string;
-  /** The file of the backup, in the folder of the receipts; undefined where there was no file. */
+  /** The backup in the folder of the receipts; undefined if there was no file. */
   readonly backup?: string | undefined;
-  /** Folders that were made for it, innermost first. */
+  /** Folders that were created for it, innermost first. */
   readonly madeFolders: readonly string[];
-  /** SHA-256 of what was written: while it has this, nobody else has touched it. */
+  /** SHA-256 of the written text. A different one shows that another program has changed the file. */
   readonly after: string;
 }
 
-/** What a connection has written, so that it can be taken back. */
+/** The record of a connection, by which it can be removed. */
 export interface Receipt {
   readonly version: 1;
   readonly client: ClientId;
   readonly scope: ConnectScope;
-  /** Of a project alone. */
+  /** Only with the scope `project`. */
   readonly projectDir?: string | undefined;
   /** ISO 8601. */
   readonly at: string;
@@ -35,25 +35,14 @@ export interface Receipt {
   readonly files: readonly ReceiptFile[];
 }
 
-/** The receipts of all connections: files of the state folder, with the backups beside them. */
-export interface Receipts {
-  readonly folder: string;
-  get(which: Pick<Receipt, "client" | "scope" | "projectDir">): Receipt | undefined;
-  /** Those that can be read. */
-  all(): Receipt[];
-  save(receipt: Receipt): Promise<void>;
-  remove(receipt: Receipt): Promise<void>;
-  /** Keeps a text as the backup of a file, and gives its name. */
-  keep(receipt: Pick<Receipt, "client" | "scope" | "projectDir">, target: string, text: string): Promise<string>;
-  backup(name: string): Promise<string>;
-  drop(name: string | undefined): Promise<void>;
-  /** Runs while no other process writes connections. Throws `BUSY` where one does so for 10 s. */
-  alone(signal: AbortSignal, run: () => Promise<void>): Promise<void>;
-}
+/** What identifies a connection. */
+export type ConnectionKey = Pick<Receipt, "client" | "scope" | "projectDir">;
+export type Receipts = ReturnType<typeof openReceipts>;
 
 const waitMs = 10_000;
 
-export function openReceipts(stateDir: string): Receipts {
+/** The receipts of all connections: files below the state folder, with the backups beside them. */
+export function openReceipts(stateDir: string) {
   const folder = path.join(stateDir, "connections");
   const read = (name: string): Receipt | undefined => {
     try {
@@ -64,36 +53,41 @@ export function openReceipts(stateDir: string): Receipts {
     }
   };
   return {
-    folder,
-    get: (which) => read(`${nameOf(which)}.json`),
-    all() {
+    /** The path of a backup. */
+    pathOf: (name: string): string => path.join(folder, path.basename(name)),
+    get: (which: ConnectionKey): Receipt | undefined => read(`${nameOf(which)}.json`),
+    /** All readable ones. */
+    all(): Receipt[] {
       let names: string[];
       try {
         names = readdirSync(folder);
       } catch {
-        return []; // Nothing was ever connected.
+        return []; // Nothing was connected yet.
       }
       return names
         .filter((name) => name.endsWith(".json"))
         .toSorted()
         .flatMap((name) => read(name) ?? []);
     },
-    save: (receipt) =>
+    save: (receipt: Receipt): Promise<void> =>
       replaceFile(path.join(folder, `${nameOf(receipt)}.json`), `${JSON.stringify(receipt, undefined, 2)}\n`),
-    remove: (receipt) => rm(path.join(folder, `${nameOf(receipt)}.json`), { force: true }),
-    async keep(receipt, target, text) {
+    remove: (receipt: ConnectionKey): Promise<void> =>
+      rm(path.join(folder, `${nameOf(receipt)}.json`), { force: true }),
+    /** Stores a text as the backup of a file; returns its name. */
+    async keep(receipt: ConnectionKey, target: string, text: string): Promise<string> {
       const name = `${nameOf(receipt)}.${hashOf(target)}.${hashOf(text)}.backup`;
       await replaceFile(path.join(folder, name), text);
       return name;
     },
-    backup: (name) => readFile(path.join(folder, path.basename(name)), "utf8"),
-    async drop(name) {
+    backup: (name: string): Promise<string> => readFile(path.join(folder, path.basename(name)), "utf8"),
+    async drop(name: string | undefined): Promise<void> {
       if (name !== undefined) await rm(path.join(folder, path.basename(name)), { force: true });
     },
-    async alone(signal, run) {
+    /** Runs while no other process writes connections. Throws `BUSY` if one does so for 10 s. */
+    async alone(signal: AbortSignal, run: () => Promise<void>): Promise<void> {
       await mkdir(folder, { recursive: true, mode: 0o700 });
-      const busy = (holder: { pid: number } | undefined): string =>
-        `${holder ? `process ${holder.pid}` : "another process"} has been writing connections for 10 s; try again`;
+      const busy = (owner: { pid: number } | undefined): string =>
+        `${owner ? `process ${owner.pid}` : "another process"} has been writing connections for 10 s; try again`;
       const lock = await acquireLock(path.join(folder, "writing.lock"), { waitMs, busy, signal });
       try {
         await run();
@@ -104,7 +98,7 @@ export function openReceipts(stateDir: string): Receipts {
   };
 }
 
-function nameOf({ client, scope, projectDir }: Pick<Receipt, "client" | "scope" | "projectDir">): string {
+function nameOf({ client, scope, projectDir }: ConnectionKey): string {
   return projectDir === undefined ? `${client}-${scope}` : `${client}-${scope}-${hashOf(projectDir)}`;
 }
 
@@ -115,6 +109,6 @@ function hashOf(text: string): string {
 function isReceipt(value: unknown): value is Receipt {
   if (typeof value !== "object" || value === null) return false;
   const { version, client, files, server } = value as Partial<Receipt>;
-  const knows = version === 1 && allClients.some(({ id }) => id === client);
+  const knows = version === 1 && clientIds.some((id) => id === client);
   return knows && Array.isArray(files) && typeof server === "object" && server !== null;
 }

@@ -7,20 +7,20 @@ import {
   type SyncFailure,
 } from "@memslot/core";
 import { statSync } from "node:fs";
-import type { FileRecord } from "../../index-records.ts";
-import type { PathScope } from "../../chunk-store.ts";
-import { realPathOf, recordedState } from "../../scan/file-state.ts";
-import { holdsContent, notesHold, readChunks, recipeOf } from "../../scan/read-note.ts";
-import { notReadable } from "../../scan/read-file.ts";
-import type { ScanResult } from "../../scan/scan.ts";
-import type { FileReading, IndexedSource } from "../../indexed-source.ts";
-import { createLineVerifier } from "../../scan/verify-lines.ts";
-import { redactCopies } from "../../secrets/redact-copies.ts";
-import { redactionVersion } from "../../secrets/redact-secrets.ts";
-import { wordsVersion } from "../../text/words.ts";
-import { createTimeSlices } from "../../time-slices.ts";
-import { readWindow, verifyLines } from "../displayed-lines.ts";
-import { Finder } from "../finder.ts";
+import type { FileRecord } from "../index-records.ts";
+import type { PathScope } from "../chunk-store.ts";
+import { realPathOf, recordedState } from "../scan/file-state.ts";
+import { holdsContent, notesHold, readChunks, recipeOf } from "../scan/read-note.ts";
+import { notReadable } from "../scan/read-file.ts";
+import type { ScanResult } from "../scan/scan.ts";
+import type { FileReading, IndexedSource } from "../indexed-source.ts";
+import { createLineVerifier } from "../scan/verify-lines.ts";
+import { redactCopies } from "../secrets/redact-copies.ts";
+import { redactionVersion } from "../secrets/redact-secrets.ts";
+import { wordsVersion } from "../text/words.ts";
+import { createTimeSlices } from "../time-slices.ts";
+import { readWindow, verifyLines } from "../sources/displayed-lines.ts";
+import { Finder } from "../sources/finder.ts";
 import {
   type ConversationFile,
   isTranscriptDue,
@@ -29,12 +29,12 @@ import {
   readWhole,
   recordsOf,
   transcriptCursor,
-} from "../read-conversation.ts";
-import { unknownSize } from "../lines.ts";
+} from "../sources/read-conversation.ts";
+import { unknownSize } from "../sources/lines.ts";
 import { recordReader } from "./agent.ts";
-import { KeptCopies, keptRecord } from "./kept-copies.ts";
-import { knownAgents } from "./known-agents.ts";
-import { createProjectMatch, everywhere } from "./project.ts";
+import { KeptCopies, keptRecord } from "../sources/kept-copies.ts";
+import { agentOf } from "./index.ts";
+import { createProjectMatch, everywhere } from "../sources/project.ts";
 
 /** Part of the recipe: raise it when the same conversation gives other chunks. */
 const agentVersion = 2;
@@ -170,10 +170,11 @@ export function createAgentSource(input: {
 
 /** Finds what an agent keeps in its folders. Changes nothing there. */
 async function findFiles(source: ClientSource, folders: readonly string[], signal: AbortSignal): Promise<Finder> {
-  const agent = knownAgents[source];
-  const finder = new Finder(`${source}:/`, recordReader(agent), signal);
+  const { conversations } = agentOf(source);
+  if (conversations === undefined) throw new Error(`${source} keeps no conversations`);
+  const finder = new Finder(`${source}:/`, recordReader(conversations), signal);
   // The folder itself may be a link to where a user keeps all settings.
-  for (const folder of folders) await agent.find(finder, realPathOf(folder) ?? folder);
+  for (const folder of folders) await conversations.find(finder, realPathOf(folder) ?? folder);
   return finder;
 }
 
@@ -234,7 +235,7 @@ export async function surveyClients(input: {
     const places = new Set([...files.values()].map(({ absolutePath }) => absolutePath));
     surveys.push({
       source,
-      name: knownAgents[source].name,
+      name: agentOf(source).name,
       folders,
       conversations: conversations.length,
       inProject: [...projects].reduce((sum, [folder, count]) => sum + (isInProject(folder) ? count : 0), 0),

@@ -1,0 +1,178 @@
+import { createHash } from "node:crypto";
+import { constants } from "node:fs";
+import { open } from "node:fs/promises";
+import path from "node:path";
+import { type ConversationJournal, type ConversationMessage, openConversationJournal } from "@memslot/agent-kit";
+import type { AgentConfig, MemslotConfig } from "@memslot/core";
+import { noSurprises } from "@memslot/core/files";
+import { agentOf, readLines, stripInjected, type TranscriptLine } from "@memslot/indexing/host";
+import type { HookEvent } from "./hook-event.ts";
+import { hashOf, type HookStates, type SessionKey, type SessionState, type TranscriptPlace } from "./session-state.ts";
+
+export interface HookPlace {
+  readonly config: MemslotConfig;
+  readonly agent: AgentConfig;
+  readonly states: HookStates;
+  readonly now: () => Date;
+  readonly signal: AbortSignal;
+}
+
+/** The messages of an event, or the transcript that contains them. */
+type Said = Pick<HookEvent, "client" | "sessionId" | "cwd" | "transcript" | "messages">;
+
+/** How long an event continues to read a transcript. The rest is read by the next event or at the end of the session. */
+const readOnMs = 400;
+/** The new lines of a transcript are read in parts of this size. */
+const partBytes = 4 * 1024 * 1024;
+const maxTold = 400;
+
+/**
+ * Stores the messages since the last event in the journal. They are on disk when it resolves, and only then marked as read:
+ * after a kill in between they are read again, and the journal drops duplicates.
+ */
+export async function storeMessages(said: Said, place: HookPlace, forMs: number = readOnMs): Promise<void> {
+  const until = performance.now() + forMs;
+  while ((await storePart(said, place)) && performance.now() < until) place.signal.throwIfAborted();
+}
+
+/** Stores the messages of a transcript that the events of its session have not read. */
+export async function storeRest({ client, sessionId, transcript }: SessionState, place: HookPlace): Promise<void> {
+  if (transcript === undefined) return;
+  await storeMessages({ client, sessionId, transcript: transcript.file, messages: [] }, place, Infinity);
+}
+
+/** Returns whether the transcript has more. */
+async function storePart(said: Said, place: HookPlace): Promise<boolean> {
+  return await place.states.change(said, async (before) => {
+    const state = { ...before, project: before.project ?? projectOf(said.cwd) };
+    const { messages, transcript, hasRest, told } = await newMessages(said, state, place.now());
+    const journal = await journalOf(state, place);
+    const added = (await journal?.add(messages)) ?? 0;
+    const waits = state.waits === true || added > 0 || hasRest;
+    return { state: { ...state, transcript, told, waits }, result: hasRest };
+  });
+}
+
+/** Writes the pending digest of a session. Returns what it covers. */
+export async function digest(of: SessionKey, place: HookPlace): Promise<SessionState["dropped"]> {
+  return await place.states.change(of, async (state) => {
+    const journal = await journalOf(state, place);
+    const written = await journal?.digest(place.signal);
+    const waits = (journal?.waiting ?? 0) > 0;
+    const dropped =
+      written === undefined ? undefined : { messages: written.messages, citations: written.citations.slice(0, 10) };
+    return { state: { ...state, waits }, result: dropped };
+  });
+}
+
+async function journalOf(
+  { client, sessionId, project }: SessionState,
+  { agent, config, now }: HookPlace,
+): Promise<ConversationJournal | undefined> {
+  return await openConversationJournal({
+    agent,
+    stateDir: config.stateDir,
+    // The session kind of work on the owner's behalf, which is not a chat of this agent.
+    sessionKey: `agent:${agent.id}:hook:${client}-${sessionId.replaceAll(/[^\w-]/gu, "-")}`,
+    from: { client, sessionId, project },
+    clock: now,
+  });
+}
+
+interface NewMessages extends Pick<SessionState, "transcript" | "told"> {
+  readonly messages: readonly ConversationMessage[];
+  readonly hasRest: boolean;
+}
+
+async function newMessages(said: Said, state: SessionState, now: Date): Promise<NewMessages> {
+  const { transcript } = said;
+  const since = state.transcript;
+  if (transcript === undefined || agentOf(said.client).conversations?.said === undefined)
+    return { messages: said.messages, transcript: since, hasRest: false };
+  try {
+    const part = await readNewPart(transcript, said, now, since);
+    const left = [...(state.told ?? [])];
+    const messages = part.messages.filter((message) => !takeOut(left, toldAs(message)));
+    return { ...part, messages, told: part.hasRest && left.length > 0 ? left : undefined };
+  } catch {
+    // Some agents name a transcript that they write later or never: then the messages of the event count.
+    if (since !== undefined) return { messages: [], transcript: since, hasRest: false };
+    const told = [...(state.told ?? []), ...said.messages.map(toldAs)].slice(-maxTold);
+    return { messages: said.messages, transcript: since, hasRest: false, told: told.length > 0 ? told : undefined };
+  }
+}
+
+/** Identifies a message, whether it came with an event or from a transcript. */
+function toldAs({ role, text }: ConversationMessage): string {
+  return hashOf([role, text.trim()]);
+}
+
+/** Removes the first equal one. Returns whether there was one. */
+function takeOut(left: string[], wanted: string): boolean {
+  const index = left.indexOf(wanted);
+  if (index >= 0) left.splice(index, 1);
+  return index >= 0;
+}
+
+/** The name of the project folder. */
+export function projectOf(cwd: string | undefined): string | undefined {
+  const name = cwd === undefined ? "" : path.basename(cwd.replaceAll("\\", "/"));
+  return name === "" ? undefined : name;
+}
+
+/**
+ * The messages that a transcript has since the last reading. Another file, or one that became shorter, is read from its
+ * beginning: message ids stay the same. The last line counts once it has its end. Throws what the file system throws.
+ */
+async function readNewPart(
+  file: string,
+  session: SessionKey,
+  now: Date,
+  since: TranscriptPlace | undefined,
+): Promise<NewMessages> {
+  const handle = await open(file, constants.O_RDONLY | noSurprises);
+  try {
+    const stats = await handle.stat();
+    if (!stats.isFile()) throw new Error(`${file} is not a file`);
+    const from = since?.file !== file || since.offset > stats.size ? 0 : since.offset;
+    const messages = new Map<string, ConversationMessage>();
+    let offset = from;
+    for await (const lines of readLines(handle, from, stats.size)) {
+      for (const line of lines.filter(({ ended }) => ended)) {
+        const message = messageIn(line, session, now);
+        if (message !== undefined) messages.set(message.id, message);
+        offset = line.end;
+      }
+      if (offset - from >= partBytes) break;
+    }
+    const hasRest = offset - from >= partBytes && offset < stats.size;
+    return { messages: [...messages.values()], transcript: { file, offset }, hasRest };
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The message in a line of a transcript; undefined for other records and invalid lines. */
+function messageIn(
+  { bytes, start }: TranscriptLine,
+  { client, sessionId }: SessionKey,
+  now: Date,
+): ConversationMessage | undefined {
+  try {
+    const value: unknown = JSON.parse(bytes?.toString("utf8") ?? "");
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
+    const said = agentOf(client).conversations?.said?.(value as Record<string, unknown>);
+    const text = said === undefined ? "" : stripInjected(said.text, said.role);
+    if (said === undefined || text.trim() === "") return undefined;
+    const at = said.at !== undefined && !Number.isNaN(Date.parse(said.at)) ? said.at : now.toISOString();
+    return { role: said.role, text, id: (said.id ?? idAt(sessionId, start, text)).slice(0, 200), at };
+  } catch {
+    return undefined;
+  }
+}
+
+/** The id of a message without one: its place and text, so that it is the same when it is read again. */
+function idAt(sessionId: string, offset: number, text: string): string {
+  const parts = JSON.stringify([sessionId, offset, text]);
+  return createHash("sha256").update(parts).digest("hex").slice(0, 32);
+}

@@ -1,0 +1,122 @@
+import path from "node:path";
+import type { Finder } from "../sources/finder.ts";
+import { isObject, objectAt, textAt } from "../sources/lines.ts";
+import { everywhere } from "../sources/project.ts";
+import { additionalContext, type Agent, type ConnectedFiles, hookGroup, saidBy, type SilentSkip } from "./agent.ts";
+
+export const codex: Agent = {
+  id: "codex",
+  name: "Codex",
+  programs: ["codex"],
+  signs: ["$CODEX_HOME|~/.codex"],
+  files: [
+    {
+      what: "server",
+      user: "$CODEX_HOME/config.toml|~/.codex/config.toml",
+      project: ".codex/config.toml",
+      group: "mcp_servers",
+      entry: ({ server: { command, args, env }, keys }) => ({
+        command,
+        args,
+        ...(Object.keys(env).length > 0 && { env }),
+        // Codex passes on the variables that are named.
+        ...(keys.length > 0 && { env_vars: [...keys] }),
+      }),
+    },
+    {
+      what: "hooks",
+      user: "$CODEX_HOME/hooks.json|~/.codex/hooks.json",
+      project: ".codex/hooks.json",
+      // Codex ends a hook at the end of a session after 3 seconds.
+      handler: (command, event) => hookGroup(command, event === "SessionEnd" ? 3 : 10),
+    },
+    {
+      what: "instructions",
+      // An override replaces the other file.
+      user: ["$CODEX_HOME/AGENTS.override.md|~/.codex/AGENTS.override.md", "$CODEX_HOME/AGENTS.md|~/.codex/AGENTS.md"],
+      project: ["AGENTS.override.md", "AGENTS.md"],
+    },
+  ],
+  notes: {
+    hooks: "Codex runs no hook that you have not trusted: type /hooks in it once.",
+    project: "Codex reads .codex only in a project that you have trusted.",
+  },
+  about: "The entry names the variable of an API key if your configuration uses that embedding provider.",
+  hooks: {
+    events: {
+      SessionStart: "start",
+      UserPromptSubmit: "prompt",
+      PreCompact: "compact",
+      Stop: "turn-end",
+      SessionEnd: "end",
+    },
+    answers: { start: additionalContext, prompt: additionalContext },
+  },
+  conversations: {
+    folders: ["$CODEX_HOME|~/.codex"],
+    layout: [
+      "`sessions/`, `archived_sessions/`, both also compressed (`.jsonl.zst`)",
+      "`memories/*.md`, for all projects",
+    ],
+    // `{timestamp, type: "response_item", payload: {type: "message", role, content}}`. Its `event_msg` repeat the same text.
+    said(line) {
+      const payload = line["type"] === "response_item" ? objectAt(line, "payload") : undefined;
+      if (payload?.["type"] !== "message") return undefined;
+      return saidBy(payload["role"], payload["content"], payload["id"], line["timestamp"]);
+    },
+    folderOf(line) {
+      const payload = objectAt(line, "payload");
+      // A subagent's session belongs to no project, so that it is not found as the user's own words.
+      if (isObject(payload?.["source"])) return undefined;
+      return line["type"] === "session_meta" || line["type"] === "turn_context" ? textAt(payload, "cwd") : undefined;
+    },
+    // `sessions/YYYY/MM/DD/rollout-….jsonl` and `archived_sessions`, both compressed later: the name identifies a session.
+    async find(finder, folder) {
+      for (const name of ["sessions", "archived_sessions"]) await findSessions(finder, path.join(folder, name), 3);
+      await finder.takeNotes(path.join(folder, "memories"), "memories/", everywhere);
+    },
+  },
+  silentSkips,
+};
+
+/** Sessions in a folder and in the folders below it, `levels` deep. */
+async function findSessions(finder: Finder, folder: string, levels: number): Promise<void> {
+  const entries = await finder.list(folder);
+  // A resumed session has an uncompressed transcript again, which replaces the compressed one.
+  for (const { name } of entries)
+    if (/\.jsonl$/iu.test(name)) await finder.take(name, path.join(folder, name), { kind: "lines" });
+  for (const { name } of entries)
+    if (/\.jsonl\.zst$/iu.test(name))
+      await finder.take(name.slice(0, -".zst".length), path.join(folder, name), { kind: "whole" });
+  for (const entry of entries)
+    if (entry.isDirectory() && levels > 0) await findSessions(finder, path.join(folder, entry.name), levels - 1);
+}
+
+function silentSkips({ file, json, toml }: ConnectedFiles): SilentSkip[] {
+  const hooksPath = file(/hooks\.json$/u);
+  if (hooksPath === undefined) return [];
+  const skips: SilentSkip[] = [];
+  const value = json(hooksPath);
+  const strange = Object.keys(value).filter((name) => name !== "hooks");
+  if (strange.length > 0)
+    skips.push({
+      message: `Codex ignores all of ${hooksPath}, as it contains ${strange.map((name) => `"${name}"`).join(", ")}`,
+      next: "Leave only hooks in it.",
+    });
+  if (/"args"\s*:/u.test(JSON.stringify(value["hooks"] ?? {})))
+    skips.push({
+      message: `Codex ignores "args" of the hooks in ${hooksPath}`,
+      next: "Write the whole command line into command.",
+    });
+  const config = toml(path.join(path.dirname(hooksPath), "config.toml"));
+  if (objectAt(config, "features")?.["hooks"] === false)
+    skips.push({ message: "hooks are off in config.toml ([features] hooks = false)", next: "Remove that line." });
+  const user = toml(file(/config\.toml$/u));
+  const trusted = Object.keys(objectAt(objectAt(user, "hooks"), "state") ?? {});
+  if (!trusted.some((key) => key.startsWith(`${hooksPath}:`)))
+    skips.push({
+      message: `Codex does not run the hooks of ${hooksPath} before you trust them`,
+      next: "Type /hooks in Codex.",
+    });
+  return skips;
+}

@@ -1,0 +1,168 @@
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Database } from "better-sqlite3";
+import type { Finder } from "../sources/finder.ts";
+import {
+  isObject,
+  jsonOf,
+  objectAt,
+  readSmall,
+  saidRecord,
+  textAt,
+  timeOf,
+  type TranscriptRecord,
+} from "../sources/lines.ts";
+import { connectMarkers } from "../text/file-text.ts";
+import { type Agent, saidBy } from "./agent.ts";
+import { findInDatabase, type StoredConversation, takeConversations } from "./databases.ts";
+
+/** All events that Cursor knows. */
+const knownEvents = new Set(
+  (
+    "sessionStart sessionEnd preToolUse postToolUse postToolUseFailure subagentStart subagentStop beforeShellExecution " +
+    "afterShellExecution beforeMCPExecution afterMCPExecution beforeReadFile afterFileEdit beforeSubmitPrompt preCompact " +
+    "stop afterAgentResponse afterAgentThought beforeTabFileRead afterTabFileEdit"
+  ).split(" "),
+);
+
+const { begin, end } = connectMarkers;
+
+export const cursor: Agent = {
+  id: "cursor",
+  name: "Cursor",
+  programs: ["cursor", "cursor-agent"],
+  signs: ["~/.cursor"],
+  files: [
+    { what: "server", user: "~/.cursor/mcp.json", project: ".cursor/mcp.json", group: "mcpServers" },
+    {
+      what: "hooks",
+      user: "~/.cursor/hooks.json",
+      project: ".cursor/hooks.json",
+      handler: (command) => ({ command }),
+      version: 1,
+    },
+    {
+      what: "instructions",
+      // Rules for all projects are in Cursor's settings, not in a file.
+      project: ".cursor/rules/memslot.mdc",
+      text: ({ instructions }) =>
+        ["---", "description: Long-term memory", "alwaysApply: true", "---", begin, ...instructions, end, ""].join(
+          "\n",
+        ),
+      mark: begin,
+    },
+  ],
+  notes: { always: "Cursor shows notes at the start of a session; in between its model asks by itself." },
+  hooks: {
+    events: {
+      sessionStart: "start",
+      beforeSubmitPrompt: "prompt",
+      preCompact: "compact",
+      stop: "turn-end",
+      sessionEnd: "end",
+    },
+    // Before a prompt no hook can add text.
+    answers: { start: (_, text) => ({ additional_context: text }) },
+    isSender: (input) => (textAt(input, "cursor_version") ?? "").trim() !== "",
+  },
+  // The editor's `globalStorage/state.vscdb`, whose conversations have times, and `projects/<slug>/agent-transcripts/` of the
+  // command line, which have none. A conversation that is in both is read from the first.
+  conversations: {
+    folders: ["~/.cursor", "@config/Cursor/User"],
+    layout: ["`globalStorage/state.vscdb`; of the command line `projects/*/agent-transcripts/`", ""],
+    // `{role, message: {content: […]}}`, without ids and times.
+    said(line) {
+      const said = saidBy(line["role"], objectAt(line, "message")?.["content"]);
+      // The text around the query is Cursor's own.
+      return said && { ...said, text: /<user_query>([^]*)<\/user_query>/u.exec(said.text)?.[1] ?? said.text };
+    },
+    async find(finder, folder) {
+      for (const slug of await finder.folders(path.join(folder, "projects"))) {
+        const transcripts = path.join(folder, "projects", slug, "agent-transcripts");
+        for (const entry of await finder.list(transcripts)) {
+          const { name } = entry;
+          const place = path.join(transcripts, ...(entry.isDirectory() ? [name, `${name}.jsonl`] : [name]));
+          if (/\.jsonl$/iu.test(place))
+            await finder.take(path.basename(place), place, { kind: "lines", folder: `slug:${slug}` });
+        }
+      }
+      let projects: Promise<Map<string, string>> | undefined;
+      await takeConversations(finder, path.join(folder, "globalStorage", "state.vscdb"), composersIn, async (name) =>
+        (await (projects ??= projectsOf(finder, path.join(folder, "workspaceStorage")))).get(name),
+      );
+    },
+  },
+  silentSkips({ file, json }) {
+    const hooksPath = file(/hooks\.json$/u);
+    const unknown = Object.keys(objectAt(json(hooksPath), "hooks") ?? {}).filter((name) => !knownEvents.has(name));
+    if (unknown.length === 0) return [];
+    const names = unknown.map((name) => `"${name}"`).join(", ");
+    return [
+      {
+        message: `Cursor ignores all of ${hooksPath} if it does not know one of its events, as ${names}`,
+        next: "Correct or remove that event.",
+      },
+    ];
+  },
+};
+
+const composersSql = `SELECT substr(key, 14) AS id, json_extract(value, '$.lastUpdatedAt') AS updated,
+  json_extract(value, '$.createdAt') AS created,
+  json_array_length(value, '$.fullConversationHeadersOnly') AS bubbles
+  FROM cursorDiskKV WHERE key >= 'composerData:' AND key < 'composerData;' AND json_valid(value) ORDER BY key`;
+const valueSql = "SELECT value FROM cursorDiskKV WHERE key = ?";
+const workspaceSql = "SELECT value FROM ItemTable WHERE key = 'composer.composerData'";
+
+/** The folders of the workspaces, by the names of the conversations that were had in them. */
+async function projectsOf(finder: Finder, storage: string): Promise<Map<string, string>> {
+  const projects = new Map<string, string>();
+  for (const { name } of await finder.list(storage)) {
+    try {
+      const folder = textAt(jsonOf(await readSmall(path.join(storage, name, "workspace.json"))), "folder");
+      if (folder?.startsWith("file:") !== true) continue;
+      const file = path.join(storage, name, "state.vscdb");
+      const value = await findInDatabase(file, (db) => db.prepare<[], { value: unknown }>(workspaceSql).get()?.value);
+      for (const composer of listAt(jsonOf(value), "allComposers")) {
+        const id = textAt(composer, "composerId");
+        if (id !== undefined) projects.set(nameOf(id), fileURLToPath(folder));
+      }
+    } catch {
+      // Its project is not known then.
+    }
+  }
+  return projects;
+}
+
+function composersIn(db: Database): StoredConversation[] {
+  type Row = { id: unknown; updated: unknown; created: unknown; bubbles: unknown };
+  const rows = db.prepare<[], Row>(composersSql).all();
+  return rows.flatMap(({ id, updated, created, bubbles }) => {
+    if (typeof id !== "string" || !(Number(bubbles ?? 0) > 0)) return [];
+    const mtimeMs = timeOf(updated) ?? timeOf(created) ?? 0;
+    const stamp = `${mtimeMs}:${bubbles}`;
+    return { name: nameOf(id), mtimeMs, stamp, read: (each) => bubblesIn(each, id, timeOf(created)) };
+  });
+}
+
+/** A record for each message. What has no time of its own has that of its conversation. */
+function bubblesIn(db: Database, id: string, startedMs: number | undefined): TranscriptRecord[] {
+  const valueOf = db.prepare<[string], { value: unknown }>(valueSql);
+  const at = (key: string): unknown => jsonOf(valueOf.get(key)?.value);
+  return listAt(at(`composerData:${id}`), "fullConversationHeadersOnly").map((header) => {
+    const bubble = at(`bubbleId:${id}:${textAt(header, "bubbleId")}`);
+    const { createdAt, type, text } = isObject(bubble) ? bubble : {};
+    const timeMs = timeOf(createdAt) ?? startedMs;
+    const role = type === 1 ? "user" : type === 2 ? "assistant" : undefined;
+    if (role === undefined) return { kind: "other", timeMs };
+    return saidRecord({ role, text: typeof text === "string" ? text : "", timeMs });
+  });
+}
+
+function nameOf(id: string): string {
+  return `${id}.jsonl`;
+}
+
+function listAt(value: unknown, name: string): unknown[] {
+  const list = isObject(value) ? value[name] : undefined;
+  return Array.isArray(list) ? list : [];
+}
