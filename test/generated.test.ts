@@ -10,6 +10,7 @@ import {
   withOfferedPeers,
   withOwnSchema,
 } from "./support/generated.ts";
+import { agentPages, clientIdsFile, withAgentLists } from "./support/agent-lists.ts";
 import { apiReport, reportedPlaces } from "./support/api-report.ts";
 import { extensions, root } from "./support/repository.ts";
 
@@ -19,12 +20,17 @@ const read = (name: string): string => readFileSync(path.join(root, name), "utf8
 test.each([
   ["docs/configuration.md", withConfigTable],
   ["packages/core/src/contract/config-values.ts", configTypes],
+  ["packages/core/src/contract/client-ids.ts", clientIdsFile],
   [commandFile, withOfferedPeers],
   ["extensions/memory-core/src/vectors/kernel/kernel-bytes.ts", vectorKernel],
   ["packages/indexing/src/text/languages/files.ts", () => languageTable("files")],
   ["packages/indexing/src/text/languages/stemmer-modules.ts", () => languageTable("stemmers")],
 ])("%s is what its sources come to (pnpm generate makes it so)", async (name, made) => {
   expect(read(name)).toBe(await made(read(name)));
+});
+
+test.each(Object.keys(agentPages))("%s lists the agents of the table (pnpm generate writes it)", (page) => {
+  expect(read(page)).toBe(withAgentLists(page, read(page)));
 });
 
 test.each(reportedPlaces)("%s/api.md shows what the package exports (pnpm generate writes it)", (place) => {

@@ -10,6 +10,7 @@ import {
   sampledPages,
   withSampleOutput,
 } from "./support/generated.ts";
+import { agentPages, clientIdsFile, withAgentLists } from "./support/agent-lists.ts";
 import { apiReport, reportedPlaces } from "./support/api-report.ts";
 import { extensions, root } from "./support/repository.ts";
 
@@ -20,6 +21,8 @@ async function write(name: string, made: (text: string) => string | Promise<stri
 
 await write("docs/configuration.md", withConfigTable);
 await write("packages/core/src/contract/config-values.ts", configTypes);
+await write("packages/core/src/contract/client-ids.ts", clientIdsFile);
+for (const page of Object.keys(agentPages)) await write(page, (text) => withAgentLists(page, text));
 await write("apps/memslot/package.json", withOfferedPeers);
 await write("extensions/memory-core/src/vectors/kernel/kernel-bytes.ts", vectorKernel);
 await write("packages/indexing/src/text/languages/files.ts", () => languageTable("files"));

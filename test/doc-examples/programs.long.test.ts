@@ -44,7 +44,7 @@ test.skipIf(process.platform === "win32")(
   "mcp-client.ts starts memslot mcp, searches, and reads around the best result",
   async () => {
     // Between both lines is more than a snippet holds.
-    const filler = `- ${"Nothing of note was said in the meeting. ".repeat(5)}\n`.repeat(5);
+    const filler = `- ${"Nothing of note was said in the meeting. ".repeat(40)}\n`.repeat(5);
     const note = `# 2026-03-02\n\n- The staging database listens on port 5544.\n${filler}- The cat came back.\n`;
     const place = createPlace({ "memory/2026-03-02.md": note });
 

@@ -1,0 +1,144 @@
+import { type Agent, agents } from "@memslot/indexing/host";
+
+/** The file `client-ids.ts` of core: the agents, and where they keep conversations. */
+export function clientIdsFile(): string {
+  const folders = agents.flatMap(({ id, conversations }) => {
+    const key = /^\w+$/u.test(id) ? id : `"${id}"`;
+    return conversations === undefined ? [] : `  ${key}: [${conversations.folders.map(quoted).join(", ")}],\n`;
+  });
+  return `// Made of packages/indexing/src/agents by \`pnpm generate\`.
+
+/** The agents that memslot connects to. */
+export const clientIds = [
+${agents.map(({ id }) => `  "${id}",\n`).join("")}] as const;
+
+export type ClientId = (typeof clientIds)[number];
+
+/** The folders of agents that keep conversations, in the form of \`Conversations.folders\` there. */
+export const clientFolderPatterns = {
+${folders.join("")}} as const;
+`;
+}
+
+const quoted = (text: string): string => JSON.stringify(text);
+
+/** Words of the lists, by language. */
+const words = {
+  en: {
+    server: "MCP server",
+    hooks: "hooks",
+    startHooks: "hooks for the start of a session",
+    instructions: (file: string) => `instructions in ${file}`,
+    colon: ": ",
+    comma: ", ",
+    end: ". ",
+  },
+  zh: {
+    server: "MCP 服务器",
+    hooks: "钩子",
+    startHooks: "会话开始时的钩子",
+    instructions: (file: string) => `${file} 里的说明`,
+    colon: "：",
+    comma: "、",
+    end: "。",
+  },
+};
+
+const command = ({ id }: Agent): string => `memslot connect ${id} --workspace ~/notes`;
+/** The path of a file for all projects, without the folder: of several the last. */
+const userPath = ({ files }: Agent, what: string): string | undefined =>
+  [files.findLast((file) => file.what === what)?.user ?? []].flat().at(-1);
+
+/** README: one line for each agent. */
+export function agentList(language: "en" | "zh"): string {
+  const { server, hooks, startHooks, instructions, colon, comma, end } = words[language];
+  const lines = agents.map((agent) => {
+    const file = userPath(agent, "instructions")?.split("/").at(-1);
+    const parts = [
+      server,
+      ...(agent.hooks === undefined ? [] : [agent.hooks.answers.prompt === undefined ? startHooks : hooks]),
+      ...(file === undefined ? [] : [instructions(`\`${file}\``)]),
+    ];
+    return `- **${agent.name}**${colon}${parts.join(comma)}${end}\`${command(agent)}\``;
+  });
+  return lines.join("\n");
+}
+
+/** docs/connect.md: the files of each agent, and its command. */
+export function agentSections(): string {
+  const sections = agents.map((agent) => {
+    const byPath = Map.groupBy(
+      (["server", "hooks", "instructions"] as const).filter((what) => userPath(agent, what) !== undefined),
+      (what) => userPath(agent, what) ?? "",
+    );
+    const files = [...byPath].map(
+      ([file, kinds]) =>
+        `${kinds.map((kind) => (kind === "server" ? "MCP server" : kind)).join(" and ")} in ${usual(file)}`,
+    );
+    const { always, hooks } = agent.notes ?? {};
+    const notes = [`${files.join(", ")}.`, always, hooks, agent.about].filter((each) => each !== undefined);
+    return `**${agent.name}**: ${notes.join(" ")}\n\n\`\`\`sh\n${command(agent)}\n\`\`\``;
+  });
+  return sections.join("\n\n");
+}
+
+/** docs/connect.md: what the hooks of each agent do. */
+export function hookTable(): string {
+  const yes = (is: boolean): string => (is ? "yes" : "no");
+  const rows = agents.flatMap(({ name, hooks, conversations }) => {
+    if (hooks === undefined) return [];
+    const { start, prompt } = hooks.answers;
+    const isStored = conversations?.said !== undefined || hooks.stored !== undefined;
+    return [[name, yes(start !== undefined), yes(prompt !== undefined), yes(isStored)]];
+  });
+  return table(
+    ["agent", "notes at the start", "notes at a prompt", "messages are stored"],
+    [...rows, ["the others", "no", "no", "no"]],
+  );
+}
+
+/** docs/sources.md: where each agent keeps what. */
+export function sourceTable(): string {
+  const rows = agents.flatMap(({ id, conversations }) => {
+    if (conversations === undefined) return [];
+    const folders = conversations.folders.map((folder) => {
+      const [named, ...others] = folder.split("|").toReversed();
+      return [usual(named ?? ""), ...others.map((other) => `or \`${other}\``)].join(" ");
+    });
+    return [[`\`${id}\``, folders.join("; "), ...conversations.layout]];
+  });
+  return table(["", "folder", "conversations", "notes"], rows);
+}
+
+/** A path as it is without environment variables. */
+function usual(pattern: string): string {
+  const file = pattern.split("|").at(-1)?.replace("@dotconfig", "~/.config") ?? "";
+  return file.startsWith("@config/") ? `\`${file.slice(8)}\` in the settings folder of the system` : `\`${file}\``;
+}
+
+function table(head: readonly string[], rows: readonly string[][]): string {
+  const widths = head.map((name, column) => Math.max(name.length, 3, ...rows.map((row) => row[column]?.length ?? 0)));
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`;
+  return [line(head), `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`, ...rows.map(line)].join("\n");
+}
+
+/** The pages with lists of agents, each list between two marks with its name. */
+export const agentPages: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
+  "README.md": { agents: () => agentList("en") },
+  "README.zh-CN.md": { agents: () => agentList("zh") },
+  "docs/connect.md": { agents: agentSections, hooks: hookTable },
+  "docs/sources.md": { sources: sourceTable },
+};
+
+/** A page with its lists of agents rewritten. */
+export function withAgentLists(page: string, text: string): string {
+  let result = text;
+  for (const [name, made] of Object.entries(agentPages[page] ?? {})) {
+    const [start, end] = [`<!-- ${name}:start -->`, `<!-- ${name}:end -->`];
+    const [from, to] = [result.indexOf(start), result.indexOf(end)];
+    if (from < 0 || to < from) throw new Error(`${page} needs the marks ${start} and ${end}`);
+    result = `${result.slice(0, from + start.length)}\n\n${made()}\n\n${result.slice(to)}`;
+  }
+  return result;
+}
