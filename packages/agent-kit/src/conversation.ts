@@ -1,3 +1,5 @@
+import { estimateTokens } from "@memslot/indexing/host";
+
 /** A tool call of a model; `arguments` is the JSON text that it wrote, unchecked. */
 export interface ToolCall {
   readonly id: string;
@@ -106,4 +108,13 @@ function turnsOf(recorded: readonly ConversationMessage[]): Turn[] {
     turns.push({ message, toolCalls, results: [...results.values()] });
   }
   return turns;
+}
+
+/** Estimated tokens of messages as a model gets them, with `each` for what a request needs around a message. */
+export function tokensOf(messages: readonly ConversationMessage[], each = 8): number {
+  return messages.reduce((sum, message) => {
+    const calls = message.role === "assistant" ? (message.toolCalls ?? []) : [];
+    const texts = [message.text, ...calls.flatMap((call) => [call.name, call.arguments])];
+    return texts.reduce((own, text) => own + estimateTokens(text), sum + each);
+  }, 0);
 }

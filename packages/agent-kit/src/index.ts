@@ -46,8 +46,13 @@ export * from "./tools/memory-tools.ts";
 export { frameRecalled } from "./tools/recalled-text.ts";
 export * from "./tools/tool-forms.ts";
 export * from "./transcripts/hand-overs.ts";
-export * from "./transcripts/list-transcripts.ts";
-export * from "./transcripts/read-transcript-page.ts";
-export type { TranscriptRecall } from "./transcripts/recalls.ts";
-export type { TranscriptCompaction, TranscriptFacts } from "./transcripts/transcript-facts.ts";
-export type { ShownText, TranscriptPlace } from "./transcripts/transcript.ts";
+export type { TranscriptCompaction, TranscriptFacts, TranscriptRecall } from "./transcripts/transcript-facts.ts";
+export * from "./transcripts/transcript-list.ts";
+export {
+  readTranscriptPage,
+  type ShownText,
+  type TranscriptPage,
+  type TranscriptPageOptions,
+  type TranscriptPlace,
+  type TranscriptShown,
+} from "./transcripts/transcript-page.ts";

@@ -1,5 +1,5 @@
 import { estimateTokens } from "@memslot/indexing/host";
-import { type ConversationMessage, handedOver, resultAsText, withCalls } from "../conversation.ts";
+import { type ConversationMessage, handedOver, resultAsText, tokensOf, withCalls } from "../conversation.ts";
 import { localClock } from "../edit/local-day.ts";
 
 /** Messages of one local day that fit into one flush turn. */
@@ -112,13 +112,4 @@ function split(text: string, maxTokens: number): string[] {
 function surrogateSafe(text: string, index: number): number {
   const unit = text.charCodeAt(index);
   return index > 1 && unit >= 0xdc00 && unit <= 0xdfff ? index - 1 : index;
-}
-
-/** Estimated tokens of messages as a model gets them, with `each` for what a request needs around a message. */
-export function tokensOf(messages: readonly ConversationMessage[], each = 8): number {
-  return messages.reduce((sum, message) => {
-    const calls = message.role === "assistant" ? (message.toolCalls ?? []) : [];
-    const texts = [message.text, ...calls.flatMap((call) => [call.name, call.arguments])];
-    return texts.reduce((own, text) => own + estimateTokens(text), sum + each);
-  }, 0);
 }

@@ -1,16 +1,17 @@
 import { MemoryError, isAbort, messageOf, withDeadline } from "@memslot/core";
 import { estimateTokens } from "@memslot/indexing/host";
-import { type ConversationMessage, handedOver } from "../conversation.ts";
+import { type ConversationMessage, handedOver, tokensOf } from "../conversation.ts";
+import { invalid } from "../failures.ts";
 import type { Session } from "./session.ts";
 
 const summaryDeadlineMs = 60_000;
 const handOverDeadlineMs = 60_000;
-/** A model that copies instead of summing up would leave no room. */
+/** A model that copies instead of summarising would free no tokens. */
 const maxSummaryLength = 16_000;
-/** What a message costs beside its words. */
+/** Tokens of a message beside its text. */
 const messageTokens = 4;
 
-/** Sums up messages that are about to leave the context, with the summary of what left it before. */
+/** Summarises messages that are about to leave the context, with the summary of earlier ones. */
 export type Summarize = (input: {
   previousSummary?: string | undefined;
   messages: readonly ConversationMessage[];
@@ -19,42 +20,42 @@ export type Summarize = (input: {
 
 export interface CompactSessionOptions {
   session: Pick<Session, "id" | "key" | "context" | "recorded" | "compact">;
-  /** Estimated tokens of messages that stay, at least the last turn of the user. */
+  /** Estimated tokens of the messages that stay, at least the last turn of the user. */
   keepTokens: number;
-  /** Is given exactly the messages that are about to be lost, before they are. */
+  /** Called before with exactly the messages that are dropped. */
   flush?:
     | {
         beforeDrop(messages: readonly ConversationMessage[], options: { signal: AbortSignal }): Promise<unknown>;
       }
     | undefined;
-  /** Left out, or failing: a plain digest is the summary. */
+  /** If left out or failing, a plain digest is the summary. */
   summarize?: Summarize | undefined;
   signal?: AbortSignal | undefined;
 }
 
 export interface CompactionReport {
-  /** Messages that left the context. 0: nothing was done. */
+  /** Dropped messages. 0: nothing was done. */
   readonly dropped: number;
   readonly kept: number;
   /** Estimated, of the summary and the messages. */
   readonly tokensBefore: number;
   readonly tokensAfter: number;
-  /** What the context begins with now. */
+  /** The begin of the context now. */
   readonly summary?: string | undefined;
-  /** Undefined where nothing was dropped. */
+  /** Undefined if nothing was dropped. */
   readonly summarizedBy?: "model" | "digest" | undefined;
-  /** Why there is no summary by the model, why nothing was dropped, or why more is kept than was asked for. */
+  /** Why there is no summary by the model, why nothing was dropped, or why more is kept than requested. */
   readonly reason?: string | undefined;
 }
 
 /**
- * Makes room in the context of a session: the last turns stay, the messages before them are handed to `flush` and give
- * way to a summary. Messages that are said meanwhile stay. Rejects, with nothing dropped, where `flush` fails, when
- * aborted, and where the transcript cannot be written.
+ * Compacts the context of a session: the last turns stay, and the messages before them go to `flush` and become a summary.
+ * Messages that arrive meanwhile stay. Rejects, with nothing dropped, if `flush` fails, if aborted, and if the transcript
+ * cannot be written.
  */
 export async function compactSession(options: CompactSessionOptions): Promise<CompactionReport> {
   const { session, keepTokens, flush, signal } = options;
-  if (!(keepTokens >= 0)) throw new MemoryError("INVALID_ARGUMENT", "keepTokens must be a number, 0 or more");
+  if (!(keepTokens >= 0)) throw invalid("keepTokens must be a number, 0 or more");
   signal?.throwIfAborted();
   const { recorded } = session;
   const previousSummary = session.context.summary;
@@ -81,7 +82,7 @@ export async function compactSession(options: CompactSessionOptions): Promise<Co
     const firstDroppedId = recorded[0]?.id;
     await session.compact({ summary, firstKeptId: first.id, tokensBefore: Math.ceil(tokensBefore), firstDroppedId });
   } catch (error) {
-    // Another compaction was quicker.
+    // Another compaction was faster.
     if (MemoryError.is(error, "BUSY")) return nothing(messageOf(error));
     throw error;
   }
@@ -98,41 +99,27 @@ export async function compactSession(options: CompactSessionOptions): Promise<Co
   };
 }
 
-/** The estimated tokens of one message as a model gets it. */
-function tokensOf(message: ConversationMessage): number {
-  const calls = message.role === "assistant" ? (message.toolCalls ?? []) : [];
-  const texts = [message.text, ...calls.flatMap((call) => [call.name, call.arguments])];
-  return texts.reduce((sum, text) => sum + estimateTokens(text), messageTokens);
-}
-
 function contextTokens(messages: readonly ConversationMessage[], summary: string | undefined): number {
-  return messages.reduce((sum, message) => sum + tokensOf(message), estimateTokens(summary ?? ""));
+  return tokensOf(messages, messageTokens) + estimateTokens(summary ?? "");
 }
 
-/** The first message that stays: one of the user, so that no answer and no tool result stands alone. */
-function cutOf(
-  messages: readonly ConversationMessage[],
-  keepTokens: number,
-): { index: number; reason: string | undefined } {
+/** The first message that stays: one of the user, so that no answer and no tool result is without its question. */
+function cutOf(messages: readonly ConversationMessage[], keepTokens: number): { index: number; reason?: string } {
   let tokens = 0;
   let cut: number | undefined;
-  let reason: string | undefined;
   for (let index = messages.length - 1; index >= 0; index--) {
     const message = messages[index];
     if (message === undefined) break;
-    tokens += tokensOf(message);
+    tokens += tokensOf([message], messageTokens);
     if (message.role !== "user") continue;
-    if (tokens > keepTokens) {
-      if (cut !== undefined) break;
-      cut = index;
-      reason = `the last turn alone is larger than ${keepTokens} tokens, and is kept whole`;
-      break;
-    }
+    if (tokens > keepTokens && cut === undefined)
+      return { index, reason: `the last turn alone is larger than ${keepTokens} tokens, and is kept whole` };
+    if (tokens > keepTokens) break;
     cut = index;
   }
-  // All of it fits, also what may stand before the first message of the user.
+  // All of it fits, also messages before the first one of the user.
   if (tokens <= keepTokens) return { index: 0, reason: `all of it fits in ${keepTokens} tokens` };
-  return { index: cut ?? 0, reason };
+  return { index: cut ?? 0 };
 }
 
 async function summaryOf(
@@ -145,7 +132,7 @@ async function summaryOf(
     by: "digest" as const,
     reason,
   });
-  if (!summarize) return digest("no model to sum up");
+  if (!summarize) return digest("no model to summarise");
   try {
     const text = await withDeadline(
       { what: "the summary", deadlineMs: summaryDeadlineMs, signals: [signal] },
@@ -168,8 +155,8 @@ const cutMark = "[…]";
 const heading = "[Plain digest, made without a model: first lines only]";
 
 /**
- * A summary where no model makes one: the first line of what the user said and the first sentence of each answer, at
- * most 2,000 characters of them, the newest first to be kept. The summary before stays in front, itself at most 4,000.
+ * The summary without a model: the first line of each message of the user and the first sentence of each answer, the newest
+ * 2,000 characters of them, behind at most 4,000 of the earlier summary.
  */
 function plainDigest(messages: readonly ConversationMessage[], previousSummary?: string | undefined): string {
   const lines = messages.map((message) => digestLine(message)).filter((line) => line !== "");
@@ -181,7 +168,7 @@ function plainDigest(messages: readonly ConversationMessage[], previousSummary?:
     kept.unshift(line);
   }
   const missing = lines.length - kept.length;
-  const gap = missing > 0 ? [`${cutMark} ${missing} earlier lines left out`] : [];
+  const gap = missing > 0 ? [`${cutMark} ${missing} earlier lines excluded`] : [];
   const digest = [heading, ...gap, ...kept].join("\n");
   const carried = carry(previousSummary ?? "");
   return carried === "" ? digest : `${carried}\n\n${digest}`;
@@ -208,7 +195,7 @@ function shortened(text: string): string {
     .trimEnd()} ${cutMark}`;
 }
 
-/** The beginning and the end of a summary that grew too long: what it began with, and what came last. */
+/** The begin and the end of a summary that grew too long. */
 function carry(summary: string): string {
   const text = summary.trim();
   if (text.length <= maxCarriedLength) return text;

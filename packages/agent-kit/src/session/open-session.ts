@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import path from "node:path";
 import { MemoryError, messageOf } from "@memslot/core";
-import type { LockHolder, ProcessLock } from "@memslot/core/files";
+import type { ProcessLock } from "@memslot/core/files";
 import pLimit from "p-limit";
 import { type ConversationMessage, modelContext } from "../conversation.ts";
-import { acquireStateLock } from "../failures.ts";
+import { acquireStateLock, invalid } from "../failures.ts";
 import { checkMessage, compactionLine, messageLine, sessionLine } from "./transcript-entry.ts";
 import { factsOf, newEntry, type SessionTableFile, type TableEntry } from "./session-table.ts";
 import type { Session, SessionCompaction, SessionContext, SessionPatch } from "./session.ts";
@@ -20,16 +20,16 @@ export interface SessionPlace {
   cwd: string;
 }
 
-/** A session as its `Sessions` has it. */
+/** A session as `Sessions` has it. */
 export interface OwnedSession {
   readonly session: Session;
-  /** Whether anybody said anything in it, ever. */
+  /** Whether it has or had a message. */
   readonly spoken: boolean;
-  /** Lets no call in any more, waits for those that are at work, runs `before`, and gives the session free. */
+  /** Refuses new calls, waits for running ones, runs `before`, and releases the session. */
   end(before: () => Promise<void>): Promise<void>;
 }
 
-/** Opens the session that the list has for a key, or puts a new one there. Throws `BUSY` where another process has it. */
+/** Opens the session of a key, or begins one. Throws `BUSY` if another process has it open. */
 export async function openSession(key: string, place: SessionPlace): Promise<OwnedSession> {
   for (;;) {
     const entry = await place.table.change((table) => {
@@ -39,7 +39,7 @@ export async function openSession(key: string, place: SessionPlace): Promise<Own
     });
     const lock = await acquireWriter(key, path.join(place.folder, entry.sessionFile));
     try {
-      // Until the lock was ours, another process may have ended the session and begun the next.
+      // Before this process had the lock, another one may have ended the session and begun the next.
       const current = (await place.table.read()).get(key);
       if (current?.sessionId === entry.sessionId) return await sessionOf(key, current, lock, place);
     } catch (error) {
@@ -52,11 +52,13 @@ export async function openSession(key: string, place: SessionPlace): Promise<Own
 
 async function acquireWriter(key: string, file: string): Promise<ProcessLock> {
   const lockFile = `${file}.lock`;
-  const busy = (holder: LockHolder | undefined): string => {
-    const who = holder ? `process ${holder.pid} (${holder.host}, since ${holder.since})` : "another process";
-    return `session ${JSON.stringify(key)} is open in ${who}; use another session key, or end that process. If it is gone, delete ${lockFile}`;
-  };
-  return await acquireStateLock(lockFile, { waitMs: 0, busy });
+  return await acquireStateLock(lockFile, {
+    waitMs: 0,
+    busy: (owner) => {
+      const who = owner ? `process ${owner.pid} (${owner.host}, since ${owner.since})` : "another process";
+      return `session ${JSON.stringify(key)} is open in ${who}; use another session key, or end that process. If it is gone, delete ${lockFile}`;
+    },
+  });
 }
 
 async function sessionOf(
@@ -72,7 +74,7 @@ async function sessionOf(
   const listed = new ListedSession(key, entry, file, place);
   const inTurn = pLimit(1);
   let ending: Promise<void> | undefined;
-  const look = lookInto(file);
+  const said = contentOf(file);
 
   try {
     if (!file.state.begun) await file.write([sessionLine({ id, key, at: clock().toISOString(), cwd })]);
@@ -108,10 +110,10 @@ async function sessionOf(
     id,
     file: filePath,
     get context() {
-      return look().context;
+      return said().context;
     },
     get recorded() {
-      return look().recorded;
+      return said().recorded;
     },
     get facts() {
       const { bytes, brokenLines } = file.state;
@@ -135,13 +137,13 @@ async function sessionOf(
       await act(async () => {
         await writeCompaction(file, id, { ...compaction, at: clock().toISOString() });
         listed.touch();
-        // The transcript says it already; the list is brought in line now or when the session is opened next.
+        // The transcript has it already; the list follows now or when the session is opened next.
         await listed.noteSafely();
       });
     },
     async update(patch) {
       const own = ownFields.find((name) => Object.hasOwn(patch, name));
-      if (own !== undefined) throw new MemoryError("INVALID_ARGUMENT", `${own} of a session is not for a host to set`);
+      if (own !== undefined) throw invalid(`a host cannot set ${own} of a session`);
       await act(async () => {
         listed.touch();
         await listed.note(patch);
@@ -158,21 +160,21 @@ async function sessionOf(
   };
 }
 
-/** What is said in a transcript, worked out again only where it has grown. */
-function lookInto(file: TranscriptFile): () => Pick<Session, "context" | "recorded"> {
-  let seen: { at: string; context: SessionContext; recorded: readonly ConversationMessage[] } | undefined;
+/** The messages of a transcript, computed again only after it has grown. */
+function contentOf(file: TranscriptFile): () => Pick<Session, "context" | "recorded"> {
+  let known: { at: string; context: SessionContext; recorded: readonly ConversationMessage[] } | undefined;
   return () => {
     const { state } = file;
     const at = `${state.bytes}:${state.messages.length}`;
-    if (seen?.at !== at) {
+    if (known?.at !== at) {
       const recorded = [...state.messages];
-      seen = { at, recorded, context: { summary: state.summary, messages: modelContext(recorded) } };
+      known = { at, recorded, context: { summary: state.summary, messages: modelContext(recorded) } };
     }
-    return seen;
+    return known;
   };
 }
 
-/** Writes those that are not there yet. Gives each as it is there. */
+/** Writes messages with new ids. Returns each as the transcript has it. */
 async function writeMessages(
   file: TranscriptFile,
   messages: readonly ConversationMessage[],
@@ -201,9 +203,9 @@ async function writeCompaction(
 ): Promise<void> {
   const { messages, lastId } = file.state;
   if (firstDroppedId !== undefined && messages[0]?.id !== firstDroppedId)
-    throw new MemoryError("BUSY", `session ${id} was compacted meanwhile; look at its context again`);
+    throw new MemoryError("BUSY", `session ${id} was compacted meanwhile; read its context again`);
   if (firstKeptId !== undefined && !messages.some((message) => message.id === firstKeptId))
-    throw new MemoryError("INVALID_ARGUMENT", `message ${firstKeptId} is not in the context of session ${id}`);
+    throw invalid(`message ${firstKeptId} is not in the context of session ${id}`);
   const line = compactionLine({ id: randomUUID(), firstKeptId, ...compaction }, lastId);
   checkLength(line);
   await file.write([line]);
@@ -211,16 +213,15 @@ async function writeCompaction(
 
 function checkLength(line: string): void {
   if (Buffer.byteLength(line) <= maxLineBytes) return;
-  throw new MemoryError(
-    "INVALID_ARGUMENT",
-    `a message of more than ${maxLineBytes / 1024 / 1024} MiB cannot be written into a transcript; keep it in a file and say where`,
+  throw invalid(
+    `a message of more than ${maxLineBytes / 1024 / 1024} MiB cannot be written to a transcript; keep it in a file and name the file`,
   );
 }
 
-/** The time of the last message is noted in the list of sessions no more often than this. */
+/** The list of sessions gets the time of the last message no more often than this. */
 const noteEveryMs = 5_000;
 
-/** An open session as the list has it, which follows the transcript: that has what counts. */
+/** The list's entry of an open session. It follows the transcript, which decides. */
 class ListedSession {
   readonly #key: string;
   readonly #file: TranscriptFile;
@@ -241,12 +242,11 @@ class ListedSession {
     return this.#entry;
   }
 
-  /** Something was said or noted just now. */
+  /** After a message or a note. */
   touch(): void {
     this.#entry = { ...this.#entry, updatedAt: this.#list.clock().getTime() };
   }
 
-  /** The entry with what the transcript says. */
   #current(before: TableEntry): TableEntry {
     const { compactionCount, compactedBytes, lastAt } = this.#file.state;
     const updatedAt = Math.max(before.updatedAt, Date.parse(lastAt ?? "") || 0);
@@ -260,22 +260,23 @@ class ListedSession {
     const written = await this.#list.table.change((sessions) => {
       const there = sessions.get(this.#key);
       if (there !== undefined && there.sessionId !== sessionId) throw endedError(this.#key, sessionId);
-      const more = { ...(there ?? this.#entry).more, ...patch };
-      const next = { ...this.#current(this.#entry), more: withoutUndefined(more) };
+      const more = Object.entries({ ...(there ?? this.#entry).more, ...patch });
+      const set = Object.fromEntries(more.filter(([, value]) => value !== undefined));
+      const next = { ...this.#current(this.#entry), more: set };
       sessions.set(this.#key, next);
       return next;
     });
-    // More may have been said meanwhile.
+    // More messages may have come meanwhile.
     this.#entry = { ...this.#current(this.#entry), more: written.more };
     this.#isNoted = this.#entry.updatedAt === written.updatedAt;
   }
 
-  /** What fails is told: the list is brought in line the next time, or when the session is opened next. */
+  /** Reports a failure: the list follows the next time, or when the session is opened next. */
   async noteSafely(): Promise<void> {
     await this.note({}).catch((error: unknown) => this.#list.notify(messageOf(error)));
   }
 
-  /** Behind the caller's back, and not each time. */
+  /** In the background, and not each time. */
   noteSoon(): void {
     this.touch();
     this.#isNoted = false;
@@ -288,7 +289,7 @@ class ListedSession {
     if (!this.#isNoted) await this.noteSafely();
   }
 
-  /** Waits for what is noted behind. */
+  /** Waits for the background. */
   async settle(): Promise<void> {
     await this.#noting(() => undefined);
   }
@@ -296,8 +297,4 @@ class ListedSession {
 
 function endedError(key: string, id: string): MemoryError {
   return new MemoryError("CLOSED", `session ${id} of ${JSON.stringify(key)} was closed; open the session key again`);
-}
-
-function withoutUndefined(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }

@@ -6,16 +6,16 @@ import { unlessMissing } from "@memslot/core/files";
 import pLimit, { type LimitFunction } from "p-limit";
 import { openSession, type OwnedSession, type SessionPlace } from "./open-session.ts";
 import { newEntry, factsOf, SessionTableFile } from "./session-table.ts";
-import { orUnavailable } from "../failures.ts";
+import { invalid, orUnavailable } from "../failures.ts";
 import type { OpenSessionsOptions, Session, SessionFacts, Sessions } from "./session.ts";
 
 const maxKeyLength = 512;
 const draftAgeMs = 60 * 60 * 1000;
 
 /**
- * Opens the sessions of an agent: transcripts as JSONL in the field's format, which the index reads too, and the list
- * of their keys in `sessions.json`. Close it at the end. Throws `INVALID_ARGUMENT` for an agent id that is no folder
- * name, `CONFIG` where the folder is a link, and `UNAVAILABLE` where it cannot be made or read.
+ * Opens the sessions of an agent: transcripts as JSONL, which the index reads too, and the list of their keys in
+ * `sessions.json`. Close it at the end. Throws `INVALID_ARGUMENT` for an agent id that cannot be a folder name, `CONFIG` if
+ * the folder is a link, and `UNAVAILABLE` if it cannot be created or read.
  */
 export async function openSessions(options: OpenSessionsOptions): Promise<Sessions> {
   checkAgentPlace(options);
@@ -27,7 +27,7 @@ export async function openSessions(options: OpenSessionsOptions): Promise<Sessio
   const open = new Map<string, OwnedSession>();
   const turns = new Map<string, LimitFunction>();
   let closed = false;
-  // A damaged list is told at the beginning, not in the middle of a conversation.
+  // Reports a damaged list now and not in the middle of a conversation.
   await table.read();
 
   /** One call at a time for a key. */
@@ -44,7 +44,7 @@ export async function openSessions(options: OpenSessionsOptions): Promise<Sessio
   async function openKey(key: string): Promise<OwnedSession> {
     const there = open.get(key);
     if (there && !there.session.closed) return there;
-    // One that is still closing has the lock until then.
+    // A session that is still closing has the lock until then.
     await there?.session.close();
     const opened = await openSession(key, place);
     open.set(key, opened);
@@ -85,12 +85,8 @@ export async function openSessions(options: OpenSessionsOptions): Promise<Sessio
 }
 
 function checkKey(key: unknown): void {
-  const fits = typeof key === "string" && key.trim() !== "" && key.length <= maxKeyLength && !/\p{Cc}/u.test(key);
-  if (fits) return;
-  throw new MemoryError(
-    "INVALID_ARGUMENT",
-    `a session key must be a text of 1 to ${maxKeyLength} characters on one line, such as agent:main:main`,
-  );
+  if (typeof key === "string" && key.trim() !== "" && key.length <= maxKeyLength && !/\p{Cc}/u.test(key)) return;
+  throw invalid(`a session key must be a text of 1 to ${maxKeyLength} characters on one line, such as agent:main:main`);
 }
 
 async function prepareFolder(folder: string): Promise<void> {
@@ -104,20 +100,17 @@ async function prepareFolder(folder: string): Promise<void> {
     await removeDrafts(folder);
   };
   await orUnavailable(make, (why) => {
-    return `the folder of the transcripts, ${folder}, cannot be used: ${why}; see to the state folder, or name another one in MEMSLOT_HOME`;
+    return `the folder of the transcripts, ${folder}, cannot be used: ${why}; check the state folder, or name another one in MEMSLOT_HOME`;
   });
 }
 
-/** Drafts of files that were never put in place, because the process ended before. */
+/** Removes drafts of killed processes. */
 async function removeDrafts(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     if (!/\.(?:json|lock|takeover)\.[0-9a-f-]{36}\.tmp$/.test(name)) continue;
     const file = path.join(folder, name);
-    const isOld = await stat(file).then(
-      ({ mtimeMs }) => Date.now() - mtimeMs > draftAgeMs,
-      () => false,
-    );
-    if (isOld) await rm(file, { force: true });
+    const { mtimeMs } = await stat(file).catch(() => ({ mtimeMs: Infinity }));
+    if (Date.now() - mtimeMs > draftAgeMs) await rm(file, { force: true });
   }
 }
 

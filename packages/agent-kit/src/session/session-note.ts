@@ -1,26 +1,19 @@
 import { constants } from "node:fs";
-import { type FileHandle, lstat, realpath } from "node:fs/promises";
+import { lstat, realpath } from "node:fs/promises";
 import path from "node:path";
 import { MemoryError, isAbort, messageOf, withDeadline } from "@memslot/core";
-import {
-  type FolderInPlace,
-  listInPlace,
-  MovedError,
-  openFolderInPlace,
-  openInPlace,
-  syncFolder,
-} from "@memslot/core/files";
+import { listInPlace, openFolderInPlace, openInPlace, syncFolder } from "@memslot/core/files";
 import type { ConversationMessage } from "../conversation.ts";
+import { localTime } from "../edit/local-day.ts";
 import { keepNotesLayout } from "../edit/note-folder.ts";
 import { copiedText, slugOf } from "../edit/note-text.ts";
-import { closing, unlessThere } from "../edit/safe-writes.ts";
-import { localTime } from "../edit/local-day.ts";
+import { closing, makeFile, unlessThere } from "../edit/safe-writes.ts";
 
 const describeDeadlineMs = 30_000;
 const maxTextLength = 8_000;
 const maxNamesTried = 100;
 
-/** Says in a few words and in a short text what a session was about. */
+/** Describes the subject of a session in a few words and in a short text. */
 export type DescribeSession = (input: {
   summary?: string | undefined;
   messages: readonly ConversationMessage[];
@@ -29,32 +22,32 @@ export type DescribeSession = (input: {
 
 export interface SessionNoteOptions {
   workspaceDir: string;
-  /** The session that ended, see `Session`. Its messages can be read after it was closed. */
+  /** The session that ended, see `Session`. */
   session: { readonly key: string; readonly id: string };
   messages: readonly ConversationMessage[];
-  /** Of what was compacted before. */
+  /** Of messages that were compacted before. */
   summary?: string | undefined;
-  /** A model. Without one no note is written. */
+  /** Asks a model. Without it no note is written. */
   describe?: DescribeSession | undefined;
   at: Date;
   timeZone: string;
   signal?: AbortSignal | undefined;
 }
 
-/** The note that was written, by its path in the workspace; or why none was. */
+/** The path of the note in the workspace, or why none was written. */
 export type SessionNote =
   | { readonly path: string; readonly reason?: undefined }
   | { readonly path?: undefined; readonly reason: string };
 
 /**
- * Writes a short note about a session that was ended with /new or /reset: `memory/YYYY-MM-DD-slug.md`. An existing file
- * is never changed; a session that has a note of this day already gets no second one. What looks like a secret is left
- * out of it, as of every copy. Rejects with `AbortError` when aborted; every other failure is the `reason`.
+ * Writes a short note about a session that was ended with /new or /reset: `memory/YYYY-MM-DD-slug.md`. Never changes an
+ * existing file, and writes one note per session and day. Masks secrets. Rejects with `AbortError` when aborted; every other
+ * failure is the `reason`.
  */
 export async function writeSessionNote(options: SessionNoteOptions): Promise<SessionNote> {
   const { workspaceDir, session, messages, summary, describe, signal, at, timeZone } = options;
   if (!describe) return { reason: "no model to describe the session" };
-  if (!messages.some((message) => message.role === "user")) return { reason: "nobody said anything in the session" };
+  if (!messages.some((message) => message.role === "user")) return { reason: "the session has no message of the user" };
   try {
     const { day, time } = localTime(at, timeZone);
     const folder = await memoryFolder(workspaceDir);
@@ -75,7 +68,7 @@ export async function writeSessionNote(options: SessionNoteOptions): Promise<Ses
   }
 }
 
-/** `memory/` of the workspace, made where it is missing. A link in its place is refused: notes must stay inside. */
+/** Opens or creates `memory/`. Refuses a link in its place: notes must stay in the workspace. */
 async function memoryFolder(workspaceDir: string): Promise<string> {
   await keepNotesLayout(workspaceDir);
   const folder = await closing(await openFolderInPlace(await realpath(workspaceDir)), async (workspace) => {
@@ -84,67 +77,41 @@ async function memoryFolder(workspaceDir: string): Promise<string> {
   });
   const stats = await lstat(folder);
   if (stats.isDirectory()) return folder;
-  const what = stats.isSymbolicLink() ? "a symbolic link, which is not followed" : "no folder";
+  const what = stats.isSymbolicLink() ? "a symbolic link, which is not followed" : "not a folder";
   throw new MemoryError("PATH_NOT_ALLOWED", `${folder} is ${what}: put a real folder there`);
 }
 
-/** The note of this day that is about the session, for a host that ended before it began the next one. */
+/** The note of this day about the session, if a host that ended before has written it. */
 async function noteOf(sessionId: string, folder: string, day: string): Promise<string | undefined> {
-  const names = listInPlace(folder)
-    .map(({ name }) => name)
-    .filter((name) => name.startsWith(`${day}-`) && name.endsWith(".md"));
-  for (const name of names) {
-    const head = await headOf(path.join(folder, name));
+  for (const { name } of listInPlace(folder)) {
+    if (!name.startsWith(`${day}-`) || !name.endsWith(".md")) continue;
+    // A file that cannot be read is not a note that was written here.
+    const head = await headOf(path.join(folder, name)).catch(() => "");
     if (head.includes(`\n${marked("Session", sessionId)}\n`)) return name;
   }
   return undefined;
 }
 
 async function headOf(file: string): Promise<string> {
-  let handle: FileHandle | undefined;
-  try {
-    handle = await openInPlace(file, constants.O_RDONLY);
+  return await closing(await openInPlace(file, constants.O_RDONLY), async (handle) => {
     if (!(await handle.stat()).isFile()) return "";
     const head = Buffer.alloc(2048);
     const { bytesRead } = await handle.read(head, 0, head.length, 0);
     return head.toString("utf8", 0, bytesRead);
-  } catch {
-    // A file that cannot be read is no note that was written here.
-    return "";
-  } finally {
-    await handle?.close();
-  }
+  });
 }
 
 async function createNote(folderPath: string, name: string, text: string): Promise<string> {
   return await closing(await openFolderInPlace(folderPath), async (folder) => {
     for (let number = 1; number <= maxNamesTried; number++) {
       const fileName = `${name}${number === 1 ? "" : `-${number}`}.md`;
-      if (await createFile(folder, fileName, text)) return fileName;
+      const made = await unlessThere(makeFile(folder, fileName, text, async () => fileName));
+      if (made === undefined) continue;
+      await syncFolder(folder.path);
+      return made;
     }
-    throw new Error(`${name}.md and ${maxNamesTried - 1} more of that name are there already`);
+    throw new Error(`${name}.md and ${maxNamesTried - 1} more of that name exist already`);
   });
-}
-
-/** False where there is a file of this name already. What could not be written whole is not left behind. */
-async function createFile(folder: FolderInPlace, fileName: string, text: string): Promise<boolean> {
-  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL;
-  const opened = await unlessThere(folder.open(fileName, flags, 0o666));
-  if (opened === undefined) return false;
-  await closing(opened, async (handle) => {
-    try {
-      // The folder may have turned into a link since it was looked at.
-      if (!folder.holds(handle, fileName)) throw new MovedError(folder.path);
-      await handle.writeFile(text);
-      await handle.sync();
-    } catch (error) {
-      // It is ours and nobody was told of it.
-      await folder.remove(fileName);
-      throw error;
-    }
-  });
-  await syncFolder(folder.path);
-  return true;
 }
 
 function marked(name: string, value: string): string {

@@ -2,16 +2,16 @@ import { randomUUID } from "node:crypto";
 import { readFile, readdir, rename } from "node:fs/promises";
 import path from "node:path";
 import { replaceFile, unlessMissing } from "@memslot/core/files";
+import { isObject, jsonOf, textAt } from "@memslot/indexing/host";
 import pLimit from "p-limit";
-import { orUnavailable, withStateLock } from "../failures.ts";
+import { busyFor, orUnavailable, withStateLock } from "../failures.ts";
 import type { SessionFacts } from "./session.ts";
-import { isObject } from "./transcript-entry.ts";
-import { lookInto, readBeginning } from "./transcript-file.ts";
+import { readBeginning, readFileSafely } from "./transcript-file.ts";
 
-/** What `sessions.json` says of one session. Fields of other hosts are kept as they are. */
+/** One session in `sessions.json`. `more`: fields of other hosts, which stay as they are. */
 export interface TableEntry {
   readonly sessionId: string;
-  /** A file name of the folder. Hosts also write whole paths. */
+  /** A file name in the folder. */
   readonly sessionFile: string;
   /** Milliseconds since 1970. */
   readonly updatedAt: number;
@@ -23,20 +23,19 @@ export interface TableEntry {
 
 type SessionTable = Map<string, TableEntry>;
 
-const waitMs = 5_000;
-const mostLookedAtBytes = 64 * 1024 * 1024;
-/** Another host keeps more than entries of sessions there; what cannot be understood is kept. */
+const maxReadOnlyBytes = 64 * 1024 * 1024;
+/** All values of the file: other hosts also keep other things there. */
 type RawTable = Map<string, unknown>;
 
-/** The list as it stands there, for somebody who only looks: what is missing, damaged or a link gives an empty one. */
-export async function lookAtSessionTable(folder: string): Promise<SessionTable> {
-  const text = await lookInto(path.join(folder, "sessions.json"), async (handle, { size }) =>
-    size > mostLookedAtBytes ? undefined : await handle.readFile("utf8"),
+/** Reads the list without changing anything. Empty if it is missing, damaged or a link. */
+export async function readSessionTable(folder: string): Promise<SessionTable> {
+  const text = await readFileSafely(path.join(folder, "sessions.json"), async (handle, { size }) =>
+    size > maxReadOnlyBytes ? undefined : await handle.readFile("utf8"),
   );
   return tableOf(parse(text ?? "") ?? new Map(), folder);
 }
 
-/** The list of an agent's sessions by their keys: `sessions.json` beside the transcripts. */
+/** The list of an agent's sessions by key: `sessions.json` next to the transcripts. */
 export class SessionTableFile {
   readonly #folder: string;
   readonly #file: string;
@@ -56,8 +55,8 @@ export class SessionTableFile {
   }
 
   /**
-   * Reads the list and writes it with the entries that `change` put there, while no other process does. Gives what
-   * `change` gives. Throws `BUSY` where another process holds the list for longer than 5 s.
+   * Changes entries of the list while no other process does. Returns the result of `change`. Throws `BUSY` if another process
+   * has the list locked for 5 s.
    */
   async change<T>(change: (table: SessionTable) => T): Promise<T> {
     return await this.#locked(async () => {
@@ -72,13 +71,13 @@ export class SessionTableFile {
     });
   }
 
-  /** Takes its turn in this process first: waiting for a file is slower. */
+  /** Waits in this process first, which is faster than waiting for the lock. */
   #locked<T>(run: () => Promise<T>): Promise<T> {
     const lockFile = `${this.#file}.lock`;
-    const busy = (holder: { pid: number } | undefined): string =>
-      `${this.#file} is being changed by ${holder ? `process ${holder.pid}` : "another process"} for more than 5 s; ` +
-      `try again, and if nothing is at work there, delete ${lockFile}`;
-    return this.#inTurn(() => withStateLock(lockFile, { waitMs, busy }, run));
+    const next = `try again, and if no process uses it, delete ${lockFile}`;
+    return this.#inTurn(() =>
+      withStateLock(lockFile, { waitMs: 5_000, busy: busyFor(`${this.#file} has been`, 5, next) }, run),
+    );
   }
 
   async #load(): Promise<RawTable> {
@@ -89,14 +88,14 @@ export class SessionTableFile {
     if (text !== undefined) {
       const aside = `${file}.broken-${this.#clock().toISOString().replaceAll(":", "-")}`;
       await rename(file, aside);
-      this.#notify(`${file} is no list of sessions; it was set aside as ${path.basename(aside)}`);
+      this.#notify(`${file} is not a list of sessions; it was set aside as ${path.basename(aside)}`);
     }
     const rebuilt = await rebuildTable(this.#folder);
     const made: RawTable = new Map([...rebuilt].map(([key, entry]) => [key, rawOf(entry)]));
     if (made.size === 0) return made;
     await this.#write(made);
     const count = `${made.size} ${made.size === 1 ? "session" : "sessions"}`;
-    this.#notify(`${file} was made anew from the transcripts: ${count}. What hosts noted about them is lost`);
+    this.#notify(`${file} was rebuilt from the transcripts: ${count}. Notes of hosts about them are lost`);
     return made;
   }
 
@@ -106,18 +105,14 @@ export class SessionTableFile {
 
   #using<T>(run: () => Promise<T>): Promise<T> {
     return orUnavailable(run, (why) => {
-      return `${this.#file} cannot be used: ${why}; see to the disk and the rights of the folder, then try again`;
+      return `${this.#file} cannot be used: ${why}; check the disk and the rights of the folder, then try again`;
     });
   }
 }
 
 function parse(text: string): RawTable | undefined {
-  try {
-    const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ""));
-    return isObject(value) ? new Map(Object.entries(value)) : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = jsonOf(text.replace(/^\uFEFF/, ""));
+  return isObject(value) ? new Map(Object.entries(value)) : undefined;
 }
 
 function tableOf(raw: RawTable, folder: string): SessionTable {
@@ -129,11 +124,12 @@ function tableOf(raw: RawTable, folder: string): SessionTable {
   return table;
 }
 
-/** Undefined for what names no transcript of this folder. */
+/** Undefined for an entry without a transcript in this folder. Hosts also write whole paths. */
 function entryOf(value: unknown, folder: string): TableEntry | undefined {
   if (!isObject(value)) return undefined;
-  const { sessionId, sessionFile, updatedAt, compactionCount, compactedBytes, ...more } = value;
-  const id = typeof sessionId === "string" && isFileName(sessionId.trim()) ? sessionId.trim() : undefined;
+  const { sessionId: _, sessionFile, updatedAt, compactionCount, compactedBytes, ...more } = value;
+  const given = textAt(value, "sessionId")?.trim() ?? "";
+  const id = /^(?!\.\.?$)[^/\\\0]{1,200}$/.test(given) ? given : undefined;
   const fileName = fileNameOf(sessionFile, folder) ?? (id === undefined ? undefined : `${id}.jsonl`);
   if (fileName === undefined) return undefined;
   return {
@@ -157,10 +153,6 @@ function fileNameOf(sessionFile: unknown, folder: string): string | undefined {
   return path.dirname(file) === path.resolve(folder) && /\.jsonl$/i.test(name) ? name : undefined;
 }
 
-function isFileName(name: string): boolean {
-  return /^[^/\\\0]{1,200}$/.test(name) && name !== "." && name !== "..";
-}
-
 function timeOf(value: unknown): number {
   const timeMs = typeof value === "string" ? Date.parse(value) : typeof value === "number" ? value : 0;
   return timeMs > 0 && timeMs <= 8.64e15 ? timeMs : 0;
@@ -171,8 +163,8 @@ function countOf(value: unknown): number {
 }
 
 /**
- * The list of sessions as far as the transcripts know it: each begins with the key that it was opened under. Of several
- * with one key the one that began last is the current one. Transcripts of other hosts do not have the key.
+ * The list of sessions by the first lines of the transcripts, which have the key. Of several with one key the latest is
+ * current. Transcripts of other hosts have no key.
  */
 async function rebuildTable(folder: string): Promise<SessionTable> {
   const began = new Map<string, number>();
@@ -184,13 +176,13 @@ async function rebuildTable(folder: string): Promise<SessionTable> {
     const beganMs = Date.parse(found.at ?? "") || 0;
     if (beganMs < (began.get(found.key) ?? -1)) continue;
     began.set(found.key, beganMs);
-    const counts = { compactionCount: 0, compactedBytes: 0 };
-    table.set(found.key, { sessionId: found.id, sessionFile: name, updatedAt: found.changedMs, ...counts, more: {} });
+    table.set(found.key, { ...noCounts, sessionId: found.id, sessionFile: name, updatedAt: found.changedMs, more: {} });
   }
   return table;
 }
 
-/** What the list says of a session, and the size of its transcript. */
+const noCounts = { compactionCount: 0, compactedBytes: 0 };
+
 export function factsOf(key: string, folder: string, entry: TableEntry, transcriptBytes: number): SessionFacts {
   const { memoryFlushAt, memoryFlushCompactionCount } = entry.more;
   return {
@@ -212,11 +204,10 @@ function isoOf(value: unknown): string | undefined {
   return typeof value === "number" && value > 0 && value <= 8.64e15 ? new Date(value).toISOString() : undefined;
 }
 
-/** A session that has a key and no transcript yet. What hosts note stays with the key, but for what flushes noted. */
+/** A session without a transcript. Fields of hosts stay with the key, except those of flushes. */
 export function newEntry(now: Date, before?: TableEntry | undefined): TableEntry {
   const sessionId = randomUUID();
   const kept = Object.entries(before?.more ?? {}).filter(([name]) => !name.startsWith("memoryFlush"));
   const more = Object.fromEntries(kept);
-  const counts = { compactionCount: 0, compactedBytes: 0 };
-  return { sessionId, sessionFile: `${sessionId}.jsonl`, updatedAt: now.getTime(), ...counts, more };
+  return { ...noCounts, sessionId, sessionFile: `${sessionId}.jsonl`, updatedAt: now.getTime(), more };
 }

@@ -1,9 +1,10 @@
 import { isUtf8 } from "node:buffer";
 import { randomUUID } from "node:crypto";
-import { MemoryError } from "@memslot/core";
+import { isObject, type JsonObject, jsonOf, textAt, textOf, timeOf } from "@memslot/indexing/host";
 import type { ConversationMessage, ToolCall, NewMessage } from "../conversation.ts";
+import { invalid } from "../failures.ts";
 
-/** What one line of a transcript says. */
+/** The content of one line of a transcript. */
 export type TranscriptEntry =
   | { kind: "session"; id: string | undefined; key: string | undefined; at: string | undefined }
   | { kind: "message"; message: ConversationMessage }
@@ -14,214 +15,153 @@ export type TranscriptEntry =
       summary: string;
       firstKeptId: string | undefined;
     }
-  /** A line of another host: a setting, a label, a message that nobody said. */
+  /** A line of another host: a setting, a label, a message of no role. */
   | { kind: "other" }
   | { kind: "blank" }
   /** Not a JSON object, or not UTF-8. */
   | { kind: "broken" };
 
-type JsonObject = Record<string, unknown>;
-
-const textTypes: ReadonlySet<unknown> = new Set(["text", "input_text", "output_text"]);
 const callTypes: ReadonlySet<unknown> = new Set(["toolCall", "tool_use", "tool_call"]);
 const messageTypes: ReadonlySet<unknown> = new Set([undefined, "message", "user", "assistant"]);
-const latestMs = 8.64e15;
 
-/** Reads a line without its line end. `lineNumber` names a message that has no id of its own. */
-export function readEntry(line: Uint8Array, lineNumber: number): TranscriptEntry {
-  if (!isUtf8(line)) return { kind: "broken" };
+/** Reads a line without its line end; undefined: it is too long. `lineNumber` names a message that has no id of its own. */
+export function readEntry(line: Uint8Array | undefined, lineNumber: number): TranscriptEntry {
+  if (line === undefined || !isUtf8(line)) return { kind: "broken" };
   const json = Buffer.from(line.buffer, line.byteOffset, line.byteLength)
     .toString("utf8")
     .replace(/^\uFEFF/, "");
   if (json.trim() === "") return { kind: "blank" };
-  let record: unknown;
-  try {
-    record = JSON.parse(json);
-  } catch {
-    return { kind: "broken" };
-  }
+  const record = jsonOf(json);
   if (!isObject(record)) return { kind: "broken" };
-  if (record["type"] === "session") {
-    return { kind: "session", id: textAt(record, "id"), key: textAt(record, "sessionKey"), at: timeOf(record) };
-  }
+  const [id, at] = [idAt(record, "id"), isoAt(record)];
+  if (record["type"] === "session") return { kind: "session", id, key: idAt(record, "sessionKey"), at };
   if (record["type"] === "compaction") {
-    return {
-      kind: "compaction",
-      id: textAt(record, "id"),
-      at: timeOf(record),
-      summary: textAt(record, "summary") ?? "",
-      firstKeptId: textAt(record, "firstKeptEntryId"),
-    };
+    const [summary = "", firstKeptId] = [textAt(record, "summary"), idAt(record, "firstKeptEntryId")];
+    return { kind: "compaction", id, at, summary, firstKeptId };
   }
   const message = messageTypes.has(record["type"]) ? messageOf(record, lineNumber) : undefined;
   return message ? { kind: "message", message } : { kind: "other" };
 }
 
-/** The first line of a transcript. The key is for the case that `sessions.json` is lost. */
-export function sessionLine(session: { id: string; key: string; at: string; cwd: string }): string {
-  const { id, key, at, cwd } = session;
+/** The first line of a transcript. The key serves to rebuild a lost `sessions.json`. */
+export function sessionLine({ id, key, at, cwd }: { id: string; key: string; at: string; cwd: string }): string {
   return line({ type: "session", version: 3, id, timestamp: at, cwd, sessionKey: key });
 }
 
 export function messageLine(message: ConversationMessage, parentId: string | undefined): string {
-  const { id, at } = message;
-  return line({
-    type: "message",
-    id,
-    parentId: parentId ?? null,
-    timestamp: at,
-    message: { ...spoken(message), timestamp: Date.parse(at) },
-  });
+  const { id, at, role, text } = message;
+  const content: JsonObject[] = text === "" ? [] : [{ type: "text", text }];
+  // The arguments stay the text that the model wrote, also if it is not JSON.
+  if (role === "assistant") content.push(...(message.toolCalls ?? []).map((call) => ({ type: "toolCall", ...call })));
+  const said =
+    role === "tool"
+      ? { role: "toolResult", content, toolCallId: message.toolCallId, toolName: message.toolName }
+      : { role, content };
+  const timestamp = Date.parse(at);
+  return line({ type: "message", id, parentId: parentId ?? null, timestamp: at, message: { ...said, timestamp } });
 }
 
 export function compactionLine(
   compaction: { id: string; at: string; summary: string; firstKeptId: string | undefined; tokensBefore: number },
   parentId: string | undefined,
 ): string {
-  const { id, at, summary, firstKeptId, tokensBefore } = compaction;
-  return line({
-    type: "compaction",
-    id,
-    parentId: parentId ?? null,
-    timestamp: at,
-    summary,
-    firstKeptEntryId: firstKeptId,
-    tokensBefore,
-  });
+  const { id, at: timestamp, summary, firstKeptId: firstKeptEntryId, tokensBefore } = compaction;
+  const type = "compaction";
+  return line({ type, id, parentId: parentId ?? null, timestamp, summary, firstKeptEntryId, tokensBefore });
 }
 
-/** Every line ends with the end of a line, so that the next one stands alone. */
 function line(record: JsonObject): string {
   return `${JSON.stringify(record)}\n`;
 }
 
-function spoken(message: ConversationMessage): JsonObject {
-  const content: JsonObject[] = message.text === "" ? [] : [{ type: "text", text: message.text }];
-  if (message.role === "tool")
-    return { role: "toolResult", content, toolCallId: message.toolCallId, toolName: message.toolName };
-  if (message.role === "user") return { role: "user", content };
-  // The arguments stay the text that the model wrote, also where it is no JSON.
-  const calls = message.toolCalls?.map((call) => ({ type: "toolCall", ...call })) ?? [];
-  return { role: "assistant", content: [...content, ...calls] };
-}
-
 function messageOf(record: JsonObject, lineNumber: number): ConversationMessage | undefined {
   const message = isObject(record["message"]) ? record["message"] : record;
-  const id = textAt(record, "id") ?? `line-${lineNumber}`;
-  const at = timeOf(record) ?? timeOf(message) ?? new Date(0).toISOString();
   const content = message["content"];
-  const text = textOf(content);
+  const said = {
+    id: idAt(record, "id") ?? `line-${lineNumber}`,
+    at: isoAt(record) ?? isoAt(message) ?? new Date(0).toISOString(),
+    text: textOf(content),
+  };
   switch (message["role"]) {
     case "user":
-      return { id, at, role: "user", text };
+      return { ...said, role: "user" };
     case "assistant": {
       const toolCalls = callsOf(content);
-      return { id, at, role: "assistant", text, ...(toolCalls.length > 0 && { toolCalls }) };
+      return { ...said, role: "assistant", ...(toolCalls.length > 0 && { toolCalls }) };
     }
     case "toolResult":
     case "tool": {
       const toolCallId = message["toolCallId"] ?? message["tool_call_id"];
       if (typeof toolCallId !== "string") return undefined;
-      return { id, at, role: "tool", toolCallId, toolName: textAt(message, "toolName") ?? "", text };
+      return { ...said, role: "tool", toolCallId, toolName: textAt(message, "toolName") ?? "" };
     }
     default:
       return undefined;
   }
 }
 
-function textOf(content: unknown): string {
-  if (typeof content === "string") return content;
-  return partsOf(content)
-    .filter((part) => textTypes.has(part["type"]) && typeof part["text"] === "string")
-    .map((part) => part["text"])
-    .join("\n");
-}
-
 function callsOf(content: unknown): ToolCall[] {
-  return partsOf(content).flatMap((part) => {
-    const { id, name } = part;
-    if (!callTypes.has(part["type"]) || typeof id !== "string" || typeof name !== "string") return [];
-    const given = part["arguments"] ?? part["input"] ?? {};
+  return (Array.isArray(content) ? content : []).flatMap((part: unknown) => {
+    if (!isObject(part) || !callTypes.has(part["type"])) return [];
+    const { id, name, arguments: own, input } = part;
+    if (typeof id !== "string" || typeof name !== "string") return [];
+    const given = own ?? input ?? {};
     return [{ id, name, arguments: typeof given === "string" ? given : JSON.stringify(given) }];
   });
 }
 
-function partsOf(content: unknown): JsonObject[] {
-  return Array.isArray(content) ? content.filter((part) => isObject(part)) : [];
-}
-
-/** The time of a line as ISO text. Text that is a time stays as it is; hosts also write milliseconds and seconds. */
-function timeOf(record: JsonObject): string | undefined {
+/** The time of a line as ISO text. A text that is a time stays unchanged; hosts also write milliseconds and seconds. */
+function isoAt(record: JsonObject): string | undefined {
   const value = record["timestamp"];
   if (typeof value === "string") return Number.isNaN(Date.parse(value)) ? undefined : value;
-  if (typeof value !== "number" || !(value > 0)) return undefined;
-  const timeMs = value < 1e11 ? value * 1000 : value;
-  return timeMs <= latestMs ? new Date(timeMs).toISOString() : undefined;
+  const timeMs = timeOf(value);
+  return timeMs === undefined ? undefined : new Date(timeMs).toISOString();
 }
 
-function textAt(record: JsonObject, name: string): string | undefined {
-  const value = record[name];
-  return typeof value === "string" && value !== "" ? value : undefined;
-}
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+function idAt(record: JsonObject, name: string): string | undefined {
+  return textAt(record, name) || undefined;
 }
 
 const maxIdLength = 256;
 
-/** A message as it is written, with an id and a time. Throws `INVALID_ARGUMENT` for what is none. */
+/** Checks a message and adds an id and a time if it has none. Throws `INVALID_ARGUMENT`. */
 export function checkMessage(given: NewMessage, clock: () => Date): ConversationMessage {
+  const { id = randomUUID(), at = clock().toISOString(), role } = given;
   const text = textField(given, "text");
-  const said = { id: checkedId(given), at: checkedTime(given, clock) };
-  switch (given.role) {
+  if (typeof (id as unknown) !== "string" || id === "" || id.length > maxIdLength)
+    throw refused(`its id is not a text of 1 to ${maxIdLength} characters`);
+  if (typeof (at as unknown) !== "string" || Number.isNaN(Date.parse(at)))
+    throw refused(`its time ${JSON.stringify(at)} is not ISO text`);
+  switch (role) {
     case "user":
-      return { ...said, role: "user", text };
+      return { id, at, role, text };
     case "assistant": {
-      const toolCalls = checkedCalls(given.toolCalls);
-      return { ...said, role: "assistant", text, ...(toolCalls.length > 0 && { toolCalls }) };
+      const calls: unknown = given.toolCalls ?? [];
+      if (!Array.isArray(calls)) throw refused("its toolCalls are not a list");
+      const toolCalls = calls.map((call: unknown) => ({
+        id: textField(call, "id"),
+        name: textField(call, "name"),
+        arguments: textField(call, "arguments"),
+      }));
+      return { id, at, role, text, ...(toolCalls.length > 0 && { toolCalls }) };
     }
     case "tool":
       return {
-        ...said,
-        role: "tool",
+        ...{ id, at, role, text },
         toolCallId: textField(given, "toolCallId"),
         toolName: textField(given, "toolName"),
-        text,
       };
     default:
-      throw invalid(`its role is ${JSON.stringify((given as { role?: unknown }).role)}, not user, assistant or tool`);
+      throw refused(`its role is ${JSON.stringify(role as unknown)}, not user, assistant or tool`);
   }
 }
 
-function checkedId({ id }: NewMessage): string {
-  if (id === undefined) return randomUUID();
-  if (typeof id === "string" && id !== "" && id.length <= maxIdLength) return id;
-  throw invalid(`its id is not a text of 1 to ${maxIdLength} characters`);
-}
-
-function checkedTime({ at }: NewMessage, clock: () => Date): string {
-  if (at === undefined) return clock().toISOString();
-  if (typeof at === "string" && !Number.isNaN(Date.parse(at))) return at;
-  throw invalid(`its time ${JSON.stringify(at)} is not ISO text`);
-}
-
-function checkedCalls(toolCalls: unknown): ToolCall[] {
-  if (toolCalls === undefined) return [];
-  if (!Array.isArray(toolCalls)) throw invalid("its toolCalls are no list");
-  return toolCalls.map((call: unknown) => ({
-    id: textField(call, "id"),
-    name: textField(call, "name"),
-    arguments: textField(call, "arguments"),
-  }));
-}
-
 function textField(value: unknown, name: string): string {
-  const text = (value as Record<string, unknown> | null | undefined)?.[name];
-  if (typeof text !== "string") throw invalid(`${name} is missing or no text`);
+  const text = textAt(value, name);
+  if (text === undefined) throw refused(`${name} is missing or not a text`);
   return text;
 }
 
-function invalid(problem: string): MemoryError {
-  return new MemoryError("INVALID_ARGUMENT", `a message of a conversation cannot be written down: ${problem}`);
+function refused(problem: string): Error {
+  return invalid(`a message of a conversation cannot be written: ${problem}`);
 }

@@ -3,19 +3,96 @@ import { type FileHandle, open } from "node:fs/promises";
 import path from "node:path";
 import { noSurprises, syncFolder } from "@memslot/core/files";
 import { readLines } from "@memslot/indexing/host";
+import type { ConversationMessage, UserMessage } from "../conversation.ts";
+import { closing } from "../edit/safe-writes.ts";
 import { orUnavailable } from "../failures.ts";
 import { readEntry, type TranscriptEntry } from "./transcript-entry.ts";
-import { TranscriptState } from "./transcript-state.ts";
-import { closing } from "../edit/safe-writes.ts";
 
-/** A longer line is passed over when reading, and refused when writing. */
+/** A longer line is skipped when reading, and refused when writing. */
 export const maxLineBytes: number = 16 * 1024 * 1024;
 
-const readAndAppend = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | noSurprises;
+/** Ids of messages before the last compaction that are still known. */
+const olderIdsKept = 1_000;
 
-/** A transcript that is open for appending. One call at a time: the caller sees to it. */
+/**
+ * The content of a transcript: the messages since the last compaction, however long the file is. Reading and writing both go
+ * through `take`, and so give the same state.
+ */
+export class TranscriptState {
+  summary: string | undefined;
+  messages: ConversationMessage[] = [];
+  unanswered: UserMessage | undefined;
+  compactionCount = 0;
+  /** The end of the line of the last compaction; 0 without one. */
+  compactedBytes = 0;
+  bytes = 0;
+  brokenLines = 0;
+  /** The id of the last line with one: the parent of the next. */
+  lastId: string | undefined;
+  /** The latest time of a line, as ISO text. */
+  lastAt: string | undefined;
+  /** False while the file has no readable line. */
+  begun = false;
+  /** Whether it has or had a message. */
+  spoken = false;
+  #byId = new Map<string, ConversationMessage>();
+  readonly #olderIds = new Set<string>();
+
+  /** The message with an id; "before" for one before the last compaction, of which only the id is known. */
+  find(id: string): ConversationMessage | "before" | undefined {
+    return this.#byId.get(id) ?? (this.#olderIds.has(id) ? "before" : undefined);
+  }
+
+  /** Takes the next line, `bytes` long with its line end. A message whose id is known counts once. */
+  take(entry: TranscriptEntry, bytes: number): void {
+    this.bytes += bytes;
+    if (entry.kind === "blank") return;
+    if (entry.kind === "broken") {
+      this.brokenLines++;
+      return;
+    }
+    this.begun = true;
+    if (entry.kind === "message") this.#said(entry.message);
+    else if (entry.kind === "session") this.lastAt ??= entry.at;
+    else if (entry.kind === "compaction") {
+      this.#compacted(entry.firstKeptId);
+      this.summary = entry.summary;
+      this.lastId = entry.id ?? this.lastId;
+      this.lastAt = entry.at ?? this.lastAt;
+    }
+  }
+
+  #said(message: ConversationMessage): void {
+    if (this.find(message.id) !== undefined) return;
+    this.messages.push(message);
+    this.#byId.set(message.id, message);
+    this.lastId = message.id;
+    this.lastAt = message.at;
+    this.spoken = true;
+    if (message.role === "user") this.unanswered = message;
+    // A round of tools is not an answer yet.
+    else if (message.role === "assistant" && message.toolCalls === undefined && message.text.trim() !== "")
+      this.unanswered = undefined;
+  }
+
+  #compacted(firstKeptId: string | undefined): void {
+    const first = this.messages.findIndex(({ id }) => id === firstKeptId);
+    const kept = first < 0 ? [] : this.messages.slice(first);
+    for (const { id } of first < 0 ? this.messages : this.messages.slice(0, first)) {
+      this.#olderIds.delete(id);
+      this.#olderIds.add(id);
+    }
+    for (const oldest of this.#olderIds) if (this.#olderIds.size > olderIdsKept) this.#olderIds.delete(oldest);
+    this.messages = kept;
+    this.#byId = new Map(kept.map((message) => [message.id, message]));
+    this.compactionCount++;
+    this.compactedBytes = this.bytes;
+  }
+}
+
+/** A transcript that is open for appending. The caller makes one call at a time. */
 export class TranscriptFile {
-  /** What is in the file: another object once a failed write was settled. */
+  /** Another object after a failed write was settled. */
   state: TranscriptState = new TranscriptState();
   readonly #file: string;
   readonly #handle: FileHandle;
@@ -27,8 +104,8 @@ export class TranscriptFile {
   }
 
   /**
-   * Reads the file from its beginning, line by line. A last line without a line end counts if it is whole, and gets its line
-   * end: a broken one, whose process ended while it wrote, is passed over from then on.
+   * Reads the file line by line. A last line without a line end gets one: it counts if it is complete, and is skipped if its
+   * process was killed while it wrote.
    */
   async read(): Promise<void> {
     const state = new TranscriptState();
@@ -37,16 +114,15 @@ export class TranscriptFile {
     for await (const lines of readLines(this.#handle, 0, size, undefined, maxLineBytes))
       for (const { start, end, bytes, ended } of lines) {
         lineNumber++;
-        state.take(bytes === undefined ? { kind: "broken" } : readEntry(bytes, lineNumber), end - start);
+        state.take(readEntry(bytes, lineNumber), end - start);
         if (ended) continue;
         await this.#writeWhole(Buffer.from("\n"));
-        await this.#handle.datasync();
         state.take({ kind: "blank" }, 1);
       }
     this.state = state;
   }
 
-  /** Finds out what is in the file after a write that failed; otherwise nothing. To be called before `write`. */
+  /** Reads the file again after a write that failed. To be called before `write`. */
   async settle(): Promise<void> {
     if (!this.#isUnsure) return;
     await using(this.#file, async () => {
@@ -56,22 +132,22 @@ export class TranscriptFile {
     this.#isUnsure = false;
   }
 
-  /** Writes whole lines, each with its line end, in one write. They are on the disk when this resolves. */
+  /** Writes whole lines, each with its line end, in one write. They are on disk when this resolves. */
   async write(lines: readonly string[]): Promise<void> {
     this.#isUnsure = true;
     await using(this.#file, async () => {
       await this.#writeWhole(Buffer.from(lines.join("")));
-      await this.#handle.datasync();
       if ((await this.#handle.stat()).nlink === 0) throw new Error("it was deleted while the session was open");
     });
     this.#isUnsure = false;
     for (const line of lines) this.state.take(readEntry(Buffer.from(line.slice(0, -1)), 0), Buffer.byteLength(line));
   }
 
-  /** A full disk takes a part of it and gives no error: the rest must not be taken for written. */
+  /** A full disk takes a part of the bytes and reports no error. */
   async #writeWhole(bytes: Buffer): Promise<void> {
     const { bytesWritten } = await this.#handle.write(bytes);
     if (bytesWritten < bytes.length) throw new Error(`only ${bytesWritten} of ${bytes.length} bytes could be written`);
+    await this.#handle.datasync();
   }
 
   async close(): Promise<void> {
@@ -79,12 +155,13 @@ export class TranscriptFile {
   }
 }
 
-/** Opens a transcript, or makes it, and reads it. Nothing in it is ever changed. */
+/** Opens a transcript, creates it if it is missing, and reads it. Existing lines are never changed. */
 export async function openTranscript(file: string): Promise<TranscriptFile> {
   return await using(file, async () => {
-    const handle = await open(file, readAndAppend, 0o600);
+    const flags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | noSurprises;
+    const handle = await open(file, flags, 0o600);
     try {
-      if (!(await handle.stat()).isFile()) throw new Error("it is no regular file");
+      if (!(await handle.stat()).isFile()) throw new Error("it is not a regular file");
       const transcript = new TranscriptFile(file, handle);
       await transcript.read();
       if (transcript.state.bytes === 0) await syncFolder(path.dirname(file));
@@ -98,12 +175,12 @@ export async function openTranscript(file: string): Promise<TranscriptFile> {
 
 function using<T>(file: string, run: () => Promise<T>): Promise<T> {
   return orUnavailable(run, (why) => {
-    return `the transcript ${file} cannot be used: ${why}; see to the disk and the rights of the folder, then try again`;
+    return `the transcript ${file} cannot be used: ${why}; check the disk and the rights of the folder, then try again`;
   });
 }
 
-/** Runs something on a regular file, to which no link leads; undefined where it is gone or cannot be read. */
-export async function lookInto<T>(
+/** Reads a regular file without following a link; undefined if it is gone or cannot be read. */
+export async function readFileSafely<T>(
   file: string,
   run: (handle: FileHandle, stats: Stats) => Promise<T>,
 ): Promise<T | undefined> {
@@ -117,11 +194,11 @@ export async function lookInto<T>(
   }
 }
 
-/** The first line of a transcript, if it is short and says whose it is, with the time of the last change. */
+/** The first line of a transcript if it is short and names the session, with the time of the last change. */
 export async function readBeginning(
   file: string,
 ): Promise<(Extract<TranscriptEntry, { kind: "session" }> & { changedMs: number }) | undefined> {
-  return await lookInto(file, async (handle, { mtimeMs }) => {
+  return await readFileSafely(file, async (handle, { mtimeMs }) => {
     const head = Buffer.alloc(64 * 1024);
     const { bytesRead } = await handle.read(head, 0, head.length, 0);
     const end = head.subarray(0, bytesRead).indexOf(10);

@@ -245,7 +245,7 @@ describe("without a summary of a model", () => {
       const { summary = "" } = session.context;
       expect(summary.length).toBeLessThan(6_500);
       if (round === 0)
-        expect(summary).toMatch(/^Anna likes tulips\.\n\n\[Plain digest.*\[…\] \d+ earlier lines left out/s);
+        expect(summary).toMatch(/^Anna likes tulips\.\n\n\[Plain digest.*\[…\] \d+ earlier lines excluded/s);
       if (round === 0) expect(summary.length).toBeLessThan(2_300);
     }
     expect(session.context.summary).toMatch(/^Anna likes tulips\..*round 28, question 24.*round 29, question 24/s);

@@ -93,7 +93,7 @@ describe("the note of a session that ended", () => {
 
   test.each<[string, Partial<SessionNoteOptions>, string]>([
     ["there is no model", { describe: undefined }, "no model"],
-    ["nobody said anything", { messages: messages.slice(1) }, "nobody said anything"],
+    ["the user said nothing", { messages: messages.slice(1) }, "has no message of the user"],
     ["the model fails", { describe: () => Promise.reject(new Error("overloaded")) }, "overloaded"],
     ["the model says nothing", { describe: describes("x", " \n") }, "did not describe"],
     ["the model gives something else", { describe: async () => undefined as never }, "did not describe"],
@@ -115,7 +115,7 @@ describe("the note of a session that ended", () => {
     expect(readdirSync(elsewhere)).toEqual([]);
     rmSync(path.join(workspaceDir, "memory"));
     writeFileSync(path.join(workspaceDir, "memory"), "");
-    expect((await writeSessionNote(options({ workspaceDir }))).reason).toContain("no folder");
+    expect((await writeSessionNote(options({ workspaceDir }))).reason).toContain("not a folder");
     const gone = path.join(workspaceDir, "gone");
     expect((await writeSessionNote(options({ workspaceDir: gone }))).reason).toContain(gone);
   });
