@@ -40,8 +40,8 @@ test("--min-score leaves out what scores less, also a note that holds every word
   ] as const)
     expect(await search(sandbox, "ferry harbour", "--min-score", limit)).toEqual(found);
   const cut = await sandbox.runHere(["memory", "search", "ferry harbour", "--explain", "--min-score", between]);
-  expect(cut.stderr).toContain("1 result was left out by --min-score.");
-  expect(cut.stdout).toMatch(/Left out: +1 by min score/u);
+  expect(cut.stderr).toContain("1 result was excluded by --min-score.");
+  expect(cut.stdout).toMatch(/Excluded: +1 by minimum score/u);
   expect(cut.stdout).not.toContain("one.md");
   const none = await sandbox.runHere(["memory", "search", "ferry harbour", "--min-score", "1"]);
   expect(none.stdout).toMatch(/^No matches\. All 2 results score less than 1\./u);

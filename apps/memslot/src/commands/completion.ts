@@ -9,8 +9,8 @@ import { ExitCode } from "../terminal/exit-code.ts";
 
 const scripts = { bash: bashScript, zsh: zshScript, fish: fishScript };
 
-const howToInstall = `Prints a script by which a shell completes commands, options and their values on Tab. Write it once,
-and again after an update:
+const howToInstall = `Prints a shell completion script for commands, options and their values. Install it once, and again
+after an update:
 
 bash  mkdir -p ~/.local/share/bash-completion/completions
       memslot completion bash > ~/.local/share/bash-completion/completions/memslot
@@ -20,7 +20,7 @@ fish  memslot completion fish > ~/.config/fish/completions/memslot.fish
 
 Then open a new shell.`;
 
-/** `memslot completion`: prints what a shell needs to complete this program, or how that is installed. */
+/** `memslot completion`: prints a completion script, or how to install it. */
 export async function completion({ output }: CommandContext, program: Command, shell?: Shell): Promise<number> {
   if (shell === undefined) output.print(howToInstall);
   else output.write(scripts[shell](completedCommands(program)));

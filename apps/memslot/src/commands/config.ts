@@ -6,7 +6,7 @@ export interface ConfigCommandOptions {
   json?: boolean;
 }
 
-/** `memslot config`: every effective value with where it comes from, secrets redacted. */
+/** `memslot config`: every effective value and its origin, secrets redacted. */
 export async function config(context: CommandContext, options: ConfigCommandOptions): Promise<number> {
   const { output } = context;
   const settings = await readConfig(context, { lookAround: true });
@@ -15,7 +15,7 @@ export async function config(context: CommandContext, options: ConfigCommandOpti
     output.printJson({ file: settings.file, stateDir: settings.stateDir, notices: settings.notices, entries });
     return ExitCode.ok;
   }
-  output.print(`Configuration: ${settings.file ?? "no file, defaults only (memslot init writes one)"}`);
+  output.print(`Configuration: ${settings.file ?? "no file, defaults only (memslot init creates one)"}`);
   output.print(`State folder:  ${settings.stateDir}\n`);
   const rows = entries.map(({ key, value, origin }) => ({
     left: `${key}: ${JSON.stringify(value) ?? "not set"}`,

@@ -16,7 +16,7 @@ import { disabledReason } from "../open/disabled-memory.ts";
 import { checkConnections } from "../doctor/connection-checks.ts";
 import { type DoctorCheck, failed, failedBy, formatCheck, passed, warned } from "../doctor/doctor-check.ts";
 import { ExitCode } from "../terminal/exit-code.ts";
-import { describeOutage, describeSpare } from "../format/format-fallback.ts";
+import { describeOutage, describeStandby } from "../format/format-fallback.ts";
 import { checkEmbeddings } from "../doctor/embedding-checks.ts";
 import { checkIndex, checkSync, checkWriter, checkSurvey } from "../doctor/index-checks.ts";
 import { describeHealth } from "../format/format-survey.ts";
@@ -30,10 +30,10 @@ export interface DoctorCommandOptions {
   json?: boolean;
 }
 
-/** `memslot doctor`: checks the chain from Node to a live search, and names the next step for what does not work. */
+/** `memslot doctor`: checks everything from Node to a live search, with the next step for each failure. */
 export async function doctor(context: CommandContext, options: DoctorCommandOptions): Promise<number> {
   const checks: DoctorCheck[] = [];
-  // What agents were told to start is there whatever the memory is like.
+  // Connections are checked even if the memory does not open.
   for (const chain of [examine(context, options), checkConnections(context)]) {
     try {
       for await (const check of chain) checks.push(check);
@@ -49,7 +49,7 @@ export async function doctor(context: CommandContext, options: DoctorCommandOpti
 }
 
 async function* examine(context: CommandContext, options: DoctorCommandOptions): AsyncGenerator<DoctorCheck> {
-  // An older one has been refused by the launcher.
+  // The launcher has rejected older versions.
   yield passed("node", `${process.versions.node} on ${process.platform} ${process.arch}`);
   const config = await loadConfig({
     cwd: context.cwd,
@@ -58,7 +58,7 @@ async function* examine(context: CommandContext, options: DoctorCommandOptions):
     workspace: context.workspace,
     found: findFolder(context),
   });
-  yield passed("config", config.file ?? "no file, defaults only (memslot init writes one)");
+  yield passed("config", config.file ?? "no file, defaults only (memslot init creates one)");
   for (const notice of config.notices) yield warned("config", notice);
   const agent = chooseAgent(config, options.agent);
   const disabled = disabledReason(config, agent);
@@ -71,7 +71,7 @@ async function* examine(context: CommandContext, options: DoctorCommandOptions):
 }
 
 async function checkWorkspace(workspaceDir: string): Promise<DoctorCheck> {
-  const next = "Create the folder (memslot init does), or name another one with --workspace DIR.";
+  const next = "Create the folder (memslot init does), or pass another one with --workspace DIR.";
   try {
     const stats = await stat(workspaceDir);
     return stats.isDirectory()
@@ -98,7 +98,7 @@ async function examineMemory(context: CommandContext, memory: Memory, agent: Age
   return checks;
 }
 
-/** The verdict that `memory.health()` gives. What to do is said by the check of each part. */
+/** The result of `memory.health()`. The checks of each part name the next step. */
 function checkHealth(health: HealthPart): DoctorCheck {
   const isKnown = health.state !== "ok" && health.state !== "unknown";
   if (!isKnown) return passed("health", describeHealth(health));
@@ -107,14 +107,14 @@ function checkHealth(health: HealthPart): DoctorCheck {
 
 function checkSlot(status: MemoryProviderStatus): DoctorCheck {
   const { backend, fallback } = status;
-  const spare = describeSpare(status);
-  // Another one names an embedding provider.
+  const standby = describeStandby(status);
+  // A fallback to another name is one of embedding providers.
   if (fallback === undefined || (fallback.to ?? backend) !== backend)
-    return passed("slot", spare === undefined ? backend : `${backend}, with a spare: ${spare}`);
-  return warned("slot", `${fallback.from} is not in use, ${backend} answers in its place: ${describeOutage(fallback)}`);
+    return passed("slot", standby === undefined ? backend : `${backend}, standby: ${standby}`);
+  return warned("slot", `${fallback.from} is not in use, ${backend} answers instead: ${describeOutage(fallback)}`);
 }
 
-/** What `memslot doctor` says of the reranker, where one is asked for. The live search shows whether it answers. */
+/** The reranker, if one is configured. The live search shows whether it answers. */
 function checkReranker(status: MemoryProviderStatus): DoctorCheck[] {
   const { rerank } = status;
   if (rerank === undefined) return [];
@@ -125,16 +125,16 @@ function checkReranker(status: MemoryProviderStatus): DoctorCheck[] {
 
 function checkStore({ dbPath, storage }: MemoryProviderStatus): DoctorCheck {
   const size = storage === undefined ? "" : ` (${byteSize(storage.databaseBytes + storage.walBytes)})`;
-  return passed("store", `${dbPath ?? "kept by the backend"}${size}`);
+  return passed("store", `${dbPath ?? "managed by the backend"}${size}`);
 }
 
 function checkFts({ fts }: MemoryProviderStatus): DoctorCheck {
-  if (fts === undefined) return passed("fts", "not told by this backend");
+  if (fts === undefined) return passed("fts", "not reported by this backend");
   if (fts.available) return passed("fts", "ready");
   return warned(
     "fts",
     fts.enabled ? `unavailable: ${fts.error ?? "no reason given"}` : "off",
-    "Words are not searched, only vectors are.",
+    "Only vector search works.",
   );
 }
 
@@ -144,11 +144,11 @@ function checkVector({ vector, provider, backend }: MemoryProviderStatus, availa
     return passed("vector", isSetting ? "off by memorySearch.store.vector.enabled" : "not used by this backend");
   }
   if (available) return passed("vector", provider === "none" ? "ready, unused without an embedding provider" : "ready");
-  if (vector === undefined) return passed("vector", "not told by this backend");
+  if (vector === undefined) return passed("vector", "not reported by this backend");
   const reason = vector.loadError ?? "no reason given";
   return warned(
     "vector",
-    `the vector index is not used, vectors are compared one by one: ${reason}`,
-    "Answers are the same, only slower with very many notes.",
+    `no vector index, linear scan instead: ${reason}`,
+    "Results are the same, but slower with many notes.",
   );
 }

@@ -9,7 +9,7 @@ import { readConfig } from "../open/read-config.ts";
 import { ExitCode } from "../terminal/exit-code.ts";
 import { printable } from "../terminal/printable.ts";
 
-/** `memslot import openclaw`: its workspace and its settings, as a configuration of memslot. The notes stay where they are. */
+/** `memslot import openclaw`: writes a memslot configuration from its settings. The notes stay in its workspace. */
 export async function importOpenClaw(
   context: CommandContext,
   options: { dryRun?: boolean; json?: boolean },
@@ -27,22 +27,22 @@ export async function importOpenClaw(
   if (there !== undefined && there !== text && !isDry)
     throw new MemoryError(
       "INVALID_ARGUMENT",
-      `${target} is there already and says otherwise: nothing was written. Take over by hand what --dry-run prints, or move the file away`,
+      `${target} already exists with other content: nothing was written. Copy what you need from the output of --dry-run, or move the file away`,
     );
   if (there === undefined && !isDry) await changeConfigFile(target, async () => text, { stateDir });
   const state = isDry ? "planned" : there === undefined ? "written" : "unchanged";
-  const told = { file: target, state, from: found.file, workspaces: found.workspaces, notices: found.notices };
+  const outcome = { file: target, state, from: found.file, workspaces: found.workspaces, notices: found.notices };
   if (options.json === true) {
-    output.printJson({ ...told, config: found.config, leftOut: Object.fromEntries(leftOut) });
+    output.printJson({ ...outcome, config: found.config, leftOut: Object.fromEntries(leftOut) });
     return ExitCode.ok;
   }
   if (isDry) output.print(text);
-  const says = { planned: "would be written", written: "written", unchanged: "there already, and the same" };
-  output.print(`${printable(target)}: ${says[state]}.`);
-  output.print("Searched in place, as the layout of the notes is the same:");
+  const texts = { planned: "would be written", written: "written", unchanged: "already up to date" };
+  output.print(`${printable(target)}: ${texts[state]}.`);
+  output.print("Workspaces, searched in place:");
   for (const workspace of found.workspaces)
-    output.print(`  ${printable(workspace)}${existsSync(workspace) ? "" : " (is not there)"}`);
-  if (leftOut.size > 0) output.print("Left out:");
+    output.print(`  ${printable(workspace)}${existsSync(workspace) ? "" : " (not found)"}`);
+  if (leftOut.size > 0) output.print("Skipped:");
   for (const [reason, count] of leftOut) output.print(`  ${printable(reason)}: ${count}`);
   for (const notice of found.notices) output.notice(notice);
   return ExitCode.ok;

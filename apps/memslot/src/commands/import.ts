@@ -19,7 +19,7 @@ import { UsageError } from "../terminal/usage-error.ts";
 export interface ImportCommandOptions {
   agent?: string;
   dryRun?: boolean;
-  /** Notes that somebody has deleted here are written again. */
+  /** Write notes again that the user deleted. */
   again?: boolean;
   json?: boolean;
 }
@@ -30,7 +30,7 @@ const sources = new Map([
 ]);
 const saidEvery = 500;
 
-/** `memslot import chatgpt|claude FILE`: the conversations of an export as notes. */
+/** `memslot import chatgpt|claude FILE`: writes the conversations of an export as notes. */
 export async function importExport(
   context: CommandContext,
   options: ImportCommandOptions,
@@ -41,7 +41,7 @@ export async function importExport(
   if (name === "openclaw") return await importOpenClaw(context, options, file);
   const source = sources.get(name);
   if (source === undefined)
-    throw new UsageError(`${JSON.stringify(name)} is no source: ${[...sources.keys()].join(", ")} or openclaw`);
+    throw new UsageError(`${JSON.stringify(name)} is not a source: use ${[...sources.keys()].join(", ")} or openclaw`);
   if (file === "") throw new UsageError(`name the export: memslot import ${name} export.zip`);
   const config = await readConfig(context);
   const agent = chooseAgent(config, options.agent);
@@ -56,7 +56,7 @@ export async function importExport(
     for await (const conversation of readConversations(given)) yield makeNote(conversation);
     if (name === "claude") yield* claudeKept({ file: given.file, dayOf: (at) => clock(at).day, leftOut });
   }
-  // Nobody has named it: it is made as the other commands make it.
+  // A default workspace is created if it is missing.
   if (context.workspace === undefined && options.dryRun !== true)
     await mkdir(agent.workspaceDir, { recursive: true, mode: 0o700 });
   let seen = 0;
@@ -105,16 +105,16 @@ function described(done: {
 }): string {
   const { added, changed, unchanged, deleted } = done.counts;
   const lines = [
-    `${printable(done.folder)}: ${counted(added, "conversation")} ${done.isDry ? "would be added" : "added"}, ${changed} changed since, ${unchanged} there already.`,
+    `${printable(done.folder)}: ${counted(added, "conversation")} ${done.isDry ? "would be added" : "added"}, ${changed} updated, ${unchanged} unchanged.`,
   ];
   if (done.edited.length > 0)
     lines.push(
-      `Left as they are, because somebody has changed them here: ${done.edited.length}`,
+      `Not updated because they were edited: ${done.edited.length}`,
       ...done.edited.slice(0, 10).map((note) => `  ${printable(note)}`),
     );
-  if (deleted > 0) lines.push(`Deleted here, and left out: ${deleted}; --again brings them back.`);
+  if (deleted > 0) lines.push(`Skipped because they were deleted: ${deleted}. Use --again to import them again.`);
   if (done.leftOut.size > 0)
-    lines.push("Left out:", ...[...done.leftOut].map(([reason, count]) => `  ${printable(reason)}: ${count}`));
+    lines.push("Skipped:", ...[...done.leftOut].map(([reason, count]) => `  ${printable(reason)}: ${count}`));
   if (done.isDry) lines.push("Nothing was written.");
   return lines.join("\n");
 }

@@ -15,7 +15,7 @@ export interface InitCommandOptions {
   yes?: boolean;
 }
 
-/** Something that `init` makes where it is not there yet. */
+/** A file or folder that `init` creates if it is missing. */
 interface Step {
   path: string;
   what: string;
@@ -24,11 +24,11 @@ interface Step {
 
 const memoryNote = `# Memory
 
-What is worth remembering for long: people, decisions and their reasons, preferences, how things are set up.
-Notes of a day go to memory/YYYY-MM-DD.md. All of it is plain Markdown: edit it with any editor.
+Long-term facts: people, decisions and their reasons, preferences, how things are set up.
+Daily notes go to memory/YYYY-MM-DD.md. Everything is plain Markdown: edit it with any editor.
 `;
 
-/** `memslot init`: writes a commented memslot.json5 and the folders of the workspace. Never overwrites. */
+/** `memslot init`: creates a commented memslot.json5 and the folders of the workspace. Never overwrites a file. */
 export async function init(context: CommandContext, options: InitCommandOptions): Promise<number> {
   const { output, cwd, env } = context;
   const workspaceDir = resolvePath(context.workspace ?? ".", cwd, env);
@@ -41,7 +41,7 @@ export async function init(context: CommandContext, options: InitCommandOptions)
   for (const step of planSteps(context, { configFile, workspaceDir, isFolderOfNotes })) {
     const there = await whatIsThere(step.path);
     if (there === undefined) missing.push(step);
-    else output.print(`${there}: is there already, left as it is`);
+    else output.print(`${there}: already exists, unchanged`);
   }
   if (missing.length === 0) {
     output.print("Nothing to do.");
@@ -56,13 +56,13 @@ export async function init(context: CommandContext, options: InitCommandOptions)
     output.print(`${step.path}: ${step.what}`);
   }
   const config = context.configPath === undefined ? "" : ` --config ${context.configPath}`;
-  const first = isFolderOfNotes ? "" : `write something into ${path.join(workspaceDir, "MEMORY.md")}, then `;
-  output.print(`\nNext: ${first}ask:`);
+  const first = isFolderOfNotes ? "" : `write a note into ${path.join(workspaceDir, "MEMORY.md")}, then `;
+  output.print(`\nNext: ${first}search:`);
   output.print(`  memslot memory search "..."${config}`);
   return ExitCode.ok;
 }
 
-/** What there is already; undefined where the workspace is still to be made. */
+/** The existing notes; undefined if the workspace does not exist. */
 async function surveyWorkspace(
   { cwd, env, signal }: CommandContext,
   workspaceDir: string,
@@ -73,17 +73,17 @@ async function surveyWorkspace(
   return await surveyNotes({ workspaceDir: canonical, settings, stateDir: resolveStateDir({ cwd, env }) }, signal);
 }
 
-/** Says which layout the notes that are there have, and what is left out. Nothing where there are none. */
+/** Prints the layout of existing notes and what is excluded. Prints nothing if there are none. */
 function reportSurvey({ output }: CommandContext, survey: NotesSurvey | undefined, isFolderOfNotes: boolean): void {
   if (survey === undefined || (survey.layout === "all" && !isFolderOfNotes)) return;
   output.print(`Layout: ${describeLayout(survey)}: ${counted(survey.files, "Markdown file")}`);
   const leftOut = describeLeftOut(survey.leftOut);
-  if (leftOut !== undefined) output.print(`Left out: ${leftOut}`);
+  if (leftOut !== undefined) output.print(`Excluded: ${leftOut}`);
   const unsearched = describeUnsearched(survey.unsearched);
   if (unsearched !== undefined) output.print(`Not searched: ${unsearched}`);
 }
 
-/** A folder of notes gets a configuration alone: its notes are its owner's, who needs no MEMORY.md. */
+/** A folder of notes gets only a configuration, no MEMORY.md. */
 function planSteps(
   context: CommandContext,
   {
@@ -99,7 +99,7 @@ function planSteps(
       path: path.join(workspaceDir, "memory"),
       what: "the folder of daily notes",
       async make() {
-        // What lies in the state folder is its owner's alone, also where this makes that folder.
+        // Everything in the state folder is private to its owner, also if this creates that folder.
         const inside = path.relative(stateDir, workspaceDir).split(path.sep)[0] ?? "";
         const mode = inside !== ".." && !path.isAbsolute(inside) ? 0o700 : 0o777;
         await mkdir(path.join(workspaceDir, "memory"), { recursive: true, mode });
@@ -118,21 +118,21 @@ function planSteps(
       path: configFile,
       what: "the configuration, with comments",
       async make() {
-        // It may come to hold keys.
+        // The file may contain keys later.
         await mkdir(path.dirname(configFile), { recursive: true, mode: 0o700 });
         const workspace = writtenWorkspace(path.dirname(configFile), workspaceDir);
         await writeFile(configFile, initialConfigText({ workspace, ...(isFolderOfNotes && { notes: "all" }) }), {
           flag: "wx",
           mode: 0o600,
         });
-        // It was written on the user's word just now: nobody else's choices are in it.
+        // The user asked for this file, so it is trusted.
         await trustConfig(configFile, { stateDir, env });
       },
     },
   ];
 }
 
-/** Before anything is written: a file where a folder is wanted, also one further up. */
+/** Throws before anything is written if a file is in the place of a folder or one of its parents. */
 async function refuseFiles(folders: readonly string[]): Promise<void> {
   for (const folder of folders) {
     let place = folder;
@@ -142,11 +142,11 @@ async function refuseFiles(folders: readonly string[]): Promise<void> {
       stats = await stat(place).catch(() => undefined);
     }
     if (stats !== undefined && !stats.isDirectory())
-      throw new MemoryError("WORKSPACE", `${folder} cannot be made: ${place} is no folder; nothing was written`);
+      throw new MemoryError("WORKSPACE", `${folder} cannot be created: ${place} is not a folder; nothing was written`);
   }
 }
 
-/** Relative where the workspace lies in the folder of the configuration, so that both can be moved together. */
+/** Relative if the workspace is in the folder of the configuration, so that both can be moved together. */
 function writtenWorkspace(configDir: string, workspaceDir: string): string {
   const relative = path.relative(configDir, workspaceDir);
   if (path.isAbsolute(relative) || relative === ".." || relative.startsWith(`..${path.sep}`)) return workspaceDir;
@@ -162,7 +162,7 @@ async function make(step: Step): Promise<void> {
   }
 }
 
-/** What stands at a path, whatever its case: a `memory.md` is a curated memory too. A link counts, wherever it leads. */
+/** The existing file at a path. `memory.md` counts as `MEMORY.md`, and a link counts even if it is broken. */
 async function whatIsThere(wanted: string): Promise<string | undefined> {
   const folder = path.dirname(wanted);
   const name = path.basename(wanted);
@@ -172,7 +172,7 @@ async function whatIsThere(wanted: string): Promise<string | undefined> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== "ENOENT" && code !== "ENOTDIR")
-      throw new MemoryError("WORKSPACE", `${wanted} cannot be looked at: ${messageOf(error)}`, { cause: error });
+      throw new MemoryError("WORKSPACE", `${wanted} cannot be read: ${messageOf(error)}`, { cause: error });
   }
   if (name !== "MEMORY.md") return undefined;
   const names = await readdir(folder).catch((): string[] => []);
@@ -182,6 +182,6 @@ async function whatIsThere(wanted: string): Promise<string | undefined> {
 
 async function agreed(context: CommandContext, missing: readonly Step[]): Promise<boolean> {
   const steps = missing.map((step) => `  ${visibleName(step.path)}: ${step.what}\n`);
-  context.output.stderr.write(`This will be written:\n${steps.join("")}`);
-  return await confirm(context, "Go on?");
+  context.output.stderr.write(`These files will be created:\n${steps.join("")}`);
+  return await confirm(context, "Continue?");
 }

@@ -25,11 +25,11 @@ export interface McpCommandOptions {
   tokenFile?: string;
 }
 
-/** To finish what was asked, to close the memory, and a little more. */
+/** Time to finish requests and to close the memory, plus a margin. */
 const ENDING_MS = FINISH_DEADLINE_MS + CLOSE_DEADLINE_MS + 2000;
 const loopback = ["127.0.0.1", "::1"];
 
-/** `memslot mcp`: serves the memory of one agent to MCP clients until the client goes or a signal comes. */
+/** `memslot mcp`: runs an MCP server for the memory of one agent until the client disconnects or a signal arrives. */
 export async function mcp(context: CommandContext, options: McpCommandOptions): Promise<number> {
   checkOptions(options);
   const { stdin, output } = context;
@@ -38,14 +38,14 @@ export async function mcp(context: CommandContext, options: McpCommandOptions): 
   const given = await readConfig(context, { lookAround: "unlessUsual" });
   const agent = chooseAgent(given, options.agent);
   context.onAgent(agent.id);
-  // Over HTTP it is the user who starts it.
+  // Over HTTP the user starts the server, not an agent.
   const config = options.http === true ? given : withoutAgentKeys(given, agent, notice);
   const token = options.http === true ? await tokenOf(context, config, options) : undefined;
 
-  // A client starts it where it works: private notes do not get into a project that happens to hold Markdown.
+  // A client starts the server in its project: private notes must not be written into a project that contains Markdown.
   const readOnly = options.readOnly === true || isFound(config);
   if (readOnly && options.readOnly !== true)
-    notice("no notes are written into a folder that was only found: memory_append is offered with --workspace");
+    notice("the workspace was detected, so no tool writes notes; pass --workspace to enable memory_append");
 
   const ending = new AbortController();
   let hungUp = false;
@@ -58,14 +58,14 @@ export async function mcp(context: CommandContext, options: McpCommandOptions): 
   context.needsToEnd?.(ENDING_MS);
   const signal = AbortSignal.any([context.signal, ending.signal]);
 
-  // The client's project: the one that it names, or the folder that it starts the server in.
+  // The client's project: the one it names, or the folder where it starts the server.
   const projectDir = context.env["CLAUDE_PROJECT_DIR"] || context.cwd;
   const off = disabledReason(config, agent);
   if (off !== undefined) notice(`memory is off for agent "${agent.id}": ${off}`);
   const memory = createMcpMemory({
     openMemory:
       off === undefined
-        ? // Not by a signal: what was asked before it still needs the memory.
+        ? // Not aborted by the signal: pending requests still need the memory.
           (opening) => openMemory({ config, agentId: agent.id, projectDir, notify: notice, signal: opening })
         : undefined,
     tools: {
@@ -91,7 +91,7 @@ export async function mcp(context: CommandContext, options: McpCommandOptions): 
   try {
     if (token === undefined) await serveOverStdio({ factory, stdin, stdout, stderr, notice, signal });
     else
-      // Only here: most clients talk over stdin and stdout, and wait for the start.
+      // Loaded only here: most clients use stdio and wait for the start.
       await (
         await import("../mcp/serve-http.ts")
       ).serveOverHttp({
@@ -117,10 +117,10 @@ export async function mcp(context: CommandContext, options: McpCommandOptions): 
 function checkOptions({ http, port, host, tokenFile }: McpCommandOptions): void {
   const given = { "--port": port, "--host": host, "--token-file": tokenFile };
   for (const [name, value] of Object.entries(given))
-    if (value !== undefined && http !== true) throw new UsageError(`${name} belongs to --http`);
+    if (value !== undefined && http !== true) throw new UsageError(`${name} requires --http`);
   if (host !== undefined && !loopback.includes(host))
     throw new UsageError(
-      `--host ${host} is not served: only this machine may ask, at ${loopback.join(" or ")}. For another machine, tunnel to it over SSH.`,
+      `--host ${host} is not supported: the server accepts only local connections, at ${loopback.join(" or ")}. From another machine, use an SSH tunnel.`,
     );
 }
 
@@ -144,7 +144,7 @@ function instructionsFor(
   off: string | undefined,
 ): string {
   if (off !== undefined)
-    return `Memory is off for agent "${agent.id}" (${off}): there are no memory tools. Do not answer that nothing is known.`;
+    return `Memory is off for agent "${agent.id}" (${off}): there are no memory tools. Do not say that the memory has no answer.`;
   const availableTools = new Set(memory.tools.map(({ name }) => name));
   return memoryPromptSection({ availableTools, citations: config.citations }).join("\n");
 }

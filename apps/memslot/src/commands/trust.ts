@@ -11,13 +11,13 @@ export interface TrustCommandOptions {
   json?: boolean;
 }
 
-/** `memslot trust`: vouches for a configuration file with the content that it has now. */
+/** `memslot trust`: trusts a configuration file with its current content. */
 export async function trust(context: CommandContext, options: TrustCommandOptions, named?: string): Promise<number> {
   const { output, cwd, env } = context;
   const stateDir = resolveStateDir({ cwd, env });
   if (options.list === true) {
     if (options.revoke === true || named !== undefined)
-      throw new UsageError("--list stands alone: it prints every file that is trusted");
+      throw new UsageError("--list takes no file and no --revoke: it prints every trusted file");
     const records = await listTrusted({ stateDir });
     if (options.json === true) output.printJson(records);
     else if (records.length === 0) output.print("No configuration file is trusted yet.");
@@ -32,15 +32,15 @@ export async function trust(context: CommandContext, options: TrustCommandOption
   if (options.revoke === true) {
     const revoked = await revokeTrust(file, { stateDir });
     if (options.json === true) output.printJson({ file, revoked });
-    else output.print(revoked ? `${file} is trusted no longer.` : `${file} was not trusted.`);
+    else output.print(revoked ? `${file} is no longer trusted.` : `${file} was not trusted.`);
     return ExitCode.ok;
   }
   const record = await trustConfig(file, { stateDir, env });
   if (options.json === true) output.printJson(record);
   else {
-    const also = record.code.length === 0 ? "" : ", and so is the code that it names";
+    const also = record.code.length === 0 ? "" : ", and so are its plugins";
     output.print(
-      `${printable(record.file)} is trusted with the content that it has now${also}. After a change it has to be trusted again.`,
+      `${printable(record.file)} is trusted with its current content${also}. Trust it again after a change.`,
     );
     for (const line of record.code.map(codeLine)) output.print(line);
   }

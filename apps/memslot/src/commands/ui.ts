@@ -24,12 +24,12 @@ export interface UiCommandOptions {
   signOut?: boolean;
 }
 
-/** `memslot ui`: serves the page of one agent's memory until a signal comes. `--sign-out` revokes the tokens of all browsers. */
+/** `memslot ui`: serves the page of one agent's memory until a signal arrives. `--sign-out` signs out all browsers. */
 export async function ui(context: CommandContext, options: UiCommandOptions): Promise<number> {
   const { output, signal } = context;
   const config = await readConfig(context, { lookAround: true });
   const keyFile = path.join(config.stateDir, "ui-key");
-  // The secret of the cookies of earlier versions.
+  // The cookie secret of earlier versions.
   await rm(path.join(config.stateDir, "ui-session"), { force: true }).catch(() => undefined);
   if (options.signOut === true) {
     await rm(keyFile, { force: true });
@@ -41,8 +41,7 @@ export async function ui(context: CommandContext, options: UiCommandOptions): Pr
   const agent = chooseAgent(config, options.agent);
   context.onAgent(agent.id);
   const off = disabledReason(config, agent);
-  if (off !== undefined)
-    throw new UsageError(`there is nothing to show: memory is off for agent "${agent.id}": ${off}`);
+  if (off !== undefined) throw new UsageError(`memory is off for agent "${agent.id}": ${off}`);
   context.needsToEnd?.(CLOSE_DEADLINE_MS);
   const notice = (line: string): void => output.notice(line);
   const opening: OpenMemoryOptions = {
@@ -70,7 +69,7 @@ export async function ui(context: CommandContext, options: UiCommandOptions): Pr
       keyFile,
       onListening: (url) => {
         if (options.json === true) output.print(JSON.stringify({ url }));
-        else output.print(`memslot ui: ${url}\nCtrl-C ends it.`);
+        else output.print(`memslot ui: ${url}\nPress Ctrl-C to stop.`);
         if (options.open === true) openInBrowser(url, notice);
       },
       signal,
@@ -98,7 +97,7 @@ const openers: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> 
   win32: ["cmd", "/c", "start", ""],
 };
 
-/** Hands the address to the system. Where that fails, it stands in the terminal all the same. */
+/** Opens the address in the browser. The terminal shows it too, in case that fails. */
 function openInBrowser(url: string, notice: (line: string) => void): void {
   const [program, ...words] = openers[process.platform] ?? ["xdg-open"];
   const child = spawn(program, [...words, url], { stdio: "ignore", detached: true });

@@ -10,7 +10,7 @@ import {
   walkedWords,
 } from "./shell-parts.ts";
 
-/** The completion of a program for bash from 3.2 on, which macOS has. */
+/** The completion script for bash 3.2 (macOS) and later. */
 export function bashScript(commands: readonly CompletedCommand[]): string {
   const all = flagsWithValue(commands).map(flagPattern);
   return `# bash completion of memslot, made by: memslot completion bash
@@ -18,7 +18,7 @@ _memslot() {
   local IFS=$' \\t\\n' cur="\${COMP_WORDS[COMP_CWORD]}" prev="\${COMP_WORDS[COMP_CWORD - 1]}"
   local at=1 word command='' rest=''
   COMPREPLY=()
-  # bash makes three words of --sort=path.
+  # bash splits --sort=path into three words.
   if [[ $cur == '=' ]]; then
     cur=''
   elif [[ $prev == '=' ]]; then
@@ -49,14 +49,14 @@ ${indented(
 ${indented(argumentBranches(commands, { names: (children) => ofWords(children.map(({ name }) => name)), completing }), 4)}
   esac
 }
-# readline completes and quotes file names where it can be asked to.
+# readline completes and quotes file names if it supports it.
 _memslot_files() {
   compopt -o default 2>/dev/null || { local IFS=$'\\n'; COMPREPLY=($(compgen -f -- "$cur")); }
 }
 _memslot_folders() {
   compopt -o dirnames 2>/dev/null || { local IFS=$'\\n'; COMPREPLY=($(compgen -d -- "$cur")); }
 }
-# Their names have letters, digits, _, - and . alone: nothing that compgen would expand.
+# Names contain only letters, digits, _, - and ., so compgen expands nothing.
 _memslot_agents() {
   COMPREPLY=($(compgen -W "$(memslot completion --agents 2>/dev/null)" -- "$cur"))
 }

@@ -1,12 +1,12 @@
 import type { Command, Help, Option } from "commander";
 
-/** What can be typed after a command, as its program says: the shells' scripts are made of nothing else. */
+/** The completions of a command, the only input of the shell scripts. */
 export interface CompletedCommand {
-  /** The words that lead to it, without the name of the program: empty, `memory`, `memory search`. */
+  /** Its words without the program name: empty, `memory`, `memory search`. */
   words: string;
   commands: readonly { name: string; description: string }[];
   options: readonly CompletedOption[];
-  /** What its arguments are. */
+  /** Its first argument. */
   argument: CompletedValue | undefined;
 }
 
@@ -14,19 +14,19 @@ export interface CompletedOption {
   /** `-n`, `--max-results`. */
   flags: readonly string[];
   description: string;
-  /** Undefined where it takes none. */
+  /** Undefined if it takes none. */
   value: CompletedValue | undefined;
 }
 
-/** `text` cannot be completed; `agents` are asked for with `memslot completion --agents`. */
+/** `text` cannot be completed; `agents` come from `memslot completion --agents`. */
 export type CompletedValue =
   | { kind: "words"; words: readonly string[] }
   | { kind: "files" | "folders" | "agents" | "text" };
 
-/** How the names of values that are files are written in the help. */
+/** Value names in the help that are files. */
 const fileNames = new Set(["file", "path", "plugin"]);
 
-/** The program and all its commands, with the options that they share. */
+/** The program and all its commands with their shared options. */
 export function completedCommands(program: Command): CompletedCommand[] {
   return describe(program, program.createHelp(), [], []);
 }
@@ -45,7 +45,7 @@ function describe(
     words: words.join(" "),
     commands: commands.map((child) => ({ name: child.name(), description: child.description() })),
     options: options.map(describeOption),
-    // `help` takes the name of a neighbour.
+    // `help` takes the name of a sibling command.
     argument:
       argument && valueOf(argument.name(), argument.argChoices ?? (words.at(-1) === "help" ? neighbours : undefined)),
   };

@@ -1,7 +1,7 @@
 import type { CompletedCommand, CompletedOption, CompletedValue } from "./completed-command.ts";
 import { flagsWithValue, stepsOf } from "./shell-parts.ts";
 
-/** The completion of a program for fish from 3.0 on, with descriptions. */
+/** The completion script for fish 3.0 and later, with descriptions. */
 export function fishScript(commands: readonly CompletedCommand[]): string {
   const all = flagsWithValue(commands).map(({ words, flag }) => `${words}|${flag}`);
   const steps = stepsOf(commands).map(({ step }) => step);
@@ -52,12 +52,12 @@ function optionOf({ flags, description, value }: CompletedOption): string {
 
 function completing(value: CompletedValue): string {
   if (value.kind === "words") return `-a ${quoted(value.words.join(" "))}`;
-  // Where memslot is no longer found, fish would print that over the line.
+  // Without memslot on the PATH, fish would print an error into the command line.
   const agents = "-a '(type -q memslot; and memslot completion --agents 2>/dev/null)'";
   return { text: "", files: "-F", folders: "-a '(__fish_complete_directories)'", agents }[value.kind];
 }
 
-/** A text as one word for fish. */
+/** Quotes a text for fish. */
 function quoted(text: string): string {
   return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
 }

@@ -1,13 +1,13 @@
 import { quoted } from "../terminal/shell-word.ts";
 import type { CompletedCommand, CompletedValue } from "./completed-command.ts";
 
-/** A flag of one command, or of every command that has it. */
+/** A flag of one command, or of all commands. */
 interface FlagPlace {
   words: string | "*";
   flag: string;
 }
 
-/** The flags that are followed by a value, of those kinds that fit. */
+/** The flags with a value that `fits`. */
 export function flagsWithValue(
   commands: readonly CompletedCommand[],
   fits: (value: CompletedValue) => boolean = () => true,
@@ -23,7 +23,7 @@ export function flagsWithValue(
   return [...[...always].map((flag) => ({ words: "*", flag })), ...some];
 }
 
-/** Kinds of values with the flags that take them, each list of words one of its own. */
+/** The kinds of values with their flags; each word list is its own kind. */
 function valueKinds(commands: readonly CompletedCommand[]): { value: CompletedValue; places: FlagPlace[] }[] {
   const values = new Map<string, CompletedValue>();
   for (const { options } of commands)
@@ -34,29 +34,29 @@ function valueKinds(commands: readonly CompletedCommand[]): { value: CompletedVa
   }));
 }
 
-/** A pattern of `case` for `command|flag`. */
+/** A `case` pattern for `command|flag`. */
 export function flagPattern({ words, flag }: FlagPlace): string {
   return words === "*" ? `*${quoted(`|${flag}`)}` : quoted(`${words}|${flag}`);
 }
 
-/** `command|word` for every step from a command to one below it, with where it leads. */
+/** `command|word` for every step from a command to a subcommand, with the target. */
 export function stepsOf(commands: readonly CompletedCommand[]): { step: string; leadsTo: string }[] {
   return commands.flatMap(({ words, commands: children }) =>
     children.map(({ name }) => ({ step: `${words}|${name}`, leadsTo: [words, name].filter(Boolean).join(" ") })),
   );
 }
 
-/** A branch of `case` for patterns that are quoted, the same in bash and zsh; empty where nothing leads to it. */
+/** A `case` branch for bash and zsh; empty without patterns. */
 export function branch(patterns: readonly string[], body: string): string[] {
   return patterns.length === 0 ? [] : [`${patterns.join(" | ")}) ${body} ;;`];
 }
 
-/** The branches that lead from a command to those below it, by the words before the cursor. */
+/** The branches that follow subcommands in the words before the cursor. */
 function stepBranches(commands: readonly CompletedCommand[]): string[] {
   return stepsOf(commands).flatMap(({ step, leadsTo }) => branch([quoted(step)], `command=${quoted(leadsTo)}`));
 }
 
-/** The branches that complete the value of the flag before the cursor, and end there. */
+/** The branches that complete the value of the flag before the cursor. */
 export function valueBranches(
   commands: readonly CompletedCommand[],
   completing: (value: CompletedValue) => string,
@@ -66,12 +66,12 @@ export function valueBranches(
   );
 }
 
-/** Lines further to the right. */
+/** Indents lines. */
 export function indented(lines: readonly string[], depth: number): string {
   return lines.map((line) => " ".repeat(depth) + line).join("\n");
 }
 
-/** The lines that follow the words before the cursor from command to command; `valued`: those for a flag with a value. */
+/** The loop over the words before the cursor; `valued`: branches for flags with a value. */
 export function walkedWords(commands: readonly CompletedCommand[], valued: readonly string[]): string {
   return `      -*)
         case "$command|$word" in
@@ -87,7 +87,7 @@ ${indented(stepBranches(commands), 10)}
   if [[ -z $rest ]]; then`;
 }
 
-/** The branches that complete what is no option: the commands below one, or its argument. */
+/** The branches that complete subcommands and arguments. */
 export function argumentBranches(
   commands: readonly CompletedCommand[],
   how: { names: (children: CompletedCommand["commands"]) => string; completing: (value: CompletedValue) => string },

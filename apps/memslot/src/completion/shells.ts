@@ -1,3 +1,3 @@
-/** The shells that completion is there for. */
+/** The supported shells. */
 export const shells = ["bash", "zsh", "fish"] as const;
 export type Shell = (typeof shells)[number];

@@ -10,7 +10,7 @@ import {
   walkedWords,
 } from "./shell-parts.ts";
 
-/** The completion of a program for zsh, with descriptions; to be sourced, or put into a folder of `fpath`. */
+/** The completion script for zsh with descriptions, for `source` or a folder of `fpath`. */
 export function zshScript(commands: readonly CompletedCommand[]): string {
   const all = flagsWithValue(commands).map(flagPattern);
   return `#compdef memslot
@@ -24,7 +24,7 @@ _memslot() {
     case "$word" in
       --) rest=yes; break ;;
 ${walkedWords(commands, branch(all, "at=$((at + 1))"))}
-    # What stands behind --sort= is completed like the word behind --sort.
+    # The text after --sort= is completed like the word after --sort.
     if [[ $cur == --*=* ]]; then
       prev="\${cur%%=*}"
       compset -P '*='

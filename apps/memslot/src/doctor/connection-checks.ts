@@ -28,7 +28,7 @@ export async function* checkConnections(context: CommandContext): AsyncGenerator
   }
   const fault = lastFault(stateDir);
   if (fault !== undefined && Date.now() - Date.parse(fault.at) < faultDays * 86_400_000)
-    yield warned("hook", `${fault.client}: at ${fault.at} a hook gave no answer: ${fault.message}`);
+    yield warned("hook", `${fault.client}: at ${fault.at} a hook failed: ${fault.message}`);
 }
 
 /** Environment variables that are set and contain the API key of a configured provider. */
@@ -50,8 +50,8 @@ async function checkConnection(context: CommandContext, receipt: Receipt, home: 
   try {
     const tools = await toolsOf(server, context.env, context.signal);
     const exitCode = hook === undefined ? 0 : await runHookLine(hook, context.env, context.signal);
-    if (exitCode !== 0) return failed("connect", `${name}: its hook ends with ${exitCode}`, again);
-    const what = tools.length === 0 ? "no tools, as memory is off" : tools.join(", ");
+    if (exitCode !== 0) return failed("connect", `${name}: its hook exits with code ${exitCode}`, again);
+    const what = tools.length === 0 ? "no tools, because memory is off" : tools.join(", ");
     return passed(
       "connect",
       `${name} (${scope}): the server starts and offers ${what}${hook === undefined ? "" : "; the hook runs"}`,
@@ -69,7 +69,7 @@ function missingPart(context: CommandContext, receipt: Receipt, home: string): s
   const connection = { server, keys, hook, instructions: [] };
   for (const file of filesOf(agentOf(client), place, connection)) {
     const text = textOf(file.path);
-    if (text === undefined) return `${file.path} is gone`;
+    if (text === undefined) return `${file.path} no longer exists`;
     const problem = problemOf(file, text);
     if (problem !== undefined) return `${file.path} ${problem}`;
   }
@@ -78,9 +78,9 @@ function missingPart(context: CommandContext, receipt: Receipt, home: string): s
 
 function problemOf(file: ConnectedFile, text: string): string | undefined {
   if (file.what === "instructions")
-    return text.includes(connectMarkers.begin) ? undefined : "has lost its lines on memory";
+    return text.includes(connectMarkers.begin) ? undefined : "no longer contains the memory instructions";
   try {
-    return file.edit.put(text) === text ? undefined : "does not say any more what memslot connect wrote";
+    return file.edit.put(text) === text ? undefined : "no longer contains what memslot connect wrote";
   } catch (error) {
     if (error instanceof UnusableFile) return `cannot be read: ${error.message}`;
     throw error;

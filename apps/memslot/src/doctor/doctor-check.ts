@@ -2,13 +2,13 @@ import { MemoryError, messageOf } from "@memslot/core";
 import type { Output } from "../terminal/output.ts";
 import { printable } from "../terminal/printable.ts";
 
-/** One thing that `memslot doctor` looked at. */
+/** One check of `memslot doctor`. */
 export interface DoctorCheck {
   name: string;
-  /** `warn`: it works, but not as well as it could. */
+  /** `warn`: works with reduced quality. */
   status: "ok" | "warn" | "fail";
   message: string;
-  /** What a person can do about it. */
+  /** What the user can do about it. */
   next?: string | undefined;
 }
 
@@ -24,7 +24,7 @@ export function failed(name: string, message: string, next?: string): DoctorChec
   return { name, status: "fail", message, ...(next === undefined ? {} : { next }) };
 }
 
-/** The part of the chain that an error comes from, for the name of its check. */
+/** A failed check, named for the part that the error comes from. */
 export function failedBy(error: unknown): DoctorCheck {
   if (MemoryError.is(error, "CONFIG")) return failed("config", messageOf(error));
   if (MemoryError.is(error, "PLUGIN")) return failed("plugin", messageOf(error));
@@ -33,7 +33,7 @@ export function failedBy(error: unknown): DoctorCheck {
   return failed("store", messageOf(error));
 }
 
-/** One check for people: state, name and message on a line, the next step below. */
+/** One check as text: status, name and message on a line, the next step below. */
 export function formatCheck({ status, name, message, next }: DoctorCheck, style: Output["style"]): string {
   const colour = { ok: "green", warn: "yellow", fail: "red" } as const;
   const line = `${style(colour[status], status.padEnd(4))} ${name.padEnd(10)} ${printable(message)}`;

@@ -2,7 +2,7 @@ import type { AgentConfig, AvailabilityProbe, MemoryProviderStatus } from "@mems
 import { type DoctorCheck, failed, passed, warned } from "./doctor-check.ts";
 import { describeEndpoint } from "../format/format-embedding.ts";
 
-/** What `memslot doctor` says of the embedding provider: whether it answered a real request, and what to do if not. */
+/** Checks of the embedding provider: whether it answers a request, and what to do if not. */
 export function checkEmbeddings(
   status: MemoryProviderStatus,
   agent: AgentConfig,
@@ -20,7 +20,7 @@ export function checkEmbeddings(
     checks.push(
       warned(
         "budget",
-        `${budget.usedToday} of ${budget.tokensPerDay} tokens are used today: no more notes are embedded`,
+        `${budget.usedToday} of ${budget.tokensPerDay} tokens used today: no more notes are embedded`,
         "Wait for tomorrow, or raise memorySearch.budget.tokensPerDay.",
       ),
     );
@@ -28,8 +28,8 @@ export function checkEmbeddings(
     checks.push(
       warned(
         "texts",
-        `${quarantined.length} are refused by the provider and found by words only; the first: ${quarantined[0]?.path}#L${quarantined[0]?.startLine}`,
-        "Edit these lines, or try them again with memslot memory index --force.",
+        `${quarantined.length} passages rejected by the provider and found by keyword search only; the first: ${quarantined[0]?.path}#L${quarantined[0]?.startLine}`,
+        "Edit these lines, or retry them with memslot memory index --force.",
       ),
     );
   return checks;
@@ -44,7 +44,7 @@ function checkProvider(status: MemoryProviderStatus, agent: AgentConfig, probe: 
   }
   const asked = agent.memorySearch.provider;
   const reason = probe.error ?? status.custom?.providerUnavailableReason ?? "no reason given";
-  // `auto` may have found a key or a model that cannot be used.
+  // `auto` may have found an unusable key or model.
   const isFailure = status.custom?.providerUnavailableReason?.includes("cannot be used") === true;
   if (status.provider === "none" && ["auto", "none"].includes(asked) && !isFailure)
     return reason.includes("is not installed")
@@ -56,23 +56,26 @@ function checkProvider(status: MemoryProviderStatus, agent: AgentConfig, probe: 
 const remedies: readonly (readonly [RegExp, string])[] = [
   [/memslot plugins add/, "Run the command above, then memslot doctor again."],
   [/node-llama-cpp/i, "Run memslot embeddings on, which installs what is missing, then memslot doctor again."],
-  [/quota|credit|billing|\b402\b/i, "Add credit at the provider, then run memslot memory index: it tries at once."],
+  [
+    /quota|credit|billing|\b402\b/i,
+    "Add credit at the provider, then run memslot memory index, which retries at once.",
+  ],
   [
     /\b401\b|api.?key|\bkey\b/i,
     "Correct the key (memslot config shows where it comes from, memslot memory status which one is used).",
   ],
-  [/web page.*browser/, "Log in to the network, or have the firewall let the address through."],
-  [/\b403\b/, "Let this key use the model, or take another key."],
+  [/web page.*browser/, "Log in to the network, or allow the address in the firewall."],
+  [/\b403\b/, "Give this key access to the model, or use another key."],
   [/\/v1\b|base ?url|\b404\b|\b405\b/i, "Correct memorySearch.remote.baseUrl or memorySearch.model."],
   [/\b429\b|\brate\b/i, "Wait, or lower memorySearch.remote.nonBatchConcurrency."],
   [
     /ECONNREFUSED|cannot reach|fetch failed|ENOTFOUND|no answer/i,
     "Start the server, or correct memorySearch.remote.baseUrl.",
   ],
-  [/GGUF|model file/i, "Fetch the model again, or name another one in memorySearch.local.modelPath."],
+  [/GGUF|model file/i, "Download the model again, or set another one in memorySearch.local.modelPath."],
 ];
 
-/** What to do about `reason`, read from its words: the host and port in an address are none of them. */
+/** The next step for an error message. Hosts and ports in the message are ignored. */
 export function remedy(reason: string): string {
   const words = reason.replaceAll(/:\/\/[^/\s]+|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?/g, "://");
   const known = remedies.find(([pattern]) => pattern.test(words));

@@ -15,7 +15,7 @@ import { leftOut } from "../open/scan-summary.ts";
 import { syncWithProgress } from "../open/sync-with-progress.ts";
 import { type DoctorCheck, failed, passed, warned } from "./doctor-check.ts";
 
-/** Brings the index up to date, as `memslot memory index` does. Another process that is at work is no fault. */
+/** Updates the index, like `memslot memory index`. Another process that is writing to it is a warning, not a failure. */
 export async function checkSync(context: CommandContext, memory: Memory): Promise<DoctorCheck> {
   const name = "sync";
   try {
@@ -27,7 +27,7 @@ export async function checkSync(context: CommandContext, memory: Memory): Promis
       return warned(
         name,
         `${indexed}; ${counted(report.failed.length, "file")} failed`,
-        "Run memslot memory index: it names them.",
+        "Run memslot memory index to list them.",
       );
     if (report.pendingVectors !== undefined)
       return warned(
@@ -43,20 +43,20 @@ export async function checkSync(context: CommandContext, memory: Memory): Promis
   }
 }
 
-/** Compares the parts of the index with each other; changes nothing. */
+/** Checks the consistency of the index without changing it. */
 export async function checkIndex(memory: Memory, signal: AbortSignal): Promise<DoctorCheck> {
   const name = "index";
   try {
     const check = await memory.check({ signal });
     if (check === undefined || check.findings.length === 0)
-      return passed(name, "not checked: this backend cannot tell");
+      return passed(name, "not checked: not supported by this backend");
     const wrong = check.findings.filter(({ ok }) => !ok);
     if (check.ok)
       return passed(name, check.findings.map((finding) => `${finding.name}: ${finding.message}`).join("; "));
     return failed(
       name,
       wrong.map((finding) => `${finding.name}: ${finding.message}`).join("; ") || "no reason given",
-      "Run memslot memory status --fix: it mends the index from what it holds.",
+      "Run memslot memory status --fix to repair the index.",
     );
   } catch (error) {
     if (isAbort(error)) throw error;
@@ -64,15 +64,15 @@ export async function checkIndex(memory: Memory, signal: AbortSignal): Promise<D
   }
 }
 
-/** Who has the right to write for long; nobody, as a rule. */
+/** The process that holds the write lock, usually none. */
 export function checkWriter(memory: Memory): DoctorCheck {
   const { writer } = memory.status();
-  return passed("writer", writer === undefined ? "nobody is known to be at work on the index" : describeWriter(writer));
+  return passed("writer", writer === undefined ? "no process is writing to the index" : describeWriter(writer));
 }
 
-/** What the files hold and no search finds, as checks of `memslot doctor`. */
+/** Notes that no search finds. */
 export function checkSurvey(survey: MemorySurvey | undefined, status: MemoryProviderStatus): DoctorCheck[] {
-  if (survey === undefined) return [passed("files", "not checked: this backend cannot tell")];
+  if (survey === undefined) return [passed("files", "not checked: not supported by this backend")];
   const others = otherIssues(leftOut(status), survey.excluded.notes);
   const why = [describeExcluded(survey.excluded), ...others].filter(Boolean).join("; ");
   const files =
@@ -81,13 +81,13 @@ export function checkSurvey(survey: MemorySurvey | undefined, status: MemoryProv
       : warned(
           "files",
           why,
-          "Correct them or memorySearch.extraPaths, or name those that need not be searched in memorySearch.exclude; memslot memory status lists all.",
+          "Correct the notes or memorySearch.extraPaths, or add them to memorySearch.exclude. memslot memory status lists all.",
         );
   const unsearched = describeUnsearched(survey.unsearched);
   if (unsearched === undefined) return [files];
-  // A project with a README or two is nothing to warn of; a vault whose notes lie elsewhere is.
+  // A project with one README needs no warning; a vault whose notes are elsewhere does.
   const many = survey.unsearched.files > (status.files ?? 0);
   const next =
-    'Set memorySearch.notes to "all", or name folders in memorySearch.extraPaths (relative paths start at the file that names them), then run memslot memory index.';
+    'Set memorySearch.notes to "all", or name folders in memorySearch.extraPaths (relative to the configuration file), then run memslot memory index.';
   return [files, many ? warned("unsearched", unsearched, next) : passed("unsearched", unsearched)];
 }

@@ -1,3 +1,4 @@
+import { counted } from "../open/report-failed-files.ts";
 import { type Memory, isAbort, messageOf } from "@memslot/core";
 import { scanTerms } from "@memslot/indexing";
 import { redactSecrets } from "@memslot/indexing/host";
@@ -5,24 +6,24 @@ import { type DoctorCheck, failed, passed, warned } from "./doctor-check.ts";
 
 const NAME = "search";
 
-/** Takes a word out of a note and searches for it: the whole chain once, as a person would use it. */
+/** Searches for a word of a note, through the same calls as a user. */
 export async function liveSearch(memory: Memory, signal: AbortSignal): Promise<DoctorCheck> {
   try {
     const note = await someNote(memory, signal);
     const read = note === undefined ? undefined : await memory.readFile({ path: note, signal });
-    // Secrets are not in the index, and what a read says about the lines that follow is not in the note.
+    // Secrets are not indexed, and the note does not contain the line about more content.
     const word = read && longestWord(redactSecrets(read.text.replace(/\n\[More content available[^\n]*$/, "")));
-    if (note === undefined || word === undefined) return passed(NAME, "not checked: no note with a word is known");
+    if (note === undefined || word === undefined) return passed(NAME, "not checked: no note with a word");
     const startedAt = performance.now();
     const { results, report } = await memory.ask(word, { signal, minScore: 0 });
     const { mode, state, reason, action } = report;
     if (results.length === 0)
       return failed(
         NAME,
-        `"${word}" stands in ${note} and was not found: ${reason ?? "no reason given"}`,
+        `"${word}" is in ${note} but was not found: ${reason ?? "no reason given"}`,
         action ?? "Run memslot memory index --force.",
       );
-    const found = `"${word}" of ${note}: ${results.length} found, ${mode}, ${Math.round(performance.now() - startedAt)} ms`;
+    const found = `"${word}" in ${note}: ${counted(results.length, "result")}, ${mode}, ${Math.round(performance.now() - startedAt)} ms`;
     return state === "ok"
       ? passed(NAME, found)
       : warned(NAME, `${found}, but the memory is ${state}: ${reason ?? "no reason given"}`, action);
@@ -32,7 +33,7 @@ export async function liveSearch(memory: Memory, signal: AbortSignal): Promise<D
   }
 }
 
-/** A note that is indexed: MEMORY.md if there is one, or the one that was saved last. Undefined where none is known. */
+/** An indexed note: MEMORY.md, else the latest. Undefined if there is none. */
 export async function someNote(memory: Memory, signal: AbortSignal): Promise<string | undefined> {
   const list = await memory.listFiles({ signal });
   if (list === undefined) return "MEMORY.md";

@@ -27,6 +27,6 @@ test("both answers stand below each other, what words did not bring has a mark, 
   expect(text).toBe(data.bothAnswers.join("\n"));
   expect(text).not.toContain("\u001b");
   expect(describeComparison({ question: "x", from: "MEMORY.md", before: [], after: [], mode: "keyword" })).toContain(
-    '"x" (a line of MEMORY.md; --try "…" asks your own question)\nby words:\n    nothing\n',
+    '"x" (a line of MEMORY.md; use --try "…" for your own query)\nkeyword search:\n    nothing\n',
   );
 });

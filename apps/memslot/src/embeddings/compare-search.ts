@@ -12,24 +12,24 @@ import { createMatcher } from "@memslot/indexing";
 import { withMemory } from "../open/with-memory.ts";
 import { withChoice } from "./config-target.ts";
 
-/** One question, answered by words and then by meaning too. */
+/** One query, answered with keyword search and with hybrid search. */
 export interface Comparison {
   question: string;
-  /** The note that the question is a line of; undefined where it was typed. */
+  /** The note that the query was taken from; undefined if the user typed it. */
   from?: string | undefined;
   before: MemorySearchResult[];
   after: MemorySearchResult[];
-  /** How the second answer was found: `hybrid`, or less with the reason. */
+  /** The mode of the second answer. */
   mode: SearchReport["mode"];
   reason?: string | undefined;
 }
 
 const SHOWN = 3;
 
-/** The same question, asked by meaning too. */
+/** The hybrid half of a comparison. */
 export type AskedByMeaning = Omit<Comparison, "before">;
 
-/** Asks what was typed, else a line of the notes; undefined where there is no note to take one from. */
+/** Searches for the typed query, else for a line of the notes; undefined if there is no note. */
 export async function askByMeaning(
   memory: Memory,
   typed: string | undefined,
@@ -42,7 +42,7 @@ export async function askByMeaning(
   return { ...asked, after, mode, reason: mode === "keyword" || state !== "ok" ? reason : undefined };
 }
 
-/** Adds what words alone find in the same index. */
+/** Adds the results of keyword search in the same index. */
 export async function compareWithWords(
   context: CommandContext,
   config: MemslotConfig,
@@ -56,7 +56,7 @@ export async function compareWithWords(
   return { ...asked, before };
 }
 
-/** The longest line of prose of a note, as far as a question goes. */
+/** A query from the longest line of a note. */
 async function lineOfNotes(
   memory: Memory,
   signal: AbortSignal,
@@ -70,7 +70,7 @@ async function lineOfNotes(
 
 const LONGEST_QUESTION = 80;
 
-/** The longest sentence of a note without its marks, cut at a word; undefined where nothing but marks stands there. */
+/** The longest sentence of a note without Markdown, cut at a word; undefined if there is no text. */
 export function questionFrom(note: string): string | undefined {
   const withoutHead = note.replace(/^---\n[\s\S]*?\n---\n/u, "");
   const sentences = withoutHead
@@ -86,27 +86,27 @@ export function questionFrom(note: string): string | undefined {
   return cut.includes(" ") ? cut.replace(/\s+\S*$/u, "") : cut.toWellFormed();
 }
 
-/** For people: both answers, with a `+` at what words alone did not bring. */
+/** Both answers as text, with a `+` at new results. */
 export function describeComparison({ question, from, before, after, reason }: Comparison): string {
   const placeOf = ({ path, startLine, endLine }: MemorySearchResult): string => `${path}#L${startLine}-L${endLine}`;
   const known = new Set(before.map(placeOf));
   const line = (result: MemorySearchResult, mark: string): string => {
-    return `  ${mark} ${placeOf(result)}  ${tellingLine(result.snippet, question)}`;
+    return `  ${mark} ${placeOf(result)}  ${bestLine(result.snippet, question)}`;
   };
   const list = (results: readonly MemorySearchResult[], mark: (place: string) => string): string[] =>
     results.length === 0 ? ["    nothing"] : results.map((result) => line(result, mark(placeOf(result))));
   return [
-    `"${visibleText(question)}"${from === undefined ? "" : ` (a line of ${from}; --try "…" asks your own question)`}`,
-    "by words:",
+    `"${visibleText(question)}"${from === undefined ? "" : ` (a line of ${from}; use --try "…" for your own query)`}`,
+    "keyword search:",
     ...list(before, () => " "),
-    "by words and meaning (+ is new):",
+    "hybrid search (+ marks new results):",
     ...list(after, (place) => (known.has(place) ? " " : "+")),
-    ...(reason === undefined ? [] : [`This answer is not all that it could be: ${reason}`]),
+    ...(reason === undefined ? [] : [`Reduced quality: ${reason}`]),
   ].join("\n");
 }
 
-/** The line of a snippet that has most words of the question; of equal ones the first that is no heading. */
-function tellingLine(snippet: string, question: string): string {
+/** The line of a snippet with the most words of the query, headings last. */
+function bestLine(snippet: string, question: string): string {
   const matcher = createMatcher(question);
   const shared = (line: string): number => matcher(line).words;
   const lines = visibleText(snippet)

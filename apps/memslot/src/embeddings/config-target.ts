@@ -7,20 +7,20 @@ import {
   searchGroupIn,
 } from "@memslot/core";
 
-/** What is chosen for every agent that has no choice of its own. */
+/** The provider for every agent without a setting of its own. */
 export interface ProviderChoice {
   provider: "local" | "none";
-  /** Undefined: stays as it is. */
+  /** Undefined: unchanged. */
   modelPath?: string | undefined;
 }
 
-/** Where the choice of the provider stands. */
+/** Where the provider is configured. */
 export interface ConfigTarget {
-  /** The file that is changed: the one in use, but the user's own one where that is a stranger's. */
+  /** The file to change: the one in use, or the user's own if that one is not trusted. */
   file: string;
-  /** Agents that follow the defaults. */
+  /** Agents that use the defaults. */
   agents: readonly AgentConfig[];
-  /** Agents with a provider or a model of their own, which keep it: `agents.list[work].memorySearch.provider`. */
+  /** Agents with their own provider or model, which is kept: `agents.list[work].memorySearch.provider`. */
   keepers: readonly { id: string; key: string }[];
 }
 
@@ -40,13 +40,13 @@ export function configTarget(config: MemslotConfig): ConfigTarget {
   };
 }
 
-/** True where the settings say so already. `usualPath` is what no `local.modelPath` stands for. */
+/** Whether the settings have this choice already. `usualPath`: the default of `local.modelPath`. */
 export function isChosen(settings: MemorySearchSettings, choice: ProviderChoice, usualPath: string): boolean {
   if (settings.provider.trim() !== choice.provider) return false;
   return choice.modelPath === undefined || (settings.local.modelPath ?? usualPath) === choice.modelPath;
 }
 
-/** The same configuration with another provider for these agents, as it would be once it is written. */
+/** The configuration with another provider for these agents. */
 export function withChoice(
   config: MemslotConfig,
   agents: readonly AgentConfig[],
@@ -56,14 +56,14 @@ export function withChoice(
     if (!agents.some(({ id }) => id === agent.id)) return agent;
     const { memorySearch } = agent;
     const local = modelPath === undefined ? memorySearch.local : { ...memorySearch.local, modelPath };
-    // The agent stands behind it, as copying its fields would ask for the machine's time zone, which is slow.
+    // Inherits from the agent: copying its fields would read the time zone, which is slow.
     const value: MemorySearchSettings = { ...memorySearch, provider, local };
     return Object.create(agent, { memorySearch: { value, enumerable: true } }) as AgentConfig;
   };
   return { ...config, agents: config.agents.map(changed), agent: (id) => changed(config.agent(id)) };
 }
 
-/** The changes of the file, in the spelling that it has for this group already. */
+/** The edits of the file, using the key that it has for this group. */
 export async function editsFor(file: string, { provider, modelPath }: ProviderChoice): Promise<ConfigEdit[]> {
   const group = await searchGroupIn(file);
   const edits: ConfigEdit[] = [{ key: [...group, "provider"], value: provider }];

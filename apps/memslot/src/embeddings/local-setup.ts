@@ -20,13 +20,13 @@ import { createProgress } from "../terminal/progress.ts";
 const pluginId = "local";
 const OPEN_DEADLINE_MS = 30_000;
 
-/** What is there of search by meaning on this machine; `setup` is undefined where the plugin is not installed. */
+/** The state of the local provider; `setup` is undefined if the plugin is not installed. */
 export interface LocalState {
   plugin: FoundPlugin | undefined;
   setup: EmbeddingSetup | undefined;
 }
 
-/** Looks, and changes nothing. Throws `CONFIG` where the plugin is forbidden, `UNAVAILABLE` for a model file that is none. */
+/** Reads the state without changing it. Throws `CONFIG` if the plugin is disabled, `UNAVAILABLE` for an invalid model file. */
 export async function localState(
   context: CommandContext,
   config: MemslotConfig,
@@ -35,20 +35,17 @@ export async function localState(
   const { known, broken } = await findPlugins(config);
   const own = broken.find(({ id }) => id === pluginId);
   const plugin = known.find(({ id, kind }) => id === pluginId && kind === "embedding");
-  // One that is listed and not there is installed again.
+  // A listed plugin that is missing is installed again.
   if (plugin === undefined && own !== undefined && !/is not there/u.test(own.error.message)) throw own.error;
   const forbidden = forbiddenBy(plugin ?? { id: pluginId }, config.plugins);
   if (forbidden !== undefined)
-    throw new MemoryError(
-      "CONFIG",
-      `the embedding plugin "${pluginId}" may not be used: ${forbidden}; change that first`,
-    );
+    throw new MemoryError("CONFIG", `the embedding plugin "${pluginId}" is disabled: ${forbidden}; change that first`);
   if (plugin === undefined) return { plugin, setup: undefined };
   const openers = openersFor(config, agent);
   return { plugin, setup: await openers.setup(plugin, context.signal) };
 }
 
-/** Installs the plugin and the packages that it needs, where they are not there. Gives what was installed. */
+/** Installs the plugin and its packages if they are missing. Returns what was installed. */
 export async function installLocal(
   context: CommandContext,
   config: MemslotConfig,
@@ -66,11 +63,11 @@ export async function installLocal(
   await runNpm(context, config.stateDir, npm);
   const after = await openers.setup(plugin, context.signal);
   if (after?.missing !== undefined)
-    throw new MemoryError("PLUGIN", `npm has ended well, and yet ${after.missing.reason}`);
+    throw new MemoryError("PLUGIN", `npm reported success, but ${after.missing.reason}`);
   return { state: { plugin, setup: after }, installed: [...installed, "node-llama-cpp"] };
 }
 
-/** Fetches the model where it is not there, and loads it once: what cannot be used is told now. */
+/** Downloads the model if it is missing, and loads it once to report an unusable one now. */
 export async function fetchModel(
   context: CommandContext,
   config: MemslotConfig,
@@ -96,8 +93,12 @@ async function makeFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
   } catch (error) {
-    throw new MemoryError("PLUGIN", `${folder} cannot be made: ${messageOf(error)}; name another one in MEMSLOT_HOME`, {
-      cause: error,
-    });
+    throw new MemoryError(
+      "PLUGIN",
+      `${folder} cannot be created: ${messageOf(error)}; set another folder with MEMSLOT_HOME`,
+      {
+        cause: error,
+      },
+    );
   }
 }

@@ -2,28 +2,27 @@ import { UsageError } from "../terminal/usage-error.ts";
 import models from "./models.json" with { type: "json" };
 import { resolvePath } from "../open/resolve-path.ts";
 
-/** A model as `memslot embeddings on` offers it. */
+/** A model that `memslot embeddings on` offers. */
 export interface OfferedModel {
-  /** As it is typed. */
+  /** The name to type. */
   name: string;
   /** The value of `local.modelPath`. */
   address: string;
-  /** Of the file that is fetched, in 10⁶ bytes. */
+  /** Size of the download, in 10⁶ bytes. */
   megabytes: number;
   licence: string;
   languages: string;
 }
 
-/** The model that is chosen: one of those below, or any other, of which no more is known than its address. */
+/** The chosen model: an offered one, or any other with only its address known. */
 export type ChosenModel = Pick<OfferedModel, "name" | "address"> & Partial<OfferedModel>;
 
 /**
- * The first one is the default: that of `provider: "local"` where no model is named. Sizes and licences are those of the
- * files on huggingface.co, looked up in November 2026.
+ * The first is the default of `provider: "local"`. Sizes and licences are from the files on huggingface.co, November 2026.
  */
 export const offeredModels = models as unknown as readonly [OfferedModel, ...OfferedModel[]];
 
-/** Gives what was typed its meaning. Throws `UsageError` for what is neither a name, nor a file, nor an address. */
+/** The model for a typed name, file or address. Throws `UsageError` for anything else. */
 export function chooseModel(typed: string | undefined, where: { cwd: string; env: NodeJS.ProcessEnv }): ChosenModel {
   const [usual] = offeredModels;
   const text = typed?.trim() ?? usual.name;
@@ -33,20 +32,20 @@ export function chooseModel(typed: string | undefined, where: { cwd: string; env
   if (/\.gguf$/iu.test(text)) return modelAt(resolvePath(text, where.cwd, where.env));
   const names = offeredModels.map(({ name }) => name).join(", ");
   throw new UsageError(
-    `"${text}" is no model that is known here: name one of ${names}, a .gguf file, hf:user/repository/file.gguf or an https address`,
+    `"${text}" is not a known model: use one of ${names}, a .gguf file, hf:user/repository/file.gguf or an https address`,
   );
 }
 
-/** What is known of the model at an address: that of `local.modelPath`, or where that is not set. */
+/** The model at an address of `local.modelPath`, or the default if it is not set. */
 export function modelAt(address: string | undefined): ChosenModel {
   const [usual] = offeredModels;
   if (address === undefined) return usual;
-  // The same file may lie elsewhere, as on a mirror or where somebody has put it.
+  // The same file may be on a mirror or in a local folder.
   const offered = offeredModels.find((model) => nameOf(model.address) === nameOf(address));
   return offered === undefined ? { name: nameOf(address), address, ...licenceOf(address) } : { ...offered, address };
 }
 
-/** The name of the file. What stands behind a question mark may be a signature. */
+/** The file name. The query of the address may be a signature. */
 function nameOf(address: string): string {
   return (address.split(/[?#]/u)[0] ?? "").split(/[/\\]/u).at(-1) ?? address;
 }

@@ -2,7 +2,7 @@ import type { MemoryProviderStatus } from "@memslot/core";
 import { localTime } from "./local-time.ts";
 import { counted } from "../open/report-failed-files.ts";
 
-/** Where requests go and with whose key, from the status of one agent. */
+/** The host of the provider and the origin of its key. */
 export function describeEndpoint({ embedding }: MemoryProviderStatus): string | undefined {
   if (embedding?.host === undefined) return undefined;
   return embedding.keySource === undefined ? embedding.host : `${embedding.host} (key from ${embedding.keySource})`;
@@ -16,11 +16,11 @@ export function describePending({ embedding }: MemoryProviderStatus): string | u
   return embedding?.pending && `${counted(embedding.pending.chunks, "chunk")}: ${embedding.pending.reason}`;
 }
 
-/** Why no request is made for now, and until when. */
+/** Why requests are paused, and until when. */
 export function describeCircuit({ embedding }: MemoryProviderStatus): string | undefined {
   if (embedding?.circuit === undefined) return undefined;
   const { kind, reason, nextProbeAt } = embedding.circuit;
-  return `open (${kind}), next try ${localTime(nextProbeAt)}: ${reason}`;
+  return `open (${kind}), retry at ${localTime(nextProbeAt)}: ${reason}`;
 }
 
 export function describeBudget({ embedding }: MemoryProviderStatus): string | undefined {

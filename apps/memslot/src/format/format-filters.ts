@@ -1,6 +1,6 @@
 import type { SearchFilters, SearchReport } from "@memslot/core";
 
-/** How a question was read, on one line. */
+/** The parsed query, on one line. */
 export function describeFilters(filters: SearchFilters): string {
   const { words, phrases = [], excluded = [], paths = [], excludedPaths = [], tags = [], excludedTags = [] } = filters;
   const parts = [
@@ -14,13 +14,13 @@ export function describeFilters(filters: SearchFilters): string {
     listed("source", filters.sources ?? []),
     windowOf(filters),
     filters.order === "relevance" ? undefined : `${filters.order} first`,
-    filters.undated === undefined ? undefined : `${filters.undated} left out without a day`,
+    filters.undated === undefined ? undefined : `${filters.undated} excluded without a date`,
     ...(filters.unread ?? []),
   ];
   return parts.filter((part) => part !== undefined).join("; ");
 }
 
-/** What is to be said under the results: which days they are of, and what was left out or not understood. */
+/** The notes below the results: the date range, what was excluded, and filters that could not be read. */
 export function filterNotes({
   lines,
   report,
@@ -38,12 +38,12 @@ export function filterNotes({
     const left =
       undated === 0
         ? ""
-        : `; ${undated === 1 ? "1 note has no day and was" : `${undated} notes have no day and were`} left out`;
+        : `; ${undated === 1 ? "1 note without a date was" : `${undated} notes without a date were`} excluded`;
     notes.push(`Only ${days}${left}.`);
   }
   for (const text of filters?.unread ?? []) notes.push(`${text}.`);
   if (underMinScore > 0 && lines.length > 0)
-    notes.push(`${underMinScore === 1 ? "1 result was" : `${underMinScore} results were`} left out by --min-score.`);
+    notes.push(`${underMinScore === 1 ? "1 result was" : `${underMinScore} results were`} excluded by --min-score.`);
   return notes;
 }
 

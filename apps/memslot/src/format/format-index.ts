@@ -4,27 +4,27 @@ import { describeWriter } from "./format-writer.ts";
 import { localTime } from "./local-time.ts";
 import { counted } from "../open/report-failed-files.ts";
 
-/** The build that answers. */
+/** The index version that answers. */
 export function describeGeneration({ generation }: MemoryProviderStatus): string | undefined {
   if (generation === undefined) return undefined;
   const built = generation.builtAt === undefined ? "" : `, built ${localTime(generation.builtAt)}`;
   return `${generation.id}${built}`;
 }
 
-/** The build that is being made to take its place. */
+/** The index version that is being built to replace it. */
 export function describeRebuild({ generation }: MemoryProviderStatus): string | undefined {
   const next = generation?.next;
   if (next === undefined) return undefined;
   const of = next.totalFiles === undefined ? counted(next.files, "file") : `${next.files} of ${next.totalFiles} files`;
   const waiting = next.waitingFor === undefined ? "" : `; ${next.waitingFor}`;
-  return `generation ${next.id}, ${of}, begun ${localTime(next.startedAt)}${waiting}`;
+  return `index version ${next.id}, ${of}, started ${localTime(next.startedAt)}${waiting}`;
 }
 
 export function describeAtWork({ writer }: MemoryProviderStatus): string | undefined {
   return writer && describeWriter(writer);
 }
 
-/** How changes are noticed, and why not better. */
+/** How changes are detected, and why not in a better way. */
 export function describeWatch({ watch }: MemoryProviderStatus): string | undefined {
   if (watch === undefined) return undefined;
   const { mode, reason, folders } = watch;
@@ -33,14 +33,14 @@ export function describeWatch({ watch }: MemoryProviderStatus): string | undefin
   return reason === undefined ? watched : `${watched}: ${reason}`;
 }
 
-/** How searches make sure that they answer from the files as they are, and why not without looking at all of them. */
+/** How searches stay current with the files, and why they need a full scan. */
 export function describeFreshness({ freshness }: MemoryProviderStatus): string | undefined {
   if (freshness === undefined) return undefined;
   const { by, reason } = freshness;
   const how = {
-    events: "searches are told what has changed",
-    sweep: "searches look at all files",
-    sync: "searches do not look at the files",
+    events: "live, from the file watcher",
+    sweep: "checked with a full scan on every search",
+    sync: "not checked on search",
   }[by];
   return reason === undefined ? how : `${how}: ${reason}`;
 }
@@ -52,7 +52,7 @@ export function describeLastSync({ lastSync }: MemoryProviderStatus): string | u
   return `${localTime(finishedAt)} (${reason}, ${took}): ${describeCounts(report) || "no notes"}`;
 }
 
-/** What a sync did to how many files: `2 added, 5 unchanged`. Empty where there were none. */
+/** The counts of a sync: `2 added, 5 unchanged`. Empty if there were no files. */
 export function describeCounts(report: SyncReport): string {
   const counts = [
     [report.added, "added"],
@@ -71,20 +71,20 @@ export function describeLastError({ lastError }: MemoryProviderStatus): string |
   return lastError && `${lastError.message} (${localTime(lastError.at)})`;
 }
 
-/** Each source with what is indexed of it and how large that is. */
+/** Each source with its number of indexed files and chunks, and its size. */
 export function describeSources({ sourceCounts = [] }: MemoryProviderStatus): string | undefined {
   if (sourceCounts.length === 0) return undefined;
   return sourceCounts
     .map(({ source, files, chunks, bytes, eligible, waiting = 0 }) => {
       const of = typeof eligible === "number" ? `${files}/${eligible} files` : counted(files, "file");
       const size = bytes === undefined ? "" : ` · ${byteSize(bytes)}`;
-      const news = waiting === 0 ? "" : ` · ${waiting} with news below the thresholds`;
-      return `${source} ${of} · ${counted(chunks, "chunk")}${size}${news}`;
+      const due = waiting === 0 ? "" : ` · ${waiting} with changes below the thresholds`;
+      return `${source} ${of} · ${counted(chunks, "chunk")}${size}${due}`;
     })
     .join(", ");
 }
 
-/** The file with its size, and how much of it `memory compact` gives back. */
+/** The index file, its size, and how much `memory compact` frees. */
 export function describeStore({ dbPath, storage }: MemoryProviderStatus): string | undefined {
   if (dbPath === undefined || storage === undefined) return dbPath;
   const { databaseBytes, walBytes, reusableBytes } = storage;
@@ -105,22 +105,22 @@ export function describeCache({ cache, storage }: MemoryProviderStatus): string 
 export function describeBatch({ batch }: MemoryProviderStatus): string | undefined {
   if (batch === undefined || !batch.enabled) return undefined;
   const { concurrency, pollIntervalMs, timeoutMs, wait } = batch;
-  const end = wait ? `waited for, at most ${Math.round(timeoutMs / 60_000)} min` : "not waited for";
-  return `on, ${concurrency} at a time, looked at every ${pollIntervalMs / 1000} s, ${end}`;
+  const end = wait ? `waits up to ${Math.round(timeoutMs / 60_000)} min` : "does not wait";
+  return `on, ${concurrency} at a time, polled every ${pollIntervalMs / 1000} s, ${end}`;
 }
 
-/** Whether questions are answered by meaning, as far as anybody has looked. */
+/** Whether vector search answers, as far as checked. */
 export function describeMeaning({ vector, provider, embedding }: MemoryProviderStatus): string | undefined {
   if (provider === "none" || vector === undefined || !vector.enabled) return undefined;
   const state = vector.index?.state ?? "unverified";
   if (vector.semanticAvailable === undefined || state === "unverified") return "not checked (vectors not counted)";
   const vectors = {
     empty: "no vectors yet",
-    complete: `all chunks${embedding?.quarantined?.length ? " but those refused" : ""} have a vector`,
-    incomplete: "some chunks have no vector",
+    complete: `all chunks${embedding?.quarantined?.length ? " but rejected ones" : ""} are embedded`,
+    incomplete: "some chunks are not embedded",
   }[state];
   if (embedding?.sameVectors !== undefined) return `does not answer: ${embedding.sameVectors}`;
   const { weight, quality } = embedding?.meaning ?? {};
-  const worth = weight === undefined ? "" : `, weight ${weight.toFixed(3)} at a quality of ${quality?.toFixed(2)}`;
-  return `${vector.semanticAvailable ? "answers" : "does not answer"} (${vectors}${worth})`;
+  const measured = weight === undefined ? "" : `, weight ${weight.toFixed(3)}, quality ${quality?.toFixed(2)}`;
+  return `${vector.semanticAvailable ? "answers" : "does not answer"} (${vectors}${measured})`;
 }

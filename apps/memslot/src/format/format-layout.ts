@@ -3,21 +3,21 @@ import type { ChosenLayout } from "@memslot/core/files";
 import { counted } from "../open/report-failed-files.ts";
 
 const reasons: Readonly<Record<LeftOut["reason"], string>> = {
-  ignored: "named by .gitignore",
-  hidden: "hidden by a dot",
-  tool: "folders of tools",
+  ignored: "ignored by .gitignore",
+  hidden: "hidden",
+  tool: "tool folders",
   link: "links",
   other: "not Markdown (.md, .markdown, .mdx)",
 };
 
-/** Which files of a workspace are memory, and why. */
+/** Which files of a workspace are notes, and why. */
 export function describeLayout({ layout, why }: ChosenLayout): string {
   return layout === "all"
-    ? `a folder of notes: all Markdown below the workspace (${why})`
-    : `the layout of an agent: MEMORY.md, USER.md and memory/ (${why})`;
+    ? `folder of notes: all Markdown below the workspace (${why})`
+    : `agent layout: MEMORY.md, USER.md and memory/ (${why})`;
 }
 
-/** What a folder of notes leaves out, in one line; undefined where it is nothing. */
+/** What a folder of notes excludes, in one line; undefined if nothing. */
 export function describeLeftOut(leftOut: readonly LeftOut[]): string | undefined {
   const parts = leftOut.map(({ reason, files, folders }) => {
     const counts = [folders > 0 ? counted(folders, "folder") : "", files > 0 ? counted(files, "file") : ""];

@@ -1,9 +1,9 @@
 import type { MemoryProviderStatus, RerankReport } from "@memslot/core";
 
-/** Places of results that `--explain` lists. */
+/** Number of results that `--explain` lists. */
 const MOST_PLACES = 12;
 
-/** The reranker of one agent: which, where, with whose key; or why there is none though one is asked for. */
+/** The reranker, its host and the origin of its key; or why the requested one is not used. */
 export function describeReranker({ rerank }: MemoryProviderStatus): string | undefined {
   if (rerank === undefined) return undefined;
   const { id, model, host, keySource, requested, reason } = rerank;
@@ -12,11 +12,11 @@ export function describeReranker({ rerank }: MemoryProviderStatus): string | und
   return `${id} ${model ?? ""}${where}${keySource === undefined ? "" : ` (key from ${keySource})`}`;
 }
 
-/** What a reranker did for a search, in a line, and with what it has moved below it. */
+/** What a reranker did for a search: one line, then the results that it moved. */
 export function describeRerank({ state, reason, id, model, candidates, cached, ms, order = [] }: RerankReport): string {
   const who = [id, model].filter(Boolean).join(" ");
   if (state !== "done") return `${who}, ${state}: ${reason ?? "no reason given"}`;
-  const how = cached ? "kept from an earlier search" : `${ms.toFixed(1)} ms`;
+  const how = cached ? "cached" : `${ms.toFixed(1)} ms`;
   const places = order.slice(0, MOST_PLACES).map(({ path, startLine, before, after, score, rerankScore }) => {
     const from = before === after ? `${after}.` : `${after}. (was ${before}.)`;
     return `  ${from.padEnd(14)} ${path}:${startLine}  score ${score.toFixed(3)}, reranked ${rerankScore.toFixed(3)}`;

@@ -4,15 +4,15 @@ import { type NumberedLine, type Matcher, marked } from "@memslot/indexing";
 import { type PlacedResult, pathAndLine } from "./shown-path.ts";
 import { describeParts } from "./format-why.ts";
 
-/** The longest line that is shown, in UTF-16 units: as long as a whole snippet. */
+/** The longest displayed line, in UTF-16 code units: the length of a snippet. */
 const maxLineLength = 700;
-/** What is left before the first match of a line that is cut. */
+/** Code units kept before the first match of a truncated line. */
 const beforeMatch = 200;
 
 /**
- * One result for people: score and `path:line`, then its lines with their numbers, as grep has them: `12:` before a line
- * that matches, `12-` before one that does not. Gives text for the terminal, styles and links included: nothing of a note
- * or of a name is in it that a terminal obeys. With `explain` what its score is made of stands behind the place.
+ * One result as text: score and `path:line`, then its numbered lines. Matching lines are marked with `12:`, context lines
+ * with `12-`, as in grep. Styles and links are included; control characters of notes and names are made visible. `explain`
+ * adds the parts of the score.
  */
 export function formatResult(
   { result, lines, path }: PlacedResult,
@@ -38,7 +38,7 @@ export function formatResult(
   return [`${style("green", result.score.toFixed(3))} ${shown}${parts}`, ...body].join("\n");
 }
 
-/** What the score is made of. */
+/** The parts of the score. */
 function partsOf({ textScore, vectorScore, parts: given }: MemorySearchResult): string {
   const parts = [
     ...(given === undefined ? [] : [describeParts(given)]),
@@ -57,7 +57,7 @@ function readLine(
   return { number, text: short, matches: matcher(short) };
 }
 
-/** A line that is no longer than a screen can take, with its first match in it. */
+/** A line truncated around its first match. */
 function cut(text: string, firstMatch: number): string {
   if (text.length <= maxLineLength) return text;
   const start = wholeAt(text, Math.min(Math.max(0, firstMatch - beforeMatch), text.length - maxLineLength));
@@ -65,7 +65,7 @@ function cut(text: string, firstMatch: number): string {
   return `${start > 0 ? "…" : ""}${text.slice(start, end)}${end < text.length ? "…" : ""}`;
 }
 
-/** A place that is not inside a character. */
+/** An index that does not split a surrogate pair. */
 function wholeAt(text: string, index: number): number {
   return /[\uDC00-\uDFFF]/u.test(text.charAt(index)) ? index - 1 : index;
 }

@@ -8,7 +8,7 @@ import {
   describePending,
   describeQuarantined,
 } from "./format-embedding.ts";
-import { describeFallback, describeSpare } from "./format-fallback.ts";
+import { describeFallback, describeStandby } from "./format-fallback.ts";
 import { describeReranker } from "./format-rerank.ts";
 import {
   describeAtWork,
@@ -33,18 +33,18 @@ import { byteSize } from "./byte-size.ts";
 import { table } from "./table.ts";
 
 const MOST_ISSUES = 20;
-const LABEL_WIDTH = 16;
+const LABEL_WIDTH = 19;
 
 type Row = readonly [label: string, value: string | undefined];
 
 export interface FormatStatusOptions {
   settings: MemorySearchSettings;
   style: Output["style"];
-  /** What was wrong was to be mended. */
+  /** Repairs were requested. */
   fix: boolean;
 }
 
-/** The status of one agent for people, with the labels of the field. */
+/** The status of one agent as text. */
 export function formatStatus(entry: AgentStatus, options: FormatStatusOptions): string {
   const { status, scan } = entry;
   const { settings, style } = options;
@@ -52,12 +52,12 @@ export function formatStatus(entry: AgentStatus, options: FormatStatusOptions): 
     ["Health", describeHealth(entry.health)],
     ["Next step", entry.health.action],
     ["Backend", status.backend],
-    ["Spare", describeSpare(status)],
+    ["Standby", describeStandby(status)],
     ["Provider", describeProvider(status)],
     ["Model", status.model],
     ["Endpoint", describeEndpoint(status)],
     ["Reranker", describeReranker(status)],
-    ["Passed over", status.embedding?.passedOver?.map(({ id, reason }) => `${id}: ${reason}`).join("; ")],
+    ["Skipped providers", status.embedding?.passedOver?.map(({ id, reason }) => `${id}: ${reason}`).join("; ")],
     ["Sources", (status.sources ?? settings.sources).join(", ")],
     ["Extra paths", status.extraPaths?.map((extra) => (typeof extra === "string" ? extra : extra.path)).join(", ")],
     ["Indexed", describeIndexed(entry)],
@@ -65,9 +65,9 @@ export function formatStatus(entry: AgentStatus, options: FormatStatusOptions): 
     ["Not searched", entry.survey && describeUnsearched(entry.survey.unsearched)],
     ["Excluded", describeAccepted(entry)],
     ["Dirty", describeDirty(status)],
-    ["Generation", describeGeneration(status)],
+    ["Index version", describeGeneration(status)],
     ["Rebuild", describeRebuild(status)],
-    ["At work", describeAtWork(status)],
+    ["Writer", describeAtWork(status)],
     ["Watching", describeWatch(status)],
     ["Freshness", describeFreshness(status)],
     ["Last sync", describeLastSync(status)],
@@ -80,13 +80,13 @@ export function formatStatus(entry: AgentStatus, options: FormatStatusOptions): 
     ["Search mode", describeMode(status)],
     ["Embeddings", describeProbe(entry)],
     ["Answered by", describeAnsweredBy(status)],
-    ["Doing", status.embedding?.activity],
-    ["Without vector", describePending(status)],
+    ["Activity", status.embedding?.activity],
+    ["Not embedded", describePending(status)],
     ["Circuit", describeCircuit(status)],
     ["Budget", describeBudget(status)],
     ["Batches", describeBatch(status)],
     ["Batch jobs", describeJobs(status)],
-    ["Meaning", describeMeaning(status)],
+    ["Vector search", describeMeaning(status)],
     ["Vector store", describeVector(status)],
     ["Vector dims", status.vector?.dims?.toString()],
     ["FTS", describeFts(status)],
@@ -101,13 +101,16 @@ export function formatStatus(entry: AgentStatus, options: FormatStatusOptions): 
   return [
     style("bold", `Memory of agent ${entry.agentId}`),
     ...lines,
-    ...list("Notes that are not searched", excluded.map(describeFailure)),
-    ...list("Not looked at", skipped),
+    ...list("Excluded notes", excluded.map(describeFailure)),
+    ...list("Folders not scanned", skipped),
     ...list(
       "Issues",
       otherIssues(scan.issues, excluded).filter((issue) => !skipped.includes(issue)),
     ),
-    ...list("Refused by the provider, found by words only until memory index --force", describeQuarantined(status)),
+    ...list(
+      "Rejected by the provider; found by keyword search only until memory index --force",
+      describeQuarantined(status),
+    ),
     ...list("Notices", [...(status.custom?.notices ?? []), ...(status.custom?.remarks ?? [])]),
     ...(entry.check === undefined ? [] : formatCheck(entry.check, options)),
   ].join("\n");
@@ -137,7 +140,7 @@ function describeProvider({ provider, requestedProvider }: MemoryProviderStatus)
 
 function describeIndexed({ status, scan }: AgentStatus): string {
   const chunks = status.chunks === undefined ? "" : ` · ${counted(status.chunks, "chunk")}`;
-  const files = wasLookedAt(status)
+  const files = wasScanned(status)
     ? `${status.files ?? 0}/${scan.totalFiles} files`
     : counted(status.files ?? 0, "file");
   return `${files}${chunks}`;
@@ -149,19 +152,19 @@ function describeAccepted({ survey }: AgentStatus): string | undefined {
 }
 
 function describeDirty(status: MemoryProviderStatus): string {
-  if (status.dirty === undefined) return "not checked (memslot memory status --index looks at the files)";
-  return status.dirty ? "yes: memslot memory index brings it up to date" : "no";
+  if (status.dirty === undefined) return "not checked (memslot memory status --index checks it)";
+  return status.dirty ? "yes: memslot memory index updates it" : "no";
 }
 
-/** A line only where there is more to say than the list of findings does. */
+/** Undefined if the list of findings says it all. */
 function describeCheck({ check, checkError }: AgentStatus): string | undefined {
-  if (checkError !== undefined) return `could not be made: ${checkError}`;
-  if (check === undefined) return "not checked (memslot memory status --deep compares the parts of the index)";
-  return check.findings.length === 0 ? "not checked: this backend cannot tell" : undefined;
+  if (checkError !== undefined) return `failed: ${checkError}`;
+  if (check === undefined) return "not checked (memslot memory status --deep checks it)";
+  return check.findings.length === 0 ? "not checked: not supported by this backend" : undefined;
 }
 
-/** Whether this process has compared the index with the files. */
-function wasLookedAt({ roots = [] }: MemoryProviderStatus): boolean {
+/** Whether this process has scanned the files. */
+function wasScanned({ roots = [] }: MemoryProviderStatus): boolean {
   return roots.length > 0;
 }
 
@@ -175,12 +178,12 @@ function describeMode({ custom }: MemoryProviderStatus): string | undefined {
 function describeProbe({ status, embeddingProbe }: AgentStatus): string | undefined {
   if (embeddingProbe?.ok === true) {
     const { latencyMs, dimensions } = embeddingProbe;
-    const size = dimensions === undefined ? "" : `, ${dimensions} numbers`;
+    const size = dimensions === undefined ? "" : `, ${dimensions} dimensions`;
     return `ready${latencyMs === undefined ? "" : ` (${latencyMs} ms${size})`}`;
   }
   if (status.provider !== "none" && embeddingProbe !== undefined)
     return `unavailable: ${embeddingProbe.error ?? "no reason given"}`;
-  if (status.provider !== "none") return "not tried (memslot memory status --deep tries it)";
+  if (status.provider !== "none") return "not tested (memslot memory status --deep tests it)";
   const why = status.custom?.providerUnavailableReason ?? embeddingProbe?.error;
   return `none${why === undefined ? "" : `: ${why}`}`;
 }
@@ -188,13 +191,12 @@ function describeProbe({ status, embeddingProbe }: AgentStatus): string | undefi
 function describeVector({ vector }: MemoryProviderStatus): string | undefined {
   if (vector === undefined) return undefined;
   if (!vector.enabled) return "off";
-  const embedded = vector.embedded === undefined ? "" : `, ${counted(vector.embedded, "chunk")} with a vector`;
+  const embedded = vector.embedded === undefined ? "" : `, ${counted(vector.embedded, "chunk")} embedded`;
   const engine = vector.engine === undefined ? "" : ` (${vector.engine})`;
   if (vector.available === true) return `ready${engine}${embedded}`;
-  if (vector.loadError !== undefined)
-    return `the vector index is not used, vectors are compared one by one: ${vector.loadError}${embedded}`;
+  if (vector.loadError !== undefined) return `no vector index, linear scan instead: ${vector.loadError}${embedded}`;
   return vector.available === undefined
-    ? `not tried (memslot memory status --deep tries it)${embedded}`
+    ? `not tested (memslot memory status --deep tests it)${embedded}`
     : `unavailable${embedded}`;
 }
 
@@ -205,12 +207,12 @@ function describeFts({ fts }: MemoryProviderStatus): string | undefined {
 }
 
 interface FormatCheckOptions {
-  /** What was wrong was to be mended. */
+  /** Repairs were requested. */
   fix: boolean;
   style: Output["style"];
 }
 
-/** What a check of the index has shown, for people: a line for each finding, then the tables with their sizes. */
+/** The result of an index check: a line for each finding, then the tables with their sizes. */
 function formatCheck({ findings, tables = [] }: IndexCheck, { fix, style }: FormatCheckOptions): string[] {
   const width = Math.max(0, ...findings.map(({ name }) => name.length));
   const lines = findings.map((finding) => {
@@ -218,17 +220,17 @@ function formatCheck({ findings, tables = [] }: IndexCheck, { fix, style }: Form
     const message = [finding.message, finding.fixed].filter((part) => part !== undefined).join("; ");
     return `${style(colour, word.padEnd(6))} ${finding.name.padEnd(width)}  ${printable(message)}`;
   });
-  // One that names its own remedy has no other.
+  // A finding that names its own next step needs no other.
   if (findings.some((finding) => !finding.ok && !finding.message.includes("memslot memory index --force")))
     lines.push(
-      fix ? "Delete the index file: it is made anew from the notes." : "memslot memory status --fix mends it.",
+      fix ? "Delete the index file; it is rebuilt from the notes." : "Run memslot memory status --fix to repair it.",
     );
   return [...block("Index check", lines), ...block("Tables", tableLines(tables))];
 }
 
 function outcomeOf({ ok, fixed }: IndexFinding): { word: string; colour: "green" | "yellow" | "red" } {
   if (!ok) return { word: "wrong", colour: "red" };
-  return fixed === undefined ? { word: "ok", colour: "green" } : { word: "mended", colour: "yellow" };
+  return fixed === undefined ? { word: "ok", colour: "green" } : { word: "fixed", colour: "yellow" };
 }
 
 function tableLines(tables: NonNullable<IndexCheck["tables"]>): string[] {

@@ -1,16 +1,16 @@
 import type { HealthPart, UnsearchedFiles } from "@memslot/core";
 import { counted } from "../open/report-failed-files.ts";
 
-/** How many Markdown files no search looks at, and what takes them in; undefined where there are none. */
+/** The number of Markdown files that are not searched, and the setting that includes them; undefined if there are none. */
 export function describeUnsearched({ files, more, folders }: UnsearchedFiles): string | undefined {
   if (files === 0) return undefined;
   const where = folders.length === 0 ? "" : ` (in ${folders.join(", ")}${more ? ", …" : ""})`;
   const count = `${more ? "more than " : ""}${counted(files, "Markdown file")}`;
-  return `${count} below the workspace${where}: memorySearch.notes: "all" takes them in`;
+  return `${count} below the workspace${where}: memorySearch.notes: "all" includes them`;
 }
 
-/** The verdict on a memory in one line. */
+/** The health of a memory in one line. */
 export function describeHealth({ state, reason }: HealthPart): string {
-  const word = { unknown: "no problem is known", empty: "no notes" }[String(state)] ?? state;
+  const word = { unknown: "no known problem", empty: "no notes" }[String(state)] ?? state;
   return [word, reason].filter(Boolean).join(": ");
 }

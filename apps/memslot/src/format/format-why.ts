@@ -2,16 +2,16 @@ import type { ScoreParts, SearchWhy, WhyPlace, WhyRung } from "@memslot/core";
 
 const signs: Readonly<Record<WhyRung["state"], string>> = { ok: "+", note: "~", failed: "x", unknown: "." };
 
-/** What a score is made of: what is worth nothing is left out. */
+/** The parts of a score that are not zero. */
 export function describeParts({ words, names, dates, meaning, rerank }: ScoreParts): string {
   const named = Object.entries({ words, names, dates, meaning }).flatMap(([name, value]) =>
     value === 0 ? [] : [`${name} ${value.toFixed(3)}`],
   );
-  const moved = rerank === undefined ? [] : [`place ${rerank.before} -> ${rerank.after}: ${signed(rerank.change)}`];
+  const moved = rerank === undefined ? [] : [`rank ${rerank.before} -> ${rerank.after}: ${signed(rerank.change)}`];
   return [...named, ...moved].join(" + ");
 }
 
-/** Why a note or a line is not found (`--why`): the sentence, what to do, and each step. */
+/** Why a note or a line is not found (`--why`): the conclusion, the next step, and each check. */
 export function formatWhy(why: SearchWhy): string {
   const { sentence, act, rungs, place, beatenBy } = why;
   return [

@@ -3,7 +3,7 @@ import path from "node:path";
 import { type MemorySearchResult, visibleName } from "@memslot/core";
 import { sessionsFolder, type ResultLines } from "@memslot/indexing";
 
-/** What paths are shown from, and where the files of a memory are. */
+/** The current folder, and the folders of a memory. */
 export interface Places {
   cwd: string;
   workspaceDir: string;
@@ -11,20 +11,20 @@ export interface Places {
   agentId: string;
 }
 
-/** The file of a result, as somebody in `cwd` opens it. */
+/** The file of a result, as opened from `cwd`. */
 export interface ShownPath {
-  /** Relative to `cwd`, or absolute where it is not below. What is no file (a journal) has the name that the memory gives it. */
+  /** Relative to `cwd`, or absolute outside it. A result without a file (a journal) keeps its name in the memory. */
   name: string;
-  /** Undefined where there is no such file. */
+  /** Undefined if there is no such file. */
   absolutePath: string | undefined;
 }
 
-/** A result with where its file is. */
+/** A result with the path of its file. */
 export interface PlacedResult extends ResultLines {
   path: ShownPath;
 }
 
-/** Where a result stands. Looks whether the file is there. */
+/** The path of a result. Checks that the file exists. */
 export function shownPath(
   { path: name, source }: Pick<MemorySearchResult, "path" | "source">,
   places: Places,
@@ -37,16 +37,16 @@ export function shownPath(
   const relative = path.relative(places.cwd, absolutePath);
   if (path.isAbsolute(relative) || relative === ".." || relative.startsWith(`..${path.sep}`))
     return { name: absolutePath, absolutePath };
-  // A name that begins with a dash would be an option to whoever is given it.
+  // A name with a leading dash would be read as an option.
   return { name: relative.startsWith("-") ? `.${path.sep}${relative}` : relative, absolutePath };
 }
 
-/** Results with the places of their files. */
+/** Results with the paths of their files. */
 export function placeResults(results: readonly ResultLines[], places: Places): PlacedResult[] {
   return results.map((lines) => ({ ...lines, path: shownPath(lines.result, places) }));
 }
 
-/** `path:line` on one line, with nothing in it that a terminal obeys. */
+/** `path:line` on one line, without control characters. */
 export function pathAndLine({ name }: ShownPath, line: number | undefined): string {
   return visibleName(name) + (line === undefined ? "" : `:${line}`);
 }

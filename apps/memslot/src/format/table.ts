@@ -1,6 +1,6 @@
 import { printable } from "../terminal/printable.ts";
 
-/** Lines with columns of equal width; `right` names the columns that are set flush right, by number from 0. */
+/** Rows as aligned columns; `right` lists the right-aligned columns, from 0. */
 export function table(
   head: readonly string[],
   rows: readonly (readonly string[])[],

@@ -1,16 +1,16 @@
 import type { AgentConfig, MemslotConfig } from "@memslot/core";
 
-/** Variables of the environment that belong to an embedding provider. */
+/** Environment variables of an embedding provider. */
 const variables = { openai: /^OPENAI_/u, gemini: /^(?:GEMINI|GOOGLE)_/u };
 
-/** Whether the configuration of an agent names no embedding provider. */
+/** Whether the configuration of an agent leaves the embedding provider open. */
 export function isAuto({ memorySearch: { provider } }: AgentConfig): boolean {
   return ["", "auto"].includes(provider.trim().toLowerCase());
 }
 
 /**
- * The configuration of a process that an agent has started: the keys in its environment are logins of that agent. They are
- * used only where the configuration names a provider. `notice` reports a key that is not used.
+ * The configuration of a process that an agent started. Keys in its environment are logins of that agent, so they are used
+ * only if the configuration names a provider. `notice` reports an unused key.
  */
 export function withoutAgentKeys(
   config: MemslotConfig,
@@ -25,8 +25,6 @@ export function withoutAgentKeys(
     (name) => isHidden(name) && config.environment(name) !== undefined,
   );
   if (unused.length > 0)
-    notice(
-      `${unused.join(" and ")} of the agent that started this is not used: name memorySearch.provider to search by meaning`,
-    );
+    notice(`${unused.join(" and ")} from the agent is not used: set memorySearch.provider to enable vector search`);
   return { ...config, environment: (name) => (isHidden(name) ? undefined : config.environment(name)) };
 }

@@ -2,27 +2,27 @@ import { type AgentConfig, type MemslotConfig, agentsWithState } from "@memslot/
 import { printable } from "../terminal/printable.ts";
 import { UsageError } from "../terminal/usage-error.ts";
 
-/** The agent that was named, else the default one. */
+/** The named agent, else the default one. */
 export function chooseAgent(config: MemslotConfig, agentId: string | undefined): AgentConfig {
   if (agentId !== undefined) return namedAgent(config, agentId);
   const [first] = config.agents;
   return first ?? config.agent("main");
 }
 
-/** The agent that was named, else all of them. */
+/** The named agent, else all. */
 export function chooseAgents(config: MemslotConfig, agentId: string | undefined): readonly AgentConfig[] {
   return agentId === undefined ? config.agents : [namedAgent(config, agentId)];
 }
 
 function namedAgent(config: MemslotConfig, agentId: string): AgentConfig {
-  if (agentId.trim() === "") throw new UsageError("--agent needs the id of an agent");
+  if (agentId.trim() === "") throw new UsageError("--agent needs an agent id");
   const known = config.agents.map(({ id }) => id);
   if (known.includes(agentId)) return config.agent(agentId);
-  // One that was there before the list was written, or that a program keeps, is no mistake where there is no list.
+  // Without agents.list, an agent with existing state is known too.
   const kept = listsAgents(config) ? [] : agentsWithState(config.stateDir);
   if (kept.includes(agentId)) return config.agent(agentId);
   throw new UsageError(
-    `there is no agent ${quoted(agentId)} in ${config.file ?? "the configuration"}; the agents are ${[...new Set([...known, ...kept])].map(quoted).join(", ")}. Another one is made by its entry in agents.list.`,
+    `unknown agent ${quoted(agentId)} in ${config.file ?? "the configuration"}; the agents are ${[...new Set([...known, ...kept])].map(quoted).join(", ")}. To add an agent, add it to agents.list.`,
   );
 }
 
@@ -30,7 +30,7 @@ function quoted(id: string): string {
   return printable(JSON.stringify(id.length > 64 ? `${id.slice(0, 64)}…` : id));
 }
 
-/** Whether the configuration says which agents there are. */
+/** Whether the configuration has agents.list. */
 function listsAgents(config: MemslotConfig): boolean {
   return config.describe().some(({ key }) => key.startsWith("agents.list"));
 }

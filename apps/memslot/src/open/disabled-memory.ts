@@ -1,13 +1,13 @@
 import { type AgentConfig, type MemslotConfig, memoryState } from "@memslot/core";
 import type { CommandContext } from "../command-context.ts";
 
-/** Why an agent has no memory, which is a choice and no error; undefined where it has one. */
+/** Why the memory of an agent is disabled; undefined if it is enabled. */
 export function disabledReason(config: MemslotConfig, agent: AgentConfig): string | undefined {
   const { enabled, reason } = memoryState(config, agent.id);
   return enabled ? undefined : (reason ?? "the configuration says so");
 }
 
-/** The answer of a command that was asked about a memory that is off. */
+/** Prints that the memory is disabled. */
 export function printDisabled(
   { output }: CommandContext,
   agentId: string,

@@ -5,14 +5,15 @@ import { isTooWide, notesMark } from "@memslot/core/files";
 import { isMarkdown } from "@memslot/indexing/host";
 
 const configName = "memslot.json5";
-/** What makes a folder one of notes, wherever below it a command is run. */
+/** Entries that mark a folder of notes. */
 const marks = ["MEMORY.md", "memory.md", notesMark, ".obsidian"];
 
 /**
- * The folder that a command is run in or below, as git finds its own: the nearest one with MEMORY.md, with a memory/ that
- * holds Markdown, with `.obsidian`, `.memslot-notes` or `memslot.json5`. As long as the usual workspace has not been made, also the
- * nearest that was indexed before; else the current folder where Markdown lies in it, or hardly anything else in its folders. Never the home folder, the state folder or the root of a disk, nor one above the
- * current folder that belongs to somebody else. Undefined where there is none. Looks at the disk, and throws nothing.
+ * Finds the folder of notes that contains the current folder, like git finds a repository: the nearest one with MEMORY.md,
+ * a memory/ with Markdown, `.obsidian`, `.memslot-notes` or `memslot.json5`. Before the default workspace exists, also the
+ * nearest that was indexed before, else the current folder if it contains Markdown or mostly folders of Markdown. Never the
+ * home folder, the state folder, the root of a disk, or a parent folder of another user. Undefined if there is none. Reads
+ * the disk; throws nothing.
  */
 export function findFolder({ cwd, env }: { cwd: string; env: NodeJS.ProcessEnv }): FoundFolder | undefined {
   const stateDir = resolveStateDir({ cwd, env });
@@ -42,28 +43,27 @@ function canonical(folder: string): string {
   }
 }
 
-/** Whether somebody else owns a folder: what they put there is not for this user to walk into. */
+/** Whether another user owns a folder. */
 function isForeign(folder: string): boolean {
   const user = process.getuid?.();
   if (user === undefined || user === 0) return false;
   return statSync(folder, { throwIfNoEntry: false })?.uid !== user;
 }
 
-/** So deep lie the notes of a vault whose top holds nothing but folders, and so many entries are looked at. */
+/** How deep to search a vault without top-level notes, and how many entries to read. */
 const depth = 2;
 const mostEntries = 2000;
-/** What notes show: it says nothing of whether a folder is one of notes. */
+/** Attachments of notes, ignored when deciding whether a folder contains notes. */
 const shownByNotes = /\.(?:png|jpe?g|gif|webp|svg|heic|pdf|mp[34]|m4a|wav|webm|mov|canvas|base|excalidraw|csv|bib)$/iu;
 
-/** Whether a Markdown file lies in the folder itself. */
+/** Whether the folder itself contains a Markdown file. */
 function holdsMarkdown(folder: string): boolean {
   return entriesOf(folder).some((entry) => isNote(entry));
 }
 
 /**
- * Whether the folders in a folder hold notes, and hardly anything else: at least half of the files in two levels are Markdown,
- * apart from what notes show. Never true above a repository, a package or somebody else's folder: then it is a place where
- * many things lie, as /tmp is.
+ * Whether the subfolders contain mostly notes: at least half of the files in two levels are Markdown, attachments aside.
+ * False if it contains a repository, a package or a folder of another user, as /tmp may.
  */
 function holdsFoldersOfNotes(folder: string): boolean {
   const owner = ownerOf(folder);
@@ -99,6 +99,6 @@ function entriesOf(folder: string): Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true });
   } catch {
-    return []; // What cannot be looked into holds no notes to find.
+    return []; // An unreadable folder counts as empty.
   }
 }

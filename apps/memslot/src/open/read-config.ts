@@ -6,10 +6,9 @@ import { printable } from "../terminal/printable.ts";
 import { findFolder } from "./find-folder.ts";
 
 /**
- * The configuration of this run; its notices go to stderr. With `lookAround` a folder of notes that the command is run in
- * or below stands in for the usual workspace, which is said: for commands that only read notes. What other programs start
- * in folders of theirs says `unlessUsual`: it does so only as long as the usual workspace has not been made. What writes notes
- * keeps to the workspace that the user has chosen.
+ * Reads the configuration; its notices go to stderr. With `lookAround`, a folder of notes that contains the current folder
+ * replaces the default workspace, with a notice: for commands that only read notes. `unlessUsual` does so only if the default
+ * workspace does not exist: for commands that other programs start. Commands that write notes use the chosen workspace.
  */
 export async function readConfig(
   context: CommandContext,
@@ -21,11 +20,13 @@ export async function readConfig(
   const config = await loadConfig({ cwd, env, configPath, workspace, found });
   for (const notice of config.notices) output.notice(notice);
   if (found?.isWorkspace === true && isFound(config))
-    output.notice(`workspace: ${printable(found.folder)} (found from the current folder; --workspace names another)`);
+    output.notice(
+      `workspace: ${printable(found.folder)} (detected from the current folder; use --workspace for another)`,
+    );
   return config;
 }
 
-/** Whether the workspace is one that was found around the current folder, and nobody has chosen. */
+/** Whether the workspace was detected from the current folder. */
 export function isFound(config: MemslotConfig): boolean {
   return config.describe().some(({ origin }) => origin === foundOrigin);
 }

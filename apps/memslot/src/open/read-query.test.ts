@@ -30,7 +30,7 @@ describe("the query of a search", () => {
 
   test("is asked for on a terminal, which is not read unless - says so", async () => {
     const terminal = Object.assign(new PassThrough(), { isTTY: true });
-    await expect(read(terminal, [])).rejects.toThrow("what should be searched");
+    await expect(read(terminal, [])).rejects.toThrow("pass a query");
     terminal.end("typed\n");
     expect(await read(terminal, ["-"])).toBe("typed");
   });
@@ -38,7 +38,7 @@ describe("the query of a search", () => {
   test("is waited for no longer than the deadline, and not after an abort", async () => {
     const silent = new PassThrough();
     await expect(readQuery({ stdin: silent, signal: never }, { named: undefined, words: [] }, 20)).rejects.toThrow(
-      "no query came from stdin within 0.02 s",
+      "no query on stdin within 0.02 s",
     );
     const controller = new AbortController();
     const waiting = readQuery({ stdin: silent, signal: controller.signal }, { named: undefined, words: ["-"] });

@@ -1,15 +1,15 @@
 import type { CommandContext } from "../command-context.ts";
 import { UsageError } from "../terminal/usage-error.ts";
 
-/** What a search takes, see the contract, in UTF-8 and with room for the line end. */
+/** The longest query of the contract in UTF-8, plus a line break. */
 const MAX_QUERY_BYTES = 64 * 1024;
 const STDIN_DEADLINE_MS = 30_000;
 
-const whatToSearch = 'what should be searched? For example: memslot memory search "the mail server"';
+const whatToSearch = 'pass a query, for example: memslot memory search "the mail server"';
 
 /**
- * The query of a command line: `--query`, else its words. `-` alone, or no word at all where stdin is no terminal, takes it
- * from stdin. Throws `UsageError` where there is none, where it is too long, and where stdin neither speaks nor ends.
+ * The query of a command line: `--query`, else its words. Reads stdin for `-`, or without words if stdin is not a terminal.
+ * Throws `UsageError` for an empty or too long query, and if stdin sends nothing in time.
  */
 export async function readQuery(
   { stdin, signal }: Pick<CommandContext, "stdin" | "signal">,
@@ -21,7 +21,7 @@ export async function readQuery(
   if (words.length > 0 && !isAsked) return words.join(" ");
   if (!isAsked && stdin.isTTY === true) throw new UsageError(whatToSearch);
   const query = (await readAll(stdin, signal, deadlineMs)).trim();
-  if (query === "") throw new UsageError(`stdin holds no query: ${whatToSearch}`);
+  if (query === "") throw new UsageError(`stdin is empty: ${whatToSearch}`);
   return query;
 }
 
@@ -33,7 +33,7 @@ function readAll(stdin: NodeJS.ReadableStream, signal: AbortSignal, deadlineMs: 
       clearTimeout(timer);
       signal.removeEventListener("abort", abort);
       stdin.off("data", take).off("end", end);
-      // A pipe that stays open keeps nobody waiting.
+      // An open pipe must not keep the process alive.
       stdin.pause();
     };
     const refuse = (reason: unknown): void => {
@@ -45,7 +45,7 @@ function readAll(stdin: NodeJS.ReadableStream, signal: AbortSignal, deadlineMs: 
       pieces.push(bytes);
       length += bytes.length;
       if (length <= MAX_QUERY_BYTES) return;
-      refuse(new UsageError(`the query on stdin is longer than ${MAX_QUERY_BYTES / 1024} KiB; ask with fewer words`));
+      refuse(new UsageError(`the query on stdin is longer than ${MAX_QUERY_BYTES / 1024} KiB; use a shorter query`));
     };
     const end = (): void => {
       stop();
@@ -53,11 +53,11 @@ function readAll(stdin: NodeJS.ReadableStream, signal: AbortSignal, deadlineMs: 
     };
     const abort = (): void => refuse(signal.reason);
     const timer = setTimeout(
-      () => refuse(new UsageError(`no query came from stdin within ${deadlineMs / 1000} s; ${whatToSearch}`)),
+      () => refuse(new UsageError(`no query on stdin within ${deadlineMs / 1000} s; ${whatToSearch}`)),
       deadlineMs,
     );
     stdin.on("data", take).once("end", end);
-    // Left in place: an error that comes later must not end the process.
+    // This listener stays: a later error must not end the process.
     stdin.on("error", (error) => refuse(new UsageError(`stdin cannot be read: ${error.message}`)));
     signal.addEventListener("abort", abort, { once: true });
     if (signal.aborted) abort();

@@ -4,7 +4,7 @@ import { printable } from "../terminal/printable.ts";
 
 const MOST_SHOWN = 20;
 
-/** Names what is not searched, each once, on stderr: at most 20, then how many more. */
+/** Lists excluded notes on stderr: at most 20, then the number of others. */
 export function reportExcluded(
   output: Output,
   excluded: ExcludedNotes | undefined,
@@ -13,13 +13,13 @@ export function reportExcluded(
 ): void {
   const { notes = failed, byConfiguration = 0 } = excluded ?? {};
   const lines = [...notes.map(describeFailure), ...otherIssues(issues, notes)];
-  for (const line of lines.slice(0, MOST_SHOWN)) output.notice(`not searched: ${printable(line)}`);
+  for (const line of lines.slice(0, MOST_SHOWN)) output.notice(`excluded: ${printable(line)}`);
   const rest = lines.length - MOST_SHOWN;
-  if (rest > 0) output.notice(`and ${rest} more that are not searched; memslot memory status --index --json lists all`);
+  if (rest > 0) output.notice(`and ${rest} more; memslot memory status --index --json lists all`);
   if (byConfiguration > 0) output.notice(`${byConfiguration} excluded by configuration (memorySearch.exclude)`);
 }
 
-/** What else is the matter. A place may have another name there, so that the reason tells which is the same. */
+/** The issues that are not among the notes. The reason identifies an issue, because its path may differ. */
 export function otherIssues(issues: readonly string[], notes: readonly SyncFailure[]): string[] {
   return issues.filter((issue) => !notes.some(({ reason }) => issue.endsWith(`: ${reason}`)));
 }

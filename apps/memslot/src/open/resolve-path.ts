@@ -1,7 +1,7 @@
 import path from "node:path";
 import { homeDir } from "@memslot/core";
 
-/** A path from the command line made absolute. `~` is the home folder also where no shell has replaced it. */
+/** Makes a path from the command line absolute, with `~` as the home folder. */
 export function resolvePath(text: string, cwd: string, env: NodeJS.ProcessEnv): string {
   return path.resolve(
     cwd,

@@ -9,7 +9,7 @@ import type {
 } from "@memslot/core";
 import { isUsualGap } from "@memslot/indexing/host";
 
-/** What the last look at the files found, by source. */
+/** The result of the last scan, by source. */
 export interface ScanSummary {
   sources: { source: MemorySource; totalFiles: number; issues: string[] }[];
   totalFiles: number;
@@ -23,22 +23,22 @@ export interface AgentStatus {
   status: MemoryProviderStatus;
   embeddingProbe?: AvailabilityProbe;
   indexError?: string;
-  /** What `--deep` has found, and `--fix` has mended. */
+  /** The result of `--deep` and the repairs of `--fix`. */
   check?: IndexCheck;
   checkError?: string;
-  /** What the files hold and no search finds. */
+  /** Notes that no search finds. */
   survey?: MemorySurvey;
   scan: ScanSummary;
 }
 
-/** The field's `scan` object, made from what the backend has recorded. */
+/** The `scan` object of OpenClaw, from the status of the backend. */
 export function scanSummary(status: MemoryProviderStatus): ScanSummary {
   const failed = status.lastSync?.report.failed ?? [];
   const fileIssues = failed.map(({ path, reason }) => `${path}: ${reason}`);
   const skipped = skippedRoots(status);
   const rootIssues = leftOut(status);
   const ordinary = new Set(skipped.filter((root) => isUsualGap(root)).map(describeRoot));
-  // No places: nobody has looked.
+  // Without roots there was no scan.
   const inRoots = status.roots?.length ? status.roots.reduce((sum, { files = 0 }) => sum + files, 0) : undefined;
   const counts = new Map((status.sourceCounts ?? []).map((count) => [count.source, count]));
   const others = new Set(
@@ -47,7 +47,7 @@ export function scanSummary(status: MemoryProviderStatus): ScanSummary {
   const ofNotes = [...rootIssues, ...fileIssues.filter((issue) => !others.has(issue))];
   const names = new Set([...(status.sources ?? ["memory"]), ...counts.keys()]);
   const sources = [...names].map((source) => {
-    // Roots are places for notes; what other sources hold is known by what they say themselves.
+    // Roots are folders of notes; other sources report their own counts.
     const isNotes = source === "memory";
     const { files = 0, eligible, issues = [] } = counts.get(source) ?? {};
     return {
@@ -63,7 +63,7 @@ export function scanSummary(status: MemoryProviderStatus): ScanSummary {
   };
 }
 
-/** Places that were meant to be indexed and are not, each with the reason. */
+/** Configured folders that are not indexed, with the reason. */
 export function leftOut(status: MemoryProviderStatus): string[] {
   return skippedRoots(status)
     .filter((root) => !isUsualGap(root))

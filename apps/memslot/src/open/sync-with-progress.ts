@@ -1,23 +1,23 @@
 import { type Memory, type SyncReport, visibleName } from "@memslot/core";
 import type { CommandContext } from "../command-context.ts";
-import { createProgress, tellFirstIndex } from "../terminal/progress.ts";
+import { createProgress, reportFirstIndex } from "../terminal/progress.ts";
 
 export interface SyncOptions {
-  /** What the bar or the line begins with: `indexing`, or `indexing agent-name`. */
+  /** Start of the progress line: `indexing`, or `indexing agent-name`. */
   what: string;
-  /** Who wants it; `cli` if left out. */
+  /** What requested the sync. Default: `cli`. */
   reason?: string;
   force?: boolean;
-  /** Wait for another process that is at work on the same index; else it is named in a `BUSY` error. */
+  /** Wait for another process that is writing to the index; else throws `BUSY`. */
   wait?: boolean;
-  /** Names each file on stderr in place of the bar. */
+  /** Print each file on stderr instead of a progress bar. */
   verbose?: boolean;
 }
 
-/** The young generation has about 16 MB once so many files are read. */
+/** The young generation reaches about 16 MB after this number of files. */
 const grownAfterFiles = 800;
 
-/** Brings the index up to date and shows how far it has come. Undefined where the backend keeps no index of its own. */
+/** Updates the index with a progress display. Undefined if the backend has no index of its own. */
 export async function syncWithProgress(
   context: CommandContext,
   memory: Memory,
@@ -25,9 +25,9 @@ export async function syncWithProgress(
 ): Promise<SyncReport | undefined> {
   const progress = createProgress(context.output, options.what);
   const isFirst = (memory.status().files ?? 0) === 0;
-  const endOfFirst = isFirst ? tellFirstIndex(context.output, memory.workspaceDir) : undefined;
+  const endOfFirst = isFirst ? reportFirstIndex(context.output, memory.workspaceDir) : undefined;
   let named: string | undefined;
-  // The list of the files would let it grow to its most at once.
+  // The list of files would let the young generation grow to its maximum at once.
   if (isFirst) boundGarbage(1);
   try {
     return await memory.sync({
@@ -52,8 +52,8 @@ export async function syncWithProgress(
 }
 
 /**
- * Bounds the garbage that Node keeps while many files are read: by how much the young generation may grow at a time, and
- * that the old one is collected after it has grown by a third. Both would grow by hundreds of megabytes that hold nothing.
+ * Limits garbage while many files are read: the growth factor of the young generation, and a collection of the old one
+ * after it grew by a third. Otherwise both grow by hundreds of megabytes of garbage.
  */
 function boundGarbage(growth: 1 | 2): void {
   // An import would load the module in commands that do not need it.

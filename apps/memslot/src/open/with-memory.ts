@@ -2,12 +2,12 @@ import type { AgentConfig, Memory, MemslotConfig, OpenMemoryOptions } from "@mem
 import type { CommandContext } from "../command-context.ts";
 import { openMemory } from "../open-memory.ts";
 
-/** Of closing a memory, before the process ends without it. */
+/** Deadline for closing a memory. */
 export const CLOSE_DEADLINE_MS = 5000;
 
 /**
- * Opens the memory of an agent, uses it and closes it. What a command prints it prints afterwards: then nothing is
- * left that could keep the process from ending.
+ * Opens the memory of an agent, uses it and closes it. Commands print after that, when nothing can keep the process from
+ * ending.
  */
 export async function withMemory<T>(
   context: CommandContext,
@@ -35,7 +35,7 @@ export async function withMemory<T>(
   }
 }
 
-/** A command that wants a fresh index brings it up to date itself and shows how far it is; a search looks no second time. */
+/** Commands sync the index themselves, with progress, so searches do not sync again. */
 function syncedByCommand(config: MemslotConfig, provider: string | undefined): MemslotConfig {
   return {
     ...config,
@@ -44,13 +44,13 @@ function syncedByCommand(config: MemslotConfig, provider: string | undefined): M
       const { memorySearch } = agent;
       const sync = { ...memorySearch.sync, onSearch: false, watch: false };
       const synced = { ...memorySearch, ...(provider !== undefined && { provider }), sync };
-      // The agent stands behind it, as copying its fields would ask for the machine's time zone, which is slow.
+      // Inherits from the agent: copying its fields would read the time zone, which is slow.
       return Object.create(agent, { memorySearch: { value: synced, enumerable: true } }) as typeof agent;
     },
   };
 }
 
-/** An answer is worth more than a tidy end: a close that fails or hangs is told and not waited for. */
+/** Closes the memory. A close that fails or takes too long is reported and not awaited. */
 export async function closeInTime(context: CommandContext, memory: Memory): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<string>((resolve) => {

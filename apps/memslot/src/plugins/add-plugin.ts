@@ -10,7 +10,7 @@ import { findPlugins, fromOf, versionIn } from "./survey.ts";
 
 const LOAD_DEADLINE_MS = 30_000;
 
-/** Installs a plugin where it is not here already, and checks that it can be loaded. Throws `PLUGIN` where it cannot be. */
+/** Installs a plugin unless it is installed, and checks that it loads. Throws `PLUGIN` if it does not. */
 export async function addPlugin(
   context: CommandContext,
   config: MemslotConfig,
@@ -28,13 +28,13 @@ export async function addPlugin(
   return { plugin: await checkedPlugin(context, config, { project, name }), isNew: true };
 }
 
-/** No code of a package runs when it is installed; what needs that says so below. */
+/** Arguments for npm. Install scripts are not run; `warnOfScripts` reports packages that have some. */
 export function npmArgs(verb: "install" | "uninstall", { folder }: PluginProject, spec: string): string[] {
   const exact = verb === "install" ? ["--save-exact"] : [];
   return [verb, "--prefix", folder, "--ignore-scripts", "--no-audit", "--no-fund", ...exact, spec];
 }
 
-/** A plugin of this project that is here already, in this version or as a part of the application. */
+/** An official plugin that is already installed in this version, or part of the application. */
 async function alreadyThere(config: MemslotConfig, { official }: InstallSpec): Promise<FoundPlugin | undefined> {
   if (official === undefined) return undefined;
   const found = (await findPlugins(config)).known.find(({ id }) => id === official);
@@ -49,15 +49,15 @@ function addedName(
   { packageName, spec }: InstallSpec,
 ): string {
   const changed = Object.keys(after).find((name) => after[name] !== before[name]);
-  // A tarball or folder that was there before leaves the same words again.
+  // A tarball or folder that was installed before leaves the same entry.
   const same = Object.keys(after).find((name) => path.basename(after[name] ?? "") === path.basename(spec));
   const name = packageName ?? changed ?? same;
   if (name === undefined || !Object.hasOwn(after, name))
-    throw new MemoryError("PLUGIN", `npm has installed nothing that is called for by "${spec}"`);
+    throw new MemoryError("PLUGIN", `npm installed nothing for "${spec}"`);
   return name;
 }
 
-/** Loads what was installed. What cannot be used is taken away again. */
+/** Loads the installed plugin. Uninstalls it if that fails. */
 async function checkedPlugin(
   context: CommandContext,
   config: MemslotConfig,
@@ -73,7 +73,7 @@ async function checkedPlugin(
     warnOfScripts(context, project, name);
     return plugin;
   } catch (error) {
-    context.output.notice(`${name} cannot be used and is removed again`);
+    context.output.notice(`${name} cannot be used and was removed`);
     await runNpm(context, project.folder, npmArgs("uninstall", project, name));
     throw error;
   }
@@ -83,18 +83,18 @@ function refusal(place: string, name: string, broken: readonly BrokenPlugin[]): 
   const own = broken.find(({ packageName }) => packageName === name);
   if (own !== undefined) return own.error;
   const id = manifestId(place);
-  return new MemoryError("PLUGIN", `${name} has the id "${id}", which is that of a plugin that is here already`);
+  return new MemoryError("PLUGIN", `${name} has the id "${id}", which another plugin has already`);
 }
 
 function manifestId(place: string): string | undefined {
   try {
     return (JSON.parse(readFileSync(path.join(place, "memslot.plugin.json"), "utf8")) as { id?: string }).id;
   } catch {
-    return undefined; // Told as what it is by the one who looks for plugins.
+    return undefined; // Reported by the search for plugins.
   }
 }
 
-/** A script that would have built something at installation was not run. */
+/** Warns about install scripts that were not run. */
 function warnOfScripts({ output }: CommandContext, project: PluginProject, name: string): void {
   const place = path.join(project.folder, "node_modules", name);
   const { scripts } = JSON.parse(readFileSync(path.join(place, "package.json"), "utf8")) as {
@@ -103,6 +103,6 @@ function warnOfScripts({ output }: CommandContext, project: PluginProject, name:
   const own = ["preinstall", "install", "postinstall"].filter((script) => scripts?.[script] !== undefined);
   if (own.length === 0) return;
   output.notice(
-    `${name} asks for ${own.join(" and ")} to be run at installation, which was not done; if it does not work without, look at the script and run: npm rebuild --prefix "${project.folder}" ${name}`,
+    `${name} has ${own.join(" and ")} scripts, which were not run; if it does not work without, check the scripts and run: npm rebuild --prefix "${project.folder}" ${name}`,
   );
 }

@@ -2,24 +2,24 @@ import { MemoryError, type PluginKind } from "@memslot/core";
 import { nearestCommand } from "../terminal/nearest-command.ts";
 import type { SurveyedPlugin } from "./survey.ts";
 
-/** The plugin with this id or package name. Throws `CONFIG` with the nearest id and all of them for one that nobody has. */
+/** The plugin with this id or package name. Throws `CONFIG` with the nearest id and all known ids. */
 export function findOne(plugins: readonly SurveyedPlugin[], wanted: string): SurveyedPlugin {
   const found = plugins.find(({ id }) => id === wanted) ?? plugins.find(({ packageName }) => packageName === wanted);
   if (found !== undefined) return found;
   const ids = plugins.map(({ id }) => id);
   const nearest = nearestCommand(wanted, ids);
   const question = nearest === undefined ? "" : ` Did you mean "${nearest}"?`;
-  const others = "Another one has to be added first: `memslot plugins add NAME`, or its folder in plugins.load.paths.";
-  throw new MemoryError("CONFIG", `there is no plugin "${wanted}".${question} Known: ${ids.join(", ")}. ${others}`);
+  const others = "Add another one with `memslot plugins add NAME` or plugins.load.paths.";
+  throw new MemoryError("CONFIG", `unknown plugin "${wanted}".${question} Known: ${ids.join(", ")}. ${others}`);
 }
 
-/** The keys of the configuration that name a plugin, by its kind. */
+/** The configuration key that selects a plugin, by kind. */
 export const keyOfKind: Readonly<Record<Exclude<PluginKind, "memory">, string>> = {
   embedding: "agents.defaults.memorySearch.provider",
   rerank: "agents.defaults.memorySearch.query.rerank.provider",
 };
 
-/** What chooses a plugin: a command, or a key and its value. */
+/** How to select a plugin: a command, or a key and its value. */
 export function howToChoose(kind: PluginKind, id: string): string {
   return kind === "memory" ? `memslot plugins use ${id}` : `${keyOfKind[kind]}: "${id}"`;
 }

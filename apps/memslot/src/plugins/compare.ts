@@ -1,12 +1,12 @@
 import { type FoundPlugin, type MemoryFeature, memoryFeatures } from "@memslot/core";
 import { table } from "../format/table.ts";
 
-/** What a change of the memory plugin means, from what both say of themselves. */
+/** The effect of changing the memory plugin, from the features that both declare. */
 export interface Comparison {
   gained: MemoryFeature[];
   lost: MemoryFeature[];
   kept: MemoryFeature[];
-  /** What becomes of the vectors. */
+  /** What happens to the vectors. */
   vectors: "kept" | "made again" | "not used" | "own models" | "none before";
 }
 
@@ -33,7 +33,7 @@ function vectorsOf(
   return has(before, "shared-vectors") && has(after, "shared-vectors") ? "kept" : "made again";
 }
 
-/** A line for each thing that one of the two can do. */
+/** A row for each feature of the two. */
 export function comparisonTable(before: Declared, after: Declared, { gained, lost, kept }: Comparison): string {
   const all = Object.keys(memoryFeatures) as MemoryFeature[];
   const rows = all
@@ -47,14 +47,14 @@ export function comparisonTable(before: Declared, after: Declared, { gained, los
   return table(["", before.id, after.id, ""], rows);
 }
 
-/** What becomes of the vectors, as a sentence. */
+/** What happens to the vectors, as a sentence. */
 export function vectorSentence({ vectors }: Comparison, before: Declared, after: Declared): string {
   const sentences: Record<Comparison["vectors"], string> = {
-    kept: "No text is embedded again: both keep their vectors in the same place.",
-    "made again": `The vectors are made again for ${after.id}; \`memslot memory index --estimate\` says what that costs. Those of ${before.id} stay for the way back.`,
-    "none before": `With an embedding provider, vectors are made for ${after.id}; \`memslot memory index --estimate\` says what that costs.`,
-    "own models": `The embedding provider is not asked: ${after.id} brings its own models. Vectors that are there stay for the way back.`,
-    "not used": `${after.id} finds by words alone: no vectors are made or used. Those that are there stay for the way back.`,
+    kept: "No text is embedded again: both use the same stored vectors.",
+    "made again": `The notes are embedded again for ${after.id}; run \`memslot memory index --estimate\` for the cost. The vectors of ${before.id} are kept.`,
+    "none before": `With an embedding provider, the notes are embedded for ${after.id}; run \`memslot memory index --estimate\` for the cost.`,
+    "own models": `The embedding provider is not used: ${after.id} has its own models. Existing vectors are kept.`,
+    "not used": `${after.id} has keyword search only and uses no vectors. Existing vectors are kept.`,
   };
   return sentences[vectors];
 }

@@ -2,18 +2,18 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { installedPluginsDir, type MemslotConfig, MemoryError, messageOf } from "@memslot/core";
 
-/** A version that nobody has published: npm leaves an optional package out that it cannot find. */
+/** An unpublished version: npm skips an optional package that it cannot find. */
 const leftOut = "0.0.0-left-out";
 
-/** What the LanceDB client could embed with by itself: 300 MB that nothing here uses. */
+/** Unused optional dependencies of the LanceDB client, 300 MB. */
 const overrides = { "@lancedb/lancedb": { "@huggingface/transformers": leftOut, openai: leftOut } };
 
 /** The npm project in the state folder whose dependencies are the plugins. */
 export interface PluginProject {
   readonly folder: string;
-  /** The packages that it asks for, with what it asks for them. */
+  /** Its dependencies with their versions. */
   dependencies(): Readonly<Record<string, string>>;
-  /** Makes it where it is not there. */
+  /** Creates the project if it is missing. */
   prepare(): void;
 }
 
@@ -36,7 +36,7 @@ export function pluginProject({ stateDir }: Pick<MemslotConfig, "stateDir">): Pl
     }
   }
   function unusable(error: unknown): MemoryError {
-    const step = "mend it, or delete it and add the plugins again";
+    const step = "repair it, or delete it and add the plugins again";
     return new MemoryError("PLUGIN", `${file} cannot be read: ${messageOf(error)}; ${step}`, { cause: error });
   }
 
@@ -47,7 +47,7 @@ export function pluginProject({ stateDir }: Pick<MemslotConfig, "stateDir">): Pl
       const before = read();
       const after = {
         name: "memslot-plugins",
-        description: "Plugins that `memslot plugins add` has installed",
+        description: "Plugins installed by `memslot plugins add`",
         private: true,
         ...before,
         overrides: { ...overrides, ...(before["overrides"] as object | undefined) },

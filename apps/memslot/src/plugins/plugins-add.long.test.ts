@@ -58,7 +58,7 @@ describe("memslot plugins add", () => {
     const { run } = await sandboxOffline();
     const { exitCode, stderr, stdout } = await run(["plugins", "add", "@me/memory-far"]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
-    expect(stderr).toMatch(/memslot: npm ended with code 1: .*ECONNREFUSED.*check the network/u);
+    expect(stderr).toMatch(/memslot: npm exited with code 1: .*ECONNREFUSED.*check the network/u);
   });
 
   test.each(["SIGINT", "SIGKILL"] as const)("leaves no npm behind when it is ended by %s", async (signal) => {

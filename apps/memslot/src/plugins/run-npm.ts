@@ -5,22 +5,22 @@ import type { CommandContext } from "../command-context.ts";
 import { existsSync, realpathSync } from "node:fs";
 import path from "node:path";
 
-/** Packages of some hundred megabytes come over slow lines. */
+/** Allows for large packages over slow connections. */
 const DEADLINE_MS = 30 * 60_000;
 const KILL_WAITS_MS = 5000;
 const KEPT_LENGTH = 16 * 1024;
 const SHOWN_LINES = 5;
-/** npm's own settings, what its files name for a registry, how it reaches one, and where a version manager is. */
+/** Environment variables for npm: its settings, registries, the network and version managers. */
 const passedOn = [
   ...networkVariables,
   ..."npm_config_* NPM_CONFIG_* NPM_TOKEN NODE_AUTH_TOKEN NODE_EXTRA_CA_CERTS SSL_CERT_FILE".split(" "),
   ..."SSL_CERT_DIR XDG_CONFIG_HOME XDG_DATA_HOME SSH_AUTH_SOCK GIT_SSH_COMMAND CI".split(" "),
   ..."NVM_* FNM_* VOLTA_* ASDF_* MISE_*".split(" "),
 ];
-/** Lines of a stack, fields of an error, and where the log is. */
-const notForPeople = /^(?:at |errno |syscall |\w+: ['\d]|\}|A complete log)|debug-\d+\.log/u;
+/** Lines of stack traces, error fields and log paths. */
+const technicalLine = /^(?:at |errno |syscall |\w+: ['\d]|\}|A complete log)|debug-\d+\.log/u;
 
-/** Runs npm in a folder, with its output on stderr as it comes. Throws `PLUGIN` with its own words where it fails. */
+/** Runs npm in a folder, with its output on stderr. Throws `PLUGIN` with its error if it fails. */
 export async function runNpm(context: CommandContext, folder: string, args: readonly string[]): Promise<void> {
   const { output, signal, env } = context;
   signal.throwIfAborted();
@@ -28,7 +28,7 @@ export async function runNpm(context: CommandContext, folder: string, args: read
   if (npm === undefined) {
     throw new MemoryError(
       "PLUGIN",
-      `npm is not there, neither beside ${process.execPath} nor on the PATH; install it (it comes with Node, https://nodejs.org) and run the command again`,
+      `npm was found neither beside ${process.execPath} nor on the PATH; install it (it comes with Node, https://nodejs.org) and run the command again`,
     );
   }
   const child = spawn(npm.program, [...npm.args, ...args], {
@@ -36,15 +36,15 @@ export async function runNpm(context: CommandContext, folder: string, args: read
     env: childEnvironment(env, passedOn),
     stdio: ["pipe", "pipe", "pipe"],
   });
-  let said = "";
+  let printed = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8");
     stream.on("data", (text: string) => {
-      said = (said + text).slice(-KEPT_LENGTH);
+      printed = (printed + text).slice(-KEPT_LENGTH);
       output.stderr.write(text);
     });
   }
-  // Nothing is sent: it is there to be closed when this process ends.
+  // Nothing is sent: the pipe closes when this process ends.
   child.stdin.on("error", () => undefined);
   let stopped: "aborted" | "late" | undefined;
   let killing: NodeJS.Timeout | undefined;
@@ -62,9 +62,9 @@ export async function runNpm(context: CommandContext, folder: string, args: read
       child.once("close", (code) => resolve({ code }));
     });
     if (stopped === "aborted") signal.throwIfAborted();
-    if (stopped === "late") throw failed(`did not end within ${DEADLINE_MS / 60_000} minutes`, said);
+    if (stopped === "late") throw failed(`did not end within ${DEADLINE_MS / 60_000} minutes`, printed);
     if ("error" in ended) throw failed(`(${npm.file}) cannot be started: ${ended.error.message}`, "");
-    if (ended.code !== 0) throw failed(`ended with code ${ended.code}`, said);
+    if (ended.code !== 0) throw failed(`exited with code ${ended.code}`, printed);
   } finally {
     clearTimeout(late);
     clearTimeout(killing);
@@ -72,30 +72,30 @@ export async function runNpm(context: CommandContext, folder: string, args: read
   }
 }
 
-function failed(how: string, said: string): MemoryError {
-  const errors = said.split("\n").filter((line) => /^npm (?:error|ERR!)/u.test(line));
+function failed(how: string, printed: string): MemoryError {
+  const errors = printed.split("\n").filter((line) => /^npm (?:error|ERR!)/u.test(line));
   const words = errors.map((line) => line.replace(/^npm (?:error|ERR!) ?/u, "").trim());
-  const told = words
-    .filter((line) => line !== "" && !notForPeople.test(line))
+  const shown = words
+    .filter((line) => line !== "" && !technicalLine.test(line))
     .slice(0, SHOWN_LINES)
     .join("; ");
-  const isNetwork = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH/u.test(said);
+  const isNetwork = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH/u.test(printed);
   const step = isNetwork ? ". The registry cannot be reached: check the network and the proxy settings of npm" : "";
-  return new MemoryError("PLUGIN", `npm ${how}${told === "" ? "" : `: ${told}`}${step}`);
+  return new MemoryError("PLUGIN", `npm ${how}${shown === "" ? "" : `: ${shown}`}${step}`);
 }
 
-/** How npm is started. */
+/** The command that starts npm. */
 interface NpmCommand {
   program: string;
-  /** Before its own: the script where npm is one. */
+  /** Arguments before those of npm, such as its script. */
   args: readonly string[];
-  /** Where it was found. */
+  /** Path of npm. */
   file: string;
 }
 
 /**
- * The npm that lies beside a Node, else the first on the PATH. It is started as a script of this Node wherever that can
- * be: then there is no shell between, on no system. Undefined where there is none.
+ * Finds the npm beside this Node, else the first on the PATH. Prefers to start its script with this Node, without a shell.
+ * Undefined if there is none.
  */
 export function findNpm(node: string, env: NodeJS.ProcessEnv): NpmCommand | undefined {
   const folder = path.dirname(node);
@@ -106,7 +106,7 @@ export function findNpm(node: string, env: NodeJS.ProcessEnv): NpmCommand | unde
     const found = path.join(place, "npm");
     const script = [realPath(found) ?? "", scriptBelow(place)].find((file) => file.endsWith(".js") && existsSync(file));
     if (script !== undefined) return asScript(node, script);
-    // A version manager's own program in place of npm. That of Windows is a batch file, which needs a shell.
+    // The program of a version manager. On Windows it is a batch file, which needs a shell.
     if (process.platform !== "win32" && existsSync(found)) return { program: found, args: [], file: found };
   }
   return undefined;
@@ -116,7 +116,7 @@ function scriptBelow(folder: string): string {
   return path.join(folder, "node_modules", "npm", "bin", "npm-cli.js");
 }
 
-/** It ends when this process ends, however that happens: then the pipe that it reads is closed. */
+/** Starts npm so that it ends when this process ends, because its stdin closes. */
 function asScript(node: string, file: string): NpmCommand {
   const endWithParent =
     "process.stdin.on('end',()=>process.exit(1)).on('error',()=>process.exit(1)).resume().unref?.()";
@@ -127,6 +127,6 @@ function realPath(file: string): string | undefined {
   try {
     return realpathSync(file);
   } catch {
-    return undefined; // Not there.
+    return undefined; // Does not exist.
   }
 }

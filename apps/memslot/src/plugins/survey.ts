@@ -15,7 +15,7 @@ import {
 
 type PluginState = "active" | "in use" | "ready" | "disabled" | "not installed" | "broken";
 
-/** One plugin as `memslot plugins` tells of it. */
+/** One plugin in the list of `memslot plugins`. */
 export interface SurveyedPlugin {
   id: string;
   kind?: PluginKind | undefined;
@@ -25,20 +25,20 @@ export interface SurveyedPlugin {
   from?: "built in" | "installed" | "plugins.load.paths" | "package" | undefined;
   place?: string | undefined;
   state: PluginState;
-  /** Why the state is what it is: a key of the configuration, or what is wrong with the plugin. */
+  /** The reason for the state: a configuration key, or the error of the plugin. */
   reason?: string | undefined;
-  /** What installs it. */
+  /** The command that installs it. */
   command?: string | undefined;
 }
 
 export interface PluginSurvey {
   plugins: SurveyedPlugin[];
   found: FoundPlugins;
-  /** Why the slot of this configuration cannot be filled; undefined where it can. */
+  /** Why the memory slot cannot be filled; undefined if it can. */
   slotProblem: string | undefined;
 }
 
-/** Every plugin that is known here, and those of this project that are not installed. No plugin's code runs. */
+/** All known plugins, and official ones that are not installed. Runs no code of a plugin. */
 export async function surveyPlugins(
   config: MemslotConfig,
   { names = [] }: { names?: readonly string[] } = {},
@@ -62,7 +62,7 @@ export async function surveyPlugins(
   return { plugins: [...known, ...broken, ...found.missing.map(notInstalled)], found, slotProblem: problem };
 }
 
-/** What can be chosen as things are; `names` may be names of packages. */
+/** The plugins that can be selected; `names` may be package names. */
 export async function findPlugins(config: MemslotConfig, names: readonly string[] = []): Promise<FoundPlugins> {
   const inFile = [
     config.plugins.slots.memory,
@@ -98,14 +98,14 @@ function slotStates(
     const active: [string, StateAndReason][] =
       decision.state === "selected" ? [[decision.plugin.id, { state: "active", reason: "in the memory slot" }]] : [];
     const states = new Map([...active, ...disabled]);
-    const spare = decision.state === "selected" ? spareOf(decision.plugin, config) : undefined;
-    if (spare !== undefined && states.has(spare.id) && decision.state === "selected")
-      states.set(spare.id, { state: "ready", reason: `the spare of "${decision.plugin.id}"` });
+    const standby = decision.state === "selected" ? standbyOf(decision.plugin, config) : undefined;
+    if (standby !== undefined && states.has(standby.id) && decision.state === "selected")
+      states.set(standby.id, { state: "ready", reason: `the standby of "${decision.plugin.id}"` });
     return { states, problem: undefined };
   } catch (error) {
     const problem = messageOf(error);
     const states = known.map((plugin): [string, StateAndReason] => {
-      const reason = forbiddenBy(plugin, config.plugins) ?? "the memory slot names another";
+      const reason = forbiddenBy(plugin, config.plugins) ?? "another plugin is in the memory slot";
       return [plugin.id, { state: "disabled", reason }];
     });
     return { states: new Map(states), problem };
@@ -137,12 +137,12 @@ function rerankState({ agents, plugins }: MemslotConfig, plugin: FoundPlugin): S
 
 const stateOfKind = { embedding: embeddingState, rerank: rerankState };
 
-/** How the configuration came to know it. */
+/** How the configuration found it. */
 export function fromOf({ place, packageName }: FoundPlugin, config: MemslotConfig): SurveyedPlugin["from"] {
   const own = packageName === undefined ? undefined : path.join("node_modules", packageName);
   if (own !== undefined && realPath(path.join(installedPluginsDir(config.stateDir), own)) === place) return "installed";
   const isBelow = (folder: string): boolean => place === folder || place.startsWith(folder + path.sep);
-  // A folder of plugins may hold links to them.
+  // A plugin folder may contain links.
   const isLinked = (folder: string): boolean =>
     namesIn(folder).some((name) => realPath(path.join(folder, name)) === place);
   if (config.plugins.load.paths.some((folder) => isBelow(realPath(folder) ?? folder) || isLinked(folder)))
@@ -157,7 +157,7 @@ function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder);
   } catch {
-    return []; // Not there, or a file.
+    return []; // Missing, or a file.
   }
 }
 
@@ -165,29 +165,29 @@ function realPath(file: string): string | undefined {
   try {
     return realpathSync.native(file);
   } catch {
-    return undefined; // Not there, so that nothing comes from there.
+    return undefined; // Does not exist.
   }
 }
 
-/** Of the package in a folder; undefined where it has none. */
+/** The version of the package in a folder; undefined if it has none. */
 export function versionIn(folder: string): string | undefined {
   try {
     const { version } = JSON.parse(readFileSync(path.join(folder, "package.json"), "utf8")) as { version?: unknown };
     return typeof version === "string" ? version : undefined;
   } catch {
-    return undefined; // A plugin that was handed in has no folder.
+    return undefined; // A plugin passed as an object has no folder.
   }
 }
 
-/** What answers while a memory plugin is unavailable. */
-export interface Spare {
+/** The backend that answers while a memory plugin is unavailable. */
+export interface Standby {
   id: string;
-  /** True where it makes no embedding request. */
+  /** True if it makes no embedding requests. */
   isKeywordOnly: boolean;
 }
 
-/** The spare that the configuration names, else the one that the plugin has by itself; undefined where there is none. */
-export function spareOf({ id, configSchema }: FoundPlugin, { plugins }: MemslotConfig): Spare | undefined {
+/** The configured standby, else the default of the plugin; undefined if there is none. */
+export function standbyOf({ id, configSchema }: FoundPlugin, { plugins }: MemslotConfig): Standby | undefined {
   const entry = Object.hasOwn(plugins.entries, id) ? plugins.entries[id] : undefined;
   const properties = configSchema?.["properties"] as Record<string, { default?: unknown } | undefined> | undefined;
   const wanted = entry?.fallback ?? entry?.config["fallback"] ?? properties?.["fallback"]?.default;

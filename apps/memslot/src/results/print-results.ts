@@ -11,32 +11,32 @@ import type { SortOrder } from "./sort-orders.ts";
 export interface ResultOptions {
   json?: boolean;
   explain?: boolean;
-  /** Lines around each line that matches. */
+  /** Context lines around each matching line. */
   context?: number;
-  /** Only the paths, each once. */
+  /** Print only the paths. */
   paths?: boolean;
-  /** A NUL character behind each path in place of a line end. */
+  /** End each path with NUL instead of a line break. */
   null?: boolean;
-  /** Only how many there are. */
+  /** Print only the number of matches. */
   count?: boolean;
   sort?: SortOrder;
 }
 
-/** As many results as a search gives: `--count` looks as far as that, however few are to be shown. */
+/** The maximum number of results of a search, used by `--count`. */
 export const countLimit = 200;
 
-/** Throws `UsageError` for options that ask for two kinds of answers at once. */
+/** Throws `UsageError` for options that exclude each other. */
 export function refuseMixed(options: ResultOptions): void {
   const kinds = (["json", "paths", "count"] as const).filter((name) => options[name] === true);
   const details = (["context", "explain"] as const).filter((name) => options[name] !== undefined);
   const [kind, other] = kinds;
-  if (kind !== undefined && other !== undefined) throw new UsageError(`--${kind} and --${other} exclude each other`);
+  if (kind !== undefined && other !== undefined) throw new UsageError(`use either --${kind} or --${other}`);
   const detail = details.find((name) => kind !== undefined && !(kind === "json" && name === "explain"));
-  if (kind !== undefined && detail !== undefined) throw new UsageError(`--${detail} has no meaning with --${kind}`);
-  if (options.null === true && options.paths !== true) throw new UsageError("--null belongs to --paths");
+  if (kind !== undefined && detail !== undefined) throw new UsageError(`--${detail} cannot be combined with --${kind}`);
+  if (options.null === true && options.paths !== true) throw new UsageError("--null requires --paths");
 }
 
-/** Prints what was found, in the order that it has. Nothing is printed of an empty list but its count. */
+/** Prints the results in their order. Prints nothing for an empty list, except its count. */
 export function printResults(
   output: Output,
   results: readonly PlacedResult[],
@@ -52,7 +52,7 @@ export function printResults(
   }
 }
 
-/** What is known of how much matches, where the memory counts only what it leaves out. */
+/** The number of matches, also if the memory reports only how many it excluded. */
 export function foundIn(report: SearchReport | undefined, results: readonly PlacedResult[]): FoundCounts {
   if (report?.found !== undefined) return report.found;
   const left = (report?.dropped.limit ?? 0) + (report?.dropped.tokens ?? 0);
@@ -65,16 +65,16 @@ function countText({ passages, notes, more }: FoundCounts): string {
   return `${more ? "at least " : ""}${counted(passages, "passage")} in ${counted(notes, "note")}`;
 }
 
-/** How many passages match beside those that are shown, or nothing where there are none. */
+/** How many more passages match; undefined if none. */
 export function moreText(found: FoundCounts, shown: number): string | undefined {
   const left = found.passages - shown;
   if (left <= 0) return undefined;
-  return `${found.more ? "At least " : ""}${counted(left, "passage")} more; --max-results and --max-tokens show them.`;
+  return `${found.more ? "At least " : ""}${counted(left, "passage")} more: raise --max-results and --max-tokens to see them.`;
 }
 
 /**
- * A name on a line of its own is spelled where it holds what nobody sees, as a line end. Between NUL characters it is the
- * name itself, for `xargs -0`; never on a terminal, which would obey it.
+ * Invisible characters in a name, such as a line break, are made visible. With NUL separators names are unchanged, for
+ * `xargs -0`, except on a terminal.
  */
 function printPaths(output: Output, results: readonly PlacedResult[], isNull: boolean): void {
   const names = [...new Set(results.map(({ path }) => path.name))];

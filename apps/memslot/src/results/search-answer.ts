@@ -14,28 +14,28 @@ import { type ResultLines, matchedWords } from "@memslot/indexing";
 import { counted } from "../open/report-failed-files.ts";
 import type { PlacedResult } from "../format/shown-path.ts";
 
-/** What was found, and how far it can be believed. */
+/** The results, and how complete they are. */
 export interface SearchAnswer {
-  /** The results, and for people the lines that are shown of them. */
+  /** The results, with displayed lines unless the output is for a program. */
   lines: ResultLines[];
   report: SearchReport | undefined;
   state: SearchReport["state"];
   reason: string | undefined;
   action: string | undefined;
-  /** Another process that is at work on the index. */
+  /** Another process that is writing to the index. */
   writer: WriterStatus | undefined;
-  /** Results that score less than is asked for, by `--min-score`. */
+  /** Number of results below `--min-score`. */
   underMinScore: number;
 }
 
-/** How an answer is to be printed. */
+/** How to print an answer. */
 type AnswerOptions = ResultOptions & { minScore?: number };
 
 const shownFacts = "mode backend confidence match filters found conditions readings excluded unsearched fallback".split(
   " ",
 ) as (keyof SearchReport)[];
 
-/** The answer for programs: the results, and what is to be known of them. */
+/** The answer as JSON: the results and facts about them. */
 export function printAnswerJson(
   context: CommandContext,
   answer: SearchAnswer,
@@ -59,7 +59,7 @@ export function printAnswerJson(
   });
 }
 
-/** The answer for people: the results on stdout, and what is to be known of them on stderr. */
+/** The answer as text: the results on stdout, remarks on stderr. */
 export function printAnswer(
   { output }: CommandContext,
   answer: SearchAnswer,
@@ -76,24 +76,24 @@ export function printAnswer(
   }
   if (results.length === 0) {
     const nothing = ["No matches.", reason && sentence(reason), action && sentence(action)].filter(Boolean).join(" ");
-    // What other programs read holds no sentence.
+    // Output for other programs contains no sentences.
     if (options.paths === true || options.count === true) output.notice(nothing);
     else output.print(nothing);
   }
   const found = foundIn(report, results);
   printResults(output, results, matchedWords(query, report), options, found);
   if (state !== "ok" && results.length > 0) output.notice([warningFor(answer), action].filter(Boolean).join(" "));
-  // An empty or weak answer: what was asked for may stand where nobody has looked.
+  // A weak answer: the match may be in files that are not searched.
   else if (report?.unsearched !== undefined && results.length > 0)
     output.notice([reason && sentence(reason), action].filter(Boolean).join(" "));
-  // Who pipes paths into another program reads no remarks.
+  // No remarks beside paths and counts.
   const isRead = options.count !== true && options.paths !== true && results.length > 0;
   const more = isRead ? moreText(found, results.length) : undefined;
   if (more !== undefined) output.notice(more);
   const excluded = isRead && state === "ok" ? (report?.excluded?.count ?? 0) : 0;
   if (excluded > 0)
     output.notice(
-      `${counted(excluded, "note or folder is", "notes or folders are")} not searched; memslot memory status says why.`,
+      `${counted(excluded, "note or folder is", "notes or folders are")} not searched; run memslot memory status for the reasons.`,
     );
   for (const line of filterNotes(answer)) output.notice(line);
   if (results.length > 0 && report?.match?.level === "none" && report.match.reason !== undefined)
@@ -113,7 +113,7 @@ function sentence(text: string): string {
   return /^\p{Ll}+ /u.test(ended) ? ended.charAt(0).toUpperCase() + ended.slice(1) : ended;
 }
 
-/** The search report for people (`--explain`): what each leg gave, what was left out, how long it took. */
+/** The search report as text (`--explain`): what each retriever found, what was excluded, timings. */
 function formatReport(report: SearchReport): string {
   const { dropped } = report;
   const timings = Object.entries(report.timingsMs ?? {}).map(([step, ms]) => `${step} ${ms.toFixed(1)} ms`);
@@ -122,33 +122,33 @@ function formatReport(report: SearchReport): string {
     ["Mode", report.mode],
     ["State", report.reason === undefined ? report.state : `${report.state}: ${report.reason}`],
     ["Next step", report.action],
-    ["Read as", report.filters && describeFilters(report.filters)],
-    ["Keyword leg", describeLeg(report.legs.keyword)],
-    ["Vector leg", describeLeg(report.legs.vector)],
+    ["Query", report.filters && describeFilters(report.filters)],
+    ["Keyword search", describeRetriever(report.legs.keyword)],
+    ["Vector search", describeRetriever(report.legs.vector)],
     ["Reranker", report.rerank && describeRerank(report.rerank)],
     [
-      "Left out",
-      `${dropped.minScore} by min score, ${dropped.source} by source, ${dropped.limit} by the limit, ${dropped.tokens ?? 0} for want of room`,
+      "Excluded",
+      `${dropped.minScore} by minimum score, ${dropped.source} by source, ${dropped.limit} by the limit, ${dropped.tokens ?? 0} by the token budget`,
     ],
     ["Confidence", describeMatch(report)],
-    ["Meaning", report.meaning && describeScale(report.meaning)],
+    ["Semantic weight", report.meaning && describeScale(report.meaning)],
     ["Fallback", report.fallback && describeFallback(report.fallback)],
     ["Timings", timings.length === 0 ? undefined : timings.join(", ")],
-    ["Score", "0 to 1, how well a passage answers; no probability, and comparable within one answer only"],
-    ["Text score", "0 to 1, what its words and names give, against a text that is the query itself"],
-    ["Vector score", "the cosine of its meaning and that of the query"],
+    ["Score", "0 to 1, how well a passage answers; not a probability, comparable only within one answer"],
+    ["Text score", "0 to 1, from matching words and names; 1 for a text equal to the query"],
+    ["Vector score", "cosine similarity of passage and query"],
   ];
   return rows
-    .flatMap(([label, value]) => (value === undefined ? [] : [`${`${label}:`.padEnd(14)}${value}`]))
+    .flatMap(([label, value]) => (value === undefined ? [] : [`${`${label}:`.padEnd(17)}${value}`]))
     .join("\n");
 }
 
 function describeScale({ weight, mean, deviation }: NonNullable<SearchReport["meaning"]>): string {
-  return `${deviation.toFixed(3)} of similarity above the usual ${mean.toFixed(3)} is worth ${weight.toFixed(3)} of words`;
+  return `a similarity of ${deviation.toFixed(3)} above the mean ${mean.toFixed(3)} adds ${weight.toFixed(3)} to the score`;
 }
 
-function describeLeg(leg: SearchLeg | undefined): string {
-  return leg === undefined ? "not asked" : `${leg.candidates} candidates, ${leg.kept} in the answer`;
+function describeRetriever(retriever: SearchLeg | undefined): string {
+  return retriever === undefined ? "not used" : `${retriever.candidates} candidates, ${retriever.kept} in the answer`;
 }
 
 function describeMatch({ confidence, match }: SearchReport): string | undefined {

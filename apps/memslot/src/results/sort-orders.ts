@@ -1,3 +1,3 @@
-/** The orders in which results can be shown: `--sort`. */
+/** The values of `--sort`. */
 export const sortOrders = ["relevance", "path", "newest", "oldest"] as const;
 export type SortOrder = (typeof sortOrders)[number];

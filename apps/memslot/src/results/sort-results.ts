@@ -7,8 +7,8 @@ import type { SortOrder } from "./sort-orders.ts";
 const dayMs = 86_400_000;
 
 /**
- * Results in another order than that of their scores; those that are alike keep it. A note is as old as the day in its
- * name says (`memory/2026-03-05.md`), else as when its file was last changed. What has no file comes last.
+ * Sorts results for display; equal results keep their order. The date of a note is the day in its name
+ * (`memory/2026-03-05.md`), else the modification time of its file. Results without a file come last.
  */
 export async function sortResults(results: readonly PlacedResult[], order: SortOrder): Promise<PlacedResult[]> {
   if (order === "relevance") return [...results];
@@ -25,7 +25,7 @@ export async function sortResults(results: readonly PlacedResult[], order: SortO
   return [...known, ...unknown].map(({ placed }) => placed);
 }
 
-/** Milliseconds since 1970; undefined where nothing tells. */
+/** Milliseconds since 1970; undefined if unknown. */
 async function timeOf({ result, path }: PlacedResult): Promise<number | undefined> {
   const named = timeOfPath(result.path);
   if (named) return named.to * dayMs;
@@ -33,7 +33,7 @@ async function timeOf({ result, path }: PlacedResult): Promise<number | undefine
   return (await stat(path.absolutePath).catch(unlessMissing))?.mtimeMs;
 }
 
-/** The same on every machine, whatever its language. */
+/** Independent of the locale of the machine. */
 function byCodeUnits(left: string, right: string): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }

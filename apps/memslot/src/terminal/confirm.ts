@@ -1,13 +1,13 @@
 import type { CommandContext } from "../command-context.ts";
 
-/** Asks on the terminal, on stderr. Enter alone is a yes, unless `usual` is no; the end of the input is a no. */
+/** Asks for confirmation on stderr. Enter means `usual`; the end of the input means no. */
 export async function confirm(
   { output, signal, stdin }: CommandContext,
   question: string,
   { usual = "yes" }: { usual?: "yes" | "no" } = {},
 ): Promise<boolean> {
   const { createInterface } = await import("node:readline/promises");
-  // Without line editing, so that Ctrl-C reaches the process as a signal.
+  // No line editing, so that Ctrl-C reaches the process as a signal.
   const prompt = createInterface({ input: stdin, output: output.stderr, terminal: false });
   try {
     const ended = new Promise<string>((resolve) => prompt.once("close", () => resolve("no")));

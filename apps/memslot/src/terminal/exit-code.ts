@@ -1,15 +1,15 @@
-/** What the command ends with. Part of its API. */
+/** The exit codes of the command, part of its API. */
 export const ExitCode = {
-  /** Done. No results is an answer too. */
+  /** Success, also without results. */
   ok: 0,
   error: 1,
-  /** The command line cannot be understood, or an argument is out of range. */
+  /** Wrong usage or an argument out of range. */
   usage: 2,
-  /** Done, but some files could not be indexed, or an embedding provider has to be asked again for some vectors. */
+  /** Incomplete: some files failed, or the embedding provider has to be tried again. */
   partial: 3,
-  /** Not done: another process is at work on the same index. */
+  /** Not done: another process is writing to the index. */
   busy: 4,
-  /** The terminal that a server was started from has gone. */
+  /** The terminal of a server was closed. */
   hungUp: 129,
   interrupted: 130,
   terminated: 143,

@@ -9,7 +9,7 @@ export function exitCodeOf(error: unknown): number {
   return MemoryError.is(error, "BUSY") ? ExitCode.busy : ExitCode.error;
 }
 
-/** The field's shape of a failed command on stdout, with the code added. */
+/** A failed command as JSON, in the shape of OpenClaw with a code. */
 export function failureJson(error: unknown, agentId?: string): object {
   return {
     ok: false,
@@ -18,7 +18,7 @@ export function failureJson(error: unknown, agentId?: string): object {
   };
 }
 
-/** Says on stderr what went wrong; an error that nobody planned for brings its stack. */
+/** Reports an error on stderr, with its stack if it is unexpected. */
 export function reportFailure(output: Output, error: unknown): void {
   if (MemoryError.is(error) || error instanceof UsageError) output.notice(messageOf(error));
   else if (error instanceof Error) output.notice(`unexpected error, please report it: ${error.stack ?? error.message}`);

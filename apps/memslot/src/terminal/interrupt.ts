@@ -2,12 +2,12 @@ import { ExitCode } from "./exit-code.ts";
 
 const PATIENCE_MS = 2000;
 
-/** What Ctrl-C and a polite kill mean: stop at the next whole file. The second one, or no end in time, ends at once. */
+/** Handles SIGINT and SIGTERM: the first aborts, the second or a timeout ends the process. */
 export interface Interrupt {
   readonly signal: AbortSignal;
-  /** The exit code of an interrupted run; undefined while nothing has happened. */
+  /** The exit code of an interrupted run; undefined before that. */
   exitCode(): number | undefined;
-  /** Gives more time until the process ends without the command. */
+  /** Sets how long the command may take to stop. */
   setPatience(milliseconds: number): void;
 }
 

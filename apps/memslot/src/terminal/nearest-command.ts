@@ -1,8 +1,8 @@
 import { editDistance } from "@memslot/core";
 
 /**
- * The known command nearest to what was typed, by edit distance or because it is the last word of one: `search` is
- * answered by `memory search`. Undefined where none is near.
+ * The known command nearest to the typed one, by edit distance or by its last word: `search` finds `memory search`.
+ * Undefined if none is near.
  */
 export function nearestCommand(typed: string, known: readonly string[]): string | undefined {
   let nearest: string | undefined;

@@ -17,7 +17,7 @@ export function fraction(text: string): number {
   throw new InvalidArgumentError("It must be a number from 0 to 1.");
 }
 
-/** A parser for commander: collects the values of an option that may be repeated. */
+/** A parser for commander: collects the values of an option that can be repeated. */
 export function collect(text: string, earlier: readonly string[] | undefined): string[] {
   return [...(earlier ?? []), text];
 }

@@ -5,32 +5,32 @@ import { type ColorChoice, hasColors, linksWithLines, takesLinks } from "./ansi/
 
 type Style = Parameters<typeof styleText>[0];
 
-/** Where a command writes: answers to stdout, all else to stderr. */
+/** The output of a command: answers on stdout, everything else on stderr. */
 export interface Output {
-  /** True when people read stdout, not a pipe. */
+  /** Whether stdout is a terminal. */
   readonly isTerminal: boolean;
   readonly stdout: NodeJS.WriteStream;
   readonly stderr: NodeJS.WriteStream;
-  /** True when stderr can redraw a line. */
+  /** Whether stderr can redraw a line. */
   readonly canRedraw: boolean;
   /** Writes an answer and a line break. */
   print(text: string): void;
-  /** Writes an answer as it is. */
+  /** Writes an answer unchanged. */
   write(text: string): void;
   printJson(value: unknown): void;
   /** Writes one line to stderr; the same line only once. */
   notice(line: string): void;
-  /** Styled for stdout, where it is a terminal that shows styles; as it is elsewhere (`NO_COLOR`, a pipe). */
+  /** Styled text if stdout shows styles, else the text (`NO_COLOR`, a pipe). */
   style(style: Style, text: string): string;
-  /** A name that opens a file when it is clicked, where the terminal has such links; as it is elsewhere. */
+  /** A link to a file if the terminal supports links, else the text. */
   link(text: string, file: FileLink): string;
-  /** `--color`: goes before the environment. */
+  /** Sets `--color`, which overrides the environment. */
   setColor(choice: ColorChoice): void;
-  /** Resolves once both streams have been handed over to the system. */
+  /** Resolves when both streams are flushed to the system. */
   flush(): Promise<void>;
 }
 
-/** Where a link leads. */
+/** The target of a link. */
 interface FileLink {
   absolutePath: string;
   /** 1-based. */
@@ -38,9 +38,9 @@ interface FileLink {
 }
 
 export function createOutput(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteStream, env: NodeJS.ProcessEnv): Output {
-  const said = new Set<string>();
+  const noticed = new Set<string>();
   let stdoutFailed = false;
-  // A reader that has seen enough (`| head`) closes the pipe: no reason to complain.
+  // A reader such as `head` closes the pipe early, which is not an error.
   stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (stdoutFailed) return;
     stdoutFailed = true;
@@ -49,7 +49,7 @@ export function createOutput(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteStr
     stderr.write(`memslot: the answer could not be written: ${error.message}\n`);
   });
   stderr.on("error", () => {
-    // There is no place left to say so.
+    // There is nowhere to report it.
   });
   const write = (text: string): void => {
     if (!stdoutFailed) stdout.write(text);
@@ -65,8 +65,8 @@ export function createOutput(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteStr
     print: (text) => write(`${styled ? besideStyles(text) : visibleMessage(text)}\n`),
     printJson: (value) => write(`${visibleJson(JSON.stringify(value, undefined, 2))}\n`),
     notice(line) {
-      if (said.has(line)) return;
-      said.add(line);
+      if (noticed.has(line)) return;
+      noticed.add(line);
       stderr.write(`memslot: ${visibleMessage(line)}\n`);
     },
     style: (name, text) => (styled ? styleText(name, text, { validateStream: false }) : text),
@@ -85,9 +85,9 @@ export function createOutput(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteStr
   };
 }
 
-/** What `style` has put there is meant for the terminal; nothing else is. */
+/** Keeps the escape sequences of `style` and makes all others visible. */
 function besideStyles(text: string): string {
-  // oxlint-disable-next-line no-control-regex -- the beginning of a style is what is looked for
+  // oxlint-disable-next-line no-control-regex -- splits at style sequences
   const parts = text.split(/(\u001B\[[\d;]*m)/u);
   return parts.map((part, index) => (index % 2 === 1 ? part : visibleMessage(part))).join("");
 }

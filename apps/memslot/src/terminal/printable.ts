@@ -1,7 +1,6 @@
 import { visibleMessage } from "@memslot/core";
 
 /**
- * A message for people, with what it names: characters that nobody sees, and those that a terminal obeys, are spelled.
- * A name from a note's folder must not move the reader's cursor or rename the window, and is not lost by it either.
+ * Makes invisible and control characters of a message visible, so that a file name cannot control the terminal.
  */
 export const printable: (text: string) => string = visibleMessage;

@@ -1,7 +1,7 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, test, vi } from "vitest";
 import data from "../../test/data/terminal.json" with { type: "json" };
-import { createProgress, tellFirstIndex } from "./progress.ts";
+import { createProgress, reportFirstIndex } from "./progress.ts";
 
 function inPipe(): { stderr: NodeJS.WriteStream; canRedraw: boolean; text(): string } {
   const stream = new PassThrough();
@@ -34,8 +34,8 @@ test("a first index is announced within the first second, unless it has ended", 
   vi.useFakeTimers();
   try {
     const output = inPipe();
-    tellFirstIndex(output, "/quick")();
-    tellFirstIndex(output, "/notes");
+    reportFirstIndex(output, "/quick")();
+    reportFirstIndex(output, "/notes");
     vi.advanceTimersByTime(1000);
     expect(output.text()).toBe("memslot: indexing /notes for the first time …\n");
   } finally {

@@ -6,14 +6,14 @@ const BAR_DELAY_MS = 300;
 const FIRST_LINE_MS = 1000;
 const LINE_INTERVAL_MS = 5000;
 
-/** Shows how far a sync has come, on stderr. A short sync shows nothing. */
+/** The progress of a sync on stderr. A short sync shows nothing. */
 export interface Progress {
   update(progress: SyncProgress): void;
   /** Clears the bar. Nothing is shown afterwards. */
   stop(): void;
 }
 
-/** A bar with count and time left on a terminal, a plain line now and then in a pipe. */
+/** A progress bar on a terminal, occasional lines in a pipe. */
 export function createProgress(
   output: Pick<Output, "stderr" | "canRedraw">,
   what: string,
@@ -22,8 +22,8 @@ export function createProgress(
   return output.canRedraw ? createBar(output.stderr, what, now) : createLines(output.stderr, what, now);
 }
 
-/** Says that a first index is being made, as the notes are scanned before there is anything to count. Gives what ends it. */
-export function tellFirstIndex({ stderr }: Pick<Output, "stderr">, folder: string): () => void {
+/** Reports the first index, because the scan before it has nothing to count. Returns a function that stops it. */
+export function reportFirstIndex({ stderr }: Pick<Output, "stderr">, folder: string): () => void {
   const timer = setTimeout(
     () => stderr.write(`memslot: indexing ${printable(folder)} for the first time …\n`),
     BAR_DELAY_MS,
@@ -42,11 +42,11 @@ function createLines(stderr: NodeJS.WriteStream, what: string, now: () => number
     const { completed, total } = latest;
     const { phase, unit } = phaseOf(latest, what);
     const seconds = Math.round((now() - startedAt) / 1000);
-    // Another process that is waited for may not have said how far it is.
+    // The other process may not report its progress.
     const far = total === 0 ? "" : `: ${completed} of ${total}${unit}`;
     stderr.write(`memslot: ${printable(phase)}${far} (${seconds} s)\n`);
   };
-  // Whoever waits is told so, also where nothing comes for long.
+  // Repeats the line also without new progress.
   const again = setInterval(show, FIRST_LINE_MS);
   again.unref();
   return {
@@ -92,7 +92,7 @@ function createBar(stderr: NodeJS.WriteStream, what: string, now: () => number):
         bar.update(progress.completed, facts());
       } else if (!loading && now() - startedAt >= BAR_DELAY_MS) {
         loading = true;
-        // The bar is an extra: where it cannot be loaded the work goes on without it.
+        // The work continues without the bar if it cannot be loaded.
         load().catch(() => {});
       }
     },
@@ -104,15 +104,14 @@ function createBar(stderr: NodeJS.WriteStream, what: string, now: () => number):
 }
 
 /**
- * A sync counts files under their paths, which end in `.md` or `.jsonl`; whatever else it does it gives a name, and
- * counts what it likes.
+ * A label that ends in `.md` or `.jsonl` is a file, and the unit is files. Any other label names a phase.
  */
 export function phaseOf({ label }: { label?: string | undefined }, what: string): { phase: string; unit: string } {
   if (label === undefined || /\.(?:md|jsonl)$/iu.test(label)) return { phase: what, unit: " files" };
   return { phase: label, unit: label.startsWith("downloading ") ? " MB" : "" };
 }
 
-/** Tells from the pace since the beginning of a phase how long it will go on: `, 3 s left`. */
+/** Estimates the time left from the pace of the current phase: `, 3 s left`. */
 function createTimeLeft(now: () => number): (progress: SyncProgress, phase: string) => string {
   let current: { phase: string; startedAt: number; completed: number } | undefined;
   return ({ completed, total }, phase) => {

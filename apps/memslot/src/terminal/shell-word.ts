@@ -1,9 +1,9 @@
-/** A text as one word for a shell of the family of `sh`. */
+/** Quotes a text for sh. */
 export function quoted(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-/** The same, as it is where no shell takes any of it for a sign. */
+/** Quotes a text for sh if it contains special characters. */
 export function shellWord(text: string): string {
   return /^[\p{L}\p{N}_./:@%+=,-]+$/u.test(text) ? text : quoted(text);
 }

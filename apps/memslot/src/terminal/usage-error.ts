@@ -1,4 +1,4 @@
-/** The command line asks for something that cannot be: exit code 2. */
+/** Wrong usage of the command line: exit code 2. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }

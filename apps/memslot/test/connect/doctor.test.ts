@@ -88,7 +88,7 @@ function skipsOf(sandbox: Sandbox, keys: readonly string[] = []): string {
 describe("what a client skips without a word is reported", () => {
   test("Codex: hooks that are not trusted, a strange key, args, hooks that are off", async () => {
     const sandbox = await prepare("codex");
-    expect(skipsOf(sandbox)).toContain("before you trust them");
+    expect(skipsOf(sandbox)).toContain("until you trust them");
     const hooks = at(sandbox, ".codex/hooks.json");
     const trusted = `[hooks.state."${hooks}:SessionStart:0:0"]\ntrusted_hash = "x"\n\n`;
     await change(at(sandbox, ".codex/config.toml"), /^/u, `[features]\nhooks = false\n\n${trusted}`);
@@ -119,7 +119,7 @@ describe("what a client skips without a word is reported", () => {
 
   test("Gemini: a variable that it strips, and a folder that it does not trust", async () => {
     const sandbox = await prepare("gemini", "--project");
-    expect(skipsOf(sandbox, ["GEMINI_API_KEY"])).toMatch(/GEMINI_API_KEY[^]*may not trust/u);
+    expect(skipsOf(sandbox, ["GEMINI_API_KEY"])).toMatch(/GEMINI_API_KEY[^]*unless the folder is trusted/u);
     await mkdir(at(sandbox, ".gemini"), { recursive: true });
     const trusted = JSON.stringify({ [path.dirname(sandbox.cwd)]: "TRUST_FOLDER" });
     await writeFile(at(sandbox, ".gemini/trustedFolders.json"), trusted);

@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { leanInstall } from "../npm.ts";
 import { type ModelHouse, address, countVectors, modelHouse, readinessTexts } from "./model-house.ts";
 
-const goesOn = "memslot embeddings on goes on from here";
+const goesOn = "run memslot embeddings on again to resume";
 
 /** Runs `on` again where everything works now, and looks that it is on. */
 async function thenItWorks(house: ModelHouse): Promise<void> {
@@ -55,7 +55,7 @@ describe("a download that fails leaves everything as it was, and names the next 
     const kept = house.partSize();
     expect(kept).toBeGreaterThan(0);
     const told = await house.embeddings("on", address);
-    expect(told.stderr).toMatch(/^ {2}fetch .*, \d+\.\d kB of it are here$/mu);
+    expect(told.stderr).toMatch(/^ {2}download .*, \d+\.\d kB already downloaded$/mu);
     await thenItWorks(house);
     expect(house.hub.fetches().map(({ range }) => range)).toEqual([`bytes=${kept}-`]);
   });
@@ -146,7 +146,7 @@ test("where npm cannot install the plugin, its words are told and nothing is cha
   expect(stderr).toMatch(
     /^ {2}install +the plugin @memslot\/embeddings-local and node-llama-cpp \(85 MB\), with npm$/mu,
   );
-  expect(stderr).toMatch(/npm ended with code 1: .*ECONNREFUSED.*check the network/u);
+  expect(stderr).toMatch(/npm exited with code 1: .*ECONNREFUSED.*check the network/u);
   expect(stderr).toContain(goesOn);
   expect([house.configText(), house.hub.log]).toEqual([undefined, []]);
   expect(readdirSync(house.stateDir)).toEqual(["plugins"]);
@@ -160,7 +160,7 @@ test("a configuration that cannot be written stays as it is, and says so", { tim
   writeFileSync(config, text);
   const { exitCode, stdout, stderr } = await house.embeddings("on", address, "--yes", "--config", config);
   expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
-  expect(stderr).toMatch(/json5 cannot be written: .*; check its folder; .*json5 is as it was; /u);
+  expect(stderr).toMatch(/json5 cannot be written: .*; check its folder; .*json5 is unchanged; /u);
   expect(stderr).toContain(goesOn);
   expect(readFileSync(config, "utf8")).toBe(text);
 });

@@ -44,7 +44,7 @@ test("from nothing: npm fails, then the model, the next run goes on, and all of 
   registry.publish(await publishedPlugin());
   const failed = await memslot(...args);
   expect({ exitCode: failed.exitCode, stdout: failed.stdout }).toEqual({ exitCode: 1, stdout: "" });
-  expect(failed.stderr).toMatch(/memslot: npm ended with code 1: .*node-llama-cpp.*goes on from here/u);
+  expect(failed.stderr).toMatch(/memslot: npm exited with code 1: .*node-llama-cpp.*to resume/u);
   expect([house.configText(), house.hub.log]).toEqual([undefined, []]);
   expect(registry.log.filter((name) => name.startsWith("@memslot/embeddings-local/-/"))).toHaveLength(1);
 
@@ -52,12 +52,12 @@ test("from nothing: npm fails, then the model, the next run goes on, and all of 
   registry.log.length = 0;
   const useless = await house.runHere(args, { cli, env: { LLAMA_FAKE_LENGTH: "30" } });
   expect({ exitCode: useless.exitCode, stdout: useless.stdout }).toEqual({ exitCode: 1, stdout: "" });
-  expect(useless.stderr).toMatch(/2 chunks still without a vector: .*vectors? of 30 numbers where 64 were expected/u);
+  expect(useless.stderr).toMatch(/2 chunks not embedded yet: .*vectors? of 30 numbers where 64 were expected/u);
   expect(useless.stderr).toMatch(/^ {2}install +node-llama-cpp \(85 MB\), with npm$/mu);
   expect(house.configText()).toBeUndefined();
   const on = await memslot(...args, "--json");
   expect(on.exitCode, on.stdout).toBe(0);
-  expect(on.stderr).toMatch(/^ {2}fetch +nothing: /mu);
+  expect(on.stderr).toMatch(/^ {2}download +nothing: /mu);
   expect(on.stderr).not.toMatch(/^ {2}install/mu);
   expect(JSON.parse(on.stdout)).toMatchObject({ installed: [], agents: [{ chunks: 2, embedded: 2 }] });
   // The plugin is not fetched twice, and one build of six is.
@@ -89,7 +89,7 @@ test("Ctrl-C while npm waits for the registry ends both, and nothing is changed"
   child.kill("SIGINT");
   const [code] = await ended;
   expect(code, stderr).toBe(130);
-  expect(stderr).toContain("memslot embeddings on goes on from here");
+  expect(stderr).toContain("run memslot embeddings on again to resume");
   expect([house.configText(), house.hub.log]).toEqual([undefined, []]);
 });
 

@@ -18,12 +18,12 @@ describe("memslot embeddings", { timeout: 600_000 }, () => {
     expect(told.exitCode, told.stderr).toBe(0);
     expect(told.stderr.match(/\[Y\/n\]/gu)).toHaveLength(1);
     expect(told.stderr).toMatch(/^ {2}licence +see https:\/\/huggingface\.co\/ada\/tiny$/mu);
-    expect(told.stderr).toMatch(/^ {2}fetch +hf:ada\/tiny\/tiny\.gguf$/mu);
-    expect(told.stderr).toContain(`${configFile}: memorySearch.provider "local" in place of "auto"`);
+    expect(told.stderr).toMatch(/^ {2}download +hf:ada\/tiny\/tiny\.gguf$/mu);
+    expect(told.stderr).toContain(`${configFile}: memorySearch.provider "local" instead of "auto"`);
     expect(told.stdout).toContain(`is on: tiny.gguf (${modelFile}, `);
-    expect(told.stdout).toContain("Agent main: 2 of 2 chunks with a vector");
+    expect(told.stdout).toContain("Agent main: 2 of 2 chunks embedded");
     const [, before = "", after = ""] =
-      /\nby words:\n(.*)\nby words and meaning.*?:\n(.*)\n\n/su.exec(told.stdout) ?? [];
+      /\nkeyword search:\n(.*)\nhybrid search.*?:\n(.*)\n\n/su.exec(told.stdout) ?? [];
     expect(before.split("\n")).toEqual([expect.stringContaining("MEMORY.md#L1-L3  - Anna likes espresso")]);
     expect(after).toContain("MEMORY.md#L1-L3  - Anna likes espresso");
     expect(searches).toEqual([true, false]);
@@ -38,14 +38,14 @@ describe("memslot embeddings", { timeout: 600_000 }, () => {
 
     const another = await house.embeddings("on", "bge-m3");
     expect(another.exitCode).toBe(2);
-    expect(another.stderr).toContain('provider "local" with this model in place of tiny.gguf, whose vectors stay');
+    expect(another.stderr).toContain('provider "local" with this model instead of tiny.gguf, whose vectors are kept');
     const off = await house.embeddings("off");
     expect(off).toMatchObject({ exitCode: 0, stderr: "" });
     expect(off.stdout).toContain(`it was "local") in ${configFile}`);
     expect(off.stdout).toContain(`The model stays: ${modelFile}`);
     expect(existsSync(modelFile)).toBe(true);
     expect((await house.embeddings("status")).stdout).toMatch(
-      /search by meaning is off[^]*Next: memslot embeddings on/u,
+      /vector search is off[^]*Next: memslot embeddings on/u,
     );
     expect((await house.embeddings("off")).stdout).toContain("already; nothing was changed");
 
@@ -67,7 +67,7 @@ describe("memslot embeddings", { timeout: 600_000 }, () => {
     const third = await house.embeddings("on", address);
     expect(third.exitCode).toBe(0);
     expect(third.stderr).not.toMatch(/licence|\[Y\/n\]/u);
-    expect(third.stdout).toContain("Search by meaning is on already");
+    expect(third.stdout).toContain("Vector search is already on");
     expect(house.configText()).toBe(text);
   });
 
@@ -92,14 +92,14 @@ describe("memslot embeddings", { timeout: 600_000 }, () => {
     const run = ["--config", config] as const;
     const { exitCode, stdout, stderr } = await house.run(["embeddings", "on", address, "--yes", "--json", ...run]);
     expect(exitCode, stderr).toBe(0);
-    expect(stderr).toContain('in place of "openai", whose vectors stay for the way back');
+    expect(stderr).toContain('instead of "openai", whose vectors are kept');
     expect(api.log).toEqual([]);
     expect(await readFile(config, "utf8")).toMatch(
       /^\{\n {2}\/\/ mine\n {2}memory: \{ search: \{ provider: 'local', remote: .*modelPath: "hf:ada/u,
     );
     const keepers = [{ id: "work", key: "agents.list[work].memorySearch.provider" }];
     expect(JSON.parse(stdout)).toMatchObject({ agents: [{ agentId: "main" }], keepers });
-    expect(stderr).toMatch(/^ {2}leave +agent "work" as it is, by agents\.list\[work\]\.memorySearch\.provider$/mu);
+    expect(stderr).toMatch(/^ {2}keep +agent "work" unchanged, because of agents\.list\[work\]\.memorySearch\.provider$/mu);
     const status = await house.run(["embeddings", "status", "--json", ...run]);
     expect(status.stderr).toBe("");
     expect(JSON.parse(status.stdout).map(({ on }: { on: boolean }) => on)).toEqual([true, false, false]);
@@ -112,10 +112,10 @@ describe("memslot embeddings", { timeout: 600_000 }, () => {
     await writeFile(strangers, text);
     const { exitCode, stderr } = await house.embeddings("on", address, "--yes");
     expect(exitCode, stderr).toBe(0);
-    expect(stderr).toContain(`(${strangers} is not trusted, and is left as it is)`);
+    expect(stderr).toContain(`(${strangers} is not trusted and stays unchanged)`);
     expect(await readFile(strangers, "utf8")).toBe(text);
     expect(house.configText()).toContain('provider: "local"');
-    expect((await house.embeddings("status")).stdout).toContain("search by meaning is on");
+    expect((await house.embeddings("status")).stdout).toContain("vector search is on");
     // Vouched for, it is the one in use: it is changed, and trusted as it is then.
     await writeFile(strangers, "{\n  // mine\n}\n");
     expect((await house.run(["trust"])).exitCode).toBe(0);

@@ -80,7 +80,7 @@ describe("the tools", () => {
     });
     await initialize(server);
     await callTool(server, "memory_search", { query: "espresso" });
-    expect(server.stderr()).toContain("OPENAI_API_KEY of the agent that started this is not used");
+    expect(server.stderr()).toContain("OPENAI_API_KEY from the agent is not used");
     server.stdin.end();
     await server.ended();
     expect(api.log).toEqual([]);
@@ -328,8 +328,8 @@ test("a server that is started in a folder of notes serves it, says so, and writ
   expect(answer).toContain("walrus of this folder");
   expect(tools).toEqual(["memory_search", "memory_get"]);
   expect(instructions).not.toContain("memory_append");
-  expect(stderr).toContain("found from the current folder");
-  expect(stderr).toContain("memory_append is offered with --workspace");
+  expect(stderr).toContain("detected from the current folder");
+  expect(stderr).toContain("pass --workspace to enable memory_append");
   expect((await readdir(path.join(sandbox.cwd, "memory"))).toSorted()).toEqual(["a.md"]);
 });
 
@@ -342,7 +342,7 @@ test.each(data.workspaces)("%s", async (_, walrus) => {
   expect(answer.match(/walrus (?:that was chosen|of this folder)/gu)).toContain(`walrus ${walrus}`);
   expect(new Set(answer.match(/walrus (?:that was chosen|of this folder)/gu)).size).toBe(1);
   expect(tools).toContain("memory_append");
-  expect(stderr).not.toContain("found from the current folder");
+  expect(stderr).not.toContain("detected from the current folder");
 });
 
 test("a cloned folder whose configuration is not trusted gives a client none of the user's conversations", async () => {

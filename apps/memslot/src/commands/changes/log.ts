@@ -9,20 +9,20 @@ export interface LogCommandOptions {
   json?: boolean;
 }
 
-/** Characters of a line that are shown. */
+/** Displayed characters of a line. */
 const maxShown = 160;
 
-/** `memslot log`: what agents have changed in the notes, the newest first. */
+/** `memslot log`: the changes that agents made to notes, newest first. */
 export async function log(context: CommandContext, options: LogCommandOptions): Promise<number> {
   const { output } = context;
   const all = (await listChanges(await changePlace(context, options, "memslot log"))).toReversed();
   const { max = options.json === true ? all.length : 20 } = options;
   const changes = all.slice(0, max);
   if (options.json === true) output.printJson(changes);
-  else if (changes.length === 0) output.print("No agent has changed a note here.");
+  else if (changes.length === 0) output.print("No changes by agents.");
   else output.print(changes.map(described).join("\n\n"));
   if (options.json !== true && changes.length < all.length)
-    output.print(`\n${all.length - changes.length} older: memslot log -n ${all.length}`);
+    output.print(`\n${all.length - changes.length} older changes: memslot log -n ${all.length}`);
   return ExitCode.ok;
 }
 

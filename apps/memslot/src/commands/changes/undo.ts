@@ -8,17 +8,17 @@ export interface UndoCommandOptions {
   json?: boolean;
 }
 
-/** `memslot undo [ID]`: takes a change of an agent back. */
+/** `memslot undo [ID]`: undoes a change of an agent. */
 export async function undo(context: CommandContext, options: UndoCommandOptions, id?: string): Promise<number> {
-  return await takenBack(context, options, "undo", (place) => undoChange(place, id));
+  return await revert(context, options, "undo", (place) => undoChange(place, id));
 }
 
-/** `memslot restore [ID]`: brings back what an agent has forgotten. */
+/** `memslot restore [ID]`: restores lines that an agent removed. */
 export async function restore(context: CommandContext, options: UndoCommandOptions, id?: string): Promise<number> {
-  return await takenBack(context, options, "restore", (place) => restoreNote(place, id));
+  return await revert(context, options, "restore", (place) => restoreNote(place, id));
 }
 
-async function takenBack(
+async function revert(
   context: CommandContext,
   options: UndoCommandOptions,
   name: "undo" | "restore",
@@ -27,8 +27,8 @@ async function takenBack(
   const change = await run(await changePlace(context, options, `memslot ${name}`));
   if (options.json === true) context.output.printJson(change);
   else {
-    const what = name === "undo" ? `Change ${change.undoes} is taken back` : `What ${change.undoes} forgot is back`;
-    context.output.print(`${what}: ${change.path}:${change.startLine}. memslot undo ${change.id} would do it again.`);
+    const what = name === "undo" ? `Undid change ${change.undoes}` : `Restored the lines of ${change.undoes}`;
+    context.output.print(`${what}: ${change.path}:${change.startLine}. To revert this, run memslot undo ${change.id}.`);
   }
   return ExitCode.ok;
 }

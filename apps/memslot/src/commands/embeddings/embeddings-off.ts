@@ -13,7 +13,7 @@ export interface EmbeddingsOffCommandOptions {
   json?: boolean;
 }
 
-/** Something that stays on the disk, and what takes it away. */
+/** Something that stays on disk, and how to remove it. */
 interface Left {
   what: string;
   place: string;
@@ -21,7 +21,7 @@ interface Left {
   remove: string;
 }
 
-/** `memslot embeddings off`: back to words. Changes the configuration and nothing else. */
+/** `memslot embeddings off`: disables vector search. Changes only the configuration. */
 export async function embeddingsOff(context: CommandContext, options: EmbeddingsOffCommandOptions): Promise<number> {
   const { output } = context;
   const config = await readConfig(context);
@@ -30,7 +30,7 @@ export async function embeddingsOff(context: CommandContext, options: Embeddings
   if (agent === undefined)
     throw new MemoryError(
       "CONFIG",
-      `every agent has a choice of its own (${target.keepers.map(({ key }) => key).join(", ")}); change that in ${config.file ?? "the configuration"}`,
+      `every agent sets its own provider (${target.keepers.map(({ key }) => key).join(", ")}); change it in ${config.file ?? "the configuration"}`,
     );
   const left = await whatStays(context, config);
   const before = agent.memorySearch.provider;
@@ -46,11 +46,11 @@ export async function embeddingsOff(context: CommandContext, options: Embeddings
   }
   output.print(
     changes
-      ? `Search is by words alone now: memorySearch.provider is "none" (it was "${before}") in ${target.file}`
-      : `Search is by words alone already; nothing was changed.`,
+      ? `Vector search is off: memorySearch.provider is now "none" (was "${before}") in ${target.file}`
+      : `Vector search is already off; nothing was changed.`,
   );
-  for (const { id, key } of target.keepers) output.print(`Agent "${id}" keeps its own choice, ${key}.`);
-  output.print("The vectors stay in the index: switched on again, nothing has to be embedded twice.");
+  for (const { id, key } of target.keepers) output.print(`Agent "${id}" keeps its own setting, ${key}.`);
+  output.print("The vectors stay in the index, so enabling it again embeds nothing twice.");
   for (const { what, place, bytes, remove } of left)
     output.print(
       `${what} stays: ${visibleName(place)}${bytes === undefined ? "" : ` (${byteSize(bytes)})`}; to remove it: ${remove}`,
@@ -73,14 +73,14 @@ async function whatStays(context: CommandContext, config: MemslotConfig): Promis
   return left;
 }
 
-/** The model that the settings name, also while another provider is chosen. */
+/** The configured model file, also if another provider is in use. */
 async function modelFile(
   context: CommandContext,
   config: MemslotConfig,
 ): Promise<{ file: string; bytes: number } | undefined> {
   const [agent] = config.agents;
   if (agent === undefined) return undefined;
-  // A plugin that is forbidden or a file that is no model is no reason not to switch off.
+  // A forbidden plugin or an invalid model file must not prevent turning it off.
   const state = await localState(context, withChoice(config, [agent], { provider: "local" }), agent).catch(
     () => undefined,
   );

@@ -36,7 +36,7 @@ export interface EmbeddingsOnCommandOptions {
   json?: boolean;
 }
 
-/** What the index of one agent holds afterwards. */
+/** The index of one agent afterwards. */
 interface IndexedAgent {
   agentId: string;
   backend: string;
@@ -47,8 +47,8 @@ interface IndexedAgent {
 }
 
 /**
- * `memslot embeddings on`: from nothing to search by meaning on this machine. The configuration is changed last, so that
- * whatever fails before leaves it as it was; what was installed and fetched by then stays for the next run.
+ * `memslot embeddings on`: sets up vector search with a model on this machine. The configuration is changed last, so a
+ * failure leaves it unchanged; installed and downloaded files stay for the next run.
  */
 export async function embeddingsOn(
   context: CommandContext,
@@ -70,7 +70,7 @@ export async function embeddingsOn(
   }
 }
 
-/** Says what is about to happen, and asks. Nothing is asked where all of it is done already. */
+/** Prints the plan and asks for confirmation, unless everything is done already. */
 async function mayGoOn(
   context: CommandContext,
   config: MemslotConfig,
@@ -82,8 +82,10 @@ async function mayGoOn(
   context.output.stderr.write(`${describePlan(config, plan)}\n`);
   if (yes) return true;
   if (context.stdin.isTTY !== true)
-    throw new UsageError("nothing was done, as nobody can be asked here: run it with --yes to do what stands above");
-  return await confirm(context, "Go on?");
+    throw new UsageError(
+      "nothing was done because stdin is not a terminal: run it with --yes to confirm the plan above",
+    );
+  return await confirm(context, "Continue?");
 }
 
 async function carryOut(
@@ -95,7 +97,7 @@ async function carryOut(
   const [agent] = agents;
   const { state, installed } = await installLocal(context, plan.next, agent);
   const { plugin } = state;
-  if (plugin === undefined) throw new MemoryError("PLUGIN", "the plugin is not there, though npm has ended well");
+  if (plugin === undefined) throw new MemoryError("PLUGIN", "npm reported success, but the plugin is missing");
   await fetchModel(context, plan.next, { agent, plugin });
   const { setup } = await localState(context, plan.next, agent);
   const indexed: IndexedAgent[] = [];
@@ -116,8 +118,7 @@ async function carryOut(
 }
 
 /**
- * Brings an index up to date with its vectors, and then asks what is to be asked. Throws `UNAVAILABLE` where the vectors
- * cannot be made.
+ * Updates an index with its vectors, then runs the comparison query. Throws `UNAVAILABLE` if the notes cannot be embedded.
  */
 async function indexAgent(
   context: CommandContext,
@@ -129,7 +130,7 @@ async function indexAgent(
     const status = memory.status();
     checkProvider(status);
     const { failure, chunks = 0, reason = "" } = sync?.pendingVectors ?? {};
-    const due = `${counted(chunks, "chunk")} still without a vector: ${reason}`;
+    const due = `${counted(chunks, "chunk")} not embedded yet: ${reason}`;
     if (failure !== undefined) throw new MemoryError("UNAVAILABLE", due);
     if (chunks > 0) context.output.notice(due);
     const failed = sync?.failed ?? [];
@@ -144,23 +145,23 @@ async function indexAgent(
       failedFiles: failed.length,
     };
     if (toAsk === undefined) return { indexed, asked: undefined };
-    // A search does not wait long for a model that is still being loaded.
+    // A search does not wait long for a model that is loading.
     await memory.probeEmbeddingAvailability({ signal: context.signal });
     return { indexed, asked: await askByMeaning(memory, toAsk.question, context.signal) };
   });
 }
 
-/** A backend with models of its own has no use for this one, and a provider that did not open is not on. */
+/** Throws if the backend uses its own models, or if the provider did not open. */
 function checkProvider({ backend, provider, custom, fallback }: MemoryProviderStatus): void {
   if (provider === "local" && fallback === undefined) return;
   const why = fallback?.reason ?? custom?.providerUnavailableReason;
-  const text = `"${backend}" makes its vectors otherwise than by the model of this machine`;
+  const text = `"${backend}" does not use the model of this machine`;
   throw new MemoryError("UNAVAILABLE", why === undefined ? `${text}; see memslot plugins info ${backend}` : why);
 }
 
-/** The same failure, with what it means: nothing was written, and what was done so far is not lost. */
+/** The same failure, with its effect: the configuration is unchanged, and finished steps are kept. */
 function asItWas({ output }: CommandContext, file: string, error: unknown): unknown {
-  const means = `${visibleName(file)} is as it was; memslot embeddings on goes on from here`;
+  const means = `${visibleName(file)} is unchanged; run memslot embeddings on again to resume`;
   if (isAbort(error)) {
     output.notice(means);
     return error;
@@ -200,11 +201,11 @@ function report(
     return;
   }
   const file = setup === undefined ? "" : ` (${visibleName(setup.modelFile)}, ${byteSize(setup.modelBytes)})`;
-  output.print(`Search by meaning is on${changesFile ? "" : " already"}: ${name}${file}`);
+  output.print(`Vector search is ${changesFile ? "" : "already "}on: ${name}${file}`);
   for (const { agentId, chunks, embedded } of indexed)
-    output.print(`Agent ${agentId}: ${embedded ?? "?"} of ${counted(chunks ?? 0, "chunk")} with a vector`);
-  if (changesFile) output.print(`Written: memorySearch.provider "local" (it was "${before}") in ${target.file}`);
+    output.print(`Agent ${agentId}: ${embedded ?? "?"} of ${counted(chunks ?? 0, "chunk")} embedded`);
+  if (changesFile) output.print(`Written: memorySearch.provider "local" (was "${before}") in ${target.file}`);
   if (comparison !== undefined) output.print(`\n${describeComparison(comparison)}`);
-  if (changesFile) output.print("\nWhat is running, as memslot mcp or an agent, has it when it is started again.");
-  output.print('\nNext: memslot memory search "..."; memslot embeddings off goes back to words alone.');
+  if (changesFile) output.print("\nRestart running processes, such as memslot mcp or an agent, to use it.");
+  output.print('\nNext: memslot memory search "..."; to turn it off: memslot embeddings off');
 }

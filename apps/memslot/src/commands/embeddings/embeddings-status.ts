@@ -13,7 +13,7 @@ export interface EmbeddingsStatusCommandOptions {
   json?: boolean;
 }
 
-/** The model file of an agent whose provider is the one of this machine. */
+/** The model file of an agent that uses the local provider. */
 interface ModelFile {
   name: string;
   licence: string | undefined;
@@ -22,13 +22,13 @@ interface ModelFile {
   isThere: boolean;
 }
 
-/** What is known of search by meaning for one agent. */
+/** The state of vector search for one agent. */
 interface EmbeddingsEntry {
   agentId: string;
   on: boolean;
   requested: string;
   provider: string;
-  /** Why this provider, or why none. */
+  /** Why this provider, or none, is used. */
   reason: string | undefined;
   model?: string | undefined;
   file?: ModelFile | undefined;
@@ -39,7 +39,7 @@ interface EmbeddingsEntry {
   lastError: string | undefined;
 }
 
-/** `memslot embeddings status`: how search by meaning stands, without a request or a change. */
+/** `memslot embeddings status`: the state of vector search, without a request or a change. */
 export async function embeddingsStatus(
   context: CommandContext,
   options: EmbeddingsStatusCommandOptions,
@@ -106,20 +106,19 @@ async function modelFileOf(
 
 function describe(entry: EmbeddingsEntry): string {
   const { agentId, on, requested, provider, file, chunks, embedded } = entry;
-  const lines = [`Agent ${agentId}: search by meaning is ${on ? "on" : "off"}`];
+  const lines = [`Agent ${agentId}: vector search is ${on ? "on" : "off"}`];
   const add = (name: string, text: string | undefined): void => {
     if (text !== undefined) lines.push(`  ${name.padEnd(11)} ${text}`);
   };
-  add("Provider", provider === requested ? provider : `${provider} (asked for: ${requested})`);
+  add("Provider", provider === requested ? provider : `${provider} (requested: ${requested})`);
   add(on ? "Chosen" : "Why", entry.reason);
   add("Model", file?.name ?? entry.model);
   if (file !== undefined) {
-    const part =
-      file.bytes === 0 ? "not here yet" : `${byteSize(file.bytes)} of it are here, the rest is to be fetched`;
+    const part = file.bytes === 0 ? "not downloaded" : `${byteSize(file.bytes)} downloaded, the rest is missing`;
     add("File", `${visibleName(file.file)} (${file.isThere ? byteSize(file.bytes) : part})`);
-    add("Licence", file.licence ?? "not known here");
+    add("Licence", file.licence ?? "unknown");
   }
-  if (on) add("Vectors", `${embedded} made, ${Math.max(0, chunks - embedded)} due`);
+  if (on) add("Vectors", `${embedded} embedded, ${Math.max(0, chunks - embedded)} pending`);
   add("Pending", entry.pending);
   add("Circuit", entry.circuit);
   add("Last error", entry.lastError);

@@ -13,7 +13,7 @@ export interface MemoryCompactCommandOptions {
   json?: boolean;
 }
 
-/** `memslot memory compact`: gives back the space that deleted and changed notes have left in each agent's index. */
+/** `memslot memory compact`: frees unused disk space in the index of each agent. */
 export async function memoryCompact(context: CommandContext, options: MemoryCompactCommandOptions): Promise<number> {
   const config = await readConfig(context, { lookAround: true });
   const agents = chooseAgents(config, options.agent);
@@ -40,7 +40,7 @@ export async function memoryCompact(context: CommandContext, options: MemoryComp
   return exitCode;
 }
 
-/** What it brought, or why there was nothing to do. */
+/** The report, or why there was nothing to do. */
 async function compactAgent(
   context: CommandContext,
   config: MemslotConfig,
@@ -56,12 +56,12 @@ async function compactAgent(
     async (memory) => ({ report: await memory.compact({ signal }), backend: memory.status().backend }),
     { lookOnly: true },
   );
-  return report ?? `The backend ${backend} keeps no file that could be made smaller.`;
+  return report ?? `The backend ${backend} has no index file to compact.`;
 }
 
 function describe({ beforeBytes, afterBytes }: CompactReport): string {
   const saved = beforeBytes - afterBytes;
   return saved > 0
-    ? `${byteSize(beforeBytes)} before, ${byteSize(afterBytes)} after: ${byteSize(saved)} given back`
-    : `${byteSize(afterBytes)}: there is nothing to give back`;
+    ? `${byteSize(beforeBytes)} before, ${byteSize(afterBytes)} after: ${byteSize(saved)} freed`
+    : `${byteSize(afterBytes)}: no space to free`;
 }

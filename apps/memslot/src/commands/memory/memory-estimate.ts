@@ -13,7 +13,7 @@ export interface MemoryEstimateOptions {
   json?: boolean;
 }
 
-/** `memslot memory index --estimate`: what indexing would cost. Nothing is indexed and nothing is sent. */
+/** `memslot memory index --estimate`: the cost of indexing, without indexing or sending anything. */
 export async function memoryEstimate(context: CommandContext, options: MemoryEstimateOptions): Promise<number> {
   const config = await readConfig(context, { lookAround: true });
   const agents = chooseAgents(config, options.agent);
@@ -41,10 +41,10 @@ async function estimateOf(
   const estimate = await withMemory(context, config, agent, (memory) => memory.estimate({ signal }), {
     lookOnly: true,
   });
-  return estimate === undefined ? { none: "This backend cannot tell beforehand what indexing costs." } : { estimate };
+  return estimate === undefined ? { none: "This backend cannot estimate the cost of indexing." } : { estimate };
 }
 
-/** What a sync would cost, for people. */
+/** The estimate as text. */
 function formatEstimate(estimate: SyncEstimate): string {
   const {
     files,
@@ -60,12 +60,12 @@ function formatEstimate(estimate: SyncEstimate): string {
     reason,
   } = estimate;
   const lines = [`${counted(files, "file")} (${changedFiles} to index) · ${counted(chunks, "chunk")}`];
-  if (provider === "none") lines.push(`Nothing would be sent: ${reason ?? "there is no embedding provider"}`);
+  if (provider === "none") lines.push(`Nothing would be sent: ${reason ?? "no embedding provider"}`);
   else {
     lines.push(`Provider: ${printable([provider, model].filter(Boolean).join(" "))}`);
-    lines.push(`${counted(cachedTexts, "text")} embedded already, ${counted(pendingTexts, "text")} to send`);
+    lines.push(`${counted(cachedTexts, "text")} already embedded, ${counted(pendingTexts, "text")} to send`);
     if (measuringTexts > 0)
-      lines.push(`${counted(measuringTexts, "short text")} besides, to measure what meaning is worth beside words`);
+      lines.push(`${counted(measuringTexts, "short text")} more, to calibrate the semantic weight`);
     if (pendingTexts > 0) lines.push(`About ${tokens} tokens in ${counted(requests, "request")}`);
     lines.push(describePrice(estimate));
   }
@@ -73,9 +73,9 @@ function formatEstimate(estimate: SyncEstimate): string {
 }
 
 function describePrice({ price }: SyncEstimate): string {
-  if (price === undefined) return "Price: not known for this model";
+  if (price === undefined) return "Price: unknown for this model";
   const { usd, usdPerMillionTokens, batchUsdPerMillionTokens, asOf, source } = price;
-  if (usdPerMillionTokens === 0) return `Price: nothing (${source})`;
+  if (usdPerMillionTokens === 0) return `Price: free (${source})`;
   const batch =
     batchUsdPerMillionTokens === undefined
       ? ""

@@ -28,7 +28,7 @@ export interface MemoryGetCommandOptions {
   json?: boolean;
 }
 
-/** `memslot memory get`: prints lines of a memory file. */
+/** `memslot memory get`: prints lines of a note. */
 export async function memoryGet(
   context: CommandContext,
   options: MemoryGetCommandOptions,
@@ -51,7 +51,7 @@ export async function memoryGet(
   if (result.status === "ok" && result.lines === 0 && (from ?? 1) > 1) {
     const name = visibleName(result.path);
     const word = shellWord(name);
-    throw new UsageError(`${name} ends before line ${from}; memslot memory get ${word} prints it from its beginning`);
+    throw new UsageError(`${name} ends before line ${from}; run memslot memory get ${word} to print it from the start`);
   }
   if (options.json === true) context.output.printJson(result);
   else printForPeople(context, result, agent.workspaceDir, lines !== undefined);
@@ -59,8 +59,7 @@ export async function memoryGet(
 }
 
 /**
- * Reads a file by its path in the workspace, which goes before, or by the path that leads to it from where the user is: that
- * is what a search prints.
+ * Reads a file by its path in the workspace, else by its path from the current folder, as a search prints it.
  */
 async function readFromHere(
   { cwd, env }: CommandContext,
@@ -82,7 +81,7 @@ async function readFromHere(
   return asked;
 }
 
-/** Undefined for what is not below the workspace, or is not there. */
+/** Undefined for a path outside the workspace or a missing file. */
 async function pathInWorkspace(absolutePath: string, workspaceDir: string): Promise<string | undefined> {
   try {
     const [folder, workspace] = await Promise.all([realpath(path.dirname(absolutePath)), realpath(workspaceDir)]);
@@ -90,13 +89,13 @@ async function pathInWorkspace(absolutePath: string, workspaceDir: string): Prom
     const isBelow = !path.isAbsolute(relative) && relative !== ".." && !relative.startsWith(`..${path.sep}`);
     return isBelow ? relative.replaceAll(path.sep, "/") : undefined;
   } catch (error) {
-    // Missing, no folder, closed to this user, a name that no system takes: the first answer says it all.
+    // Missing, not a folder, not readable, an invalid name: the first answer is enough.
     if (codeOf(error) !== undefined) return undefined;
     throw error;
   }
 }
 
-/** What a read says inside its text about the lines that follow. Agents need it there; a file on stdout does not. */
+/** The line that a read adds about more content: for agents, not for a file on stdout. */
 const continuation = /\n\[More content available\. Use from=\d+ to continue\.\]$/;
 
 function printForPeople(
@@ -107,19 +106,19 @@ function printForPeople(
 ): void {
   if (result.status === "not_found") {
     output.notice(
-      `${visibleName(result.path)}: no such memory file in ${workspaceDir}; memslot memory search finds the right path`,
+      `${visibleName(result.path)}: no such note in ${workspaceDir}; memslot memory search finds the right path`,
     );
     return;
   }
-  // Behind a pipe stands a terminal or a model as well, and neither must be steered by what stands in a note.
+  // The text may reach a terminal or a model through a pipe; a note must not control either.
   const text = visibleText(result.text.replace(continuation, ""));
   output.write(text === "" || text.endsWith("\n") ? text : `${text}\n`);
   if (result.nextFrom !== undefined && (result.truncated === true || !windowWasNamed)) {
-    output.notice(`${visibleName(result.path)} goes on: --from ${result.nextFrom} shows what follows`);
+    output.notice(`${visibleName(result.path)} continues: --from ${result.nextFrom} shows the next lines`);
   }
 }
 
-/** What `memory get` was asked for. */
+/** The place that `memory get` was called with. */
 interface CitationPath {
   path: string;
   /** First line, 1-based. */
@@ -129,9 +128,9 @@ interface CitationPath {
 }
 
 /**
- * Takes a path as people copy it out of a result: `path`, `path:12`, `path:12-20`, `path#L3` or `path#L3-L9`, also with a
- * column or a colon behind the line, as compilers and editors write it. What looks otherwise belongs to the name of the
- * file: `10:30.md`, `C:\\notes\\a.md`, `c#.md`.
+ * Reads a path as copied from a result: `path`, `path:12`, `path:12-20`, `path#L3` or `path#L3-L9`, also with a column or a
+ * colon after the line, as compilers and editors write it. Anything else is part of the file name: `10:30.md`,
+ * `C:\\notes\\a.md`, `c#.md`.
  */
 export function parseCitationPath(text: string): CitationPath {
   const citation = parseCitation(text);
@@ -140,7 +139,5 @@ export function parseCitationPath(text: string): CitationPath {
     return { path: nameFromVisible(name), from: startLine, lines: endLine - startLine + 1 };
   }
   if (!/(?:#L\d+(?:-L?\d+)?|:\d+(?:[-:]\d+)?:?)$/u.test(text)) return { path: nameFromVisible(text) };
-  throw new UsageError(
-    `${text}: lines are counted from 1, and a range ends where it begins or later, as in notes.md:3-9`,
-  );
+  throw new UsageError(`${text}: lines start at 1, and a range cannot end before it starts, as in notes.md:3-9`);
 }

@@ -28,8 +28,8 @@ export interface MemoryIndexCommandOptions extends Pick<SyncOptions, "force" | "
 }
 
 /**
- * `memslot memory index`: brings the index of each agent up to date. One agent's trouble does not stop the next.
- * Where another process is at work on the same index, that is said, and with `--wait` waited for.
+ * `memslot memory index`: updates the index of each agent. A failure of one agent does not stop the next. Reports another
+ * process that is writing to the index, and waits for it with `--wait`.
  */
 export async function memoryIndex(context: CommandContext, options: MemoryIndexCommandOptions): Promise<number> {
   const config = await readConfig(context, { lookAround: true });
@@ -44,7 +44,7 @@ export async function memoryIndex(context: CommandContext, options: MemoryIndexC
       if (isAbort(error) || (agents.length === 1 && !busy)) throw error;
       if (agents.length > 1) context.output.notice(`agent "${agent.id}":`);
       reportFailure(context.output, error);
-      if (busy) context.output.notice("memslot memory index --wait waits for it");
+      if (busy) context.output.notice("use memslot memory index --wait to wait for it");
       exitCode = worseExitCode(exitCode, exitCodeOf(error));
     }
   }
@@ -70,13 +70,13 @@ async function indexAgent(
     config,
     agent,
     async (memory) => {
-      // Before it too: vectors of an index in memory would be paid for and lost.
+      // Checked first: vectors of an index in memory would be paid for and lost.
       checkKept(memory.status());
       const what = prefix === "" ? "indexing" : `indexing ${agent.id}`;
       const report = await syncWithProgress(context, memory, { ...options, what });
       const status = memory.status();
       checkKept(status);
-      // What else is there is worth a line, and no reason to fail.
+      // A failed survey is no reason to fail.
       return { report, status, survey: await memory.survey({ signal: context.signal }).catch(() => undefined) };
     },
     { warm: true, rebuild: options.force === true },
@@ -84,7 +84,7 @@ async function indexAgent(
   const seconds = (performance.now() - startedAt) / 1000;
   if (options.verbose === true) printRoots(output.print, status);
   if (report === undefined) {
-    output.print(`${prefix}The backend ${status.backend} keeps no index of its own: nothing to do.`);
+    output.print(`${prefix}The backend ${status.backend} has no index of its own: nothing to do.`);
     return ExitCode.ok;
   }
   output.print(`${prefix}${describe(report, status)} in ${seconds.toFixed(1)} s`);
@@ -99,28 +99,28 @@ async function indexAgent(
 }
 
 function checkKept({ dbPath }: MemoryProviderStatus): void {
-  if (dbPath === ":memory:") throw new MemoryError("UNAVAILABLE", "nothing was indexed: no index file can be kept");
+  if (dbPath === ":memory:") throw new MemoryError("UNAVAILABLE", "nothing was indexed: no index file can be written");
 }
 
-/** Says which files of the workspace are memory, and what a folder of notes leaves out. */
+/** Prints which files of the workspace are notes, and what a folder of notes excludes. */
 function reportLayout(output: Output, { workspaceDir, roots = [] }: MemoryProviderStatus, agent: AgentConfig): void {
   if (workspaceDir === undefined) return;
   output.notice(`layout: ${describeLayout(notesLayout(workspaceDir, agent.memorySearch.notes))}`);
   const leftOut = describeLeftOut(roots.flatMap((root) => root.leftOut ?? []));
-  if (leftOut !== undefined) output.notice(`left out: ${leftOut}`);
+  if (leftOut !== undefined) output.notice(`excluded: ${leftOut}`);
 }
 
-/** Says what is left and what to do about it. Gives the exit code for that. */
+/** Prints how many chunks are not embedded and the next step. Returns the exit code. */
 function reportPendingVectors(output: Output, { pendingVectors }: SyncReport): number {
   if (pendingVectors === undefined) return ExitCode.ok;
   const { chunks, reason, failure } = pendingVectors;
-  output.notice(`${counted(chunks, "chunk")} still without a vector: ${printable(reason)}`);
+  output.notice(`${counted(chunks, "chunk")} not embedded yet: ${printable(reason)}`);
   if (failure === undefined) return ExitCode.ok;
   const isPassing = failure === "transient" || failure === "rate";
   const next = isPassing
     ? "run memslot memory index again when the provider answers"
-    : "see to that, then run memslot memory index again";
-  output.notice(`all notes are found by their words meanwhile; ${next}`);
+    : "fix this, then run memslot memory index again";
+  output.notice(`keyword search finds all notes meanwhile; ${next}`);
   return isPassing ? ExitCode.partial : ExitCode.error;
 }
 

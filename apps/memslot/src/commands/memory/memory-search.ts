@@ -46,14 +46,14 @@ export interface MemorySearchCommandOptions extends ResultOptions {
 
 const mostTokens = 4000;
 
-/** `memslot memory search`: brings the index up to date, then asks. */
+/** `memslot memory search`: updates the index, then searches. */
 export async function memorySearch(
   context: CommandContext,
   options: MemorySearchCommandOptions,
   ...words: string[]
 ): Promise<number> {
   refuseMixed(options);
-  // Days alone are a question: what is of them.
+  // A date range alone is a query.
   const named = options.query ?? (words.length === 0 && namesDays(options) ? "" : undefined);
   const query = await readQuery(context, { named, words });
   const config = await readConfig(context, { lookAround: true });
@@ -67,8 +67,8 @@ export async function memorySearch(
   const { why } = options;
   const how = { warm: true, oneShot: true };
   if (why !== undefined) {
-    const tell = (memory: Memory): Promise<number> => tellWhy(context, memory, agent, { query, why, options });
-    return await withMemory(context, config, agent, tell, how);
+    const print = (memory: Memory): Promise<number> => printWhy(context, memory, agent, { query, why, options });
+    return await withMemory(context, config, agent, print, how);
   }
   const answer = await withMemory(context, config, agent, (memory) => ask(context, memory, agent, query, options), how);
   const places = { cwd: context.cwd, workspaceDir: agent.workspaceDir, stateDir: config.stateDir, agentId: agent.id };
@@ -86,9 +86,9 @@ async function ask(
   options: MemorySearchCommandOptions,
 ): Promise<SearchAnswer> {
   const isBlank = query.trim() === "" && !namesDays(options);
-  const syncProblem = isBlank ? undefined : await bringUpToDate(context, memory, agent);
+  const syncProblem = isBlank ? undefined : await syncFirst(context, memory, agent);
   const asked = await memory.ask(query, searchOptions(context, options));
-  // A memory returns what holds the query whole, however it scores. Who names a score here wants none under it.
+  // A memory returns exact matches below its own minimum score; --min-score excludes them too.
   const found = asked.results;
   const results = found.filter(({ score }) => score >= (options.minScore ?? 0));
   let given = asked.report;
@@ -126,12 +126,12 @@ function namesDays({ since, until, order = "relevance" }: MemorySearchCommandOpt
   return since !== undefined || until !== undefined || order !== "relevance";
 }
 
-/** What of the options is about the search itself. */
+/** The options of the search itself. */
 function searchOptions(context: CommandContext, options: MemorySearchCommandOptions): MemorySearchOptions {
   return {
     maxResults: options.count === true ? countLimit : options.maxResults,
     defaultMaxResults: mostResults,
-    // Who says how many is not to be told less for want of room.
+    // A requested number of results must not be cut by the token budget.
     maxTokens:
       options.maxTokens ?? (options.maxResults !== undefined || options.count === true ? mostTokens : undefined),
     minScore: options.minScore,
@@ -144,18 +144,18 @@ function searchOptions(context: CommandContext, options: MemorySearchCommandOpti
   };
 }
 
-/** Prints why something is not found. */
-async function tellWhy(
+/** Prints why a note or line is not found. */
+async function printWhy(
   context: CommandContext,
   memory: Memory,
   agent: AgentConfig,
-  { query, why, options }: { query: string; why: string; options: MemorySearchCommandOptions },
+  { query, why: target, options }: { query: string; why: string; options: MemorySearchCommandOptions },
 ): Promise<number> {
-  await bringUpToDate(context, memory, agent);
-  const told = await memory.why(query, whyTarget(why), searchOptions(context, options));
-  if (options.json === true) context.output.printJson(told ?? null);
-  else context.output.print(told === undefined ? "This backend cannot tell." : formatWhy(told));
-  return told === undefined ? ExitCode.error : ExitCode.ok;
+  await syncFirst(context, memory, agent);
+  const why = await memory.why(query, whyTarget(target), searchOptions(context, options));
+  if (options.json === true) context.output.printJson(why ?? null);
+  else context.output.print(why === undefined ? "Not supported by this backend." : formatWhy(why));
+  return why === undefined ? ExitCode.error : ExitCode.ok;
 }
 
 function allUnder(count: number, minScore: number | undefined): string {
@@ -168,7 +168,7 @@ function otherWriter(writer: WriterStatus | undefined): WriterStatus | undefined
   return writer?.pid === process.pid ? undefined : writer;
 }
 
-/** Who is at work, after the reason why an answer is not all it could be, where the reason does not say so itself. */
+/** The reason, followed by the process that writes to the index unless the reason names it. */
 function withWriter(reason: string | undefined, writer: WriterStatus | undefined): string | undefined {
   if (writer === undefined || reason?.includes(`process ${writer.pid} `) === true) return reason;
   return [reason, describeWriter(writer)].filter((part) => part !== undefined).join("; ");
@@ -176,18 +176,18 @@ function withWriter(reason: string | undefined, writer: WriterStatus | undefined
 
 function staleBecause(error: unknown, writer: WriterStatus | undefined): Pick<SearchAnswer, "reason" | "action"> {
   if (MemoryError.is(error, "BUSY"))
-    return { reason: withWriter(messageOf(error), writer), action: "Search again when it is done." };
+    return { reason: withWriter(messageOf(error), writer), action: "Search again when it has finished." };
   return {
-    reason: withWriter(`the index could not be brought up to date: ${messageOf(error)}`, writer),
+    reason: withWriter(`the index could not be updated: ${messageOf(error)}`, writer),
     action: "Run memslot memory index, then search again.",
   };
 }
 
 /**
- * The search waits for its own sync, so that what was just written is found, and for no other process. Gives the error
- * of a sync that failed: what was indexed before is searched then.
+ * Syncs before the search, so that new notes are found, but does not wait for another process. Returns the error of a
+ * failed sync: then the search uses the old index.
  */
-async function bringUpToDate(context: CommandContext, memory: Memory, agent: AgentConfig): Promise<unknown> {
+async function syncFirst(context: CommandContext, memory: Memory, agent: AgentConfig): Promise<unknown> {
   const filesBefore = memory.status().files ?? 0;
   if (!agent.memorySearch.sync.onSearch && filesBefore > 0) return undefined;
   let done: SyncReport | undefined;
@@ -203,6 +203,6 @@ async function bringUpToDate(context: CommandContext, memory: Memory, agent: Age
       `indexed ${counted(done.added, "file")} of ${memory.workspaceDir}, ${describeLayout(notesLayout(memory.workspaceDir, agent.memorySearch.notes))}`,
     );
   if (done.pendingVectors !== undefined && done.added > 0)
-    context.output.notice("memslot memory index makes the vectors that are still missing");
+    context.output.notice("run memslot memory index to embed the remaining chunks");
   return undefined;
 }

@@ -27,7 +27,7 @@ export interface MemoryStatusCommandOptions {
   json?: boolean;
 }
 
-/** `memslot memory status`: what is indexed, from where, and what does not work. */
+/** `memslot memory status`: what is indexed, from where, and what fails. */
 export async function memoryStatus(context: CommandContext, options: MemoryStatusCommandOptions): Promise<number> {
   const config = await readConfig(context, { lookAround: true });
   const entries: object[] = [];
@@ -58,7 +58,7 @@ export async function memoryStatus(context: CommandContext, options: MemoryStatu
   return exitCode;
 }
 
-/** What a verdict ends the command with. Without notes, or where nothing was checked, nothing is known to be wrong. */
+/** The exit code for a state. Without notes or checks, nothing is known to be wrong. */
 const codes: Partial<Record<HealthState, number>> = {
   stale: ExitCode.partial,
   degraded: ExitCode.partial,
@@ -73,18 +73,18 @@ async function inspect(
 ): Promise<{ entry: AgentStatus; exitCode: number }> {
   const { signal } = context;
   const deep = options.deep === true || options.fix === true || options.index === true;
-  const look = async (memory: Memory): Promise<{ entry: AgentStatus; exitCode: number }> => {
-    const index = await tried(options.index === true, () =>
+  const collect = async (memory: Memory): Promise<{ entry: AgentStatus; exitCode: number }> => {
+    const index = await attempt(options.index === true, () =>
       syncWithProgress(context, memory, { what: `indexing ${agent.id}` }),
     );
-    // Before the probes: what the check mends is then what they try.
-    const check = await tried(deep, () => memory.check({ fix: options.fix === true, signal }));
+    // Before the probes, so that they test the repaired index.
+    const check = await attempt(deep, () => memory.check({ fix: options.fix === true, signal }));
     let embeddingProbe: AvailabilityProbe | undefined;
     if (deep) {
       embeddingProbe = await memory.probeEmbeddingAvailability({ signal });
       await memory.probeVectorAvailability({ signal });
     }
-    const known = await tried(true, () => memory.health({ signal }));
+    const known = await attempt(true, () => memory.health({ signal }));
     const { survey, ...health } = known.value ?? { state: "unavailable" as const, reason: messageOf(known.error) };
     const status = withWatch(memory.status(), agent);
     const entry: AgentStatus = {
@@ -100,15 +100,15 @@ async function inspect(
     };
     const failedFiles = (index.value?.failed.length ?? 0) > 0 ? ExitCode.partial : ExitCode.ok;
     const found = check.value?.ok === false ? ExitCode.error : ExitCode.ok;
-    const verdict = codes[health.state] ?? ExitCode.ok;
-    const exitCode = [codeOf(index.error), codeOf(check.error), found, verdict].reduce(worseExitCode, failedFiles);
+    const ofHealth = codes[health.state] ?? ExitCode.ok;
+    const exitCode = [codeOf(index.error), codeOf(check.error), found, ofHealth].reduce(worseExitCode, failedFiles);
     return { entry, exitCode };
   };
-  return await withMemory(context, config, agent, look, { oneShot: !deep });
+  return await withMemory(context, config, agent, collect, { oneShot: !deep });
 }
 
-/** A step whose failure is part of the answer and does not end it. */
-async function tried<T>(wanted: boolean, step: () => Promise<T>): Promise<{ value?: T; error?: unknown }> {
+/** A step whose failure is part of the answer. */
+async function attempt<T>(wanted: boolean, step: () => Promise<T>): Promise<{ value?: T; error?: unknown }> {
   if (!wanted) return {};
   try {
     return { value: await step() };
@@ -122,13 +122,13 @@ function codeOf(error: unknown): number {
   return error === undefined ? ExitCode.ok : exitCodeOf(error);
 }
 
-/** A command is over before a watcher is any use: it watches nothing, whatever is set. That is not to look like a fault. */
+/** A command ends before a watcher is useful, so it never watches. That must not look like a fault. */
 function withWatch(given: MemoryProviderStatus, agent: AgentConfig): MemoryProviderStatus {
   const { watch, onSearch } = agent.memorySearch.sync;
-  const reason = "a command does not watch; an agent that runs does";
-  // Its search has a sync of its own before it.
-  const isSwept = given.freshness !== undefined && onSearch !== false;
-  const sweep = { by: "sweep", reason: watch ? reason : "sync.watch is false" } as const;
-  const status = isSwept ? { ...given, freshness: sweep } : given;
+  const reason = "commands do not watch; a running agent does";
+  // A search command syncs first.
+  const isScanned = given.freshness !== undefined && onSearch !== false;
+  const scanned = { by: "sweep", reason: watch ? reason : "sync.watch is false" } as const;
+  const status = isScanned ? { ...given, freshness: scanned } : given;
   return status.watch === undefined || !watch ? status : { ...status, watch: { mode: "off", reason } };
 }

@@ -11,7 +11,7 @@ export interface MemoryUsageCommandOptions {
   json?: boolean;
 }
 
-/** `memslot memory usage`: what embedding has cost, in tokens and requests, by day and reason. */
+/** `memslot memory usage`: tokens and requests used for embedding, by day and reason. */
 export async function memoryUsage(context: CommandContext, options: MemoryUsageCommandOptions): Promise<number> {
   const config = await readConfig(context, { lookAround: true });
   const { stateDir } = config;
@@ -25,7 +25,7 @@ export async function memoryUsage(context: CommandContext, options: MemoryUsageC
 
 function nothing(days: number, agentId: string | undefined): string {
   const whose = agentId === undefined ? "" : ` for agent ${agentId}`;
-  return `No embedding request was made${whose} in the last ${days} days.`;
+  return `No embedding requests${whose} in the last ${days} days.`;
 }
 
 function formatUsage(entries: readonly UsageEntry[]): string {

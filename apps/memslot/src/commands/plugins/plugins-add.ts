@@ -44,7 +44,7 @@ function report(
   if (json === true) output.printJson({ id, kind, packageName, version, place, installed: isNew, next });
   else {
     output.print(
-      `${id}${version === undefined ? "" : ` ${version}`} is ${isNew ? "installed" : "here already"}: ${place}`,
+      `${id}${version === undefined ? "" : ` ${version}`} is ${isNew ? "installed" : "already installed"}: ${place}`,
     );
     output.print(`Next: ${next}`);
   }

@@ -13,17 +13,17 @@ export interface PluginsInfoCommandOptions {
 
 interface PluginInfo extends SurveyedPlugin {
   name?: string | undefined;
-  /** The sentences that its feature names stand for. */
+  /** The descriptions of its features. */
   features: string[];
   limits: readonly string[];
   options: PluginOption[];
-  /** What the configuration says about it, secrets redacted. */
+  /** Its settings, secrets redacted. */
   configured: { key: string; value: unknown; origin: string }[];
-  /** How to choose it. */
+  /** How to select it. */
   choose?: string | undefined;
 }
 
-/** `memslot plugins info`: what a plugin says of itself, which options it takes, and how it is chosen. */
+/** `memslot plugins info`: the features and options of a plugin, and how to select it. */
 export async function pluginsInfo(
   context: CommandContext,
   options: PluginsInfoCommandOptions,
@@ -76,8 +76,8 @@ function describeInfo(info: PluginInfo): string {
   if (info.place !== undefined)
     lines.push(`Place:    ${info.place}${info.from === undefined ? "" : ` (${info.from})`}`);
   if (info.choose !== undefined) lines.push(`Choose:   ${info.choose}`);
-  if (info.features.length > 0) lines.push("", "What it does:", ...info.features.map((sentence) => `  - ${sentence}`));
-  if (info.limits.length > 0) lines.push("", "What to know:", ...info.limits.map((sentence) => `  - ${sentence}`));
+  if (info.features.length > 0) lines.push("", "Features:", ...info.features.map((sentence) => `  - ${sentence}`));
+  if (info.limits.length > 0) lines.push("", "Limits:", ...info.limits.map((sentence) => `  - ${sentence}`));
   if (info.options.length > 0)
     lines.push("", `Options, in plugins.entries.${info.id}.config:`, ...info.options.flatMap(describeOption));
   if (info.configured.length > 0) {
@@ -94,7 +94,7 @@ function describeOption({ key, type, required, description, ...option }: PluginO
   return [`  ${key} (${facts.join(", ")})`, ...(description === undefined ? [] : [`      ${description}`])];
 }
 
-/** One option of a plugin, as its `configSchema` describes it. */
+/** One option of a plugin, from its `configSchema`. */
 interface PluginOption {
   /** Dotted, below `plugins.entries.<id>.config`. */
   key: string;
@@ -106,7 +106,7 @@ interface PluginOption {
 
 const deepest = 6;
 
-/** The options that a JSON Schema names, those of groups below their group. */
+/** The options of a JSON Schema, nested ones after their group. */
 function optionsOf(schema: unknown, prefix = "", depth = 0): PluginOption[] {
   if (!isRecord(schema) || !isRecord(schema["properties"]) || depth > deepest) return [];
   const required = Array.isArray(schema["required"]) ? schema["required"] : [];

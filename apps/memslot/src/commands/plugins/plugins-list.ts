@@ -8,7 +8,7 @@ export interface PluginsListCommandOptions {
   json?: boolean;
 }
 
-/** `memslot plugins list`: every plugin that is known, with what it is doing, and those that could be added. */
+/** `memslot plugins list`: known plugins with their state, and plugins that can be added. */
 export async function pluginsList(context: CommandContext, options: PluginsListCommandOptions): Promise<number> {
   const { output } = context;
   const config = await readConfig(context);
@@ -30,7 +30,7 @@ export async function pluginsList(context: CommandContext, options: PluginsListC
   return ExitCode.ok;
 }
 
-/** The state with its reason, or with the command that changes it. */
+/** The state with its reason, or the command that changes it. */
 export function describeState({ state, reason, command }: SurveyedPlugin): string {
   const more = command ?? reason;
   return more === undefined ? state : `${state}: ${more}`;

@@ -16,12 +16,12 @@ export interface PluginsNewCommandOptions {
 
 const templates = fileURLToPath(new URL("templates/memory-plugin/", packageFolder));
 const files: readonly string[] = ["package.json", "memslot.plugin.json", "src/index.ts", "test/conformance.test.ts"];
-/** A package that holds another package.json in a folder of its own confuses the tools that read it. */
+/** A nested package.json confuses tools that read the package. */
 const packageTemplate = "package.template.json";
-/** What the plugin of the template is called; it is a plugin that works as it is. */
+/** The id of the template, itself a working plugin. */
 const templateId = "memory-example";
 
-/** `memslot plugins new`: writes a memory plugin that works and is tested, to start from. */
+/** `memslot plugins new`: creates a working memory plugin with tests. */
 export async function pluginsNew(
   context: CommandContext,
   options: PluginsNewCommandOptions,
@@ -45,19 +45,19 @@ export async function pluginsNew(
   output.print(`\nNext:
   cd ${shown}
   npm install
-  npm test                    # the promises of a memory plugin, each as a check
+  npm test                    # the conformance checks of a memory plugin
   npm run build
   memslot plugins add .
   memslot plugins use ${id}`);
   return ExitCode.ok;
 }
 
-/** The last part of the package name. Throws for what can be neither. */
+/** The last part of the package name. Throws for an invalid name. */
 function idOf(packageName: string): string {
   if (!/^(?:@[a-z0-9][a-z0-9._-]*\/)?[a-z0-9][a-z0-9._-]*$/u.test(packageName) || packageName.length > 100) {
-    const words = "small letters, digits, dots and dashes";
+    const words = "lower-case letters, digits, dots and dashes";
     throw new UsageError(
-      `"${packageName}" cannot be the name of a package: it takes ${words}, as in memory-mine or @me/memory-mine`,
+      `"${packageName}" is not a valid package name: use ${words}, as in memory-mine or @me/memory-mine`,
     );
   }
   const id = packageName.split("/").at(-1) ?? packageName;
@@ -76,13 +76,13 @@ function adapted(file: string, text: string, { id, packageName }: { id: string; 
 async function refuseFull(folder: string): Promise<void> {
   const names = await readdir(folder).catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
-    throw new MemoryError("WORKSPACE", `${folder} cannot be used: ${messageOf(error)}; name another one with --dir`);
-  });
-  if (names.some((name) => name !== ".git"))
     throw new MemoryError(
       "WORKSPACE",
-      `${folder} is not empty, and nothing is overwritten; name another one with --dir`,
+      `${folder} cannot be used: ${messageOf(error)}; choose another folder with --dir`,
     );
+  });
+  if (names.some((name) => name !== ".git"))
+    throw new MemoryError("WORKSPACE", `${folder} is not empty; choose another folder with --dir`);
 }
 
 async function write(file: string, text: string): Promise<void> {

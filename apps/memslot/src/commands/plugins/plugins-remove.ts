@@ -12,7 +12,7 @@ export interface PluginsRemoveCommandOptions {
   json?: boolean;
 }
 
-/** `memslot plugins remove`: takes a plugin away that `memslot plugins add` has installed. Its index stays. */
+/** `memslot plugins remove`: uninstalls a plugin. Its index stays. */
 export async function pluginsRemove(
   context: CommandContext,
   options: PluginsRemoveCommandOptions,
@@ -27,18 +27,18 @@ export async function pluginsRemove(
   const plugin = plugins.find(({ id, packageName }) => id === wanted && isInstalled(packageName));
   const name = plugin?.packageName ?? names.find((each) => each === wanted);
   if (name === undefined) {
-    const list = names.length === 0 ? "nothing is" : `these are: ${names.join(", ")}`;
+    const list = names.length === 0 ? "no plugins are" : `installed: ${names.join(", ")}`;
     throw new MemoryError("PLUGIN", `"${wanted}" is not installed in ${project.folder}; ${list}`);
   }
   if (plugin?.state === "active" || plugin?.state === "in use") {
     const step =
-      plugin.kind === "memory" ? "choose another first: memslot plugins use memory-core" : "name another one first";
+      plugin.kind === "memory" ? "select another first: memslot plugins use memory-core" : "select another one first";
     throw new MemoryError("CONFIG", `"${plugin.id}" is in use (${plugin.reason}); ${step}`);
   }
   const args = npmArgs("uninstall", project, name);
   output.notice(`running: ${shellLine(args)}`);
   await runNpm(context, project.folder, args);
   if (options.json === true) output.printJson({ packageName: name, removed: true });
-  else output.print(`${name} is removed. An index that it has made stays where it is.`);
+  else output.print(`${name} is removed. Its index is kept.`);
   return ExitCode.ok;
 }

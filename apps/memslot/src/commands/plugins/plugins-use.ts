@@ -15,22 +15,22 @@ import type { CommandContext } from "../../command-context.ts";
 import { ExitCode } from "../../terminal/exit-code.ts";
 import { type Comparison, comparePlugins, comparisonTable, vectorSentence } from "../../plugins/compare.ts";
 import { findOne, keyOfKind } from "../../plugins/choose.ts";
-import { type PluginSurvey, type SurveyedPlugin, findPlugins, surveyPlugins, spareOf } from "../../plugins/survey.ts";
+import { type PluginSurvey, type SurveyedPlugin, findPlugins, surveyPlugins, standbyOf } from "../../plugins/survey.ts";
 import { readConfig } from "../../open/read-config.ts";
 
 export interface PluginsUseCommandOptions {
   json?: boolean;
 }
 
-/** What the command has come to. */
+/** The outcome of the command. */
 interface Outcome {
   file: string;
   /** The value of the slot. */
   slot: string;
-  /** The plugin that was in use before; null where memory was off or the slot could not be filled. */
+  /** The plugin that was in use before; null if memory was off or had no plugin. */
   before: string | null;
   changed: boolean;
-  /** What else was changed in the file. */
+  /** Other changes in the file. */
   alsoChanged: string[];
   disabled: DisabledPlugin[];
   comparison?: Comparison | undefined;
@@ -39,19 +39,19 @@ interface Outcome {
 
 const LOAD_DEADLINE_MS = 30_000;
 
-/** `memslot plugins use`: puts a plugin into the memory slot of the configuration file, and says what that means. */
+/** `memslot plugins use`: selects the memory plugin in the configuration file and prints what changes. */
 export async function pluginsUse(
   context: CommandContext,
   options: PluginsUseCommandOptions,
   wanted = "",
 ): Promise<number> {
   const config = await readConfig(context);
-  refuseStrangersFile(config, wanted);
+  refuseUntrustedFile(config, wanted);
   const isOff = wanted.trim().toLowerCase() === "none";
   const survey = await surveyPlugins(config, isOff ? {} : { names: [wanted] });
   const target = isOff ? undefined : usable(findOne(survey.plugins, wanted), config);
   const plugin = survey.found.known.find(({ place, id }) => place === target?.place && id === target.id);
-  if (plugin !== undefined) await loadOnce(context, await vouchedFor(plugin, config, wanted));
+  if (plugin !== undefined) await loadOnce(context, await trustedCopy(plugin, config, wanted));
   const slot = target === undefined ? "none" : slotValue(target);
   const outcome = await change(context, config, { slot, target, survey });
   const before = survey.found.known.find(({ id }) => id === outcome.before);
@@ -63,17 +63,17 @@ export async function pluginsUse(
   return ExitCode.ok;
 }
 
-/** The slot is the user's to set, in the user's own file: what lies in a folder may be somebody else's. */
-function refuseStrangersFile(config: MemslotConfig, wanted: string): void {
+/** Throws for an untrusted configuration file: it may come from another person. */
+function refuseUntrustedFile(config: MemslotConfig, wanted: string): void {
   if (config.trusted || config.file === undefined) return;
   const own = path.join(config.stateDir, "memslot.json5");
   throw new MemoryError(
     "CONFIG",
-    `the configuration in use is ${config.file}, which nobody has vouched for, so it is left as it is. If it is yours, run \`memslot trust\` and this again; to change your own, run \`memslot plugins use ${wanted}\` in another folder, which changes ${own}`,
+    `the configuration in use, ${config.file}, is not trusted, so it was not changed. If it is yours, run \`memslot trust\` and try again. To change ${own} instead, run \`memslot plugins use ${wanted}\` in another folder`,
   );
 }
 
-/** Throws where the plugin cannot fill the slot. */
+/** Throws if the plugin cannot be the memory plugin. */
 function usable(plugin: SurveyedPlugin, { agents }: MemslotConfig): SurveyedPlugin {
   const { id, kind, state, reason, command } = plugin;
   if (kind === "embedding" || kind === "rerank") {
@@ -81,7 +81,7 @@ function usable(plugin: SurveyedPlugin, { agents }: MemslotConfig): SurveyedPlug
     const how = state === "not installed" ? `; add it with: ${command}` : "";
     throw new MemoryError(
       "CONFIG",
-      `"${id}" is ${kind === "embedding" ? "an" : "a"} ${kind} plugin and cannot fill the memory slot; it is chosen with ${key}: "${id}"${how}`,
+      `"${id}" is ${kind === "embedding" ? "an" : "a"} ${kind} plugin and cannot be the memory plugin; select it with ${key}: "${id}"${how}`,
     );
   }
   if (state === "broken") throw new MemoryError("PLUGIN", reason ?? `"${id}" cannot be used`);
@@ -90,13 +90,13 @@ function usable(plugin: SurveyedPlugin, { agents }: MemslotConfig): SurveyedPlug
 }
 
 /**
- * A plugin that the configuration has not named yet is vouched for with this command. One that it names is loaded as it
- * was when it was trusted, and not otherwise.
+ * This command trusts a plugin that the configuration does not name yet. A named one is loaded only as it was when it was
+ * trusted.
  */
-async function vouchedFor(plugin: FoundPlugin, config: MemslotConfig, wanted: string): Promise<FoundPlugin> {
+async function trustedCopy(plugin: FoundPlugin, config: MemslotConfig, wanted: string): Promise<FoundPlugin> {
   const { trustedCode } = config.plugins;
   if (trustedCode === undefined || trustedCode.some(({ place }) => place === plugin.place)) return plugin;
-  // What its folders of plugins hold now, it names too: a link in them may lead elsewhere than it did then.
+  // Plugins in its plugin folders are named too: a link in them may have changed since.
   const { known } = await findPlugins(config);
   if (known.some(({ place }) => place === plugin.place)) return plugin;
   const { found } = await surveyPlugins(
@@ -106,13 +106,13 @@ async function vouchedFor(plugin: FoundPlugin, config: MemslotConfig, wanted: st
   return found.known.find(({ place, id }) => place === plugin.place && id === plugin.id) ?? plugin;
 }
 
-/** A plugin that cannot even be loaded must not get into the slot. */
+/** Throws if the plugin cannot be loaded. */
 async function loadOnce({ signal }: CommandContext, plugin: FoundPlugin): Promise<void> {
   const limits = { what: `loading plugin "${plugin.id}"`, deadlineMs: LOAD_DEADLINE_MS, signals: [signal] };
   await withDeadline(limits, () => plugin.load());
 }
 
-/** The id, or the package name where the configuration finds it by that alone. */
+/** The id, or the package name if the configuration finds it only by that. */
 function slotValue({ id, from, packageName }: SurveyedPlugin): string {
   return from === "package" ? (packageName ?? id) : id;
 }
@@ -150,11 +150,11 @@ function describeOutcome(
   const { plugin, config } = known;
   if (!changed) {
     return plugin === undefined
-      ? `Memory is off already: plugins.slots.memory is "none" in ${file}.`
-      : `"${plugin.id}" is in the memory slot already; nothing was changed.`;
+      ? `Memory is already off: plugins.slots.memory is "none" in ${file}.`
+      : `"${plugin.id}" is already the memory plugin; nothing was changed.`;
   }
   const lines = [
-    `plugins.slots.memory is "${slot}" now, in ${file} (${before === null ? "memory was off" : `it was "${before}"`}).`,
+    `plugins.slots.memory is now "${slot}" in ${file} (${before === null ? "memory was off" : `was "${before}"`}).`,
   ];
   if (plugin === undefined) {
     lines.push("Memory is off: its tools are not offered, and nothing is searched or saved.");
@@ -165,24 +165,24 @@ function describeOutcome(
   if (known.before !== undefined && comparison !== undefined) {
     lines.push("", comparisonTable(known.before, plugin, comparison));
     for (const { id, features } of [known.before, plugin])
-      if (features === undefined) lines.push(`${id} does not say what it can do; see its README.`);
+      if (features === undefined) lines.push(`${id} does not list its features; see its README.`);
   }
-  if (limits.length > 0) lines.push("", `What to know about ${plugin.id}:`, ...limits.map((limit) => `  - ${limit}`));
+  if (limits.length > 0) lines.push("", `Limits of ${plugin.id}:`, ...limits.map((limit) => `  - ${limit}`));
   lines.push("", "The notes, the tools and the commands stay the same.");
-  const spare = spareOf(plugin, config);
-  if (spare !== undefined)
+  const standby = standbyOf(plugin, config);
+  if (standby !== undefined)
     lines.push(
-      `While it is unavailable, ${spare.id} answers${spare.isKeywordOnly ? " by words" : ""} in its place, and says so.`,
+      `While it is unavailable, ${standby.id} answers instead${standby.isKeywordOnly ? ", with keyword search" : ""}, and reports it.`,
     );
   if (known.before !== undefined && comparison !== undefined) {
-    lines.push(`${plugin.id} keeps an index of its own; that of ${known.before.id} stays, for the way back.`);
+    lines.push(`${plugin.id} has its own index; the index of ${known.before.id} is kept.`);
     lines.push(vectorSentence(comparison, known.before, plugin));
   }
-  lines.push("", "Next: memslot memory index, then memslot memory status says where the index is.");
+  lines.push("", "Next: memslot memory index");
   return [...lines, ...stillOff(config)].join("\n");
 }
 
-/** Agents that have no memory whatever the slot says. */
+/** Agents whose memory stays disabled. */
 function stillOff(config: MemslotConfig): string[] {
   const withSlot = { ...config, plugins: { ...config.plugins, enabled: true, slots: { memory: "memory-core" } } };
   return config.agents.flatMap(({ id }) => {
@@ -191,14 +191,14 @@ function stillOff(config: MemslotConfig): string[] {
   });
 }
 
-/** A key of the configuration that stands against a plugin, and what it is changed to. */
+/** A setting that disables a plugin, and its new value. */
 interface Obstacle {
   edit: ConfigEdit;
-  /** What is done about it, for people. */
+  /** The change as text. */
   words: string;
 }
 
-/** What forbids a plugin in the configuration whatever the slot says. */
+/** Settings that disable a plugin. */
 function obstaclesTo(
   { plugins }: MemslotConfig,
   { id, packageName }: { id: string; packageName?: string | undefined },
@@ -207,16 +207,16 @@ function obstaclesTo(
   const obstacles: Obstacle[] = [];
   if (!plugins.enabled) {
     const edit: ConfigEdit = { key: ["plugins", "enabled"], value: true };
-    obstacles.push({ edit, words: "plugins.enabled is false and becomes true" });
+    obstacles.push({ edit, words: "plugins.enabled changes from false to true" });
   }
   for (const name of names) {
     if (plugins.deny.includes(name)) {
       const edit: ConfigEdit = { key: ["plugins", "deny"], without: name };
-      obstacles.push({ edit, words: `plugins.deny lists "${name}" and lists it no longer` });
+      obstacles.push({ edit, words: `"${name}" is removed from plugins.deny` });
     }
     if (Object.hasOwn(plugins.entries, name) && plugins.entries[name]?.enabled === false) {
       const edit: ConfigEdit = { key: ["plugins", "entries", name, "enabled"], value: true };
-      obstacles.push({ edit, words: `plugins.entries.${name}.enabled is false and becomes true` });
+      obstacles.push({ edit, words: `plugins.entries.${name}.enabled changes from false to true` });
     }
   }
   return obstacles;

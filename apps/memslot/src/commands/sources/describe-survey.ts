@@ -5,16 +5,16 @@ import { byteSize } from "../../format/byte-size.ts";
 import { counted } from "../../open/report-failed-files.ts";
 import { printable } from "../../terminal/printable.ts";
 
-/** What a program keeps, on one line. */
+/** What an agent stores, on one line. */
 export function describeSurvey({ conversations, inProject, projects, notes, bytes }: ClientSurvey): string {
-  if (conversations + notes === 0) return "nothing here";
+  if (conversations + notes === 0) return "none";
   const where = projects === 0 ? "" : ` in ${counted(projects, "folder")}`;
   const own = inProject === 0 ? "" : `, ${inProject} of this project`;
   const kept = notes === 0 ? "" : `, ${counted(notes, "note")}`;
   return `${counted(conversations, "conversation")}${where}${own}${kept}, ${byteSize(bytes)}`;
 }
 
-/** The folders as people write them. */
+/** The folders, with `~` for the home folder. */
 export function describeFolders({ folders }: ClientSurvey, env: NodeJS.ProcessEnv): string {
   const home = homeDir(env);
   const shown = folders.map((folder) => {

@@ -17,7 +17,7 @@ export interface SourcesAddOptions {
   json?: boolean;
 }
 
-/** `memslot sources add`: says how much there is, asks, and writes the sources into the configuration. */
+/** `memslot sources add`: prints the size of the sources, asks, and adds them to the configuration. */
 export async function sourcesAdd(
   context: CommandContext,
   options: SourcesAddOptions,
@@ -32,21 +32,23 @@ export async function sourcesAdd(
   const listed = surveys.filter(({ source }) => wanted.includes(source));
   const [scope, keep] = [options.scope ?? clients.scope, options.keep ?? clients.keep];
   const says = (line: string): void => void (options.json !== true && output.stderr.write(`${line}\n`));
-  says("Read in place, with nothing changed there, and indexed in the state folder of memslot:");
+  says("These files are read in place, never changed, and indexed in the state folder:");
   for (const survey of listed) says(`  ${survey.source}: ${describeSurvey(survey)} · ${describeFolders(survey, env)}`);
   says(
     scope === "all"
-      ? "Found from every folder, by you alone."
-      : "Found from the project that they were had in, by you alone.",
+      ? "They are searched from every folder, in your own sessions only."
+      : "They are searched from their own project, in your own sessions only.",
   );
   says(
     keep
-      ? "A copy of what was said is kept, without what looks like a secret."
-      : "What these programs delete is found no more.",
+      ? "A copy of the messages is kept, with secrets redacted."
+      : "Conversations that these agents delete are no longer found.",
   );
   if (options.yes !== true) {
     if (stdin.isTTY !== true)
-      throw new UsageError("nothing was done, as nobody can be asked here: run it with --yes to do what stands above");
+      throw new UsageError(
+        "nothing was done because stdin is not a terminal: run it with --yes to confirm the plan above",
+      );
     if (!(await confirm(context, "Search them?", { usual: "no" }))) {
       output.print("Nothing was changed.");
       return ExitCode.ok;
@@ -56,7 +58,7 @@ export async function sourcesAdd(
   const group = await searchGroupIn(file);
   const list = sources.filter((source) => source !== "journal");
   const edits: ConfigEdit[] = [
-    // Whoever has no list has the usual one.
+    // Without a list, the default list applies.
     ...[...list, ...wanted].map((source): ConfigEdit => ({ key: [...group, "sources"], with: source })),
     ...(options.scope === undefined ? [] : [{ key: [...group, "clients", "scope"], value: options.scope } as const]),
     ...(options.keep === undefined ? [] : [{ key: [...group, "clients", "keep"], value: options.keep } as const]),

@@ -10,7 +10,7 @@ export interface SourcesListOptions {
   json?: boolean;
 }
 
-/** `memslot sources`: what other programs keep, and what of it is searched. Indexes nothing. */
+/** `memslot sources`: the conversations of other agents, and which are searched. Indexes nothing. */
 export async function sourcesList(context: CommandContext, options: SourcesListOptions): Promise<number> {
   const { output, cwd, env, signal } = context;
   const config = await readConfig(context);
@@ -34,11 +34,11 @@ export async function sourcesList(context: CommandContext, options: SourcesListO
   }
   const added = names.filter((name) => sources.includes(name));
   output.print("");
-  if (added.length === 0) output.print("None of it is read before you say so: memslot sources add claude-code");
+  if (added.length === 0) output.print("Nothing is searched until you add it: memslot sources add claude-code");
   else
     output.print(
-      `Found: ${scope === "all" ? "conversations of all projects" : "those of the project that is asked from"}; ` +
-        `${keep ? "a copy of what was said is kept" : "what they delete is found no more"}.`,
+      `Searched: conversations of ${scope === "all" ? "all projects" : "the current project"}; ` +
+        `${keep ? "a copy of the messages is kept" : "deleted conversations are no longer found"}.`,
     );
   return ExitCode.ok;
 }

@@ -17,7 +17,7 @@ export interface SourcesRemoveOptions {
   json?: boolean;
 }
 
-/** `memslot sources remove`: takes sources out of the configuration, and where it is asked for what was kept of them. */
+/** `memslot sources remove`: removes sources from the configuration, and their kept copies with `--forget`. */
 export async function sourcesRemove(
   context: CommandContext,
   options: SourcesRemoveOptions,
@@ -33,8 +33,10 @@ export async function sourcesRemove(
     .filter((folder) => existsSync(folder));
   if (options.forget === true && copies.length > 0 && options.yes !== true) {
     if (stdin.isTTY !== true)
-      throw new UsageError("nothing was done, as nobody can be asked here: run it with --yes to delete what was kept");
-    if (!(await confirm(context, `Delete what was kept: ${printable(copies.join(", "))}?`, { usual: "no" }))) {
+      throw new UsageError(
+        "nothing was done because stdin is not a terminal: run it with --yes to delete the kept copies",
+      );
+    if (!(await confirm(context, `Delete the kept copies: ${printable(copies.join(", "))}?`, { usual: "no" }))) {
       output.print("Nothing was changed.");
       return ExitCode.ok;
     }
@@ -44,7 +46,7 @@ export async function sourcesRemove(
     const group = await searchGroupIn(file);
     const left = chooseAgent(config, undefined).memorySearch.sources.filter((source) => !wanted.includes(source));
     const edits: ConfigEdit[] = [
-      // A list with nothing in it would be none.
+      // An empty list would mean the default list.
       ...(left.every((source) => source === "journal")
         ? [{ key: [...group, "sources"], with: "memory" } as const]
         : []),
@@ -56,10 +58,10 @@ export async function sourcesRemove(
   for (const folder of forgotten) await rm(folder, { recursive: true, force: true });
   if (options.json === true) output.printJson({ ok: true, file, removed: wanted, forgotten });
   else {
-    output.print(`${wanted.join(", ")}: searched no more. The next look at the files takes them out of the index.`);
-    if (forgotten.length > 0) output.print("What was kept of them is deleted.");
+    output.print(`${wanted.join(", ")}: no longer searched. The next scan removes them from the index.`);
+    if (forgotten.length > 0) output.print("The kept copies are deleted.");
     else if (copies.length > 0)
-      output.print(`What was kept of them stays in ${printable(copies.join(", "))}; --forget deletes it.`);
+      output.print(`Kept copies stay in ${printable(copies.join(", "))}; --forget deletes them.`);
   }
   return ExitCode.ok;
 }

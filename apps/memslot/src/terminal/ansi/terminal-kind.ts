@@ -1,12 +1,11 @@
-/** When colours are shown: `--color`. */
+/** The values of `--color`. */
 export const colorChoices = ["auto", "always", "never"] as const;
 export type ColorChoice = (typeof colorChoices)[number];
 
 type Stream = Pick<NodeJS.WriteStream, "isTTY">;
 
 /**
- * Whether a stream gets colours. The order is that of Node: the choice, `FORCE_COLOR`, `NO_COLOR`, then whether it is a
- * terminal that has them.
+ * Whether a stream gets colours, in the order of Node: the option, `FORCE_COLOR`, `NO_COLOR`, then the terminal.
  */
 export function hasColors(stream: Stream, env: NodeJS.ProcessEnv, choice: ColorChoice): boolean {
   if (choice !== "auto") return choice === "always";
@@ -17,14 +16,14 @@ export function hasColors(stream: Stream, env: NodeJS.ProcessEnv, choice: ColorC
 }
 
 /**
- * Whether a stream takes hyperlinks (OSC 8) to files: terminals that are known to. `FORCE_HYPERLINK` says it of any, and
- * `FORCE_HYPERLINK=0` of none. VS Code is left out, as it opens `path:line` by itself, and of a link only the file.
+ * Whether a stream supports hyperlinks (OSC 8) to files: known terminals, overridden by `FORCE_HYPERLINK`. VS Code is
+ * excluded because it opens `path:line` by itself, but only the file of a link.
  */
 export function takesLinks(stream: Stream, env: NodeJS.ProcessEnv): boolean {
   const forced = env["FORCE_HYPERLINK"];
   if (forced !== undefined) return forced !== "0" && forced !== "false";
   if (stream.isTTY !== true || env["TMUX"] || env["STY"]) return false;
-  // VTE is what GNOME Terminal and many others are made of; before 0.50 it crashed on links.
+  // GNOME Terminal and others use VTE, which crashed on links before 0.50.
   if (Number(env["VTE_VERSION"] ?? 0) > 5000) return true;
   if (env["WT_SESSION"] || env["KONSOLE_VERSION"]) return true;
   const [program = "", term = ""] = [env["TERM_PROGRAM"], env["TERM"]];
@@ -33,7 +32,7 @@ export function takesLinks(stream: Stream, env: NodeJS.ProcessEnv): boolean {
   );
 }
 
-/** Whether a link of this terminal may name a line behind the file. Others take it for a part of the name. */
+/** Whether links of this terminal support line numbers. Others read them as part of the name. */
 export function linksWithLines(env: NodeJS.ProcessEnv): boolean {
   return env["TERM"] === "xterm-kitty" || env["TERM_PROGRAM"] === "iTerm.app";
 }
