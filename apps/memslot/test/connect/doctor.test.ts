@@ -97,7 +97,7 @@ describe("what a client skips without a word is reported", () => {
     await change(hooks, '"SessionStart": [', `"SessionStart": [ ${withArgs}`);
     const messages = skipsOf(sandbox);
     for (const words of ['as it contains "$schema"', '"args"', "hooks are off"]) expect(messages).toContain(words);
-    expect(messages).not.toContain("before you trust them");
+    expect(messages).not.toContain("until you trust them");
   });
 
   test("Cursor: an event that it does not know, also by the doctor", async () => {

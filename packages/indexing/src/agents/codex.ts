@@ -115,7 +115,7 @@ function silentSkips({ file, json, toml }: ConnectedFiles): SilentSkip[] {
   const trusted = Object.keys(objectAt(objectAt(user, "hooks"), "state") ?? {});
   if (!trusted.some((key) => key.startsWith(`${hooksPath}:`)))
     skips.push({
-      message: `Codex does not run the hooks of ${hooksPath} before you trust them`,
+      message: `Codex does not run the hooks in ${hooksPath} until you trust them`,
       next: "Type /hooks in Codex.",
     });
   return skips;

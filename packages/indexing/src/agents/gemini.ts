@@ -171,7 +171,7 @@ function silentSkips({ home, projectDir, keys, file, json }: ConnectedFiles): Si
   const trusted = json(path.join(home, ".gemini", "trustedFolders.json"));
   if (!Object.entries(trusted).some(([folder, how]) => isWithin(projectDir, folder, String(how))))
     skips.push({
-      message: `Gemini may not trust ${projectDir}; then it starts neither server nor hooks there`,
+      message: `Gemini starts neither server nor hooks in ${projectDir} unless the folder is trusted`,
       next: "Answer its question about the folder, or type /permissions in it.",
     });
   return skips;
