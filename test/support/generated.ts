@@ -11,16 +11,44 @@ import data from "../data/examples.json" with { type: "json" };
 const start = "<!-- keys:start -->";
 const end = "<!-- keys:end -->";
 
-/** The page with its table of keys made anew from the one table in the code. */
+/** The page with its tables of keys rebuilt from the table in the code. */
 export function withConfigTable(page: string): string {
   const from = page.indexOf(start);
   const to = page.indexOf(end);
   if (from < 0 || to < from) throw new Error(`docs/configuration.md needs the marks ${start} and ${end}`);
-  const rows = configReference().map(
-    (row) => `| ${[`\`${row.key}\``, row.type, code(row.default), row.doc].map(cell).join(" | ")} |`,
-  );
-  const table = ["| key | value | default | |", "| --- | --- | --- | --- |", ...rows].join("\n");
+  const rows = configReference();
+  // Keys below one place are one table, so that a row has room for its text.
+  const places = ["agents.defaults.memorySearch.", "agents.defaults.compaction.", ""];
+  const tables = places.map((place) => {
+    const own = rows.filter(({ key }) =>
+      place === "" ? !places.some((other) => other && key.startsWith(other)) : key.startsWith(place),
+    );
+    const lines = own.map((row) =>
+      [`\`${row.key.slice(place.length)}\``, shortType(row.type), code(row.default), row.doc].map(cell).join(" | "),
+    );
+    const title = place === "" ? "Other keys" : `\`${place.slice(0, -1)}\``;
+    return `### ${title}\n\n| key | value | default | |\n| --- | --- | --- | --- |\n${lines.map((line) => `| ${line} |\n`).join("")}`;
+  });
+  const table = tables.join("\n").trimEnd();
   return `${page.slice(0, from + start.length)}\n\n${table}\n\n${page.slice(to)}`;
+}
+
+/** The type of a key as a table names it: messages say it in a sentence. */
+function shortType(type: string): string {
+  return type
+    .replace(
+      /^a (whole )?number from (\S+) to (\S+)$/u,
+      (_, whole, from, to) => `${whole ? "integer" : "number"}, ${from} to ${to}`,
+    )
+    .replace("true or false", "boolean")
+    .replace(/^a text$/u, "string")
+    .replace("a list of texts, none of them blank", "strings")
+    .replace("an object that gives each name a text", "names and strings")
+    .replace(/^one of /u, "")
+    .replace("an address that starts with http:// or https://", "URL")
+    .replace(/^the keys of (.+)$/u, "as `$1`")
+    .replace(/^the name of a time zone.*$/u, "time zone")
+    .replace(/^an? /u, "");
 }
 
 function code(value: string): string {
