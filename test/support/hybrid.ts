@@ -102,5 +102,7 @@ export function expectBetter(of: { words: string[]; weak: string[]; great: strin
   const byWords = rightOnes(of.words, every);
   const asked = questions.length / every;
   expect(rightOnes(of.weak, every)).toBeGreaterThanOrEqual(byWords - 0.003 * asked);
-  expect(rightOnes(of.great, every)).toBeGreaterThanOrEqual(byWords + 0.04 * asked);
+  // Where words miss little, a third of what they miss.
+  const more = Math.min(0.04 * asked, (asked - byWords) / 3);
+  expect(rightOnes(of.great, every)).toBeGreaterThanOrEqual(byWords + more);
 }

@@ -3,17 +3,18 @@ import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { builtinModules } from "node:module";
 import path from "node:path";
 import { gunzipSync } from "node:zlib";
+import { withBuild } from "@memslot/test-tools/build";
 import { manifestAt, publishedPlaces, root } from "./repository.ts";
 import { run, tryCommand } from "./run-command.ts";
 
 /** Builds everything and packs what is published, as a release does. */
 export async function packAll(target: string): Promise<ReadonlyMap<string, PackedPackage>> {
   mkdirSync(target, { recursive: true });
-  await run("pnpm", ["run", "build"], { cwd: root });
-  await run(process.execPath, ["scripts/prune-dist.mjs"], { cwd: root });
-  const packed = new Map<string, PackedPackage>();
-  for (const place of publishedPlaces) packed.set(place, await pack(path.join(root, place), target));
-  return packed;
+  return await withBuild(async () => {
+    const packed = new Map<string, PackedPackage>();
+    for (const place of publishedPlaces) packed.set(place, await pack(path.join(root, place), target));
+    return packed;
+  });
 }
 
 /** Packs one package folder. */

@@ -117,19 +117,6 @@ describe("what is sent", () => {
     },
   );
 
-  test("variables that the SDK knows lead neither notes nor key elsewhere", async () => {
-    for (const name of ["GOOGLE_API_KEY", "GEMINI_API_KEY"]) vi.stubEnv(name, "key-of-the-process");
-    for (const name of ["GOOGLE_GEMINI_BASE_URL", "GOOGLE_VERTEX_BASE_URL"]) vi.stubEnv(name, "http://127.0.0.1:9");
-    for (const name of ["GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_ENTERPRISE"]) vi.stubEnv(name, "true");
-    vi.stubEnv("GOOGLE_CLOUD_PROJECT", "other");
-    vi.stubEnv("GOOGLE_CLOUD_LOCATION", "elsewhere");
-    vi.stubEnv("GOOGLE_GENAI_API_VERSION", "v9");
-    const provider = await openAt(api.url);
-    expect(await provider.embedQuery("where?")).toHaveLength(64);
-    expect(sent().path).toBe("/v1beta/models/gemini-embedding-001:batchEmbedContents");
-    expect(sent().headers["x-goog-api-key"]).toBe("test-key");
-  });
-
   test("what the answer says of tokens is told, and nothing where it says nothing", async () => {
     const provider = await openAt(api.url);
     const told: number[] = [];
@@ -139,11 +126,5 @@ describe("what is sent", () => {
     api.fail({ match: ":batchEmbedContents", body: { embeddings: [{ values: [1, 2] }] } });
     expect(await provider.embedBatch(["a"], { onUsage })).toEqual([[1, 2]]);
     expect(told).toEqual([3]);
-  });
-
-  test("an empty list asks nobody", async () => {
-    const provider = await openAt(api.url);
-    expect(await provider.embedBatch([])).toEqual([]);
-    expect(api.log).toHaveLength(0);
   });
 });

@@ -1,4 +1,4 @@
-import { type EmbeddingBatches, EmbeddingError, isAbort } from "@memslot/core";
+import { type EmbeddingBatches, ProviderError, isAbort } from "@memslot/core";
 import type { EmbeddingApi } from "@memslot/fakes/embedding-api";
 import { eventually } from "@memslot/test-tools/wait";
 import { describe, expect, test } from "vitest";
@@ -69,12 +69,12 @@ describe("a batch job", () => {
     const job = await batches.submit(texts, { signal });
     expect(await ended(batches, job)).toEqual({ state: "done" });
     const results = await batches.collect(job, { count: 4, signal });
-    const failed = results.filter((result) => EmbeddingError.is(result, "transient"));
+    const failed = results.filter((result) => ProviderError.is(result, "transient"));
     expect(failed.length).toBeGreaterThan(0);
     expect(failed.length).toBeLessThan(4);
     expect(failed[0]?.message).toMatch(/answered 500/);
     for (const [index, result] of numbers(results).entries())
-      if (!EmbeddingError.is(result)) expect(result).toEqual(numbers(direct)[index]);
+      if (!ProviderError.is(result)) expect(result).toEqual(numbers(direct)[index]);
   });
 
   test.each([
@@ -117,15 +117,15 @@ describe("what goes wrong with a job", () => {
     const job = await batches.submit(["short", "long ".repeat(100)], { signal });
     await ended(batches, job);
     const [short, long] = await batches.collect(job, { count: 2, signal });
-    expect(EmbeddingError.is(short)).toBe(false);
-    expect(EmbeddingError.is(long, "input")).toBe(true);
+    expect(ProviderError.is(short)).toBe(false);
+    expect(ProviderError.is(long, "input")).toBe(true);
   });
 
   test("a job that is not taken leaves no file behind", async () => {
     const { api, batches } = await openBatches();
     api.fail({ match: "/batches", status: 429, body: { error: { message: "Enqueued token limit reached" } } });
     const error = await thrownBy(batches.submit(texts, { signal }));
-    expect(EmbeddingError.is(error, "rate")).toBe(true);
+    expect(ProviderError.is(error, "rate")).toBe(true);
     await eventually(() => calls(api).includes("DELETE /v1/files/file-1"));
   });
 
@@ -138,7 +138,7 @@ describe("what goes wrong with a job", () => {
     ]) {
       api.fail({ match: "/files", ...fault });
       const error = await thrownBy(batches.submit(texts, { signal }));
-      expect(EmbeddingError.is(error, "auth")).toBe(true);
+      expect(ProviderError.is(error, "auth")).toBe(true);
       expect((error as Error).message).toMatch(
         /It seems to have no batch interface: set .*remote\.batch\.enabled to false$/,
       );
@@ -150,7 +150,7 @@ describe("what goes wrong with a job", () => {
     const job = await batches.submit(texts, { signal });
     await ended(batches, job);
     api.fail({ match: "/content", behaviour: "disconnect" });
-    expect(EmbeddingError.is(await thrownBy(batches.collect(job, { count: 4, signal })), "transient")).toBe(true);
+    expect(ProviderError.is(await thrownBy(batches.collect(job, { count: 4, signal })), "transient")).toBe(true);
     expect(calls(api).filter((call) => call.startsWith("DELETE"))).toEqual([]);
     expect(numbers(await batches.collect(job, { count: 4, signal }))).toEqual(numbers(direct));
   });
@@ -160,10 +160,10 @@ describe("what goes wrong with a job", () => {
     for (const step of ["submit", "state", "cancel"] as const) {
       api.fail({ status: 401 });
       const call = step === "submit" ? batches.submit(texts, { signal }) : batches[step]("batch_1", { signal });
-      expect(EmbeddingError.is(await thrownBy(call), "auth")).toBe(true);
+      expect(ProviderError.is(await thrownBy(call), "auth")).toBe(true);
     }
     api.fail({ status: 401 });
-    expect(EmbeddingError.is(await thrownBy(batches.collect("batch_1", { count: 1, signal })), "auth")).toBe(true);
+    expect(ProviderError.is(await thrownBy(batches.collect("batch_1", { count: 1, signal })), "auth")).toBe(true);
   });
 
   test.each(["/files", "/batches", "/content"])("an abort while %s is being asked ends the call", async (match) => {

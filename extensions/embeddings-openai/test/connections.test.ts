@@ -1,6 +1,6 @@
 import { createServer, type Server } from "node:http";
 import { createServer as createPlainServer, type AddressInfo } from "node:net";
-import { EmbeddingError, isAbort } from "@memslot/core";
+import { ProviderError, isAbort } from "@memslot/core";
 import { startEmbeddingApi } from "@memslot/fakes/embedding-api";
 import { eventually } from "@memslot/test-tools/wait";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
@@ -20,7 +20,7 @@ async function listening(server: Server | ReturnType<typeof createPlainServer>):
 async function failureAt(baseUrl: string): Promise<Error> {
   const provider = await open({ memorySearch: { model: "some-model", remote: { baseUrl, apiKey: "sk-hidden-key" } } });
   const error = await thrownBy(provider.embedQuery("a question"));
-  expect(EmbeddingError.is(error, "transient")).toBe(true);
+  expect(ProviderError.is(error, "transient")).toBe(true);
   expect(String((error as Error).stack)).not.toContain("hidden");
   return error as Error;
 }
@@ -57,7 +57,7 @@ describe("a server that does not answer", () => {
     const { api, provider } = await openOnApi();
     api.fail({ behaviour: "disconnect" });
     const error = await thrownBy(provider.embedBatch(["a note"]));
-    expect(EmbeddingError.is(error, "transient")).toBe(true);
+    expect(ProviderError.is(error, "transient")).toBe(true);
     expect((error as Error).message).toMatch(/the connection ended before the answer was complete/);
     expect(await provider.embedBatch(["a note"])).toHaveLength(1);
   });
@@ -66,7 +66,7 @@ describe("a server that does not answer", () => {
     const { api, provider } = await openOnApi();
     api.fail({ body: '{"data": [', headers: { "content-type": "application/json" } });
     const error = await thrownBy(provider.embedBatch(["a note"]));
-    expect(EmbeddingError.is(error, "transient")).toBe(true);
+    expect(ProviderError.is(error, "transient")).toBe(true);
     expect((error as Error).message).toMatch(/incomplete or not JSON/);
   });
 });
@@ -115,7 +115,7 @@ describe("a redirect", () => {
     for (const status of [301, 302, 303, 307, 308]) {
       api.fail({ status, body: "", headers: { location: `${other.url}/v1/embeddings?next=1` } });
       const error = await thrownBy(provider.embedBatch(["a note"]));
-      expect(EmbeddingError.is(error, "auth")).toBe(true);
+      expect(ProviderError.is(error, "auth")).toBe(true);
       expect((error as Error).message).toContain(
         `with a redirect to ${other.url}/v1/embeddings, and redirects are not followed`,
       );
@@ -132,7 +132,7 @@ describe("an answer that is larger than what was asked for", () => {
     api.fail({ times: 2, behaviour });
     for (const call of [provider.embedQuery("text"), provider.embedBatch(["a note", "another"])]) {
       const error = await thrownBy(call);
-      expect(EmbeddingError.is(error, "transient")).toBe(true);
+      expect(ProviderError.is(error, "transient")).toBe(true);
       expect(error).toMatchObject({ hasCost: true, message: expect.stringMatching(/sends more than \d\.\d MB/) });
     }
     expect(await provider.embedBatch(["a note"])).toHaveLength(1);
@@ -143,7 +143,7 @@ describe("an answer that is larger than what was asked for", () => {
     api.fail({ body: "x".repeat(3_000_000) });
     expect(String(await thrownBy(provider.embedQuery("text")))).toContain("sends more than");
     api.fail({ status: 500, body: { error: { message: "x".repeat(3_000_000) } } });
-    expect(EmbeddingError.is(await thrownBy(provider.embedQuery("text")), "transient")).toBe(true);
+    expect(ProviderError.is(await thrownBy(provider.embedQuery("text")), "transient")).toBe(true);
   });
 
   test("of the batch interface is not read either", async () => {

@@ -1,4 +1,4 @@
-import { EmbeddingError, type EmbeddingFailure } from "@memslot/core";
+import { ProviderError, type EmbeddingFailure } from "@memslot/core";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { type Setup, open, openOnApi, stubFarEnd, thrownBy } from "./support/open.ts";
 import rows from "./data/failures.json" with { type: "json" };
@@ -26,10 +26,10 @@ describe("what an answer means", () => {
     const { api, provider } = await openOnApi({ remote: { apiKey: "sk-hidden-key", encodingFormat: "base64" } });
     api.fail({ status, body, ...(headers === undefined ? {} : { headers }) });
     const error = await thrownBy(provider.embedBatch(["a note"]));
-    expect(EmbeddingError.is(error, kind)).toBe(true);
-    expect((error as EmbeddingError).message).toMatch(new RegExp(words));
-    expect((error as EmbeddingError).retryAfterMs).toBe(retryAfterMs);
-    expect(String((error as EmbeddingError).message)).not.toContain("whole note");
+    expect(ProviderError.is(error, kind)).toBe(true);
+    expect((error as ProviderError).message).toMatch(new RegExp(words));
+    expect((error as ProviderError).retryAfterMs).toBe(retryAfterMs);
+    expect(String((error as ProviderError).message)).not.toContain("whole note");
     // The host tries again, not the SDK.
     expect(api.log).toHaveLength(1);
     expect(await provider.embedBatch(["a note"])).toHaveLength(1);
@@ -39,7 +39,7 @@ describe("what an answer means", () => {
     const { api, provider } = await openOnApi({ remote: { encodingFormat: "base64" } });
     api.fail({ behaviour: "html" });
     const error = await thrownBy(provider.embedBatch(["a note"]));
-    expect(EmbeddingError.is(error, "transient")).toBe(true);
+    expect(ProviderError.is(error, "transient")).toBe(true);
     expect((error as Error).message).toMatch(
       /^127\.0\.0\.1:\d+ answered 502: a web page of a gateway; is the server behind it running\?$/,
     );
@@ -49,7 +49,7 @@ describe("what an answer means", () => {
     const { api } = await openOnApi();
     const provider = await open({ memorySearch: { model: "some-model", remote: { baseUrl: api.url } } });
     const error = await thrownBy(provider.embedQuery("a question"));
-    expect(EmbeddingError.is(error, "auth")).toBe(true);
+    expect(ProviderError.is(error, "auth")).toBe(true);
     expect((error as Error).message).toContain(
       `The URL ${api.url}/embeddings does not exist; most servers need a base URL that ends in /v1: ${api.url}/v1 (remote.baseUrl)`,
     );
@@ -87,8 +87,8 @@ describe("no message holds a key", () => {
       query: "key=hidden-query",
     });
     api.fail({ status, body, headers: { location: "http://127.0.0.1:9/sk-hidden-key/v1/embeddings?gateway-hidden" } });
-    const error = (await thrownBy(provider.embedBatch(["a note"]))) as EmbeddingError;
-    expect(EmbeddingError.is(error)).toBe(true);
+    const error = (await thrownBy(provider.embedBatch(["a note"]))) as ProviderError;
+    expect(ProviderError.is(error)).toBe(true);
     expect(`${error.stack} ${JSON.stringify(error)} ${String(error.cause)}`).not.toContain("hidden");
   });
 });

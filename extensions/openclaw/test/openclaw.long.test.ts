@@ -4,6 +4,7 @@ import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startEmbeddingApi } from "@memslot/fakes/embedding-api";
 import { type ChatReply, type FakeChatServer, calls, says, startFakeChatServer } from "@memslot/fakes/chat";
+import { withBuild } from "@memslot/test-tools/build";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { type OpenClawHost, type Ran, createHost, installedOpenClaw, ran } from "./support/openclaw-host.ts";
 
@@ -15,7 +16,8 @@ const own = path.resolve(import.meta.dirname, "..");
 let tarball = "";
 
 beforeAll(async () => {
-  const packed = await ran("pnpm", ["pack", "--pack-destination", folder], { cwd: own, timeoutMs: 60_000 });
+  const pack = ["pack", "--pack-destination", folder];
+  const packed = await withBuild(() => ran("pnpm", pack, { cwd: own, timeoutMs: 60_000 }));
   if (packed.exitCode !== 0) throw new Error(`the plugin could not be packed: ${packed.stderr}`);
   tarball = path.join(folder, readdirSync(folder).find((name) => name.endsWith(".tgz")) ?? "");
 });

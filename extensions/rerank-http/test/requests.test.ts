@@ -1,4 +1,4 @@
-import { EmbeddingError, type Reranker } from "@memslot/core";
+import { ProviderError, type Reranker } from "@memslot/core";
 import { type RerankApi, type RerankFault, startRerankApi } from "@memslot/fakes/rerank-api";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { open } from "./support/open.ts";
@@ -87,11 +87,11 @@ describe("a key", () => {
 });
 
 describe("what fails", () => {
-  async function failureOf(fault: RerankFault): Promise<EmbeddingError> {
+  async function failureOf(fault: RerankFault): Promise<ProviderError> {
     api.fail(fault);
     const reranker = await at("/v1", { apiKey: key });
     const thrown: unknown = await reranker.rerank("cat", texts, { signal }).catch((error: unknown) => error);
-    if (!EmbeddingError.is(thrown)) throw new Error(`not an EmbeddingError: ${String(thrown)}`);
+    if (!ProviderError.is(thrown)) throw new Error(`not an ProviderError: ${String(thrown)}`);
     return thrown;
   }
   const results = (...rows: unknown[]): RerankFault => ({ body: { results: rows } });

@@ -105,7 +105,7 @@ async function publishedPlugin(): Promise<PublishedPackage> {
   for (const file of await readdir(path.join(extension, "src"), { recursive: true })) {
     if (!file.endsWith(".ts") || /\.test\.ts$|(?:^|[/\\])test[/\\]/u.test(file)) continue;
     const code = stripTypeScriptTypes(await readFile(path.join(extension, "src", file), "utf8"));
-    files[`dist/${file.replace(/ts$/u, "js")}`] = code.replaceAll(/(from "\.[^"]*)\.ts"/gu, '$1.js"');
+    files[`dist/${file.replace(/ts$/u, "js")}`] = code.replaceAll(/((?:from |import\()"\.[^"]*)\.ts"/gu, '$1.js"');
   }
   const { imports, exports } = publishConfig;
   return publish({ name, version, type, imports, exports }, files);
