@@ -1,8 +1,6 @@
 import { type ObjectStorage, startObjectStorage } from "@memslot/fakes/object-storage";
 import { afterwards } from "@memslot/test-tools/files";
 import { eventually } from "@memslot/test-tools/wait";
-import { defineMemoryPlugin, type StorePlace } from "@memslot/core";
-import lancedb from "@memslot/memory-lancedb";
 import { deterministicEmbeddings } from "@memslot/testkit";
 import type { Memory } from "memslot";
 import { describe, expect, test } from "vitest";
@@ -125,14 +123,6 @@ describe("machines", () => {
   const prefixesIn = (storage: ObjectStorage): string[] => [
     ...new Set(storage.keys("notes", "team/").map((key) => key.split("/")[1] ?? "")),
   ];
-  /** As an earlier release named an index: for the path alone. */
-  const earlier = defineMemoryPlugin({
-    ...lancedb,
-    id: "earlier",
-    open: ({ storePlace: { folder, name }, ...context }) =>
-      lancedb.open({ ...context, storePlace: { folder, name } as StorePlace }),
-  });
-
   test("share the index of the agent's own workspace, wherever that is, and each vector is paid once", async () => {
     const shared = await machines();
     const alice = await openOn(shared);
@@ -168,32 +158,6 @@ describe("machines", () => {
     expect(others.map(({ house }) => house.notices)).toEqual([[expect.stringMatching(said)], []]);
     const again = await others[1]?.house.open({ settings: inBucket(shared.storage), ...given });
     expect(again?.status().custom?.remarks).toEqual([expect.stringMatching(said)]);
-  });
-
-  test("take over the index that an earlier release named for the path, and no vector is made again", async () => {
-    const shared = await machines();
-    const { house, memory } = await openOn(shared, {
-      plugins: [earlier],
-      settings: inBucket(shared.storage, "earlier"),
-    });
-    await memory.sync();
-    await memory.close();
-    const [old = ""] = prefixesIn(shared.storage);
-    expect(old).toMatch(/^main-[0-9a-f]{16}$/);
-    const { texts } = shared.embeddings.calls();
-    const opening = { settings: inBucket(shared.storage), embeddings: shared.embeddings };
-    // Who only looks uses it where it is.
-    const looking = await house.open({ ...opening, stateDir: `${house.stateDir}-2`, lookOnly: true });
-    expect(looking.status().dbPath).toBe(`s3://notes/team/${old}`);
-    const fresh = await house.open({ ...opening, stateDir: `${house.stateDir}-3` });
-    await fresh.sync();
-    expect((await fresh.search("boat leaves")).map(({ path }) => path)).toContain("memory/a.md");
-    expect(shared.embeddings.calls().texts - texts).toBe(0);
-    expect(house.notices).toEqual([expect.stringContaining(`s3://notes/team/${old} is used as s3://notes/team/main-`)]);
-    const bob = await openOn(shared);
-    await bob.memory.sync();
-    expect(shared.embeddings.calls().texts - texts).toBe(0);
-    expect(bob.house.notices).toEqual([]);
   });
 });
 

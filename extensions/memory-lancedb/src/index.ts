@@ -1,27 +1,25 @@
 import { defineMemoryPlugin, type MemoryPlugin } from "@memslot/core";
+import configSchema from "./data/config-schema.json" with { type: "json" };
 import type { LanceStoreSettings, OpenedStore } from "./open-store.ts";
-import { configSchema } from "./options.ts";
 
 export type { LanceStoreSettings, OpenedStore } from "./open-store.ts";
-export type { LanceOptions } from "./options.ts";
+export type { LanceOptions } from "./place/address.ts";
 
 /**
- * Opens an index in LanceDB as a store, for a plugin of one's own, with the leases of the place where several hosts share
- * it. Loads LanceDB with the first call. Throws `CONFIG` for an option that cannot be used, and `UNAVAILABLE` where
- * LanceDB does not load or the place cannot be used. An index of another agent, or of a later release, is left alone and
- * the index is kept in memory: `stats().notices` says so.
+ * Opens an index in LanceDB as a `ChunkStore`, with the leases of a place that several hosts share. The first call loads
+ * LanceDB. Throws `CONFIG` for an invalid option, and `UNAVAILABLE` if LanceDB does not load or the place cannot be used. An
+ * index of another agent or of a later release is not touched: the store is then in memory, and `stats().notices` says so.
  */
 export async function openLanceStore(settings: LanceStoreSettings): Promise<OpenedStore> {
-  const { agentId, workspaceDir, signal } = settings;
+  const { signal } = settings;
   signal.throwIfAborted();
   const { openPlace } = await import("./place/place.ts");
   const place = await openPlace(settings);
   try {
-    // Only now: it loads LanceDB, which is known to load.
+    // It imports LanceDB, which `openPlace` has checked to load.
     const { openStore } = await import("./open-store.ts");
     signal.throwIfAborted();
-    const owner = workspaceDir === undefined ? undefined : { agentId, workspaceDir };
-    return await openStore(place, owner, settings);
+    return await openStore(place, settings);
   } catch (error) {
     await place.close();
     throw error;
@@ -33,7 +31,7 @@ const plugin: MemoryPlugin = defineMemoryPlugin({
   configSchema,
   async open(context) {
     const { agentId, workspaceDir, stateDir, storePlace, rebuild, signal } = context;
-    // Before the store is open, so that nothing but the manager has to close it.
+    // Loaded before the store is open: only the manager has to close the store.
     const { createIndexedManager } = await import("@memslot/indexing");
     const { store, leases } = await openLanceStore({
       lance: context.options,

@@ -1,106 +1,106 @@
 import { connect } from "@lancedb/lancedb";
 import { messageOf } from "@memslot/core";
 import type { ChunkStore, IndexLeases } from "@memslot/indexing";
-import { createLanceStore } from "./lance-store.ts";
 import { closeNative } from "./place/close-native.ts";
-import { type LancePlace, layoutVersion, type OpenPlaceOptions, createRun, type Run } from "./place/place.ts";
-import { Builds, type Found } from "./tables/builds.ts";
-import { createTables, type IndexOwner, layoutOf } from "./tables/tables.ts";
-import { retryConflicts } from "./lance/writes.ts";
-import { createLastingFolder } from "./upkeep/lasting-folder.ts";
-import { dropUnreadable } from "./upkeep/readable.ts";
-import { takeOver } from "./upkeep/take-over.ts";
-import { sharedTidying, type TidySettings, usualTidying } from "./upkeep/tidy.ts";
+import { createRun } from "./place/failures.ts";
+import type { LancePlace, OpenPlaceOptions } from "./place/place.ts";
+import { createStore, type StoreOptions } from "./store.ts";
+import { type Found, IndexState } from "./tables/index-state.ts";
+import { Leases } from "./tables/leases.ts";
+import { type IndexOwner, layoutOf, layoutVersion, retryConflicts, Tables } from "./tables/tables.ts";
+import { type CompactionSettings, folderCompaction, sharedCompaction } from "./upkeep/compaction.ts";
+import { dropUnreadable, FolderRepair } from "./upkeep/damage.ts";
 
 /** Where the index is, and what may be done there. */
-export interface LanceStoreSettings extends Omit<OpenPlaceOptions, "timing"> {
-  /** The folder of the notes. With the agent it says whose notes an index holds. Absent: anybody's. */
+export interface LanceStoreSettings extends OpenPlaceOptions {
+  /** The folder of the notes. With the agent id it identifies the owner of the index. Absent: no owner. */
   workspaceDir?: string | undefined;
-  /** True: what cannot be read of the index is deleted, to be made again. A person has asked for it. */
+  /** True: tables that cannot be read are deleted, to be rebuilt. The user has asked for it. */
   rebuild?: boolean | undefined;
-  /** Absent: as usual. */
-  tidying?: Partial<TidySettings> | undefined;
+  /** Absent: the defaults of the place. */
+  tidying?: Partial<CompactionSettings> | undefined;
 }
 
 export interface OpenedStore {
   store: Required<ChunkStore>;
-  /** Of a place that several hosts share; absent: the host has those of this machine. */
+  /** The leases of a place that several hosts share. Absent: the host uses those of this machine. */
   leases?: IndexLeases | undefined;
 }
 
-/** Opens the index at a place, or one in memory where that is another's or must not be made. Closes the place. */
-export async function openStore(
-  place: LancePlace,
-  owner: IndexOwner | undefined,
-  { mayCreate, rebuild, tidying }: Pick<LanceStoreSettings, "mayCreate" | "rebuild" | "tidying">,
-): Promise<OpenedStore> {
-  const { connection, folder, location } = place;
-  const run = createRun(place);
+/**
+ * Opens the index at a place, or an empty one in memory if that index belongs to another agent or release, or must not be
+ * created. Closes the place with the store.
+ */
+export async function openStore(place: LancePlace, settings: LanceStoreSettings): Promise<OpenedStore> {
+  const { connection, folder, location, kind, within } = place;
+  const { agentId, workspaceDir, mayCreate, rebuild, tidying } = settings;
+  const owner = workspaceDir === undefined ? undefined : { agentId, workspaceDir };
+  const isShared = kind !== "folder";
   const notices: string[] = [];
-  const tables = createTables(connection, place.tablePrefix);
-  const builds = new Builds(tables, owner, place.tables);
-  const opening = <Result>(call: () => Promise<Result>, deadlineMs = 60_000): Promise<Result> =>
-    run({ what: "opening the index", deadlineMs, isListing: true, forget: () => builds.forget(), call });
-  const mayMend = folder !== undefined && mayCreate;
-  if (rebuild === true && mayCreate && folder === undefined) {
-    const dropped = await dropUnreadable(place);
-    if (dropped.length > 0) notices.push(`the index ${location} was damaged: ${dropped.join(", ")} are made again`);
+  const tables = new Tables(connection, place.tablePrefix);
+  const state = new IndexState({ tables, owner, location, isShared });
+  const plainRun = createRun(place);
+  const leaseInput = { tables, run: plainRun, placeName: place.name, probes: kind === "bucket" };
+  const leases = isShared ? new Leases(leaseInput) : undefined;
+  const repair = folder !== undefined && mayCreate ? new FolderRepair({ folder, tables, within, notices }) : undefined;
+  const run = repair?.guard(plainRun) ?? plainRun;
+  const opening = <Result>(call: () => Promise<Result>): Promise<Result> =>
+    run({ what: "opening the index", deadlineMs: 60_000, isListing: true, forget: () => state.forget(), call });
+  const closePlace = async (): Promise<void> => {
+    await leases?.close();
+    await tables.close();
+    await place.close();
+  };
+
+  if (rebuild === true && mayCreate && isShared) {
+    const dropped = await dropUnreadable(tables, within);
+    if (dropped.length > 0) notices.push(`the index ${location} was damaged: ${dropped.join(", ")} are rebuilt`);
   }
-  const found = await opening(() => builds.find()).catch(async (error: unknown) => {
-    // What cannot be read in this folder of the agent is begun anew; elsewhere nobody can tell whose it is.
-    if (!mayMend && (mayCreate || place.kind !== "folder")) throw error;
-    const unread = mayMend ? undefined : `${messageOf(error)}; the next sync makes it anew`;
-    return { names: await tables.names(), active: undefined, unread };
-  });
-  const { names, active } = found;
-  const isNew = active === undefined;
-  const reason = "unread" in found && found.unread !== undefined ? found.unread : whyOther(found, owner);
-  if (reason !== undefined || (isNew && !mayCreate)) {
+  let found: Found | string;
+  try {
+    found = await opening(() => state.find());
+  } catch (error) {
+    if (isShared || mayCreate) throw error;
+    found = `${messageOf(error)}; the next sync rebuilds it`;
+  }
+  const reason = typeof found === "string" ? found : whyOther([...tables.listed], found, owner);
+  if (typeof found === "string" || reason !== undefined || (!mayCreate && found.active === undefined)) {
     if (reason !== undefined)
       notices.push(`the index ${location} is not used, and this one is kept in memory: ${reason}`);
-    await tables.close();
-    return {
-      store: await inMemory({ place, owner, run, notices, isOther: reason !== undefined }),
-      leases: place.leases,
-    };
+    const usedLocation = reason === undefined ? location : "memory";
+    return { store: await openInMemory(usedLocation, { owner, run: plainRun, notices, close: closePlace }), leases };
   }
-  const lasting = mayMend ? createLastingFolder({ folder, connection, run, notices }) : undefined;
-  if (await lasting?.checkAtFirst()) builds.forget();
-  // A place that does not keep what several hosts write is refused before anything is there.
-  if (isNew) await place.toWrite?.();
-  const earlier = names.filter((name) => (layoutOf(name) ?? layoutVersion) < layoutVersion);
-  if (earlier.length > 0 && mayCreate) {
+
+  const isDamaged = (await repair?.checkAtOpen()) === true;
+  if (isDamaged) state.forget();
+  const { active } = isDamaged ? { active: undefined } : found;
+  if (mayCreate) {
+    // A place without conditional writes is refused before anything is written.
+    if (active === undefined) await leases?.prepare();
+    const earlier = [...tables.listed].filter((name) => (layoutOf(name) ?? layoutVersion) < layoutVersion);
     for (const name of earlier) await opening(() => retryConflicts(() => tables.drop(name)));
-    notices.push(`the index ${location} was made by an earlier release and is made anew from the notes`);
+    if (earlier.length > 0)
+      notices.push(`the index ${location} was made by an earlier release and is rebuilt from the notes`);
   }
-  if (isNew && place.earlier) {
-    const from = place.earlier;
-    await opening(() => takeOver(from, tables, builds), 3_600_000);
-    notices.push(
-      `the index ${from.location} is used as ${location} from now on, with all of its vectors; what is left under the old name can be deleted`,
-    );
-  } else if (isNew) {
-    builds.beside = (await place.others?.()) ?? [];
-    notices.push(...besideOthers(location, builds.beside));
+  if (active === undefined) {
+    state.beside = (await place.others?.()) ?? [];
+    notices.push(...besideOthers(location, state.beside));
   }
-  const store = createLanceStore({
+  const store = createStore({
     tables,
-    builds,
-    place,
-    tidying: { ...(folder === undefined ? sharedTidying : usualTidying), ...tidying },
-    run: lasting?.run ?? run,
-    changing:
-      lasting?.changing ??
-      (async (work) => {
-        await place.toWrite?.();
-        return await work();
-      }),
+    state,
+    location,
+    folder,
+    kind,
+    leases,
+    repair,
+    settings: { ...(isShared ? sharedCompaction : folderCompaction), ...tidying },
+    run,
     notices,
     remarks: besideOthers(location, active?.facts.beside),
-    close: () => place.close(),
+    close: closePlace,
   });
-  const close = (): Promise<void> => (lasting ? lasting.close(store.close) : store.close());
-  return { store: { ...store, close }, leases: place.leases };
+  return { store, leases };
 }
 
 function besideOthers(location: string, others: readonly string[] = []): string[] {
@@ -110,11 +110,8 @@ function besideOthers(location: string, others: readonly string[] = []): string[
   return [`the index ${location} is new; this agent has others (${others.join(", ")}); ${how}`];
 }
 
-/** Why an index is left alone that is at the place; undefined for one of our own. */
-function whyOther(
-  { names, active }: Pick<Found, "names" | "active">,
-  owner: IndexOwner | undefined,
-): string | undefined {
+/** Why the index at the place must not be used; undefined if it may. */
+function whyOther(names: readonly string[], { active }: Found, owner: IndexOwner | undefined): string | undefined {
   const layout = Math.max(0, ...names.flatMap((name) => layoutOf(name) ?? []));
   if (layout > layoutVersion)
     return `it was made by a later release of memslot (layout ${layout}, this one knows ${layoutVersion}); bring memslot up to date`;
@@ -124,29 +121,25 @@ function whyOther(
   return undefined;
 }
 
-/** For as long as it is open. */
-async function inMemory(input: {
-  place: LancePlace;
-  owner: IndexOwner | undefined;
-  run: Run;
-  notices: readonly string[];
-  isOther: boolean;
-}): Promise<Required<ChunkStore>> {
-  const { place, owner, run, notices } = input;
+/** An empty index that ends with the store. */
+async function openInMemory(
+  location: string,
+  { owner, close, ...options }: Pick<StoreOptions, "run" | "notices" | "close"> & { owner: IndexOwner | undefined },
+): Promise<Required<ChunkStore>> {
   const connection = await connect("memory://");
-  const tables = createTables(connection, "");
-  return createLanceStore({
+  const tables = new Tables(connection, "");
+  return createStore({
+    ...options,
     tables,
-    builds: new Builds(tables, owner),
-    place: { kind: "folder", location: input.isOther ? "memory" : place.location, folder: undefined },
-    tidying: usualTidying,
-    run,
-    changing: (work) => work(),
-    notices,
+    state: new IndexState({ tables, owner, location, isShared: false }),
+    location,
+    kind: "folder",
+    settings: folderCompaction,
     remarks: [],
     async close() {
+      await tables.close();
       await closeNative(connection);
-      await place.close();
+      await close();
     },
   });
 }

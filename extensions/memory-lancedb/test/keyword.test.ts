@@ -1,7 +1,6 @@
 import { type NoteIndex, type ChunkStore, type FileChunks, indexTerms, queryTerms } from "@memslot/indexing";
 import { openSqliteStore } from "@memslot/memory-core";
 import { connect } from "@lancedb/lancedb";
-import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { tempFolder } from "@memslot/test-tools/files";
 import { expect, onTestFinished, test } from "vitest";
@@ -97,8 +96,6 @@ test("a table without its index of words, left by a process that was killed, get
   await first.close();
   const connection = await connect(indexFolder(stateDir));
   onTestFinished(() => connection.close());
-  // As whoever writes takes it away first.
-  rmSync(join(indexFolder(stateDir), "files.json"), { force: true });
   await (await connection.openTable("v2_files_1")).dropIndex("terms_idx");
   const store = await open(stateDir);
   await store.replaceFiles([fileOf("b.md", ["word b"])]);

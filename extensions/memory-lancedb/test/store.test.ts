@@ -5,7 +5,7 @@ import plugin from "@memslot/memory-lancedb";
 import { tempFolder } from "@memslot/test-tools/files";
 import { expect, onTestFinished, test } from "vitest";
 import manifest from "../memslot.plugin.json" with { type: "json" };
-import { createWriteQueue } from "../src/lance/writes.ts";
+import { retryConflicts } from "../src/tables/tables.ts";
 import { expectWholeFiles, startWork } from "./support/children.ts";
 import { fileOf, find, indexFolder, open } from "./support/stores.ts";
 
@@ -72,15 +72,14 @@ test("a process that is killed while it writes has printed nothing of LanceDB an
 });
 
 test("a write that meets another one is tried again, one that fails for another reason is not", async () => {
-  const writes = createWriteQueue(() => undefined);
   let attempts = 0;
-  const answer = await writes.run(async () => {
+  const answer = await retryConflicts(async () => {
     if (++attempts < 3) throw new Error("lance error: Retryable commit conflict for version 7");
     return "written";
   });
   expect([answer, attempts]).toEqual(["written", 3]);
   attempts = 0;
-  const failing = writes.run(async () => {
+  const failing = retryConflicts(async () => {
     attempts++;
     throw new Error("no space left on device");
   });

@@ -1,19 +1,18 @@
 declare const isFilter: unique symbol;
 
-/** A condition on the rows of a table, as SQL. Only this module makes one, so that no value is ever taken for SQL. */
+/** A condition on the rows of a table, as SQL. Only this module makes filters, so that no value can act as SQL. */
 export type Filter = string & { readonly [isFilter]: true };
 
-/** What a column may be compared with. */
 export type FilterValue = string | number;
 
 const never = filter("false");
 
-/** Rows whose column holds this value. `column` is a name of our own tables, never a value. */
+/** Rows whose column equals the value. `column` is a name in the code, never a value. */
 export function equals(column: string, value: FilterValue): Filter {
   return filter(`${name(column)} = ${literal(value)}`);
 }
 
-/** Rows whose column holds one of the values. Of no value: no row. */
+/** Rows whose column equals one of the values; without values, no row. */
 export function oneOf(column: string, values: Iterable<FilterValue>): Filter {
   const literals = Array.from(values, literal);
   return literals.length === 0 ? never : filter(`${name(column)} IN (${literals.join(", ")})`);
@@ -23,17 +22,17 @@ export function atLeast(column: string, value: number): Filter {
   return filter(`${name(column)} >= ${literal(value)}`);
 }
 
-/** Rows whose column holds this text somewhere. No character in it means anything but itself. */
+/** Rows whose column contains the text, literally. */
 export function holds(column: string, text: string): Filter {
   return filter(`contains(${name(column)}, ${literal(text)})`);
 }
 
-/** All of them; of none: every row. */
+/** Rows that satisfy all filters; without filters, every row. */
 export function allOf(...filters: readonly Filter[]): Filter {
   return filters.length === 0 ? filter("true") : filter(filters.map((part) => `(${part})`).join(" AND "));
 }
 
-/** At least one of them; of none: no row. */
+/** Rows that satisfy one of the filters; without filters, no row. */
 export function anyOf(...filters: readonly Filter[]): Filter {
   return filters.length === 0 ? never : filter(filters.map((part) => `(${part})`).join(" OR "));
 }
@@ -42,15 +41,15 @@ export function not(other: Filter): Filter {
   return filter(`NOT (${other})`);
 }
 
-/** A number or a string of SQL. In a string nothing but the single quote has a meaning, and a doubled one stands for itself. */
+/** A number or a string of SQL. In a string only the single quote is special; doubled, it is literal. */
 function literal(value: FilterValue): string {
   if (typeof value === "string") return `'${toStored(value).replaceAll("'", "''")}'`;
-  if (!Number.isFinite(value)) throw new RangeError(`${value} is no number that a column can hold`);
+  if (!Number.isFinite(value)) throw new RangeError(`${value} is not a number that a column can have`);
   return String(value);
 }
 
 function name(column: string): string {
-  if (!/^[a-z][a-z_]*$/.test(column)) throw new RangeError(`"${column}" is no name of a column`);
+  if (!/^[a-z][a-z_]*$/.test(column)) throw new RangeError(`"${column}" is not the name of a column`);
   return column;
 }
 
@@ -61,8 +60,8 @@ function filter(sql: string): Filter {
 const byteOrderMark = "\u{feff}";
 
 /**
- * A text as it is stored. Half a character, as file systems allow it, becomes the sign for a broken one; and a mark of
- * the byte order at the beginning is doubled, as reading takes one away.
+ * A text as it is stored: lone surrogates, which file names may have, are replaced, and a leading byte order mark is doubled,
+ * since reading removes one.
  */
 export function toStored(text: string): string {
   const whole = text.toWellFormed();

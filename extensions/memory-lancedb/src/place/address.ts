@@ -1,91 +1,98 @@
 import { createHash } from "node:crypto";
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
-import { configError, type LanceOptions } from "../options.ts";
+import { MemoryError } from "@memslot/core";
+import settings from "../data/settings.json" with { type: "json" };
 
-/** Where the index of one agent lies, as the options say it. Nothing has been opened yet. */
+/** The configuration of the plugin: `plugins.entries.memory-lancedb.config`. */
+export interface LanceOptions {
+  /** A folder (absolute, or starting with `~/`), `s3://`, `gs://`, `az://` or `db://`. Absent: a folder below the state folder. */
+  dbPath?: string | undefined;
+  /** Storage options of LanceDB for the bucket. */
+  storageOptions?: Readonly<Record<string, string>> | undefined;
+  /** LanceDB Cloud only, like `region` and `hostOverride`. */
+  apiKey?: string | undefined;
+  region?: string | undefined;
+  hostOverride?: string | undefined;
+}
+
+/** The full name of an option of this plugin. */
+export function optionKey(key: string): string {
+  return `plugins.entries.memory-lancedb.config.${key}`;
+}
+
+/** A `CONFIG` error about one option. `what` follows its name. Never pass a value: it may be a secret. */
+export function configError(key: string, what: string): MemoryError {
+  return new MemoryError("CONFIG", `${optionKey(key)} ${what}`);
+}
+
+/** The location of one agent's index, as the options name it. */
 export type Address =
   | { kind: "folder"; folder: string }
-  /** `uri` is that of the index: the first of its names below `root`. Has no slash at its end. */
-  | { kind: "bucket"; scheme: BucketScheme; bucket: string; root: string; uri: string; names: readonly string[] }
-  /** A name and a dot begin the name of each table. */
-  | { kind: "cloud"; uri: string; names: readonly string[] };
+  /** The index is the prefix `name` below `root`. */
+  | { kind: "bucket"; root: string; name: string }
+  /** `name` and a dot start the name of each table. */
+  | { kind: "cloud"; uri: string; name: string };
 
-type BucketScheme = "s3" | "gs" | "az";
-
-const bucketSchemes: readonly string[] = ["s3", "gs", "az"] satisfies BucketScheme[];
-
-/** Longer than one letter, which is a drive of Windows. */
+const bucketSchemes: ReadonlySet<string> = new Set(["s3", "gs", "az"]);
+/** More than one letter: one letter is a drive of Windows. */
 const schemePattern = /^([a-z][a-z\d+.-]+):\/\/(.*)$/i;
+/** Ends the name of an index in a bucket, so that LanceDB lists it as a table of `root`. */
+export const indexEnding = ".lance";
 
-/** What an index can be called by. */
+/** Names of an index. */
 export interface IndexNames {
   agentId: string;
-  /** Names the index among those at the same place. Absent: the agent does. */
+  /** The name of the index among those at the same place. Absent: `agentId`. */
   name?: string | undefined;
-  /** The same where several machines share the place. Absent: `name`. */
+  /** The name where several machines share the place. Absent: `name`. */
   sharedName?: string | undefined;
-  /** The index itself, where the options name no place. Absent: a folder of that name below the state folder. */
+  /** The folder of the index if the options name no place. Absent: a folder below `stateDir`. */
   folder?: string | undefined;
-  /** Where an index that has no other place is kept. */
   stateDir: string;
 }
 
-/** Ends the name of an index in a bucket: then LanceDB lists it, and one can be found beside others. */
-export const folderEnding = ".lance";
-
-/** Reads `dbPath`. Throws `CONFIG` naming the key and what to write. */
+/** Reads `dbPath`. Throws `CONFIG`, which names the option and what to write. */
 export function addressOf({ lance, ...names }: IndexNames & { lance: LanceOptions }): Address {
-  const { agentId, name = agentId, sharedName, folder: own, stateDir } = names;
+  const { agentId, name = agentId, sharedName, stateDir } = names;
   const folder = agentFolder(name);
-  const { dbPath } = lance;
-  if (dbPath === undefined || dbPath.trim() === "")
-    return { kind: "folder", folder: own ?? join(stateDir, "memory", "lancedb", folder) };
-  const [, scheme, rest] = schemePattern.exec(dbPath.trim()) ?? [];
-  if (scheme === undefined || rest === undefined)
-    return { kind: "folder", folder: join(absoluteFolder(dbPath), folder) };
-  const ending = scheme.toLowerCase() === "db" ? "" : folderEnding;
-  const today = sharedName === undefined ? [] : [sharedName + ending, name + ending];
-  return addressWithScheme(scheme.toLowerCase(), rest, [...new Set([...today, folder])]);
+  const dbPath = lance.dbPath?.trim() ?? "";
+  if (dbPath === "") return { kind: "folder", folder: names.folder ?? join(stateDir, "memory", "lancedb", folder) };
+  const [, scheme, rest = ""] = schemePattern.exec(dbPath) ?? [];
+  if (scheme === undefined) return { kind: "folder", folder: join(absoluteFolder(dbPath), folder) };
+  return remoteAddress(scheme.toLowerCase(), rest, (ending) => (sharedName ? sharedName + ending : folder));
 }
 
-/** `own` are the names of the index, the one of today first. */
-function addressWithScheme(scheme: string, rest: string, own: readonly string[]): Address {
+function remoteAddress(scheme: string, rest: string, nameWith: (ending: string) => string): Address {
   if (rest.includes("@"))
     throw configError("dbPath", "must hold no name and no password; write them into storageOptions");
   if (/[?#]/.test(rest)) throw configError("dbPath", 'must end before "?" or "#"; write settings into storageOptions');
-  const [name = "", ...parts] = rest.split("/");
-  if (scheme === "db") return cloudAddress(name, parts, own);
+  const [place = "", ...parts] = rest.split("/");
+  const prefix = parts.filter((part) => part !== "");
+  if (scheme === "db") {
+    if (place === "") throw configError("dbPath", "names no LanceDB Cloud project; write db://name");
+    if (prefix.length > 0)
+      throw configError("dbPath", `must have nothing after the name of the project; write db://${place}`);
+    return { kind: "cloud", uri: `db://${place}`, name: nameWith("") };
+  }
   if (scheme === "s3+ddb")
     throw configError(
       "dbPath",
-      "must not begin with s3+ddb://: a lock table in DynamoDB is not needed any more, because S3 itself refuses to write a key twice; write s3:// in its place",
+      "must not begin with s3+ddb://: S3 refuses to write a key twice, so a lock table in DynamoDB is not needed; write s3:// in its place",
     );
-  if (!isBucketScheme(scheme))
+  if (!bucketSchemes.has(scheme))
     throw configError(
       "dbPath",
-      `begins with ${scheme}://, which is no place for an index; write the path of a folder, or an address that begins with s3://, gs://, az:// or db://`,
+      `begins with ${scheme}://, which is not supported; write the path of a folder, or an address that begins with s3://, gs://, az:// or db://`,
     );
-  if (name === "")
+  if (place === "")
     throw configError("dbPath", `names no bucket; write ${scheme}://bucket, or ${scheme}://bucket/prefix`);
-  if (parts.some((part) => part === "." || part === ".."))
+  if (prefix.some((part) => part === "." || part === ".."))
     throw configError("dbPath", 'must have no "." and no ".." between its slashes; write the prefix as it is');
-  const root = [`${scheme}:/`, name, ...parts.filter((part) => part !== "")].join("/");
-  return { kind: "bucket", scheme, bucket: name, root, uri: `${root}/${own[0]}`, names: own };
+  return { kind: "bucket", root: [`${scheme}:/`, place, ...prefix].join("/"), name: nameWith(indexEnding) };
 }
 
-function cloudAddress(name: string, parts: readonly string[], names: readonly string[]): Address {
-  if (name === "") throw configError("dbPath", "names no LanceDB Cloud project; write db://name");
-  if (parts.some((part) => part !== ""))
-    throw configError("dbPath", `must have nothing after the name of the project; write db://${name}`);
-  return { kind: "cloud", uri: `db://${name}`, names };
-}
-
-function isBucketScheme(scheme: string): scheme is BucketScheme {
-  return bucketSchemes.includes(scheme);
-}
-
-/** Where a plugin's options were written is not known here, so a relative path would mean another folder for each caller. */
+/** Relative paths are refused: the file that holds the option is not known here, so they would depend on the caller. */
 function absoluteFolder(path: string): string {
   if (path === "~") return homedir();
   if (/^~[/\\]/.test(path)) return resolve(homedir(), path.slice(2));
@@ -96,16 +103,35 @@ function absoluteFolder(path: string): string {
   );
 }
 
-/** The longest part that is taken over as it is; an agent id of the configuration has at most 64 characters. */
+/** An agent id of the configuration has at most 64 characters. */
 const maxLength = 96;
 
 /**
- * The name of an agent as one part of a path, of an object's key and of a table's name. Ids of the configuration stay
- * what they are. Others are made safe and end with a mark of their own, so that no two agents get one name.
+ * The name of an agent as one part of a path, of an object's key and of a table's name. Safe ids are kept; any other id is
+ * made safe and ends with a hash, so that two agents never share a name.
  */
 export function agentFolder(agentId: string): string {
-  // A dot at the end is dropped by Windows.
+  // Windows drops a dot at the end.
   if (/^\w(?:[\w.-]*[\w-])?$/.test(agentId) && agentId.length <= maxLength) return agentId;
   const mark = createHash("sha256").update(agentId).digest("hex").slice(0, 12);
   return `_${agentId.replaceAll(/[^\w-]/g, "_").slice(0, 64)}-${mark}`;
+}
+
+/**
+ * Storage options for LanceDB: the defaults of `settings.json` and those of the user, in snake case (`accessKeyId` and
+ * `ACCESS_KEY_ID` are `access_key_id`). Throws `CONFIG` for a value that is not a string.
+ */
+export function storageOptionsOf({ storageOptions = {} }: LanceOptions): Record<string, string> {
+  const given = Object.entries(storageOptions).map(([name, value]): [string, string] => {
+    if (typeof value !== "string")
+      throw configError(`storageOptions.${name}`, "must be a text; put quotation marks around it");
+    const isUpper = name === name.toUpperCase();
+    return [isUpper ? name.toLowerCase() : name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), value];
+  });
+  return { ...settings.patience, ...Object.fromEntries(given) };
+}
+
+/** Protocol, host and port of an address, without user name, password and query. */
+export function originOf(address = ""): string | undefined {
+  return URL.canParse(address) ? new URL(address).origin : undefined;
 }

@@ -6,13 +6,11 @@ import { join } from "node:path";
 import { tempFolder } from "@memslot/test-tools/files";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { inBucket, startStorage } from "../../test/support/stores.ts";
-import type { LanceOptions } from "../options.ts";
 import { allTextOf, errorOf, open } from "../test/places.ts";
-import { type Address, addressOf, agentFolder } from "./address.ts";
+import { type Address, addressOf, agentFolder, type LanceOptions, storageOptionsOf } from "./address.ts";
 import { closeNative } from "./close-native.ts";
+import { createWithin, faultOf, remoteErrors } from "./failures.ts";
 import { libraryMessage } from "./place.ts";
-import { createWithin, faultOf, remoteErrors } from "./place-errors.ts";
-import { createRedact, storageOptionsOf } from "./shared/storage-options.ts";
 import cases from "../../test/data/cases.json" with { type: "json" };
 
 const key = "plugins.entries.memory-lancedb.config";
@@ -28,25 +26,21 @@ describe("an address", () => {
     ["/data/index", "main", { kind: "folder", folder: join("/data/index", "main") }],
     ["~/index", "work", { kind: "folder", folder: join(homedir(), "index", "work") }],
     ["~", "main", { kind: "folder", folder: join(homedir(), "main") }],
-    ["s3://notes", "main", { kind: "bucket", scheme: "s3", bucket: "notes", uri: "s3://notes/main" }],
-    ["S3://notes/a//b/", "work", { uri: "s3://notes/a/b/work" }],
-    ["gs://notes/a", "main", { scheme: "gs", uri: "gs://notes/a/main" }],
-    ["az://container/a", "main", { scheme: "az", uri: "az://container/a/main" }],
-    ["db://team", "main", { kind: "cloud", uri: "db://team", names: ["main"] }],
+    ["s3://notes", "main", { kind: "bucket", root: "s3://notes", name: "main" }],
+    ["S3://notes/a//b/", "work", { root: "s3://notes/a/b", name: "work" }],
+    ["gs://notes/a", "main", { root: "gs://notes/a", name: "main" }],
+    ["az://container/a", "main", { root: "az://container/a", name: "main" }],
+    ["db://team", "main", { kind: "cloud", uri: "db://team", name: "main" }],
   ])("%s of the agent %s is the agent's own place", (dbPath, agentId, expected) => {
     expect(read(dbPath, agentId)).toMatchObject(expected);
   });
 
-  test("of a shared place has the shared name first, then those of earlier releases", () => {
+  test("of a shared place has the name that machines share, and a folder that of this machine", () => {
     const given = { agentId: "main", name: "main-1", sharedName: "main-2", stateDir: join("/state") };
-    const namesOf = (dbPath: string, more = {}): unknown => {
-      const address = addressOf({ lance: { dbPath }, ...given, ...more });
-      return address.kind === "folder" ? address.folder : address.names;
-    };
-    expect(namesOf("s3://notes")).toEqual(["main-2.lance", "main-1.lance", "main-1"]);
-    expect(namesOf("s3://notes", { sharedName: "main-1" })).toEqual(["main-1.lance", "main-1"]);
-    expect(namesOf("db://team")).toEqual(["main-2", "main-1"]);
-    expect(namesOf("/data"), "a folder is this machine's").toBe(join("/data", "main-1"));
+    const read = (dbPath: string): Address => addressOf({ lance: { dbPath }, ...given });
+    expect(read("s3://notes")).toMatchObject({ name: "main-2.lance" });
+    expect(read("db://team")).toMatchObject({ name: "main-2" });
+    expect(read("/data")).toEqual({ kind: "folder", folder: join("/data", "main-1") });
   });
 
   test("is the folder that the host gives where the options name none", () => {
@@ -210,7 +204,7 @@ describe("a bucket", () => {
     const missing = await errorOf(open({ ...inBucket(storage), dbPath: "s3://other/team" }));
     expect(missing.code).toBe("UNAVAILABLE");
     expect(missing.message).toMatch(
-      /the bucket of s3:\/\/other\/team\/main .*does not exist; make it, or correct .*dbPath/,
+      /the bucket of s3:\/\/other\/team\/main .*does not exist; create it, or correct .*dbPath/,
     );
   });
 });
@@ -222,13 +216,13 @@ describe("an error of LanceDB", () => {
 
   test("that is not about the place stays as it is, without keys", async () => {
     const storageOptions = { sas_token: "sv=1&sig=abcdef", account_name: "acct" };
-    const redact = createRedact({ dbPath: "az://c", storageOptions });
+    const lance = { dbPath: "az://c", storageOptions };
     const errors = remoteErrors({
       name: "az://c",
       noun: "the bucket",
       place: "dbPath",
       keys: "storageOptions",
-      redact,
+      lance,
     });
     const within = createWithin(errors);
     const plain = new Error("Table 'rows' was not found");
@@ -278,7 +272,7 @@ describe("LanceDB Cloud", () => {
       [{ dbPath, apiKey, hostOverride: url }, "UNAVAILABLE", refusal],
       [{ dbPath, apiKey, hostOverride: "http://127.0.0.1:1" }, "UNAVAILABLE", /cannot be reached/],
       [{ dbPath }, "CONFIG", /plugins\.entries\.memory-lancedb\.config\.apiKey is missing/],
-      [{ dbPath, apiKey, hostOverride: "cloud" }, "CONFIG", /config\.hostOverride is no address/],
+      [{ dbPath, apiKey, hostOverride: "cloud" }, "CONFIG", /config\.hostOverride is not an address/],
     ] as const) {
       const error = await errorOf(open(lance));
       expect(error).toMatchObject({ code, message: expect.stringMatching(message) });

@@ -1,15 +1,71 @@
-import { type KeywordAnswer, type KeywordQuery, type QueryTerm, bm25Within } from "@memslot/indexing";
-import { allRows } from "../lance/arrow-rows.ts";
+import { bm25Within, type CountedText, type KeywordAnswer, type KeywordQuery, type QueryTerm } from "@memslot/indexing";
 import { oneOf } from "../lance/filter.ts";
-import { chunkOf, type Listing } from "../tables/listing.ts";
-import { type Asked, askedOf } from "./asked.ts";
-import { canStandInTerms, type Counted, holding, standing, type TermCounts, wordsWith } from "./term-counts.ts";
+import { allRows } from "../lance/rows.ts";
+import { chunkOf, type ListedChunk, type Listing, placeOf, type Scope, scopeOf } from "../tables/listing.ts";
+import { type Counted, gaps, isSearchable, presentTerms, TermCounts, withWords, wordsWith } from "./term-counts.ts";
 import { byScore } from "./vector-search.ts";
 
-/** Chunks of a scope whose words are read to weigh them. Of more, those that hold most of the rarer terms. */
-const weighedAtMost = 2000;
+/** Chunks of a scope whose words are read to score them. Of more, those with most of the rarer terms. */
+const scoredAtMost = 2000;
 
-/** Keyword search with LanceDB's own index of words. Rows that are not in the index yet are looked at one by one. */
+/** The words of a chunk and how often it has them. */
+interface Words {
+  counts: ReadonlyMap<string, number>;
+  length: number;
+}
+
+const wordsOfChunk = new WeakMap<ListedChunk, Words>();
+const none: ReadonlyMap<number, number> = new Map();
+
+/**
+ * Keyword search in memory: all counts are exact, and nothing is asked of the place. Counts and lengths are those of the
+ * index, or of the scope if there is one.
+ */
+export function searchWords({ terms, limit, ...filter }: KeywordQuery, listing: Listing): KeywordAnswer {
+  const scope = scopeOf(filter, listing);
+  const matching: (CountedText & { chunk: ListedChunk })[] = [];
+  const others: CountedText[] = [];
+  const documentFrequencies = terms.map(() => 0);
+  for (const { chunks } of filter.scope ? scope.files : listing.files.values())
+    for (const chunk of chunks) {
+      const words = wordsOfChunk.get(chunk) ?? wordsIn(chunk.terms ?? "");
+      wordsOfChunk.set(chunk, words);
+      const counts = countsIn(words, terms);
+      for (const index of counts.keys()) documentFrequencies[index] = (documentFrequencies[index] ?? 0) + 1;
+      if (counts.size > 0) matching.push({ chunk, counts, length: words.length });
+      else others.push({ counts, length: words.length });
+    }
+  const chunkCount = matching.length + others.length;
+  // The average length is that of all chunks, and in a scope that of the matching chunks.
+  const scores = bm25Within(filter.scope ? matching : [...matching, ...others], { chunkCount, documentFrequencies });
+  const rows = matching.flatMap(({ chunk }, at) =>
+    scope.has(chunk) ? [{ ...placeOf(chunk), score: scores[at] ?? 0 }] : [],
+  );
+  return { rows: rows.toSorted(byScore).slice(0, limit), chunkCount, documentFrequencies };
+}
+
+function wordsIn(terms: string): Words {
+  const counts = new Map<string, number>();
+  const words = terms.split(gaps).filter((word) => word !== "");
+  for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
+  return { counts, length: words.length };
+}
+
+/** How often the words have each term, by the index of the term. */
+function countsIn({ counts }: Words, terms: readonly QueryTerm[]): ReadonlyMap<number, number> {
+  let found: Map<number, number> | undefined;
+  for (const [index, term] of terms.entries()) {
+    let count = 0;
+    if (!isSearchable(term)) continue;
+    if (term.prefix) {
+      for (const [word, times] of counts) if (word.startsWith(term.term)) count += times;
+    } else count = counts.get(term.term) ?? 0;
+    if (count > 0) (found ??= new Map()).set(index, count);
+  }
+  return found ?? none;
+}
+
+/** Keyword search with the index of words of LanceDB. Rows that are not indexed yet are scanned. */
 export async function searchKeywords(
   query: KeywordQuery,
   build: Counted,
@@ -18,17 +74,16 @@ export async function searchKeywords(
 ): Promise<KeywordAnswer> {
   const { terms, limit } = query;
   const { table, chunkCount } = build;
-  const asked = askedOf(query, listing);
-  if (query.scope) return await searchScope(query, build, asked);
-  if (chunkCount === 0) return { rows: [], chunkCount, documentFrequencies: terms.map(() => 0) };
-  const mayStand = await standing(terms, table);
+  const scope = scopeOf(query, listing);
+  if (query.scope) return await searchScope(query, build, scope);
+  const present = chunkCount === 0 ? () => false : await presentTerms(terms, table);
   const counted = await Promise.all(
-    terms.map((term) => (mayStand(term) ? counts.count(term, build) : { chunks: 0, words: [] })),
+    terms.map((term) => (present(term) ? counts.count(term, build) : { chunks: 0, words: [] })),
   );
   const documentFrequencies = counted.map(({ chunks }) => chunks);
   const words = new Set(counted.flatMap((count) => (count.chunks > 0 ? count.words : [])));
-  if (words.size === 0 || asked.files.length === 0) return { rows: [], chunkCount, documentFrequencies };
-  const found = holding(table, words, asked.filter).select(["row", "_score"]).limit(limit);
+  if (words.size === 0 || scope.files.length === 0) return { rows: [], chunkCount, documentFrequencies };
+  const found = withWords(table, words, scope.filter).select(["row", "_score"]).limit(limit);
   const rows = (await allRows<{ row: string; _score: number }>(found)).flatMap(({ row, _score }) => {
     const chunk = chunkOf(row);
     return chunk ? [{ ...chunk, score: _score }] : [];
@@ -37,49 +92,37 @@ export async function searchKeywords(
 }
 
 /**
- * Within a scope. LanceDB's own scores are made of the counts of the whole index, so it is asked only which chunks hold
- * a word: what is counted, weighed and cut is the scope alone.
+ * The same within a scope. LanceDB scores with the counts of the whole index, so it is only asked which chunks have a term:
+ * counts, scores and the cut are made from the scope alone.
  */
 async function searchScope(
   { terms, limit }: KeywordQuery,
   { table }: Counted,
-  { chunkCount, filter }: Asked,
+  { chunkCount, filter }: Scope,
 ): Promise<KeywordAnswer> {
-  if (chunkCount === 0) return { rows: [], chunkCount, documentFrequencies: terms.map(() => 0) };
-  const mayStand = await standing(terms, table, filter);
-  const holders = await Promise.all(
+  const present = chunkCount === 0 ? () => false : await presentTerms(terms, table, filter);
+  const matching = await Promise.all(
     terms.map(async (term) => {
-      if (!canStandInTerms(term) || !mayStand(term)) return new Set<string>();
+      if (!isSearchable(term) || !present(term)) return [];
       const words = term.prefix ? await wordsWith(term.term, table, { filter }) : [term.term];
-      if (words.length === 0) return new Set<string>();
-      const found = holding(table, words, filter).select(["id", "_score"]).limit(chunkCount);
-      return new Set((await allRows<{ id: string }>(found)).map(({ id }) => id));
+      if (words.length === 0) return [];
+      const found = withWords(table, words, filter).select(["id", "_score"]).limit(chunkCount);
+      return [...new Set((await allRows<{ id: string }>(found)).map(({ id }) => id))];
     }),
   );
-  const documentFrequencies = holders.map(({ size }) => size);
+  const documentFrequencies = matching.map(({ length }) => length);
   const weights = new Map<string, number>();
-  for (const [index, own] of holders.entries())
-    for (const id of own) weights.set(id, (weights.get(id) ?? 0) + 1 / (documentFrequencies[index] ?? 1));
-  // What a chunk is named for does not depend on what stands outside, either.
+  for (const ids of matching) for (const id of ids) weights.set(id, (weights.get(id) ?? 0) + 1 / ids.length);
+  // An id does not depend on chunks outside the scope either.
   const heaviest = [...weights].toSorted((left, right) => right[1] - left[1] || (left[0] < right[0] ? -1 : 1));
-  const ids = heaviest.slice(0, Math.max(weighedAtMost, limit)).map(([id]) => id);
+  const ids = heaviest.slice(0, Math.max(scoredAtMost, limit)).map(([id]) => id);
   if (ids.length === 0) return { rows: [], chunkCount, documentFrequencies };
-  const texts = await allRows<{ row: string; terms: string }>(
-    table.query().where(oneOf("id", ids)).select(["row", "terms"]),
-  );
-  const counted = texts.map((text) => {
-    const words = text.terms.split(" ").filter((word) => word !== "");
-    const ofTerms = terms.map((term, index): [number, number] => [index, countOf(term, words)]);
-    return { counts: new Map(ofTerms), length: words.length };
+  const query = table.query().where(oneOf("id", ids)).select(["row", "terms"]);
+  const texts = (await allRows<{ row: string; terms: string }>(query)).flatMap(({ row, terms: own }) => {
+    const [chunk, words] = [chunkOf(row), wordsIn(own)];
+    return chunk ? [{ chunk, counts: countsIn(words, terms), length: words.length }] : [];
   });
-  const scores = bm25Within(counted, { chunkCount, documentFrequencies });
-  const rows = texts.flatMap(({ row }, at) => {
-    const chunk = chunkOf(row);
-    return chunk ? [{ ...chunk, score: scores[at] ?? 0 }] : [];
-  });
+  const scores = bm25Within(texts, { chunkCount, documentFrequencies });
+  const rows = texts.map(({ chunk }, at) => ({ ...chunk, score: scores[at] ?? 0 }));
   return { rows: rows.toSorted(byScore).slice(0, limit), chunkCount, documentFrequencies };
-}
-
-function countOf(term: QueryTerm, words: readonly string[]): number {
-  return words.filter((word) => (term.prefix ? word.startsWith(term.term) : word === term.term)).length;
 }

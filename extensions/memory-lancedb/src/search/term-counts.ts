@@ -1,35 +1,32 @@
 import { MatchQuery, Operator, type Query, type Table } from "@lancedb/lancedb";
 import type { QueryTerm } from "@memslot/indexing";
-import { allRows } from "../lance/arrow-rows.ts";
 import { allOf, type Filter, holds } from "../lance/filter.ts";
+import { allRows } from "../lance/rows.ts";
 
-/** Terms whose counts are remembered. */
+/** Terms whose counts are kept. */
 const keptTerms = 4000;
-/**
- * From so many chunks on a count may be a little wrong: it weighs words against each other, and an index of this size
- * does not change by much. Below, every count is exact.
- */
+/** From this many chunks on, a count may be slightly wrong: it only weighs terms against each other. Below, it is exact. */
 const roughFrom = 5000;
-/** How much the index may change, as a share of its chunks, before what was counted is counted again. */
+/** How much the index may change, as a share of its chunks, before counts are made again. */
 const roughShare = 0.02;
-/** Chunks that are counted one by one, in a large index. For a word that stands in more, a sample tells how many. */
+/** In a large index a term is counted up to this many chunks. Beyond, a sample gives the count. */
 const countedAtMost = 8192;
-/** Chunks whose words are looked at for that. A share of 4 % is told right to about half a percent. */
+/** Chunks in the sample: it estimates a share of 4 % to about half a percent. */
 const sampled = 1000;
-/** Chunks that are read for the words that begin with something, and words that are searched for in its place. */
+/** Chunks that are read for the words with a prefix, and such words that are searched for. */
 const chunksRead = 1000;
-const wordsAsked = 200;
+const wordsAtMost = 200;
 
-/** What LanceDB splits words at. No term holds any of it; one that does is in no chunk. */
+/** Where LanceDB splits words. A term with any of it is in no chunk. */
 export const gaps: RegExp = /[\t-\r\u0085\p{Z}]/u;
 
-/** How many chunks hold a term, and the words that it stands for: itself, or those that begin with it. */
+/** How many chunks have a term, and the words that it stands for: itself, or those with the prefix. */
 export interface TermCount {
   chunks: number;
   words: readonly string[];
 }
 
-/** What one build of the index is at the moment of the count. */
+/** A build at the moment of the count. */
 export interface Counted {
   table: Table;
   name: string;
@@ -37,17 +34,17 @@ export interface Counted {
   chunkCount: number;
 }
 
-/** LanceDB tells no document frequencies: they are counted, and remembered. */
+/** Document frequencies, which LanceDB does not report: terms are counted, and the counts kept. */
 export class TermCounts {
   readonly #kept = new Map<string, Counted & { count: TermCount }>();
   #sample: (Counted & { texts: Promise<readonly ReadonlySet<string>[]> }) | undefined;
 
   async count(term: QueryTerm, build: Counted): Promise<TermCount> {
-    if (!canStandInTerms(term)) return { chunks: 0, words: [] };
+    if (!isSearchable(term)) return { chunks: 0, words: [] };
     const key = `${term.prefix ? "*" : "="}${term.term}`;
     const known = this.#kept.get(key);
     if (known && isStillRight(known, build)) return known.count;
-    const count = term.prefix ? await countBeginnings(term.term, build) : await this.#countWord(term.term, build);
+    const count = term.prefix ? await countPrefix(term.term, build) : await this.#countWord(term.term, build);
     this.#kept.delete(key);
     this.#kept.set(key, { ...build, count });
     for (const old of this.#kept.keys()) if (this.#kept.size > keptTerms) this.#kept.delete(old);
@@ -58,19 +55,18 @@ export class TermCounts {
     const { table, chunkCount } = build;
     const words = [word];
     if (chunkCount < roughFrom) return { chunks: await matches(table, word, chunkCount, false), words };
-    // Rows that are not in the index of the words yet are looked at one by one, which takes longer than all the others.
+    // Scanning the rows that are not indexed yet takes longer than the index.
     const indexed = await matches(table, word, countedAtMost, true);
     const chunks = indexed > 0 ? indexed : await matches(table, word, countedAtMost, false);
     if (chunks < countedAtMost) return { chunks, words };
     return { chunks: Math.max(chunks, Math.round((await this.#share(word, build)) * chunkCount)), words };
   }
 
-  /** The share of the chunks that hold a word, 0 to 1, from some of them. For words that many hold. */
+  /** The share of the chunks that have a frequent word, 0 to 1, from a sample. */
   async #share(word: string, build: Counted): Promise<number> {
-    if (this.#sample?.name !== build.name || !isAboutAsLarge(this.#sample, build)) {
+    if (this.#sample?.name !== build.name || !isSimilarSize(this.#sample, build)) {
       const texts = readSample(build.table);
       this.#sample = { ...build, texts };
-      // One that failed is not kept.
       texts.catch(() => (this.#sample = undefined));
     }
     const texts = (await this.#sample?.texts) ?? [];
@@ -78,90 +74,90 @@ export class TermCounts {
   }
 }
 
-export function canStandInTerms({ term }: QueryTerm): boolean {
+export function isSearchable({ term }: QueryTerm): boolean {
   return term !== "" && !gaps.test(term);
 }
 
-/** Chunks that hold at least one of these words. */
-export function holding(table: Table, words: Iterable<string>, filter: Filter | undefined): Query {
+/** A search for chunks with at least one of these words. */
+export function withWords(table: Table, words: Iterable<string>, filter?: Filter): Query {
   const match = new MatchQuery([...words].join(" "), "terms", { operator: Operator.Or });
   const search = table.query().fullTextSearch(match);
   return filter === undefined ? search : search.where(filter);
 }
 
-/** Terms that are asked for one by one. Of more, most stand nowhere. */
+/** Terms that are counted without asking first whether they are there. */
 const oneByOne = 8;
-/** Chunks that are read for the terms that they hold, and how often that is done. */
-const chunksAsked = 100;
+/** Chunks that are read for their terms, and how often. */
+const chunksPerRound = 100;
 const roundsAtMost = 24;
 
 /**
- * The terms that may stand in a chunk: of many, which is what a word is looked for with that is written otherwise, those
- * that stand nowhere are found out together. A search for any of them gives chunks that hold some, until none is left.
+ * Which terms may be in a chunk. Corrections of a word are many terms, most of which are in none: they are searched for
+ * together, until every chunk found has only known ones.
  */
-export async function standing(
+export async function presentTerms(
   terms: readonly QueryTerm[],
   table: Table,
-  filter?: Filter | undefined,
+  filter?: Filter,
 ): Promise<(term: QueryTerm) => boolean> {
   if (terms.length <= oneByOne) return () => true;
-  const left = new Set(terms.filter((term) => !term.prefix && canStandInTerms(term)).map(({ term }) => term));
+  const left = new Set(terms.filter((term) => !term.prefix && isSearchable(term)).map(({ term }) => term));
   const found = new Set<string>();
   for (let round = 0; left.size > 0 && round < roundsAtMost; round++) {
-    const rows = await allRows<{ terms: string }>(holding(table, left, filter).select(["terms"]).limit(chunksAsked));
-    for (const { terms: held } of rows) for (const word of held.split(" ")) if (left.delete(word)) found.add(word);
-    if (rows.length < chunksAsked) return (term) => term.prefix || found.has(term.term);
+    const query = withWords(table, left, filter).select(["terms"]).limit(chunksPerRound);
+    const rows = await allRows<{ terms: string }>(query);
+    for (const { terms: own } of rows) for (const word of own.split(" ")) if (left.delete(word)) found.add(word);
+    if (rows.length < chunksPerRound) left.clear();
   }
   return (term) => term.prefix || found.has(term.term) || left.has(term.term);
 }
 
-/** LanceDB searches for no beginnings of words: the chunks that hold one are asked for the words themselves. */
+/** The words with a prefix, which LanceDB does not search for: they are read from the chunks. */
 export async function wordsWith(
-  beginning: string,
+  prefix: string,
   table: Table,
-  { filter, chunks }: { filter?: Filter | undefined; chunks?: number | undefined },
+  { filter, chunks }: { filter?: Filter | undefined; chunks?: number },
 ): Promise<string[]> {
-  const where = allOf(...(filter === undefined ? [] : [filter]), holds("terms", ` ${beginning}`));
+  const where = allOf(...(filter === undefined ? [] : [filter]), holds("terms", ` ${prefix}`));
   const query = table.query().where(where).select(["terms"]);
   const words = new Set<string>();
   for (const { terms } of await allRows<{ terms: string }>(chunks === undefined ? query : query.limit(chunks)))
-    for (const word of terms.split(" ")) if (word.startsWith(beginning)) words.add(word);
-  return [...words].toSorted().slice(0, wordsAsked);
+    for (const word of terms.split(" ")) if (word.startsWith(prefix)) words.add(word);
+  return [...words].toSorted().slice(0, wordsAtMost);
 }
 
-function isStillRight({ name, version, chunkCount, count }: Counted & { count: TermCount }, build: Counted): boolean {
-  if (name !== build.name) return false;
-  if (version === build.version) return true;
-  // A word that stood nowhere may be the one that was just written.
-  return count.chunks > 0 && chunkCount >= roughFrom && isAboutAsLarge({ chunkCount }, build);
+function isStillRight(known: Counted & { count: TermCount }, build: Counted): boolean {
+  if (known.name !== build.name || known.version === build.version) return known.name === build.name;
+  // A word that no chunk had may be in one that was just written.
+  return known.count.chunks > 0 && known.chunkCount >= roughFrom && isSimilarSize(known, build);
 }
 
-function isAboutAsLarge({ chunkCount }: { chunkCount: number }, build: Counted): boolean {
+function isSimilarSize({ chunkCount }: Counted, build: Counted): boolean {
   return Math.abs(build.chunkCount - chunkCount) <= chunkCount * roughShare;
 }
 
 async function matches(table: Table, word: string, limit: number, indexedOnly: boolean): Promise<number> {
-  // The score alone, as it comes from the index: a column would be read for each of them.
-  const query = holding(table, [word], undefined).select(["_score"]).limit(limit);
+  // The score alone comes from the index: a column would be read for each row.
+  const query = withWords(table, [word]).select(["_score"]).limit(limit);
   let chunks = 0;
   for await (const batch of indexedOnly ? query.fastSearch() : query) chunks += batch.numRows;
   return chunks;
 }
 
-async function countBeginnings(beginning: string, { table }: Counted): Promise<TermCount> {
+async function countPrefix(prefix: string, { table }: Counted): Promise<TermCount> {
   const [chunks, words] = await Promise.all([
-    table.countRows(holds("terms", ` ${beginning}`)),
-    wordsWith(beginning, table, { chunks: chunksRead }),
+    table.countRows(holds("terms", ` ${prefix}`)),
+    wordsWith(prefix, table, { chunks: chunksRead }),
   ]);
   return { chunks, words };
 }
 
-/** From places that are equally far from each other: neighbours are of one file. */
+/** Rows at equal distances: neighbours are of one file. */
 async function readSample(table: Table): Promise<ReadonlySet<string>[]> {
   const rows = await table.countRows();
   const step = Math.max(1, Math.floor(rows / sampled));
   const offsets = Array.from({ length: Math.min(sampled, rows) }, (_, index) => index * step);
-  // A file has a row of its own, without words.
   const texts = await allRows<{ terms: string | null }>(table.takeOffsets(offsets).select(["terms"]));
+  // The row of a file has no words.
   return texts.flatMap(({ terms }) => (terms === null ? [] : [new Set(terms.split(" "))]));
 }

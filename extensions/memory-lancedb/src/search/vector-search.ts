@@ -1,65 +1,63 @@
 import type { Table } from "@lancedb/lancedb";
 import { MemoryError } from "@memslot/core";
 import type { ScoredChunk, VectorAnswer, VectorQuery, VectorSpace } from "@memslot/indexing";
-import { allRows } from "../lance/arrow-rows.ts";
 import { type Filter, oneOf } from "../lance/filter.ts";
-import { type Listing, placeOf } from "../tables/listing.ts";
-import { unit } from "../tables/spaces.ts";
-import { askedOf } from "./asked.ts";
+import { allRows } from "../lance/rows.ts";
+import { type Listing, placeOf, type Scope, scopeOf } from "../tables/listing.ts";
+import { unit } from "../tables/vectors.ts";
 
-/** Texts that a filter names one by one, at most. Beyond, more is asked for than is wanted, until there is enough. */
+/** A filter names at most so many texts. Beyond, the search reads more rows than wanted, until enough are in the scope. */
 const namedAtMost = 4000;
-/** How many candidates of the quantised index are scored again from the exact numbers, for each that is wanted. */
+/** Candidates of the quantised index that are scored again from the exact numbers, for each one that is wanted. */
 const refineFactor = 2;
-/** More than any index has: all of its partitions are looked at. */
+/** More than any index has: all partitions are searched. */
 const allPartitions = 4096;
 
-/**
- * Finds the chunks that are nearest to a vector. A vector is stored once for a text, so which texts are asked for is told
- * by the listing: by name where they are few, otherwise by passing over what is not asked for until there is enough.
- */
+/** Finds the nearest chunks with LanceDB. A vector is stored once for a text; the listing says which chunks have the text. */
 export async function searchVectors(query: VectorQuery, table: Table, listing: Listing): Promise<VectorAnswer> {
-  const { vector, scope, limit } = query;
-  const asked = askedOf(query, listing);
+  const { vector, limit } = query;
+  const scope = scopeOf(query, listing);
   const places = listing.byHash();
   const rows = await table.countRows();
-  const allowed = asked.filter === undefined ? places.keys() : hashesOf(asked.files);
-  const names = [...allowed];
+  const inScope = scope.files.flatMap(({ chunks }) => chunks.map(({ hash }) => hash));
+  const names = scope.filter === undefined ? [...places.keys()] : [...new Set(inScope)];
   if (names.length === 0 || rows === 0) return { rows: [] };
   const isNamed = names.length <= namedAtMost && names.length < rows / 2;
   const filter = isNamed ? oneOf("hash", names) : undefined;
   const matching = isNamed ? names.length : rows;
-  // What the index of the vectors takes for near was learnt from all of them.
-  const isExact = scope !== undefined;
-  let found: ScoredChunk[] = [];
-  for (let first = firstLimit(matching, Math.min(names.length, matching), limit); ; first *= 4) {
-    const nearest = await nearestRows(table, vector, { filter, limit: first, isExact });
-    found = nearest.flatMap(({ hash, _distance }) =>
-      (places.get(hash) ?? [])
-        .filter((chunk) => asked.has(chunk))
-        .map((chunk) => ({ ...placeOf(chunk), score: 1 - _distance })),
-    );
-    if (found.length >= limit || nearest.length < first || first >= matching) break;
+  // The index was trained on all vectors: within a scope, nothing may depend on those outside.
+  const isExact = query.scope !== undefined;
+  const wanted = Math.min(names.length, matching);
+  // As many rows as are likely to hold enough of those that are wanted.
+  const first = Math.ceil((limit * matching * (wanted < matching ? 1.5 : 1)) / wanted);
+  for (let asked = Math.max(1, Math.min(matching, first)); ; asked *= 4) {
+    const nearest = await nearestRows(table, vector, { filter, limit: asked, isExact });
+    const found = nearest.flatMap(({ hash, _distance }) => chunksOf(hash, 1 - _distance, listing, scope));
+    if (found.length >= limit || nearest.length < asked || asked >= matching) return { rows: best(found, limit) };
   }
-  return { rows: found.toSorted(byScore).slice(0, limit) };
 }
 
-/** The same where the vectors are in memory: all are compared. */
+/** The same with vectors in memory: all are compared. */
 export function compareVectors(
   query: VectorQuery,
   vectors: ReadonlyMap<string, Float32Array | undefined>,
   listing: Listing,
 ): VectorAnswer {
-  const asked = askedOf(query, listing);
+  const scope = scopeOf(query, listing);
   const wanted = unit(query.vector);
-  const places = listing.byHash();
-  const rows = [...vectors].flatMap(([hash, vector = wanted]) => {
-    const chunks = (places.get(hash) ?? []).filter((chunk) => asked.has(chunk));
-    if (chunks.length === 0) return [];
-    const score = product(vector, wanted);
-    return chunks.map((chunk) => ({ ...placeOf(chunk), score }));
-  });
-  return { rows: rows.toSorted(byScore).slice(0, query.limit) };
+  const rows = [...vectors].flatMap(([hash, vector = wanted]) =>
+    chunksOf(hash, product(vector, wanted), listing, scope),
+  );
+  return { rows: best(rows, query.limit) };
+}
+
+function chunksOf(hash: string, score: number, listing: Listing, scope: Scope): ScoredChunk[] {
+  const chunks = listing.byHash().get(hash) ?? [];
+  return chunks.filter((chunk) => scope.has(chunk)).map((chunk) => ({ ...placeOf(chunk), score }));
+}
+
+function best(rows: readonly ScoredChunk[], limit: number): ScoredChunk[] {
+  return rows.toSorted(byScore).slice(0, limit);
 }
 
 function product(left: Float32Array, right: Float32Array): number {
@@ -68,31 +66,17 @@ function product(left: Float32Array, right: Float32Array): number {
   return sum;
 }
 
-function hashesOf(files: readonly { chunks: readonly { hash: string }[] }[]): Set<string> {
-  return new Set(files.flatMap(({ chunks }) => chunks.map(({ hash }) => hash)));
-}
-
-/** As many as are likely to hold enough of those that are wanted. */
-function firstLimit(rows: number, wanted: number, limit: number): number {
-  return Math.max(1, Math.min(rows, Math.ceil((limit * rows * (wanted < rows ? 1.5 : 1)) / wanted)));
-}
-
-interface NearRow {
-  hash: string;
-  _distance: number;
-}
-
 async function nearestRows(
   table: Table,
   vector: Float32Array,
   { filter, limit, isExact }: { filter: Filter | undefined; limit: number; isExact: boolean },
-): Promise<NearRow[]> {
+): Promise<{ hash: string; _distance: number }[]> {
   const near = table.query().nearestTo(vector).distanceType("cosine").nprobes(allPartitions).refineFactor(refineFactor);
   const query = (isExact ? near.bypassVectorIndex() : near).select(["hash", "_distance"]).limit(limit);
-  return await allRows<NearRow>(filter === undefined ? query : query.where(filter));
+  return await allRows(filter === undefined ? query : query.where(filter));
 }
 
-/** Best first, and in the order of paths and lines where nothing else tells. */
+/** Best first; equal scores in the order of paths and lines. */
 export function byScore(left: ScoredChunk, right: ScoredChunk): number {
   if (left.score !== right.score) return right.score - left.score;
   if (left.path !== right.path) return left.path < right.path ? -1 : 1;
@@ -100,13 +84,12 @@ export function byScore(left: ScoredChunk, right: ScoredChunk): number {
   return left.startLine - right.startLine || (left.hash < right.hash ? -1 : 1);
 }
 
-/** Throws `INVALID_ARGUMENT` for a vector that is not of this space, or that cannot be compared with any. */
+/** Throws `INVALID_ARGUMENT` for a vector that is not of this space, or that cannot be compared. */
 export function checkVector(vector: Float32Array, { provider, model, dimensions }: VectorSpace): void {
   const space = `the space ${provider}/${model}`;
   if (vector.length !== dimensions)
     throw new MemoryError("INVALID_ARGUMENT", `a vector has ${vector.length} numbers, ${space} has ${dimensions}`);
-  let squares = 0;
-  for (const value of vector) squares += value * value;
+  const squares = product(vector, vector);
   if (squares === 0 || !Number.isFinite(squares))
     throw new MemoryError("INVALID_ARGUMENT", `a vector of ${space} is all zero or not finite`);
 }

@@ -1,17 +1,18 @@
 import type { Table } from "@lancedb/lancedb";
-import type { FileKey } from "@memslot/indexing";
-import { rowsOf } from "../lance/arrow-rows.ts";
+import type { FileChunks, FileFilter, FileKey, PathScope } from "@memslot/indexing";
+import { allOf, type Filter, not, oneOf } from "../lance/filter.ts";
+import { rowsOf } from "../lance/rows.ts";
 
 /**
- * Where each reading is a request, a table of at most so many rows is kept in memory: words and vectors, too. A search is
- * then made without asking the place for more than whether something has changed.
+ * A shared table of at most so many rows is kept in memory, with words and vectors: a search then only asks the place whether
+ * something has changed, where each part of a table would be a request.
  */
 export const inMemoryAtMost = 10_000;
 
 export interface ListedChunk extends FileKey {
   startLine: number;
   hash: string;
-  /** Its words, where they are kept in memory. */
+  /** The words, if they are kept in memory. */
   terms?: string | undefined;
 }
 
@@ -21,23 +22,24 @@ export interface ListedFile extends FileKey {
   chunks: readonly ListedChunk[];
 }
 
-/** Files as a write leaves them. With `fromLine` only the chunks from there on are new. */
-export interface FileChange {
-  key: FileKey;
-  /** Absent: it goes. */
-  file?: ListedFile | undefined;
+/** A file as a write leaves it: from `fromLine` on, its chunks are those of `file`. */
+export interface Replacement {
+  file: FileChunks;
   fromLine: number;
 }
 
-/**
- * The files of a build and where their chunks stand, as they are in one version of its table. Changes that this process
- * makes itself are put in, so that nothing is read again for them.
- */
+/** A write: the version of the table that it made, and what it changed. */
+export interface Written {
+  version: number;
+  replaced: readonly Replacement[];
+  removed: readonly FileKey[];
+}
+
+/** The files of a build and the positions of their chunks, in one version of its table. */
 export class Listing {
   readonly files: Map<string, ListedFile> = new Map();
   chunkCount: number = 0;
   version: number;
-  /** Whether the words are there, too. */
   hasWords: boolean;
   #byHash: Map<string, ListedChunk[]> | undefined;
 
@@ -48,9 +50,10 @@ export class Listing {
 
   /** The chunks of each text. */
   byHash(): ReadonlyMap<string, readonly ListedChunk[]> {
-    if (this.#byHash) return this.#byHash;
-    this.#byHash = new Map();
-    for (const { chunks } of this.files.values()) for (const chunk of chunks) this.#add(chunk);
+    this.#byHash ??= Map.groupBy(
+      [...this.files.values()].flatMap(({ chunks }) => chunks),
+      ({ hash }) => hash,
+    );
     return this.#byHash;
   }
 
@@ -58,40 +61,29 @@ export class Listing {
     this.remove(file);
     this.files.set(keyOf(file), file);
     this.chunkCount += file.chunks.length;
-    for (const chunk of file.chunks) this.#add(chunk);
   }
 
   remove(key: FileKey): void {
-    const before = this.files.get(keyOf(key));
-    if (!before) return;
+    this.chunkCount -= this.files.get(keyOf(key))?.chunks.length ?? 0;
     this.files.delete(keyOf(key));
-    this.chunkCount -= before.chunks.length;
-    for (const chunk of before.chunks) {
-      const rest = this.#byHash?.get(chunk.hash)?.filter((other) => other !== chunk) ?? [];
-      if (rest.length > 0) this.#byHash?.set(chunk.hash, rest);
-      else this.#byHash?.delete(chunk.hash);
-    }
+    this.#byHash = undefined;
   }
 
-  /** False where somebody else has written in between: it has to be read again. */
-  apply(version: number, changes: readonly FileChange[]): boolean {
+  /** Follows a write of this process. False if another process has written in between: the table has to be read again. */
+  apply({ version, replaced, removed }: Written): boolean {
     if (version !== this.version + 1) return false;
     this.version = version;
-    for (const { key, file, fromLine } of changes) {
-      const kept = this.files.get(keyOf(key))?.chunks.filter(({ startLine }) => startLine < fromLine) ?? [];
-      if (file) this.put({ ...file, chunks: [...kept, ...file.chunks] });
-      else this.remove(key);
+    for (const key of removed) this.remove(key);
+    for (const { file, fromLine } of replaced) {
+      const { path, source, hash, recipe } = file;
+      const kept = this.files.get(keyOf(file))?.chunks.filter(({ startLine }) => startLine < fromLine) ?? [];
+      const added = file.chunks.map(({ startLine, hash: own, terms }) =>
+        listedChunk([source, path, startLine, own], this.hasWords ? terms : undefined),
+      );
+      this.put({ path, source, hash, recipe, chunks: [...kept, ...added] });
     }
-    // It has outgrown them.
-    if (this.files.size + this.chunkCount > inMemoryAtMost) this.hasWords = false;
-    if (!this.hasWords) for (const { file } of changes) for (const chunk of file?.chunks ?? []) delete chunk.terms;
+    this.hasWords &&= this.files.size + this.chunkCount <= inMemoryAtMost;
     return true;
-  }
-
-  #add(chunk: ListedChunk): void {
-    const own = this.#byHash?.get(chunk.hash);
-    if (own) own.push(chunk);
-    else this.#byHash?.set(chunk.hash, [chunk]);
   }
 }
 
@@ -104,73 +96,85 @@ export function placeOf({ source, path, startLine, hash }: ListedChunk): ListedC
   return { source, path, startLine, hash };
 }
 
+/** The column `row` of a chunk: source, path, line and hash; of a file: source, path, and its hash and recipe. */
+type ChunkRow = readonly [source: string, path: string, startLine: number, hash: string];
+type FileRow = readonly [source: string, path: string, facts: Pick<ListedFile, "hash" | "recipe">];
+
 export function chunkRow({ source, path, startLine, hash }: ListedChunk): string {
-  return JSON.stringify([source, path, startLine, hash]);
+  return JSON.stringify([source, path, startLine, hash] satisfies ChunkRow);
 }
 
 export function fileRow({ source, path, hash, recipe }: Omit<ListedFile, "chunks">): string {
-  return JSON.stringify([source, path, { hash, recipe }]);
+  return JSON.stringify([source, path, { hash, recipe }] satisfies FileRow);
 }
 
-/** The chunk that a row tells of; undefined for one of a file. */
+/** The chunk of a row; undefined if it is the row of a file. */
 export function chunkOf(row: string): ListedChunk | undefined {
-  const [source, path, startLine, hash] = (JSON.parse(row) ?? []) as [string, string, unknown, string];
-  return typeof startLine === "number" ? { source, path, startLine, hash } : undefined;
+  const parsed = JSON.parse(row) as ChunkRow | FileRow | null;
+  return parsed && isChunk(parsed) ? listedChunk(parsed) : undefined;
 }
 
-/** What is written meanwhile is not in it, or is read again the next time. */
-async function readListing(table: Table, version: number, keepsWords: boolean): Promise<Listing> {
+function isChunk(row: ChunkRow | FileRow): row is ChunkRow {
+  return typeof row[2] === "number";
+}
+
+function listedChunk([source, path, startLine, hash]: ChunkRow, terms?: string): ListedChunk {
+  return { source, path, startLine, hash, ...(terms !== undefined && { terms }) };
+}
+
+/** Reads the table as it is open. */
+export async function readListing(table: Table, version: number, keepsWords: boolean): Promise<Listing> {
   const hasWords = keepsWords && (await table.countRows()) <= inMemoryAtMost;
-  const files = new Map<string, FileKey & { facts?: Pick<ListedFile, "hash" | "recipe">; chunks: ListedChunk[] }>();
+  const listing = new Listing(version, hasWords);
+  const chunks: ListedChunk[] = [];
   const columns = hasWords ? ["row", "terms"] : ["row"];
   for await (const { row, terms } of rowsOf<{ row: string; terms?: string }>(table.query().select(columns))) {
-    const [source, path, third, hash] = (JSON.parse(row) ?? []) as [string, string | undefined, unknown, string];
-    if (path === undefined) continue;
-    const key = keyOf({ source, path });
-    const file = files.get(key) ?? { source, path, chunks: [] };
-    files.set(key, file);
-    if (typeof third === "number")
-      file.chunks.push({ source, path, startLine: third, hash, ...(hasWords && { terms }) });
-    else file.facts = third as Pick<ListedFile, "hash" | "recipe">;
+    const parsed = JSON.parse(row) as ChunkRow | FileRow | null;
+    if (parsed === null) continue;
+    if (isChunk(parsed)) chunks.push(listedChunk(parsed, terms));
+    else listing.put({ source: parsed[0], path: parsed[1], ...parsed[2], chunks: [] });
   }
-  const listing = new Listing(version, hasWords);
-  for (const { facts, ...file } of files.values()) if (facts) listing.put({ ...file, ...facts });
+  for (const [key, own] of Map.groupBy(chunks, keyOf)) {
+    const file = listing.files.get(key);
+    if (file) listing.put({ ...file, chunks: own });
+  }
   return listing;
 }
 
-/** Listings of builds that were read, the last two. */
-export class Listings {
-  readonly #known = new Map<string, Listing>();
-  readonly #reading = new Map<string, Promise<Listing>>();
-  readonly #keepsWords: boolean;
+/** The files that a search covers, and a filter for the rows of their chunks. */
+export interface Scope {
+  files: readonly ListedFile[];
+  chunkCount: number;
+  /** Undefined: all rows. */
+  filter: Filter | undefined;
+  has(file: FileKey): boolean;
+}
 
-  constructor(keepsWords: boolean) {
-    this.#keepsWords = keepsWords;
-  }
+export function scopeOf({ sources, scope }: FileFilter, listing: Listing): Scope {
+  const wanted = new Set<string>(sources);
+  const inSources = [...listing.files.values()].filter(({ source }) => wanted.has(source));
+  const isInside = scope === undefined ? () => true : insideOf(scope);
+  const [inside, outside]: [Set<string>, Set<string>] = [new Set(), new Set()];
+  for (const { path } of inSources) (isInside(path) ? inside : outside).add(path);
+  const filters = [
+    ...(inSources.length < listing.files.size ? [oneOf("source", wanted)] : []),
+    // The shorter list of paths makes the filter.
+    ...(outside.size === 0 ? [] : [inside.size <= outside.size ? oneOf("path", inside) : not(oneOf("path", outside))]),
+  ];
+  const files = inSources.filter(({ path }) => inside.has(path));
+  return {
+    files,
+    chunkCount: files.reduce((sum, { chunks }) => sum + chunks.length, 0),
+    filter: filters.length === 0 ? undefined : allOf(...filters),
+    has: ({ path, source }) => wanted.has(source) && inside.has(path),
+  };
+}
 
-  /** Of the version at which the table is open. */
-  async of(name: string, table: Table): Promise<Listing> {
-    const version = await table.version();
-    const known = this.#known.get(name);
-    if (known?.version === version) return known;
-    const running = `${name} ${version}`;
-    const reading =
-      this.#reading.get(running) ??
-      readListing(table, version, this.#keepsWords).finally(() => this.#reading.delete(running));
-    this.#reading.set(running, reading);
-    const listing = await reading;
-    this.#known.delete(name);
-    this.#known.set(name, listing);
-    for (const old of this.#known.keys()) if (this.#known.size > 2) this.#known.delete(old);
-    return listing;
-  }
-
-  /** Called after each write of this process. */
-  follow(name: string, version: number, changes: readonly FileChange[]): void {
-    if (this.#known.get(name)?.apply(version, changes) !== true) this.#known.delete(name);
-  }
-
-  forget(): void {
-    this.#known.clear();
-  }
+/** `isAsked` of the store contract, for scopes of thousands of paths. */
+function insideOf({ within, without }: PathScope): (path: string) => boolean {
+  const [inside, outside] = [within, without].map((places) => {
+    const [paths, folders] = [new Set(places), places.filter((place) => place === "" || place.endsWith("/"))];
+    return (path: string): boolean => paths.has(path) || folders.some((folder) => path.startsWith(folder));
+  });
+  return (path) => inside?.(path) === true && outside?.(path) === false;
 }

@@ -1,16 +1,19 @@
 import { createHash } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
 import { type Connection, Index, type Table } from "@lancedb/lancedb";
 import type { VectorSpace } from "@memslot/indexing";
 import settings from "../data/settings.json" with { type: "json" };
+import { aboutOf, type Columns, schemaOf } from "../lance/rows.ts";
 import { closeNative } from "../place/close-native.ts";
-import { layoutVersion, tableNames } from "../place/place.ts";
-import { isGone } from "../lance/store-failure.ts";
-import { aboutOf, type Columns, schemaOf } from "../lance/arrow-rows.ts";
+import { isConflict, isGone } from "../place/failures.ts";
+
+/** The version of the tables, at the start of their names. Tables of other versions are recognised by it. */
+export const layoutVersion = 2;
 
 /**
- * The files of one build and their chunks. A file has one row for itself, each chunk has one: all that belongs to a file
- * is written in one commit. `row` holds all that a search or a listing wants to know, in one column, as in a bucket each
- * column is a request; `source`, `path` and `line` are there to be filtered by.
+ * The files of one build and their chunks: one row for each file and one for each chunk, written in one commit. `row` has
+ * everything that a search or a listing needs, since each column is a request in a bucket; `source`, `path` and `line` are
+ * for filters.
  */
 export const fileColumns: Columns = {
   id: "key",
@@ -21,28 +24,25 @@ export const fileColumns: Columns = {
   terms: "text",
 };
 
-/** The vectors of one space, each once, by the hash of what was embedded, whatever build has chunks with it. */
+/** The vectors of one space by the hash of the embedded text. Builds share them. */
 export function vectorColumns(dimensions: number): Columns {
   return { hash: "key", vector: { vector: dimensions } };
 }
 
-/** A word is whatever stands between spaces: the tokenizer of `indexing` has made them, and no other is to touch them. */
-const wordIndex = { ...settings.wordIndex, baseTokenizer: "whitespace" } as const;
-
-/** Whose notes an index holds. */
+/** The agent and workspace whose notes an index has. */
 export interface IndexOwner {
   agentId: string;
   workspaceDir: string;
 }
 
-/** Stands in the schema of a table of files. */
+/** Metadata in the schema of a table of files. */
 export interface BuildFacts {
-  /** Names this index: one that is made anew in the same place has another. */
+  /** The id of the index. An index that is recreated in the same place has another one. */
   index: string;
   owner?: IndexOwner | undefined;
-  /** Other indexes of the agent that were at the place when this one was made. */
+  /** Other indexes of the agent that were at the place when this one was created. */
   beside?: readonly string[] | undefined;
-  /** The name of a build that was begun beside another one. */
+  /** The name of a build that was started beside another one. */
   next?: string | undefined;
 }
 
@@ -51,113 +51,201 @@ export interface SpaceTable {
   space: VectorSpace;
 }
 
-/** The tables of one index, opened when they are needed and kept open at the version that was looked at last. */
-export interface Tables {
-  names(): Promise<string[]>;
-  /** Undefined where it is not there. With `look` it is brought to its newest version. */
-  open(name: string, look: boolean): Promise<Table | undefined>;
-  /** The same, of a space. */
-  openSpace(id: string, look: boolean): Promise<SpaceTable | undefined>;
-  /** Opens it, or makes it empty. */
-  makeFiles(number: number, facts: BuildFacts): Promise<Table>;
-  makeSpace(space: VectorSpace): Promise<Table>;
-  drop(name: string): Promise<void>;
-  /** Forgets what is open: a table may have been deleted, or be another one under the same name. */
-  forget(): void;
-  close(): Promise<void>;
-}
-
 const stem = `v${layoutVersion}_`;
 
 export function filesTable(number: number): string {
   return `${stem}files_${number}`;
 }
 
-export function vectorsTable(space: string): string {
-  return `${stem}vectors_${space}`;
+export function vectorsTable(spaceId: string): string {
+  return `${stem}vectors_${spaceId}`;
 }
 
-/** The number of a build, or the id of a space, if it is the name of such a table. */
+export const leasesTable: string = `${stem}leases`;
+
+/** The number of a build, or the id of a space, if the name is that of such a table. */
 export function partOf(name: string, kind: "files" | "vectors"): string | undefined {
   const start = `${stem}${kind}_`;
   return name.startsWith(start) ? name.slice(start.length) : undefined;
 }
 
-/** The layout of the release that has made this table; undefined for one that is none of ours. */
+/** The layout version of a table; undefined for a table that is not memslot's. */
 export function layoutOf(name: string): number | undefined {
   if (/^(?:meta$|chunks_\d|vectors_)/.test(name)) return 1;
   const [, layout] = /^v(\d+)_(?:files|vectors)_/.exec(name) ?? [];
   return layout === undefined ? undefined : Number(layout);
 }
 
-/** Names the table of a space: the same on every machine. */
+/** The id of a space: the same on every machine. */
 export function spaceId({ provider, model, providerKey, dimensions }: VectorSpace): string {
   const text = JSON.stringify([provider, model, providerKey, dimensions]);
   return createHash("sha256").update(text).digest("hex").slice(0, 16);
 }
 
-/** `prefix` stands before each name, where other agents have tables at the same place. */
-export function createTables(connection: Connection, prefix: string): Tables {
-  const opened = new Map<string, Table>();
+/** The tables of one index, kept open at the version that was checked last. */
+export class Tables {
+  /** The names that the last listing found, and those opened or created since. */
+  readonly listed: Set<string> = new Set();
+  readonly #connection: Connection;
+  readonly #prefix: string;
+  readonly #opened = new Map<string, Table>();
 
-  async function open(name: string, look: boolean): Promise<Table | undefined> {
+  /** `prefix` starts each name if other agents have tables at the same place. */
+  constructor(connection: Connection, prefix: string) {
+    this.#connection = connection;
+    this.#prefix = prefix;
+  }
+
+  async list(): Promise<string[]> {
+    const prefix = this.#prefix;
+    const all = await this.#connection.tableNames(prefix === "" ? {} : { startAfter: prefix, limit: 1000 });
+    const names = all.filter((name) => name.startsWith(prefix)).map((name) => name.slice(prefix.length));
+    this.listed.clear();
+    for (const name of names) this.listed.add(name);
+    return names;
+  }
+
+  /** The tables of this layout with files and vectors, as far as known. */
+  own(): string[] {
+    return [...this.listed].filter((name) => layoutOf(name) === layoutVersion);
+  }
+
+  /** The ids of the spaces that have a table, as far as known. */
+  spaces(): string[] {
+    return [...this.listed].flatMap((name) => partOf(name, "vectors") ?? []).toSorted();
+  }
+
+  /** Undefined if there is no such table. With `latest` it is brought to its newest version. */
+  async open(name: string, latest: boolean): Promise<Table | undefined> {
     try {
-      const known = opened.get(name);
-      if (!known) {
-        const table = await connection.openTable(prefix + name);
-        opened.set(name, table);
-        return table;
-      }
-      if (look) await known.checkoutLatest();
-      return known;
+      const known = this.#opened.get(name);
+      if (known && latest) await known.checkoutLatest();
+      return known ?? this.#keep(name, await this.#connection.openTable(this.#prefix + name));
     } catch (error) {
-      opened.delete(name);
-      if (isGone(error)) return undefined;
-      throw error;
+      this.#opened.delete(name);
+      if (!isGone(error)) throw error;
+      this.listed.delete(name);
+      return undefined;
     }
   }
 
-  async function make(name: string, columns: Columns, about: unknown): Promise<Table> {
-    const known = await open(name, false);
-    if (known) return known;
-    const table = await connection.createEmptyTable(prefix + name, schemaOf(columns, about), { existOk: true });
-    opened.set(name, table);
+  async openSpace(id: string, latest: boolean): Promise<SpaceTable | undefined> {
+    const table = await this.open(vectorsTable(id), latest);
+    return table && { table, space: aboutOf(await table.schema()) as VectorSpace };
+  }
+
+  /** Opens the table, or creates it empty. `about` is kept in its schema. */
+  async make(name: string, columns: Columns, about?: unknown): Promise<Table> {
+    const known = await this.open(name, false);
+    const create = (): Promise<Table> =>
+      this.#connection.createEmptyTable(this.#prefix + name, schemaOf(columns, about), { existOk: true });
+    return known ?? this.#keep(name, await create());
+  }
+
+  async makeFiles(number: number, facts: BuildFacts): Promise<Table> {
+    const table = await this.make(filesTable(number), fileColumns, facts);
+    // A process that was killed may have left the table without its index.
+    if ((await table.indexStats("terms_idx")) === undefined) await makeWordIndex(table);
     return table;
   }
 
-  return {
-    names: () => tableNames(connection, prefix),
-    open,
-    async openSpace(id, look) {
-      const table = await open(vectorsTable(id), look);
-      return table && { table, space: aboutOf(await table.schema()) as VectorSpace };
-    },
-    async makeFiles(number, facts) {
-      const table = await make(filesTable(number), fileColumns, facts);
-      // Also of a table that is there: whoever made it may have ended before it had one.
-      if ((await table.indexStats("terms_idx")) === undefined) await makeWordIndex(table);
-      return table;
-    },
-    makeSpace: (space) => make(vectorsTable(spaceId(space)), vectorColumns(space.dimensions), space),
-    async drop(name) {
-      // Not closed: a search may be about to ask it.
-      opened.delete(name);
-      try {
-        await connection.dropTable(prefix + name);
-      } catch (error) {
-        if (!isGone(error)) throw error;
-      }
-    },
-    forget: () => opened.clear(),
-    async close() {
-      const tables = [...opened.values()];
-      opened.clear();
-      await closeNative(...tables);
-    },
-  };
+  makeSpace(space: VectorSpace): Promise<Table> {
+    return this.make(vectorsTable(spaceId(space)), vectorColumns(space.dimensions), space);
+  }
+
+  async drop(name: string): Promise<void> {
+    // The table is not closed: a search may be about to use it.
+    this.#opened.delete(name);
+    this.listed.delete(name);
+    await this.#connection.dropTable(this.#prefix + name).catch((error: unknown) => {
+      if (!isGone(error)) throw error;
+    });
+  }
+
+  /** Forgets the open tables: one may have been deleted, or replaced by another under the same name. */
+  forget(): void {
+    this.#opened.clear();
+  }
+
+  async close(): Promise<void> {
+    const tables = [...this.#opened.values()];
+    this.#opened.clear();
+    await closeNative(...tables);
+  }
+
+  #keep(name: string, table: Table): Table {
+    this.#opened.set(name, table);
+    this.listed.add(name);
+    return table;
+  }
 }
 
-/** Makes it from the words of all chunks, in place of one that may still hold those of chunks that are gone. */
+/**
+ * What was read of tables, by name and version. Callers that want the same at once share one reading; a failed one is not
+ * kept.
+ */
+export class VersionCache<Value> {
+  readonly #kept = new Map<string, { version: number; value: Promise<Value> }>();
+  readonly #most: number;
+
+  /** Keeps `most` values: those that were read last. */
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** The value of the version at which the table is open. */
+  async get(name: string, table: Table, read: (version: number) => Promise<Value>): Promise<Value> {
+    const version = await table.version();
+    const known = this.#kept.get(name);
+    if (known?.version === version) return await known.value;
+    const entry = { version, value: read(version) };
+    this.#kept.delete(name);
+    this.#kept.set(name, entry);
+    for (const old of this.#kept.keys()) if (this.#kept.size > this.#most) this.#kept.delete(old);
+    return await entry.value.catch((error: unknown) => {
+      if (this.#kept.get(name) === entry) this.#kept.delete(name);
+      throw error;
+    });
+  }
+
+  /** Changes the value as a write of this process has changed the table; `change` returns false if it has to be read again. */
+  async follow(name: string, version: number, change: (value: Value) => boolean): Promise<void> {
+    const known = this.#kept.get(name);
+    const value = await known?.value.catch(() => undefined);
+    if (known && value && known.version === version - 1 && change(value)) known.version = version;
+    else this.#kept.delete(name);
+  }
+
+  clear(): void {
+    this.#kept.clear();
+  }
+}
+
+/** Indexes the words of all chunks again. Words are split at spaces only: the tokenizer of `indexing` has made them. */
 export async function makeWordIndex(table: Table): Promise<void> {
-  await table.createIndex("terms", { config: Index.fts(wordIndex), replace: true });
+  const config = Index.fts({ ...settings.wordIndex, baseTokenizer: "whitespace" });
+  await table.createIndex("terms", { config, replace: true });
+}
+
+const firstPauseMs = 20;
+const longestPauseMs = 2000;
+
+/** Repeats work that conflicts with the write of another process, `attempts` times at most. `met` is called after a conflict. */
+export async function retryConflicts<Result>(
+  work: () => Promise<Result>,
+  attempts = 8,
+  met?: () => void,
+): Promise<Result> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      met?.();
+      if (attempt === attempts) throw error;
+      // Two processes that conflict do not try again at the same moment.
+      const longest = Math.min(longestPauseMs, firstPauseMs * 2 ** attempt);
+      await pause(longest * (0.5 + Math.random() / 2));
+    }
+  }
 }

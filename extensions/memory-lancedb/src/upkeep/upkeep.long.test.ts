@@ -6,7 +6,7 @@ import { tempFolder } from "@memslot/test-tools/files";
 import { eventually } from "@memslot/test-tools/wait";
 import { expect, onTestFinished, test } from "vitest";
 import { embed, fileOf, find, indexFolder, near, open, spaceOf, textOf, vectorOf } from "../../test/support/stores.ts";
-import { vectorIndexFrom } from "./tidy.ts";
+import { vectorIndexFrom } from "./compaction.ts";
 
 /** Bytes of all files below a folder. */
 function bytesBelow(folder: string): number {

@@ -1,8 +1,7 @@
 import { eventually } from "@memslot/test-tools/wait";
 import { expect, test } from "vitest";
 import { inBucket, startStorage } from "../../test/support/stores.ts";
-import { calm, leasesAt, leasesIn } from "../test/leases.ts";
-import { errorOf, open } from "../test/places.ts";
+import { calm, errorOf, leasesIn, open } from "../test/places.ts";
 
 test("a bucket that does not answer: the deadline ends the call, an abort ends it at once", async () => {
   const storage = await startStorage();
@@ -24,7 +23,7 @@ test("a bucket that does not answer: the deadline ends the call, an abort ends i
 
 test("the progress of the host that rebuilds can be read, and what it reported last is not lost", async () => {
   const storage = await startStorage();
-  const mine = await leasesIn(storage, { ...calm, reportMs: 50 });
+  const mine = await leasesIn(storage, { timing: { ...calm, heartbeatMs: 50 } });
   const theirs = await leasesIn(storage);
   await mine.acquire("build", "a rebuild");
   for (let completed = 1; completed <= 20; completed++)
@@ -39,8 +38,8 @@ test("the progress of the host that rebuilds can be read, and what it reported l
 test("a holder that renews its lease keeps it, one that cannot loses it and knows", async () => {
   const storage = await startStorage();
   let time = 1_800_000_000_000;
-  const mine = await leasesAt(storage, () => time, { ...calm, heartbeatMs: 20 });
-  const theirs = await leasesAt(storage, () => time);
+  const mine = await leasesIn(storage, { now: () => time, timing: { ...calm, heartbeatMs: 20 } });
+  const theirs = await leasesIn(storage, { now: () => time });
   expect(await mine.acquire("files", "mine")).toBe(true);
   // Each step is less than the expiry; together they are more.
   for (let step = 0; step < 3; step++) {
@@ -63,7 +62,7 @@ test("old versions of the table of leases are deleted", { timeout: 300_000 }, as
   const storage = await startStorage();
   let time = Date.now();
   // Twenty minutes ahead: what is there is old.
-  const leases = await leasesAt(storage, () => time + 1_200_000);
+  const leases = await leasesIn(storage, { now: () => time + 1_200_000 });
   for (let times = 0; times < 70; times++) {
     await leases.acquire("files", "again");
     await leases.release("files");

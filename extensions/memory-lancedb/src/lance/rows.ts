@@ -15,16 +15,15 @@ import {
 } from "apache-arrow";
 import { toStored } from "./filter.ts";
 
-/** What the columns of our tables hold. */
 type ColumnType = "key" | "text" | "number" | "integer" | { vector: number };
 
 /** Column by column, in the order of the table. */
 export type Columns = Readonly<Record<string, ColumnType>>;
 
-/** LanceDB lets no two commits that meet put in the same value of this column: the later one is made once more. */
+/** If two simultaneous commits put in the same value of this column, LanceDB repeats the later one. */
 const primaryKey = new Map([["lance-schema:unenforced-primary-key", "true"]]);
 
-/** `about` is kept with the table and read with it, at no cost. */
+/** `about` is stored in the schema: reading it costs no request. */
 export function schemaOf(columns: Columns, about?: unknown): Schema {
   const fields = Object.entries(columns).map(([name, type]) =>
     type === "key" ? new Field(name, new Utf8(), false, primaryKey) : new Field(name, arrowType(type), true),
@@ -32,7 +31,7 @@ export function schemaOf(columns: Columns, about?: unknown): Schema {
   return new Schema(fields, about === undefined ? undefined : new Map([["memslot", JSON.stringify(about)]]));
 }
 
-/** What `schemaOf` was given. */
+/** The `about` of `schemaOf`. */
 export function aboutOf(schema: { metadata: ReadonlyMap<string, string> }): unknown {
   const text = schema.metadata.get("memslot");
   return text === undefined ? undefined : JSON.parse(text);
@@ -68,7 +67,7 @@ function vectorData(dimensions: number, vectors: readonly Float32Array[]): Retur
   return makeData({ type: arrowType({ vector: dimensions }) as FixedSizeList, length: vectors.length, child });
 }
 
-/** What LanceDB answers, row after row, without waiting for the end. */
+/** The rows of an answer, as they arrive. */
 export async function* rowsOf<Row>(batches: AsyncIterable<RecordBatch>): AsyncGenerator<Row, void, undefined> {
   for await (const batch of batches) {
     const columns = batch.schema.fields.map(({ name }) => [name, batch.getChild(name)] as const);
@@ -80,7 +79,7 @@ export async function* rowsOf<Row>(batches: AsyncIterable<RecordBatch>): AsyncGe
   }
 }
 
-/** The same, all at once. */
+/** All rows of an answer. */
 export async function allRows<Row>(batches: AsyncIterable<RecordBatch>): Promise<Row[]> {
   const rows: Row[] = [];
   for await (const row of rowsOf<Row>(batches)) rows.push(row);

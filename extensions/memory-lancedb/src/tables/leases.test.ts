@@ -1,20 +1,13 @@
 import { hostname } from "node:os";
-import { connect } from "@lancedb/lancedb";
 import type { ObjectStorage } from "@memslot/fakes/object-storage";
-import { tempFolder } from "@memslot/test-tools/files";
 import { expect, test, vi } from "vitest";
-import { fileOf, find, inBucket, openIn, startStorage } from "../../../test/support/stores.ts";
-import { calm, leasesAt, leasesIn, leasesOf } from "../../test/leases.ts";
-import { open } from "../../test/places.ts";
-import { onlyHost } from "../../upkeep/tidy.ts";
-import type { ExpiringLeases } from "./leases.ts";
-
-const within = <T>(_what: string, _ms: number, _signal: unknown, call: () => Promise<T>): Promise<T> => call();
+import { fileOf, find, inBucket, openIn, startStorage } from "../../test/support/stores.ts";
+import { calm, leasesIn, open } from "../test/places.ts";
+import { onlyHost } from "../upkeep/compaction.ts";
 
 test("one host holds a lease, the others can read which one, until it releases it or closes", async () => {
   const storage = await startStorage();
-  const place = await open(inBucket(storage), { timing: calm });
-  const [mine, theirs] = [place.leases ?? expect.fail(), await leasesIn(storage)];
+  const [mine, theirs] = [await leasesIn(storage), await leasesIn(storage)];
   const reason = 'it\'s a "sync" \\ 同步';
   expect(await mine.acquire("files", reason)).toBe(true);
   expect(await mine.acquire("files", "again")).toBe(true);
@@ -27,7 +20,7 @@ test("one host holds a lease, the others can read which one, until it releases i
   expect(await theirs.holder("files")).toBeUndefined();
   expect(await theirs.acquire("files", "theirs")).toBe(true);
   expect(await mine.acquire("compact", "before")).toBe(true);
-  await place.close();
+  await mine.close();
   expect(await theirs.acquire("compact", "after")).toBe(true);
 });
 
@@ -44,7 +37,7 @@ test("of several hosts that ask for a lease at once one gets it, time after time
 test("a lease that its holder has not renewed in time is free, and one that is just within it is not", async () => {
   const storage = await startStorage();
   let time = 1_800_000_000_000;
-  const [mine, theirs] = [await leasesAt(storage, () => time), await leasesAt(storage, () => time)];
+  const [mine, theirs] = [await leasesIn(storage, { now: () => time }), await leasesIn(storage, { now: () => time })];
   expect(await mine.acquire("files", "mine")).toBe(true);
   time += calm.expiryMs;
   expect(await theirs.acquire("files", "theirs")).toBe(false);
@@ -56,32 +49,22 @@ test("a lease that its holder has not renewed in time is free, and one that is j
   expect(mine.slept("files")).toBeUndefined();
 });
 
-test("a host that makes the table at the same moment as another one tries again, and finds it", async () => {
-  const connection = await connect(tempFolder());
+test("hosts that create the table of leases at the same moment all use it", async () => {
+  const storage = await startStorage();
+  const hosts = await Promise.all(Array.from({ length: 3 }, () => open(inBucket(storage), { mayCreate: false })));
+  const { connection } = hosts[0] ?? expect.fail();
   const make = connection.createEmptyTable.bind(connection);
   let refused = 0;
   vi.spyOn(connection, "createEmptyTable").mockImplementation(async (...given: Parameters<typeof make>) => {
     const table = await make(...given);
-    // What LanceDB says of two that make a table at once, when the other one was faster.
+    // The error of LanceDB for the later one of two hosts that create a table.
     if (refused++ < 2)
       throw new Error("lance error: Retryable commit conflict for version 2: preempted. Please retry.");
     return table;
   });
-  expect(await (await leasesOf({ connection, within }).toWrite()).countRows()).toBe(3);
-  expect(refused).toBe(3);
-  connection.close();
-});
-
-test("a table that an earlier release has made gets the row that it lacks, once", async () => {
-  const connection = await connect(tempFolder());
-  const hosts = [leasesOf({ connection, within }), leasesOf({ connection, within })];
-  const table = await leasesOf({ connection, within }).toWrite();
-  await table.delete("name = 'compact'");
-  const given = await Promise.all(hosts.map((host) => host.acquire("compact", "compacting")));
+  await Promise.all(hosts.map(({ leases }) => leases?.prepare()));
+  const given = await Promise.all(hosts.map(({ leases }) => leases?.acquire("compact", "compacting")));
   expect(given.filter(Boolean)).toHaveLength(1);
-  await table.checkoutLatest();
-  expect(await table.countRows("name = 'compact'")).toBe(1);
-  connection.close();
 });
 
 test("leases continue when the index was deleted", async () => {
@@ -123,14 +106,12 @@ test("only one of several hosts compacts, and what is left is done with the next
 test("the lease for compacting is asked for until it is free, and released where the work fails", async () => {
   const calls: string[] = [];
   const refusals = [false, false, true, true];
-  const leases: Partial<ExpiringLeases> = {
-    acquire: async () => {
-      calls.push("acquire");
-      return refusals.shift() ?? false;
-    },
+  const leases = {
+    acquire: async () => calls.push("acquire") > 0 && (refusals.shift() ?? false),
     release: async () => void calls.push("release"),
+    holder: async () => undefined,
   };
-  const asOnlyHost = onlyHost({ leases: leases as ExpiringLeases, location: "here" });
+  const asOnlyHost = onlyHost(leases, "here");
   expect(await asOnlyHost(async () => void calls.push("work"))).toBe(false);
   expect(await asOnlyHost(async () => void calls.push("work"), 60_000)).toBe(true);
   const failing = asOnlyHost(() => Promise.reject(new Error("no space left")));

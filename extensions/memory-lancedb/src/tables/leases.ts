@@ -1,0 +1,285 @@
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+import type { Table } from "@lancedb/lancedb";
+import { MemoryError, messageOf, type SyncProgress, withDeadline, type WriterStatus } from "@memslot/core";
+import type { IndexLeases, LeaseName } from "@memslot/indexing";
+import pLimit from "p-limit";
+import { type Columns, tableOf } from "../lance/rows.ts";
+import { optionKey } from "../place/address.ts";
+import { isConflict, type Run } from "../place/failures.ts";
+import { leasesTable, retryConflicts, type Tables } from "./tables.ts";
+
+/** Work that one host at a time may do: that of every index, and compaction. */
+export type PlaceLease = LeaseName | "compact";
+
+export interface LeaseTiming {
+  /** A host that has not renewed its lease for this long has lost it. */
+  expiryMs: number;
+  /** How often a host renews its leases. The clocks of two hosts may differ by `expiryMs` less twice this. */
+  heartbeatMs: number;
+}
+
+export const leaseTiming: LeaseTiming = { expiryMs: 60_000, heartbeatMs: 15_000 };
+
+export interface LeaseInput {
+  tables: Tables;
+  run: Run;
+  /** The place, for messages. */
+  placeName: string;
+  /** Whether the place may be a bucket that ignores `If-None-Match`. */
+  probes: boolean;
+  timing?: LeaseTiming | undefined;
+  /** Milliseconds since 1970. Absent: the system's clock. */
+  now?: (() => number) | undefined;
+}
+
+interface LeaseRow {
+  /** The lease, or `made` for the row that says that the table is complete. */
+  name: string;
+  /** Of the owner. Empty: free, as without a row. */
+  token: string;
+  /** When the owner renewed the lease, in milliseconds since 1970. */
+  renewed_at: number;
+  /** JSON of a `WriterStatus`. */
+  status: string;
+}
+
+interface Held {
+  token: string;
+  status: WriterStatus;
+  renewedAt: number;
+  isLost: boolean;
+}
+
+const columns: Columns = { name: "key", token: "text", renewed_at: "number", status: "text" };
+const callMs = 20_000;
+const closeMs = 5_000;
+/** The host that makes each such version deletes old ones: each renewal makes a version. */
+const trimEvery = 64;
+/** No call needs a version that is older. */
+const keepMs = 600_000;
+
+/**
+ * Leases as rows of a table that all hosts see. One conditional write takes a lease: it puts in the row, or replaces the row
+ * of an owner that has not renewed it in time. LanceDB lets one of several such writes win and checks the condition again
+ * for the others.
+ */
+export class Leases implements IndexLeases {
+  readonly #input: LeaseInput;
+  readonly #timing: LeaseTiming;
+  readonly #now: () => number;
+  readonly #held = new Map<PlaceLease, Held>();
+  // Changes of one process would conflict with each other.
+  readonly #inTurn = pLimit(1);
+  #heartbeat: NodeJS.Timeout | undefined;
+
+  constructor(input: LeaseInput) {
+    this.#input = input;
+    this.#timing = input.timing ?? leaseTiming;
+    this.#now = input.now ?? Date.now;
+  }
+
+  acquire(name: PlaceLease, reason: string): Promise<boolean> {
+    return this.#inTurn(async () => {
+      if (this.#held.get(name)?.isLost === false) return true;
+      const rows = await this.#rows();
+      if (this.#aliveIn(rows, name)) return false;
+      if (rows.length === 0) await this.prepare();
+      const at = this.#now();
+      const status = { pid: process.pid, host: hostname(), reason, since: new Date(at).toISOString() };
+      const lease: Held = { token: randomUUID(), status, renewedAt: at, isLost: false };
+      const { expiryMs } = this.#timing;
+      const [oldest, newest] = [at - expiryMs, at + expiryMs];
+      const isFree = `target.token = '' OR target.renewed_at < ${oldest} OR target.renewed_at > ${newest}`;
+      // The storage may have answered a repeated request of this write that it is there already.
+      if (!(await this.#put(rowOf(name, lease), `${isFree} OR target.token = '${lease.token}'`, true))) return false;
+      this.#held.set(name, lease);
+      this.#heartbeat ??= this.#nextBeat();
+      return true;
+    });
+  }
+
+  release(name: PlaceLease): Promise<void> {
+    return this.#inTurn(async () => {
+      const lease = this.#held.get(name);
+      this.#held.delete(name);
+      if (lease === undefined || lease.isLost) return;
+      const where = `token = '${lease.token}'`;
+      // A lease that cannot be released expires.
+      await this.#use((table) => retryConflicts(async () => table?.delete(where))).catch(() => undefined);
+    });
+  }
+
+  /** Other hosts see it with the next renewal. */
+  async report(progress: SyncProgress): Promise<void> {
+    const lease = this.#held.get("build");
+    if (lease) lease.status = { ...lease.status, ...progress };
+  }
+
+  async holder(name: PlaceLease): Promise<WriterStatus | undefined> {
+    const own = this.#held.get(name);
+    if (own?.isLost === false) return own.status;
+    const row = this.#aliveIn(await this.#rows(), name);
+    return row && statusIn(row);
+  }
+
+  slept(name: PlaceLease): number | undefined {
+    const silentMs = this.#now() - (this.#held.get(name)?.renewedAt ?? this.#now());
+    return silentMs > this.#timing.expiryMs ? silentMs : undefined;
+  }
+
+  /** Releases all leases. */
+  async close(): Promise<void> {
+    clearTimeout(this.#heartbeat);
+    const all = [...this.#held.keys()].map((name) => this.release(name));
+    const limits = { what: "releasing leases", deadlineMs: closeMs };
+    await withDeadline(limits, () => Promise.all(all)).catch(() => undefined);
+  }
+
+  /** Creates the table of leases. Throws `UNAVAILABLE` if the place has no conditional writes. */
+  async prepare(): Promise<void> {
+    const { tables, probes, placeName } = this.#input;
+    await this.#use(async (known) => {
+      // A table without rows was left by a host that ended before its probe.
+      if (known && (await known.countRows()) > 0) return;
+      try {
+        const table = await retryConflicts(() => tables.make(leasesTable, columns));
+        if (probes && !(await hasConditionalWrites(table))) throw missingConditions(placeName);
+        await putRow(table, { name: "made", token: "", renewed_at: 0, status: "" }, "false", true);
+      } catch (error) {
+        // Nothing stays in a place that is not used.
+        if (known === undefined && !isConflict(error)) await tables.drop(leasesTable).catch(() => undefined);
+        throw saysUnsupported(error) ? missingConditions(placeName, error) : error;
+      }
+    });
+  }
+
+  /** Uses the table at its newest version; undefined if there is none. */
+  #use<T>(call: (table: Table | undefined) => Promise<T>): Promise<T> {
+    const { tables, run } = this.#input;
+    return run({
+      what: "using the leases",
+      deadlineMs: callMs,
+      forget: () => tables.forget(),
+      call: async () => call(await tables.open(leasesTable, true)),
+    });
+  }
+
+  /** False if another host has the lease, or other hosts write all the time. */
+  async #put(row: LeaseRow, condition: string, inserts: boolean): Promise<boolean> {
+    try {
+      return await this.#use(async (table) => {
+        if (table === undefined) return false;
+        const { version, isChanged } = await putRow(table, row, condition, inserts);
+        const old = { cleanupOlderThan: new Date(this.#now() - keepMs) };
+        if (version > 0 && version % trimEvery === 0) await table.optimize(old).catch(() => undefined);
+        return isChanged;
+      });
+    } catch (error) {
+      if (MemoryError.is(error, "BUSY")) return false;
+      throw error;
+    }
+  }
+
+  /** Empty if there is no table, or one that is not complete. */
+  #rows(): Promise<LeaseRow[]> {
+    return this.#use(async (table) => ((await table?.query().toArray()) ?? []) as LeaseRow[]);
+  }
+
+  #aliveIn(rows: readonly LeaseRow[], name: PlaceLease): LeaseRow | undefined {
+    const isAlive = ({ renewed_at }: LeaseRow): boolean => Math.abs(this.#now() - renewed_at) <= this.#timing.expiryMs;
+    return rows.find((row) => row.name === name && row.token !== "" && isAlive(row));
+  }
+
+  #nextBeat(): NodeJS.Timeout {
+    return setTimeout(() => void this.#beat(), this.#timing.heartbeatMs).unref();
+  }
+
+  async #beat(): Promise<void> {
+    for (const [name, lease] of this.#held)
+      if (!lease.isLost) await this.#inTurn(() => this.#renew(name, lease)).catch(() => undefined);
+    const isHeld = [...this.#held.values()].some(({ isLost }) => !isLost);
+    this.#heartbeat = isHeld ? this.#nextBeat() : undefined;
+  }
+
+  /** Writes that the owner is alive, and its progress. */
+  async #renew(name: PlaceLease, lease: Held): Promise<void> {
+    if (this.#held.get(name) !== lease) return;
+    const at = this.#now();
+    try {
+      const row = { ...rowOf(name, lease), renewed_at: at };
+      if (await this.#put(row, `target.token = '${lease.token}'`, false)) lease.renewedAt = at;
+      else lease.isLost = true;
+    } finally {
+      // Other hosts take the lease after this time.
+      if (this.#now() - lease.renewedAt > this.#timing.expiryMs) lease.isLost = true;
+    }
+  }
+}
+
+/** Replaces the row if it satisfies the condition; with `inserts` puts it in if there is none. */
+function putRow(
+  table: Table,
+  row: LeaseRow,
+  condition: string,
+  inserts: boolean,
+): Promise<{ version: number; isChanged: boolean }> {
+  return retryConflicts(async () => {
+    try {
+      const update = table.mergeInsert("name").whenMatchedUpdateAll({ where: condition });
+      const merge = inserts ? update.whenNotMatchedInsertAll() : update;
+      const result = await merge.execute(tableOf(columns, [{ ...row }]));
+      return { version: result.version, isChanged: result.numInsertedRows + result.numUpdatedRows > 0 };
+    } catch (error) {
+      // Another host may have replaced the table.
+      await table.checkoutLatest().catch(() => undefined);
+      throw error;
+    }
+  }, 6);
+}
+
+function rowOf(name: PlaceLease, { token, renewedAt, status }: Held): LeaseRow {
+  return { name, token, renewed_at: renewedAt, status: JSON.stringify(status) };
+}
+
+function statusIn({ status }: LeaseRow): WriterStatus | undefined {
+  try {
+    const parsed = JSON.parse(status) as WriterStatus;
+    return typeof parsed.pid === "number" && typeof parsed.reason === "string" ? parsed : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Whether the storage refuses to write an existing key (`If-None-Match: *`). Every commit of LanceDB relies on it: without
+ * it, one of two simultaneous commits is lost. LanceDB creates a tag under this condition, so the second creation of the
+ * same tag must be refused.
+ */
+async function hasConditionalWrites(table: Table): Promise<boolean> {
+  const [version, tags] = [await table.version(), await table.tags()];
+  const name = `memslot-probe-${randomUUID()}`;
+  await tags.create(name, version);
+  const isRefused = await tags.create(name, version).then(
+    () => false,
+    (error: unknown) => {
+      if (/already exists|Ref conflict/i.test(messageOf(error))) return true;
+      throw error;
+    },
+  );
+  await tags.delete(name);
+  return isRefused;
+}
+
+/** True for the error of a storage that reports that it has no conditional writes. */
+function saysUnsupported(error: unknown): boolean {
+  return /NotImplemented|not (?:yet )?(?:implemented|supported)|\b501\b/i.test(messageOf(error));
+}
+
+function missingConditions(place: string, cause?: unknown): MemoryError {
+  return new MemoryError(
+    "UNAVAILABLE",
+    `${place} has no conditional writes: it overwrites existing keys, so commits to the index would be lost in silence; use a storage that refuses a second PUT with If-None-Match: * (AWS S3, Cloudflare R2, MinIO, Google Cloud Storage, Azure), or a folder on this machine as ${optionKey("dbPath")}`,
+    cause === undefined ? {} : { cause },
+  );
+}
