@@ -9,7 +9,7 @@ import { type Found, IndexState } from "./tables/index-state.ts";
 import { Leases } from "./tables/leases.ts";
 import { type IndexOwner, layoutOf, layoutVersion, retryConflicts, Tables } from "./tables/tables.ts";
 import { type CompactionSettings, folderCompaction, sharedCompaction } from "./upkeep/compaction.ts";
-import { dropUnreadable, FolderRepair } from "./upkeep/damage.ts";
+import { createFolderRepair, dropUnreadable } from "./upkeep/damage.ts";
 
 /** Where the index is, and what may be done there. */
 export interface LanceStoreSettings extends OpenPlaceOptions {
@@ -42,8 +42,11 @@ export async function openStore(place: LancePlace, settings: LanceStoreSettings)
   const plainRun = createRun(place);
   const leaseInput = { tables, run: plainRun, placeName: place.name, probes: kind === "bucket" };
   const leases = isShared ? new Leases(leaseInput) : undefined;
-  const repair = folder !== undefined && mayCreate ? new FolderRepair({ folder, tables, within, notices }) : undefined;
-  const run = repair?.guard(plainRun) ?? plainRun;
+  const repair =
+    folder === undefined || !mayCreate
+      ? undefined
+      : createFolderRepair({ folder, tables, within, run: plainRun, notices });
+  const run = repair?.run ?? plainRun;
   const opening = <Result>(call: () => Promise<Result>): Promise<Result> =>
     run({ what: "opening the index", deadlineMs: 60_000, isListing: true, forget: () => state.forget(), call });
   const closePlace = async (): Promise<void> => {

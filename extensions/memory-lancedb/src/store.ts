@@ -1,4 +1,3 @@
-import type { Table } from "@lancedb/lancedb";
 import { type CallOptions, MemoryError } from "@memslot/core";
 import type { ChunkStore, StateAsked, StoreFiles, StoreStats } from "@memslot/indexing";
 import pLimit from "p-limit";
@@ -11,7 +10,15 @@ import { putFiles, takeFiles } from "./tables/files.ts";
 import type { Build, IndexState } from "./tables/index-state.ts";
 import type { Leases } from "./tables/leases.ts";
 import type { Written } from "./tables/listing.ts";
-import { filesTable, makeWordIndex, partOf, retryConflicts, spaceId, type Tables } from "./tables/tables.ts";
+import {
+  filesTable,
+  makeWordIndex,
+  partOf,
+  retryConflicts,
+  spaceId,
+  type Tables,
+  VersionCache,
+} from "./tables/tables.ts";
 import { type CompactionSettings, createCompaction, onlyHost, optimizeTable } from "./upkeep/compaction.ts";
 import { folderBytes, type FolderRepair } from "./upkeep/damage.ts";
 
@@ -48,9 +55,12 @@ export function createStore(options: StoreOptions): Required<ChunkStore> {
   const forget = (): void => state.forget();
   const asOnlyHost = onlyHost(leases, location);
   const inTurn = pLimit(1);
-  const compaction = createCompaction(settings, { write, first: () => state.dropUnusedVectors(false), asOnlyHost });
+  const dropUnused = (): Promise<void> => state.dropUnusedVectors(false);
+  const compaction = createCompaction({ ...settings, isShared: state.isShared, write, dropUnused, asOnlyHost });
   const gate = pLimit(searchesAtOnce);
   const counts = new TermCounts();
+  /** In a bucket the size of a table is a request. */
+  const sizes = new VersionCache<number>(20);
   /** The table and version whose index of words was read at once. */
   let warmed: string | undefined;
   let closing: Promise<void> | undefined;
@@ -59,11 +69,7 @@ export function createStore(options: StoreOptions): Required<ChunkStore> {
   function write<Result>(work: () => Promise<Result>): Promise<Result> {
     return inTurn(async () => {
       await leases?.prepare();
-      try {
-        return await retryConflicts(work, 8, forget);
-      } finally {
-        repair?.wrote();
-      }
+      return await retryConflicts(work, 8, forget);
     });
   }
 
@@ -167,11 +173,11 @@ export function createStore(options: StoreOptions): Required<ChunkStore> {
       };
     }),
     compact: call("compacting the index", compactMs, async () => {
-      const beforeBytes = await bytesOf(options);
+      const beforeBytes = await bytesOf(options, sizes);
       // Other hosts may be about to read an older version.
       const keepMs = state.isShared ? settings.keepVersionsMs : 0;
       await asOnlyHost(() => write(() => compact(tables, state, keepMs)), settings.othersMs);
-      return { beforeBytes, afterBytes: await bytesOf(options) };
+      return { beforeBytes, afterBytes: await bytesOf(options, sizes) };
     }),
     stats: call(
       "counting what is in the index",
@@ -180,14 +186,15 @@ export function createStore(options: StoreOptions): Required<ChunkStore> {
         const build = await state.build(how?.at);
         const chunks = build ? (await state.listing(build)).chunkCount : 0;
         const [notices, remarks] = [[...options.notices], [...options.remarks]];
-        return { location, chunks, bytes: await bytesOf(options), notices, remarks };
+        return { location, chunks, bytes: await bytesOf(options, sizes), notices, remarks };
       },
       true,
     ),
     close() {
       closing ??= (async () => {
         await compaction.close();
-        await inTurn(() => repair?.record());
+        // A folder that is not recorded is not checked.
+        await inTurn(() => repair?.record()).catch(() => undefined);
         await options.close();
       })();
       return closing;
@@ -205,20 +212,12 @@ async function compact(tables: Tables, state: IndexState, keepVersionsMs: number
   }
 }
 
-/** In a bucket, the size of a table is a request: it is asked for once for each version. */
-const bytesOfTables = new WeakMap<Table, { version: number; bytes: number }>();
-
-async function bytesOf({ tables, folder }: StoreOptions): Promise<number> {
+async function bytesOf({ tables, folder }: StoreOptions, sizes: VersionCache<number>): Promise<number> {
   if (folder !== undefined) return await folderBytes(folder);
   let bytes = 0;
   for (const name of tables.own()) {
     const table = await tables.open(name, false);
-    if (table === undefined) continue;
-    const version = await table.version();
-    const known = bytesOfTables.get(table);
-    const own = known?.version === version ? known : { version, bytes: (await table.stats()).totalBytes };
-    bytesOfTables.set(table, own);
-    bytes += own.bytes;
+    if (table) bytes += await sizes.get(name, table, async () => (await table.stats()).totalBytes);
   }
   return bytes;
 }

@@ -125,7 +125,7 @@ test("an index that is deleted in a bucket while it is open is no empty answer b
 test("an index of an earlier release is rebuilt, and the user is told", async () => {
   const stateDir = tempFolder();
   const earlier = await connect(indexFolder(stateDir));
-  for (const name of ["meta", "chunks_1", "vectors_0123456789abcdef"]) await earlier.createTable(name, [{ id: 1 }]);
+  for (const name of ["v1_files_1", "v1_vectors_0123456789abcdef"]) await earlier.createTable(name, [{ id: 1 }]);
   earlier.close();
   const looking = await open(stateDir, { mayCreate: false });
   expect(await looking.listFiles()).toEqual([]);

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import { MemoryError } from "@memslot/core";
+import refused from "../data/refused-addresses.json" with { type: "json" };
 import settings from "../data/settings.json" with { type: "json" };
 
 /** The configuration of the plugin: `plugins.entries.memory-lancedb.config`. */
@@ -34,7 +35,8 @@ export type Address =
   /** `name` and a dot start the name of each table. */
   | { kind: "cloud"; uri: string; name: string };
 
-const bucketSchemes: ReadonlySet<string> = new Set(["s3", "gs", "az"]);
+/** Addresses that are refused, in the order in which they are tried: a pattern, and what to write. */
+const refusals = refused as [pattern: string, message: string][];
 /** More than one letter: one letter is a drive of Windows. */
 const schemePattern = /^([a-z][a-z\d+.-]+):\/\/(.*)$/i;
 /** Ends the name of an index in a bucket, so that LanceDB lists it as a table of `root`. */
@@ -64,32 +66,13 @@ export function addressOf({ lance, ...names }: IndexNames & { lance: LanceOption
 }
 
 function remoteAddress(scheme: string, rest: string, nameWith: (ending: string) => string): Address {
-  if (rest.includes("@"))
-    throw configError("dbPath", "must hold no name and no password; write them into storageOptions");
-  if (/[?#]/.test(rest)) throw configError("dbPath", 'must end before "?" or "#"; write settings into storageOptions');
   const [place = "", ...parts] = rest.split("/");
-  const prefix = parts.filter((part) => part !== "");
-  if (scheme === "db") {
-    if (place === "") throw configError("dbPath", "names no LanceDB Cloud project; write db://name");
-    if (prefix.length > 0)
-      throw configError("dbPath", `must have nothing after the name of the project; write db://${place}`);
-    return { kind: "cloud", uri: `db://${place}`, name: nameWith("") };
-  }
-  if (scheme === "s3+ddb")
-    throw configError(
-      "dbPath",
-      "must not begin with s3+ddb://: S3 refuses to write a key twice, so a lock table in DynamoDB is not needed; write s3:// in its place",
-    );
-  if (!bucketSchemes.has(scheme))
-    throw configError(
-      "dbPath",
-      `begins with ${scheme}://, which is not supported; write the path of a folder, or an address that begins with s3://, gs://, az:// or db://`,
-    );
-  if (place === "")
-    throw configError("dbPath", `names no bucket; write ${scheme}://bucket, or ${scheme}://bucket/prefix`);
-  if (prefix.some((part) => part === "." || part === ".."))
-    throw configError("dbPath", 'must have no "." and no ".." between its slashes; write the prefix as it is');
-  return { kind: "bucket", root: [`${scheme}:/`, place, ...prefix].join("/"), name: nameWith(indexEnding) };
+  const [, message] = refusals.find(([pattern]) => new RegExp(pattern).test(`${scheme}://${rest}`)) ?? [];
+  if (message !== undefined)
+    throw configError("dbPath", message.replaceAll("{scheme}", scheme).replaceAll("{place}", place));
+  if (scheme === "db") return { kind: "cloud", uri: `db://${place}`, name: nameWith("") };
+  const root = [`${scheme}:/`, place, ...parts.filter((part) => part !== "")].join("/");
+  return { kind: "bucket", root, name: nameWith(indexEnding) };
 }
 
 /** Relative paths are refused: the file that holds the option is not known here, so they would depend on the caller. */

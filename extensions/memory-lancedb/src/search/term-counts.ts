@@ -5,14 +5,10 @@ import { allRows } from "../lance/rows.ts";
 
 /** Terms whose counts are kept. */
 const keptTerms = 4000;
-/** From this many chunks on, a count may be slightly wrong: it only weighs terms against each other. Below, it is exact. */
+/** From this many chunks on, a count may be slightly old: it only weighs terms against each other. */
 const roughFrom = 5000;
 /** How much the index may change, as a share of its chunks, before counts are made again. */
 const roughShare = 0.02;
-/** In a large index a term is counted up to this many chunks. Beyond, a sample gives the count. */
-const countedAtMost = 8192;
-/** Chunks in the sample: it estimates a share of 4 % to about half a percent. */
-const sampled = 1000;
 /** Chunks that are read for the words with a prefix, and such words that are searched for. */
 const chunksRead = 1000;
 const wordsAtMost = 200;
@@ -37,40 +33,17 @@ export interface Counted {
 /** Document frequencies, which LanceDB does not report: terms are counted, and the counts kept. */
 export class TermCounts {
   readonly #kept = new Map<string, Counted & { count: TermCount }>();
-  #sample: (Counted & { texts: Promise<readonly ReadonlySet<string>[]> }) | undefined;
 
   async count(term: QueryTerm, build: Counted): Promise<TermCount> {
     if (!isSearchable(term)) return { chunks: 0, words: [] };
     const key = `${term.prefix ? "*" : "="}${term.term}`;
     const known = this.#kept.get(key);
     if (known && isStillRight(known, build)) return known.count;
-    const count = term.prefix ? await countPrefix(term.term, build) : await this.#countWord(term.term, build);
+    const count = term.prefix ? await countPrefix(term.term, build) : await countWord(term.term, build);
     this.#kept.delete(key);
     this.#kept.set(key, { ...build, count });
     for (const old of this.#kept.keys()) if (this.#kept.size > keptTerms) this.#kept.delete(old);
     return count;
-  }
-
-  async #countWord(word: string, build: Counted): Promise<TermCount> {
-    const { table, chunkCount } = build;
-    const words = [word];
-    if (chunkCount < roughFrom) return { chunks: await matches(table, word, chunkCount, false), words };
-    // Scanning the rows that are not indexed yet takes longer than the index.
-    const indexed = await matches(table, word, countedAtMost, true);
-    const chunks = indexed > 0 ? indexed : await matches(table, word, countedAtMost, false);
-    if (chunks < countedAtMost) return { chunks, words };
-    return { chunks: Math.max(chunks, Math.round((await this.#share(word, build)) * chunkCount)), words };
-  }
-
-  /** The share of the chunks that have a frequent word, 0 to 1, from a sample. */
-  async #share(word: string, build: Counted): Promise<number> {
-    if (this.#sample?.name !== build.name || !isSimilarSize(this.#sample, build)) {
-      const texts = readSample(build.table);
-      this.#sample = { ...build, texts };
-      texts.catch(() => (this.#sample = undefined));
-    }
-    const texts = (await this.#sample?.texts) ?? [];
-    return texts.length === 0 ? 0 : texts.filter((words) => words.has(word)).length / texts.length;
   }
 }
 
@@ -126,22 +99,18 @@ export async function wordsWith(
   return [...words].toSorted().slice(0, wordsAtMost);
 }
 
-function isStillRight(known: Counted & { count: TermCount }, build: Counted): boolean {
-  if (known.name !== build.name || known.version === build.version) return known.name === build.name;
+function isStillRight({ name, version, chunkCount, count }: Counted & { count: TermCount }, build: Counted): boolean {
+  if (name !== build.name || version === build.version) return name === build.name;
+  const isSimilar = Math.abs(build.chunkCount - chunkCount) <= chunkCount * roughShare;
   // A word that no chunk had may be in one that was just written.
-  return known.count.chunks > 0 && known.chunkCount >= roughFrom && isSimilarSize(known, build);
+  return count.chunks > 0 && chunkCount >= roughFrom && isSimilar;
 }
 
-function isSimilarSize({ chunkCount }: Counted, build: Counted): boolean {
-  return Math.abs(build.chunkCount - chunkCount) <= chunkCount * roughShare;
-}
-
-async function matches(table: Table, word: string, limit: number, indexedOnly: boolean): Promise<number> {
-  // The score alone comes from the index: a column would be read for each row.
-  const query = withWords(table, [word]).select(["_score"]).limit(limit);
+async function countWord(word: string, { table, chunkCount }: Counted): Promise<TermCount> {
   let chunks = 0;
-  for await (const batch of indexedOnly ? query.fastSearch() : query) chunks += batch.numRows;
-  return chunks;
+  // The score alone comes from the index: a column would be read for each row.
+  for await (const batch of withWords(table, [word]).select(["_score"]).limit(chunkCount)) chunks += batch.numRows;
+  return { chunks, words: [word] };
 }
 
 async function countPrefix(prefix: string, { table }: Counted): Promise<TermCount> {
@@ -150,14 +119,4 @@ async function countPrefix(prefix: string, { table }: Counted): Promise<TermCoun
     wordsWith(prefix, table, { chunks: chunksRead }),
   ]);
   return { chunks, words };
-}
-
-/** Rows at equal distances: neighbours are of one file. */
-async function readSample(table: Table): Promise<ReadonlySet<string>[]> {
-  const rows = await table.countRows();
-  const step = Math.max(1, Math.floor(rows / sampled));
-  const offsets = Array.from({ length: Math.min(sampled, rows) }, (_, index) => index * step);
-  const texts = await allRows<{ terms: string | null }>(table.takeOffsets(offsets).select(["terms"]));
-  // The row of a file has no words.
-  return texts.flatMap(({ terms }) => (terms === null ? [] : [new Set(terms.split(" "))]));
 }

@@ -19,9 +19,9 @@ export interface LeaseTiming {
   heartbeatMs: number;
 }
 
-export const leaseTiming: LeaseTiming = { expiryMs: 60_000, heartbeatMs: 15_000 };
+const usualTiming: LeaseTiming = { expiryMs: 60_000, heartbeatMs: 15_000 };
 
-export interface LeaseInput {
+interface LeaseInput {
   tables: Tables;
   run: Run;
   /** The place, for messages. */
@@ -72,10 +72,11 @@ export class Leases implements IndexLeases {
   // Changes of one process would conflict with each other.
   readonly #inTurn = pLimit(1);
   #heartbeat: NodeJS.Timeout | undefined;
+  #prepared: Promise<void> | undefined;
 
   constructor(input: LeaseInput) {
     this.#input = input;
-    this.#timing = input.timing ?? leaseTiming;
+    this.#timing = input.timing ?? usualTiming;
     this.#now = input.now ?? Date.now;
   }
 
@@ -84,15 +85,19 @@ export class Leases implements IndexLeases {
       if (this.#held.get(name)?.isLost === false) return true;
       const rows = await this.#rows();
       if (this.#aliveIn(rows, name)) return false;
-      if (rows.length === 0) await this.prepare();
+      if (rows.length === 0) await this.#create();
       const at = this.#now();
       const status = { pid: process.pid, host: hostname(), reason, since: new Date(at).toISOString() };
       const lease: Held = { token: randomUUID(), status, renewedAt: at, isLost: false };
-      const { expiryMs } = this.#timing;
-      const [oldest, newest] = [at - expiryMs, at + expiryMs];
+      const [oldest, newest] = [at - this.#timing.expiryMs, at + this.#timing.expiryMs];
       const isFree = `target.token = '' OR target.renewed_at < ${oldest} OR target.renewed_at > ${newest}`;
-      // The storage may have answered a repeated request of this write that it is there already.
-      if (!(await this.#put(rowOf(name, lease), `${isFree} OR target.token = '${lease.token}'`, true))) return false;
+      // The storage may have taken a write that it was sent twice.
+      const condition = `${isFree} OR target.token = '${lease.token}'`;
+      const isOurs = await this.#put(rowOf(name, lease), condition, true).catch((error: unknown) => {
+        if (MemoryError.is(error, "BUSY")) return false;
+        throw error;
+      });
+      if (!isOurs) return false;
       this.#held.set(name, lease);
       this.#heartbeat ??= this.#nextBeat();
       return true;
@@ -104,8 +109,8 @@ export class Leases implements IndexLeases {
       const lease = this.#held.get(name);
       this.#held.delete(name);
       if (lease === undefined || lease.isLost) return;
-      const where = `token = '${lease.token}'`;
       // A lease that cannot be released expires.
+      const where = `token = '${lease.token}'`;
       await this.#use((table) => retryConflicts(async () => table?.delete(where))).catch(() => undefined);
     });
   }
@@ -120,7 +125,7 @@ export class Leases implements IndexLeases {
     const own = this.#held.get(name);
     if (own?.isLost === false) return own.status;
     const row = this.#aliveIn(await this.#rows(), name);
-    return row && statusIn(row);
+    return row && (JSON.parse(row.status) as WriterStatus);
   }
 
   slept(name: PlaceLease): number | undefined {
@@ -136,8 +141,15 @@ export class Leases implements IndexLeases {
     await withDeadline(limits, () => Promise.all(all)).catch(() => undefined);
   }
 
-  /** Creates the table of leases. Throws `UNAVAILABLE` if the place has no conditional writes. */
-  async prepare(): Promise<void> {
+  /** Before the first write of a process. Throws `UNAVAILABLE` if the place has no conditional writes. */
+  prepare(): Promise<void> {
+    return (this.#prepared ??= this.#create().catch((error: unknown) => {
+      this.#prepared = undefined;
+      throw error;
+    }));
+  }
+
+  async #create(): Promise<void> {
     const { tables, probes, placeName } = this.#input;
     await this.#use(async (known) => {
       // A table without rows was left by a host that ended before its probe.
@@ -145,13 +157,13 @@ export class Leases implements IndexLeases {
       try {
         const table = await retryConflicts(() => tables.make(leasesTable, columns));
         if (probes && !(await hasConditionalWrites(table))) throw missingConditions(placeName);
-        await putRow(table, { name: "made", token: "", renewed_at: 0, status: "" }, "false", true);
       } catch (error) {
         // Nothing stays in a place that is not used.
         if (known === undefined && !isConflict(error)) await tables.drop(leasesTable).catch(() => undefined);
         throw saysUnsupported(error) ? missingConditions(placeName, error) : error;
       }
     });
+    await this.#put({ name: "made", token: "", renewed_at: 0, status: "" }, "false", true);
   }
 
   /** Uses the table at its newest version; undefined if there is none. */
@@ -165,20 +177,20 @@ export class Leases implements IndexLeases {
     });
   }
 
-  /** False if another host has the lease, or other hosts write all the time. */
-  async #put(row: LeaseRow, condition: string, inserts: boolean): Promise<boolean> {
-    try {
-      return await this.#use(async (table) => {
-        if (table === undefined) return false;
-        const { version, isChanged } = await putRow(table, row, condition, inserts);
-        const old = { cleanupOlderThan: new Date(this.#now() - keepMs) };
-        if (version > 0 && version % trimEvery === 0) await table.optimize(old).catch(() => undefined);
-        return isChanged;
-      });
-    } catch (error) {
-      if (MemoryError.is(error, "BUSY")) return false;
-      throw error;
-    }
+  /** Replaces the row if it satisfies the condition; with `inserts` puts it in if there is none. False: neither. */
+  #put(row: LeaseRow, condition: string, inserts: boolean): Promise<boolean> {
+    const put = async (): Promise<boolean> => {
+      // Another host may have replaced or deleted the table.
+      const table = await this.#input.tables.open(leasesTable, true);
+      const update = table?.mergeInsert("name").whenMatchedUpdateAll({ where: condition });
+      const merge = inserts ? update?.whenNotMatchedInsertAll() : update;
+      const result = await merge?.execute(tableOf(columns, [{ ...row }]));
+      if (!table || !result) return false;
+      const old = { cleanupOlderThan: new Date(this.#now() - keepMs) };
+      if (result.version % trimEvery === 0) await table.optimize(old).catch(() => undefined);
+      return result.numInsertedRows + result.numUpdatedRows > 0;
+    };
+    return this.#use(() => retryConflicts(put, 6));
   }
 
   /** Empty if there is no table, or one that is not complete. */
@@ -195,60 +207,25 @@ export class Leases implements IndexLeases {
     return setTimeout(() => void this.#beat(), this.#timing.heartbeatMs).unref();
   }
 
+  /** Writes that the owner is alive, and its progress. */
   async #beat(): Promise<void> {
     for (const [name, lease] of this.#held)
-      if (!lease.isLost) await this.#inTurn(() => this.#renew(name, lease)).catch(() => undefined);
+      await this.#inTurn(async () => {
+        if (this.#held.get(name) !== lease || lease.isLost) return;
+        const at = this.#now();
+        const row = { ...rowOf(name, lease), renewed_at: at };
+        // While the place does not answer, the lease is held until it expires.
+        const isOurs = await this.#put(row, `target.token = '${lease.token}'`, false).catch(() => undefined);
+        if (isOurs === true) lease.renewedAt = at;
+        lease.isLost = isOurs === false || this.#now() - lease.renewedAt > this.#timing.expiryMs;
+      });
     const isHeld = [...this.#held.values()].some(({ isLost }) => !isLost);
     this.#heartbeat = isHeld ? this.#nextBeat() : undefined;
   }
-
-  /** Writes that the owner is alive, and its progress. */
-  async #renew(name: PlaceLease, lease: Held): Promise<void> {
-    if (this.#held.get(name) !== lease) return;
-    const at = this.#now();
-    try {
-      const row = { ...rowOf(name, lease), renewed_at: at };
-      if (await this.#put(row, `target.token = '${lease.token}'`, false)) lease.renewedAt = at;
-      else lease.isLost = true;
-    } finally {
-      // Other hosts take the lease after this time.
-      if (this.#now() - lease.renewedAt > this.#timing.expiryMs) lease.isLost = true;
-    }
-  }
-}
-
-/** Replaces the row if it satisfies the condition; with `inserts` puts it in if there is none. */
-function putRow(
-  table: Table,
-  row: LeaseRow,
-  condition: string,
-  inserts: boolean,
-): Promise<{ version: number; isChanged: boolean }> {
-  return retryConflicts(async () => {
-    try {
-      const update = table.mergeInsert("name").whenMatchedUpdateAll({ where: condition });
-      const merge = inserts ? update.whenNotMatchedInsertAll() : update;
-      const result = await merge.execute(tableOf(columns, [{ ...row }]));
-      return { version: result.version, isChanged: result.numInsertedRows + result.numUpdatedRows > 0 };
-    } catch (error) {
-      // Another host may have replaced the table.
-      await table.checkoutLatest().catch(() => undefined);
-      throw error;
-    }
-  }, 6);
 }
 
 function rowOf(name: PlaceLease, { token, renewedAt, status }: Held): LeaseRow {
   return { name, token, renewed_at: renewedAt, status: JSON.stringify(status) };
-}
-
-function statusIn({ status }: LeaseRow): WriterStatus | undefined {
-  try {
-    const parsed = JSON.parse(status) as WriterStatus;
-    return typeof parsed.pid === "number" && typeof parsed.reason === "string" ? parsed : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /**

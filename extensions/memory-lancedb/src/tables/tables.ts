@@ -71,7 +71,6 @@ export function partOf(name: string, kind: "files" | "vectors"): string | undefi
 
 /** The layout version of a table; undefined for a table that is not memslot's. */
 export function layoutOf(name: string): number | undefined {
-  if (/^(?:meta$|chunks_\d|vectors_)/.test(name)) return 1;
   const [, layout] = /^v(\d+)_(?:files|vectors)_/.exec(name) ?? [];
   return layout === undefined ? undefined : Number(layout);
 }

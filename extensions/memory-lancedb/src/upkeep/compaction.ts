@@ -11,10 +11,6 @@ export interface CompactionSettings {
   afterWrites: number;
   /** Younger versions of a table are kept for readers in other processes. */
   keepVersionsMs: number;
-  /** How long closing waits for it. */
-  closingMs: number;
-  /** A table of at most so many rows is read at once and kept in memory. */
-  inMemoryAtMost: number;
   /** How long a requested compaction waits for that of another host. */
   othersMs: number;
 }
@@ -23,14 +19,14 @@ export const folderCompaction: CompactionSettings = {
   afterMs: 3000,
   afterWrites: 100,
   keepVersionsMs: 120_000,
-  closingMs: 60_000,
-  inMemoryAtMost: 0,
   // Longer than the lease of a host that has died.
   othersMs: 90_000,
 };
 
 /** For places where each part of a table is a request, and readers may be slow. */
-export const sharedCompaction: CompactionSettings = { ...folderCompaction, keepVersionsMs: 900_000, inMemoryAtMost };
+export const sharedCompaction: CompactionSettings = { ...folderCompaction, keepVersionsMs: 900_000 };
+/** How long closing waits for it. */
+const closingMs = 60_000;
 
 /** From this many vectors on, an index is faster than comparing all of them. */
 export const vectorIndexFrom = 5000;
@@ -60,16 +56,16 @@ export interface Compaction {
   close(): Promise<void>;
 }
 
-export function createCompaction(
-  settings: CompactionSettings,
-  parts: {
-    /** Runs work as a write. */
-    write: (work: () => Promise<void>) => Promise<void>;
-    /** Runs before the tables are checked. */
-    first: () => Promise<void>;
-    asOnlyHost: AsOnlyHost;
-  },
-): Compaction {
+interface CompactionInput extends CompactionSettings {
+  /** Whether small tables are kept in memory. */
+  isShared: boolean;
+  /** Runs work as a write. */
+  write(work: () => Promise<void>): Promise<void>;
+  dropUnused(): Promise<void>;
+  asOnlyHost: AsOnlyHost;
+}
+
+export function createCompaction(input: CompactionInput): Compaction {
   const touched = new Map<Table, number>();
   let writesSince = 0;
   let timer: NodeJS.Timeout | undefined;
@@ -80,15 +76,15 @@ export function createCompaction(
     const written = [...touched];
     touched.clear();
     writesSince = 0;
-    await parts.first();
+    await input.dropUnused();
     const due: typeof written = [];
-    for (const each of written) if (each[0].isOpen() && (await isDue(...each, settings))) due.push(each);
+    for (const each of written) if (each[0].isOpen() && (await isDue(...each, input.isShared))) due.push(each);
     if (due.length === 0) return;
-    const isDone = await parts.asOnlyHost(async () => {
+    const isDone = await input.asOnlyHost(async () => {
       for (const [table] of due) {
         // Another host may have compacted it a moment ago.
         await table.checkoutLatest();
-        await optimizeTable(table, settings.keepVersionsMs);
+        await optimizeTable(table, input.keepVersionsMs);
       }
     });
     // The next write tries again.
@@ -98,7 +94,7 @@ export function createCompaction(
   function start(): Promise<void> {
     clearTimeout(timer);
     // No caller waits for it. After a failure, as when another process compacts, the next write tries again.
-    return (running ??= parts
+    return (running ??= input
       .write(work)
       .catch(() => undefined)
       .finally(() => (running = undefined)));
@@ -109,9 +105,9 @@ export function createCompaction(
       touched.set(table, (touched.get(table) ?? 0) + 1);
       writesSince++;
       if (isClosed || running) return;
-      if (writesSince >= settings.afterWrites) return void start();
+      if (writesSince >= input.afterWrites) return void start();
       clearTimeout(timer);
-      timer = setTimeout(() => void start(), settings.afterMs).unref();
+      timer = setTimeout(() => void start(), input.afterMs).unref();
     },
     async close() {
       isClosed = true;
@@ -120,19 +116,19 @@ export function createCompaction(
         await running;
         if (touched.size > 0) await start();
       };
-      await withDeadline({ what: "compacting", deadlineMs: settings.closingMs }, rest).catch(() => undefined);
+      await withDeadline({ what: "compacting", deadlineMs: closingMs }, rest).catch(() => undefined);
     },
   };
 }
 
 /** True if searches of the table are slower than necessary, or its folder is larger. */
-async function isDue(table: Table, writes: number, settings: CompactionSettings): Promise<boolean> {
+async function isDue(table: Table, writes: number, isShared: boolean): Promise<boolean> {
   const version = await table.version();
   // The process that makes the fortieth version compacts, whichever processes made the others.
   if (Math.floor(version / versionsBefore) > Math.floor((version - writes) / versionsBefore)) return true;
   const { fragmentStats, numRows } = await table.stats();
   const { numFragments, lengths } = fragmentStats;
-  if (numRows <= settings.inMemoryAtMost)
+  if (isShared && numRows <= inMemoryAtMost)
     return numFragments >= partsInMemory || (numFragments > 1 && numRows - lengths.max > numRows * restInMemory);
   if (numFragments >= partsBefore) return true;
   if (await hasVectors(table))

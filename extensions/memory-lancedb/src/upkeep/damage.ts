@@ -1,10 +1,10 @@
-import { randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
+import { readdir, readFile, stat } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { crc32 } from "node:zlib";
 import { MatchQuery, type Table } from "@lancedb/lancedb";
 import { MemoryError } from "@memslot/core";
+import { replaceFile } from "@memslot/core/files";
 import { rowsOf } from "../lance/rows.ts";
 import { isConflict, reasonOf, type Run, type Within } from "../place/failures.ts";
 import { layoutOf, layoutVersion, partOf, retryConflicts, type Tables } from "../tables/tables.ts";
@@ -47,144 +47,118 @@ export async function dropUnreadable(tables: Tables, within: Within): Promise<st
   return unreadable;
 }
 
-/** After so long without a write the folder is recorded. */
-const quietMs = 500;
 /** Checksums are compared up to this many bytes: opening must not take long. */
 const readAtMostBytes = 256 * 1024 * 1024;
 /** Files that LanceDB never changes, and whose names are unique. */
 const immutableFile = /\.lance[\\/](?:data|_deletions|_indices)[\\/]/;
 
-/** What was written to a folder, as the last process recorded it. */
+/** What the last process that closed the index has left in the folder. */
 interface Recorded {
   /** The version and the rows of each table. */
-  tables: Record<string, [version: number, rows: number]>;
+  versions: Record<string, [version: number, rows: number]>;
   /** Bytes and checksum of each file that LanceDB does not change. */
   files: Record<string, [bytes: number, sum: number]>;
 }
 
-/**
- * Rebuilds an index in a folder if its files are damaged: drops its tables, to be filled again from the ledger. LanceDB
- * reports missing and truncated files when it reads them. Two faults it does not report: a lost newest version (an older
- * one would answer) and changed bytes. Those are found when the index is opened, by version numbers, counts and checksums.
- */
-export class FolderRepair {
-  readonly #folder: string;
-  readonly #tables: Tables;
-  readonly #within: Within;
-  readonly #notices: string[];
-  #repairing: Promise<string | undefined> | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #hasWritten = false;
+const nothing: Recorded = { versions: {}, files: {} };
 
-  /** Adds a line to `notices` for each repair. */
-  constructor(input: { folder: string; tables: Tables; within: Within; notices: string[] }) {
-    this.#folder = input.folder;
-    this.#tables = input.tables;
-    this.#within = input.within;
-    this.#notices = input.notices;
-  }
-
+/** Rebuilds an index in a folder if its files are damaged. */
+export interface FolderRepair {
   /** Drops all tables if they are not what was recorded. Returns whether it did. */
-  async checkAtOpen(): Promise<boolean> {
-    const isDamaged = await this.#differs().catch(() => true);
-    if (isDamaged) await this.#drop("its files are not those that were written");
-    return isDamaged;
-  }
-
+  checkAtOpen(): Promise<boolean>;
   /** Runs calls. One that fails on damage drops all tables: a listing is then answered by the empty index, others throw. */
-  guard(run: Run): Run {
-    return async (task) => {
-      try {
-        return await run(task);
-      } catch (error) {
-        if (!MemoryError.is(error, "UNAVAILABLE")) throw error;
-        const reason = await this.#repair(error);
-        if (reason === undefined) throw error;
-        task.forget();
-        if (task.isListing === true) return await run(task);
-        throw new MemoryError(
-          "UNAVAILABLE",
-          `the index ${this.#folder} was damaged (${reason}) and is rebuilt; it is complete again after \`memslot memory index\``,
-          { cause: error },
-        );
-      }
-    };
-  }
+  run: Run;
+  /** Records the folder, if it has changed. A folder that cannot be recorded is not checked. */
+  record(): Promise<void>;
+}
 
-  wrote(): void {
-    this.#hasWritten = true;
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.record(), quietMs).unref();
-  }
+/**
+ * A repair drops all tables, which are filled again from the ledger. LanceDB reports missing and truncated files when it reads
+ * them. It does not report a lost newest version, in place of which an older one would answer, and changed bytes: those are
+ * found when the index is opened, by version numbers, counts and checksums. Adds a line to `notices` for each repair.
+ */
+export function createFolderRepair(input: {
+  folder: string;
+  tables: Tables;
+  within: Within;
+  run: Run;
+  notices: string[];
+}): FolderRepair {
+  const { folder, tables } = input;
+  const path = join(folder, "files.json");
+  let repairing: Promise<string | undefined> | undefined;
 
-  /** Records the folder after writes. A folder that cannot be recorded is not checked. */
-  async record(): Promise<void> {
-    clearTimeout(this.#timer);
-    if (!this.#hasWritten) return;
-    this.#hasWritten = false;
-    const path = join(this.#folder, "files.json");
-    const draft = `${path}.${randomUUID()}`;
-    try {
-      const { files: before } = await this.#recorded();
-      const recorded: Recorded = { tables: {}, files: {} };
-      for (const name of await filesBelow(this.#folder))
-        if (immutableFile.test(name)) recorded.files[name] = before[name] ?? (await factsOf(join(this.#folder, name)));
-      for (const name of this.#tables.own()) {
-        const table = await this.#tables.open(name, false);
-        if (table) recorded.tables[name] = [await table.version(), await table.countRows()];
-      }
-      await writeFile(draft, JSON.stringify(recorded), { mode: 0o600 });
-      await rename(draft, path);
-    } catch {
-      // A file that was deleted meanwhile, or a full disk: the next record has it.
-    }
+  async function dropAll(reason: string): Promise<string> {
+    for (const name of await tables.list()) if (layoutOf(name) !== undefined) await tables.drop(name);
+    input.notices.push(`the index ${folder} was damaged (${reason}) and is rebuilt from the notes`);
+    return reason;
   }
 
   /** One repair for all calls that fail at once. Returns what was wrong, or undefined. */
-  #repair(error: Error): Promise<string | undefined> {
-    this.#repairing ??= (async () => {
-      const unreadable = await unreadableTables(this.#tables, this.#within);
-      if (unreadable.length === 0) return undefined;
-      const reason = reasonOf(error.cause ?? error);
-      await this.#drop(reason);
-      return reason;
-    })().finally(() => (this.#repairing = undefined));
-    return this.#repairing;
+  function repair(error: Error): Promise<string | undefined> {
+    repairing ??= unreadableTables(tables, input.within)
+      .then(({ length }) => (length === 0 ? undefined : dropAll(reasonOf(error.cause ?? error))))
+      .finally(() => (repairing = undefined));
+    return repairing;
   }
 
-  async #drop(reason: string): Promise<void> {
-    for (const name of await this.#tables.list()) if (layoutOf(name) !== undefined) await this.#tables.drop(name);
-    this.#notices.push(`the index ${this.#folder} was damaged (${reason}) and is rebuilt from the notes`);
+  async function recorded(): Promise<Recorded> {
+    const text = await readFile(path, "utf8").catch(() => "{}");
+    return { ...nothing, ...(JSON.parse(text) as Partial<Recorded>) };
   }
 
-  async #differs(): Promise<boolean> {
-    const { tables, files } = await this.#recorded();
-    for (const [name, [version, rows]] of Object.entries(tables)) {
-      const table = await this.#tables.open(name, true);
-      const now = await table?.version();
+  async function differs(): Promise<boolean> {
+    // A damaged record records nothing.
+    const { versions, files } = await recorded().catch(() => nothing);
+    for (const [name, [version, rows]] of Object.entries(versions)) {
+      const table = await tables.open(name, true);
       // The table of a build may have been deleted by the next one.
-      if (now === undefined && partOf(name, "files") !== undefined) continue;
-      if (now === undefined || now < version) return true;
-      if (now === version && (await table?.countRows()) !== rows) return true;
+      if (table === undefined && partOf(name, "files") !== undefined) continue;
+      const now = (await table?.version()) ?? 0;
+      if (now < version || (now === version && (await table?.countRows()) !== rows)) return true;
     }
     let bytesLeft = readAtMostBytes;
     for (const [name, [bytes, sum]] of Object.entries(files)) {
-      const path = join(this.#folder, name);
-      // Of another size, it was still being written, and LanceDB notices.
-      if ((await stat(path).catch(() => undefined))?.size !== bytes || (bytesLeft -= bytes) < 0) continue;
-      if ((await factsOf(path))[1] !== sum) return true;
+      // A file of another size was recorded while it was written, or is truncated, which LanceDB reports.
+      if ((await stat(join(folder, name)).catch(() => undefined))?.size !== bytes || (bytesLeft -= bytes) < 0) continue;
+      if ((await factsOf(join(folder, name)))[1] !== sum) return true;
     }
     return false;
   }
 
-  async #recorded(): Promise<Recorded> {
-    try {
-      const { tables, files } = JSON.parse(await readFile(join(this.#folder, "files.json"), "utf8")) as Recorded;
-      return { tables: { ...tables }, files: { ...files } };
-    } catch {
-      return { tables: {}, files: {} };
-    }
-  }
+  return {
+    async checkAtOpen() {
+      const isDamaged = await differs().catch(() => true);
+      if (isDamaged) await dropAll("its files are not those that were written");
+      return isDamaged;
+    },
+    async run(task) {
+      try {
+        return await input.run(task);
+      } catch (error) {
+        const reason = MemoryError.is(error, "UNAVAILABLE") ? await repair(error) : undefined;
+        if (reason === undefined) throw error;
+        task.forget();
+        if (task.isListing === true) return await input.run(task);
+        throw new MemoryError(
+          "UNAVAILABLE",
+          `the index ${folder} was damaged (${reason}) and is rebuilt; it is complete again after \`memslot memory index\``,
+          { cause: error },
+        );
+      }
+    },
+    async record() {
+      const before = await recorded().catch(() => nothing);
+      const now: Recorded = { versions: {}, files: {} };
+      for (const name of await filesBelow(folder))
+        if (immutableFile.test(name)) now.files[name] = before.files[name] ?? (await factsOf(join(folder, name)));
+      for (const name of tables.own()) {
+        const table = await tables.open(name, false);
+        if (table) now.versions[name] = [await table.version(), await table.countRows()];
+      }
+      if (JSON.stringify(now) !== JSON.stringify(before)) await replaceFile(path, JSON.stringify(now), { mode: 0o600 });
+    },
+  };
 }
 
 async function factsOf(path: string): Promise<[bytes: number, sum: number]> {
@@ -199,7 +173,8 @@ async function factsOf(path: string): Promise<[bytes: number, sum: number]> {
 /** The paths of all files below a folder, relative to it. */
 async function filesBelow(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch(() => []);
-  return entries.filter((each) => each.isFile()).map((each) => relative(folder, join(each.parentPath, each.name)));
+  const files = entries.filter((each) => each.isFile());
+  return files.map((each) => relative(folder, join(each.parentPath, each.name))).toSorted();
 }
 
 /** Bytes of all files below a folder. */
