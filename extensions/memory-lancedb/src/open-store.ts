@@ -4,7 +4,7 @@ import type { ChunkStore, IndexLeases } from "@memslot/indexing";
 import { closeNative } from "./place/close-native.ts";
 import { createRun } from "./place/failures.ts";
 import type { LancePlace, OpenPlaceOptions } from "./place/place.ts";
-import { createStore, type StoreOptions } from "./store.ts";
+import { createStore } from "./store.ts";
 import { type Found, IndexState } from "./tables/index-state.ts";
 import { Leases } from "./tables/leases.ts";
 import { type IndexOwner, layoutOf, layoutVersion, retryConflicts, Tables } from "./tables/tables.ts";
@@ -31,12 +31,15 @@ export interface OpenedStore {
  * Opens the index at a place, or an empty one in memory if that index belongs to another agent or release, or must not be
  * created. Closes the place with the store.
  */
-export async function openStore(place: LancePlace, settings: LanceStoreSettings): Promise<OpenedStore> {
+export async function openStore(
+  place: LancePlace,
+  settings: LanceStoreSettings,
+  notices: string[] = [],
+): Promise<OpenedStore> {
   const { connection, folder, location, kind, within } = place;
   const { agentId, workspaceDir, mayCreate, rebuild, tidying } = settings;
   const owner = workspaceDir === undefined ? undefined : { agentId, workspaceDir };
   const isShared = kind !== "folder";
-  const notices: string[] = [];
   const tables = new Tables(connection, place.tablePrefix);
   const state = new IndexState({ tables, owner, location, isShared });
   const plainRun = createRun(place);
@@ -70,8 +73,18 @@ export async function openStore(place: LancePlace, settings: LanceStoreSettings)
   if (typeof found === "string" || reason !== undefined || (!mayCreate && found.active === undefined)) {
     if (reason !== undefined)
       notices.push(`the index ${location} is not used, and this one is kept in memory: ${reason}`);
-    const usedLocation = reason === undefined ? location : "memory";
-    return { store: await openInMemory(usedLocation, { owner, run: plainRun, notices, close: closePlace }), leases };
+    const memory = await connect("memory://");
+    const inMemory: LancePlace = {
+      kind: "folder",
+      connection: memory,
+      tablePrefix: "",
+      name: "memory",
+      within,
+      location: reason === undefined ? location : "memory",
+      close: () => closeNative(memory).then(closePlace),
+    };
+    const { store } = await openStore(inMemory, { ...settings, mayCreate: true, rebuild: false }, notices);
+    return { store, leases };
   }
 
   const isDamaged = (await repair?.checkAtOpen()) === true;
@@ -122,27 +135,4 @@ function whyOther(names: readonly string[], { active }: Found, owner: IndexOwner
   if (owner && other && other.agentId !== owner.agentId)
     return `it holds the notes of the agent "${other.agentId}", not of "${owner.agentId}", and each agent has an index of its own; set dbPath to another place`;
   return undefined;
-}
-
-/** An empty index that ends with the store. */
-async function openInMemory(
-  location: string,
-  { owner, close, ...options }: Pick<StoreOptions, "run" | "notices" | "close"> & { owner: IndexOwner | undefined },
-): Promise<Required<ChunkStore>> {
-  const connection = await connect("memory://");
-  const tables = new Tables(connection, "");
-  return createStore({
-    ...options,
-    tables,
-    state: new IndexState({ tables, owner, location, isShared: false }),
-    location,
-    kind: "folder",
-    settings: folderCompaction,
-    remarks: [],
-    async close() {
-      await tables.close();
-      await closeNative(connection);
-      await close();
-    },
-  });
 }

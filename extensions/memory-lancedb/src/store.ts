@@ -30,7 +30,7 @@ const searchesAtOnce = 4;
 /** The index of the words of more chunks is read piece by piece, as words are searched for. */
 const warmedAtMost = 50_000;
 
-export interface StoreOptions {
+interface StoreOptions {
   tables: Tables;
   state: IndexState;
   /** `memory` if the index is not at the place. */
@@ -52,11 +52,12 @@ export interface StoreOptions {
 /** A store on tables of LanceDB. `@lancedb/lancedb` is loaded. */
 export function createStore(options: StoreOptions): Required<ChunkStore> {
   const { tables, state, kind, location, leases, repair, settings, run } = options;
+  const isShared = kind !== "folder";
   const forget = (): void => state.forget();
   const asOnlyHost = onlyHost(leases, location);
   const inTurn = pLimit(1);
   const dropUnused = (): Promise<void> => state.dropUnusedVectors(false);
-  const compaction = createCompaction({ ...settings, isShared: state.isShared, write, dropUnused, asOnlyHost });
+  const compaction = createCompaction({ ...settings, isShared, write, dropUnused, asOnlyHost });
   const gate = pLimit(searchesAtOnce);
   const counts = new TermCounts();
   /** In a bucket the size of a table is a request. */
@@ -108,7 +109,7 @@ export function createStore(options: StoreOptions): Required<ChunkStore> {
       replaceFiles: call("writing to the index", writeMs, async (files) => {
         if (files.length === 0) return;
         await change(true, async (build) =>
-          putFiles(build.table, files, state.isShared ? undefined : await state.listing(build)),
+          putFiles(build.table, files, isShared ? undefined : await state.listing(build)),
         );
       }),
       removeFiles: call("removing files from the index", writeMs, async (files) => {
@@ -175,7 +176,7 @@ export function createStore(options: StoreOptions): Required<ChunkStore> {
     compact: call("compacting the index", compactMs, async () => {
       const beforeBytes = await bytesOf(options, sizes);
       // Other hosts may be about to read an older version.
-      const keepMs = state.isShared ? settings.keepVersionsMs : 0;
+      const keepMs = isShared ? settings.keepVersionsMs : 0;
       await asOnlyHost(() => write(() => compact(tables, state, keepMs)), settings.othersMs);
       return { beforeBytes, afterBytes: await bytesOf(options, sizes) };
     }),

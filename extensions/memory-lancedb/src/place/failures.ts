@@ -8,8 +8,8 @@ export interface PlaceErrors {
   name: string;
   /** The next step after a deadline. */
   patience: string;
-  /** The error to throw in place of an error of LanceDB. */
-  of(error: unknown, what: string): unknown;
+  /** The error to throw in place of an error of LanceDB. Absent: the same. */
+  of?(error: unknown, what: string): unknown;
 }
 
 type Fault = "region" | "bucket" | "keys" | "reach";
@@ -23,11 +23,6 @@ const signs = (data as [Fault | null, string][]).map(([fault, words]) => [fault,
 /** The fault of the place that an error message reports; undefined if the message is about something else. */
 export function faultOf(message: string): Fault | undefined {
   return signs.find(([, sign]) => sign.test(message))?.[0] ?? undefined;
-}
-
-/** A folder has no faults of its own: `toStoreError` describes them. */
-export function folderErrors(name: string): PlaceErrors {
-  return { name, patience: "check whether the disk answers, and try again", of: (error) => error };
 }
 
 /** The remote place in messages: its name, what it is (`the bucket`), and the options that name it and hold its keys. */
@@ -99,7 +94,7 @@ export function createWithin(errors: PlaceErrors): Within {
       return await withDeadline(limits, () => call());
     } catch (error) {
       if (isAbort(error) || MemoryError.is(error)) throw error;
-      throw errors.of(error, what);
+      throw errors.of?.(error, what) ?? error;
     }
   };
 }

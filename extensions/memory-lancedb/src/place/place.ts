@@ -15,7 +15,7 @@ import {
   storageOptionsOf,
 } from "./address.ts";
 import { closeNative } from "./close-native.ts";
-import { createWithin, folderErrors, type PlaceErrors, remoteErrors, type Within } from "./failures.ts";
+import { createWithin, type PlaceErrors, remoteErrors, type Within } from "./failures.ts";
 
 /** An open connection to one agent's index: a folder, a prefix in a bucket, or tables of a LanceDB Cloud project. */
 export interface LancePlace {
@@ -118,8 +118,9 @@ async function folderDriver({ folder }: Address & { kind: "folder" }, mayCreate:
         { cause: error },
       );
     }
+  const errors = { name: folder, patience: "check whether the disk answers, and try again" };
   const uri = isThere || mayCreate ? folder : "memory://nothing";
-  return { uri, location: folder, folder, tablePrefix: "", errors: folderErrors(folder) };
+  return { uri, location: folder, folder, tablePrefix: "", errors };
 }
 
 function bucketDriver({ root, name }: Address & { kind: "bucket" }, lance: LanceOptions): Driver {

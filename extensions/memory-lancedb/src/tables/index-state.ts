@@ -32,6 +32,14 @@ export interface Found {
   over: number[];
 }
 
+interface StateInput {
+  tables: Tables;
+  owner: IndexOwner | undefined;
+  location: string;
+  /** Whether other hosts write to the index. */
+  isShared: boolean;
+}
+
 /** The line of the row that marks a build as finished. */
 const finishedLine = -1;
 
@@ -44,13 +52,10 @@ const finishedLine = -1;
  */
 export class IndexState {
   readonly vectors: Vectors;
-  /** Whether other hosts write to the index. */
-  readonly isShared: boolean;
   /** Other indexes of the agent at the place, to be noted in the first build. */
   beside: readonly string[] = [];
+  readonly #input: StateInput;
   readonly #tables: Tables;
-  readonly #owner: IndexOwner | undefined;
-  readonly #location: string;
   readonly #listings = new VersionCache<Listing>(2);
   /** Keys of builds that are known to be finished. */
   readonly #finished = new Set<string>();
@@ -61,11 +66,9 @@ export class IndexState {
   /** The id of the index that the caller knows, or `none`. An index that replaces it has other files. */
   #callersIndex: string | undefined;
 
-  constructor(input: { tables: Tables; owner: IndexOwner | undefined; location: string; isShared: boolean }) {
+  constructor(input: StateInput) {
+    this.#input = input;
     this.#tables = input.tables;
-    this.#owner = input.owner;
-    this.#location = input.location;
-    this.isShared = input.isShared;
     this.vectors = new Vectors(input.tables, input.isShared);
   }
 
@@ -95,11 +98,13 @@ export class IndexState {
     this.#expectKnown(active);
     if (active || !mayMake) return active;
     const index = next?.facts.index ?? crypto.randomUUID();
-    return (this.#current = await this.#make(1, { index, owner: this.#owner, beside: this.beside }));
+    return (this.#current = await this.#make(1, { index, owner: this.#input.owner, beside: this.beside }));
   }
 
   listing({ number, table }: Build): Promise<Listing> {
-    return this.#listings.get(filesTable(number), table, (version) => readListing(table, version, this.isShared));
+    return this.#listings.get(filesTable(number), table, (version) =>
+      readListing(table, version, this.#input.isShared),
+    );
   }
 
   /** The files of the build that answers. From now on the caller knows this index. */
@@ -112,7 +117,7 @@ export class IndexState {
   async filesOf(build: Build, at?: string): Promise<readonly StoredFile[]> {
     const { files } = await this.listing(build);
     // In a folder, no other host embeds.
-    if (this.isShared) return await this.vectors.embeddedIn(files.values(), !this.isCurrent(at));
+    if (this.#input.isShared) return await this.vectors.embeddedIn(files.values(), !this.isCurrent(at));
     return Array.from(files.values(), ({ chunks: _chunks, ...file }) => file);
   }
 
@@ -180,7 +185,7 @@ export class IndexState {
     // A new number: another process may still write to an older build.
     const number = Math.max(Date.now(), (next ?? active)?.number ?? 0) + 1;
     const index = (active ?? next)?.facts.index ?? crypto.randomUUID();
-    const made = await this.#make(number, { index, owner: active?.facts.owner ?? this.#owner, next: name });
+    const made = await this.#make(number, { index, owner: active?.facts.owner ?? this.#input.owner, next: name });
     if (next) await this.#tables.drop(filesTable(next.number));
     return made;
   }
@@ -212,7 +217,7 @@ export class IndexState {
     if ((this.#callersIndex ?? "none") !== "none" && this.#callersIndex !== index)
       throw new MemoryError(
         "UNAVAILABLE",
-        `the index ${this.#location} was deleted or rebuilt; bring it up to date with \`memslot memory index\``,
+        `the index ${this.#input.location} was deleted or rebuilt; bring it up to date with \`memslot memory index\``,
       );
   }
 

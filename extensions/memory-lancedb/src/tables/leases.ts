@@ -33,6 +33,7 @@ interface LeaseInput {
   now?: (() => number) | undefined;
 }
 
+/** A row of the table of leases. */
 interface LeaseRow {
   /** The lease, or `made` for the row that says that the table is complete. */
   name: string;
@@ -42,13 +43,6 @@ interface LeaseRow {
   renewed_at: number;
   /** JSON of a `WriterStatus`. */
   status: string;
-}
-
-interface Held {
-  token: string;
-  status: WriterStatus;
-  renewedAt: number;
-  isLost: boolean;
 }
 
 const columns: Columns = { name: "key", token: "text", renewed_at: "number", status: "text" };
@@ -68,7 +62,7 @@ export class Leases implements IndexLeases {
   readonly #input: LeaseInput;
   readonly #timing: LeaseTiming;
   readonly #now: () => number;
-  readonly #held = new Map<PlaceLease, Held>();
+  readonly #held = new Map<PlaceLease, { row: LeaseRow; isLost: boolean }>();
   // Changes of one process would conflict with each other.
   readonly #inTurn = pLimit(1);
   #heartbeat: NodeJS.Timeout | undefined;
@@ -88,17 +82,17 @@ export class Leases implements IndexLeases {
       if (rows.length === 0) await this.#create();
       const at = this.#now();
       const status = { pid: process.pid, host: hostname(), reason, since: new Date(at).toISOString() };
-      const lease: Held = { token: randomUUID(), status, renewedAt: at, isLost: false };
+      const row: LeaseRow = { name, token: randomUUID(), renewed_at: at, status: JSON.stringify(status) };
       const [oldest, newest] = [at - this.#timing.expiryMs, at + this.#timing.expiryMs];
       const isFree = `target.token = '' OR target.renewed_at < ${oldest} OR target.renewed_at > ${newest}`;
       // The storage may have taken a write that it was sent twice.
-      const condition = `${isFree} OR target.token = '${lease.token}'`;
-      const isOurs = await this.#put(rowOf(name, lease), condition, true).catch((error: unknown) => {
+      const condition = `${isFree} OR target.token = '${row.token}'`;
+      const isOurs = await this.#put(row, condition, true).catch((error: unknown) => {
         if (MemoryError.is(error, "BUSY")) return false;
         throw error;
       });
       if (!isOurs) return false;
-      this.#held.set(name, lease);
+      this.#held.set(name, { row, isLost: false });
       this.#heartbeat ??= this.#nextBeat();
       return true;
     });
@@ -110,26 +104,25 @@ export class Leases implements IndexLeases {
       this.#held.delete(name);
       if (lease === undefined || lease.isLost) return;
       // A lease that cannot be released expires.
-      const where = `token = '${lease.token}'`;
+      const where = `token = '${lease.row.token}'`;
       await this.#use((table) => retryConflicts(async () => table?.delete(where))).catch(() => undefined);
     });
   }
 
   /** Other hosts see it with the next renewal. */
   async report(progress: SyncProgress): Promise<void> {
-    const lease = this.#held.get("build");
-    if (lease) lease.status = { ...lease.status, ...progress };
+    const row = this.#held.get("build")?.row;
+    if (row) row.status = JSON.stringify({ ...statusIn(row), ...progress });
   }
 
   async holder(name: PlaceLease): Promise<WriterStatus | undefined> {
     const own = this.#held.get(name);
-    if (own?.isLost === false) return own.status;
-    const row = this.#aliveIn(await this.#rows(), name);
-    return row && (JSON.parse(row.status) as WriterStatus);
+    const row = own?.isLost === false ? own.row : this.#aliveIn(await this.#rows(), name);
+    return row && statusIn(row);
   }
 
   slept(name: PlaceLease): number | undefined {
-    const silentMs = this.#now() - (this.#held.get(name)?.renewedAt ?? this.#now());
+    const silentMs = this.#now() - (this.#held.get(name)?.row.renewed_at ?? this.#now());
     return silentMs > this.#timing.expiryMs ? silentMs : undefined;
   }
 
@@ -212,20 +205,19 @@ export class Leases implements IndexLeases {
     for (const [name, lease] of this.#held)
       await this.#inTurn(async () => {
         if (this.#held.get(name) !== lease || lease.isLost) return;
-        const at = this.#now();
-        const row = { ...rowOf(name, lease), renewed_at: at };
+        const row = { ...lease.row, renewed_at: this.#now() };
         // While the place does not answer, the lease is held until it expires.
-        const isOurs = await this.#put(row, `target.token = '${lease.token}'`, false).catch(() => undefined);
-        if (isOurs === true) lease.renewedAt = at;
-        lease.isLost = isOurs === false || this.#now() - lease.renewedAt > this.#timing.expiryMs;
+        const isOurs = await this.#put(row, `target.token = '${row.token}'`, false).catch(() => undefined);
+        if (isOurs === true) lease.row.renewed_at = row.renewed_at;
+        lease.isLost = isOurs === false || this.#now() - lease.row.renewed_at > this.#timing.expiryMs;
       });
     const isHeld = [...this.#held.values()].some(({ isLost }) => !isLost);
     this.#heartbeat = isHeld ? this.#nextBeat() : undefined;
   }
 }
 
-function rowOf(name: PlaceLease, { token, renewedAt, status }: Held): LeaseRow {
-  return { name, token, renewed_at: renewedAt, status: JSON.stringify(status) };
+function statusIn({ status }: LeaseRow): WriterStatus {
+  return JSON.parse(status) as WriterStatus;
 }
 
 /**
