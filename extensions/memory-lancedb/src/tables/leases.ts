@@ -180,7 +180,8 @@ export class Leases implements IndexLeases {
       const result = await merge?.execute(tableOf(columns, [{ ...row }]));
       if (!table || !result) return false;
       const old = { cleanupOlderThan: new Date(this.#now() - keepMs) };
-      if (result.version % trimEvery === 0) await table.optimize(old).catch(() => undefined);
+      // Two versions, since each other one may be that of a release.
+      if (result.version % trimEvery < 2) await table.optimize(old).catch(() => undefined);
       return result.numInsertedRows + result.numUpdatedRows > 0;
     };
     return this.#use(() => retryConflicts(put, 6));
