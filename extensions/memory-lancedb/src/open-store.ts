@@ -11,19 +11,16 @@ import { type IndexOwner, layoutOf, layoutVersion, retryConflicts, Tables } from
 import { type CompactionSettings, folderCompaction, sharedCompaction } from "./upkeep/compaction.ts";
 import { createFolderRepair, dropUnreadable } from "./upkeep/damage.ts";
 
-/** Where the index is, and what may be done there. */
 export interface LanceStoreSettings extends OpenPlaceOptions {
   /** The folder of the notes. With the agent id it identifies the owner of the index. Absent: no owner. */
   workspaceDir?: string | undefined;
   /** True: tables that cannot be read are deleted, to be rebuilt. The user has asked for it. */
   rebuild?: boolean | undefined;
-  /** Absent: the defaults of the place. */
   tidying?: Partial<CompactionSettings> | undefined;
 }
 
 export interface OpenedStore {
   store: Required<ChunkStore>;
-  /** The leases of a place that several hosts share. Absent: the host uses those of this machine. */
   leases?: IndexLeases | undefined;
 }
 
@@ -126,7 +123,6 @@ function besideOthers(location: string, others: readonly string[] = []): string[
   return [`the index ${location} is new; this agent has others (${others.join(", ")}); ${how}`];
 }
 
-/** Why the index at the place must not be used; undefined if it may. */
 function whyOther(names: readonly string[], { active }: Found, owner: IndexOwner | undefined): string | undefined {
   const layout = Math.max(0, ...names.flatMap((name) => layoutOf(name) ?? []));
   if (layout > layoutVersion)

@@ -36,20 +36,16 @@ interface StoreOptions {
   /** `memory` if the index is not at the place. */
   location: string;
   kind: LancePlace["kind"];
-  /** Of an index in a folder. */
   folder?: string | undefined;
   leases?: Leases | undefined;
   repair?: FolderRepair | undefined;
   settings: CompactionSettings;
-  /** Every call goes through it. */
   run: Run;
   notices: readonly string[];
   remarks: readonly string[];
-  /** Closes tables and place. */
   close(): Promise<void>;
 }
 
-/** A store on tables of LanceDB. `@lancedb/lancedb` is loaded. */
 export function createStore(options: StoreOptions): Required<ChunkStore> {
   const { tables, state, kind, location, leases, repair, settings, run } = options;
   const isShared = kind !== "folder";
@@ -74,7 +70,6 @@ export function createStore(options: StoreOptions): Required<ChunkStore> {
     });
   }
 
-  /** A call of the store, with its deadline, errors and repairs. */
   function call<Args extends readonly unknown[], Result>(
     what: string,
     deadlineMs: number,
@@ -83,13 +78,11 @@ export function createStore(options: StoreOptions): Required<ChunkStore> {
   ): (...args: Args) => Promise<Result> {
     return async (...args) => {
       if (closing) throw new MemoryError("CLOSED", `the index ${location} is closed`);
-      // The last argument of every call may have it.
       const { signal } = (args.at(-1) ?? {}) as CallOptions;
       return await run({ what, deadlineMs, signal, isListing, forget, call: () => work(...args) });
     };
   }
 
-  /** The calls on the files of the build that answers, or of build `number`. */
   function filesOf(number?: number): StoreFiles {
     const toWrite = (mayMake: boolean): Promise<Build | undefined> =>
       number === undefined ? state.buildToWrite(mayMake) : state.expectNext(number);
@@ -144,7 +137,6 @@ export function createStore(options: StoreOptions): Required<ChunkStore> {
     return vectors ? compareVectors(query, vectors, listing) : await searchVectors(query, opened.table, listing);
   };
 
-  /** A search that is aborted while it waits for its turn is not started. */
   function search<Query, Answer>(work: (query: Query) => Promise<Answer>) {
     return call("searching the index", readMs, (query: Query, { signal }: CallOptions = {}) =>
       gate(() => {
@@ -194,7 +186,6 @@ export function createStore(options: StoreOptions): Required<ChunkStore> {
     close() {
       closing ??= (async () => {
         await compaction.close();
-        // A folder that is not recorded is not checked.
         await inTurn(() => repair?.record()).catch(() => undefined);
         await options.close();
       })();
@@ -203,7 +194,6 @@ export function createStore(options: StoreOptions): Required<ChunkStore> {
   };
 }
 
-/** Merges all files and deletes what is not needed, except younger versions. Call it within a write. */
 async function compact(tables: Tables, state: IndexState, keepVersionsMs: number): Promise<void> {
   await state.dropUnusedVectors(true);
   for (const name of tables.own()) {

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { connect } from "@lancedb/lancedb";
 import { tempFolder } from "@memslot/test-tools/files";
@@ -95,6 +95,16 @@ test.each<[string, (stateDir: string) => void]>([
   await filled(stateDir);
   damage(stateDir);
   await expectRebuilt(await open(stateDir));
+});
+
+test("an index that was deleted while it was open leaves nothing behind", async () => {
+  const stateDir = tempFolder();
+  await filled(stateDir);
+  const store = await open(stateDir);
+  await store.listFiles();
+  rmSync(indexFolder(stateDir), { recursive: true });
+  await store.close();
+  expect(existsSync(indexFolder(stateDir))).toBe(false);
 });
 
 test("files that a compaction or a rebuild has deleted are no damage", async () => {

@@ -12,7 +12,6 @@ export function equals(column: string, value: FilterValue): Filter {
   return filter(`${name(column)} = ${literal(value)}`);
 }
 
-/** Rows whose column equals one of the values; without values, no row. */
 export function oneOf(column: string, values: Iterable<FilterValue>): Filter {
   const literals = Array.from(values, literal);
   return literals.length === 0 ? never : filter(`${name(column)} IN (${literals.join(", ")})`);
@@ -22,17 +21,14 @@ export function atLeast(column: string, value: number): Filter {
   return filter(`${name(column)} >= ${literal(value)}`);
 }
 
-/** Rows whose column contains the text, literally. */
 export function holds(column: string, text: string): Filter {
   return filter(`contains(${name(column)}, ${literal(text)})`);
 }
 
-/** Rows that satisfy all filters; without filters, every row. */
 export function allOf(...filters: readonly Filter[]): Filter {
   return filters.length === 0 ? filter("true") : filter(filters.map((part) => `(${part})`).join(" AND "));
 }
 
-/** Rows that satisfy one of the filters; without filters, no row. */
 export function anyOf(...filters: readonly Filter[]): Filter {
   return filters.length === 0 ? never : filter(filters.map((part) => `(${part})`).join(" OR "));
 }

@@ -17,7 +17,6 @@ import { toStored } from "./filter.ts";
 
 type ColumnType = "key" | "text" | "number" | "integer" | { vector: number };
 
-/** Column by column, in the order of the table. */
 export type Columns = Readonly<Record<string, ColumnType>>;
 
 /** If two simultaneous commits put in the same value of this column, LanceDB repeats the later one. */
@@ -31,7 +30,6 @@ export function schemaOf(columns: Columns, about?: unknown): Schema {
   return new Schema(fields, about === undefined ? undefined : new Map([["memslot", JSON.stringify(about)]]));
 }
 
-/** The `about` of `schemaOf`. */
 export function aboutOf(schema: { metadata: ReadonlyMap<string, string> }): unknown {
   const text = schema.metadata.get("memslot");
   return text === undefined ? undefined : JSON.parse(text);
@@ -46,7 +44,6 @@ function arrowType(type: ColumnType): DataType {
 
 export type Cell = string | number | Float32Array | null;
 
-/** Rows as LanceDB takes them. */
 export function tableOf(columns: Columns, rows: readonly Readonly<Record<string, Cell>>[]): Table {
   const schema = schemaOf(columns);
   const children = Object.entries(columns).map(([name, type]) => {
@@ -67,7 +64,6 @@ function vectorData(dimensions: number, vectors: readonly Float32Array[]): Retur
   return makeData({ type: arrowType({ vector: dimensions }) as FixedSizeList, length: vectors.length, child });
 }
 
-/** The rows of an answer, as they arrive. */
 export async function* rowsOf<Row>(batches: AsyncIterable<RecordBatch>): AsyncGenerator<Row, void, undefined> {
   for await (const batch of batches) {
     const columns = batch.schema.fields.map(({ name }) => [name, batch.getChild(name)] as const);
@@ -79,7 +75,6 @@ export async function* rowsOf<Row>(batches: AsyncIterable<RecordBatch>): AsyncGe
   }
 }
 
-/** All rows of an answer. */
 export async function allRows<Row>(batches: AsyncIterable<RecordBatch>): Promise<Row[]> {
   const rows: Row[] = [];
   for await (const row of rowsOf<Row>(batches)) rows.push(row);

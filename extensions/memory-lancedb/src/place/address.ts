@@ -11,13 +11,11 @@ export interface LanceOptions {
   dbPath?: string | undefined;
   /** Storage options of LanceDB for the bucket. */
   storageOptions?: Readonly<Record<string, string>> | undefined;
-  /** LanceDB Cloud only, like `region` and `hostOverride`. */
   apiKey?: string | undefined;
   region?: string | undefined;
   hostOverride?: string | undefined;
 }
 
-/** The full name of an option of this plugin. */
 export function optionKey(key: string): string {
   return `plugins.entries.memory-lancedb.config.${key}`;
 }
@@ -27,7 +25,6 @@ export function configError(key: string, what: string): MemoryError {
   return new MemoryError("CONFIG", `${optionKey(key)} ${what}`);
 }
 
-/** The location of one agent's index, as the options name it. */
 export type Address =
   | { kind: "folder"; folder: string }
   /** The index is the prefix `name` below `root`. */
@@ -42,7 +39,6 @@ const schemePattern = /^([a-z][a-z\d+.-]+):\/\/(.*)$/i;
 /** Ends the name of an index in a bucket, so that LanceDB lists it as a table of `root`. */
 export const indexEnding = ".lance";
 
-/** Names of an index. */
 export interface IndexNames {
   agentId: string;
   /** The name of the index among those at the same place. Absent: `agentId`. */
@@ -86,7 +82,6 @@ function absoluteFolder(path: string): string {
   );
 }
 
-/** An agent id of the configuration has at most 64 characters. */
 const maxLength = 96;
 
 /**
@@ -114,7 +109,6 @@ export function storageOptionsOf({ storageOptions = {} }: LanceOptions): Record<
   return { ...settings.patience, ...Object.fromEntries(given) };
 }
 
-/** Protocol, host and port of an address, without user name, password and query. */
 export function originOf(address = ""): string | undefined {
   return URL.canParse(address) ? new URL(address).origin : undefined;
 }

@@ -2,11 +2,8 @@ import { MemoryError, isAbort, messageOf, withDeadline } from "@memslot/core";
 import data from "../data/fault-signs.json" with { type: "json" };
 import { type LanceOptions, optionKey } from "./address.ts";
 
-/** How to describe failures of a place. */
 export interface PlaceErrors {
-  /** The place, for messages. Contains no key. */
   name: string;
-  /** The next step after a deadline. */
   patience: string;
   /** The error to throw in place of an error of LanceDB. Absent: the same. */
   of?(error: unknown, what: string): unknown;
@@ -20,7 +17,6 @@ type Fault = "region" | "bucket" | "keys" | "reach";
  */
 const signs = (data as [Fault | null, string][]).map(([fault, words]) => [fault, new RegExp(words, "i")] as const);
 
-/** The fault of the place that an error message reports; undefined if the message is about something else. */
 export function faultOf(message: string): Fault | undefined {
   return signs.find(([, sign]) => sign.test(message))?.[0] ?? undefined;
 }
@@ -99,14 +95,12 @@ export function createWithin(errors: PlaceErrors): Within {
   };
 }
 
-/** One call of a store. */
 export interface Task<Result> {
   what: string;
   deadlineMs: number;
   signal?: AbortSignal | undefined;
   /** The answer reports what is lost, so the call may be answered by an index that was just emptied. */
   isListing?: boolean;
-  /** Drops what is cached of the tables. */
   forget(): void;
   call(): Promise<Result>;
 }
@@ -143,7 +137,6 @@ export function isGone(error: unknown): boolean {
   return /not found|no such file/i.test(messageOf(error));
 }
 
-/** The error that a caller gets for a failed call on the index at `location`. */
 export function toStoreError(error: unknown, location: string): Error {
   if (MemoryError.is(error) || isAbort(error)) return error as Error;
   const reason = reasonOf(error);
@@ -163,7 +156,6 @@ function adviceFor(reason: string): string {
   return `${what} (${reason}); try again, and if that does not help, rebuild it with \`memslot memory index --force\``;
 }
 
-/** What each layer of LanceDB puts before the message of the layer below. */
 const layers =
   /lance error: |LanceError\([^)]*\): |Failed to get next batch from stream: |Generic (?:memory|N\/A|S3) error: |Wrapped error: |External error: /g;
 const placeInSource = /,?\s*(?:at )?[^\s,()]*\.rs:\d+(?::\d+)?/g;

@@ -23,15 +23,11 @@ export interface LancePlace {
   connection: Connection;
   /** For messages and status. Contains no key and no query string. */
   location: string;
-  /** The name for messages about the place, with its endpoint. */
   name: string;
-  /** Absolute. Folders only. */
   folder?: string | undefined;
   /** Starts the name of each table. Empty except in LanceDB Cloud, where a project has no folders. */
   tablePrefix: string;
-  /** Every call to LanceDB goes through it. */
   within: Within;
-  /** The locations of other indexes of the same agent. Shared places only. */
   others?: (() => Promise<string[]>) | undefined;
   close(): Promise<void>;
 }
@@ -40,11 +36,9 @@ export interface OpenPlaceOptions extends IndexNames {
   lance: LanceOptions;
   /** False: a missing index is not created; the index is kept in memory. */
   mayCreate: boolean;
-  /** Aborts opening. */
   signal: AbortSignal;
 }
 
-/** What differs between the kinds of places. */
 interface Driver extends Pick<LancePlace, "folder" | "tablePrefix" | "location"> {
   uri: string;
   options?: Partial<ConnectionOptions>;
@@ -98,7 +92,6 @@ async function loadLibrary(): Promise<typeof import("@lancedb/lancedb")> {
   }
 }
 
-/** What to do if LanceDB does not load. `platform` and `processor` are those of Node. */
 export function libraryMessage(error: unknown, platform: string, processor: string): string {
   const machine = `${platform}-${processor}`;
   if (machine === "darwin-x64")

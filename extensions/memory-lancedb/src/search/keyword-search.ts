@@ -8,7 +8,6 @@ import { byScore } from "./vector-search.ts";
 /** Chunks of a scope whose words are read to score them. Of more, those with most of the rarer terms. */
 const scoredAtMost = 2000;
 
-/** The words of a chunk and how often it has them. */
 interface Words {
   counts: ReadonlyMap<string, number>;
   length: number;
@@ -51,7 +50,6 @@ function wordsIn(terms: string): Words {
   return { counts, length: words.length };
 }
 
-/** How often the words have each term, by the index of the term. */
 function countsIn({ counts }: Words, terms: readonly QueryTerm[]): ReadonlyMap<number, number> {
   let found: Map<number, number> | undefined;
   for (const [index, term] of terms.entries()) {

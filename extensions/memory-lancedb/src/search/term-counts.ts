@@ -3,7 +3,6 @@ import type { QueryTerm } from "@memslot/indexing";
 import { allOf, type Filter, holds } from "../lance/filter.ts";
 import { allRows } from "../lance/rows.ts";
 
-/** Terms whose counts are kept. */
 const keptTerms = 4000;
 /** From this many chunks on, a count may be slightly old: it only weighs terms against each other. */
 const roughFrom = 5000;
@@ -16,13 +15,11 @@ const wordsAtMost = 200;
 /** Where LanceDB splits words. A term with any of it is in no chunk. */
 export const gaps: RegExp = /[\t-\r\u0085\p{Z}]/u;
 
-/** How many chunks have a term, and the words that it stands for: itself, or those with the prefix. */
 export interface TermCount {
   chunks: number;
   words: readonly string[];
 }
 
-/** A build at the moment of the count. */
 export interface Counted {
   table: Table;
   name: string;
@@ -51,16 +48,13 @@ export function isSearchable({ term }: QueryTerm): boolean {
   return term !== "" && !gaps.test(term);
 }
 
-/** A search for chunks with at least one of these words. */
 export function withWords(table: Table, words: Iterable<string>, filter?: Filter): Query {
   const match = new MatchQuery([...words].join(" "), "terms", { operator: Operator.Or });
   const search = table.query().fullTextSearch(match);
   return filter === undefined ? search : search.where(filter);
 }
 
-/** Terms that are counted without asking first whether they are there. */
 const oneByOne = 8;
-/** Chunks that are read for their terms, and how often. */
 const chunksPerRound = 100;
 const roundsAtMost = 24;
 
@@ -85,7 +79,6 @@ export async function presentTerms(
   return (term) => term.prefix || found.has(term.term) || left.has(term.term);
 }
 
-/** The words with a prefix, which LanceDB does not search for: they are read from the chunks. */
 export async function wordsWith(
   prefix: string,
   table: Table,

@@ -28,7 +28,6 @@ export async function searchVectors(query: VectorQuery, table: Table, listing: L
   // The index was trained on all vectors: within a scope, nothing may depend on those outside.
   const isExact = query.scope !== undefined;
   const wanted = Math.min(names.length, matching);
-  // As many rows as are likely to hold enough of those that are wanted.
   const first = Math.ceil((limit * matching * (wanted < matching ? 1.5 : 1)) / wanted);
   for (let asked = Math.max(1, Math.min(matching, first)); ; asked *= 4) {
     const nearest = await nearestRows(table, vector, { filter, limit: asked, isExact });
@@ -37,7 +36,6 @@ export async function searchVectors(query: VectorQuery, table: Table, listing: L
   }
 }
 
-/** The same with vectors in memory: all are compared. */
 export function compareVectors(
   query: VectorQuery,
   vectors: ReadonlyMap<string, Float32Array | undefined>,
@@ -76,7 +74,6 @@ async function nearestRows(
   return await allRows(filter === undefined ? query : query.where(filter));
 }
 
-/** Best first; equal scores in the order of paths and lines. */
 export function byScore(left: ScoredChunk, right: ScoredChunk): number {
   if (left.score !== right.score) return right.score - left.score;
   if (left.path !== right.path) return left.path < right.path ? -1 : 1;

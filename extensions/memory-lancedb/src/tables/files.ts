@@ -17,7 +17,6 @@ export async function putFiles(table: Table, files: readonly FileChunks[], known
   if (known && files.every((file) => !known.files.has(keyOf(file)))) {
     const { version } = await table.add(rows);
     if (version === known.version + 1) return { version, replaced, removed: [] };
-    // Another process has written in between, perhaps the same files.
     await table.delete(ofFiles(files));
   }
   const { version } = await table
@@ -29,7 +28,6 @@ export async function putFiles(table: Table, files: readonly FileChunks[], known
   return { version, replaced, removed: [] };
 }
 
-/** Undefined if the table has none of them. */
 export async function takeFiles(table: Table, files: readonly FileKey[]): Promise<Written | undefined> {
   const filter = ofFiles(files);
   // Each commit makes a version and another revision, also one that deletes nothing.
@@ -56,7 +54,6 @@ function idOf(parts: readonly (string | number)[]): string {
   return createHash("sha256").update(JSON.stringify(parts)).digest("base64url").slice(0, 24);
 }
 
-/** Rows of any of these files. */
 function ofFiles(files: readonly FileKey[]): Filter {
   const filters = Array.from(
     Map.groupBy(files, ({ source }) => source),
@@ -68,7 +65,6 @@ function ofFiles(files: readonly FileKey[]): Filter {
   return anyOf(...filters);
 }
 
-/** The rows that these replace: all of a file, or its chunks that start at the line or later. */
 function superseded(replaced: readonly Replacement[]): Filter {
   const whole = replaced.filter(({ fromLine }) => fromLine <= 1);
   const tails = replaced.filter(({ fromLine }) => fromLine > 1);

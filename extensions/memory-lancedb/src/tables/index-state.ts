@@ -15,20 +15,16 @@ import {
 } from "./tables.ts";
 import { Vectors } from "./vectors.ts";
 
-/** A table of files. */
 export interface Build {
   number: number;
   table: Table;
   facts: BuildFacts;
 }
 
-/** The builds at the place. */
 export interface Found {
   /** The finished build with the highest number: it answers searches. */
   active: Build | undefined;
-  /** A build that is not finished. */
   next: Build | undefined;
-  /** Numbers of builds to be deleted. */
   over: number[];
 }
 
@@ -36,7 +32,6 @@ interface StateInput {
   tables: Tables;
   owner: IndexOwner | undefined;
   location: string;
-  /** Whether other hosts write to the index. */
   isShared: boolean;
 }
 
@@ -52,16 +47,12 @@ const finishedLine = -1;
  */
 export class IndexState {
   readonly vectors: Vectors;
-  /** Other indexes of the agent at the place, to be noted in the first build. */
   beside: readonly string[] = [];
   readonly #input: StateInput;
   readonly #tables: Tables;
   readonly #listings = new VersionCache<Listing>(2);
-  /** Keys of builds that are known to be finished. */
   readonly #finished = new Set<string>();
-  /** The build that answered at the last look. */
   #current: Build | undefined;
-  /** What `revision` returned last. */
   #revision: string | undefined;
   /** The id of the index that the caller knows, or `none`. An index that replaces it has other files. */
   #callersIndex: string | undefined;
@@ -116,12 +107,10 @@ export class IndexState {
 
   async filesOf(build: Build, at?: string): Promise<readonly StoredFile[]> {
     const { files } = await this.listing(build);
-    // In a folder, no other host embeds.
     if (this.#input.isShared) return await this.vectors.embeddedIn(files.values(), !this.isCurrent(at));
     return Array.from(files.values(), ({ chunks: _chunks, ...file }) => file);
   }
 
-  /** Follows a write of this process. */
   async wrote({ number, facts }: Build, written: Written): Promise<void> {
     await this.#listings.follow(filesTable(number), written.version, (listing) => listing.apply(written));
     // Only now: an index that another host has created at the same moment may have replaced it.
@@ -132,7 +121,6 @@ export class IndexState {
   async revision(): Promise<string> {
     const known = this.#tables.spaces();
     let [build, versions] = await Promise.all([this.build(), this.vectors.versions()]);
-    // Looking for the build may have found more spaces.
     if (this.#tables.spaces().join() !== known.join()) versions = await this.vectors.versions();
     this.#callersIndex = build?.facts.index ?? "none";
     this.#revision = build
@@ -141,7 +129,6 @@ export class IndexState {
     return this.#revision;
   }
 
-  /** Deletes vectors of texts that no chunk has. Call it within a write. */
   async dropUnusedVectors(all: boolean): Promise<void> {
     const { active, next } = await this.tidied();
     const used: ReadonlyMap<string, unknown>[] = [];
@@ -157,7 +144,6 @@ export class IndexState {
     this.vectors.forget();
   }
 
-  /** Lists all tables. */
   async find(): Promise<Found> {
     const names = await this.#tables.list();
     const numbers = names.flatMap((name) => partOf(name, "files") ?? []).map(Number);

@@ -13,7 +13,6 @@ import { leasesTable, retryConflicts, type Tables } from "./tables.ts";
 export type PlaceLease = LeaseName | "compact";
 
 export interface LeaseTiming {
-  /** A host that has not renewed its lease for this long has lost it. */
   expiryMs: number;
   /** How often a host renews its leases. The clocks of two hosts may differ by `expiryMs` less twice this. */
   heartbeatMs: number;
@@ -24,24 +23,19 @@ const usualTiming: LeaseTiming = { expiryMs: 60_000, heartbeatMs: 15_000 };
 interface LeaseInput {
   tables: Tables;
   run: Run;
-  /** The place, for messages. */
   placeName: string;
   /** Whether the place may be a bucket that ignores `If-None-Match`. */
   probes: boolean;
   timing?: LeaseTiming | undefined;
-  /** Milliseconds since 1970. Absent: the system's clock. */
   now?: (() => number) | undefined;
 }
 
-/** A row of the table of leases. */
 interface LeaseRow {
   /** The lease, or `made` for the row that says that the table is complete. */
   name: string;
   /** Of the owner. Empty: free, as without a row. */
   token: string;
-  /** When the owner renewed the lease, in milliseconds since 1970. */
   renewed_at: number;
-  /** JSON of a `WriterStatus`. */
   status: string;
 }
 
@@ -50,7 +44,6 @@ const callMs = 20_000;
 const closeMs = 5_000;
 /** The host that makes each such version deletes old ones: each renewal makes a version. */
 const trimEvery = 64;
-/** No call needs a version that is older. */
 const keepMs = 600_000;
 
 /**
@@ -103,7 +96,6 @@ export class Leases implements IndexLeases {
       const lease = this.#held.get(name);
       this.#held.delete(name);
       if (lease === undefined || lease.isLost) return;
-      // A lease that cannot be released expires.
       const where = `token = '${lease.row.token}'`;
       await this.#use((table) => retryConflicts(async () => table?.delete(where))).catch(() => undefined);
     });
@@ -126,7 +118,6 @@ export class Leases implements IndexLeases {
     return silentMs > this.#timing.expiryMs ? silentMs : undefined;
   }
 
-  /** Releases all leases. */
   async close(): Promise<void> {
     clearTimeout(this.#heartbeat);
     const all = [...this.#held.keys()].map((name) => this.release(name));
@@ -151,7 +142,6 @@ export class Leases implements IndexLeases {
         const table = await retryConflicts(() => tables.make(leasesTable, columns));
         if (probes && !(await hasConditionalWrites(table))) throw missingConditions(placeName);
       } catch (error) {
-        // Nothing stays in a place that is not used.
         if (known === undefined && !isConflict(error)) await tables.drop(leasesTable).catch(() => undefined);
         throw saysUnsupported(error) ? missingConditions(placeName, error) : error;
       }
@@ -201,7 +191,6 @@ export class Leases implements IndexLeases {
     return setTimeout(() => void this.#beat(), this.#timing.heartbeatMs).unref();
   }
 
-  /** Writes that the owner is alive, and its progress. */
   async #beat(): Promise<void> {
     for (const [name, lease] of this.#held)
       await this.#inTurn(async () => {
@@ -241,7 +230,6 @@ async function hasConditionalWrites(table: Table): Promise<boolean> {
   return isRefused;
 }
 
-/** True for the error of a storage that reports that it has no conditional writes. */
 function saysUnsupported(error: unknown): boolean {
   return /NotImplemented|not (?:yet )?(?:implemented|supported)|\b501\b/i.test(messageOf(error));
 }

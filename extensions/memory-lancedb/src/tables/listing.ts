@@ -12,7 +12,6 @@ export const inMemoryAtMost = 10_000;
 export interface ListedChunk extends FileKey {
   startLine: number;
   hash: string;
-  /** The words, if they are kept in memory. */
   terms?: string | undefined;
 }
 
@@ -48,7 +47,6 @@ export class Listing {
     this.hasWords = hasWords;
   }
 
-  /** The chunks of each text. */
   byHash(): ReadonlyMap<string, readonly ListedChunk[]> {
     this.#byHash ??= Map.groupBy(
       [...this.files.values()].flatMap(({ chunks }) => chunks),
@@ -91,7 +89,6 @@ export function keyOf({ path, source }: FileKey): string {
   return JSON.stringify([source, path]);
 }
 
-/** A chunk without its words. */
 export function placeOf({ source, path, startLine, hash }: ListedChunk): ListedChunk {
   return { source, path, startLine, hash };
 }
@@ -108,7 +105,6 @@ export function fileRow({ source, path, hash, recipe }: Omit<ListedFile, "chunks
   return JSON.stringify([source, path, { hash, recipe }] satisfies FileRow);
 }
 
-/** The chunk of a row; undefined if it is the row of a file. */
 export function chunkOf(row: string): ListedChunk | undefined {
   const parsed = JSON.parse(row) as ChunkRow | FileRow | null;
   return parsed && isChunk(parsed) ? listedChunk(parsed) : undefined;
@@ -122,7 +118,6 @@ function listedChunk([source, path, startLine, hash]: ChunkRow, terms?: string):
   return { source, path, startLine, hash, ...(terms !== undefined && { terms }) };
 }
 
-/** Reads the table as it is open. */
 export async function readListing(table: Table, version: number, keepsWords: boolean): Promise<Listing> {
   const hasWords = keepsWords && (await table.countRows()) <= inMemoryAtMost;
   const listing = new Listing(version, hasWords);
@@ -145,7 +140,6 @@ export async function readListing(table: Table, version: number, keepsWords: boo
 export interface Scope {
   files: readonly ListedFile[];
   chunkCount: number;
-  /** Undefined: all rows. */
   filter: Filter | undefined;
   has(file: FileKey): boolean;
 }
@@ -158,7 +152,6 @@ export function scopeOf({ sources, scope }: FileFilter, listing: Listing): Scope
   for (const { path } of inSources) (isInside(path) ? inside : outside).add(path);
   const filters = [
     ...(inSources.length < listing.files.size ? [oneOf("source", wanted)] : []),
-    // The shorter list of paths makes the filter.
     ...(outside.size === 0 ? [] : [inside.size <= outside.size ? oneOf("path", inside) : not(oneOf("path", outside))]),
   ];
   const files = inSources.filter(({ path }) => inside.has(path));

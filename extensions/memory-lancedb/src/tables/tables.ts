@@ -7,7 +7,6 @@ import { aboutOf, type Columns, schemaOf } from "../lance/rows.ts";
 import { closeNative } from "../place/close-native.ts";
 import { isConflict, isGone } from "../place/failures.ts";
 
-/** The version of the tables, at the start of their names. Tables of other versions are recognised by it. */
 export const layoutVersion = 2;
 
 /**
@@ -29,20 +28,15 @@ export function vectorColumns(dimensions: number): Columns {
   return { hash: "key", vector: { vector: dimensions } };
 }
 
-/** The agent and workspace whose notes an index has. */
 export interface IndexOwner {
   agentId: string;
   workspaceDir: string;
 }
 
-/** Metadata in the schema of a table of files. */
 export interface BuildFacts {
-  /** The id of the index. An index that is recreated in the same place has another one. */
   index: string;
   owner?: IndexOwner | undefined;
-  /** Other indexes of the agent that were at the place when this one was created. */
   beside?: readonly string[] | undefined;
-  /** The name of a build that was started beside another one. */
   next?: string | undefined;
 }
 
@@ -63,19 +57,16 @@ export function vectorsTable(spaceId: string): string {
 
 export const leasesTable: string = `${stem}leases`;
 
-/** The number of a build, or the id of a space, if the name is that of such a table. */
 export function partOf(name: string, kind: "files" | "vectors"): string | undefined {
   const start = `${stem}${kind}_`;
   return name.startsWith(start) ? name.slice(start.length) : undefined;
 }
 
-/** The layout version of a table; undefined for a table that is not memslot's. */
 export function layoutOf(name: string): number | undefined {
   const [, layout] = /^v(\d+)_(?:files|vectors)_/.exec(name) ?? [];
   return layout === undefined ? undefined : Number(layout);
 }
 
-/** The id of a space: the same on every machine. */
 export function spaceId({ provider, model, providerKey, dimensions }: VectorSpace): string {
   const text = JSON.stringify([provider, model, providerKey, dimensions]);
   return createHash("sha256").update(text).digest("hex").slice(0, 16);
@@ -89,7 +80,6 @@ export class Tables {
   readonly #prefix: string;
   readonly #opened = new Map<string, Table>();
 
-  /** `prefix` starts each name if other agents have tables at the same place. */
   constructor(connection: Connection, prefix: string) {
     this.#connection = connection;
     this.#prefix = prefix;
@@ -104,12 +94,10 @@ export class Tables {
     return names;
   }
 
-  /** The tables of this layout with files and vectors, as far as known. */
   own(): string[] {
     return [...this.listed].filter((name) => layoutOf(name) === layoutVersion);
   }
 
-  /** The ids of the spaces that have a table, as far as known. */
   spaces(): string[] {
     return [...this.listed].flatMap((name) => partOf(name, "vectors") ?? []).toSorted();
   }
@@ -133,7 +121,6 @@ export class Tables {
     return table && { table, space: aboutOf(await table.schema()) as VectorSpace };
   }
 
-  /** Opens the table, or creates it empty. `about` is kept in its schema. */
   async make(name: string, columns: Columns, about?: unknown): Promise<Table> {
     const known = await this.open(name, false);
     const create = (): Promise<Table> =>
@@ -153,7 +140,6 @@ export class Tables {
   }
 
   async drop(name: string): Promise<void> {
-    // The table is not closed: a search may be about to use it.
     this.#opened.delete(name);
     this.listed.delete(name);
     await this.#connection.dropTable(this.#prefix + name).catch((error: unknown) => {
@@ -187,12 +173,10 @@ export class VersionCache<Value> {
   readonly #kept = new Map<string, { version: number; value: Promise<Value> }>();
   readonly #most: number;
 
-  /** Keeps `most` values: those that were read last. */
   constructor(most: number) {
     this.#most = most;
   }
 
-  /** The value of the version at which the table is open. */
   async get(name: string, table: Table, read: (version: number) => Promise<Value>): Promise<Value> {
     const version = await table.version();
     const known = this.#kept.get(name);
@@ -242,7 +226,6 @@ export async function retryConflicts<Result>(
       if (!isConflict(error)) throw error;
       met?.();
       if (attempt === attempts) throw error;
-      // Two processes that conflict do not try again at the same moment.
       const longest = Math.min(longestPauseMs, firstPauseMs * 2 ** attempt);
       await pause(longest * (0.5 + Math.random() / 2));
     }

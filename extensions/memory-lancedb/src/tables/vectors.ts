@@ -9,7 +9,6 @@ import { type SpaceTable, spaceId, type Tables, vectorColumns, vectorsTable, Ver
 const fewestKept = 64;
 const deletedAtOnce = 2000;
 
-/** The texts that have a vector in one version of a space. */
 interface SpaceVectors {
   space: VectorSpace;
   /** By hash of the text; with vectors of unit length if they are kept in memory. */
@@ -17,13 +16,11 @@ interface SpaceVectors {
   isInMemory: boolean;
 }
 
-/** The vectors of an index: a table for each space. */
 export class Vectors {
   readonly #tables: Tables;
   readonly #cache = new VersionCache<SpaceVectors>(8);
   readonly #keepsInMemory: boolean;
 
-  /** With `keepsInMemory`, small spaces are kept in memory. */
   constructor(tables: Tables, keepsInMemory: boolean) {
     this.#tables = tables;
     this.#keepsInMemory = keepsInMemory;
@@ -45,7 +42,6 @@ export class Vectors {
     return table;
   }
 
-  /** The newest version of each space: it changes with the vectors. */
   async versions(): Promise<string[]> {
     const versions = this.#tables.spaces().map(async (id) => {
       const opened = await this.#tables.openSpace(id, true);
@@ -59,7 +55,6 @@ export class Vectors {
     return (await this.#isSmall(opened.table)) ? (await this.#read(opened)).vectors : undefined;
   }
 
-  /** The files with the spaces in which all of their chunks have a vector. */
   async embeddedIn(files: Iterable<ListedFile>, latest: boolean): Promise<StoredFile[]> {
     const spaces = this.#tables.spaces().map(async (id) => {
       const opened = await this.#tables.openSpace(id, latest);
@@ -108,7 +103,6 @@ export class Vectors {
   }
 }
 
-/** A copy of unit length. */
 export function unit(vector: Float32Array): Float32Array {
   const length = Math.hypot(...vector);
   return vector.map((value) => value / length);

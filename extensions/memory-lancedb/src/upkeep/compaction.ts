@@ -5,9 +5,7 @@ import type { Leases } from "../tables/leases.ts";
 import { inMemoryAtMost } from "../tables/listing.ts";
 
 export interface CompactionSettings {
-  /** How long after the last write. */
   afterMs: number;
-  /** Writes after which it is not postponed. */
   afterWrites: number;
   /** Younger versions of a table are kept for readers in other processes. */
   keepVersionsMs: number;
@@ -19,18 +17,14 @@ export const folderCompaction: CompactionSettings = {
   afterMs: 3000,
   afterWrites: 100,
   keepVersionsMs: 120_000,
-  // Longer than the lease of a host that has died.
   othersMs: 90_000,
 };
 
 /** For places where each part of a table is a request, and readers may be slow. */
 export const sharedCompaction: CompactionSettings = { ...folderCompaction, keepVersionsMs: 900_000 };
-/** How long closing waits for it. */
 const closingMs = 60_000;
 
-/** From this many vectors on, an index is faster than comparing all of them. */
 export const vectorIndexFrom = 5000;
-/** Few partitions, as a search looks at all of them. */
 const vectorsPerPartition = 6000;
 /**
  * Bits for each number. Measured with 20,000 random vectors of 768 numbers, of the best 100 of each query: one bit finds
@@ -49,17 +43,13 @@ const restInMemory = 0.1;
 const unindexedWordsBefore = 200;
 const unindexedVectorsBefore = 1000;
 
-/** Keeps tables small and searches fast, in the background. */
 export interface Compaction {
   wrote(table: Table): void;
-  /** Does what is due, within `closingMs`. */
   close(): Promise<void>;
 }
 
 interface CompactionInput extends CompactionSettings {
-  /** Whether small tables are kept in memory. */
   isShared: boolean;
-  /** Runs work as a write. */
   write(work: () => Promise<void>): Promise<void>;
   dropUnused(): Promise<void>;
   asOnlyHost: AsOnlyHost;
@@ -82,7 +72,6 @@ export function createCompaction(input: CompactionInput): Compaction {
     if (due.length === 0) return;
     const isDone = await input.asOnlyHost(async () => {
       for (const [table] of due) {
-        // Another host may have compacted it a moment ago.
         await table.checkoutLatest();
         await optimizeTable(table, input.keepVersionsMs);
       }
@@ -176,7 +165,8 @@ export function onlyHost(
 ): AsOnlyHost {
   return async (work, waitMs) => {
     const started = performance.now();
-    while (leases && !(await leases.acquire("compact", "compacting"))) {
+    if (leases === undefined) return work().then(() => true);
+    while (!(await leases.acquire("compact", "compacting"))) {
       if (waitMs === undefined) return false;
       if (performance.now() - started >= waitMs) {
         const { pid, host, since } = (await leases.holder("compact")) ?? {};
@@ -190,8 +180,7 @@ export function onlyHost(
       await work();
       return true;
     } finally {
-      // A lease that cannot be released expires.
-      await leases?.release("compact").catch(() => undefined);
+      await leases.release("compact").catch(() => undefined);
     }
   };
 }

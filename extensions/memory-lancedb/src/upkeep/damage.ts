@@ -47,14 +47,12 @@ export async function dropUnreadable(tables: Tables, within: Within): Promise<st
   return unreadable;
 }
 
-/** Checksums are compared up to this many bytes: opening must not take long. */
 const readAtMostBytes = 256 * 1024 * 1024;
 /** Files that LanceDB never changes, and whose names are unique. */
 const immutableFile = /\.lance[\\/](?:data|_deletions|_indices)[\\/]/;
 
 /** What the last process that closed the index has left in the folder. */
 interface Recorded {
-  /** The version and the rows of each table. */
   versions: Record<string, [version: number, rows: number]>;
   /** Bytes and checksum of each file that LanceDB does not change. */
   files: Record<string, [bytes: number, sum: number]>;
@@ -62,7 +60,6 @@ interface Recorded {
 
 const nothing: Recorded = { versions: {}, files: {} };
 
-/** Rebuilds an index in a folder if its files are damaged. */
 export interface FolderRepair {
   /** Drops all tables if they are not what was recorded. Returns whether it did. */
   checkAtOpen(): Promise<boolean>;
@@ -95,9 +92,9 @@ export function createFolderRepair(input: {
   }
 
   /** One repair for all calls that fail at once. Returns what was wrong, or undefined. */
-  function repair(error: Error): Promise<string | undefined> {
+  function repair(failure: Error): Promise<string | undefined> {
     repairing ??= unreadableTables(tables, input.within)
-      .then(({ length }) => (length === 0 ? undefined : dropAll(reasonOf(error.cause ?? error))))
+      .then(({ length }) => (length === 0 ? undefined : dropAll(reasonOf(failure.cause ?? failure))))
       .finally(() => (repairing = undefined));
     return repairing;
   }
@@ -108,7 +105,6 @@ export function createFolderRepair(input: {
   }
 
   async function differs(): Promise<boolean> {
-    // A damaged record records nothing.
     const { versions, files } = await recorded().catch(() => nothing);
     for (const [name, [version, rows]] of Object.entries(versions)) {
       const table = await tables.open(name, true);
@@ -153,7 +149,8 @@ export function createFolderRepair(input: {
       for (const name of await filesBelow(folder))
         if (immutableFile.test(name)) now.files[name] = before.files[name] ?? (await factsOf(join(folder, name)));
       for (const name of tables.own()) {
-        const table = await tables.open(name, false);
+        // Newest version: the index may have been deleted meanwhile.
+        const table = await tables.open(name, true);
         if (table) now.versions[name] = [await table.version(), await table.countRows()];
       }
       if (JSON.stringify(now) !== JSON.stringify(before)) await replaceFile(path, JSON.stringify(now), { mode: 0o600 });
@@ -170,14 +167,12 @@ async function factsOf(path: string): Promise<[bytes: number, sum: number]> {
   return [bytes, sum];
 }
 
-/** The paths of all files below a folder, relative to it. */
 async function filesBelow(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch(() => []);
   const files = entries.filter((each) => each.isFile());
   return files.map((each) => relative(folder, join(each.parentPath, each.name))).toSorted();
 }
 
-/** Bytes of all files below a folder. */
 export async function folderBytes(folder: string): Promise<number> {
   const sizes = (await filesBelow(folder)).map(
     async (name) => (await stat(join(folder, name)).catch(() => undefined))?.size,
