@@ -1,4 +1,4 @@
-/** `auto` cites in direct chats only: in a group, where a note stands is nobody else's business. */
+/** `auto` cites in direct chats only: the path of a note is private. */
 export type CitationsMode = "auto" | "on" | "off";
 
 export type ChatType = "direct" | "group";
@@ -12,13 +12,10 @@ export function formatCitation(place: { path: string; startLine: number; endLine
   return `${place.path}#L${place.startLine}-L${place.endLine}`;
 }
 
-/** How a citation is written, for a model that is to make it of a path and lines. */
+/** For a model that is to make citations of a path and lines. */
 export const citationForm = "path#L3-L9";
 
-/**
- * Takes a citation apart; undefined for text that is none. `path#L3`, `path#3-9`, `path:3`, `path:L3-L9` and `path:3:` with a
- * column, as grep, compilers and editors write it, name lines as well.
- */
+/** Parses a citation, also as grep, compilers and editors write it: `path#3-9`, `path:3`, `path:3:COLUMN`. Else undefined. */
 export function parseCitation(text: string): { path: string; startLine: number; endLine: number } | undefined {
   const cited = /^(.+?)[#:]L?(\d{1,9})(?:-L?(\d{1,9})|:\d+)?:?$/is.exec(text.trim());
   const [, path, first, last = first] = cited ?? [];

@@ -68,7 +68,7 @@ function flushDigests(messages: readonly ConversationMessage[], options: DigestO
       (everything || (isNews(message) && !mostlySaid(notes, message.text))),
   );
   const digests: { lines: string[]; said: string[] }[] = [];
-  const room = (everything ? maxCharactersOfEach : maxCharacters) - heading.length - moreOf(said.length).length - 1;
+  const budget = (everything ? maxCharactersOfEach : maxCharacters) - heading.length - moreOf(said.length).length - 1;
   let left = 0;
   for (const [index, message] of said.entries()) {
     const { time } = clock(timeOf(message, options.fallbackTime));
@@ -82,7 +82,7 @@ function flushDigests(messages: readonly ConversationMessage[], options: DigestO
       }
       if (open === undefined || left < 0) {
         digests.push({ lines: [heading, line], said: [text] });
-        left = room - line.length - 1;
+        left = budget - line.length - 1;
       } else {
         open.lines.push(line);
         open.said.push(text);

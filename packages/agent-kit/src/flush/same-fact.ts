@@ -1,34 +1,33 @@
 import { lazily } from "@memslot/core";
 import { scanTerms, stopWords } from "@memslot/indexing/host";
 
-/** What a text says, so far as that can be told from its words alone. */
+/** The statements of a text, by its words. */
 interface Said {
-  /** Words that carry meaning, stemmed; single characters of scripts that are written without spaces. */
+  /** Content words, stemmed; single characters of scripts without spaces. */
   readonly words: ReadonlySet<string>;
-  /** Words with a digit in them, without zeros in front, with the sign before them. */
+  /** Words with a digit, with their sign, without leading zeros. */
   readonly figures: ReadonlySet<string>;
-  /** Numbers as they are written, in their order: `1.10`, `7:40`, `2026-5-14`. */
+  /** In their order: `1.10`, `7:40`, `2026-5-14`. */
   readonly numbers: readonly string[];
   /** Words with a capital inside a sentence. */
   readonly names: ReadonlySet<string>;
-  /** The words in their order. */
   readonly order: readonly string[];
   readonly isNegated: boolean;
   /** The word behind each "not". */
   readonly denied: ReadonlySet<string>;
 }
 
-/** Words that people and models put around a fact in one wording and leave out in another. */
+/** Words that one wording of a fact has and another has not. */
 const light = wordSet(
   "user also does doesn don didn isn wasn name call say said tell told mention remember note know now about just please one some get got that than then there these those way not no never 用 户 的 了 是 在 有 我 你 他 她 它 们 说 叫 名 字 和 也 要 会 就 把 被 为 吗 呢 吧 过 这 那 个 由 与 及 对 以 于 其 从 到",
 );
-/** Words that only say what kind of number stands beside them. */
+/** Words that name the kind of a number. */
 const labels = wordSet("number phone telephone price cost amount total sum fee value decide decision final date");
-/** A day may stand before or behind whom it belongs to. */
+/** Their order says nothing. */
 const calendar = wordSet(
   "january february march april may june july august september october november december monday tuesday wednesday thursday friday saturday sunday",
 );
-/** What turns a fact into its opposite, in the languages that notes are mostly written in. */
+/** In the languages that most notes are written in. */
 const negatingWords = [
   "not|no|never|without|cannot|nobody|nothing|nor|neither|hardly|barely|rarely|off",
   "stop(?:s|ped)?|quit|refuse[sd]?|refusal|hate[sd]?|dislike[sd]?|avoid(?:s|ed)?|cancel(?:s|led|ed)?|former(?:ly)?",
@@ -39,18 +38,17 @@ const negation = new RegExp(
   String.raw`(?<!\p{L})(?:${negatingWords})(?!\p{L})|n['’]t\b|[不没沒無无未勿莫戒]|ない|ません`,
   "giu",
 );
-/** Stop words that tell whose or when. */
+/** Stop words with a meaning. */
 const telling: ReadonlySet<string> = new Set(["his", "her", "hers", "their", "our"]);
 const halfOfDay = /\d\s*[ap]\.?m\b/giu;
-/** Signs that make another number of one. */
 const signs = /(?<![\p{L}\p{N}.)])(?:[-−](?=\d)|(?:[±<>≤≥]=?)\s?(?=\d))/gu;
-/** A number of so many digits hardly ever stands in two facts by chance. */
+/** Two facts hardly ever share a number of so many digits by chance. */
 const tellingDigits = 4;
 const thousands = /(?<=\d)[,.'’](?=\d{3}(?!\d))/g;
-/** So much of a message stands in notes where they say what it said: nobody notes small talk. */
+/** Share of a message's words that notes of it have: small talk is not noted. */
 const mostly = 0.5;
 
-/** Made when they are first asked for, which most hooks never do. */
+/** On first use: most hooks never need them. */
 function wordSet(words: string): () => ReadonlySet<string> {
   return lazily(() => {
     const set = new Set<string>();
@@ -60,10 +58,9 @@ function wordSet(words: string): () => ReadonlySet<string> {
 }
 
 /**
- * Whether a line says all that another text says, in whatever order and form its words can be known again. A number, a
- * name, a "not" or any other word with a meaning that the line does not have makes another fact: of two that look alike,
- * such as "sent" and "paid" of one invoice, neither may hide the other. What is not recognised is written a second time,
- * which is the smaller harm.
+ * Whether a line says all that a text says, in any order and form of its words. A number, a name, a "not" or any other
+ * content word that the line lacks makes another fact: "sent" and "paid" of one invoice must not hide each other. A fact that
+ * is not recognised is written a second time, which is the smaller harm.
  */
 export function saysAll(line: string, text: string): boolean {
   const [there, given] = [read(line), read(text)];
@@ -81,7 +78,7 @@ export function saysAll(line: string, text: string): boolean {
   return [...given.words].every((word) => there.words.has(word) || (isTelling && labels().has(word)));
 }
 
-/** Whether what a message says stands in these notes, taken together: all its figures and names, and most of its words. */
+/** Whether these notes together say what a message says: all its figures and names, and most of its words. */
 export function mostlySaid(notes: readonly string[], message: string): boolean {
   if (notes.length === 0) return false;
   const [there, given] = [read(notes.join("\n")), read(message)];
@@ -128,7 +125,7 @@ function read(given: string): Said {
   return { words, figures, numbers, names, order, isNegated: text.search(negation) >= 0, denied };
 }
 
-/** What kind of number it is, so far as that can be seen: only those of one kind can change places. */
+/** The form of a number: only numbers of one form can be exchanged. */
 function formOf(number: string): string {
   return number.replaceAll(/\d+/g, (digits) => (digits.length < 3 ? "few" : `${digits.length}`));
 }
@@ -137,7 +134,7 @@ function isWithin(part: ReadonlySet<string>, whole: ReadonlySet<string>): boolea
   return [...part].every((item) => whole.has(item));
 }
 
-/** Whether words stand in another text one behind the other, whatever is between them. */
+/** Whether another text has these words in this order, with any words between them. */
 function isInOrder(words: readonly string[], there: readonly string[]): boolean {
   let next = 0;
   for (const word of there) if (word === words[next]) next++;

@@ -20,40 +20,35 @@ import {
 } from "./imported-note.ts";
 
 export interface ImportNotesOptions extends Omit<NoteName, "relPath"> {
-  /** Where the notes come from, as their folder is called: `memory/imports/<source>/`. Lower-case letters, digits, `-`. */
+  /** The name of their folder, `memory/imports/<source>/`: lower-case letters, digits, `-`. */
   source: string;
-  /** Read one by one: only one of them is held at a time. */
+  /** Read one by one. */
   notes: AsyncIterable<ImportedNote>;
-  /** Notes that were deleted here since they were imported are written again. */
+  /** Writes notes again that were deleted since their import. */
   again?: boolean | undefined;
-  /** Nothing is written; the answer is what it would have been. */
+  /** Writes nothing, and returns what it would have done. */
   dryRun?: boolean | undefined;
-  /** Told of each note, when it is on disk. */
+  /** Called for each note, when it is on disk. */
   onNote?: ((path: string, state: ImportState) => void) | undefined;
   signal?: AbortSignal | undefined;
 }
 
-/**
- * `edited`: somebody has changed the note since it was imported, and it was left as it is. `deleted`: somebody has deleted it
- * since, and it was not written again.
- */
+/** `edited`: a user has changed the note since, and it was kept. `deleted`: a user has deleted it since; not written again. */
 export type ImportState = "added" | "changed" | "unchanged" | "edited" | "deleted";
 
 export interface ImportedNotes {
-  /** Of the workspace, with slashes. */
+  /** Relative to the workspace, with slashes. */
   folder: string;
-  /** How many notes ended in which state. */
   counts: Record<ImportState, number>;
-  /** The paths of notes that were left as somebody has changed them. */
+  /** The paths of notes with a user's changes, which were kept. */
   edited: string[];
 }
 
 /**
- * Writes notes that come from elsewhere to `memory/imports/<source>/`, one file each, found again by its identifier: the
- * same notes twice add nothing, one that has grown is put in the place of the earlier state, one that somebody has
- * changed here stays as it is, and one that somebody has deleted stays away. What looks like a secret is left out, as of
- * every copy. Each file is whole or not there; no link on the way is followed. Throws `WORKSPACE` and `INVALID_ARGUMENT`, what the notes throw, and an `AbortError`;
- * what is written by then stays, and another run goes on.
+ * Imports notes to `memory/imports/<source>/`, one file each, identified by its id: an unchanged note adds nothing, a new
+ * version replaces the old one, and a note that the user has changed or deleted is not written. Secrets are masked. Each file
+ * is complete or not there; links are not followed. Throws `WORKSPACE`, `INVALID_ARGUMENT`, errors of `notes`, and an
+ * `AbortError`; written files stay, and another run continues.
  */
 export async function importNotes(options: ImportNotesOptions): Promise<ImportedNotes> {
   const { workspaceDir, source, notes, dryRun = false, onNote, signal } = options;
@@ -72,7 +67,6 @@ export async function importNotes(options: ImportNotesOptions): Promise<Imported
       throwIfAborted(signal);
       const place: NotePath = { workspaceDir, relPath: `${done.folder}/${namedFor(note)}` };
       try {
-        // Nothing is made for what turns out to hold no note.
         folder ??= await openFolder(place, dryRun);
         names ??= namesIn(folder);
         const key = keyOf(note.id);
@@ -99,7 +93,7 @@ export async function importNotes(options: ImportNotesOptions): Promise<Imported
   }
 }
 
-/** Undefined where nothing is to be made, and it is not there. */
+/** Undefined if the folder does not exist in a dry run. */
 async function openFolder(place: NotePath, dryRun: boolean): Promise<FolderInPlace | undefined> {
   if (!dryRun) {
     const folder = await openWay(place);
@@ -111,7 +105,7 @@ async function openFolder(place: NotePath, dryRun: boolean): Promise<FolderInPla
   return await openFolderInPlace(path.join(workspace, path.posix.dirname(place.relPath))).catch(unlessMissing);
 }
 
-/** The files that were imported, by the keys in their names. */
+/** Imported files by the keys in their names. */
 function namesIn(folder: FolderInPlace | undefined): Map<string, string> {
   const names = new Map<string, string>();
   for (const { name } of folder === undefined ? [] : listInPlace(folder.path)) {

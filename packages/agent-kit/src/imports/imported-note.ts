@@ -5,16 +5,15 @@ import { MemoryError, messageOf } from "@memslot/core";
 import { copiedText, slugOf } from "../edit/note-text.ts";
 import { hashOf } from "../edit/safe-writes.ts";
 
-/** A note that comes from elsewhere. */
+/** A note from another program. */
 export interface ImportedNote {
-  /** Names it where it comes from, for ever. */
+  /** Permanent in its source. */
   id: string;
   title: string;
-  /** When it was begun, as `YYYY-MM-DD`. */
+  /** Of its begin, `YYYY-MM-DD`. */
   day?: string | undefined;
-  /** Where it is to be seen. */
   url?: string | undefined;
-  /** Its Markdown, without the title. */
+  /** Markdown, without the title. */
   text: string;
 }
 
@@ -22,22 +21,22 @@ const idLength = 12;
 const nameShape = /(?:^|-)([0-9a-f]{12})\.md$/u;
 const headShape = /^---\n(?:.*\n)*?state: ([0-9a-f]{64})\n---\n/u;
 
-/** The file's name for a note that has none yet: `2024-03-12-heat-pump-0a1b2c3d4e5f.md`. */
+/** The file name of a new note: `2024-03-12-heat-pump-0a1b2c3d4e5f.md`. */
 export function namedFor({ day, title, id }: Pick<ImportedNote, "day" | "title" | "id">): string {
   return `${[day, slugOf(title), keyOf(id)].filter(Boolean).join("-")}.md`;
 }
 
-/** What tells notes of one source from each other in the names of their files. */
+/** Identifies a note of a source in file names. */
 export function keyOf(id: string): string {
   return hashOf(id).slice(0, idLength);
 }
 
-/** The same of a file by its name; undefined for one that was not imported. */
+/** The key in a file name; undefined if the file was not imported. */
 export function keyOfName(name: string): string | undefined {
   return nameShape.exec(name)?.[1];
 }
 
-/** All of the file, with a hash of the text on top, by which a change that somebody makes is known later. */
+/** The whole file. The hash of the text in its head shows later whether a user has changed it. */
 export function fileTextOf(source: string, note: ImportedNote): string {
   const title = copiedText(note.title).replaceAll(/\s+/gu, " ") || "Untitled";
   const body = `# ${title}\n\n${copiedText(note.text)}\n`;
@@ -47,21 +46,21 @@ export function fileTextOf(source: string, note: ImportedNote): string {
   return `---\n${head.join("\n")}\nstate: ${hashOf(body)}\n---\n${body}`;
 }
 
-/** Whether a file still says what was written to it. */
+/** Whether a file is unchanged since its import. */
 export function isAsImported(text: string): boolean {
   const found = headShape.exec(text);
   return found !== null && hashOf(text.slice(found[0].length)) === found[1];
 }
 
-/** What was ever imported into a workspace from one source, so that what somebody deletes is not taken for new. */
+/** All imports from one source into a workspace, so that a deleted note does not count as new. */
 export interface ImportedKeys {
   has(key: string): boolean;
   add(key: string): void;
 }
 
 /**
- * Reads the list, one key in each line, below the state folder. Where it is lost, deleted notes come again with the next import,
- * and nothing else. Throws `UNAVAILABLE` where it cannot be read or written.
+ * Reads the list from the state folder, one key in each line. If it is lost, the next import writes deleted notes again. Throws
+ * `UNAVAILABLE` if it cannot be written.
  */
 export async function openImportedKeys(place: {
   workspaceDir: string;
@@ -73,7 +72,7 @@ export async function openImportedKeys(place: {
   const file = path.join(place.stateDir, "imports", `${hash}-${place.source}.txt`);
   const text = await readFile(file, "utf8").catch(() => "");
   const keys = new Set(text.split("\n").filter((line) => /^[0-9a-f]{12}$/u.test(line)));
-  // Half a line that a killed process has left is a line of its own.
+  // Half a line of a killed process stays a line of its own.
   let begin = text === "" || text.endsWith("\n") ? "" : "\n";
   let isMade = false;
   return {
@@ -87,7 +86,7 @@ export async function openImportedKeys(place: {
         begin = "";
       } catch (error) {
         const why = `the list of what was imported, ${file}, cannot be written: ${messageOf(error)}`;
-        throw new MemoryError("UNAVAILABLE", `${why}; check the state folder and the room on its disk`, {
+        throw new MemoryError("UNAVAILABLE", `${why}; check the state folder and the space on its disk`, {
           cause: error,
         });
       }

@@ -4,20 +4,18 @@ import path from "node:path";
 import { visibleName } from "@memslot/core";
 import { codeOf, listInPlace } from "@memslot/core/files";
 
-/** A note or a folder of notes. */
 interface Entry {
-  /** Relative to the workspace. */
   relPath: string;
   bytes: number;
   isFolder: boolean;
 }
 
-/** Markdown and folders below a folder of the workspace, hidden ones and links left out; undefined where it is none. */
+/** Markdown files and folders in a folder of the workspace, without hidden ones and links; undefined if it is not a folder. */
 export async function entriesIn(workspaceDir: string, relPath: string, depth: number): Promise<Entry[] | undefined> {
   const place = path.join(await realpath(workspaceDir), relPath);
   let listed: Dirent[];
   try {
-    // No link on the way: what it leads to is no part of the memory.
+    // The target of a link is not part of the memory.
     if ((await realpath(place)) !== place || !(await lstat(place)).isDirectory()) return undefined;
     listed = listInPlace(place);
   } catch (error) {
@@ -38,7 +36,7 @@ export async function entriesIn(workspaceDir: string, relPath: string, depth: nu
   return entries;
 }
 
-/** A folder as the model is shown it, two levels deep. `beside` are the notes that lie next to `memory/`. */
+/** A folder for the model, two levels deep. `beside`: the notes next to `memory/`. */
 export function shownFolder(shown: string, entries: readonly Entry[], beside: readonly Entry[]): string {
   const base = shown.replace(/\/+$/u, "");
   const all = [...(base === memoriesRoot ? beside : []), ...entries];
@@ -64,15 +62,15 @@ function sizeText(bytes: number): string {
   return kilobytes < 1024 ? `${kilobytes.toFixed(1)}K` : `${(kilobytes / 1024).toFixed(1)}M`;
 }
 
-/** Where the model's folder begins. */
+/** The root of the model's paths. */
 export const memoriesRoot = "/memories";
 
-/** Notes that lie beside `memory/` and not in it. */
+/** Notes next to `memory/`. */
 const besideMemory = new Set(["MEMORY.md", "memory.md", "USER.md"]);
 
 /**
- * The place in the workspace behind a path of the model: `/memories/x.md` is `memory/x.md`, and `/memories/MEMORY.md` the
- * curated file. `/memories` itself is `memory`. Throws for every other path, also where it is written in an odd way.
+ * The path in the workspace of a path of the model: `/memories/x.md` is `memory/x.md`, and `/memories/MEMORY.md` the curated
+ * file. Throws for any other path and for unusual spellings.
  */
 export function workspacePath(given: string): string {
   const refused = (why: string): Error => new Error(`Path ${given} is not allowed: ${why}`);
@@ -80,7 +78,7 @@ export function workspacePath(given: string): string {
   if (parts[0] !== "" || `/${parts[1]}` !== memoriesRoot) throw refused(`it has to begin with ${memoriesRoot}`);
   // oxlint-disable-next-line no-control-regex -- they are what is refused
   if (/[\\\u0000-\u001F]|%(?:2e|2f|5c|00|25)/iu.test(given))
-    throw refused("it holds a sign that no name of a note has");
+    throw refused("it has a character that no name of a note has");
   const names = parts.slice(2);
   for (const name of names)
     if (name === "" || name.startsWith(".")) throw refused("no part of it may be empty or begin with a dot");

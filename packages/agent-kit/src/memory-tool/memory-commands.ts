@@ -4,6 +4,7 @@ import { cannotWrite } from "../edit/note-folder.ts";
 import { checkLines, splice } from "../edit/plan-change.ts";
 import { rewriteNote } from "../edit/edit-note.ts";
 import { type ChangePlace, trashName, withChanges } from "../edit/make-change.ts";
+import { invalid } from "../failures.ts";
 import { localDay } from "../edit/local-day.ts";
 import { linesOf } from "../edit/note-text.ts";
 import type { NoteContent } from "../edit/replace-note.ts";
@@ -15,8 +16,8 @@ import type { EditOptions } from "../tools/memory-tools.ts";
 import { entriesIn, shownFolder, memoriesRoot, workspacePath } from "./memories-folder.ts";
 
 /**
- * The commands of Anthropic's memory tool (`memory_20250818`). Each gives the text of its result, and throws an `Error`
- * whose message is that of the result; SDKs set `Error: ` before it, and mark it as an error.
+ * The commands of Anthropic's memory tool (`memory_20250818`). Each returns the text of its result, or throws an `Error` with
+ * it; SDKs put `Error: ` before it and mark it as an error.
  */
 export interface MemoryCommands {
   view(command: { path: string; view_range?: readonly number[] | undefined }): Promise<string>;
@@ -25,29 +26,29 @@ export interface MemoryCommands {
   insert(command: { path: string; insert_line: number; insert_text: string }): Promise<string>;
   delete(command: { path: string }): Promise<string>;
   rename(command: { old_path: string; new_path: string }): Promise<string>;
-  /** One of them, by its field `command`, as a model wrote it: unchecked. */
+  /** Runs the command in the field `command`, with unchecked arguments of a model. */
   run(command: unknown): Promise<string>;
 }
 
 export interface MemoryCommandsOptions {
   memory: Pick<Memory, "agentId" | "workspaceDir" | "ownerAllowFrom">;
-  /** The session that asks, as for `createMemoryTools`. */
+  /** As for `createMemoryTools`. */
   sessionKey?: string | undefined;
   edit: EditOptions;
 }
 
-/** The snippet behind an edit: so many lines before and after it. */
+/** Lines before and after an edit in its snippet. */
 const around = 3;
 
 /**
- * The memory tool over the notes of a workspace: `/memories` is `memory/`, with `MEMORY.md` beside its files. What it writes
- * goes through the guards of `memory_edit`, is logged before it is done, and is taken back by `memslot undo`. Throws
- * `INVALID_ARGUMENT` for a session in which others read along: it may neither see nor change private notes.
+ * The memory tool for the notes of a workspace: `/memories` is `memory/`, with `MEMORY.md` among its files. Its writes are
+ * checked as in `memory_edit`, logged first, and taken back by `memslot undo`. Throws `INVALID_ARGUMENT` for the session of a
+ * group, which may neither read nor change private notes.
  */
 export function createMemoryCommands({ memory, sessionKey, edit }: MemoryCommandsOptions): MemoryCommands {
   const { workspaceDir, agentId } = memory;
   if (audienceOf(sessionKey, agentId, memory.ownerAllowFrom) === "shared")
-    throw new MemoryError("INVALID_ARGUMENT", "others read along in this session: it has no memory tool");
+    throw new MemoryError("INVALID_ARGUMENT", "this session is shared with others: it has no memory tool");
   const { settings, stateDir, clock = () => new Date() } = edit;
   const { timeZone = Intl.DateTimeFormat().resolvedOptions().timeZone } = edit;
   const place = (): ChangePlace => ({
@@ -59,7 +60,7 @@ export function createMemoryCommands({ memory, sessionKey, edit }: MemoryCommand
   });
   const clean = (field: string, given: string, replaced?: string): string => {
     const { text, problem } = checkSecrets(given.replaceAll(/\r\n?/gu, "\n"), edit.secrets, replaced);
-    if (problem !== undefined) throw refused(`${field} ${problem}`);
+    if (problem !== undefined) throw invalid(`${field} ${problem}`);
     return text;
   };
   const read = async (relPath: string): Promise<NoteContent | undefined> => {
@@ -77,7 +78,7 @@ export function createMemoryCommands({ memory, sessionKey, edit }: MemoryCommand
     await rewriteNote({ ...place(), relPath }, { kind: "edit" }, newText);
   };
 
-  /** The notes that a path stands for: one, or all below a folder. */
+  /** The note at a path, or all notes in a folder. */
   async function notesAt(shown: string): Promise<string[]> {
     const relPath = workspacePath(shown);
     if (relPath === "memory") throw new Error(`Cannot delete or rename ${memoriesRoot} itself`);
@@ -127,10 +128,10 @@ export function createMemoryCommands({ memory, sessionKey, edit }: MemoryCommand
         const places = wanted === "" ? [] : placesOf(text, wanted);
         const [at] = places;
         if (at === undefined)
-          throw refused(`No replacement was performed, old_str \`${old}\` did not appear verbatim in ${path}.`);
+          throw invalid(`No replacement was performed, old_str \`${old}\` did not appear verbatim in ${path}.`);
         if (places.length > 1) {
           const lines = places.map((each) => text.slice(0, each).split("\n").length);
-          throw refused(
+          throw invalid(
             `No replacement was performed. Multiple occurrences of old_str \`${old}\` in lines: ${[...new Set(lines)].join(", ")}. Please ensure it is unique`,
           );
         }
@@ -149,7 +150,7 @@ export function createMemoryCommands({ memory, sessionKey, edit }: MemoryCommand
       await rewrite(path, (text) => {
         const lines = linesOf(text);
         if (!Number.isInteger(line) || line < 0 || line > lines.length)
-          throw refused(
+          throw invalid(
             `Invalid \`insert_line\` parameter: ${line}. It should be within the range of lines of the file: [0, ${lines.length}]`,
           );
         const added = clean("insert_text", given).replace(/\n$/u, "");
@@ -189,7 +190,7 @@ export function createMemoryCommands({ memory, sessionKey, edit }: MemoryCommand
           const { fixed, sha256 } = note.content;
           if (fixed !== undefined) throw cannotWrite({ workspaceDir, relPath }, fixed);
           const reason = `renamed ${from} to ${to}`;
-          // The new one first: a process that is killed in between leaves the note twice, and not nowhere.
+          // The new one first: a process that is killed in between leaves two notes, not none.
           await changes.make({ kind: "create", relPath: wanted, text: note.bytes.toString("utf8"), reason });
           await changes.remove({ kind: "delete", relPath, reason, sha256 });
         }
@@ -213,11 +214,6 @@ export function createMemoryCommands({ memory, sessionKey, edit }: MemoryCommand
   return { ...commands, run };
 }
 
-/** Said to the model as it is, and no failure of the file system. */
-function refused(message: string): MemoryError {
-  return new MemoryError("INVALID_ARGUMENT", message);
-}
-
 function placesOf(text: string, wanted: string): number[] {
   const places: number[] = [];
   for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + 1)) places.push(at);
@@ -235,7 +231,6 @@ function rangeOf(range: readonly number[] | undefined, count: number): [number, 
   return [from, last];
 }
 
-/** Lines behind their numbers, which no line of a note can pass for. */
 function numbered(lines: readonly string[], from: number, to: number): string {
   const shown = lines
     .slice(from - 1, to)

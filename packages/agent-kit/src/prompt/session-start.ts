@@ -12,13 +12,13 @@ import {
 } from "@memslot/core";
 import { cloudStub, codeOf, openInPlace } from "@memslot/core/files";
 import { ownTexts, decodeText } from "@memslot/indexing/host";
-import { isDigestOfOther } from "../flush/flush-digest.ts";
 import { curatedName } from "../edit/append-note.ts";
 import { dayBefore, localDay } from "../edit/local-day.ts";
 import { endOfEntry } from "../edit/note-entry.ts";
 import { linesOf } from "../edit/note-text.ts";
-import { frameRecalled } from "../tools/recalled-text.ts";
 import { closing } from "../edit/safe-writes.ts";
+import { isDigestOfOther } from "../flush/flush-digest.ts";
+import { frameRecalled } from "../tools/recalled-text.ts";
 
 export interface SessionStartOptions {
   workspaceDir: string;
@@ -27,20 +27,20 @@ export interface SessionStartOptions {
   timeZone: string;
   /** `startSession` takes it from the key of the session. */
   session: StartingSession;
-  /** What the session works on, as `ConversationOrigin` names it: digests of other projects are left out of the logs. */
+  /** As in `ConversationOrigin`: digests of other projects are excluded from the logs. */
   project?: string | undefined;
-  /** Characters of the whole text; 20,000 if left out. Frames and notices are put even where it is too small for them. */
+  /** Characters of the whole text; 20,000 if left out. Delimiters and notices are written even if it is too small for them. */
   budgetChars?: number | undefined;
 }
 
 export interface StartingSession {
   kind: SessionKind;
-  /** True when nobody but the user reads along. */
+  /** True if only the user reads the session. */
   private: boolean;
 }
 
 export interface SessionStartContext {
-  /** Ready for a system prompt; empty when there is nothing to show. */
+  /** Ready for a system prompt; empty if there is nothing to show. */
   text: string;
   files: SessionStartFile[];
 }
@@ -55,20 +55,20 @@ export interface SessionStartFile {
 }
 
 interface Part {
-  path: string;
-  text: string;
-  /** A curated file is best at its start, a log at its end. */
+  file: SessionStartFile;
+  lines: string[];
+  /** A curated file keeps its start, a log its end. */
   keep: "start" | "end";
-  /** Lines that are not in the text, as they are about something else. */
-  leftOut: number;
+  /** Excluded lines about other projects. */
+  excluded: number;
 }
 
 const intro = `${ownTexts.notesHeading}\n\n${ownTexts.notesIntro}`;
 
 /**
- * What an agent should have before its first turn: the curated memory (in a private main session only) and the daily
- * logs of yesterday and today (in private sessions only: a group sees neither). Where the budget cuts a file, a line in the text says so and how to read the rest.
- * Throws `WORKSPACE` when the folder cannot be read and `INVALID_ARGUMENT` for an unknown time zone.
+ * The notes that a session starts with: the curated memory (private main sessions only) and the daily logs of yesterday and
+ * today (private sessions only). If the budget cuts a file, a line in the text says so and how to read the rest. Throws
+ * `WORKSPACE` if the folder cannot be read and `INVALID_ARGUMENT` for an unknown time zone.
  */
 export async function sessionStartContext(options: SessionStartOptions): Promise<SessionStartContext> {
   const { workspaceDir, budgetChars = 20_000 } = options;
@@ -79,19 +79,17 @@ export async function sessionStartContext(options: SessionStartOptions): Promise
   const notices: string[] = [];
 
   const take = async (relPath: string, keep: Part["keep"], project?: string): Promise<void> => {
-    const note = await readWorkspaceNote(workspaceDir, relPath);
-    if (note.state === "absent") files.push({ path: relPath, state: "absent" });
-    else if (note.state === "skipped") {
-      files.push({ path: relPath, state: "skipped", reason: note.reason });
-      notices.push(`[${relPath} is not shown: ${visibleMessage(note.reason)}.]`);
-    } else {
-      const { text, leftOut } =
-        project === undefined ? { text: note.text, leftOut: 0 } : withoutOtherProjects(note.text, project);
-      files.push(
-        leftOut === 0 ? { path: relPath, state: "whole" } : { path: relPath, state: "cut", omittedLines: leftOut },
-      );
-      if (text.trim() !== "") parts.push({ path: relPath, text, keep, leftOut });
-    }
+    const { text, ...found } = await readWorkspaceNote(workspaceDir, relPath);
+    const file: SessionStartFile = { path: relPath, ...found };
+    files.push(file);
+    if (found.reason !== undefined) notices.push(`[${relPath} is not shown: ${visibleMessage(found.reason)}.]`);
+    if (text === undefined) return;
+    const all = text.split("\n");
+    const kept = project === undefined ? all : withoutOtherProjects(all, project);
+    const excluded = all.length - kept.length;
+    if (excluded > 0) Object.assign(file, { state: "cut", omittedLines: excluded });
+    const left = kept.join("\n");
+    if (left.trim() !== "") parts.push({ file, lines: linesOf(left), keep, excluded });
   };
 
   const skip = (relPath: string, reason: string): void => {
@@ -107,112 +105,87 @@ export async function sessionStartContext(options: SessionStartOptions): Promise
     else skip(log, "it is shown in private sessions only");
   }
 
-  const blocks = fitParts(parts, budgetChars - intro.length - notices.join("\n\n").length - 2 * notices.length, files);
+  const blocks = fitParts(parts, budgetChars - intro.length - notices.join("\n\n").length - 2 * notices.length);
   const text = blocks.length + notices.length === 0 ? "" : [intro, ...blocks, ...notices].join("\n\n");
   return { text, files };
 }
 
-/** Frames each part, cut to its share of the budget, and records in `files` what was cut. */
-function fitParts(parts: readonly Part[], budgetChars: number, files: SessionStartFile[]): string[] {
-  const frames = parts.map((part) => {
-    const totalLines = linesOf(part.text).length;
-    // The longest notice that this part can get, so that the budget also holds when it is needed.
-    const notice = noticeOf(part, { text: "", totalLines, omittedLines: totalLines });
-    return framed(part, "x", notice).length - 1 + 2;
-  });
+/** Delimits each part, cut to its share of the budget, and records in its file what was cut. */
+function fitParts(parts: readonly Part[], budgetChars: number): string[] {
+  // With the longest notice that a part can get, so that the budget holds in each case.
+  const frames = parts.map((part) => framed(part, "x", noticeOf(part, part.lines.length)).length + 1);
   const available = budgetChars - frames.reduce((sum, length) => sum + length, 0);
-  const shares = shareBudget(
-    parts.map((part) => linesOf(part.text).join("\n").length),
-    available,
-  );
+  const needs = parts.map(({ lines }) => lines.join("\n").length);
+  const shares = shareBudget(needs, available);
   return parts.map((part, index) => {
-    const fitted = fitLines(part.text, shares[index] ?? 0, part.keep);
-    if (fitted.omittedLines + part.leftOut === 0) return framed(part, fitted.text, undefined);
-    const file = files.find(({ path: filePath }) => filePath === part.path);
-    if (file) {
-      file.state = "cut";
-      file.omittedLines = fitted.omittedLines + part.leftOut;
-    }
-    return framed(part, fitted.text, noticeOf(part, fitted));
+    const { text, omittedLines } = fitLines(part, shares[index] ?? 0);
+    if (omittedLines + part.excluded === 0) return framed(part, text, undefined);
+    Object.assign(part.file, { state: "cut", omittedLines: omittedLines + part.excluded });
+    return framed(part, text, noticeOf(part, omittedLines));
   });
 }
 
-/** The notice stands on the side that was cut. */
-function framed(part: Part, text: string, notice: string | undefined): string {
-  const block = frameRecalled(part.path, text);
+/** The notice is on the side that was cut. */
+function framed({ file, keep }: Part, text: string, notice: string | undefined): string {
+  const block = frameRecalled(file.path, text);
   if (notice === undefined || block === "") return notice ?? block;
-  return part.keep === "start" ? `${block}\n${notice}` : `${notice}\n${block}`;
+  return keep === "start" ? `${block}\n${notice}` : `${notice}\n${block}`;
 }
 
-function noticeOf(part: Part, fitted: FittedLines): string {
-  if (part.leftOut > 0) {
-    const more = fitted.omittedLines === 0 ? "" : `, and ${fitted.omittedLines} others,`;
-    const what = `${part.leftOut} lines about conversations in other projects${more} are left out here`;
-    return `[${part.path}: ${what}. Read it with memory_get: path "${part.path}".]`;
+function noticeOf({ file: { path: name }, lines, keep, excluded }: Part, omittedLines: number): string {
+  if (excluded > 0) {
+    const more = omittedLines === 0 ? "" : `, and ${omittedLines} others,`;
+    const what = `${excluded} lines about conversations in other projects${more} are left out here`;
+    return `[${name}: ${what}. Read it with memory_get: path "${name}".]`;
   }
-  const { omittedLines, totalLines } = fitted;
-  const from = part.keep === "start" ? totalLines - omittedLines + 1 : 1;
-  const which = part.keep === "start" ? "last" : "first";
-  return `[${part.path}: the ${which} ${omittedLines} of ${totalLines} lines are left out or cut here. Read them with memory_get: path "${part.path}", from ${from}, lines ${omittedLines}.]`;
+  const from = keep === "start" ? lines.length - omittedLines + 1 : 1;
+  const which = keep === "start" ? "last" : "first";
+  return `[${name}: the ${which} ${omittedLines} of ${lines.length} lines are left out or cut here. Read them with memory_get: path "${name}", from ${from}, lines ${omittedLines}.]`;
 }
 
 export interface StartSessionOptions extends Omit<SessionStartOptions, "workspaceDir" | "session"> {
   memory: Memory;
-  /** The session, as the host names it. Left out: the owner, at a terminal. */
+  /** The key of the session. Left out: the owner, at a terminal. */
   sessionKey?: string | undefined;
-  /** Takes why the index could not be brought up to date. Searches say so too, and so does `status()`. */
+  /** Called if the index could not be updated. Searches and `status()` report it too. */
   onSyncError?: ((error: unknown) => void) | undefined;
   /** Ends the sync, not the session. */
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Starts a session: has the index brought up to date, where `sync.onSessionStart` says so, and gives the notes that the
- * session begins with. The sync is not waited for; a search that comes before its end says that it is `stale`, or waits
- * a little by itself. Throws as `sessionStartContext` does, and `INVALID_ARGUMENT` for a session of another agent.
+ * Starts a session: updates the index if `sync.onSessionStart` is set, and returns the notes that the session starts with.
+ * Does not wait for the sync; a search before its end reports `stale`, or waits a little. Throws as `sessionStartContext`
+ * does, and `INVALID_ARGUMENT` for a session of another agent.
  */
 export async function startSession(options: StartSessionOptions): Promise<SessionStartContext> {
   const { memory, sessionKey, onSyncError, signal, ...rest } = options;
+  const { workspaceDir } = memory;
   const kind = sessionKindOf(sessionKey, memory.agentId, memory.ownerAllowFrom);
   try {
-    return await sessionStartContext({
-      ...rest,
-      workspaceDir: memory.workspaceDir,
-      session: { kind, private: kind !== "group" },
-    });
+    return await sessionStartContext({ ...rest, workspaceDir, session: { kind, private: kind !== "group" } });
   } finally {
-    // After it: reading a few notes takes a moment, and behind a look at a large folder it would wait.
+    // Afterwards: reading a few notes is fast, but would wait behind the scan of a large folder.
     memory.sync({ reason: "session-start", signal }).catch((error: unknown) => {
-      // The host has ended it, and knows.
+      // The host has aborted or closed it, and knows.
       if (!isAbort(error) && !MemoryError.is(error, "CLOSED")) onSyncError?.(error);
     });
   }
 }
 
-/** A log without the digests of conversations in other projects, and how many of its lines those are. */
-function withoutOtherProjects(text: string, project: string): { text: string; leftOut: number } {
-  const lines = text.split("\n");
+/** A log without the digests of conversations in other projects. */
+function withoutOtherProjects(lines: readonly string[], project: string): string[] {
   const kept: string[] = [];
   for (let index = 0; index < lines.length; index++) {
     const line = lines[index] ?? "";
     if (isDigestOfOther(line, project)) index = endOfEntry(lines, index) - 1;
     else kept.push(line);
   }
-  return { text: kept.join("\n"), leftOut: lines.length - kept.length };
+  return kept;
 }
 
-/** The part of a text that is shown where its whole is too long. */
-interface FittedLines {
-  text: string;
-  /** Lines of the whole text. */
-  totalLines: number;
-  /** Lines that are missing or cut short. */
-  omittedLines: number;
-}
-
-/** Keeps as many whole lines as fit, from the start or from the end; where not one fits, a piece of the nearest. */
-function fitLines(text: string, maxChars: number, keep: "start" | "end"): FittedLines {
-  const lines = linesOf(text);
+/** Keeps as many whole lines as fit; if none fits, a part of the first. `omittedLines` are missing or cut short. */
+function fitLines({ lines, keep }: Part, maxChars: number): { text: string; omittedLines: number } {
   const ordered = keep === "start" ? lines : lines.toReversed();
   const kept: string[] = [];
   let used = 0;
@@ -224,12 +197,10 @@ function fitLines(text: string, maxChars: number, keep: "start" | "end"): Fitted
   }
   const omittedLines = lines.length - kept.length;
   const first = ordered[0];
-  if (kept.length === 0 && first !== undefined && maxChars > 0) kept.push(headOf(first, maxChars));
-  return {
-    text: (keep === "start" ? kept : kept.toReversed()).join("\n"),
-    totalLines: lines.length,
-    omittedLines,
-  };
+  // Not half a surrogate pair.
+  if (kept.length === 0 && first !== undefined && maxChars > 0)
+    kept.push(first.slice(0, maxChars).replace(/[\uD800-\uDBFF]$/, ""));
+  return { text: (keep === "start" ? kept : kept.toReversed()).join("\n"), omittedLines };
 }
 
 /** Shares a budget between parts: a part that needs less than its share leaves the rest to the others. */
@@ -245,23 +216,15 @@ function shareBudget(needs: readonly number[], budget: number): number[] {
   return shares;
 }
 
-/** Never ends in half a surrogate pair. */
-function headOf(line: string, maxChars: number): string {
-  const head = line.slice(0, maxChars);
-  return /[\uD800-\uDBFF]$/.test(head) ? head.slice(0, -1) : head;
-}
-
-/** A note as it stands in the workspace, or why it is not there. */
-type WorkspaceNote = { state: "read"; text: string } | { state: "absent" } | { state: "skipped"; reason: string };
-
-/** More than this is no note that anybody wrote by hand; `memory_get` reads windows of it. */
+/** A larger file is not a note that a user wrote; `memory_get` reads parts of it. */
 const maxBytes = 4_000_000;
 
-/**
- * Reads a note under an existing workspace. No part of the way is followed where it is a symbolic link, also where it
- * becomes one meanwhile, so nothing outside the workspace is ever read.
- */
-async function readWorkspaceNote(workspaceDir: string, relPath: string): Promise<WorkspaceNote> {
+/** Reads a note of a workspace. Follows no symbolic link on the way, so that nothing outside the workspace is read. */
+async function readWorkspaceNote(
+  workspaceDir: string,
+  relPath: string,
+): Promise<Pick<SessionStartFile, "state" | "reason"> & { text?: string }> {
+  const skipped = (reason: string) => ({ state: "skipped" as const, reason });
   const parts = relPath.split("/");
   try {
     let place = await realpath(workspaceDir);
@@ -269,30 +232,21 @@ async function readWorkspaceNote(workspaceDir: string, relPath: string): Promise
       place = path.join(place, part);
       const found = await lstat(place);
       const name = parts.slice(0, index + 1).join("/");
-      if (found.isSymbolicLink())
-        return { state: "skipped", reason: `${name} is a symbolic link, which is not followed` };
+      if (found.isSymbolicLink()) return skipped(`${name} is a symbolic link, which is not followed`);
       if (index < parts.length - 1) continue;
-      if (!found.isFile()) return { state: "skipped", reason: "it is not a file" };
+      if (!found.isFile()) return skipped("it is not a file");
       if (found.size > maxBytes)
-        return {
-          state: "skipped",
-          reason: `it is larger than ${maxBytes / 1_000_000} MB; memory_get reads parts of it`,
-        };
+        return skipped(`it is larger than ${maxBytes / 1_000_000} MB; memory_get reads parts of it`);
     }
-    return { state: "read", text: await readText(place) };
+    return await closing(await openInPlace(place, constants.O_RDONLY), async (handle) => {
+      const text = decodeText(await handle.readFile())
+        .replaceAll(/\r\n?/g, "\n")
+        .replaceAll("\0", "\uFFFD");
+      return { state: "whole", text };
+    });
   } catch (error) {
-    const code = codeOf(error);
-    if (existsSync(cloudStub(path.join(workspaceDir, relPath))))
-      return { state: "skipped", reason: "it is in iCloud and not downloaded" };
-    if (code === "ENOENT" || code === "ENOTDIR") return { state: "absent" };
-    return { state: "skipped", reason: `it cannot be read (${messageOf(error)})` };
+    if (existsSync(cloudStub(path.join(workspaceDir, relPath)))) return skipped("it is in iCloud and not downloaded");
+    if (codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR") return { state: "absent" };
+    return skipped(`it cannot be read (${messageOf(error)})`);
   }
-}
-
-async function readText(file: string): Promise<string> {
-  return await closing(await openInPlace(file, constants.O_RDONLY), async (handle) => {
-    return decodeText(await handle.readFile())
-      .replaceAll(/\r\n?/g, "\n")
-      .replaceAll("\0", "\uFFFD");
-  });
 }

@@ -3,7 +3,7 @@ import { redactSecrets, secretsIn } from "@memslot/indexing/host";
 import type { MemoryTool } from "./memory-tool.ts";
 import { badInput } from "./tool-input.ts";
 
-/** The fields of each tool that end up in files. */
+/** The arguments of each tool that are written to files. */
 const written: Readonly<Record<string, readonly string[]>> = {
   memory_append: ["text", "tags"],
   memory_edit: ["new"],
@@ -11,9 +11,8 @@ const written: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * A text of a model as it may go into a note. With `refuse`, a secret whose shape makes it certain is a `problem`, and
- * another one, such as a password behind its name, is masked as with `mask`. Kinds that the replaced text holds already
- * are left alone.
+ * A text of a model as it may be written to a note. With `refuse`, a secret of certain shape is a `problem`; any other, such
+ * as a password behind its name, is masked as with `mask`. Kinds of secrets in the replaced text are allowed.
  */
 export function checkSecrets(
   text: string,
@@ -31,7 +30,7 @@ export function checkSecrets(
   return { text, masked, problem };
 }
 
-/** A tool that writes no secret which a model gives it. Its answer names what was masked. */
+/** Wraps a tool so that it writes no secrets. Its answer names what was masked. */
 export function guardSecrets(tool: MemoryTool, rule: AgentConfig["secrets"]): MemoryTool {
   const fields = written[tool.name] ?? [];
   if (rule === "keep" || fields.length === 0) return tool;

@@ -1,16 +1,15 @@
-/** One tool of an agent, in no framework's terms. */
+/** One tool of an agent, independent of frameworks. */
 export interface MemoryTool<Result extends object = MemoryToolResult> {
   readonly name: string;
-  /** What a model reads to decide when to call it. */
   readonly description: string;
-  /** Can be handed to any SDK that takes JSON Schema. Each set of tools has its own copy. */
+  /** For any SDK that takes JSON Schema. Each set of tools has its own copy. */
   readonly inputSchema: ToolInputSchema;
   /**
-   * Takes what the model wrote, unchecked. Answers with an object that can be given to the model as JSON, also for bad
-   * input and failures: it throws for one thing only, an `AbortError` when `signal` was aborted.
+   * Runs the tool with unchecked arguments of a model. Returns an object for the model, also for bad input and failures;
+   * throws only an `AbortError`, if `signal` was aborted.
    */
   execute(input: unknown, options?: { signal?: AbortSignal | undefined }): Promise<Result>;
-  /** Is told of what a model asked for and nothing could run: a tool of another name, or arguments that are no JSON. */
+  /** Called if a call could not run: an unknown tool, or arguments that are not JSON. */
   onBadCall?(call: { readonly name: string; readonly error: string }): void;
 }
 
@@ -22,7 +21,6 @@ export type ToolInputSchema = {
   additionalProperties: false;
 };
 
-/** The JSON Schema of one argument. */
 export type ToolInputProperty = {
   type: "string" | "integer" | "number" | "boolean" | "array";
   description?: string;
@@ -32,19 +30,18 @@ export type ToolInputProperty = {
   items?: { type: "string" | "integer" };
 };
 
-/** What a tool answers. `toMcpTools` lists the fields of each tool with what they mean in `outputSchema`. */
+/** The answer of a tool. The `outputSchema` of `toMcpTools` describes the fields of each tool. */
 export interface MemoryToolResult {
   /** Of `memory_search`. */
   results?: MemoryToolHit[] | undefined;
   more?: number | undefined;
   confidence?: "strong" | "weak" | "none" | undefined;
-  /** `ok`, `stale` or `degraded` of a search; what became of a note: `appended`, `duplicate`, `edited`, … */
+  /** Of a search: `ok`, `stale`, `degraded`; of a note: `appended`, `duplicate`, `edited`, … */
   state?: string | undefined;
   reason?: string | undefined;
   warning?: string | undefined;
   unavailable?: boolean | undefined;
   disabled?: boolean | undefined;
-  /** The file that was read or changed. */
   path?: string | undefined;
   text?: string | undefined;
   from?: number | undefined;
@@ -55,26 +52,22 @@ export interface MemoryToolResult {
   citation?: string | undefined;
   hash?: string | undefined;
   note?: string | undefined;
-  /** `error` for what could not be done: `code`, `error` and `action` say why and what to do next. */
+  /** With `error`: `code`, `error` and `action` say why and what to do next. */
   status?: "ok" | "not_found" | "error" | undefined;
   code?: string | undefined;
-  /** The argument that has to be corrected. */
   field?: string | undefined;
   error?: string | undefined;
   action?: string | undefined;
   timedOut?: boolean | undefined;
-  /** All others, by tool. */
   [field: string]: unknown;
 }
 
-/** Lines that a search has found. */
 export interface MemoryToolHit {
   path: string;
   startLine: number;
   endLine: number;
-  /** The lines, framed as recalled text. */
+  /** The lines, delimited as recalled text. */
   snippet: string;
-  /** 0 to 1. */
   score: number;
   [field: string]: unknown;
 }

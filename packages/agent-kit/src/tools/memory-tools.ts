@@ -21,31 +21,22 @@ import type { MemoryTool, MemoryToolResult } from "./memory-tool.ts";
 import { createRecentRecalls } from "./recalled-text.ts";
 
 export interface MemoryToolsOptions {
-  /** Undefined when memory is off for the agent, or when it could not be opened. */
+  /** Undefined if memory is off for the agent, or could not be opened. */
   memory: Memory | undefined;
-  /** Why memory could not be opened. Without it, no memory means that memory is off. */
+  /** Why memory could not be opened. Left out: memory is off. */
   unavailable?: { error: unknown } | undefined;
   citations: CitationsMode;
-  /**
-   * The session that asks, as the host names it (`agent:main:telegram:group:-100`): what a model writes never decides
-   * whose notes it sees. In a group private notes are left out. Left out: the owner, at a terminal.
-   */
+  /** The key of the session (`agent:main:telegram:group:-100`). A group gets no private notes. Left out: the owner. */
   sessionKey?: string | undefined;
-  /**
-   * Decides what `citations: "auto"` means; by `sessionKey` if left out, `direct` where there is none. With `group`
-   * private notes are left out, whatever the key is.
-   */
+  /** For `citations: "auto"`; by `sessionKey` if left out. With `group` private notes are excluded whatever the key is. */
   chatType?: ChatType | undefined;
-  /** How long one call may take in all; 30 s if left out. */
+  /** Deadline of one call; 30 s if left out. */
   deadlineMs?: number | undefined;
-  /** How long a failure of `memory_search` is repeated without asking again; 60 s if left out. */
+  /** How long a failed `memory_search` is not tried again; 60 s if left out. */
   cooldownMs?: number | undefined;
-  /** Where `memory_append` takes the day from; `false` leaves the tool out. */
+  /** `false` leaves `memory_append` out. */
   append?: false | AppendOptions | undefined;
-  /**
-   * Where `memory_edit` and `memory_forget` keep the log of what they change, and what they may change: see `editOptions`.
-   * Left out or `false`: notes can only be added.
-   */
+  /** For `memory_edit` and `memory_forget`, see `editOptions`. Left out or `false`: notes can only be added. */
   edit?: false | EditOptions | undefined;
   /** The clock of deadlines and cooldowns, in milliseconds. */
   now?: (() => number) | undefined;
@@ -54,23 +45,17 @@ export interface MemoryToolsOptions {
 export interface AppendOptions {
   /** The user's, as an IANA name; that of this machine if left out. */
   timeZone?: string | undefined;
-  /** The date and time of day. */
   clock?: (() => Date) | undefined;
-  /** What happens when a model writes a secret: `secrets` of the agent's configuration; `refuse` if left out. */
+  /** `secrets` of the agent's configuration; `refuse` if left out. */
   secrets?: AgentConfig["secrets"] | undefined;
 }
 
 export interface EditOptions extends AppendOptions {
-  /** Where the log of changes is kept. */
   stateDir: string;
-  /** What of the workspace is memory. */
   settings: Pick<MemorySearchSettings, "extraPaths" | "notes">;
 }
 
-/**
- * The `edit` of `createMemoryTools` as the configuration wants it: `false` with `memory.write: "append"`. Where it says
- * nothing, `usual` counts.
- */
+/** The option `edit` from the configuration: `false` with `memory.write: "append"`. `usual`: if it is not configured. */
 export function editOptions(
   config: Pick<MemslotConfig, "agent" | "stateDir" | "write">,
   agentId: string,
@@ -82,9 +67,9 @@ export function editOptions(
 }
 
 /**
- * `memory_search`, `memory_get` and, unless others read along, `memory_append` for one agent, with `edit` also
- * `memory_edit` and `memory_forget`. None when memory is off.
- * Throws `INVALID_ARGUMENT` for a `sessionKey` of another agent and for an unknown time zone.
+ * Creates `memory_search`, `memory_get` and, except for a group, `memory_append` of one agent; with `edit` also `memory_edit`
+ * and `memory_forget`. None if memory is off. Throws `INVALID_ARGUMENT` for a `sessionKey` of another agent and an unknown
+ * time zone.
  */
 export function createMemoryTools(options: MemoryToolsOptions): MemoryTool[] {
   const now = options.now ?? (() => performance.now());
@@ -113,14 +98,14 @@ export function createMemoryTools(options: MemoryToolsOptions): MemoryTool[] {
   return tools.map((tool) => withVisibleAnswers(guardSecrets(tool, secrets)));
 }
 
-/** A wrong time zone is the host's mistake, and told to it at once. */
+/** Throws for a wrong time zone, as it is a mistake of the host. */
 function clockOf(given: AppendOptions): AppendSetting {
   const { timeZone = Intl.DateTimeFormat().resolvedOptions().timeZone, clock = () => new Date() } = given;
   localDay(new Date(), timeZone);
   return { timeZone, clock };
 }
 
-/** The key that goes to memory with every call. A wrong one is the host's mistake, which no model could mend. */
+/** The key for every call of memory. Throws for a wrong one, which no model could correct. */
 function sessionOf({ memory, sessionKey, chatType }: MemoryToolsOptions): {
   sessionKey: string | undefined;
   shared: boolean;
@@ -130,14 +115,14 @@ function sessionOf({ memory, sessionKey, chatType }: MemoryToolsOptions): {
   if (memory === undefined) return { sessionKey, shared: false };
   if (audienceOf(sessionKey, memory.agentId, memory.ownerAllowFrom) === "shared") return { sessionKey, shared: true };
   if (chatType !== "group") return { sessionKey, shared: false };
-  // A group that the host has no key for, or that it keeps in the owner's session: others read along all the same.
+  // A group without a key, or in the owner's session.
   return { sessionKey: `agent:${memory.agentId}:group:unnamed`, shared: true };
 }
 
-/** Fields whose values a model hands back: they are spelled so that `nameFromVisible` finds the name again. */
+/** Fields that a model hands back: spelled so that `nameFromVisible` restores the name. */
 const names: ReadonlySet<string> = new Set(["path", "citation"]);
 
-/** A tool whose answers hold no character that nobody sees, wherever in them a file name or a message may stand. */
+/** Makes invisible characters in the answers of a tool visible. */
 function withVisibleAnswers(tool: MemoryTool): MemoryTool {
   return {
     ...tool,

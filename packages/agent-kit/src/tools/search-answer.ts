@@ -16,7 +16,6 @@ import { type FailureAdvice, adviceForError, type ToolSetting } from "./tool-set
 import { frameTogether, recalledTextNote } from "./recalled-text.ts";
 import type { MemoryToolHit, MemoryToolResult } from "./memory-tool.ts";
 
-/** What a search has found, and what is to be told of it. */
 interface Found extends SearchAnswer {
   setting: ToolSetting;
   memory: Memory;
@@ -25,18 +24,15 @@ interface Found extends SearchAnswer {
   toolMs: number;
 }
 
-/** A text with its frame is no longer, where the memory keeps to the length that it promises. */
+/** Of a text with its delimiters, if the memory keeps to its own limit. */
 const maxTextLength = 700;
-/** `>>> 493827` before it and `<<< 493827` behind it, each on a line of its own. */
+/** Two lines, `>>> 493827` and `<<< 493827`. */
 const frameLength = 22;
 
-/** No answer is longer, in characters of its JSON, however long the paths and headings in it are. */
+/** Characters of the JSON of an answer. */
 const maxAnswerLength = 24_000;
 
-/**
- * The answer of `memory_search`: each thing once, and nothing that a model does not need. How it was found is told where
- * it is asked for.
- */
+/** The answer of `memory_search`: each fact once, and only those that a model needs; `debug` adds how the search ran. */
 export function searchAnswer(found: Found): MemoryToolResult {
   const { setting, memory, results, report } = found;
   const { state, found: counts, dropped } = report;
@@ -45,7 +41,7 @@ export function searchAnswer(found: Found): MemoryToolResult {
     return unavailable({ ...advice, action: report.action ?? advice.action });
   }
   const leftOut = counts === undefined ? dropped.limit + (dropped.tokens ?? 0) : counts.passages - results.length;
-  // What a status says of a failure may name a note; the report of a shared session is made for others to read.
+  // The failure in a status may name a note; the report of a shared session may not.
   const fallback = report.fallback ?? (setting.shared ? undefined : memory.status().fallback);
   const answerWith = (shown: readonly MemorySearchResult[]): MemoryToolResult => {
     const more = leftOut + results.length - shown.length;
@@ -76,7 +72,7 @@ export function searchAnswer(found: Found): MemoryToolResult {
   return answer;
 }
 
-/** As `memory_edit` strikes a line with `supersedes`. */
+/** As `memory_edit` writes it with `supersedes`. */
 const supersededLine = /~~ \(superseded \d{4}-\d{2}-\d{2}: \[\[#\^/u;
 const historyNote =
   "Struck lines (~~…~~, superseded) are history: what holds now is the line that ends with the same ^id.";
@@ -97,7 +93,7 @@ function shownResults(results: readonly MemorySearchResult[]): MemoryToolHit[] {
   });
 }
 
-/** The lines under their heading, which is words of a note like the rest, where there is room for both. */
+/** The lines under their heading if both fit. */
 function textOf({ heading, snippet }: MemorySearchResult): string {
   const whole = heading === undefined ? snippet : `[${heading}]\n${snippet}`;
   return whole.length + frameLength > maxTextLength ? snippet : whole;
@@ -107,7 +103,7 @@ function rangeText([from, to]: LineRange): string {
   return from === to ? String(from) : `${from}-${to}`;
 }
 
-/** Why the list is empty, weak or not to be taken at face value, and what to do about it. */
+/** Why the list is empty, weak or incomplete, and what to do. */
 function explanation(found: Found): { reason?: string; warning?: string; action?: string } {
   const { report, results, input, memory, setting } = found;
   const { state } = report;
@@ -147,7 +143,7 @@ function explanation(found: Found): { reason?: string; warning?: string; action?
   return { ...reason, ...action };
 }
 
-/** A manager that tells no more than a number is believed by that. */
+/** A manager without `match` is judged by its number. */
 function matchOf({ match, confidence }: SearchReport): SearchMatch | undefined {
   return match ?? (confidence === undefined ? undefined : { level: confidence < weakConfidence ? "weak" : "strong" });
 }
@@ -155,12 +151,11 @@ function matchOf({ match, confidence }: SearchReport): SearchMatch | undefined {
 const staleAction =
   "Use what was found. Where something recent is missing, search again in a moment, or read the note with memory_get.";
 
-/** Whether files have changed that memory does not know yet, whatever else is the case. */
 function isStale({ state, conditions = [] }: SearchReport): boolean {
   return state === "stale" || conditions.some((condition) => condition.state === "stale");
 }
 
-/** Who is at work on the index and how far, where somebody is. The name of a note and how many there are is not for everybody. */
+/** The process that writes the index, and its progress; a shared session gets neither names nor numbers of notes. */
 function writerText({ writer }: MemoryProviderStatus, { shared }: ToolSetting): string[] {
   if (writer === undefined) return [];
   const { pid, reason, completed, total, label } = writer;
@@ -170,7 +165,6 @@ function writerText({ writer }: MemoryProviderStatus, { shared }: ToolSetting): 
   return [`The index is being brought up to date by ${who} (${reason}${far}${what}).`];
 }
 
-/** How it was searched, for whoever looks for a fault. */
 function debugOf({ setting, memory, report, searchMs, toolMs }: Found, fallback: SearchReport["fallback"]): object {
   const status = memory.status();
   return {
@@ -183,14 +177,13 @@ function debugOf({ setting, memory, report, searchMs, toolMs }: Found, fallback:
     conditions: report.conditions?.length ? report.conditions : undefined,
     fallback,
     legs: report.legs,
-    // The count of private notes would say what they hold in the session where they are left out.
+    // The number of excluded private notes would say something about them.
     dropped: { ...report.dropped, audience: undefined },
     searchMs: oneDigit(searchMs),
     outsideSearchMs: oneDigit(toolMs - searchMs),
   };
 }
 
-/** The answer of a memory that could not be searched. */
 export function unavailable(
   advice: FailureAdvice,
   more: { timedOut?: true; timeoutMs?: number; retryAfterMs?: number } = {},

@@ -2,19 +2,18 @@ import { MemoryError, isAbort, messageOf } from "@memslot/core";
 import facts from "./tools.json" with { type: "json" };
 import type { MemoryTool, MemoryToolResult, ToolInputSchema } from "./memory-tool.ts";
 
-/** A tool as MCP lists it, in no SDK's terms. Its schemas are the caller's own copies. */
+/** A tool as MCP lists it. Its schemas are copies. */
 export interface McpTool {
   name: string;
-  /** For people: what a client shows in its list of tools. Absent for a tool that is none of memory's own. */
+  /** For the client's list of tools. Absent for a tool that is not of memory. */
   title?: string;
   description: string;
   inputSchema: { type: "object"; [key: string]: unknown };
-  /** What every answer of the tool keeps to, also one that says what went wrong. */
+  /** Of every answer, also of errors. */
   outputSchema?: { type: "object"; [key: string]: unknown };
   annotations?: McpToolAnnotations;
 }
 
-/** Hints by which a client decides what to ask its user before a call. */
 export interface McpToolAnnotations {
   readOnlyHint: boolean;
   destructiveHint?: boolean;
@@ -22,16 +21,15 @@ export interface McpToolAnnotations {
   openWorldHint: boolean;
 }
 
-/** An answer as MCP carries it: the object, and for older clients the same object as JSON text. */
+/** An answer for MCP: the object, and the same object as JSON text for older clients. */
 export interface McpToolResult {
   content: { type: "text"; text: string }[];
   structuredContent: Record<string, unknown>;
-  /** Only where the tool could not do what it was asked: the model is to correct its call or to tell the user. */
+  /** Set if the tool failed. */
   isError?: true;
 }
 
 type Facts = Pick<McpTool, "title" | "annotations"> & {
-  /** Every field of every kind of answer. */
   answer: Readonly<Record<string, object>>;
   required: readonly string[];
 };
@@ -53,10 +51,10 @@ export function toMcpTools(tools: readonly MemoryTool<object>[]): McpTool[] {
   });
 }
 
-/** What a tool answered, for `tools/call`. Both forms are one: the text is the JSON of the object. */
+/** An answer for `tools/call`. */
 export function toMcpResult(answer: object): McpToolResult {
   const text = JSON.stringify(answer);
-  // Through the text, so that a field without a value is in neither.
+  // From the text, so that both lack fields without a value.
   const structuredContent = JSON.parse(text) as Record<string, unknown>;
   return { content: [{ type: "text", text }], structuredContent, ...(failed(structuredContent) && { isError: true }) };
 }
@@ -69,7 +67,7 @@ function outputSchemaOf(answer: object, required: readonly string[] = []): McpTo
   return { type: "object", properties: structuredClone({ ...answer, ...facts.failing }), required: [...required] };
 }
 
-/** A tool as the chat-completions interface wants it. */
+/** A tool for the chat-completions API. */
 export interface OpenAiTool {
   type: "function";
   function: { name: string; description: string; parameters: ToolInputSchema };
@@ -83,8 +81,8 @@ export function toOpenAiTools(tools: readonly MemoryTool<object>[]): OpenAiTool[
 }
 
 /**
- * Runs what a model asked for: `arguments` is the JSON text that it wrote. An unknown name, JSON that cannot be read and
- * a tool that throws all come back as an object with `error`, for the model to see. Only an abort is thrown.
+ * Runs a call of a model: `arguments` is JSON text. Returns an object with `error` for an unknown name, invalid JSON and a
+ * tool that throws. Throws only an abort.
  */
 export async function runToolCall<Result extends object = MemoryToolResult>(
   tools: readonly MemoryTool<Result>[],
