@@ -15,7 +15,7 @@ import { areSame, SpaceScales } from "../fusion/space-scales.ts";
 import type { QuarantinedChunk } from "../index-records.ts";
 import type { NoteIndex } from "../note-index.ts";
 import { listBatchJobs } from "./fill/batch-jobs.ts";
-import { fillModel, type FillOutcome, type FillRequest } from "./fill/fill.ts";
+import { type FillOutcome, type FillRequest, ModelFill } from "./fill/fill.ts";
 import { type EmbeddingContext, EmbeddingModel, isRefusal } from "./model.ts";
 import { type EmbeddedQuery, QueryModels } from "./query.ts";
 import { countFitting, packText, requestLimits } from "./requests/pack.ts";
@@ -24,7 +24,6 @@ import { SharedState } from "./requests/shared-state.ts";
 import { Budget, OverBudget, Usage } from "./requests/usage.ts";
 
 const probeMs = 30_000;
-/** No model gives both the same vector. */
 const differentTexts = [plainText, "A train leaves for the coast at noon."];
 const shownQuarantined = 100;
 const notKept =
@@ -56,7 +55,8 @@ interface EmbedderInput {
 export class Embedder {
   readonly #input: EmbedderInput;
   readonly #context: EmbeddingContext;
-  readonly #primary: EmbeddingModel;
+  /** The configured provider. */
+  readonly primary: EmbeddingModel;
   readonly #queries: QueryModels;
   readonly #budget: Budget | undefined;
   readonly #scales: SpaceScales;
@@ -67,7 +67,7 @@ export class Embedder {
   #quarantined: QuarantinedChunk[] = [];
   #dimensions: number | undefined;
   #isCounted = false;
-  /** Every chunk has the same vector: the reason, and what to do. */
+  /** What to do if every chunk has the same vector. */
   #sameVectors: string | undefined;
   #meaning: EmbeddingStatus["meaning"];
   #noted: Pick<EmbeddingStatus, "circuit" | "budget" | "jobs"> = {};
@@ -79,21 +79,16 @@ export class Embedder {
     const usage = new Usage(shared, agentId);
     this.#input = input;
     this.#context = { ...input, shared, usage, closing: this.#closing.signal };
-    this.#primary = new EmbeddingModel(provider, this.#context);
-    this.#queries = new QueryModels(this.#primary, choice, this.#context, () => this.#pending?.reason);
+    this.primary = new EmbeddingModel(provider, this.#context);
+    this.#queries = new QueryModels(this.primary, choice, this.#context, () => this.#pending?.reason);
     this.#scales = new SpaceScales(store);
     this.#budget = tokensPerDay === undefined ? undefined : new Budget(usage, tokensPerDay);
     this.#dimensions = provider.dimensions;
   }
 
-  /** The configured provider, with the space of its vectors if that is known. */
-  get primary(): Pick<EmbeddingModel, "provider" | "knownSpace"> {
-    return this.#primary;
-  }
-
-  /** Loads what a request will need while other work goes on. */
+  /** Loads in the background what a request will need. */
   warm(): void {
-    this.#primary.warm();
+    this.primary.warm();
   }
 
   /** Throws if keyword search has to answer alone: an `EmbeddingError` with the reason, or the error of an abort. */
@@ -111,9 +106,9 @@ export class Embedder {
     }
   }
 
-  /** The scale of the cosines of a query; undefined if its space has no readable vectors. */
+  /** Undefined if the space has no readable vectors. */
   async scaleOf(space: VectorSpace, query: Float32Array): Promise<MeaningScale | undefined> {
-    return await this.#scales.scaleOf(space, query, this.#primary.stats?.embedded ?? 0);
+    return await this.#scales.scaleOf(space, query, this.primary.stats?.embedded ?? 0);
   }
 
   /** Makes the missing vectors. Returns what is left, and why. Throws when the store fails. */
@@ -122,12 +117,12 @@ export class Embedder {
     const request = { ...given, signal: AbortSignal.any([given.signal, this.#closing.signal]) };
     if (store.health().isTemporary === true && !request.asked) {
       await this.count();
-      const left = this.#primary.stats?.pending ?? (await store.stats()).chunks;
+      const left = this.primary.stats?.pending ?? (await store.stats()).chunks;
       return (this.#pending = left === 0 ? undefined : { chunks: left, reason: notKept });
     }
-    const space = await this.#primary.knownSpace();
+    const space = await this.primary.knownSpace();
     if (space !== undefined) await store.giveVectors?.(space);
-    if (!settings.cache.enabled && this.#primary.stats?.pending !== 0) await this.#queries.protectEarlier();
+    if (!settings.cache.enabled && this.primary.stats?.pending !== 0) await this.#queries.protectEarlier();
     const outcome = await this.#fillAny(request);
     this.#pending = outcome && { chunks: outcome.chunks, reason: outcome.reason, failure: outcome.error?.kind };
     if (settings.remote.batch.enabled)
@@ -138,40 +133,39 @@ export class Embedder {
       };
     await this.count();
     if (outcome === undefined) await this.#measureMeaning(request);
-    const { embedded: chunks = 0 } = this.#primary.stats ?? {};
+    const { embedded: chunks = 0 } = this.primary.stats ?? {};
     if (outcome === undefined && (await this.#isSame()))
       return (this.#pending = { chunks, reason: this.#sameVectors ?? "", failure: "auth" });
     return this.#pending;
   }
 
-  /** Whether every chunk has the same vector. */
   async #isSame(): Promise<boolean> {
-    const space = await this.#primary.knownSpace();
-    const embedded = this.#primary.stats?.embedded ?? 0;
+    const space = await this.primary.knownSpace();
+    const embedded = this.primary.stats?.embedded ?? 0;
     const isSame = space !== undefined && embedded > 1 && (await this.#scales.isSame(space, embedded));
-    this.#sameVectors = isSame ? sameVectors(this.#primary) : undefined;
+    this.#sameVectors = isSame ? sameVectors(this.primary) : undefined;
     return isSame;
   }
 
-  /** Counts what is missing; to be called after files were indexed. */
+  /** To be called after files were indexed. */
   async count(): Promise<void> {
-    await this.#primary.count();
+    await this.primary.count();
     await this.#queries.standby?.count();
     this.#isCounted = true;
-    const space = await this.#primary.knownSpace();
+    const space = await this.primary.knownSpace();
     this.#dimensions = space?.dimensions;
     const kept = space && (await this.#scales.measured(space));
     const isSame = kept?.isSame === true;
     this.#meaning = kept && !isSame ? { weight: kept.weight, quality: kept.quality, pairs: kept.pairs } : undefined;
-    this.#sameVectors = isSame ? sameVectors(this.#primary) : undefined;
+    this.#sameVectors = isSame ? sameVectors(this.primary) : undefined;
     this.#quarantined = space ? await this.#input.store.quarantined(space, shownQuarantined) : [];
     this.#note();
   }
 
-  /** Lets the next fill retry refused texts. Returns how many there were. */
+  /** Lets the next fill retry refused texts. */
   async releaseQuarantine(): Promise<{ chunks: number }> {
     const { store } = this.#input;
-    const space = await this.#primary.knownSpace();
+    const space = await this.primary.knownSpace();
     if (space === undefined) return { chunks: 0 };
     const refused = await store.quarantined(space, Number.MAX_SAFE_INTEGER);
     if (refused.length > 0) await store.releaseQuarantine(space);
@@ -179,12 +173,9 @@ export class Embedder {
     return { chunks: refused.length };
   }
 
-  /**
-   * Why a build in progress must not replace the present one yet: a smaller share of its chunks has vectors. Undefined if
-   * it may.
-   */
+  /** Why a build in progress must not replace the present one yet: a smaller share of its chunks has vectors. */
   async obstacle(): Promise<string | undefined> {
-    const stats = await this.#primary.count();
+    const stats = await this.primary.count();
     const missing = stats?.nextPending ?? 0;
     const chunks = (await this.#input.store.stats()).generation?.next?.chunks ?? 0;
     if (!stats || missing === 0 || chunks === 0) return undefined;
@@ -196,14 +187,14 @@ export class Embedder {
   /** True if `embedMissing` has something to do; false before the first count. */
   isBehind(): boolean {
     if (!this.#isCounted) return false;
-    const isRefused = this.#input.choice.spare && this.#primary.refusal();
-    const models = isRefused ? [this.#primary, this.#queries.standby] : [this.#primary];
+    const isRefused = this.#input.choice.spare && this.primary.refusal();
+    const models = isRefused ? [this.primary, this.#queries.standby] : [this.primary];
     return models.some((model) => model?.stats?.pending !== 0 || (model.stats.nextPending ?? 0) > 0);
   }
 
   /** Sends one real request, whatever failed before. */
   async probe(signal: AbortSignal): Promise<AvailabilityProbe> {
-    const primary = this.#primary;
+    const primary = this.primary;
     const started = performance.now();
     const tookMs = (): number => Math.round(performance.now() - started);
     const patience = AbortSignal.timeout(probeMs);
@@ -231,7 +222,7 @@ export class Embedder {
   facts(): EmbedderFacts {
     const { provider, choice } = this.#input;
     const { answeredBy, fallback } = this.#queries;
-    const { stats, activity } = this.#primary;
+    const { stats, activity } = this.primary;
     const missing = stats?.pending ?? 0;
     const reason = this.#pending?.reason ?? "they are being made";
     return {
@@ -262,7 +253,7 @@ export class Embedder {
 
   async close(): Promise<void> {
     this.#closing.abort();
-    await Promise.allSettled([this.#primary.close(), this.#queries.close()]);
+    await Promise.allSettled([this.primary.close(), this.#queries.close()]);
     this.#context.shared.close();
   }
 
@@ -272,15 +263,14 @@ export class Embedder {
     const { shared, usage } = this.#context;
     const { tokensPerDay } = settings.budget;
     this.#noted = {
-      circuit: this.#primary.requests.circuit.state(),
+      circuit: this.primary.requests.circuit.state(),
       budget: tokensPerDay === undefined ? undefined : { tokensPerDay, usedToday: usage.tokensToday() },
       jobs: settings.remote.batch.enabled ? listBatchJobs(shared, agentId) : undefined,
     };
   }
 
-  /** Fills the space of the provider, or that of the fallback if the provider refuses key or account. */
   async #fillAny(request: FillRequest): Promise<FillOutcome | undefined> {
-    const primary = this.#primary;
+    const primary = this.primary;
     const wasRefused = primary.refusal() !== undefined;
     const outcome = await this.#fill(primary, request);
     // With nothing missing, no request would show that the provider works again.
@@ -290,7 +280,7 @@ export class Embedder {
         .catch(() => request.signal.throwIfAborted());
     const cause = outcome?.error ?? primary.refusal();
     if (!isRefusal(cause)) {
-      this.#queries.endFallback();
+      this.#queries.fallback = undefined;
       return outcome;
     }
     let standby: EmbeddingModel | undefined;
@@ -304,12 +294,18 @@ export class Embedder {
   }
 
   async #fill(model: EmbeddingModel, request: FillRequest): Promise<FillOutcome | undefined> {
-    return await fillModel(model, { ...request, budget: this.#budgetOf(model) }, this.#context, () => this.#isSame());
+    const hasEqualVectors = (): Promise<boolean> => this.#isSame();
+    return await new ModelFill(
+      model,
+      { ...request, budget: this.#budgetOf(model) },
+      this.#context,
+      hasEqualVectors,
+    ).run();
   }
 
-  /** Measures the semantic weight of the space, with 64 short texts. A failure leaves it to the next time. */
+  /** Measures the semantic weight of the space. A failure leaves it to the next time. */
   async #measureMeaning(request: FillRequest): Promise<void> {
-    const primary = this.#primary;
+    const primary = this.primary;
     const space = await primary.knownSpace();
     const { embedded = 0, pending = 0 } = primary.stats ?? {};
     if (space === undefined || pending > 0 || embedded === 0) return;
@@ -332,7 +328,6 @@ function sameVectors({ provider: { id, model } }: EmbeddingModel): string {
   return `${id}/${model} gives every text the same vector, so vector search cannot tell notes apart: repair the server or choose another memorySearch.model, then run \`memslot memory index --force\``;
 }
 
-/** Embeds texts in requests as large as the provider takes them. */
 async function embedInParts(
   { provider, requests }: EmbeddingModel,
   texts: readonly string[],

@@ -1,10 +1,4 @@
-import type {
-  EmbeddingBatches,
-  EmbeddingPrice,
-  EmbeddingProvider,
-  MemorySearchSettings,
-  SyncEstimate,
-} from "@memslot/core";
+import type { EmbeddingPrice, EmbeddingProvider, MemorySearchSettings, SyncEstimate } from "@memslot/core";
 import type { NoteIndex, SpaceFacts } from "../note-index.ts";
 import type { FileRecord } from "../index-records.ts";
 import type { Chunk, VectorSpace } from "../chunk-store.ts";
@@ -12,22 +6,20 @@ import { filesBySource, type IndexedSource } from "../indexed-source.ts";
 import type { ScannedFile } from "../scan/scan.ts";
 import { isMeasured, measuringTexts, sampled } from "../fusion/space-scales.ts";
 import { estimateTokens } from "../text/token-weight.ts";
-import {
-  countRequests,
-  packText,
-  type RequestLimits,
-  requestLimits,
-  type TextWeight,
-  tokensOf,
-} from "./requests/pack.ts";
+import { countRequests, packText, requestLimits, type TextWeight, tokensOf } from "./requests/pack.ts";
 
 const askedAtOnce = 2048;
 const mostQuarantined = 1_000_000;
 
+interface SampledChunk {
+  hash: string;
+  text: string;
+}
+
 /**
- * What a sync would cost now. Reads and cuts every file as a sync does, and asks the store which of the texts have their
- * vector; writes nothing and sends nothing. Without a space no text has a vector. Without a provider nothing would be
- * sent, and `reason` says why.
+ * What a sync would cost now. Reads and cuts every file as a sync does, and asks the store which texts have their vector;
+ * writes nothing and sends nothing. Without a space no text has a vector. Without a provider nothing would be sent, and
+ * `reason` says why.
  */
 export async function estimateSync(input: {
   store: Pick<NoteIndex, "listFiles" | "knownVectors" | "quarantined" | "revision"> & SpaceFacts;
@@ -40,20 +32,18 @@ export async function estimateSync(input: {
 }): Promise<SyncEstimate> {
   const { store, settings, space, provider, reason, signal } = input;
   const stored = filesBySource(await store.listFiles());
-  let files = 0;
-  let changedFiles = 0;
-  let chunks = 0;
-  /** Every text once. */
+  let [files, changedFiles, chunks] = [0, 0, 0];
+  /** Each text once, and of the texts only their weight: a large memory does not fit into memory. */
   const texts = new Map<string, TextWeight>();
-  const sample = createLowest(sampled);
+  let sample: SampledChunk[] = [];
   const weigh = (cut: readonly Chunk[]): void => {
     chunks += cut.length;
     for (const chunk of cut) {
       if (!provider || texts.has(chunk.hash)) continue;
-      // Only the weight is kept: the texts of a large memory are better not held all at once.
       const { tokens, bytes } = packText(chunk, provider);
       texts.set(chunk.hash, { tokens, bytes });
-      sample.add(chunk);
+      sample.push({ hash: chunk.hash, text: chunk.text });
+      if (sample.length >= 8 * sampled) sample = lowest(sample);
     }
   };
   for (const source of input.sources) {
@@ -62,21 +52,31 @@ export async function estimateSync(input: {
       const record = await cutFile(source, file, weigh, signal);
       if (!record) continue;
       files++;
-      if (!isSame(record, stored.get(source.source)?.get(file.path))) changedFiles++;
+      const before = stored.get(source.source)?.get(file.path);
+      if (before?.hash !== record.hash || before.recipe !== record.recipe) changedFiles++;
     }
   }
 
   const distinct = texts.size;
-  const withVector = space ? await knownAmong([...texts.keys()], space, store) : [];
-  for (const hash of withVector) texts.delete(hash);
+  const hashes = [...texts.keys()];
+  for (let start = 0; start < distinct; start += askedAtOnce) {
+    const known = space ? await store.knownVectors(space, hashes.slice(start, start + askedAtOnce)) : [];
+    for (const hash of known) texts.delete(hash);
+  }
   const cachedTexts = distinct - texts.size;
   const refused = space ? await store.quarantined(space, mostQuarantined) : [];
   for (const { hash } of refused) texts.delete(hash);
 
   const pending = [...texts.values()];
-  const measuring = await measuringWeights(store, space, chunks, sample.chunks());
-  const tokens = Math.ceil(tokensOf(pending) + tokensOf(measuring));
+  // Short texts that measure the semantic weight of a space are sent once.
+  const isKnown = space !== undefined && (await isMeasured(store, space, chunks));
+  const measuring = (isKnown ? [] : measuringTexts(lowest(sample))).map((text) => {
+    return { tokens: estimateTokens(text), bytes: Buffer.byteLength(text) };
+  });
+  const tokens = Math.ceil(tokensOf([...pending, ...measuring]));
   const batches = settings.remote.batch.enabled ? provider?.batches : undefined;
+  const direct = requestLimits(provider ?? {});
+  const limits = batches && { items: batches.maxItems, bytes: batches.maxBytes, tokens: Number.POSITIVE_INFINITY };
   return {
     files,
     changedFiles,
@@ -85,10 +85,7 @@ export async function estimateSync(input: {
     pendingTexts: pending.length,
     tokens,
     ...(measuring.length > 0 && { measuringTexts: measuring.length }),
-    requests: provider
-      ? countRequests(pending, batches ? jobLimits(batches) : requestLimits(provider)) +
-        countRequests(measuring, requestLimits(provider))
-      : 0,
+    requests: countRequests(pending, limits ?? direct) + countRequests(measuring, direct),
     provider: provider?.id ?? "none",
     model: provider?.model,
     reason: provider ? undefined : reason,
@@ -96,39 +93,14 @@ export async function estimateSync(input: {
   };
 }
 
-/** Those of the texts that are sent besides, once, to measure what the vectors of a space are worth beside words. */
-async function measuringWeights(
-  facts: SpaceFacts,
-  space: VectorSpace | undefined,
-  chunks: number,
-  sample: readonly SampledChunk[],
-): Promise<TextWeight[]> {
-  if (space !== undefined && (await isMeasured(facts, space, chunks))) return [];
-  return measuringTexts(sample).map((text) => ({ tokens: estimateTokens(text), bytes: Buffer.byteLength(text) }));
-}
-
-interface SampledChunk {
-  hash: string;
-  text: string;
-}
-
-/** The chunks with the lowest hashes, in their order, however many are added. */
-function createLowest(count: number): { add(chunk: SampledChunk): void; chunks(): SampledChunk[] } {
-  let kept: SampledChunk[] = [];
-  const lowest = (): SampledChunk[] =>
-    (kept = kept.toSorted((one, other) => (one.hash < other.hash ? -1 : 1)).slice(0, count));
-  return {
-    add({ hash, text }) {
-      kept.push({ hash, text });
-      if (kept.length >= 8 * count) lowest();
-    },
-    chunks: lowest,
-  };
+/** The chunks with the lowest hashes: a sample that is the same at each estimate. */
+function lowest(chunks: readonly SampledChunk[]): SampledChunk[] {
+  return chunks.toSorted((one, other) => (one.hash < other.hash ? -1 : 1)).slice(0, sampled);
 }
 
 /**
- * Hands over the chunks of a file, as many readings as it takes, and gives its record; undefined for one that is gone or
- * cannot be read, which a sync reports.
+ * Passes the chunks of a file to `take`, part by part. Returns its record; undefined if it is gone or cannot be read,
+ * which a sync reports.
  */
 async function cutFile(
   source: IndexedSource,
@@ -143,7 +115,7 @@ async function cutFile(
       const reading = await source.read(file, record, signal);
       if (!reading) return undefined;
       const { changed } = reading;
-      // The end of what was read before may be cut once more.
+      // The next part may cut the end of this one again.
       if (changed) {
         take(last.filter(({ startLine }) => startLine < (changed.fromLine ?? 1)));
         last = changed.chunks;
@@ -157,26 +129,6 @@ async function cutFile(
     signal.throwIfAborted();
     return undefined;
   }
-}
-
-/** Whether the store holds this very content of the file. */
-function isSame(file: FileRecord, stored: FileRecord | undefined): boolean {
-  return stored?.hash === file.hash && stored.recipe === file.recipe;
-}
-
-async function knownAmong(
-  hashes: readonly string[],
-  space: VectorSpace,
-  store: Pick<NoteIndex, "knownVectors">,
-): Promise<string[]> {
-  const known: string[] = [];
-  for (let start = 0; start < hashes.length; start += askedAtOnce)
-    known.push(...(await store.knownVectors(space, hashes.slice(start, start + askedAtOnce))));
-  return known;
-}
-
-function jobLimits({ maxItems, maxBytes }: EmbeddingBatches): RequestLimits {
-  return { items: maxItems, bytes: maxBytes, tokens: Number.POSITIVE_INFINITY };
 }
 
 function priceOf(price: EmbeddingPrice, tokens: number, isBatch: boolean): NonNullable<SyncEstimate["price"]> {

@@ -16,7 +16,6 @@ import { type EmbedOptions, EmbeddingRequests, plainText } from "./requests/requ
 import type { SharedState } from "./requests/shared-state.ts";
 import type { Usage } from "./requests/usage.ts";
 
-/** What the models of a memory share. */
 export interface EmbeddingContext {
   store: NoteIndex;
   settings: MemorySearchSettings;
@@ -28,10 +27,10 @@ export interface EmbeddingContext {
   closing: AbortSignal;
 }
 
-/** Searches do not retry a model that could not be fetched or loaded for so long. */
+/** After a failed preparation, searches do not retry it for so long. */
 const cooldownMs = 60_000;
 
-/** A model of a provider, with the space of its vectors. A query is compared with vectors of the same space only. */
+/** A model of a provider, with the space of its vectors. */
 export class EmbeddingModel {
   readonly provider: EmbeddingProvider;
   readonly requests: EmbeddingRequests;
@@ -39,19 +38,20 @@ export class EmbeddingModel {
   readonly fingerprint: string;
   /** The provider failed when vectors were last missing. */
   isDown = false;
+  /** The current step of the preparation: a download, or loading the model. */
+  activity: string | undefined;
+  /** The last count; undefined before the first. */
+  stats: SpaceStats | undefined;
   readonly #context: EmbeddingContext;
   readonly #hasFixedSpace: boolean;
   readonly #cooldown = createRest<EmbeddingError>();
-  /** Callers that wait for the preparation and show its progress. */
   readonly #watchers = new Set<(update: SyncProgress) => void>();
   #isPrepared: boolean;
   #preparing: Promise<void> | undefined;
-  #activity: string | undefined;
   #space: VectorSpace | undefined;
-  #stats: SpaceStats | undefined;
   #isWarmed = false;
 
-  /** `fixedSpace`: the space that the vectors of this provider are known to be in. */
+  /** `fixedSpace`: the space of stored vectors that this model still makes. */
   constructor(provider: EmbeddingProvider, context: EmbeddingContext, fixedSpace?: VectorSpace) {
     const seconds = context.settings.sync.embeddingBatchTimeoutSeconds;
     this.fingerprint = provider.endpoint?.fingerprint ?? `${provider.id} ${provider.model}`;
@@ -69,7 +69,7 @@ export class EmbeddingModel {
     return this.#hasFixedSpace || this.provider.dimensions !== undefined;
   }
 
-  /** The space, if it is known without a request: its dimensions are stated, or the index has vectors of it. */
+  /** The space, if its dimensions are stated or the index has vectors of it. */
   async knownSpace(): Promise<VectorSpace | undefined> {
     const { provider } = this;
     if (this.#space) return this.#space;
@@ -83,7 +83,7 @@ export class EmbeddingModel {
     return this.#space;
   }
 
-  /** The space as the provider states it or one small request shows it, whatever the index has. */
+  /** The space as the provider states it, or one small request shows it. */
   async measureSpace(options: EmbedOptions & { progress: (update: SyncProgress) => void }): Promise<VectorSpace> {
     await this.prepare({ ...options, retry: true });
     // A model knows its dimensions once it is loaded.
@@ -91,28 +91,20 @@ export class EmbeddingModel {
     return (this.#space = this.#spaceOf(length));
   }
 
-  /** Reports the length of a vector of the provider: unless its space is fixed, this is its space from now on. */
+  /** Vectors of this length were made: unless the space is fixed, it changes. */
   observed(length: number): void {
     if (this.isFixed || this.#space?.dimensions === length) return;
     this.#space = this.#spaceOf(length);
-    this.#stats = undefined;
+    this.stats = undefined;
   }
 
-  /** The last count; undefined before the first. */
-  get stats(): SpaceStats | undefined {
-    return this.#stats;
-  }
-
-  /** Counts vectors and missing ones. Undefined if the space is not known. */
+  /** Undefined if the space is not known. */
   async count(): Promise<SpaceStats | undefined> {
     const known = await this.knownSpace();
-    return (this.#stats = known && (await this.#context.store.spaceStats(known)));
+    return (this.stats = known && (await this.#context.store.spaceStats(known)));
   }
 
-  /**
-   * Has the provider fetch and load what it needs, once for all callers. For a minute after a failure, a call without
-   * `retry` throws the same failure.
-   */
+  /** Fetches and loads the model, once for all callers. For a minute after a failure, a call without `retry` throws it again. */
   async prepare(options: {
     signal: AbortSignal;
     retry: boolean;
@@ -132,25 +124,19 @@ export class EmbeddingModel {
     }
   }
 
-  /** Has the provider load its libraries, once, in the background. */
+  /** Loads the libraries of the provider in the background. */
   warm(): void {
     if (!this.#isWarmed) Promise.resolve(this.provider.warm?.()).catch(() => undefined);
     this.#isWarmed = true;
   }
 
-  /** The current step: a download, or loading the model. */
-  get activity(): string | undefined {
-    return this.#activity;
-  }
-
-  /** The failure for which the provider gets no requests until its key or account changes; undefined if there is none. */
+  /** Why the provider gets no requests until its key or account changes. */
   refusal(): EmbeddingError | undefined {
     const state = this.requests.circuit.state();
     if (!state || state.kind === "rate" || Date.parse(state.nextProbeAt) <= Date.now()) return undefined;
     return new EmbeddingError(state.kind, `${this.provider.id}: ${state.reason}`);
   }
 
-  /** Waits until a running preparation has ended, too. */
   async close(): Promise<void> {
     await this.requests.close();
     await this.#preparing?.catch(() => undefined);
@@ -161,10 +147,10 @@ export class EmbeddingModel {
     const { closing } = this.#context;
     const progress = (update: SyncProgress): void => {
       const { completed, total, label = "preparing" } = update;
-      this.#activity = total > 0 ? `${label}, ${Math.floor((100 * completed) / total)} %` : label;
+      this.activity = total > 0 ? `${label}, ${Math.floor((100 * completed) / total)} %` : label;
       for (const watch of this.#watchers) watch(update);
     };
-    this.#activity = "loading the model";
+    this.activity = "loading the model";
     try {
       await traceCall(
         "provider",
@@ -178,7 +164,7 @@ export class EmbeddingModel {
       this.#cooldown.start(failure, cooldownMs);
       throw failure;
     } finally {
-      this.#activity = undefined;
+      this.activity = undefined;
       this.#preparing = undefined;
     }
   }
@@ -189,7 +175,7 @@ export class EmbeddingModel {
   }
 }
 
-/** True for a failure that the fallback is for: account or key are refused. */
+/** Account or key are refused: the fallback is for such failures. */
 export function isRefusal(error: unknown): error is EmbeddingError {
   return EmbeddingError.is(error, "quota") || EmbeddingError.is(error, "auth");
 }

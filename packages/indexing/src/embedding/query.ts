@@ -13,13 +13,11 @@ import { plainText } from "./requests/requests.ts";
 
 /** How long a search waits for a model that is being loaded. */
 const readyWaitMs = 8000;
-/** With vectors for a smaller share of the chunks, vector search is worse than keyword search. */
+/** With vectors for fewer chunks, vector search is worse than keyword search. */
 const enoughVectors = 0.8;
 
-/** A space has too few vectors to search in. */
 export class NotFilled extends EmbeddingError {}
 
-/** The vector of a query, and the space that it may be compared in. */
 export interface EmbeddedQuery {
   space: VectorSpace;
   vector: Float32Array;
@@ -30,18 +28,20 @@ export interface EmbeddedQuery {
 
 /** Chooses the model that embeds a query: the configured one, the fallback, or the model configured before. */
 export class QueryModels {
+  /** The model of the fallback, if it is open. */
+  standby: EmbeddingModel | undefined;
+  /** What answers in place of the configured provider, and why. */
+  fallback: MemoryFallback | undefined;
+  /** The provider that embedded the last query. */
+  answeredBy: EmbeddingProvider | undefined;
   readonly #primary: EmbeddingModel;
   readonly #choice: EmbeddingChoice;
   readonly #context: EmbeddingContext;
-  /** Why vectors of the primary model are missing. */
   readonly #whyPending: () => string | undefined;
   /** Answers while the vectors of the present model are being made. */
   #earlier: Promise<EmbeddingModel | undefined> | undefined;
   #isEarlierProtected = false;
   #opening: Promise<EmbeddingModel> | undefined;
-  #standby: EmbeddingModel | undefined;
-  #fallback: MemoryFallback | undefined;
-  #answeredBy: EmbeddingProvider | undefined;
   /** The space that the store has laid out for search. */
   #usedSpace = "";
 
@@ -57,21 +57,6 @@ export class QueryModels {
     this.#whyPending = whyPending;
   }
 
-  /** The model of the fallback, if it is open. */
-  get standby(): EmbeddingModel | undefined {
-    return this.#standby;
-  }
-
-  /** What answers in place of the configured provider, and why. */
-  get fallback(): MemoryFallback | undefined {
-    return this.#fallback;
-  }
-
-  /** The provider that embedded the last query. */
-  get answeredBy(): EmbeddingProvider | undefined {
-    return this.#answeredBy;
-  }
-
   /** Throws if keyword search has to answer alone: an `EmbeddingError` with the reason, or the error of an abort. */
   async embed(query: string, signal: AbortSignal): Promise<EmbeddedQuery> {
     // Secrets leave the process in no query either.
@@ -81,7 +66,7 @@ export class QueryModels {
       if (refusal) throw refusal;
       await this.#assertFilled(this.#primary);
       const answer = await this.#embedWith(this.#primary, text, signal);
-      this.#fallback = undefined;
+      this.fallback = undefined;
       return answer;
     } catch (error) {
       signal.throwIfAborted();
@@ -96,36 +81,28 @@ export class QueryModels {
       });
       const answer = await this.#embedWith(model, text, signal);
       const note = `${error.message}; ${isFilling ? name : `${id}/${name}`} answered`;
-      return { ...answer, note, fallback: isFilling ? undefined : this.#fallback };
+      return { ...answer, note, fallback: isFilling ? undefined : this.fallback };
     }
   }
 
-  /** The model of the fallback, opened when it is first needed, and again after a failure. */
+  /** Opens the fallback when it is first needed, and again after a failure. */
   async openStandby(cause: EmbeddingError): Promise<EmbeddingModel | undefined> {
     const { spare } = this.#choice;
     if (!spare) return undefined;
     const { closing } = this.#context;
     try {
       this.#opening ??= spare.open(closing).then((other) => new EmbeddingModel(other, this.#context));
-      this.#standby = await this.#opening;
+      this.standby = await this.#opening;
     } catch (error) {
       this.#opening = undefined;
       closing.throwIfAborted();
       throw new EmbeddingError("transient", `${cause.message}; the fallback: ${messageOf(error)}`, { cause: error });
     }
-    this.#fallback = { from: this.#primary.provider.id, to: spare.id, reason: cause.message };
-    return this.#standby;
+    this.fallback = { from: this.#primary.provider.id, to: spare.id, reason: cause.message };
+    return this.standby;
   }
 
-  /** The configured provider works again. */
-  endFallback(): void {
-    this.#fallback = undefined;
-  }
-
-  /**
-   * Marks the vectors of the earlier model as used before the first vectors of another are stored: a store without a
-   * cache would delete them.
-   */
+  /** To be called before the first vectors of another model are stored: a store without a cache would delete the earlier ones. */
   async protectEarlier(): Promise<void> {
     if (!this.#choice.openModel || this.#isEarlierProtected) return;
     const [space] = await this.#earlierSpaces();
@@ -135,7 +112,7 @@ export class QueryModels {
 
   async close(): Promise<void> {
     const earlier = await this.#earlier?.catch(() => undefined);
-    await Promise.allSettled([this.#standby, earlier].map(async (model) => model?.close()));
+    await Promise.allSettled([this.standby, earlier].map(async (model) => model?.close()));
   }
 
   async #assertFilled(model: EmbeddingModel): Promise<void> {
@@ -161,11 +138,10 @@ export class QueryModels {
     const name = JSON.stringify(space);
     if (name !== this.#usedSpace) await this.#context.store.useSpace(space);
     this.#usedSpace = name;
-    this.#answeredBy = model.provider;
+    this.answeredBy = model.provider;
     return { space, vector };
   }
 
-  /** The space of a provider whose vectors have another length than the stored ones, once it has enough vectors. */
   async #changedSpace(model: EmbeddingModel, length: number, signal: AbortSignal): Promise<VectorSpace> {
     const before = await model.knownSpace();
     // A single answer may be wrong.
@@ -184,7 +160,6 @@ export class QueryModels {
     return space;
   }
 
-  /** The first earlier model that can be opened and still makes the same vectors. */
   async #openEarlier(): Promise<EmbeddingModel | undefined> {
     const { openModel } = this.#choice;
     if (!openModel) return undefined;
@@ -200,17 +175,14 @@ export class QueryModels {
     return undefined;
   }
 
-  /**
-   * Earlier spaces of the same provider with most of their vectors, the last written first. Not those of another
-   * provider: a user who has changed the provider may not want the old one to see another query.
-   */
+  /** Filled spaces of the same provider only: a user who has changed it may not want the old one to see another query. */
   async #earlierSpaces(): Promise<VectorSpace[]> {
     const { store } = this.#context;
     const found: VectorSpace[] = [];
     const present = await this.#primary.knownSpace();
     const own = present && spaceName({ ...present, dimensions: 0 });
     for (const { space } of await store.spaces()) {
-      // The present model has the name of an earlier one with vectors of another length, which is no longer served.
+      // A space of the same model with vectors of another length is no longer served.
       if (space.provider !== this.#primary.provider.id || spaceName({ ...space, dimensions: 0 }) === own) continue;
       if (hasEnough(await store.spaceStats(space))) found.push(space);
     }
@@ -218,7 +190,6 @@ export class QueryModels {
   }
 }
 
-/** What to do about vectors of another length. */
 export const otherModel =
   "it serves another model under the same name; name the model in memorySearch.model, or run `memslot memory index --force` to embed everything with it";
 

@@ -11,10 +11,10 @@ import { spaceName } from "../../chunk-store.ts";
 import { type Pass, pause } from "../requests/circuit.ts";
 import { type PackedText, tokensOf } from "../requests/pack.ts";
 import type { SharedState } from "../requests/shared-state.ts";
+import { unitVector } from "../requests/unit-vector.ts";
 import { fillByRequests, type RequestFill } from "./fill-by-requests.ts";
 import { type FillStop, otherLength, PendingQueue, stopOf } from "./pending.ts";
 
-/** The result for a text: a vector, why there is none, or nothing at all. */
 export type JobResult = ArrayLike<number> | EmbeddingError | undefined;
 
 export interface BatchOptions {
@@ -23,50 +23,45 @@ export interface BatchOptions {
   shared: SharedState;
   agentId: string;
   notify: (line: string) => void;
-  /** Fewer texts are not worth a job: direct calls make their vectors. */
+  /** Direct calls make the vectors of fewer texts. */
   minTexts: number;
 }
 
 /** A batch job that was submitted and not collected yet. */
 interface Job {
-  /** The name that the provider gave it. */
+  /** Its name at the provider. */
   job: string;
-  /** Its texts, in their order. */
+  /** In the order of its texts. */
   hashes: readonly string[];
-  /** Estimated, of all texts. */
+  /** Estimated. */
   tokens: number;
-  /** Jobs that had failed before it was submitted. */
+  /** Jobs that had failed before. */
   failures: number;
   /** ISO 8601. */
   submittedAt: string;
-  /** Texts that the provider has done. */
+  /** Texts that are done. */
   completed: number;
   /** Submitted by this run: the provider has to know it. */
   isOwn: boolean;
-  /** Why its state cannot be read now: a later run tries again. */
+  /** Why its state cannot be read in this run. */
   error?: EmbeddingError;
 }
 
 const minuteMs = 60_000;
 /** No provider works on a job for longer. */
 const longestJobMs = 48 * 60 * minuteMs;
-/** After so many failed jobs direct calls make the rest. */
+/** Then direct calls make the rest. */
 const mostFailures = 2;
 const shortCallMs = minuteMs;
-/** For a file of many megabytes. */
 const longCallMs = 5 * minuteMs;
 const writtenAtOnce = 256;
 
-/**
- * Makes missing vectors through the batch interface of a provider, and those that it does not make by direct calls.
- * Returns why it ended before all were made. Throws the reason of an abort and the errors of the store; the next run
- * resumes the jobs in flight.
- */
+/** Makes missing vectors by batch jobs, which the next run resumes, and the rest by direct calls. Returns why it ended early. */
 export async function fillByJobs(options: BatchOptions, fill: RequestFill): Promise<FillStop | undefined> {
   return await new JobRun(options, fill).run();
 }
 
-/** The jobs of an agent in flight, the oldest first. */
+/** The oldest first. */
 export function listBatchJobs(shared: SharedState, agentId: string): NonNullable<EmbeddingStatus["jobs"]> {
   const rows = `SELECT job AS id, json_array_length(hashes) AS texts, submittedAt FROM jobs
     WHERE agentId = ? ORDER BY submittedAt, job`;
@@ -81,9 +76,9 @@ class JobRun {
   readonly #jobs = new Set<Job>();
   readonly #hashesInJobs = new Set<string>();
   readonly #queue: PendingQueue;
-  /** Hashes of texts that direct calls have to make. */
+  /** Hashes of texts for direct calls. */
   readonly #direct = new Set<string>();
-  /** Direct calls have to make all. */
+  /** All texts are for direct calls. */
   #isDirect = false;
   #failures = 0;
   #quietUntil = 0;
@@ -174,7 +169,7 @@ class JobRun {
         pass.end(error);
         this.#stop = stopOf(error);
       } else if (error.kind === "quota" || error.kind === "auth") {
-        // A key may be allowed to embed and not to store files: the first direct call shows whether it is refused.
+        // A key may be allowed to embed and not to store files: a direct call shows whether it is refused.
         this.#useDirectCalls(error.message);
       } else {
         this.#countFailure(error.message);
@@ -203,7 +198,6 @@ class JobRun {
       } else if (state.state !== "running") {
         await this.#collect(job, state.state, state.state === "done" ? undefined : state.reason);
       } else if (this.#isOverdue(job)) {
-        // The run does not wait for this job any more, even if it cannot be cancelled.
         await this.#call("cancel", shortCallMs, (signal) => batches.cancel(job.job, { signal })).catch(() =>
           this.#fill.signal.throwIfAborted(),
         );
@@ -246,14 +240,12 @@ class JobRun {
       );
     } catch (error) {
       const mayComeYet = EmbeddingError.is(error, "transient") || EmbeddingError.is(error, "rate");
-      // A failed job may have nothing to collect.
       if (!EmbeddingError.is(error) || state === "done" || mayComeYet) throw error;
     }
     const kept = await this.#keep(hashes, results);
     const isFirst = this.#remove(job);
     const tokens = Math.ceil(reported ?? (job.tokens * kept.stored) / count);
     if (isFirst && tokens > 0) requests.spent({ reason, requests: 1, tokens });
-    // A file that stays is deleted by the provider in time.
     const discard = async (signal: AbortSignal): Promise<void> => batches.discard?.(job.job, { signal });
     await this.#call("discard", shortCallMs, discard).catch(() => undefined);
     const missing = new Set(kept.missing);
@@ -268,10 +260,7 @@ class JobRun {
       this.#countFailure(why ?? kept.reason ?? `the job ${job.job} returned no vectors`, job.failures);
   }
 
-  /**
-   * Stores the results of a job, whole: they were paid for, and the provider may delete them. `missing`: texts with
-   * neither a vector nor a refusal. `stop`: the vectors are of another model, and none is stored.
-   */
+  /** Stores the results of a job, also after an abort: they are paid for. `missing`: texts with neither a vector nor a refusal. */
   async #keep(
     hashes: readonly string[],
     results: readonly JobResult[],
@@ -289,7 +278,7 @@ class JobRun {
     const entryOf = (hash: string, result: JobResult): { hash: string; vector: Float32Array }[] => {
       try {
         if (EmbeddingError.is(result)) throw result;
-        if (result !== undefined) return [{ hash, vector: requests.unit(result) }];
+        if (result !== undefined) return [{ hash, vector: unitVector(result, requests.provider) }];
         missing.push(hash);
       } catch (error) {
         if (!EmbeddingError.is(error)) throw error;
@@ -311,7 +300,6 @@ class JobRun {
     return { stored, missing, reason };
   }
 
-  /** Calls the batch interface with a time limit, traced. Throws an `EmbeddingError`, or the reason of an abort. */
   async #call<T>(
     method: keyof EmbeddingBatches,
     deadlineMs: number,
@@ -339,7 +327,6 @@ class JobRun {
     return stopOf(new EmbeddingError(state.kind, `${state.reason}; no request is sent before ${state.nextProbeAt}`));
   }
 
-  /** The jobs that earlier runs have left. */
   #readJobs(): void {
     const rows = `SELECT job, hashes, tokens, failures, submittedAt FROM jobs
       WHERE agentId = ? AND space = ? ORDER BY submittedAt, job`;
@@ -382,7 +369,6 @@ class JobRun {
     return sumOf(this.#jobs, ({ completed }) => completed);
   }
 
-  /** Why texts are still without a vector; undefined if no job is left. */
   #waiting(): FillStop | undefined {
     const texts = sumOf(this.#jobs, ({ hashes }) => hashes.length);
     if (texts === 0) return undefined;

@@ -12,7 +12,6 @@ export interface RequestFill extends Omit<EmbedOptions, "onRetry" | "attempts"> 
   store: Pick<NoteIndex, "pendingVectors" | "putVectors" | "quarantine" | "spaceStats">;
   space: VectorSpace;
   requests: Requests;
-  /** Most requests at the same time. */
   concurrency: number;
   progress: FillProgress;
   /** Selects the texts; all if left out. */
@@ -20,7 +19,7 @@ export interface RequestFill extends Omit<EmbedOptions, "onRetry" | "attempts"> 
 }
 
 const pageSize = 512;
-/** If so many texts are refused and none is accepted, the texts are not to blame. */
+/** After so many refused texts and none accepted, the texts are not to blame. */
 const mostRefused = 8;
 const pingMs = 15_000;
 
@@ -28,9 +27,8 @@ const pingMs = 15_000;
 type Retry = "part" | "again";
 
 /**
- * Makes missing vectors with direct calls and stores each answer as it comes. A request that is refused is sent again in
- * halves, down to the text that is to blame, which is quarantined; so is a text that the server fails at while it still
- * answers a plain word. Returns why it ended before all were made.
+ * Makes missing vectors with direct calls. A refused request is sent again in halves, down to the text that is to blame,
+ * which is quarantined; so is a text that the server fails at while it answers a plain word. Returns why it ended early.
  */
 export async function fillByRequests(fill: RequestFill): Promise<FillStop | undefined> {
   return await new RequestFilling(fill).run();
@@ -68,7 +66,6 @@ class RequestFilling {
     const { budget, signal } = this.#fill;
     try {
       while (!this.#isOver()) {
-        // The budget is used to its end.
         const tokens = Math.min(this.#limits.tokens, budget?.left() ?? Number.POSITIVE_INFINITY);
         const texts = await this.#queue.take({ ...this.#limits, tokens });
         signal.throwIfAborted();
@@ -84,7 +81,7 @@ class RequestFilling {
     return this.#stop !== undefined || this.#failure !== undefined;
   }
 
-  /** Sends one request. Undefined, with a stop, if it was not sent or its vectors cannot be used. */
+  /** Undefined, with a stop, if it was not sent or its vectors cannot be used. */
   async #send(texts: readonly PackedText[], attempts?: number): Promise<Float32Array[] | undefined> {
     const { requests, space, progress } = this.#fill;
     if (this.#isOver()) return undefined;
@@ -102,7 +99,7 @@ class RequestFilling {
     }
   }
 
-  /** Makes and stores vectors of texts, in as many requests as it takes. True if it took one. */
+  /** Sends as many requests as it takes. True if it took one. */
   async #embed(texts: readonly PackedText[], retry?: Retry): Promise<boolean> {
     if (texts.length > this.#limits.items) return await this.#embedHalves(texts, retry);
     let vectors: Float32Array[] | undefined;
@@ -129,10 +126,7 @@ class RequestFilling {
     if (this.#refused.length > 0) await this.#quarantineRefused();
   }
 
-  /**
-   * After a failed request: stores the usable vectors, and narrows the rest down to the texts that are to blame. A
-   * failure with a plain word, of the connection, by a limit or a key stops the fill.
-   */
+  /** Stores the usable vectors of a failed request, and narrows the rest down, or stops the fill. */
   async #findGuilty(texts: readonly PackedText[], error: EmbeddingError, retry?: Retry): Promise<boolean> {
     const { kind } = error;
     const [only] = texts;
@@ -148,7 +142,7 @@ class RequestFilling {
     if (kind === "input" && only && texts.length === 1) return await this.#refuse(only, error);
     if (kind !== "input") {
       const isFault = kind === "transient" && !isNetworkFault(error);
-      // A part of texts that failed together needs no ping, but a single text does before it is quarantined.
+      // A part of texts that failed together needs no ping; a single text does, before it is quarantined.
       const isProven = retry === "part" && texts.length > 1;
       if (!isFault || (!isProven && !(await this.#answersPing(error)))) this.#stop ??= stopOf(error);
       if (this.#isOver()) return false;
@@ -163,7 +157,6 @@ class RequestFilling {
     return await this.#embedHalves(texts, "part");
   }
 
-  /** Whether the provider answers a plain word after a failure, so that the texts may be to blame. */
   async #answersPing(failure: EmbeddingError): Promise<boolean> {
     if (this.#isOver()) return false;
     const { requests, signal, progress } = this.#fill;

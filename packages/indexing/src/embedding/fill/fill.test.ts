@@ -1,7 +1,6 @@
 import { EmbeddingError, MemoryError, type SyncProgress } from "@memslot/core";
 import { describe, expect, test } from "vitest";
 import { randomFrom } from "@memslot/test-tools/random";
-import { eventually } from "@memslot/test-tools/wait";
 import {
   budgetOf,
   budgetSpent,
@@ -28,17 +27,6 @@ describe("missing vectors", () => {
     expect(requests.sent.length).toBe(Math.ceil(1000 / 16));
     // Two pages, and one look whether there is more.
     expect(store.calls.filter(({ method }) => method === "pendingVectors")).toHaveLength(3);
-  });
-
-  test("a slow request holds up no other", async () => {
-    const store = await createSpaceStore(texts(40));
-    const requests = scriptedRequests({
-      provider: { maxBatchItems: 1 },
-      answer: async (_, call) => {
-        if (call === 1) await eventually(() => store.vectors.size === 39, "all others are stored meanwhile");
-      },
-    });
-    expect(await fillWith(store, requests, { concurrency: 2 })).toBeUndefined();
   });
 
   test("of texts that stand twice are made once, with the headings", async () => {

@@ -15,16 +15,15 @@ export interface FillOptions extends Omit<RequestFill, "progress" | "accept"> {
   progress: (update: SyncProgress) => void;
 }
 
-/** What is left. */
+/** What is left of a fill, and why. */
 export interface FillOutcome extends FillStop {
-  /** Chunks without a vector that are not quarantined, also of a build in progress. */
+  /** Without a vector and not quarantined, also those of a build in progress. */
   chunks: number;
 }
 
 /**
- * Makes the vectors that a space misses and stores each as it comes, so that an interrupted fill is resumed. Texts that
- * the provider refuses are quarantined. Returns what is left and why if the provider fails or the budget is spent;
- * undefined if nothing is left. Throws the reason of an abort, and the errors of the store.
+ * Makes the vectors that a space misses and stores each as it comes. Returns what is left if the provider fails or the
+ * budget is spent. Throws the reason of an abort, and the errors of the store.
  */
 export async function fillSpace(options: FillOptions): Promise<FillOutcome | undefined> {
   const { store, space, batch, signal } = options;
@@ -46,40 +45,33 @@ async function countMissing(store: Pick<NoteIndex, "spaceStats">, space: VectorS
   return pending + nextPending;
 }
 
-/** With fewer texts a batch job would cost more waiting than it saves. */
 const textsForBatch = 100;
-/** A provider that was down gets a ping of so long before it gets texts. */
 const pingMs = 10_000;
-/** A request that only shows the length of the vectors takes no longer. */
 const measureMs = 8000;
 
 export interface FillRequest extends Pick<EmbedOptions, "reason" | "asked" | "signal"> {
-  /** Retries quarantined texts, and accepts another length of vectors. */
+  /** Retry quarantined texts, and accept another length of vectors. */
   force: boolean;
   progress: (update: SyncProgress) => void;
 }
 
 /**
  * Makes the vectors that the space of a model misses. Sends nothing if none is missing, unless a person asks after the
- * address has changed. Vectors of another length, of another model with the same name, get a space of their own, which
- * is filled. `hasEqualVectors`: whether every chunk has the same vector; with `force` each is made again.
+ * address has changed. Vectors of another length get a space of their own, which is filled.
  */
-export async function fillModel(
-  model: EmbeddingModel,
-  request: FillRequest & Pick<EmbedOptions, "budget">,
-  context: EmbeddingContext,
-  hasEqualVectors: () => Promise<boolean>,
-): Promise<FillOutcome | undefined> {
-  return await new ModelFill(model, request, context, hasEqualVectors).run();
-}
-
-class ModelFill {
+export class ModelFill {
   readonly #model: EmbeddingModel;
   readonly #request: FillRequest & EmbedOptions;
   readonly #context: EmbeddingContext;
   readonly #hasEqualVectors: () => Promise<boolean>;
 
-  constructor(...[model, request, context, hasEqualVectors]: Parameters<typeof fillModel>) {
+  /** `hasEqualVectors`: every chunk has the same vector; with `force` each is made again. */
+  constructor(
+    model: EmbeddingModel,
+    request: FillRequest & Pick<EmbedOptions, "budget">,
+    context: EmbeddingContext,
+    hasEqualVectors: () => Promise<boolean>,
+  ) {
     this.#model = model;
     this.#request = { ...request, onRetry: (words) => this.#report(words) };
     this.#context = context;
@@ -190,7 +182,7 @@ class ModelFill {
   }
 }
 
-/** A store that reports every text as pending, also texts with a vector. */
+/** Reports texts with a vector as pending, too. */
 async function withEveryText(store: NoteIndex): Promise<FillOptions["store"]> {
   const sources = (await store.stats()).sources.map(({ source }) => source);
   const chunks = await store.listChunks({ sources, withText: true });
@@ -203,7 +195,7 @@ async function withEveryText(store: NoteIndex): Promise<FillOptions["store"]> {
   };
 }
 
-/** The note with the address, key and model that last made vectors of a space. */
+/** Names the note with the address, key and model that last made vectors of a space. */
 function servedBy(space: VectorSpace): string {
   return `space:shown-by:${spaceName(space)}`;
 }

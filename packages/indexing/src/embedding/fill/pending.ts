@@ -4,9 +4,7 @@ import type { NoteIndex } from "../../note-index.ts";
 import { otherModel } from "../query.ts";
 import { countFitting, type PackedText, packText, type ProviderLimits, type RequestLimits } from "../requests/pack.ts";
 
-/** Why a fill ended before all vectors were made. */
 export interface FillStop {
-  /** For people, with what they can do about it. */
   reason: string;
   /** Set if the provider is the cause. */
   error?: EmbeddingError | undefined;
@@ -18,7 +16,7 @@ export function stopOf(error: EmbeddingError): FillStop {
   return { reason: error.message, error };
 }
 
-/** Set if one of the vectors has another length than the space: then none of them is stored. */
+/** Set if a vector has another length than the space: then none is stored. */
 export function otherLength(
   vectors: readonly ArrayLike<number>[],
   space: VectorSpace,
@@ -34,13 +32,12 @@ interface PendingTexts {
   store: Pick<NoteIndex, "pendingVectors">;
   space: VectorSpace;
   provider: ProviderLimits;
-  /** Texts to read at a time. */
   pageSize: number;
   /** Selects the texts; all if left out. */
   accept?: ((hash: string) => boolean) | undefined;
 }
 
-/** The texts without a vector in a space, read from the store as they are needed. Returns each once. */
+/** The texts without a vector in a space, each once, read from the store page by page. */
 export class PendingQueue {
   readonly #from: PendingTexts;
   readonly #waiting: PackedText[] = [];
@@ -54,7 +51,7 @@ export class PendingQueue {
     this.#from = from;
   }
 
-  /** Texts for one request, at least one; none if nothing is left. May be called concurrently. */
+  /** Texts for one request; none if nothing is left. May be called concurrently. */
   async take(limits: RequestLimits): Promise<PackedText[]> {
     for (;;) {
       const count = countFitting(this.#waiting, limits);
@@ -64,7 +61,7 @@ export class PendingQueue {
     }
   }
 
-  /** Texts that have their vector, or never get one: they are not returned again. */
+  /** Texts that are done: they are not returned again. */
   settle(hashes: Iterable<string>): void {
     for (const hash of hashes) {
       this.#open.delete(hash);
@@ -72,7 +69,7 @@ export class PendingQueue {
     }
   }
 
-  /** Texts that are not in flight any more: they are returned again if the store still reports them. */
+  /** Texts that failed: they are returned again if the store still reports them. */
   putBack(hashes: Iterable<string>): void {
     for (const hash of hashes) this.#open.delete(hash);
     this.#isExhausted = false;
@@ -112,32 +109,30 @@ export class FillProgress {
     this.#update(0);
   }
 
-  /** So many more texts are done. */
   add(texts: number): void {
     this.#done += texts;
     this.#label = embeddingLabel(this.#provider);
     this.#update();
   }
 
-  /** Texts that the provider has done and not returned yet. Repeated calls show that work goes on. */
+  /** Texts that the provider has done and not returned yet. */
   elsewhere(texts: number): void {
     this.#elsewhere = texts;
     this.#update();
   }
 
-  /** Shows what the fill waits for until more texts are done. */
   readonly waiting = (words: string): void => {
     this.#label = embeddingLabel(this.#provider, words);
     this.#update();
   };
 
-  /** All are done. Chunks with the same text share a vector, so that the last ones are done at once. */
+  /** Chunks with the same text share a vector, so that the last ones are done at once. */
   finish(): void {
     this.#update(Math.max(this.#total, this.#done));
   }
 
   #update(completed: number = this.#done + this.#elsewhere): void {
-    // New texts may have come in since they were counted.
+    // New texts may have come in.
     const total = Math.max(this.#total, completed);
     if (this.#total > 0) this.#report({ completed, total, label: this.#label });
   }

@@ -4,10 +4,8 @@ import { isoDate, localDay } from "../../text/times/calendar.ts";
 import type { SharedState } from "./shared-state.ts";
 import { OverBudget } from "./usage.ts";
 
-/** Why a provider gets no requests, and until when. */
 export interface CircuitState {
   kind: "rate" | "quota" | "auth";
-  /** The message of the failure, on one line. */
   reason: string;
   /** ISO 8601: the first failure of this kind in a row. */
   since: string;
@@ -27,9 +25,8 @@ type CircuitEvent = "request" | "asked" | "rate" | "refusal" | "probed";
 type Step = "send" | "probe" | "deny" | "open" | "extend" | "close" | "keep";
 
 /**
- * What the circuit of a provider does at each event. Phases: a rate limit lasts (`limited`), account or key are refused
- * (`refused`), the time of a probe has come (`due`), or it is on its way (`probing`). Events: a request is to be sent, or
- * one that a person asked for; a request failed by a rate limit, or by a refusal of account or key; a probe was answered.
+ * What the circuit does at each event. `limited`: a rate limit lasts; `refused`: account or key are refused; `due`: a
+ * probe may be sent; `asked`: a person's request; `refusal`: a request failed for its account or key.
  */
 const transitions: Record<Phase, Record<CircuitEvent, Step>> = {
   closed: { request: "send", asked: "send", rate: "open", refusal: "open", probed: "keep" },
@@ -44,9 +41,9 @@ export interface Call {
   signal: AbortSignal;
   /** A person asked for it: a refused provider is tried once more. */
   asked: boolean;
-  /** How often it is sent at most if failures are transient. */
+  /** At most, if failures are transient. */
   attempts: number;
-  /** It has several texts: one that fails for its length can be sent again in parts. */
+  /** It has several texts, which can be sent in parts. */
   isDivisible: boolean;
   /** Whether the caller waits so many milliseconds before the next attempt. */
   waits(milliseconds: number): boolean;
@@ -56,11 +53,10 @@ export interface Call {
   onRetry?: ((words: string) => void) | undefined;
 }
 
-/** Permission to send one request. */
+/** Permission to send one request. A probe may be sent again while its outcome is unknown. */
 export interface Pass {
-  /** True for a probe whose outcome is unknown: it may be sent again with the same pass. */
   isProbing(): boolean;
-  /** Reports the outcome, once; undefined if the call was aborted. */
+  /** Reports the outcome; undefined if the call was aborted. Later reports are ignored. */
   end(outcome?: "answered" | EmbeddingError): void;
 }
 
@@ -74,14 +70,12 @@ const holds = {
 /** A longer `Retry-After` is cut to this. */
 const longestRetryAfterMs = 24 * hour;
 const probeMs = minute;
-/** Other calls wait no longer for the first request of a process. */
+/** For so long, other calls wait for the first request of a process. */
 const firstRequestMs = 2 * second;
 /** The interval of checks whether the probe of another process has ended. */
 const pollMs = 500;
 const firstPauseMs = 500;
-/** Share of a pause that is added or taken away at random. */
 const jitter = 0.2;
-/** Attempts at a request that takes too long, or whose answer is paid for and of no use. */
 const fewAttempts = 2;
 const mostRateLimits = 10;
 
@@ -92,10 +86,10 @@ const mostRateLimits = 10;
 export class Circuit {
   readonly #shared: SharedState;
   readonly #fingerprint: string;
-  /** The request of this process that goes alone, and until when others wait for its end. */
+  /** The request of this process that others wait for. */
   #alone: { isProbe: boolean; untilMs: number; end: Promise<void> } | undefined;
   #hasAnswered = false;
-  /** Calls that wait for the end of a rate limit. Later ones may join them. */
+  /** Calls that wait for the end of a rate limit. */
   #waiting = 0;
 
   constructor(shared: SharedState, fingerprint: string) {
@@ -103,7 +97,6 @@ export class Circuit {
     this.#fingerprint = fingerprint;
   }
 
-  /** Undefined while it is closed. */
   state(): CircuitState | undefined {
     const stored = this.#shared.read((sql) => this.#read(sql));
     if (!stored) return undefined;
@@ -111,16 +104,13 @@ export class Circuit {
     return state;
   }
 
-  /** Permission for one request now; undefined if none may be sent. */
+  /** Undefined if no request may be sent now. */
   enter(asked: boolean): Pass | undefined {
     const step = this.#on(asked ? "asked" : "request");
     return step === "deny" ? undefined : this.#pass(step === "probe");
   }
 
-  /**
-   * Sends a request, and repeats it after failures that may pass. Throws an `EmbeddingError` when it gives up or the
-   * circuit is open, `OverBudget`, or the signal's reason. `provider` is named in messages.
-   */
+  /** Sends a request until it is answered. Throws an `EmbeddingError` when it gives up, `OverBudget`, or the signal's reason. */
   async run<Answer>(
     call: Call,
     provider: string,
@@ -141,7 +131,6 @@ export class Circuit {
         }
         if (failure.kind === "rate" && ++rateLimits < mostRateLimits) {
           pass.end(failure);
-          // Admission waits for the end of the limit, or refuses.
           pass = undefined;
           continue;
         }
@@ -166,10 +155,7 @@ export class Circuit {
     }
   }
 
-  /**
-   * Waits until one request may be sent. The first request of a process and a probe go alone: a wrong key is refused
-   * once, and not for each of the calls at the same time.
-   */
+  /** The first request of a process and a probe go alone: a wrong key is refused once, and not for each concurrent call. */
   async #admit({ signal, asked, waitsForLimit }: Call, isBack: boolean): Promise<Pass> {
     let mayAsk = asked;
     for (;;) {
@@ -186,7 +172,7 @@ export class Circuit {
       const pass = this.enter(mayAsk);
       if (pass) return pass;
       if (!state) continue;
-      // Spread a little: other processes wait for the same moment.
+      // Other processes wait for the same moment.
       const waitMs = Math.max(Date.parse(state.nextProbeAt) - Date.now(), 0) + pollMs * (0.5 + Math.random() / 2);
       const mayWait = state.kind === "rate" && (isBack || this.#waiting > 0);
       if (!mayWait || !waitsForLimit(waitMs)) throw openError(state);
@@ -223,13 +209,12 @@ export class Circuit {
     };
   }
 
-  /** Makes the step for an event. */
   #on(event: CircuitEvent, failure?: EmbeddingError): Step {
     const step = this.#shared.read((sql) => transitions[phaseOf(this.#read(sql))][event]);
     if (step === "send" || step === "deny" || step === "keep") return step;
     return this.#shared.write((sql) => {
       const before = this.#read(sql);
-      // Another process may have been faster.
+      // Another process may have changed it since.
       const now = transitions[phaseOf(before)][event];
       const after = stateAfter(now, before, failure);
       if (after === before) return now;
@@ -283,7 +268,7 @@ function holdMs(kind: CircuitState["kind"], failures: number, retryAfterMs: numb
   const { firstMs, longestMs } = kind === "rate" ? holds.rate : holds.refusal;
   const backoff = (count: number): number => (count < 1 ? 0 : Math.min(firstMs * 2 ** (count - 1), longestMs));
   if (retryAfterMs === undefined) return backoff(failures);
-  // A rate limit is believed the first time. A provider that goes on refusing after the time it named is asked less often.
+  // The first named time is believed. A provider that still refuses after it is asked less often.
   return Math.max(retryAfterMs, backoff(kind === "rate" ? failures - 1 : failures));
 }
 
@@ -298,7 +283,7 @@ function openError({ kind, reason, nextProbeAt }: CircuitState): EmbeddingError 
   return new EmbeddingError(kind, `${reason}; ${when}`, { retryAfterMs });
 }
 
-/** `14:05`, local time, rounded up; with the day before it unless that is today. */
+/** `14:05` today, `2026-03-06 00:05` on another day. */
 function timeText(time: Date): string {
   const rounded = new Date(Math.ceil(time.getTime() / minute) * minute);
   const clock = [rounded.getHours(), rounded.getMinutes()].map((value) => String(value).padStart(2, "0")).join(":");
@@ -306,12 +291,11 @@ function timeText(time: Date): string {
   return day === localDay(new Date()) ? clock : `${isoDate(day)} ${clock}`;
 }
 
-/** Half a second, doubled with each attempt, or as long as the provider asks for. */
 function pauseAfter(attempt: number, { retryAfterMs = 0 }: EmbeddingError): number {
   return Math.max(retryAfterMs, firstPauseMs * 2 ** (attempt - 1) * (1 - jitter + 2 * jitter * Math.random()));
 }
 
-/** A request without an answer in time has taken long already, and one with a useless answer is paid for. */
+/** Few after a timeout, which has taken long already, and after a useless answer, which is paid for. */
 function attemptsFor({ isDivisible, attempts }: Call, failure: EmbeddingError): number {
   if (isTimeLimit(failure)) return isDivisible ? 1 : Math.min(attempts, fewAttempts);
   return failure.hasCost && isDivisible && !isNetworkFault(failure) ? Math.min(attempts, fewAttempts) : attempts;
@@ -337,17 +321,9 @@ function chainOf(error: unknown): Error[] {
   return chain;
 }
 
-/** Throws the signal's reason on an abort. */
 export async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted();
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const stop = (): void => reject(signal.reason);
-  const timer = setTimeout(resolve, milliseconds);
-  signal.addEventListener("abort", stop, { once: true });
-  try {
-    await promise;
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", stop);
-  }
+  let timer: NodeJS.Timeout | undefined;
+  const wait = (): Promise<void> => new Promise((resolve) => void (timer = setTimeout(resolve, milliseconds)));
+  await withDeadline({ what: "a pause", signals: [signal] }, wait).catch(() => signal.throwIfAborted());
+  clearTimeout(timer);
 }

@@ -3,7 +3,7 @@ import { EmbeddingError, MemoryError, withDeadline } from "@memslot/core";
 interface QueryRequest {
   reason: string;
   signal: AbortSignal;
-  /** Whether a caller would still wait for an attempt in so many milliseconds. */
+  /** Whether a caller still waits in so many milliseconds. */
   waits(milliseconds: number): boolean;
 }
 
@@ -11,9 +11,9 @@ interface Flight {
   readonly vector: Promise<Float32Array>;
   readonly controller: AbortController;
   waiters: number;
-  /** A caller has stopped waiting, and the answer is kept for the next one. */
+  /** A caller has stopped waiting: the answer is for the next one. */
   isWanted: boolean;
-  /** When the last caller stops waiting, in milliseconds since 1970. */
+  /** Milliseconds since 1970. */
   patientUntil: number;
 }
 
@@ -28,16 +28,12 @@ export class QueryVectors {
   readonly #flights = new Map<string, Flight>();
   readonly #closing = new AbortController();
 
-  /** `what`: the provider, as messages name it. */
   constructor(what: string, embed: (query: string, request: QueryRequest) => Promise<Float32Array>) {
     this.#what = what;
     this.#embed = embed;
   }
 
-  /**
-   * Ends within `patienceMs`, with a vector or an `EmbeddingError`; throws the signal's reason when aborted. A request
-   * that takes longer continues, for the next caller with the same query.
-   */
+  /** Ends within `patienceMs`. A request that takes longer continues for the next caller with the same query. */
   async get(
     query: string,
     { signal, reason, patienceMs }: { signal: AbortSignal; reason: string; patienceMs: number },
@@ -55,7 +51,6 @@ export class QueryVectors {
     try {
       const limits = { what: this.#what, deadlineMs: patienceMs, signals: [signal] };
       const vector = await withDeadline(limits, () => flight.vector);
-      // A copy: the caller may change it.
       return vector.slice();
     } catch (error) {
       signal.throwIfAborted();
@@ -70,7 +65,6 @@ export class QueryVectors {
     }
   }
 
-  /** Ends the requests in flight. */
   async close(): Promise<void> {
     const closed = new MemoryError("CLOSED", `${this.#what} is closed`);
     this.#closing.abort(closed);

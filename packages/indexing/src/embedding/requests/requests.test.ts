@@ -43,25 +43,16 @@ describe("vectors of texts", () => {
 });
 
 describe("a transient failure", () => {
-  test("is tried again after half a second, one and two, then given up with its words", async () => {
+  test.each([
+    [0, 400],
+    [0.5, 500],
+    [1, 600],
+  ])("is tried again after a pause that doubles, with jitter (%s: %s ms), then thrown", async (chance, first) => {
+    vi.spyOn(Math, "random").mockReturnValue(chance);
     const { provider, requests, circuit } = deskIn(folder(), scriptedProvider({ always: failures.transient }));
-    const { error } = await run(requests.embed(texts, how));
-    expect(error).toBe(failures.transient);
-    expect(pauses(provider)).toEqual([500, 1000, 2000]);
+    expect((await run(requests.embed(texts, how))).error).toBe(failures.transient);
+    expect(pauses(provider)).toEqual([first, 2 * first, 4 * first]);
     expect(circuit.state()).toBeUndefined();
-  });
-
-  test("is tried again after a pause that is a fifth shorter or longer by chance", async () => {
-    for (const [chance, first] of [
-      [0, 400],
-      [1, 600],
-    ] as const) {
-      const provider = scriptedProvider({ always: failures.transient });
-      vi.spyOn(Math, "random").mockReturnValue(chance);
-      const { requests } = deskIn(folder(), provider);
-      expect((await run(requests.embed(texts, how))).error).toBe(failures.transient);
-      expect(pauses(provider)).toEqual([first, 2 * first, 4 * first]);
-    }
   });
 
   test("is over as soon as an attempt is answered; anything that is thrown may be one", async () => {
@@ -471,31 +462,6 @@ describe("a provider in trouble", () => {
       const filled = await Promise.all([fill(desk, true), fill(desk, true), fill(desk, true)]);
       expect(filled.every(({ value }) => value?.length === 2)).toBe(true);
       expect((await query(other)).value).toBeDefined();
-    });
-  });
-
-  describe("a rate limit", () => {
-    test("of a minute: no request before its time, by this process or another", async () => {
-      const provider = scriptedProvider({ steps: [rateLimit(60_000)] });
-      const [first, second] = twoDesks(provider);
-      const waiting = fill(first);
-      await pass(100);
-      const refused = await Promise.all<Outcome<unknown>>([
-        query(first),
-        query(second),
-        fill(second),
-        fill(second, true),
-      ]);
-      for (const { error, tookMs } of refused) {
-        expect(error).toMatchObject({ kind: "rate", message: expect.stringContaining("before 23:51") });
-        expect(tookMs).toBe(0);
-      }
-      await pass(59_000);
-      expect((await fill(second)).error).toMatchObject({ kind: "rate" });
-      expect(provider.sent).toHaveLength(1);
-      expect((await waiting).value).toHaveLength(2);
-      expect((provider.sent[1]?.at ?? 0) - (provider.sent[0]?.at ?? 0)).toBeGreaterThanOrEqual(60_000);
-      expect((await query(second)).value).toBeDefined();
     });
   });
 

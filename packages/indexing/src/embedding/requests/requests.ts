@@ -5,33 +5,31 @@ import { QueryVectors } from "./query-vectors.ts";
 import { unitVector, unitVectors } from "./unit-vector.ts";
 import type { Budget, Usage } from "./usage.ts";
 
-/** A text that no provider has a reason to refuse. */
+/** No provider has a reason to refuse it. */
 export const plainText = "memory";
 
 export interface EmbedOptions extends Pick<Call, "signal" | "asked" | "onRetry"> {
-  /** What the vectors are for, as usage counts it. */
+  /** As usage counts it. */
   reason: string;
   /** Unlimited if left out. */
   budget?: Pick<Budget, "reserve" | "left" | "reason"> | undefined;
-  /** How often a request is sent at most if failures are transient; four times if left out. */
+  /** 4 if left out. */
   attempts?: number | undefined;
 }
 
 interface EmbedCall extends Call, Pick<EmbedOptions, "reason" | "budget"> {
   operation: "embedQuery" | "embedBatch";
   texts: readonly string[];
-  /** For each attempt. */
   deadlineMs: number;
 }
 
 const second = 1000;
 const minute = 60 * second;
-/** Time limits of one request: over the network, and to a model that this machine loads and runs. */
 const requestMs = minute;
 const localRequestMs = 10 * minute;
-/** In the background: a request that hangs must not delay the next one, which may be answered, for long. */
+/** A background request that hangs must not delay the next one, which may be answered. */
 const backgroundMs = 20 * second;
-/** Later callers with the same query join a request that hangs for no longer. */
+/** Callers with the same query join a request for so long. */
 const queryMs = 20 * second;
 const localQueryMs = 5 * minute;
 const queryPatienceMs = 8 * second;
@@ -40,8 +38,7 @@ const mostPausesMs = 2 * minute;
 const usualAttempts = 4;
 const queryAttempts = 3;
 
-/** What makes vectors: `EmbeddingRequests`, or a script in tests. */
-export type Requests = Pick<EmbeddingRequests, "provider" | "embed" | "unit" | "spent"> & {
+export type Requests = Pick<EmbeddingRequests, "provider" | "embed" | "spent"> & {
   readonly circuit: Pick<Circuit, "state" | "enter">;
 };
 
@@ -70,10 +67,8 @@ export class EmbeddingRequests {
   }
 
   /**
-   * Embeds texts in one request. Returns vectors of unit length, in the order of the texts. Repeats the request after
-   * transient failures and rate limits for up to two minutes; a request that timed out or whose answer cannot be used is
-   * repeated once, and not at all if it has several texts and timed out, because fewer may pass. Throws an `EmbeddingError`
-   * when it gives up or the circuit is open, `OverBudget`, or the signal's reason.
+   * Embeds texts in one request, repeated for up to two minutes. Returns vectors of unit length, in the order of the
+   * texts. Throws an `EmbeddingError` when it gives up or the circuit is open, `OverBudget`, or the signal's reason.
    */
   async embed(texts: readonly string[], options: EmbedOptions): Promise<Float32Array[]> {
     const { signal, asked, reason, attempts = usualAttempts } = options;
@@ -95,10 +90,7 @@ export class EmbeddingRequests {
     );
   }
 
-  /**
-   * Embeds a query. Returns a vector of unit length. Ends within `patienceMs` (8 seconds if left out) with a vector or an
-   * `EmbeddingError`. The request then continues for the next caller with the same query; the last 256 vectors are kept.
-   */
+  /** Embeds a query within `patienceMs`, 8 seconds if left out. Throws an `EmbeddingError` or the signal's reason. */
   async embedQuery(
     query: string,
     options: { signal: AbortSignal; reason: string; patienceMs?: number | undefined },
@@ -112,17 +104,12 @@ export class EmbeddingRequests {
     );
   }
 
-  /** Scales a vector of a batch job to length 1. Throws an `EmbeddingError` of kind `transient` for a bad one. */
-  unit(vector: ArrayLike<number>): Float32Array {
-    return unitVector(vector, this.provider);
-  }
-
   /** Counts what a batch job has cost. */
   spent(usage: { reason: string; requests: number; tokens: number }): void {
     this.#usage.add({ ...this.#names(), ...usage });
   }
 
-  /** Ends the queries in flight. The provider stays open. */
+  /** The provider stays open. */
   async close(): Promise<void> {
     await this.#queries.close();
   }
@@ -135,7 +122,6 @@ export class EmbeddingRequests {
     return await this.circuit.run(call, this.provider.id, (pass, attempt) => this.#send(call, pass, attempt));
   }
 
-  /** Sends a request once, and counts it. */
   async #send(call: EmbedCall, pass: Pass, attempt: number): Promise<Float32Array[]> {
     const { texts, reason, signal, deadlineMs, budget, operation } = call;
     const { provider } = this;
@@ -176,7 +162,7 @@ export class EmbeddingRequests {
   }
 }
 
-/** Asks for the vector of a plain word, within so many milliseconds. Throws if none comes. */
+/** Asks for the vector of a plain word. Throws if none comes in time. */
 export async function ping(
   requests: Pick<Requests, "provider" | "embed">,
   deadlineMs: number,

@@ -30,7 +30,7 @@ export class SharedState {
   #db: Database.Database | undefined;
   #memory: Database.Database | undefined;
   #fault: string | undefined;
-  /** The file that is open or that failed: a file put in its place is tried again. */
+  /** Of the file that is open or failed: another file in its place is tried. */
   #identity: string | undefined;
 
   constructor(stateDir: string) {
@@ -59,7 +59,6 @@ export class SharedState {
     return this.#inFile(() => undefined) ? undefined : (this.#fault ?? `${this.file} is locked by another process`);
   }
 
-  /** A later call opens the file again. */
   close(): void {
     this.#db?.close();
     this.#db = undefined;

@@ -1,12 +1,8 @@
 import { EmbeddingError, type EmbeddingProvider, messageOf } from "@memslot/core";
 
-/** What has to be known of a provider to check what it gave. */
 export type VectorMaker = Pick<EmbeddingProvider, "id" | "dimensions">;
 
-/**
- * A vector as the index keeps it: of length 1. Throws an `EmbeddingError` of kind `transient` for one that is empty, all
- * zero, not finite, or not of the size that the provider states.
- */
+/** Scales a vector to length 1. Throws an `EmbeddingError` of kind `transient` if it is empty, zero, not finite or of a wrong size. */
 export function unitVector(vector: ArrayLike<number>, provider: VectorMaker): Float32Array {
   const { length } = vector;
   const expected = provider.dimensions ?? length;
@@ -19,8 +15,7 @@ export function unitVector(vector: ArrayLike<number>, provider: VectorMaker): Fl
     largest = Math.max(largest, Math.abs(Number(value)));
   }
   if (largest === 0) throw bad(provider, "gave a vector that is all zero");
-  // Divided by the largest number first: the square of a very large or very small one is no number any more.
-  // In plain loops: `from` with a function takes twenty times as long, and there are millions of numbers.
+  // Divided by the largest number first: squares may overflow. Plain loops are twenty times as fast as `from`.
   const scaled = new Float64Array(length);
   let sum = 0;
   for (let index = 0; index < length; index++) {
@@ -34,9 +29,9 @@ export function unitVector(vector: ArrayLike<number>, provider: VectorMaker): Fl
   return unit;
 }
 
-/** An answer with unusable vectors: `kind` is `input` if others of the same answer are usable, else `transient`. */
+/** Unusable vectors in an answer: of kind `input` if others are usable, else `transient`. */
 export class BadVectors extends EmbeddingError {
-  /** The usable vectors, at the places of their texts. */
+  /** In the order of the texts; undefined for unusable ones. */
   readonly vectors: readonly (Float32Array | undefined)[];
 
   constructor(message: string, vectors: readonly (Float32Array | undefined)[]) {
@@ -45,10 +40,7 @@ export class BadVectors extends EmbeddingError {
   }
 }
 
-/**
- * The vectors of an answer, in its order: one for each text, all of one size. Throws `BadVectors` if some are unusable, and
- * an `EmbeddingError` of kind `transient` if it is not clear which text each vector belongs to.
- */
+/** Checks and scales the vectors of an answer. Throws `BadVectors`, or an `EmbeddingError` for a wrong number of vectors. */
 export function unitVectors(
   answer: readonly ArrayLike<number>[],
   texts: number,
@@ -56,7 +48,7 @@ export function unitVectors(
 ): Float32Array[] {
   if (answer.length !== texts)
     throw bad(provider, `gave ${count(answer.length, "vector")} for ${count(texts, "text")}`);
-  // The length of most of them, if the provider states none.
+  // If the provider states no size: that of most vectors.
   const dimensions = provider.dimensions ?? answer.map(({ length }) => length).toSorted((a, b) => a - b)[texts >> 1];
   const [first] = answer;
   if (first && first.length !== dimensions && answer.every(({ length }) => length === first.length))
@@ -74,7 +66,6 @@ export function unitVectors(
   return vectors as Float32Array[];
 }
 
-/** Not by chance: it is the same with every text. */
 function otherModel(provider: VectorMaker, length: number, expected: number): EmbeddingError {
   const { message } = otherSize(provider, length, expected);
   return new EmbeddingError("auth", `${message}; check memorySearch.model and memorySearch.outputDimensionality`);

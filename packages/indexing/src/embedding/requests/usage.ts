@@ -30,20 +30,17 @@ export class Usage {
     this.#agentId = agentId;
   }
 
-  /** Why the tokens spent today are unknown; undefined if they are known. */
+  /** Why the tokens spent today are unknown. */
   fault(): string | undefined {
     return this.#state.fault();
   }
 
-  /** Adds what a request has cost. `day`: what `reserve` returned, if tokens were reserved for it. */
+  /** `day`: what `reserve` returned, if tokens were reserved for the request. */
   add(spent: Spent, day?: string): void {
     this.#state.write((sql) => this.#add(sql, day ?? currentDay(sql), spent));
   }
 
-  /**
-   * Counts what a request will cost before it is sent. Returns the day it is counted on; undefined if the sum of the day
-   * would exceed `limit`, or if it cannot be stored.
-   */
+  /** Returns the day that the tokens are counted on; undefined if it would exceed `limit`, or if they cannot be stored. */
   reserve(spent: Spent, limit: number): string | undefined {
     const stored = this.#state.store((sql) => {
       const day = currentDay(sql);
@@ -54,7 +51,7 @@ export class Usage {
     return stored?.result;
   }
 
-  /** Tokens spent or reserved since midnight, local time, for all reasons. */
+  /** Spent or reserved since midnight, local time. */
   tokensToday(): number {
     return this.#state.read((sql) => this.#tokensOn(sql, currentDay(sql)));
   }
@@ -72,10 +69,7 @@ export class Usage {
   }
 }
 
-/**
- * Usage by day, agent, reason, provider and model; the oldest day first, 92 days at most. Nothing if the state cannot be
- * read. `days`: only the last days, today included.
- */
+/** Usage of the last `days`, today included and 92 at most, the oldest first; nothing if it cannot be read. */
 export async function readUsage(
   stateDir: string,
   { agentId, days = keptDays }: { agentId?: string | undefined; days?: number | undefined } = {},
@@ -90,12 +84,11 @@ export async function readUsage(
   }
 }
 
-/** A request was not sent because the tokens of the day do not suffice. */
 export class OverBudget extends Error {
   readonly code = "OVER_BUDGET";
 }
 
-/** The tokens that an agent may spend in a day. They are reserved before a request is sent, so that no two processes spend the same. */
+/** The tokens of a day, reserved before a request is sent, so that no two processes spend the same. */
 export class Budget {
   readonly #usage: Usage;
   readonly #tokensPerDay: number;
@@ -105,19 +98,18 @@ export class Budget {
     this.#tokensPerDay = tokensPerDay;
   }
 
-  /** Tokens that are neither spent nor reserved today; 0 if the count is unknown. */
+  /** 0 if the count is unknown. */
   left(): number {
     return this.#usage.fault() === undefined ? this.#tokensPerDay - this.#usage.tokensToday() : 0;
   }
 
-  /** Reserves the tokens of a request. Returns the day for `Usage.add`. Throws `OverBudget` if fewer are left. */
+  /** Returns the day for `Usage.add`. Throws `OverBudget` if fewer tokens are left. */
   reserve(spent: Spent): string {
     const day = this.#usage.reserve(spent, this.#tokensPerDay);
     if (day === undefined) throw new OverBudget(this.reason());
     return day;
   }
 
-  /** Why no more may be spent. */
   reason(): string {
     const fault = this.#usage.fault();
     return fault === undefined
@@ -126,13 +118,12 @@ export class Budget {
   }
 }
 
-/** Today. If the clock was set back by a day, the later day continues: its budget is not granted twice. */
+/** If the clock was set back by a day, the later day continues: its budget is not granted twice. */
 function currentDay(sql: Sql): string {
   const [today, tomorrow] = [dayOf(0), dayOf(1)];
   return sql.value("SELECT 1 FROM usage WHERE day = ? LIMIT 1", tomorrow) === undefined ? today : tomorrow;
 }
 
-/** A local calendar day, so many days from today. */
 function dayOf(offset: number): string {
   return isoDate(localDay(new Date()) + offset);
 }
