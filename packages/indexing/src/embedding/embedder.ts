@@ -1,7 +1,7 @@
 import {
   type AvailabilityProbe,
   type EmbeddingChoice,
-  EmbeddingError,
+  ProviderError,
   type EmbeddingProvider,
   type EmbeddingStatus,
   type MemoryFallback,
@@ -91,15 +91,15 @@ export class Embedder {
     this.primary.warm();
   }
 
-  /** Throws if keyword search has to answer alone: an `EmbeddingError` with the reason, or the error of an abort. */
+  /** Throws if keyword search has to answer alone: an `ProviderError` with the reason, or the error of an abort. */
   async embedQuery(query: string, signal: AbortSignal): Promise<EmbeddedQuery> {
     try {
-      if (await this.#isSame()) throw new EmbeddingError("transient", this.#sameVectors ?? "");
+      if (await this.#isSame()) throw new ProviderError("transient", this.#sameVectors ?? "");
       const embedded = await this.#queries.embed(query, signal);
       this.#answered = { ok: true };
       return embedded;
     } catch (error) {
-      if (EmbeddingError.is(error)) this.#answered = { ok: false, error: error.message };
+      if (ProviderError.is(error)) this.#answered = { ok: false, error: error.message };
       throw error;
     } finally {
       this.#note();
@@ -287,7 +287,7 @@ export class Embedder {
     try {
       standby = await this.#queries.openStandby(cause);
     } catch (error) {
-      if (!EmbeddingError.is(error)) throw error;
+      if (!ProviderError.is(error)) throw error;
       return { chunks: outcome?.chunks ?? 0, reason: error.message, error };
     }
     return standby ? await this.#fill(standby, { ...request, force: false }) : outcome;
@@ -315,7 +315,7 @@ export class Embedder {
       await this.count();
     } catch (error) {
       request.signal.throwIfAborted();
-      if (!EmbeddingError.is(error) && !(error instanceof OverBudget)) throw error;
+      if (!ProviderError.is(error) && !(error instanceof OverBudget)) throw error;
     }
   }
 

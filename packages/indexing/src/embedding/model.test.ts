@@ -1,4 +1,4 @@
-import { EmbeddingError, type EmbeddingProvider, type SyncProgress } from "@memslot/core";
+import { ProviderError, type EmbeddingProvider, type SyncProgress } from "@memslot/core";
 import { tempFolder } from "@memslot/test-tools/files";
 import { describe, expect, test } from "vitest";
 import { never, settingsWith } from "../../test/support/context.ts";
@@ -57,7 +57,7 @@ describe("preparing", () => {
     let runs = 0;
     const model = modelWith({
       prepare: async () => {
-        if (++runs < 3) throw new EmbeddingError("transient", "the hub is away");
+        if (++runs < 3) throw new ProviderError("transient", "the hub is away");
       },
     });
     await expect(model.prepare({ signal: never, retry: false })).rejects.toThrow("the hub is away");

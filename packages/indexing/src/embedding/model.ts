@@ -1,5 +1,5 @@
 import {
-  EmbeddingError,
+  ProviderError,
   type EmbeddingProvider,
   type MemorySearchSettings,
   type SyncProgress,
@@ -44,7 +44,7 @@ export class EmbeddingModel {
   stats: SpaceStats | undefined;
   readonly #context: EmbeddingContext;
   readonly #hasFixedSpace: boolean;
-  readonly #cooldown = createRest<EmbeddingError>();
+  readonly #cooldown = createRest<ProviderError>();
   readonly #watchers = new Set<(update: SyncProgress) => void>();
   #isPrepared: boolean;
   #preparing: Promise<void> | undefined;
@@ -131,10 +131,10 @@ export class EmbeddingModel {
   }
 
   /** Why the provider gets no requests until its key or account changes. */
-  refusal(): EmbeddingError | undefined {
+  refusal(): ProviderError | undefined {
     const state = this.requests.circuit.state();
     if (!state || state.kind === "rate" || Date.parse(state.nextProbeAt) <= Date.now()) return undefined;
-    return new EmbeddingError(state.kind, `${this.provider.id}: ${state.reason}`);
+    return new ProviderError(state.kind, `${this.provider.id}: ${state.reason}`);
   }
 
   async close(): Promise<void> {
@@ -176,6 +176,6 @@ export class EmbeddingModel {
 }
 
 /** Account or key are refused: the fallback is for such failures. */
-export function isRefusal(error: unknown): error is EmbeddingError {
-  return EmbeddingError.is(error, "quota") || EmbeddingError.is(error, "auth");
+export function isRefusal(error: unknown): error is ProviderError {
+  return ProviderError.is(error, "quota") || ProviderError.is(error, "auth");
 }

@@ -1,6 +1,6 @@
 import {
   type EmbeddingChoice,
-  EmbeddingError,
+  ProviderError,
   type EmbeddingProvider,
   type MemoryFallback,
   messageOf,
@@ -16,7 +16,7 @@ const readyWaitMs = 8000;
 /** With vectors for fewer chunks, vector search is worse than keyword search. */
 const enoughVectors = 0.8;
 
-export class NotFilled extends EmbeddingError {}
+export class NotFilled extends ProviderError {}
 
 export interface EmbeddedQuery {
   space: VectorSpace;
@@ -57,7 +57,7 @@ export class QueryModels {
     this.#whyPending = whyPending;
   }
 
-  /** Throws if keyword search has to answer alone: an `EmbeddingError` with the reason, or the error of an abort. */
+  /** Throws if keyword search has to answer alone: an `ProviderError` with the reason, or the error of an abort. */
   async embed(query: string, signal: AbortSignal): Promise<EmbeddedQuery> {
     // Secrets leave the process in no query either.
     const text = redactSecrets(query);
@@ -86,7 +86,7 @@ export class QueryModels {
   }
 
   /** Opens the fallback when it is first needed, and again after a failure. */
-  async openStandby(cause: EmbeddingError): Promise<EmbeddingModel | undefined> {
+  async openStandby(cause: ProviderError): Promise<EmbeddingModel | undefined> {
     const { spare } = this.#choice;
     if (!spare) return undefined;
     const { closing } = this.#context;
@@ -96,7 +96,7 @@ export class QueryModels {
     } catch (error) {
       this.#opening = undefined;
       closing.throwIfAborted();
-      throw new EmbeddingError("transient", `${cause.message}; the fallback: ${messageOf(error)}`, { cause: error });
+      throw new ProviderError("transient", `${cause.message}; the fallback: ${messageOf(error)}`, { cause: error });
     }
     this.fallback = { from: this.#primary.provider.id, to: spare.id, reason: cause.message };
     return this.standby;
@@ -130,7 +130,7 @@ export class QueryModels {
     await model.prepare({ signal: AbortSignal.any([signal, patience]), retry: false }).catch((error: unknown) => {
       signal.throwIfAborted();
       if (!patience.aborted) throw error;
-      throw new EmbeddingError("transient", `${model.provider.id} is not ready: ${model.activity ?? "loading"}`);
+      throw new ProviderError("transient", `${model.provider.id} is not ready: ${model.activity ?? "loading"}`);
     });
     const vector = await model.requests.embedQuery(query, { signal, reason: "search" });
     let space = await model.knownSpace();
@@ -152,7 +152,7 @@ export class QueryModels {
     if (again?.length === length) model.observed(length);
     const space = await model.knownSpace();
     if (space?.dimensions !== length)
-      throw new EmbeddingError(
+      throw new ProviderError(
         "transient",
         `${model.provider.id} gave a vector of ${length} numbers where the stored ones have ${before?.dimensions ?? "none"}: ${otherModel}`,
       );

@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
-import { EmbeddingError, type SyncProgress } from "@memslot/core";
+import { ProviderError, type SyncProgress } from "@memslot/core";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { hashOf, space, texts } from "../../../test/support/space-store.ts";
 import { spaceName } from "../../chunk-store.ts";
@@ -150,12 +150,12 @@ describe("jobs of an earlier run", () => {
 
 const minute = 60_000;
 const nothing = (): undefined => undefined;
-const busy = new EmbeddingError("transient", "scripted answered 503");
+const busy = new ProviderError("transient", "scripted answered 503");
 
 const half = (text: string, index: number): Float32Array | undefined => (index < 50 ? vectorOf(text) : undefined);
 const failed = { state: { state: "failed", reason: "the file is bad" }, result: nothing } as const;
 const expired = { state: { state: "expired", reason: "the file is bad" } } as const;
-const uncollected = { state: failed.state, collectErrors: [new EmbeddingError("auth", "no such file")] };
+const uncollected = { state: failed.state, collectErrors: [new ProviderError("auth", "no such file")] };
 const unknown = { state: { state: "unknown", reason: "no such job" } } as const;
 
 interface Row {
@@ -213,7 +213,7 @@ test.each<Row>([
   },
   {
     name: "a job with every text refused leaves it to direct calls to find out why",
-    scripts: [{ result: () => new EmbeddingError("input", "dimensions: 9 is not allowed") }],
+    scripts: [{ result: () => new ProviderError("input", "dimensions: 9 is not allowed") }],
     submits: 1,
     direct: 100,
   },
@@ -226,7 +226,7 @@ test.each<Row>([
   },
   ...(["auth", "quota"] as const).map((kind) => ({
     name: `a submission that is refused with ${kind} leaves the judgement to a direct call`,
-    scripts: [new EmbeddingError(kind, "missing scope: files.write")],
+    scripts: [new ProviderError(kind, "missing scope: files.write")],
     submits: 1,
     direct: 100,
     told: true,
@@ -244,7 +244,7 @@ test.each<Row>([
 
 test("a text that a job refuses is quarantined, with the reason", async () => {
   const { store, batches, requests, run } = await batchBench(texts(100));
-  const refusal = new EmbeddingError("input", "cannot be read");
+  const refusal = new ProviderError("input", "cannot be read");
   batches.scripts = [{ result: (text, index) => (index === 7 ? refusal : vectorOf(text)) }];
   expect(await run()).toBeUndefined();
   expect([...store.refused]).toEqual([[hashOf(texts(8)[7] ?? ""), "cannot be read"]]);
@@ -301,7 +301,7 @@ describe("jobs that fail", () => {
 describe("a batch interface that cannot be asked", () => {
   test("for a moment is asked again, not before the time that it names", async () => {
     const { store, batches, run, calls, lines } = await batchBench(texts(10));
-    const rate = new EmbeddingError("rate", "slow down", { retryAfterMs: 9000 });
+    const rate = new ProviderError("rate", "slow down", { retryAfterMs: 9000 });
     batches.scripts = [{ stateErrors: [rate, busy], collectErrors: [busy] }];
     const started = Date.now();
     expect(await run()).toBeUndefined();
@@ -313,7 +313,7 @@ describe("a batch interface that cannot be asked", () => {
 
   test("about one job leaves that job to a later run, and goes on with the others", async () => {
     const { store, batches, requests, run, stored } = await batchBench(texts(200));
-    const forbidden = new EmbeddingError("auth", "scripted answered 403");
+    const forbidden = new ProviderError("auth", "scripted answered 403");
     batches.scripts = [{ stateErrors: [forbidden] }, { polls: 1 }];
     expect(await run()).toEqual(tables.notAsked);
     expect([stored().length, requests.sent]).toEqual([1, []]);
@@ -326,7 +326,7 @@ describe("a batch interface that cannot be asked", () => {
 describe("submitting", () => {
   test("too often ends the run, and every process knows of it", async () => {
     const { batches, requests, run, calls, lines } = await batchBench(texts(10));
-    const rate = new EmbeddingError("rate", "slow down", { retryAfterMs: 60_000 });
+    const rate = new ProviderError("rate", "slow down", { retryAfterMs: 60_000 });
     batches.scripts = [rate];
     expect(await run()).toEqual({ chunks: 10, reason: "slow down", error: rate });
     expect(requests.failures).toEqual([rate]);
@@ -382,7 +382,7 @@ test.each(["putVectors", "quarantine"] as const)(
   "a store that fails in %s fails the run, and the job is kept",
   async (method) => {
     const { store, batches, run, stored } = await batchBench(texts(10));
-    batches.scripts = [{ result: (text, index) => (index === 0 ? new EmbeddingError("input", "no") : vectorOf(text)) }];
+    batches.scripts = [{ result: (text, index) => (index === 0 ? new ProviderError("input", "no") : vectorOf(text)) }];
     const error = new Error("disk full");
     store.before(method, () => Promise.reject(error));
     await expect(run()).rejects.toBe(error);

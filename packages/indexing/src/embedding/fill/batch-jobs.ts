@@ -1,6 +1,6 @@
 import {
   type EmbeddingBatches,
-  EmbeddingError,
+  ProviderError,
   embeddingErrorOf,
   type EmbeddingStatus,
   type MemorySearchSettings,
@@ -15,7 +15,7 @@ import { unitVector } from "../requests/unit-vector.ts";
 import { fillByRequests, type RequestFill } from "./fill-by-requests.ts";
 import { type FillStop, otherLength, PendingQueue, stopOf } from "./pending.ts";
 
-export type JobResult = ArrayLike<number> | EmbeddingError | undefined;
+export type JobResult = ArrayLike<number> | ProviderError | undefined;
 
 export interface BatchOptions {
   batches: EmbeddingBatches;
@@ -44,7 +44,7 @@ interface Job {
   /** Submitted by this run: the provider has to know it. */
   isOwn: boolean;
   /** Why its state cannot be read in this run. */
-  error?: EmbeddingError;
+  error?: ProviderError;
 }
 
 const minuteMs = 60_000;
@@ -163,7 +163,7 @@ class JobRun {
       const tokens = Math.ceil(tokensOf(texts));
       this.#add({ job, hashes, tokens, failures: this.#failures, submittedAt: new Date().toISOString() });
     } catch (error) {
-      if (!EmbeddingError.is(error)) throw error;
+      if (!ProviderError.is(error)) throw error;
       this.#queue.putBack(hashes);
       if (error.kind === "rate") {
         pass.end(error);
@@ -204,7 +204,7 @@ class JobRun {
         this.#dropOverdue(job);
       } else job.completed = state.completed ?? 0;
     } catch (error) {
-      if (!EmbeddingError.is(error)) throw error;
+      if (!ProviderError.is(error)) throw error;
       if (this.#isOverdue(job)) this.#dropOverdue(job);
       else if (error.kind !== "transient" && error.kind !== "rate") Object.assign(job, { error, completed: 0 });
       else this.#quietUntil = Math.max(this.#quietUntil, Date.now() + (error.retryAfterMs ?? 0));
@@ -239,8 +239,8 @@ class JobRun {
         batches.collect(job.job, { count, signal, onUsage }),
       );
     } catch (error) {
-      const mayComeYet = EmbeddingError.is(error, "transient") || EmbeddingError.is(error, "rate");
-      if (!EmbeddingError.is(error) || state === "done" || mayComeYet) throw error;
+      const mayComeYet = ProviderError.is(error, "transient") || ProviderError.is(error, "rate");
+      if (!ProviderError.is(error) || state === "done" || mayComeYet) throw error;
     }
     const kept = await this.#keep(hashes, results);
     const isFirst = this.#remove(job);
@@ -267,7 +267,7 @@ class JobRun {
   ): Promise<{ stored: number; missing: readonly string[]; reason?: string | undefined; stop?: FillStop }> {
     const { store, space, requests } = this.#fill;
     const vectors = results.filter(
-      (result) => result !== undefined && !EmbeddingError.is(result),
+      (result) => result !== undefined && !ProviderError.is(result),
     ) as ArrayLike<number>[];
     const stop = otherLength(vectors, space, requests.provider);
     if (stop) return { stored: 0, missing: hashes, reason: stop.reason, stop };
@@ -277,11 +277,11 @@ class JobRun {
     let reason: string | undefined;
     const entryOf = (hash: string, result: JobResult): { hash: string; vector: Float32Array }[] => {
       try {
-        if (EmbeddingError.is(result)) throw result;
+        if (ProviderError.is(result)) throw result;
         if (result !== undefined) return [{ hash, vector: unitVector(result, requests.provider) }];
         missing.push(hash);
       } catch (error) {
-        if (!EmbeddingError.is(error)) throw error;
+        if (!ProviderError.is(error)) throw error;
         reason ??= error.message;
         if (error.kind === "input") refused.push({ hash, reason: error.message });
         else missing.push(hash);
@@ -324,7 +324,7 @@ class JobRun {
     const { circuit, provider } = this.#fill.requests;
     const state = circuit.state();
     if (!state) return { reason: `a probe of ${provider.id} is on its way` };
-    return stopOf(new EmbeddingError(state.kind, `${state.reason}; no request is sent before ${state.nextProbeAt}`));
+    return stopOf(new ProviderError(state.kind, `${state.reason}; no request is sent before ${state.nextProbeAt}`));
   }
 
   #readJobs(): void {

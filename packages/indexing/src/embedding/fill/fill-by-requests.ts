@@ -1,4 +1,4 @@
-import { EmbeddingError, type EmbeddingProvider } from "@memslot/core";
+import { ProviderError, type EmbeddingProvider } from "@memslot/core";
 import type { VectorSpace } from "../../chunk-store.ts";
 import type { NoteIndex } from "../../note-index.ts";
 import { isNetworkFault, isTimeLimit } from "../requests/circuit.ts";
@@ -107,7 +107,7 @@ class RequestFilling {
       vectors = await this.#send(texts, retry && (texts.length > 1 ? 1 : 2));
     } catch (error) {
       this.#fill.signal.throwIfAborted();
-      if (!EmbeddingError.is(error)) throw error;
+      if (!ProviderError.is(error)) throw error;
       return await this.#findGuilty(texts, error, retry);
     }
     if (!vectors) return false;
@@ -127,7 +127,7 @@ class RequestFilling {
   }
 
   /** Stores the usable vectors of a failed request, and narrows the rest down, or stops the fill. */
-  async #findGuilty(texts: readonly PackedText[], error: EmbeddingError, retry?: Retry): Promise<boolean> {
+  async #findGuilty(texts: readonly PackedText[], error: ProviderError, retry?: Retry): Promise<boolean> {
     const { kind } = error;
     const [only] = texts;
     if (error instanceof BadVectors && kind === "input") {
@@ -157,7 +157,7 @@ class RequestFilling {
     return await this.#embedHalves(texts, "part");
   }
 
-  async #answersPing(failure: EmbeddingError): Promise<boolean> {
+  async #answersPing(failure: ProviderError): Promise<boolean> {
     if (this.#isOver()) return false;
     const { requests, signal, progress } = this.#fill;
     progress.waiting(`${failure.message}; sends a single word to test the provider, ${pingMs / 1000} s at most`);
@@ -183,7 +183,7 @@ class RequestFilling {
     return false;
   }
 
-  async #refuse(packed: PackedText, error: EmbeddingError): Promise<boolean> {
+  async #refuse(packed: PackedText, error: ProviderError): Promise<boolean> {
     const shorter = shortenText(packed, this.#provider);
     if (shorter) return await this.#embed([shorter], "part");
     this.#refused.push({ hash: packed.hash, reason: error.message });
@@ -201,15 +201,15 @@ class RequestFilling {
       if (vectors) await this.#quarantineRefused();
     } catch (error) {
       this.#fill.signal.throwIfAborted();
-      if (!EmbeddingError.is(error)) throw error;
+      if (!ProviderError.is(error)) throw error;
       this.#stop ??= this.#refusesAll(error, first.reason);
     }
   }
 
-  #refusesAll(error: EmbeddingError, reason: string): FillStop {
+  #refusesAll(error: ProviderError, reason: string): FillStop {
     if (error.kind !== "input") return stopOf(error);
     const words = `${this.#provider.id} refuses every text, so the texts are not to blame; check memorySearch.model and the settings beside it: ${reason}`;
-    return stopOf(new EmbeddingError("auth", words));
+    return stopOf(new ProviderError("auth", words));
   }
 
   async #quarantineRefused(): Promise<void> {

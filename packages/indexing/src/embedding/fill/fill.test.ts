@@ -1,4 +1,4 @@
-import { EmbeddingError, MemoryError, type SyncProgress } from "@memslot/core";
+import { ProviderError, MemoryError, type SyncProgress } from "@memslot/core";
 import { describe, expect, test } from "vitest";
 import { randomFrom } from "@memslot/test-tools/random";
 import {
@@ -95,7 +95,7 @@ describe("a provider that fails", () => {
     async (kind) => {
       const store = await createSpaceStore(texts(640));
       const cause = Object.assign(new Error("read"), { code: "ECONNRESET" });
-      const error = new EmbeddingError(kind, "scripted answered: no", { cause });
+      const error = new ProviderError(kind, "scripted answered: no", { cause });
       const requests = scriptedRequests({
         answer: async (_, call, signal) => {
           if (call === 3) throw error;
@@ -134,7 +134,7 @@ test.each(["spaceStats", "pendingVectors", "putVectors"] as const)(
   "a store that fails in %s fails the fill",
   async (method) => {
     const store = await createSpaceStore(texts(640));
-    const error = new EmbeddingError("transient", "no provider, the disk is full");
+    const error = new ProviderError("transient", "no provider, the disk is full");
     store.before(method, () => Promise.reject(error));
     const requests = scriptedRequests({ answer: (_, __, signal) => wait(5, signal) });
     await expect(fillWith(store, requests)).rejects.toBe(error);
@@ -179,8 +179,8 @@ describe("a budget", () => {
 });
 
 describe("refusals", () => {
-  function refusal(why: string): EmbeddingError {
-    return new EmbeddingError("input", `scripted answered 400: ${why}`);
+  function refusal(why: string): ProviderError {
+    return new ProviderError("input", `scripted answered 400: ${why}`);
   }
 
   /** Refuses a request as a server with 512 tokens for a text and 2000 for a request does. */
@@ -284,7 +284,7 @@ describe("refusals", () => {
     const failsAt = (isBad: (text: string) => boolean, error: () => Error) => (sent: readonly string[]) => {
       if (sent.some(isBad)) throw error();
     };
-    const fault = (): Error => new EmbeddingError("transient", "scripted answered 500: NaN");
+    const fault = (): Error => new ProviderError("transient", "scripted answered 500: NaN");
     /** As `requests.embed` does it: the usable vectors of the answer come with the error. */
     const unusable = (isBad: (text: string) => boolean) => (sent: readonly string[]) => {
       if (!sent.some(isBad)) return;
@@ -320,7 +320,7 @@ describe("refusals", () => {
     );
 
     test("are not blamed while the server fails at a plain word or the connection breaks", async () => {
-      const broken = new EmbeddingError("transient", "reset", { cause: new TypeError("fetch failed") });
+      const broken = new ProviderError("transient", "reset", { cause: new TypeError("fetch failed") });
       for (const [error, isAlone] of [
         [fault(), false],
         [broken, true],
@@ -357,8 +357,8 @@ describe("refusals", () => {
   });
 
   describe("requests that take too long", () => {
-    const late = (): EmbeddingError =>
-      new EmbeddingError("transient", "no answer within 120 s", {
+    const late = (): ProviderError =>
+      new ProviderError("transient", "no answer within 120 s", {
         cause: new MemoryError("UNAVAILABLE", "the embedding provider scripted gave no answer within 120 s"),
       });
 
@@ -434,7 +434,7 @@ describe("refusals", () => {
 
     test("and then another failure set nothing aside", async () => {
       const store = await createSpaceStore(texts(5));
-      const error = new EmbeddingError("quota", "nothing left");
+      const error = new ProviderError("quota", "nothing left");
       const requests = scriptedRequests({
         provider: { maxBatchItems: 1 },
         answer: (_, call) => Promise.reject(call < 3 ? refusal("no") : error),

@@ -1,4 +1,4 @@
-import { EmbeddingError, embeddingErrorOf, type SyncProgress } from "@memslot/core";
+import { ProviderError, embeddingErrorOf, type SyncProgress } from "@memslot/core";
 import { spaceName, type VectorSpace } from "../../chunk-store.ts";
 import type { NoteIndex } from "../../note-index.ts";
 import { chunkHash } from "../../text/chunk-markdown.ts";
@@ -85,10 +85,10 @@ export class ModelFill {
       model.isDown = outcome?.error?.kind === "transient";
       return outcome;
     } catch (error) {
-      if (!EmbeddingError.is(error) && !(error instanceof OverBudget)) throw error;
-      model.isDown = EmbeddingError.is(error, "transient");
+      if (!ProviderError.is(error) && !(error instanceof OverBudget)) throw error;
+      model.isDown = ProviderError.is(error, "transient");
       const chunks = (await model.count())?.pending ?? (await this.#context.store.stats()).chunks;
-      return { chunks, reason: error.message, error: EmbeddingError.is(error) ? error : undefined };
+      return { chunks, reason: error.message, error: ProviderError.is(error) ? error : undefined };
     } finally {
       await model.count().catch(() => undefined);
     }

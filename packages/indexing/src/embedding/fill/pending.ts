@@ -1,4 +1,4 @@
-import { EmbeddingError, type EmbeddingProvider, type SyncProgress } from "@memslot/core";
+import { ProviderError, type EmbeddingProvider, type SyncProgress } from "@memslot/core";
 import type { VectorSpace } from "../../chunk-store.ts";
 import type { NoteIndex } from "../../note-index.ts";
 import { otherModel } from "../query.ts";
@@ -7,12 +7,12 @@ import { countFitting, type PackedText, packText, type ProviderLimits, type Requ
 export interface FillStop {
   reason: string;
   /** Set if the provider is the cause. */
-  error?: EmbeddingError | undefined;
+  error?: ProviderError | undefined;
   /** Set if its vectors have another length than those of the space. */
   length?: number | undefined;
 }
 
-export function stopOf(error: EmbeddingError): FillStop {
+export function stopOf(error: ProviderError): FillStop {
   return { reason: error.message, error };
 }
 
@@ -25,7 +25,7 @@ export function otherLength(
   const other = vectors.find((vector) => vector.length !== space.dimensions);
   if (!other) return undefined;
   const words = `the provider ${provider.id} gave vectors of ${other.length} numbers where ${space.dimensions} were expected: ${otherModel}`;
-  return { ...stopOf(new EmbeddingError("auth", words)), length: other.length };
+  return { ...stopOf(new ProviderError("auth", words)), length: other.length };
 }
 
 interface PendingTexts {

@@ -1,6 +1,6 @@
 import { readdirSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { EmbeddingError, type EmbeddingFailure } from "@memslot/core";
+import { ProviderError, type EmbeddingFailure } from "@memslot/core";
 import { tempFolder } from "@memslot/test-tools/files";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Circuit, type Pass } from "./circuit.ts";
@@ -33,9 +33,9 @@ function benchIn(stateDir: string = tempFolder(), fingerprint = "f"): Bench {
   };
 }
 
-function failure(kind: EmbeddingFailure, retryAfterSeconds?: number): EmbeddingError {
+function failure(kind: EmbeddingFailure, retryAfterSeconds?: number): ProviderError {
   const retryAfterMs = retryAfterSeconds === undefined ? undefined : retryAfterSeconds * second;
-  return new EmbeddingError(kind, `it was\n ${kind} `, { retryAfterMs });
+  return new ProviderError(kind, `it was\n ${kind} `, { retryAfterMs });
 }
 
 /** `quota 1 in 900 s`: its kind, failed probes, and the time until the next probe. */

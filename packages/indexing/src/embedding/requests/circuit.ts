@@ -1,4 +1,4 @@
-import { EmbeddingError, embeddingErrorOf, MemoryError, withDeadline } from "@memslot/core";
+import { ProviderError, embeddingErrorOf, MemoryError, withDeadline } from "@memslot/core";
 import type { Sql } from "../../ledger/sql.ts";
 import { isoDate, localDay } from "../../text/times/calendar.ts";
 import type { SharedState } from "./shared-state.ts";
@@ -57,7 +57,7 @@ export interface Call {
 export interface Pass {
   isProbing(): boolean;
   /** Reports the outcome; undefined if the call was aborted. Later reports are ignored. */
-  end(outcome?: "answered" | EmbeddingError): void;
+  end(outcome?: "answered" | ProviderError): void;
 }
 
 const second = 1000;
@@ -110,7 +110,7 @@ export class Circuit {
     return step === "deny" ? undefined : this.#pass(step === "probe");
   }
 
-  /** Sends a request until it is answered. Throws an `EmbeddingError` when it gives up, `OverBudget`, or the signal's reason. */
+  /** Sends a request until it is answered. Throws an `ProviderError` when it gives up, `OverBudget`, or the signal's reason. */
   async run<Answer>(
     call: Call,
     provider: string,
@@ -121,7 +121,7 @@ export class Circuit {
     try {
       for (;;) {
         pass ??= await this.#admit(call, rateLimits > 0);
-        let failure: EmbeddingError;
+        let failure: ProviderError;
         try {
           return await send(pass, ++sent);
         } catch (error) {
@@ -209,7 +209,7 @@ export class Circuit {
     };
   }
 
-  #on(event: CircuitEvent, failure?: EmbeddingError): Step {
+  #on(event: CircuitEvent, failure?: ProviderError): Step {
     const step = this.#shared.read((sql) => transitions[phaseOf(this.#read(sql))][event]);
     if (step === "send" || step === "deny" || step === "keep") return step;
     return this.#shared.write((sql) => {
@@ -245,7 +245,7 @@ function phaseOf(state: StoredState | undefined): Phase {
 function stateAfter(
   step: Step,
   before: StoredState | undefined,
-  failure: EmbeddingError | undefined,
+  failure: ProviderError | undefined,
 ): StoredState | undefined {
   if (step === "close") return undefined;
   if (step === "probe" && before) return { ...before, probeUntil: inMs(probeMs) };
@@ -276,11 +276,11 @@ function inMs(milliseconds: number): string {
   return new Date(Date.now() + milliseconds).toISOString();
 }
 
-function openError({ kind, reason, nextProbeAt }: CircuitState): EmbeddingError {
+function openError({ kind, reason, nextProbeAt }: CircuitState): ProviderError {
   const probeAt = new Date(nextProbeAt);
   const retryAfterMs = Math.max(0, probeAt.getTime() - Date.now());
   const when = retryAfterMs > 0 ? `no request is sent before ${timeText(probeAt)}` : "a probe is on its way";
-  return new EmbeddingError(kind, `${reason}; ${when}`, { retryAfterMs });
+  return new ProviderError(kind, `${reason}; ${when}`, { retryAfterMs });
 }
 
 /** `14:05` today, `2026-03-06 00:05` on another day. */
@@ -291,12 +291,12 @@ function timeText(time: Date): string {
   return day === localDay(new Date()) ? clock : `${isoDate(day)} ${clock}`;
 }
 
-function pauseAfter(attempt: number, { retryAfterMs = 0 }: EmbeddingError): number {
+function pauseAfter(attempt: number, { retryAfterMs = 0 }: ProviderError): number {
   return Math.max(retryAfterMs, firstPauseMs * 2 ** (attempt - 1) * (1 - jitter + 2 * jitter * Math.random()));
 }
 
 /** Few after a timeout, which has taken long already, and after a useless answer, which is paid for. */
-function attemptsFor({ isDivisible, attempts }: Call, failure: EmbeddingError): number {
+function attemptsFor({ isDivisible, attempts }: Call, failure: ProviderError): number {
   if (isTimeLimit(failure)) return isDivisible ? 1 : Math.min(attempts, fewAttempts);
   return failure.hasCost && isDivisible && !isNetworkFault(failure) ? Math.min(attempts, fewAttempts) : attempts;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { countFitting, countRequests, embeddingText, packText, requestLimits, shortenText } from "./pack.ts";
 import { estimateTokens } from "../../text/token-weight.ts";
-import { EmbeddingError } from "@memslot/core";
+import { ProviderError } from "@memslot/core";
 import { unitVector } from "./unit-vector.ts";
 import tables from "./test/vectors.json" with { type: "json" };
 
@@ -126,7 +126,7 @@ describe("unit vectors", () => {
       ["empty", [], /^p gave a vector that is empty$/],
     ])("that is %s is refused: %j", (_, numbers, words) => {
       const error = problem(() => unitVector(numbers, free));
-      expect(EmbeddingError.is(error, "transient")).toBe(true);
+      expect(ProviderError.is(error, "transient")).toBe(true);
       expect((error as Error).message).toMatch(words);
     });
 

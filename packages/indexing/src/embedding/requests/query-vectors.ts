@@ -1,4 +1,4 @@
-import { EmbeddingError, MemoryError, withDeadline } from "@memslot/core";
+import { ProviderError, MemoryError, withDeadline } from "@memslot/core";
 
 interface QueryRequest {
   reason: string;
@@ -56,7 +56,7 @@ export class QueryVectors {
       signal.throwIfAborted();
       if (!MemoryError.is(error, "UNAVAILABLE")) throw error;
       flight.isWanted = true;
-      throw new EmbeddingError("transient", error.message, { cause: error });
+      throw new ProviderError("transient", error.message, { cause: error });
     } finally {
       if (--flight.waiters === 0 && !flight.isWanted) {
         this.#forget(query, flight);

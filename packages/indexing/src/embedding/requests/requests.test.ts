@@ -1,4 +1,4 @@
-import { EmbeddingError, MemoryError } from "@memslot/core";
+import { ProviderError, MemoryError } from "@memslot/core";
 import { tempFolder as folder } from "@memslot/test-tools/files";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { never } from "../../../test/support/context.ts";
@@ -62,12 +62,12 @@ describe("a transient failure", () => {
     expect(provider.sent).toHaveLength(3);
     const always = scriptedProvider({ always: new TypeError("fetch failed") });
     const { error } = await run(deskIn(folder(), always).requests.embed(texts, how));
-    expect(EmbeddingError.is(error, "transient")).toBe(true);
+    expect(ProviderError.is(error, "transient")).toBe(true);
     expect((error as Error).message).toBe("scripted: fetch failed");
   });
 
   test("that says when to come back is left alone until then, but not for longer than two minutes", async () => {
-    const busy = (ms: number): EmbeddingError => new EmbeddingError("transient", "503", { retryAfterMs: ms });
+    const busy = (ms: number): ProviderError => new ProviderError("transient", "503", { retryAfterMs: ms });
     const patient = scriptedProvider({ steps: [busy(30_000)] });
     await run(deskIn(folder(), patient).requests.embed(texts, how));
     expect(pauses(patient)).toEqual([30_000]);
@@ -84,7 +84,7 @@ describe("a transient failure", () => {
     const onRetry = (words: string): void => void told.push(words);
     const provider = scriptedProvider({ isLocal, always: "hang" });
     const { error } = await run(deskIn(folder(), provider).requests.embed(["one"], { ...how, asked: true, onRetry }));
-    expect(EmbeddingError.is(error, "transient")).toBe(true);
+    expect(ProviderError.is(error, "transient")).toBe(true);
     expect((error as Error).message).toContain(`gave no answer within ${seconds} s`);
     expect(pauses(provider)).toEqual([seconds * 1000 + 500]);
     expect(provider.sent.every(({ signal }) => signal?.aborted)).toBe(true);
@@ -132,7 +132,7 @@ describe("a rate limit", () => {
   test("that goes on is asked ever more rarely, and given up after two minutes", async () => {
     const { provider, requests } = deskIn(folder(), scriptedProvider({ always: failures.rate }));
     const { error, tookMs } = await run(requests.embed(texts, how));
-    expect(EmbeddingError.is(error, "rate")).toBe(true);
+    expect(ProviderError.is(error, "rate")).toBe(true);
     expect(pauses(provider).map((ms) => Math.floor(ms / 1000))).toEqual([5, 10, 20, 40]);
     expect(tookMs).toBeLessThan(120_000);
   });
@@ -395,7 +395,7 @@ describe("a provider in trouble", () => {
       const calls = desks.flatMap((desk) => [query(desk), fill(desk), fill(desk), query(desk), fill(desk), fill(desk)]);
       for (const { value, error } of await Promise.all<Outcome<unknown>>(calls)) {
         if (value !== undefined) good.push(value);
-        else expect(EmbeddingError.is(error)).toBe(true);
+        else expect(ProviderError.is(error)).toBe(true);
       }
     }
     return good;
@@ -408,18 +408,17 @@ describe("a provider in trouble", () => {
   }
 
   describe("a provider that refuses for good", () => {
-    test.each([
-      failures.quota,
-      failures.auth,
-      new EmbeddingError("auth", "scripted answered 403: this key has leaked"),
-    ])("%s: one request in ten minutes of work, also with calls at the same time", async (failure) => {
-      const provider = scriptedProvider({ always: failure });
-      const [first, second] = twoDesks(provider);
-      expect(await work([first], 5 * minutes)).toEqual([]);
-      expect(await work([second, first], 5 * minutes)).toEqual([]);
-      expect(provider.sent).toHaveLength(1);
-      expect(second.circuit.state()).toMatchObject({ kind: failure.kind, reason: failure.message, failures: 1 });
-    });
+    test.each([failures.quota, failures.auth, new ProviderError("auth", "scripted answered 403: this key has leaked")])(
+      "%s: one request in ten minutes of work, also with calls at the same time",
+      async (failure) => {
+        const provider = scriptedProvider({ always: failure });
+        const [first, second] = twoDesks(provider);
+        expect(await work([first], 5 * minutes)).toEqual([]);
+        expect(await work([second, first], 5 * minutes)).toEqual([]);
+        expect(provider.sent).toHaveLength(1);
+        expect(second.circuit.state()).toMatchObject({ kind: failure.kind, reason: failure.message, failures: 1 });
+      },
+    );
 
     test("what refused and when the next probe is stands in the message, with the day when it is another", async () => {
       const [desk] = twoDesks(scriptedProvider({ always: failures.quota }));
@@ -455,7 +454,7 @@ describe("a provider in trouble", () => {
       const [desk, other] = twoDesks(provider);
       await fill(desk);
       const refused = await Promise.all([fill(desk, true), fill(desk, true), fill(desk, true)]);
-      expect(refused.every(({ error }) => EmbeddingError.is(error, "quota"))).toBe(true);
+      expect(refused.every(({ error }) => ProviderError.is(error, "quota"))).toBe(true);
       expect(provider.sent).toHaveLength(2);
       expect((await query(other)).error, "nobody else is").toMatchObject({ kind: "quota" });
       provider.always = "ok";
@@ -529,7 +528,7 @@ describe("vectors of queries", () => {
     test("is 8 seconds; the request goes on, and a repeat gets its answer", async () => {
       const desk = deskIn(folder(), scriptedProvider({ steps: [19_000] }));
       const { error, tookMs } = await run(desk.requests.embedQuery("slow", how));
-      expect(EmbeddingError.is(error, "transient")).toBe(true);
+      expect(ProviderError.is(error, "transient")).toBe(true);
       expect((error as Error).message).toBe("the embedding provider scripted gave no answer within 8 s");
       expect(tookMs).toBe(8000);
       const second = await run(desk.requests.embedQuery("slow", how));

@@ -1,4 +1,4 @@
-import { EmbeddingError, type EmbeddingProvider, MemoryError, traceCall, withDeadline } from "@memslot/core";
+import { ProviderError, type EmbeddingProvider, MemoryError, traceCall, withDeadline } from "@memslot/core";
 import { estimateTokens } from "../../text/token-weight.ts";
 import type { Call, Circuit, Pass } from "./circuit.ts";
 import { QueryVectors } from "./query-vectors.ts";
@@ -68,7 +68,7 @@ export class EmbeddingRequests {
 
   /**
    * Embeds texts in one request, repeated for up to two minutes. Returns vectors of unit length, in the order of the
-   * texts. Throws an `EmbeddingError` when it gives up or the circuit is open, `OverBudget`, or the signal's reason.
+   * texts. Throws an `ProviderError` when it gives up or the circuit is open, `OverBudget`, or the signal's reason.
    */
   async embed(texts: readonly string[], options: EmbedOptions): Promise<Float32Array[]> {
     const { signal, asked, reason, attempts = usualAttempts } = options;
@@ -90,7 +90,7 @@ export class EmbeddingRequests {
     );
   }
 
-  /** Embeds a query within `patienceMs`, 8 seconds if left out. Throws an `EmbeddingError` or the signal's reason. */
+  /** Embeds a query within `patienceMs`, 8 seconds if left out. Throws an `ProviderError` or the signal's reason. */
   async embedQuery(
     query: string,
     options: { signal: AbortSignal; reason: string; patienceMs?: number | undefined },
@@ -152,7 +152,7 @@ export class EmbeddingRequests {
     } catch (error) {
       // The cost of a request without an answer is unknown. A budget counts it.
       const isUnknown = signal.aborted || MemoryError.is(error, "UNAVAILABLE");
-      isSpent ||= EmbeddingError.is(error) ? error.hasCost : reservedOn !== undefined && isUnknown;
+      isSpent ||= ProviderError.is(error) ? error.hasCost : reservedOn !== undefined && isUnknown;
       throw error;
     } finally {
       const tokens = Math.ceil(reported ?? (isSpent ? estimate : 0));

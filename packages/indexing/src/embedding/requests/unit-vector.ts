@@ -1,8 +1,8 @@
-import { EmbeddingError, type EmbeddingProvider, messageOf } from "@memslot/core";
+import { ProviderError, type EmbeddingProvider, messageOf } from "@memslot/core";
 
 export type VectorMaker = Pick<EmbeddingProvider, "id" | "dimensions">;
 
-/** Scales a vector to length 1. Throws an `EmbeddingError` of kind `transient` if it is empty, zero, not finite or of a wrong size. */
+/** Scales a vector to length 1. Throws an `ProviderError` of kind `transient` if it is empty, zero, not finite or of a wrong size. */
 export function unitVector(vector: ArrayLike<number>, provider: VectorMaker): Float32Array {
   const { length } = vector;
   const expected = provider.dimensions ?? length;
@@ -30,7 +30,7 @@ export function unitVector(vector: ArrayLike<number>, provider: VectorMaker): Fl
 }
 
 /** Unusable vectors in an answer: of kind `input` if others are usable, else `transient`. */
-export class BadVectors extends EmbeddingError {
+export class BadVectors extends ProviderError {
   /** In the order of the texts; undefined for unusable ones. */
   readonly vectors: readonly (Float32Array | undefined)[];
 
@@ -40,7 +40,7 @@ export class BadVectors extends EmbeddingError {
   }
 }
 
-/** Checks and scales the vectors of an answer. Throws `BadVectors`, or an `EmbeddingError` for a wrong number of vectors. */
+/** Checks and scales the vectors of an answer. Throws `BadVectors`, or an `ProviderError` for a wrong number of vectors. */
 export function unitVectors(
   answer: readonly ArrayLike<number>[],
   texts: number,
@@ -66,17 +66,17 @@ export function unitVectors(
   return vectors as Float32Array[];
 }
 
-function otherModel(provider: VectorMaker, length: number, expected: number): EmbeddingError {
+function otherModel(provider: VectorMaker, length: number, expected: number): ProviderError {
   const { message } = otherSize(provider, length, expected);
-  return new EmbeddingError("auth", `${message}; check memorySearch.model and memorySearch.outputDimensionality`);
+  return new ProviderError("auth", `${message}; check memorySearch.model and memorySearch.outputDimensionality`);
 }
 
-function otherSize(provider: VectorMaker, length: number, expected: number): EmbeddingError {
+function otherSize(provider: VectorMaker, length: number, expected: number): ProviderError {
   return bad(provider, `gave a vector of ${count(length, "number")} where ${expected} were expected`);
 }
 
-function bad(provider: VectorMaker, what: string): EmbeddingError {
-  return new EmbeddingError("transient", `${provider.id} ${what}`, { hasCost: true });
+function bad(provider: VectorMaker, what: string): ProviderError {
+  return new ProviderError("transient", `${provider.id} ${what}`, { hasCost: true });
 }
 
 function count(number: number, what: string): string {

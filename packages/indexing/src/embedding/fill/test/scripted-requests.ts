@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { EmbeddingError, type EmbeddingProvider } from "@memslot/core";
+import { ProviderError, type EmbeddingProvider } from "@memslot/core";
 import { expect } from "vitest";
 import { estimateTokens } from "../../../text/token-weight.ts";
 import { type FillOptions, type FillOutcome, fillSpace } from "../fill.ts";
@@ -17,7 +17,7 @@ export interface ScriptedRequests extends Requests {
   readonly mostInFlight: number;
   readonly usage: { reason: string; requests: number; tokens: number }[];
   /** What the circuit learnt. */
-  readonly failures: EmbeddingError[];
+  readonly failures: ProviderError[];
   open: CircuitState | undefined;
 }
 
@@ -36,7 +36,7 @@ export function scriptedRequests(
   const none = (): never => {
     throw new Error("a request that was not expected");
   };
-  const failed: EmbeddingError[] = [];
+  const failed: ProviderError[] = [];
   let inFlight = 0;
   let mostInFlight = 0;
   const requests: ScriptedRequests = {
@@ -68,7 +68,7 @@ export function scriptedRequests(
       state: () => requests.open,
       enter: () =>
         requests.open === undefined
-          ? { isProbing: () => false, end: (outcome) => void (EmbeddingError.is(outcome) && failed.push(outcome)) }
+          ? { isProbing: () => false, end: (outcome) => void (ProviderError.is(outcome) && failed.push(outcome)) }
           : undefined,
     },
   };

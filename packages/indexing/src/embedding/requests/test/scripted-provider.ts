@@ -1,4 +1,4 @@
-import { EmbeddingError, type EmbeddingCallOptions, type EmbeddingProvider } from "@memslot/core";
+import { ProviderError, type EmbeddingCallOptions, type EmbeddingProvider } from "@memslot/core";
 import { vi } from "vitest";
 import { Circuit } from "../circuit.ts";
 import { EmbeddingRequests } from "../requests.ts";
@@ -46,16 +46,16 @@ export function scriptedProvider(
   return provider;
 }
 
-export const failures: Record<"transient" | "quota" | "auth" | "input" | "rate", EmbeddingError> = {
-  transient: new EmbeddingError("transient", "scripted answered 500"),
-  quota: new EmbeddingError("quota", "scripted answered 429 insufficient_quota: nothing left"),
-  auth: new EmbeddingError("auth", "scripted answered 401: wrong key"),
-  input: new EmbeddingError("input", "scripted answered 400: too long"),
-  rate: new EmbeddingError("rate", "scripted answered 429"),
+export const failures: Record<"transient" | "quota" | "auth" | "input" | "rate", ProviderError> = {
+  transient: new ProviderError("transient", "scripted answered 500"),
+  quota: new ProviderError("quota", "scripted answered 429 insufficient_quota: nothing left"),
+  auth: new ProviderError("auth", "scripted answered 401: wrong key"),
+  input: new ProviderError("input", "scripted answered 400: too long"),
+  rate: new ProviderError("rate", "scripted answered 429"),
 };
 
-export function rateLimit(retryAfterMs: number): EmbeddingError {
-  return new EmbeddingError("rate", "scripted answered 429: slow down", { retryAfterMs });
+export function rateLimit(retryAfterMs: number): ProviderError {
+  return new ProviderError("rate", "scripted answered 429: slow down", { retryAfterMs });
 }
 
 export interface Desk {

@@ -1,5 +1,5 @@
 import { createInterface } from "node:readline";
-import { EmbeddingError, type EmbeddingFailure } from "@memslot/core";
+import { ProviderError, type EmbeddingFailure } from "@memslot/core";
 import { Circuit } from "../circuit.ts";
 import { SharedState } from "../shared-state.ts";
 import { Usage } from "../usage.ts";
@@ -19,7 +19,7 @@ const commands: Record<string, (argument: string) => unknown> = {
   enter: (asked) => (pass = circuit.enter(asked === "asked")) !== undefined,
   state: () => circuit.state(),
   fail(kind) {
-    (pass ?? sent.pop())?.end(new EmbeddingError(kind as EmbeddingFailure, `it was ${kind}`, { retryAfterMs: 60_000 }));
+    (pass ?? sent.pop())?.end(new ProviderError(kind as EmbeddingFailure, `it was ${kind}`, { retryAfterMs: 60_000 }));
     pass = sent.pop();
   },
   succeed: () => pass?.end("answered"),
