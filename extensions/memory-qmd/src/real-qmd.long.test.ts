@@ -1,19 +1,19 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { realQmd } from "@memslot/fakes/qmd";
-import { isRunning, startChild } from "@memslot/test-tools/child";
+import { isRunning } from "@memslot/test-tools/child";
 import { openLedger } from "@memslot/indexing/ledger";
 import { afterwards, tempFolder, writeFiles } from "@memslot/test-tools/files";
 import { eventually } from "@memslot/test-tools/wait";
 import { beforeAll, describe, expect, test } from "vitest";
-import { findQmd } from "./process/find-qmd.ts";
-import { openQmdProcess } from "./process/open-process.ts";
-import { failureOf, noSignal, openLab, writeConfig } from "./process/test/qmd-lab.ts";
-import type { FoundQmd, QmdSearch } from "./qmd-contract.ts";
+import { findQmd, type FoundQmd } from "./process/find-qmd.ts";
+import type { QmdSearch } from "./process/qmd-client.ts";
+import { failureOf, noSignal, openLab, startHost, writeConfig } from "./process/test/qmd-lab.ts";
 import { memoryLab, qmdStatus } from "./test/memory-lab.ts";
-import { emptyIndex } from "./update/index-state.ts";
-import { writeIndexYaml } from "./update/index-yaml.ts";
-import { QmdRecord } from "./update/qmd-record.ts";
+import type { Collection } from "./update/collections.ts";
+import { QmdRecord } from "./update/index-record.ts";
+import { QmdIndex, writeIndexYaml } from "./update/qmd-index.ts";
+import { SessionExport } from "./update/session-export.ts";
 import cases from "../test/data/cases.json" with { type: "json" };
 
 const files = cases.realNotes;
@@ -21,7 +21,7 @@ const files = cases.realNotes;
 const { command, reason } = await realQmd();
 if (reason !== undefined) process.stderr.write(`${reason}\n`);
 
-/** The real tool, as far as it can be installed here. It is asked for no model and fetches none. */
+/** The real tool, if it can be installed here, without models. */
 describe.skipIf(command === undefined)("the real qmd 2.8.3", () => {
   let found: FoundQmd;
   beforeAll(async () => {
@@ -31,47 +31,45 @@ describe.skipIf(command === undefined)("the real qmd 2.8.3", () => {
   const lab = (options: Partial<Parameters<typeof openLab>[0]> = {}): ReturnType<typeof openLab> =>
     openLab({ found, ...options });
 
-  test("is found by its package and passes the probe before it has read anything", async () => {
+  test("is found by its package and answers before it has read anything", async () => {
     expect(found).toMatchObject({ version: "2.8.3", location: expect.stringMatching(/@tobilu.qmd$/) });
-    const { process, folder, told } = lab();
+    const { client, folder, notices } = lab();
     const before = readFileSync(join(folder, "index.yml"), "utf8");
-    await process.probe(noSignal);
+    expect(await client.status(noSignal)).toMatchObject({ documents: 0, collections: [] });
     expect(readFileSync(join(folder, "index.yml"), "utf8")).toBe(before);
-    expect(told).toEqual([]);
+    expect(notices).toEqual([]);
   });
 
-  test("answers by both ways as the scripted one does", async () => {
+  test("answers as the scripted one does", async () => {
     const notes = tempFolder();
-    const real = lab({ notes });
-    const scripted = openLab({ notes });
-    await real.update(files);
-    await scripted.update();
+    const both = [lab({ notes }), openLab({ notes })] as const;
+    for (const each of both) await each.update(files);
     const lex = (...lines: string[]): QmdSearch[] => lines.map((query) => ({ type: "lex", query }));
-    const both = [real, scripted];
     for (const searches of cases.questions.map((lines) => lex(...lines))) {
-      const answers = await Promise.all(both.map((each) => each.ask("", { searches })));
-      const [ours, theirs] = answers.map(({ rows }) => rows.map(({ path, score }) => ({ path, score })));
-      expect(theirs, JSON.stringify(searches)).toEqual(ours);
-      expect(answers.map(({ by }) => by)).toEqual(["mcp", "mcp"]);
+      const [real, scripted] = await Promise.all(both.map((each) => each.ask("", { searches })));
+      const paths = (rows = real) => rows?.map(({ path }) => path);
+      expect(paths(scripted), JSON.stringify(searches)).toEqual(paths());
     }
-    expect(await scripted.process.status(noSignal)).toEqual(await real.process.status(noSignal));
+    const [real, scripted] = await Promise.all(both.map(({ client }) => client.status(noSignal)));
+    expect(scripted).toEqual(real);
   });
 
-  test("tells the same failures as the scripted one", async () => {
+  test("reports the same failures as the scripted one", async () => {
     for (const each of [lab(), openLab()]) {
       await each.update(files);
-      expect((await each.ask("nothingofthekind")).rows).toEqual([]);
+      expect(await each.ask("nothingofthekind")).toEqual([]);
       expect(await failureOf(each.ask("staging", { collections: ["other"] }))).toMatchObject({
         reason: "unknown_collection",
       });
       expect(await failureOf(each.ask('"odd'))).toMatchObject({ reason: "qmd_error" });
-      await each.process.pause();
-      writeFileSync(join(each.folder, "index.yml"), "collections: [broken");
-      each.process.resume();
-      expect(await failureOf(each.process.probe(noSignal))).toMatchObject({ reason: "config_broken" });
-      writeConfig(each.folder, { notes: { path: each.notes, pattern: "**/*.md" } });
-      writeFileSync(join(each.folder, "index.sqlite"), "garbage ".repeat(1000));
-      expect(await failureOf(each.process.probe(noSignal))).toMatchObject({ reason: "index_damaged" });
+      await each.client.exclusively(() => writeFileSync(join(each.folder, "index.yml"), "collections: [x"), noSignal);
+      expect(await failureOf(each.client.status(noSignal))).toMatchObject({ reason: "config_broken" });
+      await each.client.exclusively(() => {
+        writeConfig(each.folder, each.notes);
+        for (const ending of ["-wal", "-shm"]) rmSync(join(each.folder, `index.sqlite${ending}`), { force: true });
+        writeFileSync(join(each.folder, "index.sqlite"), "garbage ".repeat(1000));
+      }, noSignal);
+      expect(await failureOf(each.client.status(noSignal))).toMatchObject({ reason: "index_damaged" });
       expect(await failureOf(each.update())).toMatchObject({ reason: "index_damaged" });
     }
   });
@@ -84,28 +82,27 @@ describe.skipIf(command === undefined)("the real qmd 2.8.3", () => {
     writeFiles(outer, { "state/keep": "" });
     const inner = lab({ folder: join(outer, "state") });
     await inner.update(files);
-    expect((await inner.ask("staging")).rows.length).toBe(1);
-    expect((await inner.process.status(noSignal)).collections.map(({ name }) => name)).toEqual(["notes"]);
+    expect(await inner.ask("staging")).toHaveLength(1);
+    expect((await inner.client.status(noSignal)).collections.map(({ name }) => name)).toEqual(["notes"]);
     expect(existsSync(join(outer, ".qmd/index.sqlite"))).toBe(false);
     expect(existsSync(join(outer, "owned"))).toBe(false);
   });
 
-  test("ends with a host that is killed", async () => {
+  test.each(["search", "update"])("ends with a host that is killed during %s", async (what) => {
     const [folder, notes] = [tempFolder(), tempFolder()];
     writeFiles(notes, files);
-    writeConfig(folder, { notes: { path: notes, pattern: "**/*.md" } });
-    const host = startChild(
-      new URL("./process/test/qmd-host.ts", import.meta.url),
-      [found.argv[1] ?? "", folder, "mcp"],
-      {
-        detached: true,
-      },
-    );
+    writeConfig(folder, notes);
+    if (what === "search") await lab({ folder, notes }).update();
+    const host = startHost(found, folder, what, 60_000);
     const pid = Number(await host.rest("pid "));
-    expect(isRunning(pid)).toBe(true);
+    if (what === "search") expect(isRunning(pid)).toBe(true);
+    const marker = join(folder, "update.unfinished");
+    if (what === "update") await eventually(() => existsSync(marker) || existsSync(join(folder, "index.sqlite")));
     host.process.kill("SIGKILL");
     await host.ended;
-    await eventually(() => !isRunning(pid));
+    if (what === "search") await eventually(() => !isRunning(pid));
+    // An update is let finish, and the index is whole.
+    await eventually(() => !existsSync(marker));
   });
 });
 
@@ -125,7 +122,7 @@ describe.skipIf(command === undefined)("with the real qmd", () => {
     expect(report.state).toBe("ok");
     const check = await memory.check();
     expect(check?.findings.find(({ name }) => name === "documents")?.message).toBe(
-      "qmd holds 10 notes, 10 were read into it; 1 more are searched by memslot itself",
+      "qmd has 10 notes and has read 10; memslot searches 1 more itself",
     );
   });
 
@@ -141,54 +138,37 @@ describe.skipIf(command === undefined)("with the real qmd", () => {
     expect(qmdStatus({ memory })).toMatchObject({ documents: 2, passedOver: 0 });
   });
 
-  test("collections that are emptied and filled again hold everything again, as the vectors of an index ask for", async () => {
-    const lab = memoryLab();
-    const { signal } = new AbortController();
-    lab.write("memory/a.md", "The ferry leaves at eight.\n");
-    const collection = {
-      name: "mslot2",
+  test("collections that are emptied and filled again contain all documents again", async () => {
+    const found = await findQmd({ command: command ?? "qmd", environment: process.env, signal: noSignal });
+    const { client, folder, notes, ask } = openLab({ found });
+    writeFiles(notes, { "a.md": "The ferry leaves at eight.\n" });
+    const collection: Collection = {
+      name: "notes",
       source: "memory",
-      root: `${lab.workspaceDir}/memory`,
+      root: notes,
       pattern: "**/*.md",
       ignore: [],
       isExtra: false,
     };
-    const found = await findQmd({ command: command ?? "qmd", environment: process.env, signal });
-    const qmd = openQmdProcess({
-      found,
-      folder: lab.folder,
-      environment: process.env,
-      mode: "lexical",
-      notify: () => {},
+    writeIndexYaml(folder, [collection], false);
+    await client.update({ files: 1, signal: noSignal });
+    const documents = async (): Promise<number> => (await client.status(noSignal)).documents;
+    expect(await documents()).toBe(1);
+    const ledger = await openLedger({ store: "memory-qmd", path: join(folder, "ledger.sqlite"), cacheMaxEntries: 0 });
+    afterwards(() => ledger.close());
+    const index = new QmdIndex({
+      folder,
+      workspaceDir: notes,
+      record: new QmdRecord({ ledger, folder, readOnly: true }),
+      sessions: new SessionExport({ ledger, stateFolder: folder, exportDir: undefined }),
+      client,
+      collections: () => [collection],
     });
-    try {
-      writeIndexYaml(lab.folder, [collection], false);
-      await qmd.update({ files: 1, signal });
-      const documents = async (): Promise<number | undefined> => (await qmd.status(signal)).collections[0]?.documents;
-      expect(await documents()).toBe(1);
-      const ledger = await openLedger({
-        store: "memory-qmd",
-        path: join(lab.folder, "ledger.sqlite"),
-        cacheMaxEntries: 0,
-      });
-      afterwards(() => ledger.close());
-      const record = new QmdRecord({ ledger, folder: lab.folder, readOnly: true });
-      const how = { damaged: false, keepVectors: true, signal };
-      await emptyIndex({ folder: lab.folder, process: qmd, record, collections: [collection], ...how });
-      expect(await documents()).toBeUndefined();
-      await qmd.update({ files: 1, signal });
-      expect(await documents()).toBe(1);
-      const { rows } = await qmd.query({
-        searches: [{ type: "lex", query: "ferry" }],
-        limit: 5,
-        collections: ["mslot2"],
-        rerank: false,
-        deadlineMs: 5000,
-        signal,
-      });
-      expect(rows.map(({ path }) => path)).toEqual(["a.md"]);
-    } finally {
-      await qmd.close();
-    }
+    index.status = { ...(await client.status(noSignal)), hasVectorIndex: true };
+    await index.empty(false, noSignal);
+    expect(await documents()).toBe(0);
+    await client.update({ files: 1, signal: noSignal });
+    expect(await documents()).toBe(1);
+    expect(await ask("ferry")).toMatchObject([{ path: "a.md" }]);
   });
 });

@@ -2,27 +2,25 @@ import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
 import { join } from "node:path";
 
-/** Where the files of one agent and one workspace are kept: two workspaces cannot share an index. */
+/** The state folder of one agent and one workspace: two workspaces cannot share an index. */
 export function stateFolder(input: { stateDir: string; agentId: string; workspaceDir: string }): string {
   const { stateDir, agentId, workspaceDir } = input;
   return join(stateDir, "qmd", `${slug(agentId)}-${shortHash(`${agentId}\0${workspaceDir}`)}`);
 }
 
-/** The database of qmd. */
 export const indexFile = "index.sqlite";
 
-/** Whether qmd has an index here. */
 export function hasIndex(folder: string): boolean {
   return statSync(join(folder, indexFile), { throwIfNoEntry: false }) !== undefined;
 }
 
-/** Bytes of the index of qmd with its log. */
+/** Bytes of the index of qmd and its log. */
 export function indexBytes(folder: string): number {
   const files = ["", "-wal"].map((ending) => join(folder, indexFile + ending));
   return files.reduce((sum, file) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0), 0);
 }
 
-/** A name that every file system, and qmd as the name of a collection, takes. */
+/** A name that is valid in every file system, and in qmd as the name of a collection. */
 export function slug(name: string): string {
   return (
     name

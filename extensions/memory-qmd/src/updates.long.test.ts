@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { MemoryError } from "@memslot/core";
-import { tempFolder, writeFiles } from "@memslot/test-tools/files";
+import { tempFolder } from "@memslot/test-tools/files";
 import { eventually } from "@memslot/test-tools/wait";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
@@ -15,7 +15,7 @@ import {
   qmdStatus,
   writeSession,
 } from "./test/memory-lab.ts";
-import { models } from "./update/index-yaml.ts";
+import { models } from "./update/qmd-index.ts";
 import data from "./test/updates.json" with { type: "json" };
 
 const onSearch = { sync: { onSearch: true } };
@@ -26,7 +26,7 @@ function collectionsIn({ folder }: Pick<MemoryLab, "folder">): Record<string, { 
 }
 
 describe("what is saved is found by the next search", () => {
-  test("without qmd being told of it, which happens later", async () => {
+  test("before qmd is updated", async () => {
     const { memory, ask, ...lab } = await openIndexed(
       { "memory/a.md": lynx("mill") },
       { memorySearch: onSearch, qmd: { update: { debounceMs: 3_600_000 } } },
@@ -38,7 +38,7 @@ describe("what is saved is found by the next search", () => {
     expect(qmdStatus({ memory })["waiting"]).toBe(1);
   });
 
-  test("what changes is told to qmd after the quiet, once for all of it", async () => {
+  test("changes update qmd after the debounce, once for all of them", async () => {
     const { memory, ask, ...lab } = await openIndexed(
       { "memory/a.md": lynx("mill") },
       { memorySearch: onSearch, qmd: { update: { debounceMs: 300 } } },
@@ -52,7 +52,7 @@ describe("what is saved is found by the next search", () => {
     expect((await ask("lynx")).paths).toHaveLength(4);
   });
 
-  test("more changes than can be searched without qmd: the answer says that it is stale, and qmd is told at once", async () => {
+  test("more changes than can be searched without qmd: the answer is stale, and qmd is updated at once", async () => {
     const { ask, ...lab } = await openIndexed(
       { "memory/a.md": lynx("mill") },
       { memorySearch: onSearch, qmd: { update: { debounceMs: 3_600_000 } } },
@@ -76,8 +76,8 @@ describe("what is saved is found by the next search", () => {
   });
 });
 
-describe("notes that qmd does not index are searched all the same, and the status names them", () => {
-  test("below folders and with names that it passes over", async () => {
+describe("notes that qmd does not index are searched, and the status names them", () => {
+  test("in folders and with names that it excludes", async () => {
     const lab = memoryLab();
     for (const path of data.unwantedPlaces) lab.write(path, lynx(path));
     const { memory, ask } = await lab.open();
@@ -87,7 +87,7 @@ describe("notes that qmd does not index are searched all the same, and the statu
     const status = memory.status();
     expect(qmdStatus({ memory })).toMatchObject({ waiting: 0, passedOver: 4 });
     expect(status.custom?.notices?.join("\n")).toMatch(/does not index 4 notes/);
-    // They are no reason to tell qmd again and again.
+    // They cause no further update.
     await memory.sync();
     expect(lab.fake.starts("update")).toHaveLength(1);
   });
@@ -109,14 +109,14 @@ describe("a sync", () => {
     expect(readFileSync(join(lab.folder, "index.sqlite"), "utf8")).not.toContain("pond");
   });
 
-  test("with force makes the index anew", async () => {
+  test("with force rebuilds the index", async () => {
     const { memory, ask, ...lab } = await openIndexed({ "memory/a.md": lynx("mill") });
     writeFileSync(join(lab.folder, "index.sqlite"), "no database");
     expect(await memory.sync({ force: true })).toMatchObject({ changed: 1, unchanged: 0 });
     expect((await ask("lynx")).paths).toEqual(["memory/a.md"]);
   });
 
-  test("fails as UNAVAILABLE where qmd does, and the next one catches up", async () => {
+  test("fails as UNAVAILABLE if qmd fails, and the next one catches up", async () => {
     const lab = memoryLab();
     lab.write("memory/a.md", lynx("mill"));
     const { memory, ask } = await lab.open();
@@ -127,7 +127,7 @@ describe("a sync", () => {
     // Only a busy index is tried again.
     expect(lab.fake.starts("update")).toHaveLength(1);
     expect(memory.status().lastSyncError).toMatch(/disk is full/);
-    // A qmd that cannot make an index is none that can be asked.
+    // A qmd that cannot make an index cannot be asked.
     expect(MemoryError.is(await errorOf(ask("lynx")), "UNAVAILABLE")).toBe(true);
     lab.fake.set({});
     await memory.sync();
@@ -151,7 +151,7 @@ describe("a sync", () => {
     expect((await ask("lynx")).paths).toEqual(["memory/a.md"]);
   });
 
-  test("tells qmd its collections anew where it says that it has none", async () => {
+  test("writes the collections again if qmd reports none", async () => {
     const lab = memoryLab();
     lab.write("memory/a.md", lynx("mill"));
     const { memory } = await lab.open();
@@ -160,7 +160,7 @@ describe("a sync", () => {
     expect(lab.fake.starts("update")).toHaveLength(2);
   });
 
-  test("of an update that had to be killed makes the index anew", async () => {
+  test("after an update that had to be killed rebuilds the index", async () => {
     const lab = memoryLab();
     lab.write("memory/a.md", lynx("mill"));
     const { memory, ask } = await lab.open({
@@ -175,7 +175,7 @@ describe("a sync", () => {
     expect(existsSync(join(lab.folder, "update.unfinished"))).toBe(false);
   });
 
-  test("has a new folder read as soon as it is there", async () => {
+  test("indexes a new folder", async () => {
     const { memory, ask, ...lab } = await openIndexed({ "MEMORY.md": lynx("mill") });
     expect(Object.values(collectionsIn(lab))).toHaveLength(1);
     lab.write("memory/a.md", lynx("pond"));
@@ -203,7 +203,7 @@ describe("two memories on one state folder", () => {
   });
 });
 
-test("check and compact say what they found and leave the answers as they were", async () => {
+test("check and compact report what they found and do not change answers", async () => {
   const lab = memoryLab();
   for (const name of ["a", "b", "c"]) lab.write(`memory/${name}.md`, lynx(`${name}place`));
   const { memory, ask } = await lab.open();
@@ -213,23 +213,14 @@ test("check and compact say what they found and leave the answers as they were",
   writeFileSync(join(lab.folder, "index.sqlite"), JSON.stringify({ documents: index.documents.slice(1) }));
   const broken = await memory.check();
   expect([broken?.ok, broken?.findings.find(({ ok }) => !ok)?.message]).toEqual(data.missingNote);
-  const mended = await memory.check({ fix: true });
-  expect(mended?.ok).toBe(true);
-  expect(mended?.findings.filter(({ fixed }) => fixed !== undefined)).not.toEqual([]);
+  const repaired = await memory.check({ fix: true });
+  expect(repaired?.ok).toBe(true);
+  expect(repaired?.findings.filter(({ fixed }) => fixed !== undefined)).not.toEqual([]);
   expect(await memory.compact()).toMatchObject({ beforeBytes: expect.any(Number) as number });
   expect((await ask("lynx")).paths).toHaveLength(3);
 });
 
-test("the state of an earlier version is dropped, and everything is found", async () => {
-  const lab = memoryLab();
-  writeFiles(lab.folder, { "files.json": "{}", "session-chunks/a.json": "[]", "sessions/a.md": lynx("barn") });
-  lab.write("memory/a.md", lynx("mill"));
-  const { ask } = await lab.open({ memorySearch: onSearch });
-  expect((await ask("lynx")).paths).toEqual(["memory/a.md"]);
-  expect(readdirSync(lab.folder).filter((name) => !/sqlite|index\.yml/u.test(name))).toEqual([]);
-});
-
-test("a large file that is no memory is not given to qmd either", async () => {
+test("a large file that is no memory is not indexed by qmd either", async () => {
   const { ask, ...lab } = await openIndexed({
     "memory/a.md": lynx("mill"),
     "memory/too large.md": "x".repeat(17 * 1024 * 1024),
@@ -282,14 +273,13 @@ describe("a search by meaning", () => {
     expect(lab.fake.calls("query")[0]?.arguments).toMatchObject({ rerank: true, candidateLimit: 10 });
   });
 
-  test("that takes too long is answered by words in the same call, and not tried again for a while", async () => {
+  test("that takes too long is answered by words in the same call, and not repeated for a while", async () => {
     const lab = await openSemantic({ limits: { timeoutMs: 4000 } });
-    lab.fake.set({ mcp: { hang: true } });
-    const { results, report } = await lab.ask("lynx").catch(() => ({ results: [], report: undefined }));
-    // The server hangs for words too; the command line answers.
+    lab.fake.set({ mcp: { hang: "models" } });
+    const { results, report } = await lab.ask("lynx");
     expect(results.map(({ path }) => path)).toEqual(["memory/a.md"]);
-    expect(report?.state).toBe("degraded");
-    expect(report?.reason).toMatch(/words answered alone/);
+    expect(report.state).toBe("degraded");
+    expect(report.reason).toMatch(/words answered alone/);
     lab.fake.set({});
     const before = lab.fake.calls("query").length;
     const again = await lab.ask("lynx");
@@ -298,20 +288,20 @@ describe("a search by meaning", () => {
       expect(JSON.stringify(given)).not.toContain('"vec"');
   });
 
-  test("that has failed is told to a shared session without what qmd has said of it", async () => {
+  test("that failed is reported to a shared session without the words of qmd", async () => {
     const shared = tempFolder();
     for (let index = 0; index < 30; index++) writeFileSync(join(shared, `${index}.md`), `The lynx rests, ${index}.\n`);
     const lab = await openSemantic({ limits: { timeoutMs: 4000 }, paths: [{ path: shared, name: "Shared notes" }] });
-    lab.fake.set({ mcp: { hang: true } });
-    const said = (await lab.ask("lynx")).report.reason ?? "";
-    expect(said).toMatch(/words answered alone: ./);
+    lab.fake.set({ mcp: { hang: "models" } });
+    const reason = (await lab.ask("lynx")).report.reason ?? "";
+    expect(reason).toMatch(/words answered alone: ./);
     const { results, report } = await lab.ask("lynx", { sessionKey: "agent:main:telegram:group:-1" });
     expect(results).not.toEqual([]);
     expect(report.conditions).toEqual([{ state: "degraded", reason: "words answered alone" }]);
-    expect(JSON.stringify(report)).not.toContain(said);
+    expect(JSON.stringify(report)).not.toContain(reason);
   });
 
-  test("without models on this machine is answered by words, says so, and fetches nothing", async () => {
+  test("without models is answered by words, reports it, and downloads nothing", async () => {
     const { memory, ask, ...lab } = await openIndexed(
       { "memory/a.md": "The lynx was seen near the old mill.\n" },
       {
@@ -330,7 +320,7 @@ describe("a search by meaning", () => {
     for (const { env } of lab.fake.starts()) expect(env["CI"]).toBe("1");
   });
 
-  test("with an embed that somebody else is at goes on by words", async () => {
+  test("while another process embeds is answered by words", async () => {
     const lab = memoryLab();
     lab.write("memory/a.md", "The lynx was seen near the old mill.\n");
     lab.fake.set({ embed: { embedLocked: true } });
@@ -342,7 +332,7 @@ describe("a search by meaning", () => {
     await eventually(() => lab.fake.starts("embed").length > 0);
     const { paths, report } = await ask("lynx");
     expect([paths, report.state]).toEqual([["memory/a.md"], "degraded"]);
-    expect(report.reason).toMatch(/no vectors/);
+    expect(report.reason).toMatch(/no embeddings/);
   });
 });
 

@@ -13,10 +13,10 @@ import {
 } from "@memslot/core";
 import { afterwards, createWorkspace } from "@memslot/test-tools/files";
 import plugin from "../index.ts";
-import { openQmdManager } from "../manager.ts";
-import { readOptions } from "../settings/options.ts";
+import { openQmdMemory } from "../open-memory.ts";
+import { readOptions } from "../options.ts";
 import { findQmd } from "../process/find-qmd.ts";
-import type { QmdLimits } from "../qmd-contract.ts";
+import type { QmdLimits } from "../process/run-qmd.ts";
 import { stateFolder } from "../state-folder.ts";
 import { type FakeQmd } from "@memslot/fakes/qmd";
 import { fakeQmd, shortLimits } from "../process/test/qmd-lab.ts";
@@ -56,7 +56,7 @@ export interface OpenedMemory {
 }
 
 /** Processes end soon; all other times are the usual ones, or those of the configuration. */
-const { initializeMs: _initializeMs, cliQueryMs: _cliQueryMs, probeMs: _probeMs, ...quickEnds } = shortLimits;
+const { initializeMs: _initializeMs, statusMs: _statusMs, ...quickEnds } = shortLimits;
 
 /** Nothing but the test itself looks at the files or tells qmd of them. */
 const quiet = { onSessionStart: false, onSearch: false, watch: false, intervalMinutes: 0 };
@@ -112,7 +112,7 @@ async function openLab(
         notify: (line: string) => notices.push(line),
       };
       const found = await findQmd({ command, environment: process.env, signal: context.signal });
-      manager = await openQmdManager({
+      manager = await openQmdMemory({
         context,
         options: readOptions(context.options),
         found,

@@ -2,50 +2,50 @@ import { lstatSync } from "node:fs";
 import path from "node:path";
 import { type ExtraPath, type MemorySource } from "@memslot/core";
 import { isMarkdown, memoryRoots, relativePath, toSlashes, type Workspace } from "@memslot/indexing";
-import type { QmdPath } from "../settings/options.ts";
+import type { QmdOptions } from "../options.ts";
 import { slug } from "../state-folder.ts";
 
-/** A folder that qmd reads, under a name of ours. */
+/** A folder that qmd reads. */
 export interface Collection {
   name: string;
   source: MemorySource;
-  /** Absolute, links resolved. */
+  /** Absolute, with links resolved. */
   root: string;
-  /** What is read in it, a glob. */
+  /** A glob. */
   pattern: string;
-  /** The names of the files that are meant, where it is not all of the folder. */
+  /** The names of the files, if it is not the whole folder. */
   only?: readonly string[] | undefined;
-  /** Files that are no memory, though they fit: globs. */
+  /** Globs of files that match the pattern but are no memory. */
   ignore: readonly string[];
-  /** Whether it holds what `extraPaths` adds; else it is the owner's own. */
+  /** From `extraPaths`; else it is private to the owner. */
   isExtra: boolean;
 }
 
-/** The pattern of a folder that is read whole. */
+/** The pattern of a whole folder. */
 export const everyNote = "**/*.md";
 
 const ownFiles = ["MEMORY.md", "memory.md", "USER.md"];
 
-// qmd searches the names of collections too: a name that is a word would be found by it.
+// qmd searches the names of collections too, so a name must not be a word.
 const ownName = "mslot";
 
 /**
- * What qmd is to read: the notes of the workspace, the extra paths that are there, the exported transcripts. Links are
- * left out, as they are not followed here; two that read the same are one.
+ * The collections of qmd: the notes of the workspace, existing extra paths, and exported transcripts. Links are not
+ * followed; two collections of the same files become one.
  */
 export function collectionsOf(input: {
   workspace: Workspace;
-  named: readonly QmdPath[];
+  named: QmdOptions["paths"];
   includeDefaultMemory: boolean;
-  /** The folder of exported transcripts, where there are to be some. */
+  /** The folder of exported transcripts. */
   sessionsFolder: string | undefined;
-  /** Files that a look at the notes has passed over, by their paths from the workspace: they may be too large to read. */
-  passedOver: readonly string[];
+  /** Paths of files that the scan skipped, relative to the workspace: they may be too large to read. */
+  skipped: readonly string[];
 }): Collection[] {
   const { workspace, named, includeDefaultMemory, sessionsFolder } = input;
   const { workspaceDir, settings } = workspace;
   const { extraPaths, notes } = settings;
-  const ignored = input.passedOver.filter(isMarkdown).map((shown) => path.resolve(workspaceDir, shown));
+  const ignored = input.skipped.filter(isMarkdown).map((shown) => path.resolve(workspaceDir, shown));
   const roots = memoryRoots({ ...workspace, settings: { extraPaths: [...extraPaths, ...named], notes } });
   const extra = roots.filter((root) => root.extra);
   const collections: Collection[] = [];
@@ -67,7 +67,7 @@ export function collectionsOf(input: {
     add(`${ownName}1`, { ...own, root: workspaceDir, only: ownFiles, pattern: "{MEMORY,memory,USER}.md" });
     const folder = path.join(workspaceDir, "memory");
     if (kindOf(folder) === "folder") add(`${ownName}2`, { ...own, root: folder, pattern: everyNote });
-    // It reads what is left out too; what is no note of ours is dropped from its answers.
+    // qmd reads ignored files too; they are dropped from its answers.
     if (roots.some(({ rules }) => rules !== undefined))
       add(`${ownName}0`, { ...own, root: workspaceDir, pattern: everyNote });
   }
@@ -86,7 +86,7 @@ export function collectionsOf(input: {
   return collections;
 }
 
-/** The path of a file that qmd found, as results show it; undefined for one that would lie outside of its collection. */
+/** The path of a file of qmd as results show it; undefined for a file outside of its collection. */
 export function pathIn({ root }: Collection, inside: string, workspaceDir: string): string | undefined {
   const absolutePath = path.resolve(root, inside);
   if (path.isAbsolute(inside) || !absolutePath.startsWith(root.endsWith(path.sep) ? root : root + path.sep))
@@ -94,36 +94,35 @@ export function pathIn({ root }: Collection, inside: string, workspaceDir: strin
   return relativePath(workspaceDir, absolutePath);
 }
 
-/** The collections that a file is read in by qmd; none for one that qmd passes over. */
+/** The collections in which qmd reads a file; none for a file that qmd excludes. */
 export function collectionsWith(collections: readonly Collection[], absolutePath: string): Collection[] {
   return collections.filter(({ root, only }) => {
     const inside = path.relative(root, absolutePath);
     if (isOutside(inside) || (only !== undefined && !only.includes(inside))) return false;
     const parts = toSlashes(inside).split("/");
-    return !parts.some(isPassedOver) && parts.at(-1)?.endsWith(".md") === true && !inside.includes("?");
+    return !parts.some(isExcluded) && parts.at(-1)?.endsWith(".md") === true && !inside.includes("?");
   });
 }
 
-/** Of the way from a folder to a file. */
 function isOutside(inside: string): boolean {
   return inside === "" || inside === ".." || inside.startsWith(`..${path.sep}`) || path.isAbsolute(inside);
 }
 
-const passedOver: ReadonlySet<string> = new Set(["node_modules", ".git", ".cache", "vendor", "dist", "build"]);
+const excludedFolders: ReadonlySet<string> = new Set(["node_modules", ".git", ".cache", "vendor", "dist", "build"]);
 
-function isPassedOver(part: string): boolean {
-  return part.startsWith(".") || passedOver.has(part);
+function isExcluded(part: string): boolean {
+  return part.startsWith(".") || excludedFolders.has(part);
 }
 
 function patternOf(entry: ExtraPath | undefined): string {
   const pattern = entry?.pattern;
   if (pattern === undefined) return everyNote;
-  // Nothing but Markdown is memory, and qmd would read whatever fits.
+  // Only Markdown is memory, and qmd would read every match.
   if (pattern.endsWith("**")) return `${pattern}/*.md`;
   return pattern.endsWith("*") ? `${pattern}.md` : pattern;
 }
 
-/** qmd cuts a pattern at each comma, escaped or not: a sign that means something stands for any one character. */
+/** qmd splits a pattern at each comma, also an escaped one, so `?` replaces each special character. */
 function singleFile(absolutePath: string): Pick<Collection, "root" | "pattern" | "only"> {
   const name = path.basename(absolutePath);
   return { root: path.dirname(absolutePath), pattern: name.replaceAll(special, "?"), only: [name] };

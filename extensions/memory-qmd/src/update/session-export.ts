@@ -4,47 +4,40 @@ import type { ChunkRow, FileRecord, Ledger } from "@memslot/indexing";
 import { replaceFileSync } from "@memslot/core/files";
 import { shortHash, slug } from "../state-folder.ts";
 
-/** Transcripts as qmd can read them: for each one a Markdown file of its messages, without secrets. */
-export interface SessionExport {
-  /** The folder of the Markdown files, which qmd reads. */
+/** Transcripts as Markdown files for qmd, one for each transcript, without secrets. */
+export class SessionExport {
+  /** The folder of the Markdown files. */
   readonly folder: string;
-  /** The transcript that an exported file was made of, among these. */
-  pathOf(name: string, transcripts: readonly string[]): string | undefined;
-  /** Writes the transcripts among these files that have changed, and deletes those that are gone. */
-  update(files: readonly FileRecord[]): Promise<void>;
-}
+  readonly #ledger: Ledger;
 
-/** `exportDir`: where the Markdown goes, a folder of the state where it is left out. */
-export function createSessionExport(input: {
-  ledger: Ledger;
-  stateFolder: string;
-  exportDir: string | undefined;
-}): SessionExport {
-  const { ledger, stateFolder, exportDir } = input;
-  const folder = exportDir ?? join(stateFolder, "sessions");
-  const fileOf = (path: string): string => join(folder, `${nameOf(path)}.md`);
-  /** The note of the ledger about what is in the folder. */
-  const note = `exported ${folder}`;
+  /** `exportDir`: the folder of the Markdown files, by default in the state folder. */
+  constructor(input: { ledger: Ledger; stateFolder: string; exportDir: string | undefined }) {
+    this.folder = input.exportDir ?? join(input.stateFolder, "sessions");
+    this.#ledger = input.ledger;
+  }
 
-  return {
-    folder,
-    pathOf: (name, transcripts) => transcripts.find((path) => `${nameOf(path)}.md` === name),
-    async update(files) {
-      const before = new Map(JSON.parse((await ledger.noted(note)) ?? "[]") as [path: string, state: string][]);
-      const sessions = files.filter(({ source }) => source === "sessions");
-      const now = new Map(sessions.map(({ path, hash, recipe }) => [path, `${hash} ${recipe}`]));
-      const changed = [...now.keys()].filter((path) => before.get(path) !== now.get(path));
-      const gone = [...before.keys()].filter((path) => !now.has(path));
-      if (changed.length + gone.length === 0) return;
-      for (const path of gone) rmSync(fileOf(path), { force: true });
-      for (const path of changed) {
-        const scope = { within: [path], without: [] };
-        const rows = await ledger.listChunks({ sources: ["sessions"], scope, withText: true });
-        replaceFileSync(fileOf(path), markdownOf(path, rows));
-      }
-      await ledger.note(note, JSON.stringify([...now]));
-    },
-  };
+  /** The transcript, among these, of an exported file. */
+  pathOf(name: string, transcripts: readonly string[]): string | undefined {
+    return transcripts.find((path) => fileName(path) === name);
+  }
+
+  /** Writes the changed transcripts among these files and deletes removed ones. */
+  async update(files: readonly FileRecord[]): Promise<void> {
+    const note = `exported ${this.folder}`;
+    const before = new Map(JSON.parse((await this.#ledger.noted(note)) ?? "[]") as [path: string, state: string][]);
+    const sessions = files.filter(({ source }) => source === "sessions");
+    const now = new Map(sessions.map(({ path, hash, recipe }) => [path, `${hash} ${recipe}`]));
+    const changed = [...now.keys()].filter((path) => before.get(path) !== now.get(path));
+    const removed = [...before.keys()].filter((path) => !now.has(path));
+    if (changed.length + removed.length === 0) return;
+    for (const path of removed) rmSync(join(this.folder, fileName(path)), { force: true });
+    for (const path of changed) {
+      const scope = { within: [path], without: [] };
+      const rows = await this.#ledger.listChunks({ sources: ["sessions"], scope, withText: true });
+      replaceFileSync(join(this.folder, fileName(path)), markdownOf(path, rows));
+    }
+    await this.#ledger.note(note, JSON.stringify([...now]));
+  }
 }
 
 function markdownOf(path: string, rows: readonly ChunkRow[]): string {
@@ -58,7 +51,7 @@ function markdownOf(path: string, rows: readonly ChunkRow[]): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** A transcript may be called anything. */
-function nameOf(path: string): string {
-  return `${slug(path.replace(/^sessions\//, "").replace(/\.jsonl$/, ""))}-${shortHash(path)}`;
+/** A transcript may have any name. */
+function fileName(path: string): string {
+  return `${slug(path.replace(/^sessions\//, "").replace(/\.jsonl$/, ""))}-${shortHash(path)}.md`;
 }

@@ -1,76 +1,74 @@
 import { createRest, isAbort, messageOf, SerialQueue, withDeadline } from "@memslot/core";
-import type { QmdOptions } from "../settings/options.ts";
-import type { QmdIndexStatus } from "../qmd-contract.ts";
-import { type IndexInput, UpdatedIndex } from "./updated-index.ts";
+import { type QmdOptions, readDuration } from "../options.ts";
+import { type IndexInput, QmdIndex } from "./qmd-index.ts";
 
-/** After an update that failed; twice as long with each further one, up to the second. */
-const firstRestMs = 30_000;
-const longestRestMs = 600_000;
-
-export interface UpdateFacts {
-  /** What the last update failed of; nothing where it went well. */
-  lastError?: { error: unknown; message: string; at: string } | undefined;
-  /** What the index held when it was asked last. */
-  index?: QmdIndexStatus | undefined;
-}
+/** Pause after an update that failed; doubles with each further one, up to the longest. */
+const firstPauseMs = 30_000;
+const longestPauseMs = 600_000;
 
 interface UpdatesInput extends IndexInput {
   options: QmdOptions["update"];
-  /** Nothing is told to qmd and nothing is written, for somebody who only looks. */
   readOnly: boolean;
-  /** After an update that went well. */
-  onUpdated: () => void;
+  scan: (signal: AbortSignal) => Promise<unknown>;
+  wantsVectors: () => boolean;
 }
 
-/** Tells qmd what has changed: in the background and never for a search, or at once where somebody waits for it. */
+/** Updates of the index of qmd: in the background, or at once for a caller that waits. Keeps no process alive. */
 export class Updates {
-  readonly index: UpdatedIndex;
+  readonly index: QmdIndex;
+  /** Why the last update failed. */
+  lastError: { error: unknown; message: string; at: string } | undefined;
   readonly #input: UpdatesInput;
   readonly #closing = new AbortController();
-  readonly #inTurn = new SerialQueue();
-  readonly #rest = createRest<unknown>();
+  readonly #queue = new SerialQueue();
+  readonly #pause = createRest<unknown>();
   #failures = 0;
-  #lastError: UpdateFacts["lastError"];
   #timer: { handle: NodeJS.Timeout; at: number } | undefined;
   #isQueued = false;
+  #intervals: (NodeJS.Timeout | undefined)[] = [];
+  #embedding: Promise<void> | undefined;
+  #embeddedAt = Number.NEGATIVE_INFINITY;
 
   constructor(input: UpdatesInput) {
     this.#input = input;
-    this.index = new UpdatedIndex(input);
+    this.index = new QmdIndex(input);
   }
 
-  /** Something has changed. It is told after a while, together with what comes until then; `soon`: without waiting. */
+  startIntervals(): void {
+    const { interval, embedInterval } = this.#input.options;
+    this.#intervals = [every(interval, () => this.#scan()), every(embedInterval, () => this.#embed())];
+  }
+
+  /** Requests an update after the notes changed: `later`, together with further changes, or `soon`. */
   request(when: "later" | "soon"): void {
     const { readOnly, options } = this.#input;
     if (this.#closing.signal.aborted || readOnly) return;
-    const restMs = this.#rest.current()?.remainingMs ?? 0;
-    const at = Date.now() + Math.max(restMs, when === "soon" ? 0 : options.debounceMs);
+    const pauseMs = this.#pause.current()?.remainingMs ?? 0;
+    const at = Date.now() + Math.max(pauseMs, when === "soon" ? 0 : options.debounceMs);
     if (this.#timer !== undefined && this.#timer.at <= at) return;
     clearTimeout(this.#timer?.handle);
-    const handle = setTimeout(() => this.#queue(), Math.max(0, at - Date.now())).unref();
+    const handle = setTimeout(() => this.#enqueue(), Math.max(0, at - Date.now())).unref();
     this.#timer = { handle, at };
   }
 
-  #queue(): void {
+  #enqueue(): void {
     this.#timer = undefined;
     if (this.#isQueued) return;
     this.#isQueued = true;
-    this.#inTurn
-      .run(async () => {
-        this.#isQueued = false;
-        await this.#run(false, this.#closing.signal);
-      })
-      .catch((error: unknown) => {
-        // What failed is in the facts, and is tried again.
-        if (!this.#closing.signal.aborted && !isAbort(error)) this.request("soon");
-      });
+    const run = async (): Promise<void> => {
+      this.#isQueued = false;
+      await this.#run(false, this.#closing.signal);
+    };
+    this.#queue.run(run).catch((error: unknown) => {
+      if (!this.#closing.signal.aborted && !isAbort(error)) this.request("soon");
+    });
   }
 
-  /** Brings the index up to date with the files as they are now. `force`: it is made anew from nothing. */
+  /** Updates the index now. `force`: rebuilds it. */
   async now({ force, signal }: { force: boolean; signal: AbortSignal }): Promise<void> {
     if (this.#input.readOnly) return;
-    const run = (inner: AbortSignal): Promise<void> => this.#inTurn.run(() => this.#run(force, inner));
-    // Whoever gives up waiting for its turn is told at once.
+    const run = (inner: AbortSignal): Promise<void> => this.#queue.run(() => this.#run(force, inner));
+    // An abort ends the wait for the queue too.
     await withDeadline({ what: "an update of qmd", signals: [signal] }, run);
   }
 
@@ -80,39 +78,68 @@ export class Updates {
       signal.throwIfAborted();
       await this.index.update(force, signal);
       this.#failures = 0;
-      this.#rest.end();
-      this.#lastError = undefined;
-      this.#input.onUpdated();
+      this.#pause.end();
+      this.lastError = undefined;
+      const embedIntervalMs = readDuration(this.#input.options.embedInterval);
+      if (embedIntervalMs > 0 && performance.now() - this.#embeddedAt >= embedIntervalMs) this.#embed();
     } catch (error) {
       if (!isAbort(error) && !signal.aborted) {
-        this.#rest.start(error, Math.min(longestRestMs, firstRestMs * 2 ** this.#failures));
+        this.#pause.start(error, Math.min(longestPauseMs, firstPauseMs * 2 ** this.#failures));
         this.#failures++;
-        this.#lastError = { error, message: messageOf(error), at: new Date().toISOString() };
+        this.lastError = { error, message: messageOf(error), at: new Date().toISOString() };
       }
       throw error;
     }
   }
 
-  /** The index cannot be read, or holds nothing of what it should: it is made anew behind whoever asks. */
+  #scan(): void {
+    this.#input
+      .scan(this.#closing.signal)
+      .then(() => this.request("soon"))
+      // The status of the scan has the failure.
+      .catch(() => undefined);
+  }
+
+  #embed(): void {
+    const { readOnly, wantsVectors } = this.#input;
+    if (this.#closing.signal.aborted || readOnly || !wantsVectors()) return;
+    this.#embeddedAt = performance.now();
+    this.#embedding ??= this.#makeVectors()
+      .catch(() => undefined)
+      .finally(() => (this.#embedding = undefined));
+  }
+
+  async #makeVectors(): Promise<void> {
+    const { client, options } = this.#input;
+    const { signal } = this.#closing;
+    const { needsEmbedding } = await this.index.readStatus(signal);
+    if (needsEmbedding === 0) return;
+    await client.embed({ minutes: Math.max(1, Math.ceil(options.embedTimeoutMs / 60_000)), signal });
+    await this.index.readStatus(signal);
+  }
+
+  /** Has the next update rebuild an index that cannot be read or is empty. */
   async lost(isDamaged: boolean): Promise<void> {
     await this.index.lost(isDamaged);
     this.request("soon");
   }
 
-  /** `index.yml` is written anew and read again by qmd; whoever asked may ask once more. */
+  /** Writes `index.yml` again, so that the caller can repeat its search. */
   async restoreCollections(): Promise<void> {
-    this.index.renewCollections({ write: !this.#input.readOnly });
-    await this.#input.process.restart();
+    this.index.readCollections({ write: !this.#input.readOnly });
+    await this.#input.client.restart();
     this.request("soon");
-  }
-
-  facts(): UpdateFacts {
-    return { lastError: this.#lastError, index: this.index.status };
   }
 
   async close(): Promise<void> {
     clearTimeout(this.#timer?.handle);
+    for (const interval of this.#intervals) clearInterval(interval);
     this.#closing.abort();
-    await this.#inTurn.settled();
+    await Promise.all([this.#queue.settled(), this.#embedding]);
   }
+}
+
+function every(interval: string | number, work: () => void): NodeJS.Timeout | undefined {
+  const milliseconds = readDuration(interval);
+  return milliseconds > 0 ? setInterval(work, milliseconds).unref() : undefined;
 }

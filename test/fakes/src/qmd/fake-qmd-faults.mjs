@@ -1,6 +1,6 @@
 /** What goes wrong with the scripted qmd, as `behaviour.json` in its folder asks for it, and what it writes down. */
 import { spawn } from "node:child_process";
-import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Failure } from "./fake-qmd-index.mjs";
 
@@ -29,23 +29,13 @@ export async function beforehand(context, fault) {
     process.stdout.write(fault.stdout ?? "");
     process.exit(fault.rc);
   }
-  if (takeBusy(tool, fault)) throw new Failure("SqliteError: database is locked\n  code: 'SQLITE_BUSY'");
+  if (fault.busy) throw new Failure("SqliteError: database is locked\n  code: 'SQLITE_BUSY'");
   if (fault.failure) throw new Failure(fault.failure);
   if (command === "mcp") return;
   if (fault.slowMs) await new Promise((resolve) => setTimeout(resolve, fault.slowMs));
   // As the loop of a real update, which listens to no signal before its end.
   if (fault.blockMs) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, fault.blockMs);
   if (fault.hang) await forever();
-}
-
-/** `busy: true` for ever, a number for so many commands. */
-function takeBusy(tool, { busy }) {
-  if (typeof busy !== "number") return busy === true;
-  const file = join(tool, "busy-count");
-  const taken = existsSync(file) ? Number(readFileSync(file, "utf8")) : 0;
-  if (taken >= busy) return false;
-  writeFileSync(file, String(taken + 1));
-  return true;
 }
 
 /** Ends as by a signal from outside, after what was written has left. */

@@ -1,8 +1,7 @@
 /**
- * A scripted qmd: the commands `query`, `mcp`, `update`, `embed`, `cleanup`, `status` and `--version` of 2.8.3 over an
- * index in JSON, and every fault that `behaviour.json` in its folder asks for. That file is read for each command and
- * for each call of the MCP server, so it can be changed while the server runs. What is started and called stands in
- * `log.jsonl`.
+ * A scripted qmd: the commands `mcp`, `update`, `embed`, `cleanup` and `--version` of 2.8.3 over an index in JSON, with
+ * the faults of `behaviour.json` in its folder. Each command and each call of the MCP server reads that file, so it can
+ * change while the server runs. `log.jsonl` records starts, ends and calls.
  */
 import { readFileSync } from "node:fs";
 import { getPriority } from "node:os";
@@ -12,14 +11,14 @@ import { beforehand, complain, end, faultOf, log, print } from "./fake-qmd-fault
 import { Failure, loadIndex, readCollections, rowOf, saveIndex, updateCollection } from "./fake-qmd-index.mjs";
 import { searchLines } from "./fake-qmd-search.mjs";
 
-const commands = { query, search: query, mcp, update, embed, cleanup, status };
+const commands = { mcp, update, embed, cleanup };
 
 /** Runs the command line of this process as qmd with the tool folder. */
 export async function run(tool) {
-  const options = optionsOf(process.argv.slice(2));
-  const command = options.version ? "version" : (options.words[0] ?? "");
-  const context = { tool, options, command, write: (text) => process.stdout.write(text) };
-  // All before it is told that it has started: who has seen that may ask for another behaviour, or send a signal, at once.
+  const argv = process.argv.slice(2);
+  const command = argv[0] === "--version" ? "version" : argv[0];
+  const context = { tool, command, write: (text) => process.stdout.write(text) };
+  // Before the start is logged: a test that has seen it may change the behaviour, or send a signal, at once.
   const fault = faultOf(context);
   process.on("SIGTERM", () => {
     if (!faultOf(context).ignoreTerm) process.exit(143);
@@ -27,16 +26,16 @@ export async function run(tool) {
   process.on("exit", (code) => log(tool, { kind: "end", command, code }));
   log(tool, {
     kind: "start",
-    keeper: process.ppid,
-    command: options.version ? "--version" : command,
-    argv: process.argv.slice(2),
+    command,
+    argv,
     cwd: process.cwd(),
     priority: getPriority(),
     env: { ...process.env },
   });
   try {
     await beforehand(context, fault);
-    if (options.version) print(`qmd ${JSON.parse(readFileSync(join(tool, "package.json"), "utf8")).version} (facd35e)`);
+    if (command === "version")
+      print(`qmd ${JSON.parse(readFileSync(join(tool, "package.json"), "utf8")).version} (facd35e)`);
     else if (commands[command]) await commands[command](context, fault);
     else throw new Failure(`Unknown command: ${command}`);
   } catch (error) {
@@ -44,57 +43,6 @@ export async function run(tool) {
     complain(error.message);
     process.exitCode = 1;
   }
-}
-
-function optionsOf(argv) {
-  const options = { collections: [], words: [], limit: 20, rerank: true, version: false };
-  for (let at = 0; at < argv.length; at++) {
-    const part = argv[at];
-    if (part === "--") {
-      options.words.push(...argv.slice(at + 1));
-      break;
-    }
-    if (part === "-c") options.collections.push(argv[++at]);
-    else if (part === "-n") options.limit = Number(argv[++at]) || 20;
-    else if (part === "--index" || part === "--timeout" || part === "-C" || part === "--candidate-limit")
-      options[part] = argv[++at];
-    else if (part === "--no-rerank") options.rerank = false;
-    else if (part === "--version") options.version = true;
-    else if (!part.startsWith("-")) options.words.push(part);
-  }
-  return options;
-}
-
-function query(context, fault) {
-  const { options, write } = context;
-  const [, ...words] = options.words;
-  const text = words.join(" ");
-  if (text.trim() === "") throw new Failure('Usage: qmd query [options] "<query>"');
-  const all = readCollections(configFolder());
-  const names = options.collections.length > 0 ? options.collections : all.map(({ name }) => name);
-  const missing = fault.unknownCollection ? names[0] : names.find((name) => !all.some((each) => each.name === name));
-  if (missing !== undefined) throw new Failure(`Collection not found: ${missing}`);
-  const lines = text.split("\n").filter((line) => line.trim() !== "");
-  const searches = lines.map((line, at) => {
-    const [, type, rest] = /^\s*(lex|vec|hyde):\s*(.*)$/.exec(line) ?? [];
-    if (type === undefined) throw new Failure(`Error: Line ${at + 1} is missing a lex:/vec:/hyde: prefix.`);
-    return { type, query: rest };
-  });
-  const index = loadIndex(process.env.INDEX_PATH);
-  complain(`Structured search: ${searches.length} queries (${searches.map(({ type }) => type).join("+")})`);
-  for (const { type, query } of searches) complain(`├─ ${type}: ${query}`);
-  complain("└─ Searching...");
-  const rows = answer(index, searches, names, fault).slice(0, options.limit);
-  const json = `${JSON.stringify(
-    rows.map(({ document, rank }) => rowOf(document, rank, searches[0].query)),
-    null,
-    2,
-  )}\n`;
-  if (fault.exitMidAnswer) {
-    write(json.slice(0, Math.floor(json.length / 2)));
-    return end("SIGKILL");
-  }
-  write(fault.stdout ?? `${fault.noiseBefore ?? ""}${json}${fault.noiseAfter ?? ""}`);
 }
 
 function answer(index, searches, names, fault) {
@@ -143,12 +91,6 @@ function cleanup() {
   index.documents = index.documents.filter(({ active }) => active);
   saveIndex(process.env.INDEX_PATH, index);
   print("✓ Cleared 0 cached API responses\nNo orphaned embeddings to remove\n✓ FTS compacted, database vacuumed");
-}
-
-function status() {
-  const { totalDocuments, collections } = statusOf();
-  print(`QMD Status\n\nIndex: ${process.env.INDEX_PATH}\n\nDocuments\n  Total:    ${totalDocuments} files indexed`);
-  for (const { name, documents } of collections) print(`  ${name} (qmd://${name}/)\n    Files:    ${documents}`);
 }
 
 function statusOf() {
@@ -211,7 +153,7 @@ async function reply(context, { id, method, params }) {
   log(context.tool, { kind: "call", name: params.name, arguments: params.arguments });
   if (fault.crash) return end(fault.crash);
   if (fault.blockMs) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, fault.blockMs);
-  if (fault.hang) return;
+  if (fault.hang === true || (fault.hang === "models" && usesModels(params))) return;
   if (fault.slowMs) {
     await new Promise((resolve) => setTimeout(resolve, fault.slowMs));
     log(context.tool, { kind: "late" });
@@ -228,10 +170,14 @@ async function reply(context, { id, method, params }) {
     context.write(JSON.stringify({ jsonrpc: "2.0", id, result }).slice(0, 40));
     return end("SIGKILL");
   }
-  if (fault.stdout !== undefined) return context.write(fault.stdout);
+  if (fault.stdout !== undefined) return context.write(fault.stdout.replace('"id":1', `"id":${id}`));
   context.write(fault.noiseBefore ?? "");
   send({ result });
   context.write(fault.noiseAfter ?? "");
+}
+
+function usesModels({ arguments: { searches = [] } }) {
+  return searches.some(({ type }) => type !== "lex");
 }
 
 function statusResult() {
@@ -245,7 +191,7 @@ function statusResult() {
 function queryResult({ searches, limit = 10, collections }, fault) {
   if (!searches?.length) throw new Failure("Error: provide either 'query' (plain text) or 'searches'");
   const known = readCollections(configFolder()).map(({ name }) => name);
-  const names = (collections ?? known).filter((name) => known.includes(name) && !fault.unknownCollection);
+  const names = (collections ?? known).filter((name) => known.includes(name));
   const rows = answer(loadIndex(process.env.INDEX_PATH), searches, names, fault).slice(0, limit);
   const results = rows.map(({ document, rank }) => {
     const row = rowOf(document, rank, searches[0].query);

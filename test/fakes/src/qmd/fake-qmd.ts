@@ -16,8 +16,11 @@ import { dirname, join } from "node:path";
 export interface FakeFault {
   /** Ends by this signal; the MCP server when it is started and at a call. */
   crash?: string | undefined;
-  /** Answers never. The MCP server still says hello, and stays when its input is closed. */
-  hang?: boolean | undefined;
+  /**
+   * Never answers. The MCP server still answers `initialize`, and stays when its input is closed. `models`: only searches
+   * with models.
+   */
+  hang?: boolean | "models" | undefined;
   /** The MCP server says no hello. */
   hangAtStart?: boolean | undefined;
   /** Waits first; of the MCP server each call waits. */
@@ -26,7 +29,7 @@ export interface FakeFault {
   blockMs?: number | undefined;
   noiseBefore?: string | undefined;
   noiseAfter?: string | undefined;
-  /** In place of the answer. */
+  /** In place of the answer; of the MCP server with `"id":1`. */
   stdout?: string | undefined;
   /** Besides whatever else it says. */
   stderr?: string | undefined;
@@ -35,9 +38,8 @@ export interface FakeFault {
   /** Fails with rc 1 and this on stderr. */
   failure?: string | undefined;
   notBuilt?: boolean | undefined;
-  /** Finds the index locked: so many times, or always. */
-  busy?: number | boolean | undefined;
-  unknownCollection?: boolean | undefined;
+  /** Finds the index locked. */
+  busy?: boolean | undefined;
   /** `update` finds no collections though there are some. */
   desync?: boolean | undefined;
   /** The rows of an answer name files that are not there. */
@@ -55,14 +57,10 @@ export interface FakeFault {
 }
 
 /** Faults of all commands, and over them those of one. */
-export type FakeBehaviour = Partial<
-  Record<"all" | "query" | "mcp" | "update" | "embed" | "cleanup" | "status" | "version", FakeFault>
->;
+export type FakeBehaviour = Partial<Record<"all" | "mcp" | "update" | "embed" | "cleanup" | "version", FakeFault>>;
 
 interface FakeStart extends Record<string, unknown> {
   pid: number;
-  /** The process that has started it. */
-  keeper: number;
   /** Milliseconds since 1970. */
   at: number;
   command: string;
@@ -91,7 +89,7 @@ interface FakeEnd extends Record<string, unknown> {
 export interface FakeQmd {
   /** Its package folder. */
   folder: string;
-  /** What a person would write as the command: `bin/qmd` in it. */
+  /** The command: `bin/qmd` in the package folder. */
   command: string;
   /** The command line that starts it without a wrapper. */
   argv: readonly string[];
@@ -134,7 +132,6 @@ export function makeFakeQmd(options: FakeQmdOptions = {}): FakeQmd {
   write(command, `#!/usr/bin/env node\nimport "../dist/cli/qmd.js";\n`);
   chmodSync(command, 0o755);
   const set = (behaviour: FakeBehaviour): void => {
-    rmSync(join(folder, "busy-count"), { force: true });
     // Whole at any moment: a process that runs may be reading it.
     const next = join(folder, "behaviour.json.next");
     writeFileSync(next, JSON.stringify(behaviour));

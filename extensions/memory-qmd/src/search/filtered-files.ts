@@ -1,0 +1,66 @@
+import type { SearchCondition } from "@memslot/core";
+import {
+  type AskedQuery,
+  filtersRows,
+  fitsPlace,
+  isAsked,
+  placesOf,
+  type SearchedSource,
+  type SearchInput,
+  type SearchOutcome,
+} from "@memslot/indexing";
+import type { QmdFile, QmdRecord } from "../update/index-record.ts";
+
+/** Largest part of the notes that a search reads without qmd. */
+const ownFiles = 200;
+const ownBytes = 8 * 1024 * 1024;
+
+/** The newest of these files that may be read without qmd. */
+export function newestFiles(files: readonly QmdFile[]): QmdFile[] {
+  let bytes = 0;
+  const newest = files.toSorted((left, right) => right.mtimeMs - left.mtimeMs).slice(0, ownFiles);
+  const end = newest.findIndex(({ size }) => (bytes += size) > ownBytes);
+  return end < 0 ? newest : newest.slice(0, end);
+}
+
+export interface FilteredFiles {
+  asked: AskedQuery;
+  /** The places, narrowed to files whose paths match. */
+  places: SearchedSource[];
+  /** The files to read, if they are few or there are no words for qmd. */
+  read: QmdFile[] | undefined;
+  /** What the answer may miss. */
+  note: SearchCondition | undefined;
+}
+
+/**
+ * The files of a query with filters; undefined for a query without. qmd knows no dates, tags and exclusions: few files
+ * are read and filtered exactly, of more the files that qmd finds are filtered.
+ */
+export function filteredFiles(input: SearchInput, record: Pick<QmdRecord, "files">): FilteredFiles | undefined {
+  const { asked, options, query } = input;
+  if (asked === undefined || !(filtersRows(asked) || query === "")) return undefined;
+  const places = placesOf(options, input.scope);
+  const files = record.files.filter(
+    (file) => fitsPlace(file, asked) && places.some((place) => isAsked(file, { ...place, sources: [place.source] })),
+  );
+  const newest = newestFiles(files);
+  const isAll = newest.length === files.length;
+  const reason =
+    query === ""
+      ? "only the newest notes were read: qmd needs words, and there are too many notes to read"
+      : "only notes that qmd found were filtered: there may be more";
+  return {
+    asked,
+    places: places.map(({ source }) => {
+      const within = files.filter((file) => file.source === source).map(({ path }) => path);
+      return { source, scope: { within, without: [] } };
+    }),
+    read: isAll || query === "" ? newest : undefined,
+    note: isAll ? undefined : { state: "degraded", reason },
+  };
+}
+
+export function withNote(outcome: SearchOutcome, note: SearchCondition | undefined): SearchOutcome {
+  return note === undefined ? outcome : { ...outcome, conditions: [note, ...(outcome.conditions ?? [])] };
+}

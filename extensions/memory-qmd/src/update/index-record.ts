@@ -1,0 +1,134 @@
+import {
+  type ChunkRow,
+  type FileKey,
+  type FileRecord,
+  type FoundChunk,
+  type Ledger,
+  withTerms,
+} from "@memslot/indexing";
+import { hasIndex } from "../state-folder.ts";
+
+/** A memory file, and whether the index of qmd has it as it is. */
+export interface QmdFile extends FileRecord {
+  /** Number of chunks. */
+  chunks: number;
+  /** Its hash when qmd read it last. */
+  seen?: string | undefined;
+}
+
+interface IndexState {
+  /** The hash of each file when qmd read it last, by `keyOf`. */
+  seen: Readonly<Record<string, string>>;
+  /** Collections without documents. */
+  empty: readonly string[];
+  /** When the last update succeeded (ISO 8601). */
+  updatedAt?: string | undefined;
+  updateMs?: number | undefined;
+}
+
+const noState: IndexState = { seen: {}, empty: [] };
+/** The note of the ledger that contains the state. */
+const note = "qmd";
+
+/** The memory files of the ledger, and which of them qmd has read. */
+export class QmdRecord {
+  readonly #ledger: Ledger;
+  readonly #folder: string;
+  readonly #readOnly: boolean;
+  #revision: string | undefined;
+  #noted: string | undefined;
+  #byKey: ReadonlyMap<string, QmdFile> = new Map();
+  #files: readonly QmdFile[] = [];
+  #state = noState;
+
+  constructor(input: { ledger: Ledger; folder: string; readOnly: boolean }) {
+    this.#ledger = input.ledger;
+    this.#folder = input.folder;
+    this.#readOnly = input.readOnly;
+  }
+
+  /** Reads the ledger again if this or another process changed it. */
+  async refresh(): Promise<void> {
+    const [revision, written] = await Promise.all([this.#ledger.revision(), this.#ledger.noted(note)]);
+    // Without its index qmd has read nothing.
+    const noted = hasIndex(this.#folder) ? written : undefined;
+    if (revision === this.#revision && noted === this.#noted) return;
+    const files = revision === this.#revision ? this.#files : await this.#list();
+    [this.#revision, this.#noted] = [revision, noted];
+    this.#set(files, noted === undefined ? noState : (JSON.parse(noted) as IndexState));
+  }
+
+  /** Counts the chunks of files that have changed. */
+  async #list(): Promise<QmdFile[]> {
+    const files = await this.#ledger.listFiles();
+    const known = files.map((file) => {
+      const before = this.get(file);
+      return before?.hash === file.hash && before.recipe === file.recipe ? before.chunks : undefined;
+    });
+    const rows = await this.#rowsOf(
+      files.filter((_, at) => known[at] === undefined),
+      false,
+    );
+    return files.map((file, at) => ({ ...file, chunks: known[at] ?? rows.get(keyOf(file))?.length ?? 0 }));
+  }
+
+  async #rowsOf(files: readonly FileKey[], withText: boolean): Promise<ReadonlyMap<string, ChunkRow[]>> {
+    const sources = [...new Set(files.map(({ source }) => source))];
+    const scope = { within: files.map(({ path }) => path), without: [] };
+    return Map.groupBy(await this.#ledger.listChunks({ sources, scope, withText }), keyOf);
+  }
+
+  #set(files: readonly QmdFile[], state: IndexState): void {
+    this.#state = state;
+    this.#files = files.map((file) => ({ ...file, seen: state.seen[keyOf(file)] }));
+    this.#byKey = new Map(this.#files.map((file) => [keyOf(file), file]));
+  }
+
+  async #note(state: IndexState): Promise<void> {
+    this.#set(this.#files, state);
+    this.#noted = JSON.stringify(state);
+    if (!this.#readOnly) await this.#ledger.note(note, this.#noted);
+  }
+
+  /** A new list after each change. */
+  get files(): readonly QmdFile[] {
+    return this.#files;
+  }
+
+  get(key: FileKey): QmdFile | undefined {
+    return this.#byKey.get(keyOf(key));
+  }
+
+  get state(): Omit<IndexState, "seen"> {
+    return this.#state;
+  }
+
+  /** Paths of removed files that qmd has read. */
+  removed(): string[] {
+    const keys = Object.keys(this.#state.seen).filter((key) => !this.#byKey.has(key));
+    return keys.map((key) => key.slice(key.indexOf("\n") + 1));
+  }
+
+  /** The chunks of these files, in their order. */
+  async chunksOf(files: readonly QmdFile[], signal: AbortSignal): Promise<FoundChunk[]> {
+    const rows = await this.#rowsOf(files, true);
+    return await withTerms(
+      files.flatMap((file) => rows.get(keyOf(file)) ?? []),
+      signal,
+    );
+  }
+
+  /** Records that qmd has read these files as they were. */
+  async markSeen(files: readonly FileRecord[], state: Omit<IndexState, "seen">): Promise<void> {
+    await this.#note({ seen: Object.fromEntries(files.map((file) => [keyOf(file), file.hash])), ...state });
+  }
+
+  /** Records that the index of qmd is gone or unreliable. */
+  async forgetSeen(): Promise<void> {
+    await this.#note(noState);
+  }
+}
+
+export function keyOf({ source, path }: FileKey): string {
+  return `${source}\n${path}`;
+}
