@@ -11,7 +11,6 @@ const reasonNames = Object.keys(table) as QmdFailureReason[];
 export class QmdFailure extends Error {
   override readonly name = "QmdFailure";
   readonly reason: QmdFailureReason;
-  /** What the user can do. */
   readonly action: string | undefined;
 
   constructor(reason: QmdFailureReason, message: string, options?: { action?: string; cause?: unknown }) {
@@ -21,7 +20,6 @@ export class QmdFailure extends Error {
   }
 }
 
-/** How a process ended. */
 export interface ProcessEnd {
   code: number | null;
   signal: NodeJS.Signals | null;
@@ -42,7 +40,6 @@ export function failureOfEnd(what: string, { code, signal }: ProcessEnd, stderr:
   return new QmdFailure(reasonIn(stderr) ?? (hasCrashed ? "crash" : "qmd_error"), message);
 }
 
-/** The failure that qmd describes in words. */
 export function failureOfWords(what: string, words: string): QmdFailure {
   return new QmdFailure(reasonIn(words) ?? "qmd_error", `${what} failed: ${failureLine(words)}`);
 }

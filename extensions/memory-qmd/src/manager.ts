@@ -78,7 +78,6 @@ export function createQmdManager(context: QmdContext, inner: MemorySearchManager
   };
 }
 
-/** Scans the notes as every backend does. */
 export async function scanNotes(inner: MemorySearchManager, reason: string, signal: AbortSignal): Promise<void> {
   await inner.sync?.({ reason, force: false, wait: true, progress: () => undefined, signal });
 }
@@ -130,7 +129,6 @@ const refusal: SearchReport = {
   dropped: { minScore: 0, source: 0, limit: 0 },
 };
 
-/** Excluded notes that a notice names. */
 const namedNotes = 3;
 
 /** The status of the notes and what is known about qmd. Sends no request. */
@@ -154,7 +152,6 @@ function statusOf(
     dbPath: join(folder, indexFile),
     storage: storage && { ...storage, databaseBytes: storage.databaseBytes + indexBytes(folder) },
     generation: undefined,
-    // Before the first scan too.
     roots: roots.length > 0 ? roots : options.paths.map(({ path }) => ({ path, state: "indexed" })),
     lastSyncError: inner.lastSyncError ?? lastError?.message,
     lastError: inner.lastError ?? (lastError && { message: lastError.message, at: lastError.at }),
@@ -193,7 +190,6 @@ function withinLimits(
   let characters = 0;
   const kept = cut.filter(({ snippet }, index) => {
     characters += snippet.length;
-    // The best result is always returned.
     return index === 0 || maxInjectedChars === undefined || characters <= maxInjectedChars;
   });
   const left = cut.length - kept.length;

@@ -53,11 +53,9 @@ export interface OpenInput {
   options: QmdOptions;
   found: FoundQmd;
   environment: HostEnvironment;
-  /** Limits for tests. */
   limits?: Partial<QmdLimits> | undefined;
 }
 
-/** Opens the memory with a qmd that was found. */
 export async function openQmdMemory({
   options,
   found,
@@ -85,7 +83,13 @@ export async function openQmdMemory({
     const semantic = new SemanticMode({ options, client, environment });
     let inner: MemorySearchManager | undefined;
     const updates = new Updates({
-      ...{ folder, workspaceDir, record, sessions, client, readOnly, options: options.update },
+      folder,
+      workspaceDir,
+      record,
+      sessions,
+      client,
+      readOnly,
+      options: options.update,
       collections: () =>
         collectionsOf({
           workspace: given.context,
@@ -147,7 +151,6 @@ function withOwnPaths(context: MemoryPluginContext, options: QmdOptions): Memory
   return { ...context, settings: { ...settings, sources, extraPaths: [...settings.extraPaths, ...paths] } };
 }
 
-/** Files and folders in the roots that the scan skipped. */
 function skippedIn(roots: MemoryProviderStatus["roots"] = []): string[] {
   return roots.filter(({ state }) => state === "skipped").map(({ path }) => path);
 }

@@ -60,7 +60,6 @@ export function readOptions(given: Readonly<Record<string, unknown>>): QmdOption
   };
 }
 
-/** The limits of qmd that the configuration sets. */
 export function processLimits({ update }: QmdOptions): Partial<QmdLimits> {
   const { commandTimeoutMs, updateTimeoutMs } = update;
   return {
@@ -81,7 +80,6 @@ export function readDuration(written: string | number): number {
   return Math.min(longestMs, sum);
 }
 
-/** `memory.qmd.scope`: which sessions may search. */
 export interface ScopeSettings {
   default: "allow" | "deny";
   rules: readonly ScopeRule[];

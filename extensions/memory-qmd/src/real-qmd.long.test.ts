@@ -103,6 +103,7 @@ describe.skipIf(command === undefined)("the real qmd 2.8.3", () => {
     if (what === "search") await eventually(() => !isRunning(pid));
     // An update is let finish, and the index is whole.
     await eventually(() => !existsSync(marker));
+    expect(lab({ folder, notes }).client.isTorn()).toBe(false);
   });
 });
 

@@ -18,7 +18,6 @@ export function qmdSources(context: MemoryPluginContext, options: QmdOptions): I
   });
 }
 
-/** Only the files of extra paths. */
 function withoutOwn(scan: ScanResult, context: MemoryPluginContext): ScanResult {
   const roots = memoryRoots(context);
   const extra = roots.filter((root) => root.extra);

@@ -14,7 +14,6 @@ export function hasIndex(folder: string): boolean {
   return statSync(join(folder, indexFile), { throwIfNoEntry: false }) !== undefined;
 }
 
-/** Bytes of the index of qmd and its log. */
 export function indexBytes(folder: string): number {
   const files = ["", "-wal"].map((ending) => join(folder, indexFile + ending));
   return files.reduce((sum, file) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0), 0);

@@ -5,12 +5,10 @@ import { childEnvironment } from "@memslot/core/providers";
 import { QmdFailure } from "../failures.ts";
 import { type HostEnvironment, runQmd } from "./run-qmd.ts";
 
-/** A qmd on this machine. */
 export interface FoundQmd {
   version: string;
   /** Its package folder, or its command if that is not a package. */
   location: string;
-  /** The command line that starts it, without a subcommand. */
   argv: readonly string[];
 }
 
@@ -87,7 +85,6 @@ async function packageAbove(file: string | undefined): Promise<{ folder: string;
   return version === undefined ? packageAbove(folder) : { folder, version };
 }
 
-/** A longer file is a program. */
 const longestShim = 16 * 1024;
 
 /**

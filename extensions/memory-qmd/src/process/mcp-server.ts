@@ -23,13 +23,11 @@ export class McpServer {
   readonly #limits: QmdLimits;
   readonly #start: () => StartOptions;
   readonly #rest = createRest<QmdFailure>();
-  /** Servers that were told to end. */
   #ending: Promise<unknown> = Promise.resolve();
   #child: QmdProcess | undefined;
   #running: Promise<RunningServer> | undefined;
   #starts = 0;
   #stops = 0;
-  /** Failures since the last answer. */
   #failures = 0;
 
   constructor(limits: QmdLimits, start: () => StartOptions) {
@@ -106,7 +104,6 @@ export class McpServer {
     signal.throwIfAborted();
     const rest = this.#rest.current();
     if (rest !== undefined) throw rest.failure;
-    // It may have ended since the last call.
     if (this.#child?.hasEnded === true) this.#forget(this.#child);
     this.#running ??= this.#open();
     const running = this.#running;
@@ -120,7 +117,6 @@ export class McpServer {
     const child = new QmdProcess(this.#start());
     this.#child = child;
     try {
-      // Loads in 0.3 s.
       const sdk = await import("@modelcontextprotocol/client");
       const client = new sdk.Client({ name: "memslot", version: "1" });
       await client.connect(transportOf(child, sdk), { timeout: initializeMs });
@@ -172,7 +168,6 @@ function transportOf(child: QmdProcess, sdk: typeof import("@modelcontextprotoco
     close: () => child.stop(),
   };
 
-  /** False when the buffer contains no further line. */
   function readMessage(): boolean {
     try {
       const message = buffer.readMessage();

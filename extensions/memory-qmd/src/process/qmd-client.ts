@@ -27,7 +27,6 @@ export interface QmdQuery {
   signal: AbortSignal;
 }
 
-/** A file that qmd found. */
 export interface QmdRow {
   collection: string;
   /** Relative to the folder of the collection, with `/`. */
@@ -146,7 +145,6 @@ export class QmdClient {
     return !/Another embed process is already running/.test(`${stdout}\n${stderr}`);
   }
 
-  /** Drops what is left of deleted notes. */
   async cleanup(signal: AbortSignal): Promise<void> {
     await this.#command("cleanup", this.#limits.updateBaseMs, signal);
   }
@@ -174,7 +172,6 @@ export class QmdClient {
     return markState(this.#marker) === "left";
   }
 
-  /** Call it after the index was rebuilt. */
   clearTorn(): void {
     rmSync(this.#marker, { force: true });
   }
@@ -224,7 +221,6 @@ export class QmdClient {
     }
   }
 
-  /** Runs a command that changes the index, alone over all processes. */
   async #command(
     name: Activity,
     deadlineMs: number,

@@ -12,7 +12,6 @@ export interface GuardSettings {
   scope: string;
 }
 
-/** The file descriptor of the pipe that the host holds. */
 const hostPipe = 3;
 
 /**

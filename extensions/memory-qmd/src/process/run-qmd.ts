@@ -10,7 +10,6 @@ import type { GuardSettings } from "./qmd-guard.ts";
 
 /** Durations in milliseconds. */
 export interface QmdLimits {
-  /** Until the server is ready. */
   initializeMs: number;
   statusMs: number;
   updateBaseMs: number;
@@ -35,7 +34,6 @@ export interface StartOptions {
   folder: string;
   /** Between SIGTERM and SIGKILL, also after this process has ended, in milliseconds. */
   graceMs: number;
-  /** Runs at the lowest priority. */
   isBackground?: boolean | undefined;
   marker?: string | undefined;
 }
@@ -53,7 +51,6 @@ export class QmdProcess {
   /** Resolves with the exit code. Never rejects. */
   readonly ended: Promise<number | null>;
   hasEnded = false;
-  /** The end of what it wrote to stderr. */
   stderr = "";
   readonly #options: StartOptions;
   #end: ProcessEnd = { code: null, signal: null };
@@ -130,14 +127,11 @@ export class QmdProcess {
       if (!isWindows) process.kill(-this.pid, signal);
       // Windows has no signal that asks; `/T` ends the processes that it started too.
       else if (signal === "SIGKILL") spawn("taskkill", ["/PID", `${this.pid}`, "/T", "/F"], { windowsHide: true });
-    } catch {
-      // The group has ended.
-    }
+    } catch {}
   }
 }
 
 export interface RunOptions extends StartOptions {
-  /** The name in messages. */
   what: string;
   deadlineMs: number;
   /** An abort stops the command. */
@@ -207,7 +201,6 @@ export function qmdEnvironment(options: {
 }): Record<string, string> {
   const { environment, folder, mode, work } = options;
   return {
-    // Only `embed` may need the network.
     ...childEnvironment(environment, work === "embed" ? [...networkVariables, "HF_ENDPOINT", "HF_TOKEN"] : []),
     INDEX_PATH: join(folder, "index.sqlite"),
     QMD_CONFIG_DIR: folder,

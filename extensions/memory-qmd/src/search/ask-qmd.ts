@@ -15,21 +15,17 @@ const rerankCandidates = 10;
 export interface QmdQuestion {
   query: string;
   collections: readonly Collection[];
-  /** Most files. */
   limit: number;
   signal: AbortSignal;
 }
 
 export interface QmdAnswer {
-  /** Best first. */
   rows: QmdRow[];
-  /** Models took part. */
   isSemantic: boolean;
   /** Why they did not, if the configuration asks for them. */
   note?: Pick<SearchReport, "reason" | "action"> | undefined;
 }
 
-/** Asks qmd for the files of a question. */
 export class QmdSearcher {
   readonly #input: { client: QmdClient; updates: Updates; semantic: SemanticMode; options: QmdOptions };
 
@@ -37,7 +33,6 @@ export class QmdSearcher {
     this.#input = input;
   }
 
-  /** Throws `QmdFailure` or `AbortError`. */
   async ask({ collections, ...given }: QmdQuestion): Promise<QmdAnswer> {
     const { semantic, updates } = this.#input;
     const question = { ...given, collections: updates.index.withDocuments(collections) };

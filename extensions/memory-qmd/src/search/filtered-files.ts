@@ -29,7 +29,6 @@ export interface FilteredFiles {
   places: SearchedSource[];
   /** The files to read, if they are few or there are no words for qmd. */
   read: QmdFile[] | undefined;
-  /** What the answer may miss. */
   note: SearchCondition | undefined;
 }
 

@@ -5,7 +5,6 @@ const maxLength = 1000;
 /** Lists that qmd takes in one call. */
 export const maxLists = 10;
 const maxWords = maxLists - 1;
-/** Pairs in a second call. */
 const maxPairs = 9;
 
 const unspaced = String.raw`[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}ー々〆〻]`;

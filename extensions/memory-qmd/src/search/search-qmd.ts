@@ -27,7 +27,6 @@ import type { QmdAnswer, QmdSearcher } from "./ask-qmd.ts";
 import { filteredFiles, newestFiles, withNote } from "./filtered-files.ts";
 import type { SemanticMode } from "./semantic-mode.ts";
 
-/** The parts of an open memory. */
 export interface QmdContext {
   options: QmdOptions;
   found: FoundQmd;
@@ -43,7 +42,6 @@ export interface QmdContext {
 
 /** Fewer visible files are read without qmd. */
 const fewFiles = 20;
-/** Files that qmd is asked for. */
 const wantedFiles = 60;
 /** The same where only a part of a collection is visible. */
 const wantedOfPart = 200;
@@ -130,7 +128,6 @@ async function waitForFirstIndex({ updates, record }: QmdContext, signal: AbortS
 }
 
 interface FoundInPlace {
-  /** In the order of qmd. */
   files: FoundFile[];
   answer?: QmdAnswer | undefined;
 }
@@ -234,7 +231,6 @@ function semanticRows(
 
 export interface FoundFile {
   file: QmdFile;
-  /** Where qmd believes the match to be. */
   line: number | undefined;
 }
 

@@ -9,10 +9,8 @@ import { models } from "../update/qmd-index.ts";
 
 /** How long words alone answer after a model was too slow or failed. */
 const cooldownMs = 600_000;
-/** How long "the models are missing" is believed. */
 const missingForMs = 60_000;
 
-/** Whether a search may use models now. */
 export interface SemanticState {
   use: boolean;
   /** Absent when the configuration asks for no semantic search. */
@@ -42,7 +40,6 @@ export class SemanticMode {
     return this.#hasModels;
   }
 
-  /** The reason of the cooldown while it lasts. */
   get cooldown(): string | undefined {
     return this.#cooldown.current()?.failure;
   }
@@ -76,7 +73,6 @@ export class SemanticMode {
   }
 }
 
-/** Whether all models are where qmd looks for them. */
 export async function hasModels(environment: HostEnvironment): Promise<boolean> {
   const home = environment["HOME"] || environment["USERPROFILE"] || homedir();
   const folder = path.join(environment["XDG_CACHE_HOME"] || path.join(home, ".cache"), "qmd", "models");

@@ -5,13 +5,11 @@ import { isMarkdown, memoryRoots, relativePath, toSlashes, type Workspace } from
 import type { QmdOptions } from "../options.ts";
 import { slug } from "../state-folder.ts";
 
-/** A folder that qmd reads. */
 export interface Collection {
   name: string;
   source: MemorySource;
   /** Absolute, with links resolved. */
   root: string;
-  /** A glob. */
   pattern: string;
   /** The names of the files, if it is not the whole folder. */
   only?: readonly string[] | undefined;
@@ -21,7 +19,6 @@ export interface Collection {
   isExtra: boolean;
 }
 
-/** The pattern of a whole folder. */
 export const everyNote = "**/*.md";
 
 const ownFiles = ["MEMORY.md", "memory.md", "USER.md"];
@@ -37,7 +34,6 @@ export function collectionsOf(input: {
   workspace: Workspace;
   named: QmdOptions["paths"];
   includeDefaultMemory: boolean;
-  /** The folder of exported transcripts. */
   sessionsFolder: string | undefined;
   /** Paths of files that the scan skipped, relative to the workspace: they may be too large to read. */
   skipped: readonly string[];

@@ -10,7 +10,6 @@ import { hasIndex } from "../state-folder.ts";
 
 /** A memory file, and whether the index of qmd has it as it is. */
 export interface QmdFile extends FileRecord {
-  /** Number of chunks. */
   chunks: number;
   /** Its hash when qmd read it last. */
   seen?: string | undefined;
@@ -19,15 +18,12 @@ export interface QmdFile extends FileRecord {
 interface IndexState {
   /** The hash of each file when qmd read it last, by `keyOf`. */
   seen: Readonly<Record<string, string>>;
-  /** Collections without documents. */
   empty: readonly string[];
-  /** When the last update succeeded (ISO 8601). */
   updatedAt?: string | undefined;
   updateMs?: number | undefined;
 }
 
 const noState: IndexState = { seen: {}, empty: [] };
-/** The note of the ledger that contains the state. */
 const note = "qmd";
 
 /** The memory files of the ledger, and which of them qmd has read. */
@@ -58,7 +54,6 @@ export class QmdRecord {
     this.#set(files, noted === undefined ? noState : (JSON.parse(noted) as IndexState));
   }
 
-  /** Counts the chunks of files that have changed. */
   async #list(): Promise<QmdFile[]> {
     const files = await this.#ledger.listFiles();
     const known = files.map((file) => {

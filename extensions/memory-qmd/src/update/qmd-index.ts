@@ -21,7 +21,6 @@ export interface IndexInput {
 /** The index of qmd and the notes: which notes it lacks, and updates of it. */
 export class QmdIndex {
   readonly #input: IndexInput;
-  /** As qmd reported it last. */
   status: QmdIndexStatus | undefined;
   collections: readonly Collection[];
   #unseen: { of: readonly QmdFile[]; collections: readonly Collection[]; files: readonly QmdFile[] } | undefined;
@@ -91,7 +90,6 @@ export class QmdIndex {
     }
   }
 
-  /** Has the next update rebuild the index. */
   async lost(isDamaged: boolean): Promise<void> {
     if (this.#rebuild !== "damaged") this.#rebuild = isDamaged ? "damaged" : "lost";
     await this.#input.record.forgetSeen();
@@ -192,7 +190,6 @@ export const models = {
   generate: "hf:tobil/qmd-query-expansion-1.7B-gguf/qmd-query-expansion-1.7B-q4_k_m.gguf",
 } as const;
 
-/** A pattern that matches no note. */
 export const emptyPattern = ".nothing/none.md";
 
 /**

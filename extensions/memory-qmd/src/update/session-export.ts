@@ -6,7 +6,6 @@ import { shortHash, slug } from "../state-folder.ts";
 
 /** Transcripts as Markdown files for qmd, one for each transcript, without secrets. */
 export class SessionExport {
-  /** The folder of the Markdown files. */
   readonly folder: string;
   readonly #ledger: Ledger;
 
@@ -16,7 +15,6 @@ export class SessionExport {
     this.#ledger = input.ledger;
   }
 
-  /** The transcript, among these, of an exported file. */
   pathOf(name: string, transcripts: readonly string[]): string | undefined {
     return transcripts.find((path) => fileName(path) === name);
   }

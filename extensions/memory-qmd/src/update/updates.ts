@@ -16,7 +16,6 @@ interface UpdatesInput extends IndexInput {
 /** Updates of the index of qmd: in the background, or at once for a caller that waits. Keeps no process alive. */
 export class Updates {
   readonly index: QmdIndex;
-  /** Why the last update failed. */
   lastError: { error: unknown; message: string; at: string } | undefined;
   readonly #input: UpdatesInput;
   readonly #closing = new AbortController();
