@@ -4,7 +4,6 @@ import fs, {
   closeSync,
   constants,
   existsSync,
-  fstatSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -384,22 +383,23 @@ describe("while a note is replaced, what another program", () => {
   });
 });
 
-test.skipIf(process.platform !== "linux")(
-  "a line that a program appends late, through the file that it had open before a replacement, is in the note",
-  async () => {
-    writeFileSync(curated, "one\n");
-    const file = openSync(curated, "a");
-    const replacing = replaceNote({ ...place(), text: "mine\n", sha256: (await readNote(place()))?.sha256 ?? "" });
-    while (statSync(curated).ino === fstatSync(file).ino) await sleep(1);
-    // Long enough for a replacement that does not wait to end.
-    await Promise.race([replacing, sleep(200)]);
-    writeSync(file, "theirs\n");
-    closeSync(file);
-    expect(await replacing).toMatchObject({ state: "replaced", note: { text: "mine\ntheirs\n" } });
-    expect(readFileSync(curated, "utf8")).toBe("mine\ntheirs\n");
-    expect(readdirSync(workspaceDir).toSorted()).toEqual(["MEMORY.md", "memory"]);
-  },
-);
+test("a line that a program appends late, through the file that it had open before a replacement, is in the note", async () => {
+  writeFileSync(curated, "one\n");
+  const { sha256 = "" } = (await readNote(place())) ?? {};
+  const file = openSync(curated, "a");
+  moments.afterExchange = () => {
+    // After the replacement has read the size of the old file.
+    moments.afterStat = () => {
+      moments.afterStat = undefined;
+      writeSync(file, "theirs\n");
+      closeSync(file);
+    };
+  };
+  const replaced = await replaceNote({ ...place(), text: "mine\n", sha256 });
+  expect(replaced).toMatchObject({ state: "replaced", note: { text: "mine\ntheirs\n" } });
+  expect(readFileSync(curated, "utf8")).toBe("mine\ntheirs\n");
+  expect(readdirSync(workspaceDir).toSorted()).toEqual(["MEMORY.md", "memory"]);
+});
 
 test.each([
   ["is in the note after the next change", "one\ntheirs\n", "mine\n", "mine\ntheirs\nmore\n"],

@@ -1,15 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import {
-  type BigIntStats,
-  fstatSync,
-  lstatSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  rmSync,
-  statSync,
-} from "node:fs";
-import type { FileHandle } from "node:fs/promises";
+import { type BigIntStats, lstatSync, readdirSync, rmSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -19,8 +9,6 @@ const draftName = /^\.memslot-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\.([
 const oldMs = 60_000;
 /** How long an append waits for the process that replaces the note. */
 const exchangeMs = 10_000;
-/** How long a replacement waits for a program that has the old file open for writing. */
-const writersMs = 2_000;
 
 export function draftOf(): string {
   return `.memslot-${randomUUID()}.tmp`;
@@ -74,42 +62,6 @@ function isBeingReplaced(note: string, file: BigIntStats): boolean {
   } catch {
     // Neither the note nor its folder need exist any more.
     return false;
-  }
-}
-
-/**
- * Waits until no other program has a replaced file open for writing: one that opened the note before it was replaced may
- * write after that. Ends after 2 s. Linux only, as other systems do not report who has a file open.
- */
-export async function waitForWriters(handle: FileHandle, note: string): Promise<void> {
-  const endsAtMs = performance.now() + writersMs;
-  const file = fstatSync(handle.fd, { bigint: true });
-  while (process.platform === "linux" && hasWriter(file, note) && performance.now() < endsAtMs) await sleep(2);
-}
-
-function hasWriter(file: BigIntStats, note: string): boolean {
-  for (const pid of namesIn("/proc")) {
-    if (!/^\d+$/u.test(pid)) continue;
-    for (const descriptor of namesIn(`/proc/${pid}/fd`))
-      try {
-        const opened = `/proc/${pid}/fd/${descriptor}`;
-        // The name first: most descriptors are sockets and pipes.
-        if (!readlinkSync(opened).includes(`/${note}`) || !isSame(statSync(opened, { bigint: true }), file)) continue;
-        const flags = /^flags:\s*(\d+)$/mu.exec(readFileSync(`/proc/${pid}/fdinfo/${descriptor}`, "utf8"))?.[1];
-        if ((Number.parseInt(flags ?? "0", 8) & 3) !== 0) return true;
-      } catch {
-        // Closed meanwhile.
-      }
-  }
-  return false;
-}
-
-/** Empty for the processes of other users, and for those that have ended. */
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
   }
 }
 

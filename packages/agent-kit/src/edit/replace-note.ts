@@ -2,6 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { type BigIntStats, constants } from "node:fs";
 import { type FileHandle, mkdir, realpath } from "node:fs/promises";
 import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { MemorySearchSettings } from "@memslot/core";
 import {
   codeOf,
@@ -13,7 +14,7 @@ import {
 } from "@memslot/core/files";
 import { decodeText, noteFile } from "@memslot/indexing/host";
 import { busyFor, invalid, withStateLock } from "../failures.ts";
-import { draftOf, dropDraftNames, dropOldDrafts, replacedDrafts, replacedOf, waitForWriters } from "./drafts.ts";
+import { draftOf, dropDraftNames, dropOldDrafts, replacedDrafts, replacedOf } from "./drafts.ts";
 import { cannotWrite, failureOf, type NotePath, throwIfAborted } from "./note-folder.ts";
 import { bytesLike } from "./plan-change.ts";
 import { appendWhole, closing, hashOf, readWhole } from "./safe-writes.ts";
@@ -124,8 +125,7 @@ async function isOnlyName({ folder }: Note, { handle, stats }: OpenedNote): Prom
 async function saveReplaced({ folder, name }: Note): Promise<void> {
   for (const replaced of replacedDrafts(folder.path, name)) {
     const appended = await closing(await folder.open(replaced.name, constants.O_RDONLY), async (handle) => {
-      await waitForWriters(handle, name);
-      return (await bytesOf(handle)).subarray(replaced.size);
+      return (await settledBytes(handle)).subarray(replaced.size);
     });
     if (appended.length > 0)
       await closing(await folder.open(name, constants.O_RDWR | constants.O_APPEND), async (handle) => {
@@ -161,8 +161,7 @@ async function exchange(
     const old = isKept ? await there.handle.stat({ bigint: true }) : there.stats;
     if (!isSameState(old, there.stats) || !folder.replace(name, draft, (now) => isStill(now, old)))
       return { state: "conflict", note: await present(note) };
-    await waitForWriters(there.handle, name);
-    const meanwhile = await bytesOf(there.handle);
+    const meanwhile = await settledBytes(there.handle);
     if (meanwhile.length > there.bytes.length && meanwhile.subarray(0, there.bytes.length).equals(there.bytes)) {
       await handle.write(behind(bytes, meanwhile.subarray(there.bytes.length)));
       await handle.sync();
@@ -313,6 +312,22 @@ export async function openThere(note: Note): Promise<OpenedNote | undefined> {
 async function bytesOf(handle: FileHandle): Promise<Buffer> {
   const { size } = await handle.stat();
   return await readWhole(handle, size);
+}
+
+/** How often, and after which pause, a replaced file is read again. */
+const maxReads = 20;
+const pauseMs = 10;
+
+/** The bytes of a replaced file. A program that opened it before the replacement may still write to it: reads until none does. */
+async function settledBytes(handle: FileHandle): Promise<Buffer> {
+  let bytes = await bytesOf(handle);
+  for (let reads = 1; reads < maxReads; reads++) {
+    await sleep(pauseMs);
+    const now = await bytesOf(handle);
+    if (now.equals(bytes)) break;
+    bytes = now;
+  }
+  return bytes;
 }
 
 /** Reads a note under its lock. Undefined if there is none. */
