@@ -26,7 +26,6 @@ export interface AssistantMessage extends Said {
   readonly toolCalls?: readonly ToolCall[] | undefined;
 }
 
-/** The result of a tool call. */
 export interface ToolMessage extends Said {
   readonly role: "tool";
   readonly toolCallId: string;

@@ -35,13 +35,11 @@ export interface AppendNoteOptions {
 export interface AppendedNote {
   /** `duplicate`: the file has this entry already, and nothing was written. */
   state: "appended" | "duplicate";
-  /** Relative to the workspace. */
   path: string;
   startLine: number;
   endLine: number;
   /** `path#Lfrom-Lto` of the entry. */
   citation: string;
-  /** The user's day, as `YYYY-MM-DD`. */
   day: string;
 }
 
@@ -145,7 +143,6 @@ interface OpenNote {
   close(): Promise<void>;
 }
 
-/** A larger file is not a log. */
 const maxBytes = 32_000_000;
 
 /** How long another process may take between creating a file and writing to it. */
@@ -186,9 +183,8 @@ function openedNote(
       try {
         await appendWhole(handle, entry);
         if (isNew) await syncFolder(folder);
-        // The next read has to show the result of this append. Closed first: an exchange waits for those who may write.
+        // The next read has to show the result of this append.
         const stats = await handle.stat({ bigint: true });
-        await handle.close();
         await waitForExchange(path.join(folder, path.posix.basename(target.relPath)), stats);
       } catch (error) {
         throw await failureOf(target, error);

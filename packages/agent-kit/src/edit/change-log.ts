@@ -14,15 +14,11 @@ export interface Changer {
   agentId: string;
   /** The key of the session, as the host names it. */
   session?: string | undefined;
-  /** The tool or the command. */
   by: string;
 }
 
-/** One change of a note, as the log has it before it is made. */
 export interface NoteChangeRecord extends Changer, LineChange {
-  /** Eight hexadecimal digits. */
   id: string;
-  /** ISO 8601. */
   at: string;
   kind: ChangeKind;
   /** The note, relative to the workspace. */
@@ -45,7 +41,6 @@ export interface LoggedChange extends NoteChangeRecord {
   state: ChangeOutcome | "undone" | "open";
 }
 
-/** The log of a workspace, locked by this process. */
 export interface ChangeLog {
   readonly changes: readonly LoggedChange[];
   /** On disk when it resolves. */

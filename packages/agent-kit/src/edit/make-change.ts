@@ -31,7 +31,6 @@ import { closing, hashOf, makeFile } from "./safe-writes.ts";
 /** Which notes may be changed, and by whom. */
 export interface ChangePlace extends Omit<NoteName, "relPath"> {
   changer: Changer;
-  /** The moment of the change. */
   at: Date;
   signal?: AbortSignal | undefined;
 }

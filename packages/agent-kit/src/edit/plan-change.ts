@@ -144,12 +144,10 @@ export function putBack(bytes: Buffer, { startLine, after }: LineChange): Buffer
   return Buffer.from(head + begin + after + end + rest);
 }
 
-/** Whether a file has these lines exactly once. */
 export function holdsOnce(bytes: Buffer, lines: string): boolean {
   return lines.trim() !== "" && wholeLines(bytes, lines).length === 1;
 }
 
-/** In bytes. */
 function placeOf(bytes: Buffer, { before, above, below, offset }: LineChange): number | undefined {
   const lead = Buffer.byteLength(above);
   const between = wholeLines(bytes, above + before + below).filter(
@@ -175,7 +173,6 @@ function wholeLines(bytes: Buffer, lines: string): number[] {
   return places;
 }
 
-/** Lines with their ends. */
 function linesOf(text: string): string[] {
   return text.split(/(?<=\n)/u).filter((line) => line !== "");
 }

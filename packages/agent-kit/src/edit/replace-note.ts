@@ -26,7 +26,6 @@ export interface NoteName extends NotePath {
   stateDir: string;
 }
 
-/** A note as a person edits it. */
 export interface NoteContent {
   /** All of it, with LF line ends and without a byte order mark. Secrets are not masked. */
   text: string;
@@ -86,7 +85,6 @@ export interface NoteChange {
   prepare?(before: Buffer, after: Buffer): Promise<void>;
 }
 
-/** Replaces the bytes of a note as `replaceNote` does. */
 export async function changeNote(
   given: NoteName & Pick<ReplaceNoteOptions, "signal">,
   change: NoteChange,
@@ -228,13 +226,11 @@ async function present(note: Note): Promise<NoteContent | undefined> {
 const maxMegabytes = 4;
 const maxBytes = maxMegabytes * 1_000_000;
 
-/** A note in its open folder. */
 interface Note extends NotePath {
   folder: FolderInPlace;
   name: string;
 }
 
-/** An open note with its bytes. */
 interface OpenedNote {
   handle: FileHandle;
   stats: BigIntStats;
@@ -286,7 +282,6 @@ export async function inLockedFolder<T>(
   });
 }
 
-/** Opens and reads a note. Undefined if there is none. */
 export async function openThere(note: Note): Promise<OpenedNote | undefined> {
   const { folder, name, relPath } = note;
   const handle = await folder.open(name, constants.O_RDONLY).catch(unlessMissing);

@@ -88,7 +88,6 @@ export async function makeFile<T>(
   }
 }
 
-/** SHA-256, hexadecimal. */
 export function hashOf(bytes: Uint8Array | string): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
@@ -105,7 +104,6 @@ export async function readWhole(handle: FileHandle, size: number, from = 0): Pro
   return bytes.subarray(0, length);
 }
 
-/** Undefined instead of an error if the file exists already. */
 export async function unlessThere<T>(making: Promise<T>): Promise<T | undefined> {
   return await making.catch((error: unknown) => {
     if (codeOf(error) !== "EEXIST") throw error;

@@ -37,7 +37,6 @@ export interface ConversationDigest {
   readonly citations: readonly string[];
 }
 
-/** The entries of a digest: the same entries give the same text, which is recognised after a crash. */
 interface DigestPlan {
   readonly names: readonly string[];
   /** Set once the notes have the digest, and the entries can go. */

@@ -41,10 +41,8 @@ const maxOfMessage = 300;
 /** Characters of a message that are read for the digest. */
 const maxRead = 20_000;
 
-/** One note of a digest. */
 interface FlushDigest {
   readonly text: string;
-  /** Its lines, without time and speaker. */
   readonly said: readonly string[];
 }
 
@@ -124,7 +122,6 @@ function isNews({ role, text }: ConversationMessage): boolean {
   return role === "user" ? !mereQuestion.test(text.trim()) : !citesNotes.test(text);
 }
 
-/** The lines of a message in the digest. */
 function textsOf(message: ConversationMessage, everything: boolean): string[] {
   const text = (everything ? message.text : message.text.slice(0, maxRead)).replaceAll(/\r\n?/g, "\n");
   const plain = harmless(redactSecrets(text));
@@ -171,7 +168,6 @@ function cut(text: string): string {
         .replace(/\uFFFD$/u, "")}…`;
 }
 
-/** The citations of digests, and each line as a note of the flush. */
 export interface WrittenDigest {
   readonly citations: readonly string[];
   readonly notes: readonly FlushNote[];

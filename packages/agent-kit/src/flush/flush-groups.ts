@@ -7,7 +7,6 @@ export interface FlushGroup {
   readonly day: string;
   /** The time of the last message of the day in this group: the date of the turn's notes. */
   readonly at: Date;
-  /** As the model gets them. */
   readonly messages: readonly ConversationMessage[];
   /** Ids of messages that are handed over in full once this turn is done. */
   readonly completes: readonly string[];

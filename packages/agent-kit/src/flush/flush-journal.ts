@@ -21,10 +21,8 @@ export interface FlushRecord {
   readonly version: 1;
   readonly sessionKey: string;
   readonly sessionId: string;
-  /** How often the session had been compacted when the messages came. */
   readonly compactionCount: number;
   readonly createdAt: string;
-  /** Complete and unchanged. */
   readonly messages: readonly ConversationMessage[];
   /** Rounds without success, each of several tries. */
   readonly rounds: number;
@@ -41,20 +39,17 @@ export interface FlushRecord {
 export interface FlushNote {
   readonly text: string;
   readonly kind: "daily" | "longterm";
-  /** Of the log that it is for. */
   readonly day: string;
   /** Undefined if it is not known whether it was written. */
   readonly citation?: string | undefined;
 }
 
-/** Messages that were handed over. */
 export interface DoneRecord {
   readonly sessionId: string;
   readonly ids: readonly string[];
   readonly at: string;
 }
 
-/** Whether these fields of a value are texts. */
 function areTexts(value: unknown, names: readonly string[], mayMiss = false): value is Record<string, unknown> {
   if (!isObject(value)) return false;
   return names.every((name) => typeof value[name] === "string" || (mayMiss && value[name] === undefined));
@@ -97,7 +92,6 @@ function isNote(value: unknown): boolean {
 
 type NewFlushRecord = Pick<FlushRecord, "sessionKey" | "sessionId" | "compactionCount" | "createdAt" | "messages">;
 
-/** A waiting entry, with the ids of its messages. */
 type WaitingEntry = Pick<FlushRecord, "sessionId" | "sessionKey" | "createdAt"> & { ids: ReadonlySet<string> };
 
 interface JournalPlace {
@@ -131,7 +125,6 @@ export class FlushJournal {
   /** Message ids by session id. */
   readonly #done = new Map<string, Set<string>>();
   readonly #entries = new Map<string, WaitingEntry>();
-  /** Times of the marks, by file name. */
   readonly #marks = new Map<string, number>();
   readonly #seen = new Set<string>();
 
@@ -249,7 +242,6 @@ export class FlushJournal {
       );
   }
 
-  /** Adds messages. They are on disk when it resolves. */
   async add(given: NewFlushRecord): Promise<void> {
     const record: FlushRecord = { version: 1, ...given, rounds: 0, tries: 0 };
     const name = `${nameOf(record.sessionId)}-${hashOfIds(record.messages.map(({ id }) => id))}${entryEnding}`;

@@ -8,13 +8,9 @@ export const noReply = "NO_REPLY";
 /** The begin of the request of every flush turn: readers of transcripts recognise flush turns by it. */
 const opening = "Pre-compaction memory flush";
 
-/** The moment that the notes of a flush turn belong to. */
 export interface FlushMoment {
-  /** The local day, as YYYY-MM-DD. */
   readonly day: string;
-  /** The local time, as HH:MM. */
   readonly time: string;
-  /** An IANA name. */
   readonly timeZone: string;
 }
 

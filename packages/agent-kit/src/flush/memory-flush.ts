@@ -18,14 +18,12 @@ import {
   type SavedEntry,
 } from "./save-messages.ts";
 
-/** What a flush reads and writes of a session. */
 export type FlushSession = Pick<Session, "key" | "id" | "facts" | "update">;
 
 export interface MemoryFlushOptions extends FlushModel {
   readonly stateDir: string;
   readonly session: FlushSession;
   readonly clock?: (() => Date) | undefined;
-  /** Called with the outcome of each flush. */
   readonly onReport?: ((report: FlushReport) => void) | undefined;
   /** Waits between the tries of one round; 1 s and 2 s if left out, which makes three tries. */
   readonly retryDelaysMs?: readonly number[] | undefined;
@@ -64,7 +62,6 @@ export interface MemoryFlush {
   close(): Promise<void>;
 }
 
-/** The outcome of messages that a host is about to drop. */
 export interface DropReceipt {
   /**
    * `journaled`: on disk, and handed over in the background. `nothing`: each was handed over before, or is in the journal.
@@ -163,7 +160,6 @@ export async function createMemoryFlush(options: MemoryFlushOptions): Promise<Me
     return await withDeadline(limits, () => additions.run(run));
   }
 
-  /** Works on the entries of a session key, or of all. */
   async function saveEntries(sessionKey?: string): Promise<void> {
     await journal.refresh();
     for (const name of journal.entryNames(sessionKey)) {
@@ -264,7 +260,6 @@ function closedError(): MemoryError {
   return new MemoryError("CLOSED", "the memory flush is closed: drop nothing now; the next one takes the messages");
 }
 
-/** The flush of a session in which nothing is saved. */
 function noFlush(state: DropReceipt["state"], reason: string): MemoryFlush {
   return {
     afterTurn: () => no(reason),
@@ -287,13 +282,11 @@ export interface FlushState {
   readonly contextWindowTokens: number;
   /** Growth of the transcript since the last compaction. */
   readonly bytesSinceCompaction?: number | undefined;
-  /** How often the session was compacted. */
   readonly compactionCount: number;
   /** The `compactionCount` of the last flush; undefined before the first one. */
   readonly memoryFlushCompactionCount?: number | undefined;
 }
 
-/** Whether to flush, and why or why not, for a person. */
 export interface FlushDecision {
   readonly flush: boolean;
   readonly reason: string;

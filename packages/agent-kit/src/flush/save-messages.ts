@@ -26,7 +26,6 @@ import type { FlushJournal, FlushRecord } from "./flush-journal.ts";
 import { FlushNotes, notesThatExist } from "./flush-notes.ts";
 import { type FlushTurn, runFlushTurn, type TurnOutcome, type TurnRun } from "./flush-turn.ts";
 
-/** What messages are saved with. */
 export interface FlushModel {
   readonly agent: AgentConfig;
   /** With it the model can search the notes. Without it, it can only add to them. */
@@ -45,7 +44,6 @@ export interface SaveContext extends FlushModel {
   readonly clock: () => Date;
 }
 
-/** The outcome of a flush. */
 export interface FlushReport {
   /**
    * `done`: the model wrote notes. `nothing`: it found nothing to keep. `failed`: the messages are in the journal and will
@@ -55,9 +53,7 @@ export interface FlushReport {
   readonly state: "done" | "nothing" | "failed" | "skipped" | "digested";
   /** Why, for a person; always set for `failed` and `skipped`. */
   readonly reason?: string | undefined;
-  /** Citations of what was written. */
   readonly entries: readonly string[];
-  /** Number of messages. */
   readonly messages: number;
   /** How often a model was asked, in this run. */
   readonly tries: number;
@@ -73,7 +69,6 @@ const modelMs = 20_000;
 /** A turn with less would be all prompt. */
 const leastTokens = 256;
 
-/** The outcome of an entry, with the entry as it was. */
 export interface SavedEntry {
   readonly record: FlushRecord;
   readonly report: FlushReport;
@@ -240,7 +235,6 @@ function workspaceOf({ memory, agent }: FlushModel): string {
   return memory?.workspaceDir ?? agent.workspaceDir;
 }
 
-/** How many messages a report is about, and their local days. */
 function aboutOf(
   messages: readonly ConversationMessage[],
   { agent, clock }: SaveContext,
@@ -265,9 +259,7 @@ function writeDigests(
 }
 
 interface HandedOver {
-  /** Citations. */
   readonly entries: readonly string[];
-  /** How often the model was asked. */
   readonly tries: number;
   /** Undefined if every group was handed over. */
   readonly failure?: { readonly error: string; readonly unwritable: boolean } | undefined;

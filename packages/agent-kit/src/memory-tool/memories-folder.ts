@@ -62,7 +62,6 @@ function sizeText(bytes: number): string {
   return kilobytes < 1024 ? `${kilobytes.toFixed(1)}K` : `${(kilobytes / 1024).toFixed(1)}M`;
 }
 
-/** The root of the model's paths. */
 export const memoriesRoot = "/memories";
 
 /** Notes next to `memory/`. */

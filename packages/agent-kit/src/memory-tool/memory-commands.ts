@@ -26,13 +26,11 @@ export interface MemoryCommands {
   insert(command: { path: string; insert_line: number; insert_text: string }): Promise<string>;
   delete(command: { path: string }): Promise<string>;
   rename(command: { old_path: string; new_path: string }): Promise<string>;
-  /** Runs the command in the field `command`, with unchecked arguments of a model. */
   run(command: unknown): Promise<string>;
 }
 
 export interface MemoryCommandsOptions {
   memory: Pick<Memory, "agentId" | "workspaceDir" | "ownerAllowFrom">;
-  /** As for `createMemoryTools`. */
   sessionKey?: string | undefined;
   edit: EditOptions;
 }

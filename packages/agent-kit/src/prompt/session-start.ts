@@ -48,9 +48,7 @@ export interface SessionStartContext {
 export interface SessionStartFile {
   path: string;
   state: "whole" | "cut" | "absent" | "skipped";
-  /** Lines that are missing or cut short. */
   omittedLines?: number | undefined;
-  /** Why it was skipped. */
   reason?: string | undefined;
 }
 

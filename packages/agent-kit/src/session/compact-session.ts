@@ -37,7 +37,6 @@ export interface CompactionReport {
   /** Dropped messages. 0: nothing was done. */
   readonly dropped: number;
   readonly kept: number;
-  /** Estimated, of the summary and the messages. */
   readonly tokensBefore: number;
   readonly tokensAfter: number;
   /** The begin of the context now. */

@@ -20,10 +20,8 @@ export interface SessionPlace {
   cwd: string;
 }
 
-/** A session as `Sessions` has it. */
 export interface OwnedSession {
   readonly session: Session;
-  /** Whether it has or had a message. */
   readonly spoken: boolean;
   /** Refuses new calls, waits for running ones, runs `before`, and releases the session. */
   end(before: () => Promise<void>): Promise<void>;
@@ -242,7 +240,6 @@ class ListedSession {
     return this.#entry;
   }
 
-  /** After a message or a note. */
   touch(): void {
     this.#entry = { ...this.#entry, updatedAt: this.#list.clock().getTime() };
   }

@@ -11,9 +11,7 @@ import { readBeginning, readFileSafely } from "./transcript-file.ts";
 /** One session in `sessions.json`. `more`: fields of other hosts, which stay as they are. */
 export interface TableEntry {
   readonly sessionId: string;
-  /** A file name in the folder. */
   readonly sessionFile: string;
-  /** Milliseconds since 1970. */
   readonly updatedAt: number;
   readonly compactionCount: number;
   /** Bytes of the transcript up to its last compaction. */

@@ -4,7 +4,6 @@ import { isObject, type JsonObject, jsonOf, textAt, textOf, timeOf } from "@mems
 import type { ConversationMessage, ToolCall, NewMessage } from "../conversation.ts";
 import { invalid } from "../failures.ts";
 
-/** The content of one line of a transcript. */
 export type TranscriptEntry =
   | { kind: "session"; id: string | undefined; key: string | undefined; at: string | undefined }
   | { kind: "message"; message: ConversationMessage }

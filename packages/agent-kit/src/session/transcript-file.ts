@@ -31,9 +31,7 @@ export class TranscriptState {
   lastId: string | undefined;
   /** The latest time of a line, as ISO text. */
   lastAt: string | undefined;
-  /** False while the file has no readable line. */
   begun = false;
-  /** Whether it has or had a message. */
   spoken = false;
   #byId = new Map<string, ConversationMessage>();
   readonly #olderIds = new Set<string>();
@@ -179,7 +177,6 @@ function using<T>(file: string, run: () => Promise<T>): Promise<T> {
   });
 }
 
-/** Reads a regular file without following a link; undefined if it is gone or cannot be read. */
 export async function readFileSafely<T>(
   file: string,
   run: (handle: FileHandle, stats: Stats) => Promise<T>,

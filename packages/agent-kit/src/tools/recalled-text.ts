@@ -62,7 +62,6 @@ interface RecalledText {
 
 /** Recent results of the tools, so that they do not become memory a second time. */
 export interface RecentRecalls {
-  /** The texts of one answer. */
   keep(texts: readonly RecalledText[]): void;
   /**
    * The latest place in the file `path` whose text contains this one; undefined for a short text. A text from another file,

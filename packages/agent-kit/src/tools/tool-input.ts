@@ -19,7 +19,6 @@ type InputFields = Readonly<Record<string, InputField>>;
 
 const tools = table.tools as unknown as Record<string, { description: string; fields: InputFields }>;
 
-/** The arguments of the commands of Anthropic's memory tool. */
 export const memoryCommandFields = table.memoryCommands as unknown as Readonly<Record<string, InputFields>>;
 
 /**
@@ -63,7 +62,6 @@ type InputCheck<Input> =
   | { readonly ok: true; readonly values: Input }
   | { readonly ok: false; readonly field: string; readonly error: string };
 
-/** The arguments of a tool of `tools.json`, checked. */
 export function inputOf<Input>(name: string, input: unknown): InputCheck<Input> {
   return checkInput(tools[name]?.fields ?? {}, input);
 }

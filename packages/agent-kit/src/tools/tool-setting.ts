@@ -64,7 +64,6 @@ function actionFor(error: unknown, text: string): string {
   return "Run `memslot memory status --deep` to see what is wrong.";
 }
 
-/** The answer of a tool that failed. */
 export function failure(error: unknown, more: MemoryToolResult): MemoryToolResult {
   return { status: "error", code: codeOf(error), error: textOf(error), ...more };
 }

@@ -25,12 +25,10 @@ export interface HandOver {
   citations?: readonly string[] | undefined;
 }
 
-/** All hand-overs of an agent, and the state of each message. */
 export interface HandOvers {
   /** Waiting ones first, then the newest; at most 500. */
   all: readonly HandOver[];
   count: number;
-  /** Records that cannot be read. */
   broken: number;
   /** The state of a message. `kept`: the journal has it, and no hand-over. */
   fateOf(sessionId: string, messageId: string): HandOver["state"] | "kept" | undefined;
@@ -88,7 +86,6 @@ function waitingOf(record: FlushRecord): HandOver {
   };
 }
 
-/** The messages that the journal keeps. */
 async function keptMessages(place: TranscriptPlace): Promise<Map<string, HandOver["state"] | "kept">> {
   const folder = transcriptFolder(place, "journal");
   const found = new Map<string, HandOver["state"] | "kept">();

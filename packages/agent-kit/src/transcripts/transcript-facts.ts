@@ -5,25 +5,21 @@ import { readEntry, type TranscriptEntry } from "../session/transcript-entry.ts"
 import type { HandOver } from "./hand-overs.ts";
 import { shownLine, type ShownText, shownText, timeOrNone } from "./transcript-page.ts";
 
-/** A compaction: the dropped messages, and what became of them. */
 export interface TranscriptCompaction extends ShownText {
   /** The begin of its line, in bytes. `text` is its summary. */
   start: number;
   at?: string | undefined;
-  /** Number of dropped messages. */
   dropped: number;
   /** The same by their state outside the transcript. The rest is in the transcript only. */
   fates: Readonly<Partial<Record<HandOver["state"] | "kept", number>>>;
 }
 
-/** A call of a memory tool, and its result. */
 export interface TranscriptRecall {
   /** The begin of the line with the call, in bytes. */
   start: number;
   at?: string | undefined;
   /** `memory_search` or `memory_get`. */
   tool: string;
-  /** The query, or the path. */
   question: string;
   /** `path:line` of the results, at most 20, and their number. Absent if the transcript has no result. */
   results?: readonly string[] | undefined;
@@ -32,7 +28,6 @@ export interface TranscriptRecall {
   said?: string | undefined;
 }
 
-/** The facts of a whole transcript. */
 export interface TranscriptFacts {
   sessionId?: string | undefined;
   sessionKey?: string | undefined;

@@ -8,7 +8,6 @@ import { type HandOvers, readHandOvers } from "./hand-overs.ts";
 import { scanTranscript, type TranscriptFacts } from "./transcript-facts.ts";
 import { inTranscript, transcriptFolder, type TranscriptLabel, type TranscriptPlace } from "./transcript-page.ts";
 
-/** A transcript by its name, its size and its begin. */
 export interface ListedTranscript {
   /** As results name it: `sessions/<name>.jsonl`. */
   path: string;
@@ -30,7 +29,6 @@ export interface ListedTranscript {
 }
 
 export interface TranscriptList {
-  /** The folder of this agent's transcripts. */
   folder: string | undefined;
   /** The latest first, at most 1,000. */
   transcripts: readonly ListedTranscript[];
@@ -98,7 +96,6 @@ export async function describeTranscript(
   });
 }
 
-/** The transcripts in a folder, the latest first. */
 function filesIn(folder: string): { name: string; stats: Stats }[] {
   const files = readdirSync(folder).flatMap((name) => {
     const stats = lstatSync(path.join(folder, name), { throwIfNoEntry: false });
@@ -116,13 +113,11 @@ function readersOf(key: string, agentId: string, owners: readonly string[]): Ses
   }
 }
 
-/** Begin and last write of a transcript, or of a file of the journal. */
 export interface ConversationTime {
   /** As results name it: `sessions/<id>.jsonl`, `journal/<id>.<hash>.jsonl`. */
   path: string;
   /** Of the session; that of the file if its first line has none. */
   sessionId: string;
-  /** ISO 8601. */
   from: string;
   to: string;
   bytes: number;

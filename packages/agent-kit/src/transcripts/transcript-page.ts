@@ -7,7 +7,6 @@ import { journalFolder, readLines, redactSecrets, sessionsFolder } from "@memslo
 import { closing } from "../edit/safe-writes.ts";
 import { readEntry, type TranscriptEntry } from "../session/transcript-entry.ts";
 
-/** The agent of the conversations. */
 export interface TranscriptPlace {
   stateDir: string;
   agentId: string;
@@ -16,14 +15,12 @@ export interface TranscriptPlace {
 /** The folders of transcripts by the name that results have for them. */
 export type TranscriptLabel = "sessions" | "journal";
 
-/** A text as the page displays it. */
 export interface ShownText {
   text: string;
   /** Characters of the whole text, if this is not all of it. */
   characters?: number | undefined;
 }
 
-/** A line of a transcript with content. */
 export type TranscriptShown = {
   /** Its begin, in bytes. */
   start: number;
@@ -39,17 +36,14 @@ export type TranscriptShown = {
   | ({ kind: "compaction" } & ShownText)
 );
 
-/** A part of a transcript, in its order. */
 export interface TranscriptPage {
   entries: readonly TranscriptShown[];
   /** Begin and end of the part, in bytes: the next `before` and `from`. */
   start: number;
   end: number;
-  /** Of the whole file. */
   bytes: number;
   /** Lines of the part without a message: settings, labels of other hosts. */
   others: number;
-  /** Lines that cannot be read. */
   broken: number;
 }
 
@@ -102,7 +96,6 @@ interface PageLine {
   shown: TranscriptShown | undefined;
 }
 
-/** Lines from an offset on. */
 interface PageLines {
   at: number;
   lines: PageLine[];
@@ -208,7 +201,6 @@ export async function inTranscript<T>(
   });
 }
 
-/** Characters of one text that are read at most. */
 const maxCharacters = 256 * 1024;
 
 /** The begin of a text, secrets masked, as in every copy of the user's files. */
@@ -219,7 +211,6 @@ export function shownText(text: string, limit: number): ShownText {
   return { text: redacted.slice(0, limit).toWellFormed(), characters: text.length };
 }
 
-/** The first line that is not empty, shortened. */
 export function shownLine(text: string, limit: number): string {
   const line = /\S[^\n\r]*/u.exec(text)?.[0] ?? "";
   const shown = shownText(line, limit);
