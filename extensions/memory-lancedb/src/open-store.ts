@@ -24,10 +24,7 @@ export interface OpenedStore {
   leases?: IndexLeases | undefined;
 }
 
-/**
- * Opens the index at a place, or an empty one in memory if that index belongs to another agent or release, or must not be
- * created. Closes the place with the store.
- */
+/** Opens the index; one in memory if it belongs to another agent or release, or must not be created. Closes the place. */
 export async function openStore(
   place: LancePlace,
   settings: LanceStoreSettings,

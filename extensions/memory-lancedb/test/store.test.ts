@@ -5,7 +5,6 @@ import plugin from "@memslot/memory-lancedb";
 import { tempFolder } from "@memslot/test-tools/files";
 import { expect, onTestFinished, test } from "vitest";
 import manifest from "../memslot.plugin.json" with { type: "json" };
-import { retryConflicts } from "../src/tables/tables.ts";
 import { expectWholeFiles, startWork } from "./support/children.ts";
 import { fileOf, find, indexFolder, open } from "./support/stores.ts";
 
@@ -69,22 +68,6 @@ test("a process that is killed while it writes has printed nothing of LanceDB an
   expect(await expectWholeFiles(store)).toBe(5);
   await store.replaceFiles([fileOf("b.md", ["word b"])]);
   expect(await find(store, "word")).toEqual(["word b"]);
-});
-
-test("a write that meets another one is tried again, one that fails for another reason is not", async () => {
-  let attempts = 0;
-  const answer = await retryConflicts(async () => {
-    if (++attempts < 3) throw new Error("lance error: Retryable commit conflict for version 7");
-    return "written";
-  });
-  expect([answer, attempts]).toEqual(["written", 3]);
-  attempts = 0;
-  const failing = retryConflicts(async () => {
-    attempts++;
-    throw new Error("no space left on device");
-  });
-  await expect(failing).rejects.toThrow("no space left");
-  expect(attempts).toBe(1);
 });
 
 test("the plugin says the same of its settings as its manifest does", () => {

@@ -55,10 +55,7 @@ function filter(sql: string): Filter {
 
 const byteOrderMark = "\u{feff}";
 
-/**
- * A text as it is stored: lone surrogates, which file names may have, are replaced, and a leading byte order mark is doubled,
- * since reading removes one.
- */
+/** Replaces lone surrogates, and doubles a leading byte order mark, since reading removes one. */
 export function toStored(text: string): string {
   const whole = text.toWellFormed();
   return whole.startsWith(byteOrderMark) ? byteOrderMark + whole : whole;

@@ -71,25 +71,15 @@ describe("an address", () => {
   });
 });
 
-describe("settings of a bucket", () => {
-  const settingsOf = (storageOptions: LanceOptions["storageOptions"]): Record<string, string> =>
-    storageOptionsOf({ storageOptions });
-
-  test("take any spelling of a name, and override the defaults", () => {
-    const settings = settingsOf({ accessKeyId: "a", AWS_REGION: "b", client_max_retries: "9", connectTimeout: "1s" });
-    expect(settings).toMatchObject({ access_key_id: "a", aws_region: "b", client_max_retries: "9" });
-    expect(settings["connect_timeout"]).toBe("1s");
-  });
-
-  test("limit by default how long LanceDB waits, and turn off its throttle, which is slow for long after an outage", () => {
-    expect(settingsOf({})).toEqual(cases.waits);
-  });
-
-  test("must be texts", () => {
-    const wrong = { secret_access_key: 4711 } as unknown as LanceOptions["storageOptions"];
-    const message = `${key}.storageOptions.secret_access_key must be a text; put quotation marks around it`;
-    expect(() => settingsOf(wrong)).toThrow(message);
-  });
+test("settings of a bucket are strings in any spelling, and override defaults that limit how long LanceDB waits", () => {
+  const settingsOf = (storageOptions: object): object =>
+    storageOptionsOf({ storageOptions: storageOptions as NonNullable<LanceOptions["storageOptions"]> });
+  expect(settingsOf({})).toEqual(cases.waits);
+  expect(
+    settingsOf({ accessKeyId: "a", AWS_REGION: "b", client_max_retries: "9", connectTimeout: "1s" }),
+  ).toMatchObject({ access_key_id: "a", aws_region: "b", client_max_retries: "9", connect_timeout: "1s" });
+  const message = `${key}.storageOptions.secret_access_key must be a text; put quotation marks around it`;
+  expect(() => settingsOf({ secret_access_key: 4711 })).toThrow(message);
 });
 
 describe("a folder", () => {

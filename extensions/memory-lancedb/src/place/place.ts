@@ -50,10 +50,7 @@ interface Driver extends Pick<LancePlace, "folder" | "tablePrefix" | "location">
 
 const connectMs = 10_000;
 
-/**
- * Opens the place that `dbPath` names. Throws `CONFIG` for an invalid option, and `UNAVAILABLE` if LanceDB does not load or
- * the place cannot be reached.
- */
+/** Throws `CONFIG` for an invalid option, `UNAVAILABLE` if LanceDB does not load or the place cannot be reached. */
 export async function openPlace(options: OpenPlaceOptions): Promise<LancePlace> {
   const address = addressOf(options);
   const { connect } = await loadLibrary();
@@ -81,7 +78,6 @@ export async function openPlace(options: OpenPlaceOptions): Promise<LancePlace> 
   return { kind, connection, location, name: errors.name, folder, tablePrefix, within, others, close };
 }
 
-/** Loads LanceDB, a native module. Throws `UNAVAILABLE` if it has no binary for this machine or does not load. */
 async function loadLibrary(): Promise<typeof import("@lancedb/lancedb")> {
   // LanceDB logs to stderr, which belongs to the program that uses memslot.
   process.env["LANCEDB_LOG"] ??= "error";

@@ -16,10 +16,7 @@ interface Words {
 const wordsOfChunk = new WeakMap<ListedChunk, Words>();
 const none: ReadonlyMap<number, number> = new Map();
 
-/**
- * Keyword search in memory: all counts are exact, and nothing is asked of the place. Counts and lengths are those of the
- * index, or of the scope if there is one.
- */
+/** Keyword search in memory, with the counts and lengths of the index, or of the scope if there is one. */
 export function searchWords({ terms, limit, ...filter }: KeywordQuery, listing: Listing): KeywordAnswer {
   const scope = scopeOf(filter, listing);
   const matching: (CountedText & { chunk: ListedChunk })[] = [];
@@ -89,10 +86,7 @@ export async function searchKeywords(
   return { rows: rows.toSorted(byScore), chunkCount, documentFrequencies };
 }
 
-/**
- * The same within a scope. LanceDB scores with the counts of the whole index, so it is only asked which chunks have a term:
- * counts, scores and the cut are made from the scope alone.
- */
+/** The same within a scope. LanceDB scores with counts of the whole index, so it only says which chunks have a term. */
 async function searchScope(
   { terms, limit }: KeywordQuery,
   { table }: Counted,

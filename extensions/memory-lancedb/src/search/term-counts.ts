@@ -58,10 +58,7 @@ const oneByOne = 8;
 const chunksPerRound = 100;
 const roundsAtMost = 24;
 
-/**
- * Which terms may be in a chunk. Corrections of a word are many terms, most of which are in none: they are searched for
- * together, until every chunk found has only known ones.
- */
+/** Which terms may be in a chunk. Corrections of a word are many terms, most in none: they are searched for together. */
 export async function presentTerms(
   terms: readonly QueryTerm[],
   table: Table,

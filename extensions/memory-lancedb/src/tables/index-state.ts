@@ -117,7 +117,7 @@ export class IndexState {
     if (facts.next === undefined && (this.#callersIndex ?? "none") === "none") this.#callersIndex = facts.index;
   }
 
-  /** Changes with files and vectors. From now on the caller knows this index; answers at this state ask nothing of the place. */
+  /** From now on the caller knows this index, and answers at this state ask nothing of the place. */
   async revision(): Promise<string> {
     const known = this.#tables.spaces();
     let [build, versions] = await Promise.all([this.build(), this.vectors.versions()]);

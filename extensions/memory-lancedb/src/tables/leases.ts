@@ -210,11 +210,7 @@ function statusIn({ status }: LeaseRow): WriterStatus {
   return JSON.parse(status) as WriterStatus;
 }
 
-/**
- * Whether the storage refuses to write an existing key (`If-None-Match: *`). Every commit of LanceDB relies on it: without
- * it, one of two simultaneous commits is lost. LanceDB creates a tag under this condition, so the second creation of the
- * same tag must be refused.
- */
+/** Creates a tag twice, which LanceDB does with `If-None-Match: *`, as it commits: the second must be refused. */
 async function hasConditionalWrites(table: Table): Promise<boolean> {
   const [version, tags] = [await table.version(), await table.tags()];
   const name = `memslot-probe-${randomUUID()}`;

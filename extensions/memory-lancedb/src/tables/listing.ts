@@ -3,10 +3,7 @@ import type { FileChunks, FileFilter, FileKey, PathScope } from "@memslot/indexi
 import { allOf, type Filter, not, oneOf } from "../lance/filter.ts";
 import { rowsOf } from "../lance/rows.ts";
 
-/**
- * A shared table of at most so many rows is kept in memory, with words and vectors: a search then only asks the place whether
- * something has changed, where each part of a table would be a request.
- */
+/** A shared table of at most so many rows is kept in memory, where each part of a table would be a request. */
 export const inMemoryAtMost = 10_000;
 
 export interface ListedChunk extends FileKey {

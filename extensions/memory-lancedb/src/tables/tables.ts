@@ -9,11 +9,7 @@ import { isConflict, isGone } from "../place/failures.ts";
 
 export const layoutVersion = 2;
 
-/**
- * The files of one build and their chunks: one row for each file and one for each chunk, written in one commit. `row` has
- * everything that a search or a listing needs, since each column is a request in a bucket; `source`, `path` and `line` are
- * for filters.
- */
+/** One row for each file and each chunk. `row` has all that a search reads: in a bucket, each column is a request. */
 export const fileColumns: Columns = {
   id: "key",
   source: "text",
@@ -165,10 +161,7 @@ export class Tables {
   }
 }
 
-/**
- * What was read of tables, by name and version. Callers that want the same at once share one reading; a failed one is not
- * kept.
- */
+/** What was read of tables. Simultaneous callers share one reading. */
 export class VersionCache<Value> {
   readonly #kept = new Map<string, { version: number; value: Promise<Value> }>();
   readonly #most: number;
@@ -191,7 +184,7 @@ export class VersionCache<Value> {
     });
   }
 
-  /** Changes the value as a write of this process has changed the table; `change` returns false if it has to be read again. */
+  /** Follows a write of this process; `change` returns false if the table has to be read again. */
   async follow(name: string, version: number, change: (value: Value) => boolean): Promise<void> {
     const known = this.#kept.get(name);
     const value = await known?.value.catch(() => undefined);

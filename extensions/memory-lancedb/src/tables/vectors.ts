@@ -104,6 +104,6 @@ export class Vectors {
 }
 
 export function unit(vector: Float32Array): Float32Array {
-  const length = Math.hypot(...vector);
+  const length = Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0));
   return vector.map((value) => value / length);
 }

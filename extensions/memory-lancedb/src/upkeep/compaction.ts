@@ -26,10 +26,7 @@ const closingMs = 60_000;
 
 export const vectorIndexFrom = 5000;
 const vectorsPerPartition = 6000;
-/**
- * Bits for each number. Measured with 20,000 random vectors of 768 numbers, of the best 100 of each query: one bit finds
- * 48, two find 81, four find 99.7, in about the same time (`refineFactor` 2, on 2 cores).
- */
+/** Of the best 100 of each query, one bit a number finds 48, two find 81, four 99.7 (20,000 random vectors of 768 numbers). */
 const bitsPerNumber = 4;
 const trainingPasses = 10;
 /** So many writes leave as many versions, each with its own files. */
@@ -153,10 +150,7 @@ async function indexVectors(table: Table): Promise<void> {
 
 const askAgainMs = 500;
 
-/**
- * Runs work that one host at a time may do. Returns false, without the work, if another host has the lease; with `waitMs`
- * waits so long for it, and then throws `BUSY`.
- */
+/** Runs work under the lease. Returns false if another host has it; with `waitMs` waits, and then throws `BUSY`. */
 export type AsOnlyHost = (work: () => Promise<void>, waitMs?: number) => Promise<boolean>;
 
 export function onlyHost(
