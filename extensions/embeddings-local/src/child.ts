@@ -1,24 +1,41 @@
+import { Worker } from "node:worker_threads";
 import type { Llama, LlamaEmbeddingContext, LlamaModel, LlamaRankingContext, Token } from "node-llama-cpp";
-import { endWithHost } from "./end-with-host.ts";
-import type { FromChild, LoadRequest, ToChild } from "./protocol.ts";
-import { createTextQueue } from "./text-queue.ts";
+import { type FromChild, type LoadRequest, type ToChild, hostPipe } from "./protocol.ts";
 
-/** The entry of the process that holds the model: native code that fails ends this process and not the host. */
+/** The entry of the process that runs the model: failing native code ends this process and not the host. */
 
-// Ctrl-C reaches every process of a terminal; this one ends with the host, which may have to finish something.
+// Ctrl-C reaches every process of a terminal; this one ends with the host, which may have work to finish.
 process.on("SIGINT", () => {});
-// At once: leaving in order would wait for the text that is being worked on, and there is nothing to tidy.
+// At once: an orderly exit would wait for the current text, and there is nothing to clean up.
 process.on("disconnect", endNow);
 if (!process.connected) endNow();
-endWithHost();
-// When it aborts, llama.cpp would call a debugger first.
+// In a thread: the main one may be inside native code that never returns, and would not see the end of the host.
+const watch = new URL(import.meta.resolve("#host-watch"));
+new Worker(watch, { workerData: { watches: hostPipe }, execArgv: [] }).unref();
+// Before it aborts, llama.cpp would start a debugger.
 process.env["GGML_NO_BACKTRACE"] = "1";
 
-const queue = createTextQueue();
+interface QueuedText {
+  /** Id of its request. */
+  id: number;
+  /** Index in its request. */
+  index: number;
+  text: string;
+  query: string | undefined;
+}
+
+/** Texts that wait for a context. A query, which a user waits for, precedes the notes of a sync. */
+const queue = { urgent: [] as QueuedText[], others: [] as QueuedText[] };
+let added = Promise.withResolvers<void>();
 
 process.on("message", (message: ToChild) => {
-  if (message.type === "embed") queue.add(message);
-  else if (message.type === "cancel") queue.cancel(message.id);
+  if (message.type === "embed") {
+    const { id, query } = message;
+    const texts = message.texts.map((text, index) => ({ id, index, text, query }));
+    queue[message.urgent ? "urgent" : "others"].push(...texts);
+    added.resolve();
+    added = Promise.withResolvers();
+  } else if (message.type === "cancel") cancel(message.id);
   else void load(message).catch((error: unknown) => send({ type: "failed", message: messageOf(error) }));
 });
 
@@ -27,7 +44,7 @@ async function load(request: LoadRequest): Promise<void> {
   if (typeof getLlama !== "function")
     throw new Error(`node-llama-cpp at ${request.llama} is too old: 3.22.1 is needed`);
   const llama: Llama = await getLlama({
-    // Of the Macs with Apple's own chips there is only a build that uses their graphics unit.
+    // For Macs with Apple's chips there is only a build that uses their GPU.
     gpu: process.platform === "darwin" && process.arch === "arm64" ? "metal" : false,
     build: "never",
     progressLogs: false,
@@ -35,20 +52,20 @@ async function load(request: LoadRequest): Promise<void> {
   });
   const model = await llama.loadModel({ modelPath: request.modelPath });
   const contextSize = Math.min(request.contextSize, model.trainContextSize);
-  // A text that does not fit into one batch gets the vector of its end.
+  // A text that does not fit into one batch would get the vector of its end.
   const size = { contextSize, batchSize: contextSize, threads: request.threads };
   const works: Work[] = [];
   for (let count = 0; count < request.contexts; count++) {
     const work = request.ranks === true ? ranking(await model.createRankingContext(size)) : undefined;
     works.push(work ?? embedding(await model.createEmbeddingContext(size)));
   }
-  // The context wants to be longer than what is put into it.
+  // The context needs one token more than its input.
   const maxInputTokens = contextSize - 1;
   send({ type: "loaded", dimensions: model.embeddingVectorSize, maxInputTokens });
   for (const work of works) void serve(work, maxInputTokens);
 }
 
-/** What a context makes of a text: its vector, or its score for a query, and the tokens that were read. */
+/** Computes the vector of a text, or its score for a query, and counts the tokens. */
 type Work = (
   text: string,
   query: string | undefined,
@@ -65,7 +82,7 @@ function embedding(context: LlamaEmbeddingContext): Work {
 
 function ranking(context: LlamaRankingContext): Work {
   return async (text, query = "", maxInputTokens) => {
-    // The half of the room is for the text, whatever the query is.
+    // At least half of the tokens are for the text.
     const asked = tokensOf(query, context.model, Math.floor(maxInputTokens / 2), (given) => given.length);
     const lengthOf = (given: Token[]): number => context.calculateInputLength(asked, given);
     const tokens = tokensOf(text, context.model, maxInputTokens, lengthOf);
@@ -73,24 +90,37 @@ function ranking(context: LlamaRankingContext): Work {
   };
 }
 
-/** One context works on one text after the other; several contexts share the queue. */
+function cancel(request: number): void {
+  queue.urgent = queue.urgent.filter(({ id }) => id !== request);
+  queue.others = queue.others.filter(({ id }) => id !== request);
+}
+
+async function nextText(): Promise<QueuedText> {
+  for (;;) {
+    const text = queue.urgent.shift() ?? queue.others.shift();
+    if (text !== undefined) return text;
+    await added.promise;
+  }
+}
+
+/** A context processes one text at a time; all contexts share the queue. */
 async function serve(work: Work, maxInputTokens: number): Promise<never> {
   for (;;) {
-    const { id, index, text, query } = await queue.next();
+    const { id, index, text, query } = await nextText();
     try {
       const { vector, tokens } = await work(text, query, maxInputTokens);
       send({ type: "vector", id, index, vector: Float32Array.from(vector), tokens });
     } catch (error) {
-      queue.cancel(id);
+      cancel(id);
       send({ type: "refused", id, message: messageOf(error) });
     }
   }
 }
 
-/** Characters of a text that are looked at for each token that has room: hardly any token has more. */
+/** Characters of a text that are tokenized for each token that fits: hardly any token is longer. */
 const charactersPerToken = 32;
 
-/** The tokens of as much of the text as has room. `lengthOf`: how many the model reads for these. */
+/** Tokens of the beginning of the text that fits. `lengthOf` counts the tokens with those that the model adds. */
 function tokensOf(
   text: string,
   model: LlamaModel,
@@ -98,7 +128,7 @@ function tokensOf(
   lengthOf: (tokens: Token[]) => number,
 ): Token[] {
   const tokens = model.tokenize(text.slice(0, maxInputTokens * charactersPerToken));
-  // A text without a token, as one of spaces alone, would have no vector.
+  // A text without tokens, for example of spaces, would have no vector.
   if (tokens.length === 0) return model.tokenize(".");
   const framing = lengthOf(tokens) - tokens.length;
   return tokens.slice(0, maxInputTokens - framing);

@@ -9,7 +9,7 @@ import {
   parseModelAddress,
   placesOfFile,
 } from "./download/model-address.ts";
-import { partFileOf } from "./download/part-file.ts";
+import { PartFile } from "./download/part-file.ts";
 
 /** The model that a context asks for. */
 export interface LocalModel {
@@ -84,7 +84,7 @@ export function missingModel({ address }: LocalModel): string {
 
 /** Bytes of the file, or of what has come of it. */
 export async function bytesOfModel({ address: { path }, info }: LocalModel): Promise<number> {
-  if (info === undefined) return partFileOf(path).size();
+  if (info === undefined) return new PartFile(path).size();
   return (await stat(path)).size;
 }
 

@@ -2,8 +2,7 @@ import { defineEmbeddingPlugin, type EmbeddingPlugin, MemoryError, messageOf } f
 import type { DownloadLimits } from "./download/download.ts";
 import { findLlama } from "./find-llama.ts";
 import { bytesOfModel, findModel, missingModel } from "./local-model.ts";
-import type { RunnerTimes } from "./model-runner.ts";
-import { configSchema } from "./options.ts";
+import { configSchema, type RunnerTimes } from "./model-runner.ts";
 
 /** For tests: what would take minutes, or lies where a test cannot put it. */
 export interface LocalPluginOverrides {

@@ -8,9 +8,8 @@ import {
 import { type ModelPrefixes, modelPrefixes } from "@memslot/core/providers";
 import { download, type DownloadLimits } from "./download/download.ts";
 import { isFile, type LocalModel, missingModel } from "./local-model.ts";
-import { ModelRunner, closedError, type RunnerTimes } from "./model-runner.ts";
+import { ModelRunner, closedError, readOptions, type RunnerTimes } from "./model-runner.ts";
 import type { LoadedModel } from "./protocol.ts";
-import { readOptions } from "./options.ts";
 import { createSharedRun } from "./shared-run.ts";
 
 export interface LocalProviderInput {

@@ -1,11 +1,46 @@
-import { EmbeddingError, MemoryError, messageOf } from "@memslot/core";
+import { availableParallelism } from "node:os";
+import { MemoryError, ProviderError, messageOf } from "@memslot/core";
 import { readGguf } from "./gguf-file.ts";
 import { type EmbeddedTexts, ModelProcess, ProcessEnded, type ProcessLimits } from "./model-process.ts";
 import type { LoadedModel, LoadRequest } from "./protocol.ts";
 import { untilAborted } from "./shared-run.ts";
 
+/** Options of `plugins.entries.local.config`. */
+export interface LocalOptions {
+  /** Texts embedded at the same time. */
+  contexts: number;
+  /** Threads for each text. */
+  threads: number;
+  /** Token limit of a text, unless the model has a lower one. */
+  contextSize: number;
+}
+
+// Chunks have some 400 tokens. Memory grows with this number, and some models allow 32,768.
+const defaultContextSize = 2048;
+
+/** `pnpm generate` writes it into `memslot.plugin.json`. */
+export const configSchema: Readonly<Record<string, unknown>> = {
+  type: "object",
+  properties: {
+    contexts: { type: "integer", minimum: 1, maximum: 4 },
+    threads: { type: "integer", minimum: 1, maximum: 64 },
+    contextSize: { type: "integer", minimum: 64, maximum: 32_768 },
+  },
+  additionalProperties: false,
+};
+
+/** Fills in defaults for this machine. The host has checked the options against the schema. */
+export function readOptions(options: Readonly<Record<string, unknown>>): LocalOptions {
+  return {
+    contexts: Math.min(2, availableParallelism()),
+    threads: 1,
+    contextSize: defaultContextSize,
+    ...(options as Partial<LocalOptions>),
+  };
+}
+
 export interface RunnerTimes extends ProcessLimits {
-  /** A process without work is ended after this time, and its memory is free again. */
+  /** A process without work is ended after this time, to free its memory. */
   idleMs: number;
 }
 
@@ -21,7 +56,7 @@ interface Running {
   model: LoadedModel;
 }
 
-/** The model in a process that is started when it is needed, and again when it has died. */
+/** Runs a model in a process, which starts on demand and again after a crash. */
 export class ModelRunner {
   readonly #request: Omit<LoadRequest, "type">;
   readonly #times: RunnerTimes;
@@ -37,12 +72,12 @@ export class ModelRunner {
     this.#times = times;
   }
 
-  /** Has the model loaded. Fails with `auth` for a file that cannot be used; the next call tries again. */
+  /** Loads the model. Fails with `auth` for an unusable file; the next call tries again. */
   start(): Promise<LoadedModel> {
     return this.#working(async () => (await this.#ready()).model);
   }
 
-  /** `transient` when the process dies twice in a row, `input` for a text that is refused. */
+  /** Fails with `transient` if the process dies twice in a row, with `input` for a refused text. */
   embed(texts: readonly string[], options: EmbedOptions): Promise<EmbeddedTexts> {
     return this.#working(async () => {
       try {
@@ -56,7 +91,7 @@ export class ModelRunner {
     });
   }
 
-  /** How well each text answers the query, 0 to 1. Fails as `embed` does. */
+  /** Scores how well each text answers the query, 0 to 1. Fails as `embed` does. */
   async rank(query: string, texts: readonly string[], signal: AbortSignal): Promise<number[]> {
     const { vectors } = await this.embed(texts, { urgent: true, signal, query });
     return vectors.map(([score = Number.NaN]) => score);
@@ -94,7 +129,7 @@ export class ModelRunner {
     throw this.#unusable(`the process that loads it ${launched.how}; ${question}`, launched);
   }
 
-  /** How the process has ended, where it has before the model was loaded. */
+  /** Returns how the process ended, if it ended before the model was loaded. */
   async #launchOnce(): Promise<Running | ProcessEnded> {
     const process = new ModelProcess(this.#request, this.#times);
     this.#alive.add(process);
@@ -111,8 +146,8 @@ export class ModelRunner {
     }
   }
 
-  #unusable(why: string, cause: unknown): EmbeddingError {
-    return new EmbeddingError("auth", `the model file ${this.#request.modelPath} cannot be used: ${why}`, { cause });
+  #unusable(why: string, cause: unknown): ProviderError {
+    return new ProviderError("auth", `the model file ${this.#request.modelPath} cannot be used: ${why}`, { cause });
   }
 
   async #embedOnce(texts: readonly string[], options: EmbedOptions): Promise<EmbeddedTexts> {
@@ -143,11 +178,10 @@ export function closedError(): MemoryError {
   return new MemoryError("CLOSED", "the local model is closed");
 }
 
-/** Errors of this package and of an abort stay what they are. */
+/** Errors of this package and of an abort are kept. */
 function failureOf(error: unknown, signal: AbortSignal | undefined): unknown {
-  if (EmbeddingError.is(error) || MemoryError.is(error)) return error;
+  if (ProviderError.is(error) || MemoryError.is(error)) return error;
   if (signal?.aborted === true) return error;
-  if (error instanceof ProcessEnded)
-    return new EmbeddingError("transient", `local: ${error.message}`, { cause: error });
-  return new EmbeddingError("input", `local: ${messageOf(error)}`, { cause: error });
+  if (error instanceof ProcessEnded) return new ProviderError("transient", `local: ${error.message}`, { cause: error });
+  return new ProviderError("input", `local: ${messageOf(error)}`, { cause: error });
 }

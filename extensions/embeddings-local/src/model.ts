@@ -3,6 +3,5 @@ export { type ModelAddress, parseModelAddress } from "./download/model-address.t
 export { findLlama } from "./find-llama.ts";
 export { readGguf } from "./gguf-file.ts";
 export { isFile } from "./local-model.ts";
-export { ModelRunner, type RunnerTimes } from "./model-runner.ts";
-export { configSchema, readOptions } from "./options.ts";
+export { configSchema, ModelRunner, readOptions, type RunnerTimes } from "./model-runner.ts";
 export { createSharedRun } from "./shared-run.ts";

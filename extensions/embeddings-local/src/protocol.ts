@@ -1,7 +1,7 @@
-/** The pipe that the host holds the other end of, behind the three of every process and the channel. */
+/** File descriptor of the pipe to the host, after the three standard ones and the channel. */
 export const hostPipe = 4;
 
-/** What the process with the model is told at its start. */
+/** The first message to the process that runs the model. */
 export interface LoadRequest {
   type: "load";
   /** The entry of node-llama-cpp, as a URL. */
@@ -10,31 +10,31 @@ export interface LoadRequest {
   contexts: number;
   threads: number;
   contextSize: number;
-  /** True: texts are scored by a query, in place of getting vectors. */
+  /** Texts are scored for a query in place of getting vectors. */
   ranks?: boolean | undefined;
 }
 
 export type ToChild =
   | LoadRequest
   /**
-   * Each text is answered by a message of its own. `urgent` ones go before those that wait. With a query the vector is of
-   * one number: how well the text answers it, 0 to 1.
+   * Each text is answered by its own message. `urgent` texts precede those that wait. With a query the vector has one
+   * number: how well the text answers it, 0 to 1.
    */
   | { type: "embed"; id: number; texts: readonly string[]; urgent: boolean; query?: string | undefined }
-  /** Nobody waits for this request any more. */
+  /** The caller has left. */
   | { type: "cancel"; id: number };
 
 export type FromChild =
   | ({ type: "loaded" } & LoadedModel)
   /** The model was not loaded. */
   | { type: "failed"; message: string }
-  /** `index` counts the texts of the request, `tokens` those of the text that were embedded. */
+  /** `index` of the text in the request; `tokens` of it that were embedded. */
   | { type: "vector"; id: number; index: number; vector: Float32Array; tokens: number }
-  /** A text was not embedded; the others of its request are not answered any more. */
+  /** A text was not embedded; the other texts of its request get no answer. */
   | { type: "refused"; id: number; message: string };
 
 export interface LoadedModel {
   dimensions: number;
-  /** Tokens that one text may have; what is longer is cut. */
+  /** Token limit of a text; longer ones are cut. */
   maxInputTokens: number;
 }

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 import { createSharedRun } from "../src/shared-run.ts";
-import { createTextQueue } from "../src/text-queue.ts";
 import data from "./data/shared-run.json" with { type: "json" };
 
 describe("work that many ask for", () => {
@@ -64,29 +63,5 @@ describe("work that many ask for", () => {
     const { runs, ask } = lab();
     await expect(ask({ signal: AbortSignal.abort() })).rejects.toThrow(expect.objectContaining({ name: "AbortError" }));
     expect(runs.length).toBe(0);
-  });
-});
-
-describe("texts that wait for a context", () => {
-  const request = (id: number, texts: string[], urgent = false) => ({ id, texts, urgent });
-
-  test("come out in their order, urgent ones first, and not those of a cancelled request", async () => {
-    const queue = createTextQueue();
-    queue.add(request(1, ["a", "b"]));
-    queue.add(request(2, ["c", "d"]));
-    queue.add(request(3, ["e", "f"], true));
-    queue.cancel(1);
-    const order = [];
-    for (let count = 0; count < 4; count++) order.push(await queue.next());
-    expect(order).toEqual(data.order);
-  });
-
-  test("are given at once to contexts that wait", async () => {
-    const queue = createTextQueue();
-    const waiting = [queue.next(), queue.next(), queue.next()];
-    queue.add(request(1, ["a"]));
-    queue.add(request(2, ["b", "c", "d"]));
-    expect((await Promise.all(waiting)).map(({ text }) => text)).toEqual(["a", "b", "c"]);
-    expect(await queue.next()).toEqual({ id: 2, index: 2, text: "d" });
   });
 });

@@ -1,16 +1,28 @@
+import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { type RerankPlugin, type RerankPluginContext, MemoryError, defineRerankPlugin, messageOf } from "@memslot/core";
+import {
+  MemoryError,
+  ProviderError,
+  type RerankPlugin,
+  type RerankPluginContext,
+  type Reranker,
+  type SyncProgress,
+  defineRerankPlugin,
+  messageOf,
+} from "@memslot/core";
 import {
   type ModelAddress,
+  ModelRunner,
   type RunnerTimes,
   configSchema,
+  createSharedRun,
+  download,
   findLlama,
   isFile,
   parseModelAddress,
   readGguf,
   readOptions,
 } from "@memslot/embeddings-local/model";
-import { createLocalReranker } from "./local-reranker.ts";
 
 /** For tests: what would take minutes, or is not at hand. */
 export interface RerankPluginOverrides {
@@ -78,4 +90,70 @@ function unusable({ path }: ModelAddress, why: string, cause?: unknown): MemoryE
       cause,
     },
   );
+}
+
+interface LocalRerankerInput {
+  address: ModelAddress;
+  /** The entry of node-llama-cpp, as a URL. */
+  llama: string;
+  /** `HF_TOKEN`, for a model hub alone. */
+  token: string | undefined;
+  options: ReturnType<typeof readOptions>;
+  times: RunnerTimes;
+}
+
+/** Ranks with a model in its own process, which starts on demand. Searches do not wait for the download or the start. */
+function createLocalReranker({ address, llama, token, options, times }: LocalRerankerInput): Reranker {
+  const { path, source, fileName } = address;
+  const runner = new ModelRunner({ llama, modelPath: path, ...options, ranks: true }, times);
+  const closing = new AbortController();
+  let fetched: SyncProgress | undefined;
+  let failure: unknown;
+
+  const run = createSharedRun(async ({ progress }) => {
+    if (!(await isFile(path)) && source !== undefined) {
+      const { url, isHub } = source;
+      const { signal } = closing;
+      await download({ url, token: isHub ? token : undefined, path, fileName, signal, progress });
+    }
+    await runner.start();
+  });
+  /** Runs while the reranker is open, whether or not a caller waits. */
+  const getReady = (): Promise<void> =>
+    run({ signal: closing.signal, progress: (update) => (fetched = update) }).finally(() => (fetched = undefined));
+
+  async function assertHere(): Promise<void> {
+    if (await isFile(path)) return;
+    if (failure !== undefined) {
+      const told = failure;
+      failure = undefined;
+      throw told;
+    }
+    getReady().catch((error: unknown) => (failure = error)); // The next call reports it.
+    // This kind is not retried, and does not stop later calls.
+    const how = fetched === undefined ? "" : `, ${fetched.completed} of ${fetched.total} MB are downloaded`;
+    throw new ProviderError("input", `rerank-local: its model ${fileName} is being downloaded${how}`);
+  }
+
+  return {
+    id: "rerank-local",
+    model: address.model,
+    maxInputTokens: options.contextSize - 1,
+    endpoint: {
+      host: "this machine",
+      fingerprint: createHash("sha256").update(`rerank-local\n${path}`).digest("hex").slice(0, 16),
+    },
+    warm: getReady,
+    async rerank(query, texts, { signal }) {
+      signal.throwIfAborted();
+      closing.signal.throwIfAborted();
+      if (texts.length === 0) return [];
+      await assertHere();
+      return await runner.rank(query, texts, signal);
+    },
+    async close() {
+      closing.abort(new MemoryError("CLOSED", "the reranker is closed"));
+      await runner.close();
+    },
+  };
 }

@@ -103,7 +103,9 @@ describe("a model that has to be fetched", () => {
     });
     const reranker = await open(url, { llama });
     for (let time = 0; time < 2; time++)
-      await expect(reranker.rerank("cat", texts, { signal })).rejects.toThrow(/its model tiny\.gguf is being fetched/);
+      await expect(reranker.rerank("cat", texts, { signal })).rejects.toThrow(
+        /its model tiny\.gguf is being downloaded/,
+      );
     gate.resolve();
     await vi.waitFor(async () => expect(await reranker.rerank("cat", texts, { signal })).toEqual([1, 0]), 50_000);
   });

@@ -4,7 +4,7 @@ import { EmbeddingError, MemoryError, messageOf, type SyncProgress, withDeadline
 import { takeLock } from "./download-lock.ts";
 import { openSource, type Source } from "./download-source.ts";
 import { readGguf } from "../gguf-file.ts";
-import { type Disk, type PartFile, partFileOf, realDisk } from "./part-file.ts";
+import { type Disk, PartFile, realDisk } from "./part-file.ts";
 import { codeOf } from "@memslot/core/files";
 import { networkFailure } from "@memslot/core/providers";
 
@@ -51,7 +51,7 @@ type Download = Omit<DownloadRequest, "limits" | "disk"> & { limits: DownloadLim
  */
 export async function download(request: DownloadRequest): Promise<void> {
   const limits = { ...defaultLimits, ...request.limits };
-  const task: Download = { ...request, limits, disk: request.disk ?? realDisk, part: partFileOf(request.path) };
+  const task: Download = { ...request, limits, disk: request.disk ?? realDisk, part: new PartFile(request.path) };
   const { path, part, signal } = task;
   try {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });

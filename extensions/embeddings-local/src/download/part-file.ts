@@ -3,7 +3,7 @@ import { createReadStream } from "node:fs";
 import { type FileHandle, open, readFile, rm, stat, statfs, writeFile } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 
-/** What was said of a file when its download began, kept beside the part that is there. */
+/** What the server stated about the file when the download began. */
 interface PartNotes {
   url: string;
   size?: number | undefined;
@@ -11,61 +11,58 @@ interface PartNotes {
   validator?: string | undefined;
 }
 
-/** What is there of a file that is being downloaded: `<file>.part`, with its notes in `<file>.part.json`. */
-export interface PartFile {
-  path: string;
-  /** Bytes that are there. */
-  size(): Promise<number>;
-  /** Undefined where there are none, or none that can be read. */
-  notes(): Promise<PartNotes | undefined>;
-  /** Begins to write at this byte and drops what is behind it. */
-  open(from: number, notes: PartNotes): Promise<FileHandle>;
-  /** SHA-256 of what is there, in hexadecimal. */
-  sha256(signal: AbortSignal): Promise<string>;
-  remove(): Promise<void>;
-  removeNotes(): Promise<void>;
-}
+/** A partly downloaded file: `<file>.part`, with its notes in `<file>.part.json`. */
+export class PartFile {
+  readonly path: string;
+  readonly #notesPath: string;
 
-export function partFileOf(target: string): PartFile {
-  const path = `${target}.part`;
-  const notesPath = `${path}.json`;
-
-  async function removeNotes(): Promise<void> {
-    await rm(notesPath, { force: true });
+  constructor(target: string) {
+    this.path = `${target}.part`;
+    this.#notesPath = `${this.path}.json`;
   }
 
-  return {
-    path,
-    size: async () => (await stat(path).catch(() => undefined))?.size ?? 0,
-    async notes() {
-      const text = await readFile(notesPath, "utf8").catch(() => "");
-      try {
-        return JSON.parse(text) as PartNotes;
-      } catch {
-        return undefined;
-      }
-    },
-    async open(from, notes) {
-      await writeFile(notesPath, JSON.stringify(notes), { mode: 0o600 });
-      // Not for appending: whoever else writes the same file by mistake writes the same bytes to the same places.
-      const file = await open(path, from === 0 ? "w" : "r+", 0o600);
-      if (from > 0) await file.truncate(from);
-      return file;
-    },
-    async sha256(signal) {
-      const hash = createHash("sha256");
-      await pipeline(createReadStream(path, { highWaterMark: 1024 * 1024 }), hash, { signal });
-      return hash.digest("hex");
-    },
-    async remove() {
-      await rm(path, { force: true });
-      await removeNotes();
-    },
-    removeNotes,
-  };
+  /** Bytes on disk. */
+  async size(): Promise<number> {
+    return (await stat(this.path).catch(() => undefined))?.size ?? 0;
+  }
+
+  /** Undefined if there are no readable notes. */
+  async notes(): Promise<PartNotes | undefined> {
+    const text = await readFile(this.#notesPath, "utf8").catch(() => "");
+    try {
+      return JSON.parse(text) as PartNotes;
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Opens the file for writing at this byte and drops the rest. */
+  async open(from: number, notes: PartNotes): Promise<FileHandle> {
+    await writeFile(this.#notesPath, JSON.stringify(notes), { mode: 0o600 });
+    // Not for appending: a second writer writes the same bytes to the same places.
+    const file = await open(this.path, from === 0 ? "w" : "r+", 0o600);
+    if (from > 0) await file.truncate(from);
+    return file;
+  }
+
+  /** SHA-256 in hexadecimal. */
+  async sha256(signal: AbortSignal): Promise<string> {
+    const hash = createHash("sha256");
+    await pipeline(createReadStream(this.path, { highWaterMark: 1024 * 1024 }), hash, { signal });
+    return hash.digest("hex");
+  }
+
+  async remove(): Promise<void> {
+    await rm(this.path, { force: true });
+    await this.removeNotes();
+  }
+
+  async removeNotes(): Promise<void> {
+    await rm(this.#notesPath, { force: true });
+  }
 }
 
-/** The disk, as far as a test puts another one in its place. */
+/** Disk access that tests replace. */
 export interface Disk {
   freeBytes(folder: string): Promise<number>;
   write(file: FileHandle, bytes: Uint8Array, position: number): Promise<void>;
@@ -74,7 +71,7 @@ export interface Disk {
 export const realDisk: Disk = {
   async freeBytes(folder) {
     const { blocks, bavail, bsize } = await statfs(folder);
-    // Some file systems of networks do not say.
+    // Some network file systems do not report it.
     return blocks === 0 ? Number.POSITIVE_INFINITY : bavail * bsize;
   },
   async write(file, bytes, position) {

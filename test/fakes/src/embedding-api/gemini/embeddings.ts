@@ -10,11 +10,10 @@ interface EmbedRequest {
   output_dimensionality?: unknown;
 }
 
-/** Answers for a model's `:embedContent`, `:batchEmbedContents` and `:countTokens`, and for the requests of batch jobs. */
+/** Answers for a model's `:embedContent` and `:batchEmbedContents`, and for the requests of batch jobs. */
 export interface GeminiEmbeddings {
   one(model: string, request: unknown, fault?: VectorFault): Promise<Answer>;
   many(model: string, body: unknown, fault?: VectorFault): Promise<Answer>;
-  count(body: unknown): Answer;
 }
 
 export function createGeminiEmbeddings(context: {
@@ -68,10 +67,6 @@ export function createGeminiEmbeddings(context: {
         embeddings: made.values.map((values) => ({ values })),
         usageMetadata: { promptTokenCount: made.tokens },
       });
-    },
-    count(body) {
-      const { contents } = (body ?? {}) as { contents?: EmbedRequest["content"][] };
-      return ok({ totalTokens: tokensOf((contents ?? []).map((content) => textOf({ content: content ?? {} }))) });
     },
   };
 }

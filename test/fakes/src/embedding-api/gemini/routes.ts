@@ -1,4 +1,4 @@
-import { type Answer, type Call, geminiError, ok } from "../answer.ts";
+import { type Answer, type Call, geminiError } from "../answer.ts";
 import { createGeminiBatches } from "./batches.ts";
 import { createGeminiEmbeddings } from "./embeddings.ts";
 import { createGeminiFiles } from "./files.ts";
@@ -23,22 +23,14 @@ export function createGeminiRoutes(context: {
   });
   return async (call, fault) => {
     const path = call.url.pathname;
-    const [, model, verb] = /^\/v1(?:beta|alpha)?\/models\/([^/:]+)(?::(\w+))?$/.exec(path) ?? [];
+    const [, model, verb] = /^\/v1(?:beta|alpha)?\/models\/([^/:]+)(?::(\w+))$/.exec(path) ?? [];
     if (model !== undefined) {
-      if (verb === undefined) return ok(modelOf(model));
       if (verb === "embedContent") return embeddings.one(model, call.json, fault);
       if (verb === "batchEmbedContents") return embeddings.many(model, call.json, fault);
-      if (verb === "countTokens") return embeddings.count(call.json);
       if (verb === "asyncBatchEmbedContent") return batches.create(model, call.json);
     }
-    if (/^\/v1(?:beta|alpha)?\/models$/.test(path)) return ok({ models: [modelOf("gemini-embedding-001")] });
     return files.answer(call) ?? (await batches.answer(call)) ?? notFound(call);
   };
-}
-
-function modelOf(name: string): Record<string, unknown> {
-  const supportedGenerationMethods = ["embedContent", "countTokens", "asyncBatchEmbedContent"];
-  return { name: `models/${name}`, displayName: name, inputTokenLimit: 2048, supportedGenerationMethods };
 }
 
 /** A path that does not exist is answered with a page, not with JSON. */

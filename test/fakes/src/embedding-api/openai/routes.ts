@@ -1,4 +1,4 @@
-import { type Answer, type Call, ok, openaiError } from "../answer.ts";
+import { type Answer, type Call, openaiError } from "../answer.ts";
 import type { ApiFault } from "../faults.ts";
 import type { JobClock } from "../jobs.ts";
 import { createOpenaiBatches } from "./batches.ts";
@@ -23,18 +23,10 @@ export function createOpenaiRoutes(context: {
     const path = call.url.pathname;
     if (path === "/v1/embeddings" && call.method === "POST")
       return openaiEmbeddings(call.json, { vectors, limits, fault });
-    if (path === "/v1/models" && call.method === "GET")
-      return ok({ object: "list", data: ["text-embedding-3-small", "text-embedding-3-large"].map(modelOf) });
-    const [, model] = /^\/v1\/models\/([^/:]+)$/.exec(path) ?? [];
-    if (model !== undefined && call.method === "GET") return ok(modelOf(decodeURIComponent(model)));
     return (
       (await files.answer(call)) ??
       (await batches.answer(call)) ??
       openaiError(404, `Invalid URL (${call.method} ${path})`)
     );
   };
-}
-
-function modelOf(id: string): Record<string, unknown> {
-  return { id, object: "model", created: 1_705_953_180, owned_by: "system" };
 }
