@@ -136,17 +136,21 @@ export class HttpClient {
     const { status, headers } = answer;
     if (status >= 300 && status < 400) return this.#redirected(answer, path);
     const said = readError(answer.body);
-    const text = this.hideSecrets([said.message, said.code, said.field, said.details].join("\n"));
-    const [message, code] = [said.message, said.code].map((each) => this.hideSecrets(each)) as [string, string];
-    if (isPage(message)) return this.#page(status, path, missing);
+    const isWebPage = isPage(said.message);
+    if (isWebPage && status < 300) return this.#webPage(path, missing);
+    const parts = isWebPage ? [this.#pageWords(status)] : [said.message, said.code, said.field, said.details];
+    const [message = "", code = "", ...rest] = parts.map((each) => this.hideSecrets(each));
+    const text = [message, code, ...rest].join("\n");
     const plain = httpEmbeddingError({ provider: name, status, message, code, ...(headers && { headers }) });
-    const row = failures.find((each) => each.status.includes(status) && new RegExp(each.match ?? "", "im").test(text));
+    const matches = ({ status: of, match = "" }: FailureRow): boolean =>
+      of.includes(status) && new RegExp(match, "im").test(text);
+    const row = isWebPage ? undefined : failures.find(matches);
     const kind = row?.kind ?? plain.kind;
     const isModel =
       modelAdvice !== undefined &&
       (status === 404 || kind === "auth") &&
       (/model/i.test(said.code + said.field) || unknownModel.test(message));
-    const advice = isModel ? modelAdvice(message) : (row?.advice ?? this.#advice(status, path, missing));
+    const advice = isModel ? modelAdvice(message) : (row?.advice ?? this.#advice(status, path, { missing, isWebPage }));
     const delay = /"retryDelay":"([\d.]+)s"|retry in ([\d.]+)s/i.exec(text);
     const stated = delay ? Math.ceil(Number(delay[1] ?? delay[2]) * 1000) : plain.retryAfterMs;
     return new ProviderError(kind, sentences(plain.message, advice), {
@@ -167,12 +171,16 @@ export class HttpClient {
       .replaceAll(/\bsk-[^\s"',;)]+/g, "sk-…");
   }
 
-  #advice(status: number, path: string, missing: string | undefined): string | undefined {
+  #advice(
+    status: number,
+    path: string,
+    { missing, isWebPage }: { missing: string | undefined; isWebPage: boolean },
+  ): string | undefined {
     const { baseUrl, keySource, keyAdvice } = this.api;
     if (notOffered.includes(status) && missing !== undefined) return missing;
     if (status === 404 || status === 405)
       return `The URL ${displayedUrl(baseUrl)}${path} does not exist; ${this.#urlAdvice()}`;
-    if (status !== 401 && status !== 403) return undefined;
+    if (isWebPage || (status !== 401 && status !== 403)) return undefined;
     return keySource === undefined ? keyAdvice : `The key is from ${keySource}`;
   }
 
@@ -180,20 +188,17 @@ export class HttpClient {
     return this.api.urlAdvice ?? `check ${this.api.urlSource}`;
   }
 
-  /** A web page in place of an answer. */
-  #page(status: number, path: string, missing: string | undefined): ProviderError {
-    const { name, baseUrl } = this.api;
-    const login = `open ${baseUrl.origin} in a browser`;
-    if (status < 300) {
-      if (missing !== undefined) return this.unusable(path, `with a web page. ${missing}`, "auth");
-      return this.unusable(path, `with a web page; ${login}: it may be a login page; or ${this.#urlAdvice()}`);
-    }
-    const isGone = status === 404 || status === 405;
-    const gateway = status >= 500 ? "of a gateway; is the server behind it running?" : "";
-    const what = isGone ? "" : ` ${gateway || `of a firewall, a proxy or a network login; ${login}`}`;
-    const { kind, message } = httpEmbeddingError({ provider: name, status, message: `a web page${what}` });
-    const advice = isGone ? this.#advice(status, path, missing) : undefined;
-    return new ProviderError(kind, sentences(message, advice), { cause: { status, text: "" } });
+  /** A successful answer with a web page. */
+  #webPage(path: string, missing: string | undefined): ProviderError {
+    if (missing !== undefined) return this.unusable(path, `with a web page. ${missing}`, "auth");
+    const login = `open ${this.api.baseUrl.origin} in a browser: it may be a login page`;
+    return this.unusable(path, `with a web page; ${login}; or ${this.#urlAdvice()}`);
+  }
+
+  #pageWords(status: number): string {
+    if (status === 404 || status === 405) return "a web page";
+    if (status >= 500) return "a web page of a gateway; is the server behind it running?";
+    return `a web page of a firewall, a proxy or a network login; open ${this.api.baseUrl.origin} in a browser`;
   }
 
   #redirected({ status, headers }: ErrorAnswer, path: string): ProviderError {
