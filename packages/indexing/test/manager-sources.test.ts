@@ -109,7 +109,7 @@ describe("transcripts", () => {
     for (let round = 0; round < 2; round++) {
       await manager.sync?.(syncParams());
       expect(manager.status().sourceCounts?.[1]?.issues).toEqual([
-        "sessions/s1.jsonl: 2 lines were passed over or cut: not JSON, not UTF-8 or too long",
+        "sessions/s1.jsonl: skipped or cut lines: 2 (not JSON, not UTF-8 or too long)",
       ]);
     }
   });

@@ -166,7 +166,7 @@ async function connectOne(task: Task, client: Agent): Promise<Outcome> {
     if (options.remove === true) {
       for (const backup of await takeBack(changes, which, receipts))
         context.output.notice(
-          `There was no record of this connection: the file as it was is kept in ${printable(backup)}`,
+          `There was no record of this connection: a backup of the file is in ${printable(backup)}`,
         );
       return;
     }
@@ -179,12 +179,12 @@ async function connectOne(task: Task, client: Agent): Promise<Outcome> {
   if (options.json !== true) {
     context.output.print(
       options.remove === true
-        ? `${client.name}: taken out.`
+        ? `${client.name}: removed.`
         : `${client.name}: connected to ${printable(agent.workspaceDir)}`,
     );
     for (const note of done.notes) context.output.print(`  ${note}`);
     if (options.remove !== true && place.scope === "project")
-      context.output.print("  These files hold paths of this machine: keep them out of version control.");
+      context.output.print("  These files contain paths of this machine: keep them out of version control.");
     if (options.remove !== true) context.output.print("  Next: memslot doctor starts it once.");
   }
   return done;
@@ -197,7 +197,7 @@ async function asShown(shown: Plan, makePlan: () => Promise<Plan>): Promise<Plan
     JSON.stringify([changes.map(({ file, after }) => [file.target, file.text, after]), refusals]);
   if (textsOf(now) === textsOf(shown)) return now;
   const names = now.changes.map(({ path }) => printable(path)).join(", ");
-  throw new MemoryError("BUSY", `${names} changed while this was looked at; run the command again`);
+  throw new MemoryError("BUSY", `${names} changed in the meantime; run the command again`);
 }
 
 /** A client that is started before there are any notes finds an empty memory, not a failure. */
@@ -246,7 +246,7 @@ function print({ output }: CommandContext, { changes, refused }: Omit<Outcome, "
       );
   }
   for (const { path, reason, line } of refused)
-    output.notice(`${path}${line === undefined ? "" : `:${line}`} is left alone: ${reason}`);
+    output.notice(`${path}${line === undefined ? "" : `:${line}`} is left unchanged: ${reason}`);
 }
 
 function exitCodeOf({ state }: Outcome): number {

@@ -64,11 +64,7 @@ export async function takeBack(
   for (const { file, after } of receipt === undefined ? changes : [])
     if (file.text !== undefined && after !== file.text)
       backups.push(receipts.pathOf(await receipts.keep(which, file.target, file.text)));
-  await writeAll(
-    changes,
-    async () => undefined,
-    async () => undefined,
-  );
+  await writeAll(changes);
   const gone = changes.filter(({ after }) => after === undefined);
   await removeFolders(gone.flatMap(({ earlier }) => earlier?.madeFolders ?? []));
   if (receipt === undefined) return backups;
@@ -104,8 +100,8 @@ async function handOver(receipt: Receipt, receipts: Receipts): Promise<Set<strin
 
 async function writeAll(
   changes: readonly FileChange[],
-  onWritten: (target: string, madeFolders: string[]) => Promise<void>,
-  onPutBack: () => Promise<void>,
+  onWritten?: (target: string, madeFolders: string[]) => Promise<void>,
+  onPutBack?: () => Promise<void>,
 ): Promise<void> {
   const written: FileChange[] = [];
   const madeFolders: string[] = [];
@@ -116,12 +112,12 @@ async function writeAll(
       const made = await writeTarget(file, after);
       written.push(change);
       madeFolders.push(...made);
-      await onWritten(file.target, made);
+      await onWritten?.(file.target, made);
     }
   } catch (error) {
     for (const { file } of written.toReversed()) await writeTarget(await readTarget(file.target), file.text);
     await removeFolders(madeFolders);
-    await onPutBack();
+    await onPutBack?.();
     throw error;
   }
 }

@@ -1,5 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
-import { type Node, type ParseError, parseTree, getNodeValue, printParseErrorCode } from "jsonc-parser";
+import {
+  findNodeAtLocation,
+  getNodeValue,
+  type Node,
+  type ParseError,
+  parseTree,
+  printParseErrorCode,
+} from "jsonc-parser";
 import { indentAt, insertion, lookOf, removal, spliced, written } from "./json-text.ts";
 import { isOwnHook, isOwnServer } from "./own-entries.ts";
 import { type TextEdit, UnusableFile, formOf, lineAt, plain } from "./text-edit.ts";
@@ -19,7 +26,7 @@ const isOthers = ({ owner }: JsonValue, value: unknown): boolean => owner === "m
 const parsing = { allowTrailingComma: true, disallowComments: false, allowEmptyContent: true };
 
 /**
- * An edit of a JSON file with comments: they stay, and so do its order, indentation, line ends and byte order mark. What the edit does not name says afterwards what it said before.
+ * An edit of a JSON file. Comments, order, indentation, line ends and the byte order mark stay. What the edit does not name says afterwards what it said before.
  */
 export function jsonEdit(puts: readonly JsonEntry[]): TextEdit {
   return {
@@ -41,7 +48,7 @@ export function jsonEdit(puts: readonly JsonEntry[]): TextEdit {
     return after === body ? text : form.mark + after;
   }
 
-  /** What the file says beside what this edit is about. */
+  /** The values of the file without those of this edit. */
   function withoutOwn(value: unknown): unknown {
     const rest = structuredClone(value);
     for (const put of puts) {
@@ -65,7 +72,7 @@ export function jsonEdit(puts: readonly JsonEntry[]): TextEdit {
   }
 }
 
-/** What a JSON file with comments says; `{}` for an empty one. Throws `UnusableFile` with the line of what is wrong. */
+/** The value of a JSON file with comments; `{}` for an empty one. Throws `UnusableFile` with the line of the error. */
 export function valueOf(body: string): unknown {
   const root = rootOf(body);
   return root === undefined ? {} : plain(getNodeValue(root));
@@ -76,9 +83,9 @@ function rootOf(body: string): Node | undefined {
   const root = parseTree(body, errors, parsing);
   const [error] = errors;
   if (error !== undefined)
-    throw new UnusableFile(`it is no JSON: ${printParseErrorCode(error.error)}`, lineAt(body, error.offset));
+    throw new UnusableFile(`it is not JSON: ${printParseErrorCode(error.error)}`, lineAt(body, error.offset));
   if (root !== undefined && root.type !== "object")
-    throw new UnusableFile("it holds no JSON object", lineAt(body, root.offset));
+    throw new UnusableFile("it does not contain a JSON object", lineAt(body, root.offset));
   return root;
 }
 
@@ -88,7 +95,7 @@ function putOne(given: string, put: JsonEntry, lineEnd: string): string {
   const items = itemsOf(body, put.list);
   const [first, ...more] = ownPlaces(items);
   if (first === undefined) return append(body, put.list, put.item, lineEnd);
-  // More than one of them would be run twice.
+  // More than one would run twice.
   const text = more.reduceRight((now, place) => removeAt(now, [...put.list, ...place]), body);
   const isInGroup = first.length > 1;
   const wanted = isInGroup ? handlersOf(put.item)[0] : put.item;
@@ -96,7 +103,7 @@ function putOne(given: string, put: JsonEntry, lineEnd: string): string {
   return isDeepStrictEqual(now, wanted) ? text : replaceAt(text, [...put.list, ...first], wanted, lineEnd);
 }
 
-/** An empty value of another type on the way to an object or a list is replaced by it. */
+/** Replaces an empty value of another type on the path with an object or a list. */
 function withContainers(body: string, put: JsonEntry): string {
   const path = "path" in put ? put.path.slice(0, -1) : put.list;
   for (const end of path.keys()) {
@@ -119,13 +126,13 @@ function removeOne(body: string, put: JsonEntry): string {
   const items = itemsOf(body, put.list);
   const text = ownPlaces(items).reduceRight((now, place) => removeAt(now, [...put.list, ...place]), body);
   const isOver = items.length > 0 && items.every(isOwnHook);
-  // Only comments can be left in it then.
+  // Only comments can remain in it.
   const { node } = find(text, put.list);
   const isBare = node !== undefined && /^[\s,:[\]]*$/u.test(commentsAround(text, node, node.offset + node.length));
   return isOver && isBare ? removeUp(text, put.list) : text;
 }
 
-/** Where the own items of a list stand: items, or handlers in a group that also holds some of others. In order. */
+/** The places of own items in a list: items, or handlers in a group with handlers of others. In order. */
 function ownPlaces(items: readonly unknown[]): (string | number)[][] {
   return items.flatMap((item, index) => {
     if (isOwnHook(item)) return [[index]];
@@ -145,7 +152,7 @@ function setValue(body: string, put: JsonValue, lineEnd: string): string {
   if (owner === "any" || isDeepStrictEqual(now, value)) return body;
   if (isOthers(put, now))
     throw new UnusableFile(
-      `${path.join(".")} is there already, and not of memslot connect: take it out, or leave it as it is`,
+      `${path.join(".")} exists already and was not written by memslot connect: remove it, or leave it as it is`,
       lineAt(body, there.node.offset),
     );
   return replaceAt(body, path, value, lineEnd);
@@ -153,22 +160,22 @@ function setValue(body: string, put: JsonValue, lineEnd: string): string {
 
 interface Found {
   node: Node | undefined;
-  /** The innermost object that is there, and how many names of the path lead to it. */
+  /** The innermost existing object, and how many names of the path lead to it. */
   parent: Node | undefined;
   depth: number;
 }
 
-/** Follows a path through objects. Throws where something else stands on the way, or a name stands twice. */
+/** Follows a path through objects. Throws for another value on the path and for a duplicate name. */
 function find(body: string, path: readonly string[]): Found {
   let node = rootOf(body);
   for (const [depth, name] of path.entries()) {
     if (node === undefined) return { node: undefined, parent: undefined, depth };
     if (node.type !== "object" && isNothing(getNodeValue(node))) return { node: undefined, parent: undefined, depth };
     if (node.type !== "object")
-      throw new UnusableFile(`${path.slice(0, depth).join(".")} is no object`, lineAt(body, node.offset));
+      throw new UnusableFile(`${path.slice(0, depth).join(".")} is not an object`, lineAt(body, node.offset));
     const members: Node[] = (node.children ?? []).filter((member) => member.children?.[0]?.value === name);
     if (members.length > 1)
-      throw new UnusableFile(`"${name}" stands twice in it`, lineAt(body, members[1]?.offset ?? 0));
+      throw new UnusableFile(`"${name}" occurs twice in it`, lineAt(body, members[1]?.offset ?? 0));
     const value: Node | undefined = members[0]?.children?.[1];
     if (value === undefined) return { node: undefined, parent: node, depth };
     node = value;
@@ -196,7 +203,7 @@ function insert(
 function itemsOf(body: string, path: readonly string[]): unknown[] {
   const { node } = find(body, path);
   if (node === undefined || isNothing(getNodeValue(node))) return [];
-  if (node.type !== "array") throw new UnusableFile(`${path.join(".")} is no list`, lineAt(body, node.offset));
+  if (node.type !== "array") throw new UnusableFile(`${path.join(".")} is not a list`, lineAt(body, node.offset));
   return plain(getNodeValue(node)) as unknown[];
 }
 
@@ -218,26 +225,15 @@ function removeAt(body: string, path: readonly (string | number)[]): string {
   return container === undefined || member === undefined ? body : spliced(body, removal(body, container, member));
 }
 
-/** The value at a path, the object or list that holds it, and the member of that which it is: a property or an item. */
-function placeOf(
-  body: string,
-  path: readonly (string | number)[],
-): { node: Node | undefined; member: Node | undefined; container: Node | undefined } {
-  let node = rootOf(body);
-  let member: Node | undefined;
-  let container: Node | undefined;
-  for (const step of path) {
-    container = node;
-    member =
-      typeof step === "number"
-        ? container?.children?.[step]
-        : container?.children?.find((each) => each.children?.[0]?.value === step);
-    node = typeof step === "number" ? member : member?.children?.[1];
-  }
-  return { node, member, container };
+/** The value at a path, with the property or item of the container that it is. */
+function placeOf(body: string, path: readonly (string | number)[]): { node?: Node; member?: Node; container?: Node } {
+  const root = rootOf(body);
+  const node = root && findNodeAtLocation(root, [...path]);
+  const member = node?.parent?.type === "property" ? node.parent : node;
+  return { ...(node && { node }), ...(member && { member }), ...(member?.parent && { container: member.parent }) };
 }
 
-/** Takes a value out, and the objects around it that hold nothing else then, no comment either. */
+/** Removes a value, and the objects around it that contain nothing else, not even a comment. */
 function removeUp(body: string, path: readonly string[]): string {
   const { node } = find(body, path);
   if (node === undefined) return body;
@@ -264,12 +260,12 @@ function at(value: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>((inner, name) => (isObject(inner) ? inner[name] : undefined), value);
 }
 
-/** Whether a value says nothing, so that one of ours may take its place: people leave `{}`, `[]` and `null` behind. */
+/** Whether a value is empty, so that it may be replaced: people leave `{}`, `[]` and `null` behind. */
 function isNothing(value: unknown): boolean {
   return value === undefined || value === null || (typeof value === "object" && Object.keys(value).length === 0);
 }
 
-/** With the objects around it that hold nothing else. */
+/** Deletes a value and the objects around it that contain nothing else. */
 function dropPath(value: unknown, path: readonly string[]): void {
   for (let end = path.length; end > 0; end--) {
     const parent = at(value, path.slice(0, end - 1));

@@ -1,12 +1,12 @@
 import { type Node, type SyntaxKind, createScanner } from "jsonc-parser";
 
-// The library has these as an enum that is gone when its types are.
+// The library has these only as a const enum, which type stripping removes.
 const commaToken: SyntaxKind = 5;
 const lineComment: SyntaxKind = 12;
 const blockComment: SyntaxKind = 13;
 const blank: SyntaxKind = 15;
 
-/** Text that is put in place of what stands between two positions. */
+/** A replacement for the text between two positions. */
 export interface Splice {
   readonly offset: number;
   readonly length: number;
@@ -19,19 +19,19 @@ export interface JsonLook {
   readonly lineEnd: string;
 }
 
-/** How a text is indented: by its first indented member, else two spaces. */
+/** The indentation of a text: that of its first indented member, else two spaces. */
 export function lookOf(text: string, lineEnd: string): JsonLook {
   return { unit: /^(?<unit>[\t ]+)["[{]/mu.exec(text)?.groups?.["unit"] ?? "  ", lineEnd };
 }
 
-/** A value as it is written where its line is indented by `indent`. */
+/** A value as JSON, for a line that is indented by `indent`. */
 export function written(value: unknown, indent: string, { unit, lineEnd }: JsonLook): string {
   return JSON.stringify(value, undefined, unit).replaceAll("\n", `${lineEnd}${indent}`);
 }
 
 /**
- * A new last member of an object, or with no `name` a new last item of a list. A comment behind the member before it stays
- * behind that one. What stands on one line stays on one line.
+ * A new last member of an object, or without a `name` a new last item of a list. A comment after the previous member stays
+ * there. A container on one line stays on one line.
  */
 export function insertion(
   text: string,
@@ -47,7 +47,7 @@ export function insertion(
     const indent = outer + look.unit;
     const content = `${look.lineEnd}${indent}${label}${written(member.value, indent, look)}`;
     const inner = text.slice(container.offset + 1, closing);
-    // What stands in an empty one can only be comments.
+    // An empty container can contain comments.
     if (inner.trim() !== "") {
       const end = container.offset + 1 + inner.trimEnd().length;
       return [{ offset: end, length: closing - end, text: `${content}${look.lineEnd}${outer}` }];
@@ -72,17 +72,14 @@ export function insertion(
   ];
 }
 
-/**
- * Takes a member of an object, or an item of a list, out with its comma. The comments around it stay, those at the end of a
- * neighbouring line too.
- */
+/** Removes a member of an object, or an item of a list, with its comma. Comments around it stay. */
 export function removal(text: string, container: Node, member: Node): Splice[] {
   const members = container.children ?? [];
   const before = members[members.indexOf(member) - 1];
   const closing = container.offset + container.length - 1;
   const end = member.offset + member.length;
   const comma = commaBehind(text, end, closing);
-  // Without one it is the last, and the comma before it has nothing left to part.
+  // Without a comma it is the last one, and the comma before it goes.
   const earlier =
     comma === undefined && before !== undefined ? commaBehind(text, before.offset + before.length, closing) : undefined;
   const isBlank = (from: number, to: number): boolean => text.slice(from, to).trim() === "";
@@ -107,7 +104,7 @@ export function spliced(text: string, splices: readonly Splice[]): string {
   return result;
 }
 
-/** The white space that the line of a position begins with. */
+/** The white space at the beginning of the line of a position. */
 export function indentAt(text: string, offset: number): string {
   const start = text.lastIndexOf("\n", offset - 1) + 1;
   return /^[\t ]*/u.exec(text.slice(start, offset))?.[0] ?? "";
@@ -117,7 +114,7 @@ function startsLine(text: string, offset: number): boolean {
   return text.slice(text.lastIndexOf("\n", offset - 1) + 1, offset).trim() === "";
 }
 
-/** Where the comma of the last member stands, which some files have. */
+/** The position of the comma after the last member, which some files have. */
 function commaBehind(text: string, from: number, closing: number): number | undefined {
   const scanner = createScanner(text, true);
   scanner.setPosition(from);
@@ -126,7 +123,7 @@ function commaBehind(text: string, from: number, closing: number): number | unde
   return at < closing ? at : undefined;
 }
 
-/** Behind the comments that stand on the rest of the line. */
+/** The position after the comments on the rest of the line. */
 function endOfLine(text: string, from: number, closing: number): number {
   const scanner = createScanner(text, false);
   scanner.setPosition(from);

@@ -8,9 +8,9 @@ const flat = String.raw`[^{}"\n]|"(?:[^"\\\n]|\\.)*"`;
 const ownInline = new RegExp(String.raw`(?<=\{[^\n]*)memslot = \{(?:${flat}|\{(?:${flat})*\})*\}(?:, )?`, "u");
 
 /**
- * A table of a TOML file, in a block of its own at the end: no library writes TOML back with its comments. Where the tables
- * around it are written between braces, it goes in there, as TOML allows no other place. A table of this name that stands
- * elsewhere is the user's own, and the file is left alone.
+ * A table of a TOML file, in a block of its own at the end, as no library preserves comments. If its group is an inline
+ * table, the new table is written into it, as TOML allows no other place. An existing table of this name is the user's own:
+ * then the file is left unchanged.
  */
 export function tomlEdit(table: readonly [string, string], value: object): TextEdit {
   const [group, name] = table;
@@ -24,7 +24,7 @@ export function tomlEdit(table: readonly [string, string], value: object): TextE
       const bare = remove(text);
       const before = tomlOf(bare);
       if (tableAt(before, table) !== undefined)
-        throw new UnusableFile(`[${table.join(".")}] is there already: take it out, or leave it as it is`);
+        throw new UnusableFile(`[${table.join(".")}] exists already: remove it, or leave it as it is`);
       const isDone = (after: string): boolean => {
         const now = tomlOf(after, "with the new table");
         return isDeepStrictEqual(tableAt(now, table), value) && isDeepStrictEqual(others(now), others(before));
@@ -39,7 +39,7 @@ export function tomlEdit(table: readonly [string, string], value: object): TextE
     isEmpty: (text) => block.isEmpty(text),
   };
 
-  /** The text with the table inside each pair of braces that may be those of its group. */
+  /** The text with the table in each inline table that may be its group. */
   function inlinePuts(text: string): string[] {
     const open = new RegExp(`^[\\t ]*["']?${group}["']?[\\t ]*=[\\t ]*\\{[\\t ]*`, "gmu");
     return [...text.matchAll(open)].flatMap(({ 0: found, index }) => {
@@ -70,7 +70,7 @@ function inlineOf(value: unknown): string {
   return `{ ${members.join(", ")} }`;
 }
 
-/** False also where the text is no TOML. */
+/** False also if the text is not TOML. */
 function holds(check: () => boolean): boolean {
   try {
     return check();
@@ -80,7 +80,7 @@ function holds(check: () => boolean): boolean {
   }
 }
 
-/** What a TOML file says. Throws `UnusableFile` with the line of what is wrong. */
+/** The value of a TOML file. Throws `UnusableFile` with the line of the error. */
 export function tomlOf(text: string, how = ""): Record<string, unknown> {
   try {
     return plain(parse(formOf(text).body, { integersAsBigInt: "asNeeded" })) as Record<string, unknown>;
@@ -88,7 +88,7 @@ export function tomlOf(text: string, how = ""): Record<string, unknown> {
     if (!(error instanceof TomlError)) throw error;
     const [problem = ""] = error.message.split("\n");
     throw new UnusableFile(
-      `it is no TOML${how && ` ${how}`}: ${problem.replace(/^Invalid TOML document: /u, "")}`,
+      `it is not TOML${how && ` ${how}`}: ${problem.replace(/^Invalid TOML document: /u, "")}`,
       error.line,
     );
   }

@@ -36,18 +36,15 @@ import { KeptCopies, keptRecord } from "../sources/kept-copies.ts";
 import { agentOf } from "./index.ts";
 import { createProjectMatch, everywhere } from "../sources/project.ts";
 
-/** Part of the recipe: raise it when the same conversation gives other chunks. */
+/** Part of the recipe: increase it when the same conversation results in other chunks. */
 const agentVersion = 2;
-/** After a scan, a search relies on it for so long. */
+/** How long searches rely on a scan. */
 const restMs = 30_000;
-/** One of the first lines says where a conversation was had. */
+/** The working folder is in one of the first lines. */
 const headBytes = 256 * 1024;
 const headRecords = 50;
 
-/**
- * The conversations and notes of another agent as a source of the index: read where the agent keeps them, with nothing
- * changed there. Transcripts are resumed where the last reading ended.
- */
+/** The conversations and notes of another agent as a source of the index, read in place. Transcripts are resumed. */
 export function createAgentSource(input: {
   source: ClientSource;
   settings: MemorySearchSettings;
@@ -75,7 +72,7 @@ export function createAgentSource(input: {
     const result = finder.done();
     const { files } = finder;
     areClean ||= await redactCopies(kept.folder, path.join(stateDir, "agents", agentId, `kept-${source}.rules`));
-    // What the agent has deleted since; a place that cannot be read may still hold it.
+    // Conversations that the agent has deleted. A folder that cannot be read may still contain them.
     if (keep && result.unknown.length === 0) {
       const copies = new Finder(`${source}:/`, keptRecord, signal);
       await kept.find(copies);
@@ -84,9 +81,9 @@ export function createAgentSource(input: {
     }
     for (const file of files.values()) {
       const before = file.size === unknownSize ? stored?.get(file.path) : undefined;
-      // What has not changed has the size that it had.
+      // An unchanged conversation has the size of its last reading.
       if (before !== undefined && recordedState(before).stamp === file.stamp) file.size = before.size;
-      // A file that has lost its copy is read again, to have one.
+      // A file without its copy is read again, to write one.
       if (keep && file.kind !== "note" && !isKept(file) && !kept.has(nameOf(file.path))) file.stamp = undefined;
     }
     found = files;
@@ -102,7 +99,7 @@ export function createAgentSource(input: {
     if (file.kind === "note") return await readChunks(file, source, stored, chunking, signal, recipe);
     const copy = keep && !isKept(file) ? await kept.open(nameOf(file.path), file.folder) : undefined;
     const options = { source, recipe, tokens, onLine: copy?.onLine, signal };
-    // A copy that does not end where the last reading has ended is rewritten, with the whole conversation.
+    // A copy that does not end where the last reading ended is rewritten from the whole conversation.
     const isWhole = copy === undefined || transcriptCursor(stored)?.lines === copy.lines;
     const reading =
       file.kind === "lines"
@@ -120,7 +117,7 @@ export function createAgentSource(input: {
       const rest = isAsked ? undefined : rested();
       if (rest !== undefined) return rest.result;
       const result = await scan(signal, (await indexed()).get(source));
-      // If something could not be read, the next search tries again.
+      // After a failure the next search scans again.
       last = result.failed.length > 0 ? undefined : { atMs: performance.now(), result };
       return result;
     },
@@ -146,7 +143,7 @@ export function createAgentSource(input: {
       const file = found.get(shown);
       if (file === undefined) return { status: "not_found", text: "", path: shown };
       return await readWindow(file, params, async () => {
-        // The file's content decides, which may have changed since it was indexed.
+        // The content decides, which may have changed since it was indexed.
         if (scope === "all" || isInProject(file.folder ?? (await folderIn(file, signal)))) return;
         throw notReadable(
           shown,
@@ -156,7 +153,7 @@ export function createAgentSource(input: {
     },
     scopeIn(stored) {
       if (scope === "all") return undefined;
-      // As a rule nothing has changed since the last query, and reading thousands of records takes longer than the search.
+      // Usually nothing has changed since the last query, and reading thousands of records is slower than the search.
       if (narrowed === undefined || narrowed.stored !== stored || narrowed.found !== found) {
         const within: string[] = [];
         for (const [place, record] of stored ?? [])
@@ -168,17 +165,16 @@ export function createAgentSource(input: {
   };
 }
 
-/** Finds what an agent keeps in its folders. Changes nothing there. */
 async function findFiles(source: ClientSource, folders: readonly string[], signal: AbortSignal): Promise<Finder> {
   const { conversations } = agentOf(source);
   if (conversations === undefined) throw new Error(`${source} keeps no conversations`);
   const finder = new Finder(`${source}:/`, recordReader(conversations), signal);
-  // The folder itself may be a link to where a user keeps all settings.
+  // The folder may be a link into a folder with all settings of the user.
   for (const folder of folders) await conversations.find(finder, realPathOf(folder) ?? folder);
   return finder;
 }
 
-/** Where an agent was at work in a conversation, as it says now; undefined where it does not. Throws what reading throws. */
+/** The working folder of a conversation, from its first lines. Throws if the file cannot be read. */
 async function folderIn(file: ConversationFile, signal: AbortSignal): Promise<string | undefined> {
   if (file.kind === "note") return undefined;
   for await (const [number, record] of recordsOf(file, { signal, mostBytes: headBytes })) {
@@ -192,26 +188,26 @@ function kindOf(file: object): ConversationFile["kind"] {
   return (file as ConversationFile).kind;
 }
 
-/** What one agent keeps on this machine. */
+/** The conversations and notes of one agent on this machine. */
 export interface ClientSurvey {
   readonly source: ClientSource;
-  /** As people call it. */
+  /** The product name. */
   readonly name: string;
-  /** Where it keeps that, whether or not the folders exist. */
+  /** Its folders, whether or not they exist. */
   readonly folders: readonly string[];
   readonly conversations: number;
-  /** Of these, those of the current project. */
+  /** Conversations of the current project. */
   readonly inProject: number;
-  /** Different folders that they were had in, as far as they are known. */
+  /** Different working folders, as far as they are known. */
   readonly projects: number;
   readonly notes: number;
-  /** Of its files and databases. */
+  /** Size of the files and databases. */
   readonly bytes: number;
-  /** What exists and cannot be read. */
+  /** Files and folders that cannot be read. */
   readonly failed: readonly SyncFailure[];
 }
 
-/** Counts what other agents keep. Reads the beginnings of transcripts and indexes nothing. */
+/** Counts the conversations of other agents. Reads the beginnings of transcripts and indexes nothing. */
 export async function surveyClients(input: {
   folders: ClientFolders;
   projectDir: string;
@@ -231,7 +227,7 @@ export async function surveyClients(input: {
       const folder = file.folder ?? (await folderIn(file, signal).catch(() => signal.throwIfAborted()));
       if (folder !== undefined && folder !== everywhere) projects.set(folder, (projects.get(folder) ?? 0) + 1);
     }
-    // A database holds many conversations.
+    // A database contains many conversations.
     const places = new Set([...files.values()].map(({ absolutePath }) => absolutePath));
     surveys.push({
       source,

@@ -134,6 +134,18 @@ export function additionalContext(hookEventName: string, text: string): object {
   return { hookSpecificOutput: { hookEventName, additionalContext: text } };
 }
 
+/** The hooks of Claude Code and of agents that took them over. */
+export const claudeHooks: AgentHooks = {
+  events: {
+    SessionStart: "start",
+    UserPromptSubmit: "prompt",
+    PreCompact: "compact",
+    Stop: "turn-end",
+    SessionEnd: "end",
+  },
+  answers: { start: additionalContext, prompt: additionalContext },
+};
+
 /** The message of a user or an assistant, from a content in the usual formats; undefined for other roles. */
 export function saidBy(role: unknown, content: unknown, id?: unknown, at?: unknown): SaidLine | undefined {
   if (role !== "user" && role !== "assistant") return undefined;

@@ -1,6 +1,6 @@
 import path from "node:path";
 import { objectAt } from "../sources/lines.ts";
-import { additionalContext, type Agent, hookGroup, saidBy } from "./agent.ts";
+import { type Agent, claudeHooks, hookGroup, saidBy } from "./agent.ts";
 
 export const claudeCode: Agent = {
   id: "claude-code",
@@ -30,16 +30,7 @@ export const claudeCode: Agent = {
   },
   about:
     '`"alwaysLoad": true` keeps the tools visible; by default Claude Code hides them until its model searches for them.',
-  hooks: {
-    events: {
-      SessionStart: "start",
-      UserPromptSubmit: "prompt",
-      PreCompact: "compact",
-      Stop: "turn-end",
-      SessionEnd: "end",
-    },
-    answers: { start: additionalContext, prompt: additionalContext },
-  },
+  hooks: claudeHooks,
   conversations: {
     folders: ["$CLAUDE_CONFIG_DIR|~/.claude"],
     layout: ["`projects/*/*.jsonl`", "`projects/*/memory/*.md`"],

@@ -2,7 +2,7 @@ import path from "node:path";
 import type { Finder } from "../sources/finder.ts";
 import { isObject, objectAt, textAt } from "../sources/lines.ts";
 import { everywhere } from "../sources/project.ts";
-import { additionalContext, type Agent, type ConnectedFiles, hookGroup, saidBy, type SilentSkip } from "./agent.ts";
+import { type Agent, claudeHooks, type ConnectedFiles, hookGroup, saidBy, type SilentSkip } from "./agent.ts";
 
 export const codex: Agent = {
   id: "codex",
@@ -42,16 +42,7 @@ export const codex: Agent = {
     project: "Codex reads .codex only in a project that you have trusted.",
   },
   about: "The entry names the variable of an API key if your configuration uses that embedding provider.",
-  hooks: {
-    events: {
-      SessionStart: "start",
-      UserPromptSubmit: "prompt",
-      PreCompact: "compact",
-      Stop: "turn-end",
-      SessionEnd: "end",
-    },
-    answers: { start: additionalContext, prompt: additionalContext },
-  },
+  hooks: claudeHooks,
   conversations: {
     folders: ["$CODEX_HOME|~/.codex"],
     layout: [

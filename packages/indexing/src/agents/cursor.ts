@@ -113,7 +113,7 @@ const composersSql = `SELECT substr(key, 14) AS id, json_extract(value, '$.lastU
 const valueSql = "SELECT value FROM cursorDiskKV WHERE key = ?";
 const workspaceSql = "SELECT value FROM ItemTable WHERE key = 'composer.composerData'";
 
-/** The folders of the workspaces, by the names of the conversations that were had in them. */
+/** The folders of the workspaces by conversation. */
 async function projectsOf(finder: Finder, storage: string): Promise<Map<string, string>> {
   const projects = new Map<string, string>();
   for (const { name } of await finder.list(storage)) {
@@ -127,7 +127,7 @@ async function projectsOf(finder: Finder, storage: string): Promise<Map<string, 
         if (id !== undefined) projects.set(nameOf(id), fileURLToPath(folder));
       }
     } catch {
-      // Its project is not known then.
+      // The project of this conversation stays unknown.
     }
   }
   return projects;
@@ -144,7 +144,7 @@ function composersIn(db: Database): StoredConversation[] {
   });
 }
 
-/** A record for each message. What has no time of its own has that of its conversation. */
+/** A record for each message. A message without a time has the time of its conversation. */
 function bubblesIn(db: Database, id: string, startedMs: number | undefined): TranscriptRecord[] {
   const valueOf = db.prepare<[string], { value: unknown }>(valueSql);
   const at = (key: string): unknown => jsonOf(valueOf.get(key)?.value);

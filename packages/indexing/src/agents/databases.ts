@@ -17,28 +17,25 @@ import { stampOf } from "../scan/file-state.ts";
 import type { Finder } from "../sources/finder.ts";
 import { numbered, type NumberedRecords, type TranscriptRecord, unknownSize } from "../sources/lines.ts";
 
-/** How long it waits for a program that is writing. */
+/** Timeout for a locked database. */
 const waitMs = 1_000;
-/** How long a copy is kept for the next question. */
+/** How long a copy is reused. */
 const copyMs = 5_000;
 const copyAttempts = 3;
 
 /** A conversation in a database. */
 export interface StoredConversation {
-  /** Its name in the index. */
+  /** The name in the index. */
   readonly name: string;
   readonly mtimeMs: number;
   /** Changes with the conversation. */
   readonly stamp: string;
   readonly folder?: string | undefined;
-  /** What was said in it, in order. */
+  /** Reads the messages, in order. */
   read(db: Database): Iterable<TranscriptRecord>;
 }
 
-/**
- * Takes the conversations that `find` finds in a database. A failure is reported by the name of the database. `folderOf`:
- * where a conversation was had, if the database does not say.
- */
+/** Adds the conversations that `find` returns. `folderOf`: the working folder of one, if the database does not store it. */
 export async function takeConversations(
   finder: Finder,
   file: string,
@@ -66,17 +63,17 @@ interface Copy {
   readonly drop: () => void;
 }
 
-/** Of databases that cannot be opened where they are. */
+/** Copies of databases that cannot be opened in place. */
 const copies = new Map<string, Copy>();
-/** What was found in databases, with the state that they were in. */
+/** Results of `findInDatabase`, with the state of the database. */
 const findings = new Map<string, { readonly state: string; readonly found: unknown }>();
 
 /**
- * Runs something with the database of a program, which may go on writing to it. Nothing is changed there, and nothing is
- * left beside it: with a log that nobody has open SQLite would make files, so that a copy is opened then. Throws as SQLite does.
+ * Runs a function with the database of a program, which may be writing to it, and changes nothing there. Opening a database
+ * whose log no program has open would create files, so that a copy is opened then. Throws as SQLite does.
  */
 async function withDatabase<T>(file: string, run: (db: Database) => T): Promise<T> {
-  // A session that has no such source does not load it.
+  // Loaded late: most sessions do not need it.
   const { default: Sqlite } = await import("better-sqlite3");
   const open = (place: string): Database => new Sqlite(place, { readonly: true, fileMustExist: true, timeout: waitMs });
   if (!leavesTraces(file)) {
@@ -96,10 +93,7 @@ async function withDatabase<T>(file: string, run: (db: Database) => T): Promise<
   return run(copy.db);
 }
 
-/**
- * What `run` finds in a database, as long as it is the same: found again only where it has changed. Undefined where there is
- * none. `run` is the same for the same file.
- */
+/** The result of `run`, cached while the database is unchanged; undefined if it does not exist. One `run` per file. */
 export async function findInDatabase<T>(file: string, run: (db: Database) => T): Promise<T | undefined> {
   const state = stateOfDatabase(file);
   if (state === undefined) return undefined;
@@ -110,7 +104,7 @@ export async function findInDatabase<T>(file: string, run: (db: Database) => T):
   return found;
 }
 
-/** One text for the state of a database and of what was written to it last; undefined where there is none. */
+/** Identifies the state of a database with its log; undefined if it does not exist. */
 function stateOfDatabase(file: string): string | undefined {
   const states = [file, `${file}-wal`].map((each) => {
     const stats = statSync(each, { bigint: true, throwIfNoEntry: false });
@@ -119,9 +113,9 @@ function stateOfDatabase(file: string): string | undefined {
   return states[0] === undefined ? undefined : states.join(" ");
 }
 
-/** Whether opening it would make files beside it: it has a log (the format says 2) that no program has open. */
+/** Whether opening it would create files beside it: it has a log (format 2) that no program has open. */
 function leavesTraces(file: string): boolean {
-  // What is no file might keep whoever opens it waiting for ever.
+  // Opening a pipe could block forever.
   if (!statSync(file).isFile()) throw new Error("is not a file");
   const descriptor = openSync(file, constants.O_RDONLY);
   try {
@@ -133,7 +127,7 @@ function leavesTraces(file: string): boolean {
   }
 }
 
-/** A copy that is gone from the disk as soon as it is closed, however this process ends where the system can do that. */
+/** A copy, deleted from the disk while it is open, so that it never stays; on Windows when it is closed. */
 function copyOf(file: string, open: (place: string) => Database): Copy {
   const folder = mkdtempSync(path.join(tmpdir(), "memslot-read-"));
   const remove = (): void => rmSync(folder, { recursive: true, force: true, maxRetries: 2 });
@@ -147,7 +141,7 @@ function copyOf(file: string, open: (place: string) => Database): Copy {
         if (existsSync(file + ending)) copyFileSync(file + ending, place + ending, constants.COPYFILE_FICLONE);
     }
     const db = open(place);
-    // Reads its header and its log: they are open from now on.
+    // Opens the header and the log, so that both can be deleted.
     db.pragma("schema_version");
     if (process.platform !== "win32") remove();
     let isDropped = false;

@@ -91,7 +91,7 @@ const recordOf = recordReader(conversations);
 async function findProject(finder: Finder, place: string, named: ReadonlyMap<string, string>): Promise<void> {
   const name = path.basename(place);
   const written = absoluteFolder((await readSmall(path.join(place, ".project_root"))).trim());
-  // Before it had names, a project was called by the hash of its path.
+  // Older versions name a project by the hash of its path.
   const folder =
     written ?? absoluteFolder(named.get(name)) ?? (/^[0-9a-f]{64}$/u.test(name) ? `sha256:${name}` : undefined);
   const chats = path.join(place, "chats");
@@ -104,13 +104,13 @@ async function findProject(finder: Finder, place: string, named: ReadonlyMap<str
   await finder.takeNotes(path.join(place, "memory"), `${name}/memory/`, folder);
 }
 
-/** The folders of the projects by their names here. */
+/** Project folders by their names here. */
 async function projectNames(file: string): Promise<Map<string, string>> {
   const projects = objectAt(jsonOf(await readSmall(file)), "projects") ?? {};
   return new Map(Object.entries(projects).map(([folder, name]) => [String(name), folder]));
 }
 
-/** What is left of all lines: the last of those with the same id, in the place of the first, and none that was taken back. */
+/** The messages that remain: a later line with the same id replaces the earlier one, and `$rewindTo` removes messages. */
 async function* recordsOfChat(file: string, signal: AbortSignal): NumberedRecords {
   const kept: { number: number; id: string | undefined; record: TranscriptRecord }[] = [];
   const byId = new Map<string | undefined, (typeof kept)[number]>();
@@ -124,12 +124,12 @@ async function* recordsOfChat(file: string, signal: AbortSignal): NumberedRecord
   };
   for await (const [number, { bytes, ended }] of numberedLines(file, { signal })) {
     const record = recordOf(bytes);
-    // Such a last line is being written.
+    // The last line is incomplete.
     if (!ended && record.kind === "broken") continue;
     const line = jsonOf(bytes);
     const back = textAt(line, "$rewindTo");
     if (back !== undefined) {
-      // With the one that is named; a name that no message has takes back all.
+      // Removes the named message too; an unknown id removes all.
       const named = byId.get(back);
       for (const { id } of kept.splice(named === undefined ? 0 : kept.indexOf(named))) byId.delete(id);
       continue;

@@ -99,7 +99,7 @@ function messagesIn(db: Database, session: string): Iterable<TranscriptRecord> {
     });
 }
 
-/** What was said: no thoughts, no tools, nothing that the program itself has put in. */
+/** The message: no thoughts, no tools, no text that the program itself has inserted. */
 function textIn(part: unknown): string[] {
   const { type, synthetic, ignored, text } = (part ?? {}) as Record<string, unknown>;
   return type === "text" && synthetic !== true && ignored !== true && typeof text === "string" ? [text] : [];
@@ -111,37 +111,25 @@ function textIn(part: unknown): string[] {
  */
 function pluginText(hook: string): string {
   return `${pluginMark}: \`memslot connect opencode --remove\` takes it away, and the next connect overwrites it.
-import { spawn } from "node:child_process";
+import { exec } from "node:child_process";
 
 const hook = ${JSON.stringify(hook)};
-// Longer than the hook takes by itself.
+// Longer than the deadline of the hook.
 const deadlineMs = 1000 + (Number(process.env.MEMSLOT_HOOK_DEADLINE_MS) || 5000);
 
 function ask(event) {
   return new Promise((resolve) => {
-    let answer = "";
-    const done = () => {
+    const options = { timeout: deadlineMs, maxBuffer: 16_000_000, windowsHide: true };
+    const child = exec(hook, options, (_, answer) => {
       try {
         resolve(JSON.parse(answer));
       } catch {
         resolve({});
       }
-    };
-    try {
-      const child = spawn(hook, { shell: true, stdio: ["pipe", "pipe", "ignore"], windowsHide: true });
-      const timer = setTimeout(() => child.kill(), deadlineMs);
-      child.on("error", () => resolve({}));
-      child.on("close", () => {
-        clearTimeout(timer);
-        done();
-      });
-      child.stdout.on("data", (piece) => (answer += piece));
-      child.stdin.on("error", () => {});
-      child.stdin.end(JSON.stringify(event));
-    } catch {
-      resolve({});
-    }
-  });
+    });
+    child.stdin.on("error", () => {});
+    child.stdin.end(JSON.stringify(event));
+  }).catch(() => ({}));
 }
 
 const serving =
@@ -155,25 +143,25 @@ export const memslot = async ({ client, directory }) => {
   globalThis[initialised].add(directory);
 
   const starts = new Map();
-  const told = new Map();
-  const helpers = new Map();
+  const sent = new Map();
+  const subagents = new Map();
 
-  // A session with a parent is a helper: another model speaks there in the user's place.
-  async function isHelper(sessionID) {
+  // A session with a parent is a subagent: another model writes there in the user's place.
+  async function isSubagent(sessionID) {
     try {
-      if (!helpers.has(sessionID)) {
+      if (!subagents.has(sessionID)) {
         const { data } = await client.session.get({ path: { id: sessionID } });
-        helpers.set(sessionID, Boolean(data.parentID));
+        subagents.set(sessionID, Boolean(data.parentID));
       }
     } catch {
-      // It is asked again the next time.
+      // The next event tries again.
     }
-    return helpers.get(sessionID) === true;
+    return subagents.get(sessionID) === true;
   }
 
-  async function said(sessionID) {
+  async function newMessages(sessionID) {
     const { data = [] } = (await client.session.messages({ path: { id: sessionID } })) ?? {};
-    const known = told.get(sessionID) ?? new Set();
+    const known = sent.get(sessionID) ?? new Set();
     const messages = [];
     for (const { info, parts } of data) {
       const text = parts
@@ -188,15 +176,15 @@ export const memslot = async ({ client, directory }) => {
 
   async function report(name, sessionID) {
     try {
-      if (await isHelper(sessionID)) return;
-      const messages = await said(sessionID);
+      if (await isSubagent(sessionID)) return;
+      const messages = await newMessages(sessionID);
       if (messages.length === 0 && name === "stop") return;
       const { taken } = await ask({ hook_event_name: name, session_id: sessionID, cwd: directory, messages });
-      // What the hook did not take, for want of time or by a fault, is sent again with the next turn.
+      // Messages that the hook did not store are sent again with the next turn.
       if (taken !== true) return;
-      told.set(sessionID, new Set([...(told.get(sessionID) ?? []), ...messages.map(({ id }) => id)]));
+      sent.set(sessionID, new Set([...(sent.get(sessionID) ?? []), ...messages.map(({ id }) => id)]));
     } catch {
-      // The next turn brings what this one did not.
+      // The next turn sends the same messages.
     }
   }
 
@@ -211,14 +199,14 @@ export const memslot = async ({ client, directory }) => {
     event: async ({ event }) => {
       const sessionID = event.properties?.sessionID;
       if (event.type === "session.idle" && sessionID) await report("stop", sessionID);
-      if (event.type === "session.compacted" && sessionID && !(await isHelper(sessionID)))
+      if (event.type === "session.compacted" && sessionID && !(await isSubagent(sessionID)))
         await started(sessionID, "compact");
       if (event.type === "session.deleted")
-        for (const known of [starts, told, helpers]) known.delete(event.properties?.info?.id);
+        for (const known of [starts, sent, subagents]) known.delete(event.properties?.info?.id);
     },
     "chat.message": async ({ sessionID }, { message, parts }) => {
-      if (await isHelper(sessionID)) return;
-      // First, so that a prompt does not bring what the start shows.
+      if (await isSubagent(sessionID)) return;
+      // First, so that the prompt does not repeat notes of the start.
       if (!starts.has(sessionID)) await started(sessionID, "startup");
       const first = parts.find((part) => part.type === "text" && !part.synthetic);
       if (first === undefined) return;
@@ -232,7 +220,7 @@ export const memslot = async ({ client, directory }) => {
       if (text !== "") parts.push({ ...first, id: \`\${first.id}m\`, text, synthetic: true });
     },
     "experimental.chat.system.transform": async ({ sessionID }, output) => {
-      // Models that give the session its title or shorten it, which may be those of another provider.
+      // Models that write titles or summaries, which may belong to another provider.
       if (serving.test(output.system.join("\\n"))) return;
       const text = sessionID === undefined ? "" : await starts.get(sessionID);
       if (text) output.system.push(text);

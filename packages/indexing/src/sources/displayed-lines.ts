@@ -10,8 +10,8 @@ import { renderSaid, renderWhole } from "./messages.ts";
 import { type ConversationFile, recordsOf } from "./read-conversation.ts";
 
 /**
- * A window of a conversation or a note: a line for each of its lines, as it is searched, without secrets and empty where
- * nothing was said. `check` throws if the file must not be read.
+ * A window of a conversation or a note, one line for each of its lines, redacted; lines without a message are empty. `check`
+ * throws if the file must not be read.
  */
 export async function readWindow(
   file: ConversationFile,
@@ -31,7 +31,7 @@ export async function readWindow(
   }
 }
 
-/** `total`: lines up to the first behind the window. */
+/** `total`: the lines up to the first one after the window. */
 async function windowOf(
   file: ConversationFile,
   from: number,
@@ -51,14 +51,14 @@ async function windowOf(
     if (number < from) continue;
     while (window.length < number - from) window.push("");
     const shown = record.kind === "message" ? renderWhole(record).line : "";
-    // A line may hold several messages.
+    // A line may contain several messages.
     const before = window.length > number - from ? window.pop() : undefined;
     window.push([before, shown].filter(Boolean).join(" "));
   }
   return { window, total };
 }
 
-/** For each of them, whether its lines are in the conversation now, as they would be indexed, with whatever around them. */
+/** For each of `found`, whether its lines are still in the conversation. */
 export async function verifyLines(
   file: ConversationFile,
   found: readonly FoundLines[],
@@ -82,7 +82,7 @@ export async function verifyLines(
   });
 }
 
-/** In this order, with others between them: what a heartbeat said is not in the index. */
+/** Whether the lines occur in this order, with others in between: heartbeats are not in the index. */
 function isWithin(wanted: readonly string[], lines: readonly string[]): boolean {
   let next = 0;
   for (const line of lines) if (next < wanted.length && line.toWellFormed() === wanted[next]?.toWellFormed()) next++;

@@ -12,7 +12,7 @@ import type { RecordReader } from "./lines.ts";
 export class Finder {
   readonly files: Map<string, ConversationFile> = new Map();
   readonly result: ScanResult = emptyScan();
-  /** What the paths in the index begin with. */
+  /** The beginning of all paths in the index. */
   readonly #prefix: string;
   readonly #recordOf: RecordReader;
   readonly #fileSystem: FolderLook;
@@ -27,8 +27,8 @@ export class Finder {
   }
 
   /**
-   * The entries of a folder, ordered by name; none if it does not exist. `inside`: what the paths in the index of its files
-   * begin with, which stay in the index if the folder cannot be listed.
+   * The entries of a folder, sorted by name; empty if it does not exist. If it cannot be listed, files in the index whose
+   * paths begin with `inside` stay there.
    */
   async list(folder: string, inside = ""): Promise<Dirent[]> {
     if (this.#slices.isOver()) await this.#slices.pause();
@@ -42,15 +42,11 @@ export class Finder {
     }
   }
 
-  /** The names of the folders in a folder. */
   async folders(folder: string): Promise<string[]> {
     return (await this.list(folder)).filter((entry) => entry.isDirectory()).map(({ name }) => name);
   }
 
-  /**
-   * Takes a file by its name in the index; of several with the same name the first. `refuse` says why a file is skipped,
-   * `shown` is how a failure names it.
-   */
+  /** Adds a file under its name in the index, unless it is taken. `refuse` returns a reason to skip it; failures name `shown`. */
   async take(
     name: string,
     absolutePath: string,
@@ -78,40 +74,39 @@ export class Finder {
     this.files.set(place, taken);
   }
 
-  /** Takes the files of a folder whose names match. */
+  /** Adds the files of a folder whose names match. */
   async takeAll(folder: string, names: RegExp, inside: string, file: Parameters<Finder["take"]>[2]): Promise<void> {
     for (const { name } of await this.list(folder, inside))
       if (names.test(name)) await this.take(inside + name, path.join(folder, name), file);
   }
 
-  /** Takes the Markdown files of a folder. */
+  /** Adds the Markdown files of a folder. */
   async takeNotes(folder: string, inside: string, project: string | undefined): Promise<void> {
     await this.takeAll(folder, /\.md$/iu, inside, { kind: "note", folder: project });
   }
 
-  /** Takes a conversation that is no file of its own, in place of a file with the same name. */
+  /** Adds a conversation that is not a file; replaces a file with the same name. */
   add(name: string, conversation: Omit<ConversationFile, "path">): void {
     const place = this.pathOf(name);
     this.files.set(place, { ...conversation, path: place });
   }
 
-  /** Reports what exists and cannot be read now; `unknown` is what then stays in the index, by default the whole source. */
+  /** Reports a failure. Files below `unknown` stay in the index, by default all of the source. */
   missed(shown: string, reason: string, unknown: string = this.pathOf("")): void {
     this.result.failed.push({ path: shown, reason });
     this.result.unknown.push(unknown);
   }
 
-  /** Reports what is skipped, with the reason. */
   skip(place: string, reason: string): void {
     this.result.roots.push({ path: place, state: "skipped", reason });
   }
 
-  /** The path of something in the index: `codex:/rollout-….jsonl`. */
+  /** The path in the index: `codex:/rollout-….jsonl`. */
   pathOf(name: string): string {
     return this.#prefix + name.normalize("NFC").split(path.sep).join("/");
   }
 
-  /** Everything that was found. Called once, at the end: only then is known which stamps can be relied on. */
+  /** The result. Call it once, at the end: only then it is known which stamps are reliable. */
   done(): ScanResult {
     this.#trust.judge();
     this.result.files = [...this.files.values()];

@@ -4,10 +4,10 @@ import { agentIdProblem, MemoryError } from "@memslot/core";
 
 const journalName = /^([\w-]{1,80})\.[0-9a-f]{16}\.jsonl$/;
 
-/** Finds the path of a session's transcript in the index by the key of the session. */
+/** The path of a transcript in the index, by the key of its session. */
 export type SessionLookup = (sessionKey: string) => Promise<string | undefined>;
 
-/** Where the transcripts of an agent are. Throws `INVALID_ARGUMENT` for an agent id that is no plain folder name. */
+/** The folder with the transcripts of an agent. Throws `INVALID_ARGUMENT` if the agent id is not a folder name. */
 export function sessionsFolder(input: { stateDir: string; agentId: string }): string {
   const { stateDir, agentId } = input;
   const problem = agentIdProblem(agentId);
@@ -16,36 +16,36 @@ export function sessionsFolder(input: { stateDir: string; agentId: string }): st
   return path.join(stateDir, "agents", agentId, "sessions");
 }
 
-/** The path of a transcript in the index, from its file name. File systems write the same name in more than one way. */
+/** The path of a transcript in the index, by its file name. */
 export function transcriptPath(fileName: string): string {
   return `sessions/${fileName.normalize("NFC")}`;
 }
 
-/** Where the journal of an agent keeps what its conversations have dropped. Throws as `sessionsFolder` does. */
+/** The folder with the journal of an agent. Throws as `sessionsFolder` does. */
 export function journalFolder(input: { stateDir: string; agentId: string }): string {
   return path.join(path.dirname(sessionsFolder(input)), "journal");
 }
 
-/** The name of a file of the journal: of one session, by what is in it. */
+/** The name of a journal file: the session, and a hash of its content. */
 export function journalFileName(sessionName: string, hash: string): string {
   return `${sessionName}.${hash}.jsonl`;
 }
 
-/** The absolute path behind `journal/<name>`; undefined for what is no path of the journal, or leads through a link. */
+/** The absolute path of `journal/<name>`; undefined for other paths, and if the folder is a link. */
 export function journalFile(folder: string, relPath: string): string | undefined {
   const [first, name = "", ...more] = relPath.replace(/^\.\//, "").split("/");
   if (first !== "journal" || more.length > 0 || !journalName.test(name)) return undefined;
   return lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() === true ? path.join(folder, name) : undefined;
 }
 
-/** Paths, as they stand in the index, of what the session with this transcript has dropped. */
+/** The paths in the index of the journal files of a transcript. */
 export function journalOfTranscript(folder: string, transcript: string): string[] {
   const session = /^sessions\/(.+)\.jsonl$/.exec(transcript)?.[1];
   try {
     const names = readdirSync(folder).filter((name) => journalName.exec(name)?.[1] === session);
     return names.map((name) => `journal/${name}`);
   } catch {
-    // Nothing was dropped yet, or the folder cannot be listed: then there is nothing to be found either.
+    // No journal yet, or not readable.
     return [];
   }
 }

@@ -16,19 +16,18 @@ import { isObject, type JsonObject, jsonOf, readLines, readRecord, textAt } from
 import { continues, transcriptCursor } from "./read-conversation.ts";
 import { transcriptsIn } from "./sessions.ts";
 
-/** Part of the recipe: raise it when the same file gives other chunks. */
+/** Part of the recipe: increase it when the same file results in other chunks. */
 const journalVersion = 2;
 
 /**
- * What the flush has kept of dropped messages, as a source of the index: `agents/<agentId>/journal/*.jsonl` below the
- * state folder, read like transcripts. A file whose messages all stand in an indexed transcript is left out, so that
- * nothing is found twice, and deleted once the flush does not ask to keep it any longer.
+ * The journal of dropped messages as a source of the index: `agents/<agentId>/journal/*.jsonl` below the state folder. A file
+ * whose messages are all in an indexed transcript is excluded, and deleted once its retention has ended.
  */
 export function createJournalSource(input: {
   stateDir: string;
   agentId: string;
   settings: Pick<MemorySearchSettings, "chunking" | "sources">;
-  /** True where nothing on disk may be changed. */
+  /** Nothing on disk may change. */
   lookOnly: boolean;
 }): IndexedSource {
   const { settings, lookOnly: isReadOnly } = input;
@@ -42,10 +41,10 @@ export function createJournalSource(input: {
     async scan(signal, indexed, look) {
       areClean ||= await redactCopies(folder, `${folder}.rules`);
       const scan = await transcripts.scan(signal, indexed, look);
-      // A journal begins with the first dropped message.
+      // The journal folder is created with the first dropped message.
       const roots = scan.roots.filter(({ path: place, reason }) => place !== "journal" || reason !== "does not exist");
       if (scan.files.length === 0) return { ...scan, roots };
-      // If transcripts are no source any more, what the index holds of them goes with this sync.
+      // If transcripts are not a source, this sync removes them from the index.
       const sessions = settings.sources.includes("sessions") ? (await indexed()).get("sessions") : undefined;
       const files: ScannedFile[] = [];
       for (const file of scan.files) {
@@ -58,7 +57,7 @@ export function createJournalSource(input: {
           else if (!isReadOnly && kept.keptUntilMs < Date.now())
             await rm(file.absolutePath, { force: true }).catch(() => undefined); // Another time, then.
         } catch {
-          // Gone or not readable: a file that cannot be compared is not covered, and reading it reports what is wrong.
+          // A file that cannot be compared is not covered; reading it reports the reason.
           files.push(file);
         }
       }
@@ -73,15 +72,12 @@ export function createJournalSource(input: {
   };
 }
 
-/** Whether a path is one that a result from the journal has. */
+/** Whether a path is a path of the journal. */
 export function isJournalPath(relPath: string): boolean {
   return /^(?:\.\/)?journal\/[^/]+\.jsonl$/.test(relPath);
 }
 
-/**
- * Reads a window of a file of the journal: a line for each of its lines, as it is searched, without secrets. Refuses a
- * shared audience.
- */
+/** Reads a window of a journal file, redacted. Throws for a shared audience. */
 export async function readJournal(params: ManagerReadParams, folder: string): Promise<MemoryReadResult> {
   const { relPath } = params;
   if (params.audience === "shared") throw notReadable(relPath, " in a session that others read: it is private.");
@@ -91,32 +87,31 @@ export async function readJournal(params: ManagerReadParams, folder: string): Pr
   return await readWindow({ path: shown, absolutePath, kind: "lines", mtimeMs: 0, size: 0 }, params);
 }
 
-/** What is known of a file of the journal. It never changes, and is read once. */
+/** The content of a journal file, which never changes. */
 interface Kept {
   readonly sessionId: string | undefined;
-  /** By the id of each message what it says, as a hash; undefined where a transcript need only name it. */
+  /** A hash of each message by its id; undefined if the transcript only needs to have the id. */
   readonly messages: ReadonlyMap<string, string | undefined>;
-  /** Until then it is kept even if it is covered; for ever if it does not say. */
+  /** The end of its retention. */
   readonly keptUntilMs: number;
-  /** Whether it is covered, with the state of the transcript that this is about. */
+  /** The last comparison, with the state of the transcript. */
   answer?: { readonly state: string; readonly isCovered: boolean };
 }
 
-/** How the journal writes what a tool gave. A transcript has it in a form that is not searched. */
+/** A tool result in the journal. Transcripts have it in a form that is not searched. */
 const ofTool = /^\[result of [^\]]*\] /;
 
 const never: AbortSignal = new AbortController().signal;
 
 /**
- * Whether every message of a file of the journal stands in the part of its session's transcript that is indexed. A
- * transcript is read again when it has changed. It has to say the same under the same id: hosts name a message that has
- * no id by its line, and rewrite transcripts.
+ * Whether the indexed part of the transcript has every message of a journal file, with the same text under the same id: hosts
+ * name a message without an id by its line, and rewrite transcripts.
  */
 async function isCovered(kept: Kept, stored: FileRecord, folder: string): Promise<boolean> {
   const cursor = transcriptCursor(stored);
   if (cursor === undefined || cursor.more) return false;
   return await withFile(path.join(folder, `${kept.sessionId}.jsonl`), async (handle) => {
-    // The index holds what stands in the file now.
+    // The index is up to date with the file.
     if (!(await continues(handle, cursor))) return false;
     const state = `${stored.hash} ${stampOf(await handle.stat({ bigint: true }))}`;
     if (kept.answer?.state === state) return kept.answer.isCovered;
@@ -150,7 +145,7 @@ async function readKept(file: ScannedFile): Promise<Kept> {
   return { sessionId, messages, keptUntilMs: Date.parse(String(header["keptUntil"])) || Infinity };
 }
 
-/** A hash of what a line says; undefined if it is no message, a tool's, or empty. */
+/** A hash of the message in a line; undefined for other lines, tool results and empty messages. */
 function saidIn(line: Buffer): string | undefined {
   const record = readRecord(line);
   if (record.kind !== "message" || ofTool.test(record.text)) return undefined;

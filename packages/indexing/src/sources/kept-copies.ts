@@ -6,17 +6,16 @@ import type { Finder } from "./finder.ts";
 import { renderWhole } from "./messages.ts";
 import { readJson, saidRecord, textAt, timeOf, type TranscriptRecord } from "./lines.ts";
 
-/** The copy of a conversation of another agent: what was said, without secrets, each on the line that it has there. */
+/** The copy of a conversation: its messages, redacted, on the same lines. */
 export interface KeptCopy {
-  /** Lines that it has. */
   readonly lines: number;
-  /** Takes what comes behind them; given the first line, the copy is rewritten. */
+  /** Appends a line; line 1 rewrites the copy. */
   readonly onLine: (number: number, record: TranscriptRecord) => void;
   /** On disk when it resolves. */
   save(): Promise<void>;
 }
 
-/** The copies of one agent, in a folder of their own below the state folder. */
+/** The copies of one agent, in a folder below the state folder. */
 export class KeptCopies {
   readonly folder: string;
 
@@ -24,11 +23,11 @@ export class KeptCopies {
     this.folder = folder;
   }
 
-  /** Opens the copy of a file by its name in the index. `folder`: where the conversation was had, if its lines do not say. */
+  /** Opens the copy of a file by its name in the index. `folder`: its working folder, if its lines do not name one. */
   async open(name: string, folder: string | undefined): Promise<KeptCopy> {
     const file = this.#placeOf(name);
     const before = await readFile(file, "utf8").catch(() => "");
-    // One that ends in the middle of a line was being written when its process was killed.
+    // A process was killed in the middle of the last line.
     const there = before.endsWith("\n") ? before.split("\n").length - 1 : 0;
     let isRewritten = false;
     let next = there + 1;
@@ -40,7 +39,7 @@ export class KeptCopies {
           [isRewritten, next] = [true, 1];
           added = "";
         }
-        // A conversation that is read from where its last chunk begins tells lines that are here already.
+        // A resumed reading starts before the end of the copy.
         if (number < next) return;
         added += `${"\n".repeat(number - next)}${written(record, folder)}\n`;
         next = number + 1;
@@ -54,12 +53,10 @@ export class KeptCopies {
     };
   }
 
-  /** Whether there is a copy of a file. */
   has(name: string): boolean {
     return existsSync(this.#placeOf(name));
   }
 
-  /** Finds all copies. */
   async find(finder: Finder, folder: string = this.folder, inside = ""): Promise<void> {
     for (const entry of await finder.list(folder)) {
       const place = path.join(folder, entry.name);
@@ -73,7 +70,7 @@ export class KeptCopies {
   }
 }
 
-/** How the lines of a copy are read. */
+/** Reads a line of a copy. */
 export function keptRecord(line: Buffer | undefined): TranscriptRecord {
   return readJson(line, (record) => {
     const { role } = record;
@@ -90,14 +87,14 @@ function written(record: TranscriptRecord, usual: string | undefined): string {
   const { timeMs, folder = usual } = record;
   const at = timeMs === undefined ? undefined : new Date(timeMs).toISOString();
   if (record.kind === "message") {
-    // As it is indexed: what is taken out there is taken out here.
+    // Redacted as in the index.
     const { text } = renderWhole(record);
     return text === "" ? "" : JSON.stringify({ role: record.role, text, at, folder });
   }
   return record.folder === undefined ? "" : JSON.stringify({ at, folder });
 }
 
-/** A part of a name as a name on disk, which is neither too long nor leads elsewhere. */
+/** A part of a name as a file name: not too long, and without a way out of the folder. */
 function fileName(part: string): string {
   if (part.length < 150 && part !== "" && part !== "." && part !== "..") return part;
   return createHash("sha256").update(part).digest("hex");

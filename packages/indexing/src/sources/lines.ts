@@ -7,26 +7,23 @@ import { isUtf8 } from "node:buffer";
 import { surrogateSafe } from "../text/token-weight.ts";
 import { stripInjected } from "./strip-injected.ts";
 
-/** Longer lines are skipped: no message that a person or a model wrote is that long. */
+/** Longer lines are skipped: they contain tool results, not messages. */
 export const maxLineBytes: number = 4 * 1024 * 1024;
 
 const blockBytes = 256 * 1024;
 
-/** One line of a file, by its place in bytes. */
+/** One line of a file, with its place in bytes. */
 export interface TranscriptLine {
   start: number;
-  /** Behind the line end. */
+  /** After the line end. */
   end: number;
-  /** Without the line end. Valid until the next lines are requested. Undefined if the line is too long. */
+  /** Without the line end; undefined if the line is too long. Valid until the next lines are requested. */
   bytes: Buffer | undefined;
-  /** False for a last line that has no line end, so that more of it may come. */
+  /** False for a last line without a line end. */
   ended: boolean;
 }
 
-/**
- * The lines of a part of a file, several at a time; `from` is where a line begins, `longest` how many bytes one may have. Holds one block and one line, however
- * long the file and its lines are.
- */
+/** The lines between two positions, several at a time; `longest`: bytes of a line. Keeps one block and one line in memory. */
 export async function* readLines(
   handle: FileHandle,
   from: number,
@@ -48,7 +45,7 @@ export async function* readLines(
   }
 }
 
-/** The lines of consecutive blocks. A block may be used again once the next one is requested. */
+/** The lines of consecutive blocks. A block is reused for the next one. */
 async function* linesOf(blocks: AsyncIterable<Buffer>, from = 0, longest = maxLineBytes) {
   let carried: Buffer[] = [];
   let length = 0;
@@ -81,16 +78,16 @@ async function* linesOf(blocks: AsyncIterable<Buffer>, from = 0, longest = maxLi
   if (position > start) yield [take(position, Buffer.alloc(0), false)];
 }
 
-/** Which lines of a file are read. */
+/** The requested lines of a file. */
 export interface LineChoice {
   signal: AbortSignal;
-  /** Absent: all of them. */
+  /** By number, from 1; absent: all. */
   isAsked?: ((number: number) => boolean) | undefined;
-  /** Lines that begin behind so many bytes are not. */
+  /** Ends the reading after so many bytes. */
   mostBytes?: number | undefined;
 }
 
-/** The requested lines of a file, each with its number. A file that is named `.zst` is decompressed meanwhile. */
+/** The requested lines of a file with their numbers. Decompresses `.zst` files. */
 export async function* numberedLines(
   file: string,
   { signal, isAsked = () => true, mostBytes = Infinity }: LineChoice,
@@ -112,51 +109,51 @@ function decompressed(handle: FileHandle, signal: AbortSignal): AsyncIterable<Bu
   return pipeline(handle.createReadStream({ signal }), createZstdDecompress(), () => undefined);
 }
 
-/** The size of a conversation in a database, before it is read: then it is the bytes of what was said. */
+/** The size of a conversation in a database before it is read. */
 export const unknownSize = -1;
 
-/** What one message says beyond this is left out: it is a pasted file, and nothing else is done while it is read. */
+/** Longer messages are cut: they contain pasted files. */
 export const maxTextLength: number = 256 * 1024;
 
-/** What was said. */
+/** A message. */
 export interface SaidRecord {
   kind: "message";
   role: "user" | "assistant";
   text: string;
-  /** The text went on. */
+  /** Whether the text was cut. */
   cut: boolean;
   timeMs: number | undefined;
   /** The working folder of the agent, if the line names it. */
   folder?: string | undefined;
 }
 
-/** What one line of a transcript is, as far as memory cares. */
+/** The content of one line of a transcript. */
 export type TranscriptRecord =
   | SaidRecord
   /** The conversation was compacted here. */
   | { kind: "compaction"; timeMs: number | undefined }
-  /** Tool calls and results, system lines, settings: nothing that was said. */
+  /** Tool calls and results, system lines, settings. */
   | { kind: "other"; timeMs: number | undefined; folder?: string | undefined }
   | { kind: "blank" }
   /** Too long, not a JSON object, or not UTF-8. */
   | { kind: "broken" };
 
-/** Reads one line, without its line end; undefined for a line that is too long. */
+/** Parses one line, without its line end; undefined: the line is too long. */
 export type RecordReader = (line: Buffer | undefined) => TranscriptRecord;
 
-/** The records of a conversation, each with its number. */
+/** The records of a conversation with their numbers. */
 export type NumberedRecords = AsyncGenerator<readonly [number: number, record: TranscriptRecord]>;
 
 export type JsonObject = Record<string, unknown>;
 
 const textTypes: ReadonlySet<unknown> = new Set(["text", "input_text", "output_text"]);
-/** Records that hold a message. A plain `{"role", "content"}` has no type. */
+/** Types of records with a message. A plain `{"role", "content"}` has no type. */
 const messageTypes: ReadonlySet<unknown> = new Set([undefined, "message", "user", "assistant"]);
-/** User messages that no person has written. */
+/** User messages that were not written by a person. */
 const generatedOrigins: ReadonlySet<unknown> = new Set(["inter_session", "internal_system", "heartbeat"]);
 const latestMs = 8.64e15;
 
-/** Reads a line as hosts with this kit write it. Keeps the texts of a message: no tool calls, thinking or images. */
+/** Parses a line of this kit's own transcripts. Keeps the text of a message, without tool calls, thoughts and images. */
 export function readRecord(line: Buffer | undefined): TranscriptRecord {
   return readJson(line, (record) => {
     const message = objectAt(record, "message") ?? record;
@@ -171,7 +168,6 @@ export function readRecord(line: Buffer | undefined): TranscriptRecord {
   });
 }
 
-/** Reads a line that is a JSON object. */
 export function readJson(line: Buffer | undefined, read: (record: JsonObject) => TranscriptRecord): TranscriptRecord {
   if (line === undefined || !isUtf8(line)) return { kind: "broken" };
   const json = line.toString("utf8").replace(/^\uFEFF/, "");
@@ -180,19 +176,19 @@ export function readJson(line: Buffer | undefined, read: (record: JsonObject) =>
   return isObject(record) ? read(record) : { kind: "broken" };
 }
 
-/** What was said in a message, limited to `maxTextLength`. Every transcript's messages pass here. */
+/** A message without injected text, limited to `maxTextLength`. All messages of transcripts pass here. */
 export function saidRecord(said: Omit<SaidRecord, "kind" | "cut">): SaidRecord {
   const cut = said.text.length > maxTextLength;
   return { ...said, kind: "message", text: stripInjected(cut ? beginningOf(said.text) : said.text, said.role), cut };
 }
 
-/** Ends at a space where one is near, so that no half of a secret is left. */
+/** Ends at a space if one is near, so that no secret is cut in half. */
 function beginningOf(text: string): string {
   const near = text.slice(0, maxTextLength).search(/\s\S{0,9999}$/);
   return text.slice(0, near > 0 ? near : surrogateSafe(text, maxTextLength));
 }
 
-/** The text of a content that is a text, or a list of parts of which some are texts; those without a type too with `bare`. */
+/** The text of a content: a string, or the text parts of a list. `bare`: parts without a type are text, too. */
 export function textOf(content: unknown, bare = false): string {
   if (typeof content === "string") return content;
   const parts = Array.isArray(content) ? (content as unknown[]) : [];
@@ -205,7 +201,7 @@ export function textOf(content: unknown, bare = false): string {
     .join("\n");
 }
 
-/** A time as ISO text, or in seconds or milliseconds since 1970. */
+/** Milliseconds, from ISO text, seconds or milliseconds. */
 export function timeOf(value: unknown): number | undefined {
   const time = typeof value === "string" ? Date.parse(value) : typeof value === "number" ? value : Number.NaN;
   if (!(time > 0)) return undefined;
@@ -213,12 +209,11 @@ export function timeOf(value: unknown): number | undefined {
   return timeMs <= latestMs ? timeMs : undefined;
 }
 
-/** What the requested lines of a file say. */
 export async function* recordsOfLines(file: string, recordOf: RecordReader, choice: LineChoice): NumberedRecords {
   for await (const [number, { bytes }] of numberedLines(file, choice)) yield [number, recordOf(bytes)];
 }
 
-/** Records of what has no lines, numbered from 1. */
+/** Numbers records from 1. */
 export async function* numbered(records: Iterable<TranscriptRecord>, signal: AbortSignal): NumberedRecords {
   let number = 0;
   for (const record of records) {
@@ -241,7 +236,7 @@ export function textAt(value: unknown, name: string): string | undefined {
   return typeof inner === "string" ? inner : undefined;
 }
 
-/** Parses a text or its bytes; undefined for what is not JSON. */
+/** The value of JSON text or bytes; undefined if it is not valid. */
 export function jsonOf(value: unknown): unknown {
   const text = typeof value === "string" ? value : value instanceof Uint8Array ? Buffer.from(value).toString() : "";
   try {
@@ -251,7 +246,7 @@ export function jsonOf(value: unknown): unknown {
   }
 }
 
-/** A folder as an agent writes it, of any system; undefined for other values, which could be mistaken for `everywhere`. */
+/** An absolute path of any system; undefined for other values, which could be mistaken for `everywhere`. */
 export function absoluteFolder(value: unknown): string | undefined {
   const isFolder = typeof value === "string" && (path.posix.isAbsolute(value) || path.win32.isAbsolute(value));
   return isFolder ? value : undefined;

@@ -3,13 +3,13 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import { entriesOf, realPathOf } from "../scan/file-state.ts";
 
-/** Stands for every folder: what a program remembers for all projects. */
+/** The folder of notes that belong to all projects. */
 export const everywhere = "*";
 
-/** So many folders are looked into for those whose path a name may stand for. */
+/** Limits the search for folders that match a slug. */
 const mostLooks = 2_000;
 
-/** The Git repository that a folder is in, or else the folder itself. */
+/** The Git repository of a folder, else the folder itself. */
 function projectRoot(folder: string): string {
   for (let at = folder; ; at = path.dirname(at)) {
     if (existsSync(path.join(at, ".git"))) return at;
@@ -18,9 +18,9 @@ function projectRoot(folder: string): string {
 }
 
 /**
- * Whether something that was had in a folder belongs to the project of another one. A program may not write down its folder,
- * but `sha256:…` of the path, or `slug:…`, where all signs of the path are dashes: that is only believed where one folder of
- * this machine can be meant. Of a folder that is gone nobody can say which repository it was in: it is a project of its own.
+ * Whether a conversation in a folder belongs to the project of another folder. Some agents store `sha256:…` of the path, or
+ * `slug:…`, with a dash for every special character: a slug counts if exactly one folder of this machine fits. A deleted
+ * folder is a project of its own, as its repository is unknown.
  */
 export function createProjectMatch(projectDir: string): (folder: string | undefined) => boolean {
   const own = path.resolve(projectDir);
@@ -34,7 +34,7 @@ export function createProjectMatch(projectDir: string): (folder: string | undefi
       const [only, another] = foldersOf(folder.slice(5));
       return only !== undefined && another === undefined && roots.has(projectRoot(only));
     }
-    // Of another system, or of a place that nobody knows.
+    // Of another system.
     if (!path.isAbsolute(folder)) return false;
     const place = path.resolve(folder);
     if (!existsSync(place)) return places.has(place);
@@ -50,13 +50,13 @@ export function createProjectMatch(projectDir: string): (folder: string | undefi
   };
 }
 
-/** The folders that are there and whose path a name may stand for; two at most. */
+/** At most two existing folders that match a slug. */
 function foldersOf(slug: string): string[] {
   const found: string[] = [];
   let looks = 0;
   const { root } = path.parse(process.cwd());
   look(root, slug.replace(/^-/u, ""));
-  // Where the look was ended there may be another one.
+  // After the limit there may be another one.
   return looks > mostLooks ? [] : found;
 
   function look(folder: string, rest: string): void {

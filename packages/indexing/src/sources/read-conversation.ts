@@ -20,32 +20,32 @@ import {
   unknownSize,
 } from "./lines.ts";
 
-/** One reading ends behind so many new bytes, or so many characters that were said. */
+/** One reading ends after so many new bytes, or so many characters of messages. */
 const bytesPerReading = 2 * 1024 * 1024;
 const charactersPerReading = 100_000;
-/** Of a conversation that is read whole so many characters are taken. */
+/** Limits the characters of a conversation that is read whole. */
 const maxCharacters = 32_000_000;
-/** Several are read at the same time, each a slice in every turn of the event loop. */
+/** Several readings run at the same time, each for a slice per turn of the event loop. */
 const sliceMs = 1;
 const linesPerSlice = 32;
 const never: AbortSignal = new AbortController().signal;
 const markBytes = 4096;
 
-/** What an agent keeps, as one of its files or as a conversation in its database. */
+/** A file of an agent, or a conversation in its database. */
 export interface ConversationFile extends ScannedFile {
-  /** `lines`: a transcript to which lines are added. `whole`: a conversation that is read from its beginning each time. */
+  /** `lines`: a transcript that grows. `whole`: a conversation that is read from its beginning each time. */
   kind: "note" | "lines" | "whole";
-  /** Bytes of the file; `unknownSize` for a part of a database. */
+  /** In bytes; `unknownSize` for a part of a database. */
   size: number;
-  /** Where the agent was at work, as far as that is known before the file is read, see `createProjectMatch`. */
+  /** The working folder, if it is known before the file is read, in the form of `createProjectMatch`. */
   folder?: string | undefined;
-  /** How its lines are read; absent: as hosts with this kit write them. */
+  /** Parses a line; absent: a line of this kit. */
   recordOf?: RecordReader | undefined;
-  /** What is in it, each with its number, in order; absent: what its lines say. */
+  /** Reads a conversation without lines. */
   records?: ((signal: AbortSignal) => NumberedRecords) | undefined;
 }
 
-/** What is in a conversation. Of a file of lines only the requested ones. */
+/** The records of a conversation. Of a file only the requested lines. */
 export function recordsOf(file: ConversationFile, choice: LineChoice): NumberedRecords {
   return file.records?.(choice.signal) ?? recordsOfLines(file.absolutePath, file.recordOf ?? readRecord, choice);
 }
@@ -54,49 +54,46 @@ const beginning: Origin = { bytes: 0, lines: 0, turn: "plain", day: "", passedOv
 
 /** How far a transcript was read. */
 interface TranscriptCursor extends RecordedState {
-  /** Bytes that were read. What stands behind them is new, or a line that is not whole yet. */
+  /** Bytes that were read. */
   bytes: number;
-  /** False where the last line was whole but had no line end. */
+  /** False if the last line was complete but had no line end. */
   ended: boolean;
-  /** True where a reading stopped in the middle of a long transcript. */
+  /** True if the reading stopped in a long transcript. */
   more: boolean;
   /** Hashes of the first bytes and of the last before `bytes`. */
   head: string;
   tail: string;
-  /** Where the last chunk is cut from again. */
+  /** Where the last chunk is cut again. */
   from: Origin;
-  /** Rendered lines of the first message there that stand in earlier chunks. */
+  /** Rendered lines of the first message there that are in earlier chunks. */
   skip: number;
-  /** Lines before `bytes` that have an end. */
+  /** Complete lines before `bytes`. */
   lines?: number | undefined;
 }
 
-/** How far a transcript was read. Undefined for what is no cursor: the transcript is read whole. */
+/** The cursor of a record. Undefined: the transcript is read whole. */
 export function transcriptCursor(stored: Pick<FileRecord, "cursor"> | undefined): TranscriptCursor | undefined {
   const cursor = recordedState(stored ?? {});
   return "bytes" in cursor && "from" in cursor ? (cursor as TranscriptCursor) : undefined;
 }
 
-/** What of a conversation was skipped, in a few words; undefined where nothing was. */
+/** Reports skipped and cut lines; undefined if there are none. */
 export function passedOverIn(stored: FileRecord): string | undefined {
   const count = recordedState(stored).passedOver ?? 0;
-  return count === 0 ? undefined : `${count} lines were passed over or cut: not JSON, not UTF-8 or too long`;
+  return count === 0 ? undefined : `skipped or cut lines: ${count} (not JSON, not UTF-8 or too long)`;
 }
 
 export interface ReadingOptions {
   source: MemorySource;
   recipe: string;
-  /** Estimated tokens that one chunk may have. */
+  /** The size of a chunk, estimated. */
   tokens: number;
-  /** Receives every line once it is whole, by its number, in their order; never one before `fromLine` of the reading. */
+  /** Receives complete lines in order, none before `fromLine` of the reading. */
   onLine?: ((number: number, record: TranscriptRecord) => void) | undefined;
   signal: AbortSignal;
 }
 
-/**
- * Reads what has come to a transcript since it was read last, or all of it if it is another file by now. A last line
- * that is not whole yet is left for later. Returns `undefined` if the file is gone.
- */
+/** Reads the new lines of a transcript, or all of another file. Leaves an incomplete last line. `undefined`: no file. */
 export async function readTranscript(
   file: ConversationFile,
   stored: FileRecord | undefined,
@@ -118,7 +115,7 @@ async function readOpened(
   if (!stats.isFile()) throw new Error("is not a regular file");
   const [size, mtimeMs, stamp] = [Number(stats.size), mtimeMsOf(stats), stampOf(stats)];
   const known = stored?.recipe === recipe ? transcriptCursor(stored) : undefined;
-  // Lines are only ever added: the same size at another time is a file that was edited.
+  // Transcripts only grow: the same size at another time means an edited file.
   const edited = stored?.size === size && known?.stamp !== stamp && !known?.more;
   const cursor = known && !edited && (await continues(handle, known)) ? known : undefined;
   const lastingMs = isLasting(stats, nowMs, known?.stamp === stamp) ? mtimeMs : -1;
@@ -130,7 +127,7 @@ async function readOpened(
   const chunker = new MessageChunker(tokens, await loadStemmers());
   const slices = createTimeSlices(signal, sliceMs);
   const from = cursor?.from ?? beginning;
-  // Behind the last line that has an end: the next reading begins there when no chunk is open.
+  // After the last line with an end: the next reading begins there if no chunk is open.
   let origin = from;
   let { bytes } = origin;
   let folder = cursor?.folder;
@@ -141,7 +138,7 @@ async function readOpened(
     for await (const lines of readLines(handle, from.bytes, size, signal))
       for (const { end, bytes: line, ended } of lines) {
         const record = recordOf(line);
-        // It has no end yet and is not whole either.
+        // An incomplete line.
         if (!ended && (record.kind === "broken" || record.kind === "blank")) return;
         const message = follow(origin, record, tokens);
         if ("folder" in record) folder ??= record.folder;
@@ -151,12 +148,12 @@ async function readOpened(
           if (slices.isOver()) await slices.pause();
         }
         bytes = end;
-        // The line may yet turn out to be longer: then it is read again.
+        // The line may still grow: then it is read again.
         if (!ended) return;
         origin = { ...message.next, bytes: end, lines: origin.lines + 1 };
         onLine?.(origin.lines, record);
         skip = 0;
-        // Up to the place where the last reading ended nothing is new.
+        // Nothing is new before the end of the last reading.
         const newBytes = end - (cursor?.bytes ?? 0);
         const isEnough = newBytes >= bytesPerReading || chunker.characters >= charactersPerReading;
         more = isEnough && newBytes > 0 && end < size;
@@ -182,7 +179,7 @@ async function readOpened(
   };
   const record: FileRecord = {
     ...base,
-    // Until the end is reached the file counts as changed.
+    // Until its end the file counts as changed.
     mtimeMs: more ? -1 : base.mtimeMs,
     hash: createHash("sha256").update(`${bytes}\0${marks.head}\0${marks.tail}`).digest("hex"),
     cursor: JSON.stringify(next),
@@ -194,7 +191,6 @@ async function readOpened(
   };
 }
 
-/** Reads a conversation from its beginning. Its text is kept once, as chunks. */
 export async function readWhole(
   file: ConversationFile,
   { source, recipe, tokens, onLine, signal }: ReadingOptions,
@@ -231,20 +227,20 @@ export async function readWhole(
   return { record, changed: { ...record, chunks: chunker.chunks() } };
 }
 
-/** What a record says, if anything, and what holds behind it. */
+/** Renders the message of a record, and returns the state after it. */
 function follow(origin: Origin, record: TranscriptRecord, tokens: number): RenderedMessage & { next: Origin } {
   let { turn, day, passedOver } = origin;
   let rendered: string[] = [];
   if (record.kind === "broken" || (record.kind === "message" && record.cut)) passedOver++;
   if ("timeMs" in record && record.timeMs !== undefined) day = localDay(record.timeMs);
-  // What saves notes before a compaction ends with it.
+  // A flush of notes ends with the compaction.
   if (record.kind === "compaction") turn = "plain";
   if (record.kind === "message") ({ rendered, turn } = renderSaid(record, turn, tokens));
   const role = record.kind === "message" ? record.role : "assistant";
   return { origin, role, day, rendered, next: { ...origin, turn, day, passedOver } };
 }
 
-/** Hashes that tell whether a file still begins, and goes on up to `bytes`, as it did. */
+/** Hashes that show whether a file is the same up to `bytes`. */
 async function marksOf(handle: FileHandle, bytes: number): Promise<{ head: string; tail: string }> {
   const headBytes = Math.min(bytes, markBytes);
   return { head: await hashOf(handle, 0, headBytes), tail: await hashOf(handle, bytes - headBytes, headBytes) };
@@ -257,7 +253,7 @@ export async function continues(handle: FileHandle, cursor: TranscriptCursor): P
   return head === cursor.head && tail === cursor.tail;
 }
 
-/** A line that was taken as whole has ended, or nothing came behind it yet. */
+/** Whether a last line without an end has ended or is still the last. */
 async function endsLine(handle: FileHandle, position: number): Promise<boolean> {
   const next = Buffer.alloc(2);
   const { bytesRead } = await handle.read(next, 0, 2, position);
@@ -276,13 +272,12 @@ async function hashOf(handle: FileHandle, position: number, length: number): Pro
   return createHash("sha256").update(bytes.subarray(0, read)).digest("hex");
 }
 
-/** Syncs that were not requested: they leave a transcript until enough of it is new. */
+/** Reasons of syncs in the background. */
 const background: ReadonlySet<string> = new Set(["search", "watch", "interval"]);
 
 /**
- * Whether a transcript that looks changed is read in this sync. In the background it is once it has grown by
- * `deltaBytes` or `deltaMessages`; after a compaction too, where `postCompactionForce` is off; else always. What is not in
- * the index, or no longer the file that was read, is always due.
+ * Whether a sync reads a changed transcript. In the background (and after a compaction without `postCompactionForce`) only
+ * after `deltaBytes` or `deltaMessages`; a new or replaced file always.
  */
 export async function isTranscriptDue(
   file: ScannedFile,
@@ -304,7 +299,7 @@ export async function isTranscriptDue(
       return sync.deltaMessages <= 0;
     });
   } catch {
-    // Reading it says what is wrong.
+    // Reading it reports the error.
     return true;
   }
 }

@@ -15,10 +15,10 @@ import { type SessionLookup, sessionsFolder, transcriptPath } from "./folders.ts
 import { isTranscriptDue, passedOverIn, readTranscript } from "./read-conversation.ts";
 import { isObject, jsonOf, readRecord, textAt } from "./lines.ts";
 
-/** Part of the recipe: raise it when the same transcript gives other chunks. */
+/** Part of the recipe: increase it when the same transcript results in other chunks. */
 const transcriptVersion = 2;
 const maxListBytes = 64 * 1024 * 1024;
-/** Copies that hosts leave beside the transcripts: what they hold stands in another file, or was deleted. */
+/** Copies and deleted transcripts that hosts leave in the folder. */
 const copies = /\.(?:deleted|reset|bak|checkpoint|trajectory|tmp)(?:\.[^/]*)?\.jsonl$/i;
 
 interface AgentInput {
@@ -27,9 +27,8 @@ interface AgentInput {
 }
 
 /**
- * The transcripts of an agent as a source of the index: `agents/<agentId>/sessions/*.jsonl` below the state folder. Keeps
- * what user and assistant said, without secrets; lines are those of the JSONL file. Throws `INVALID_ARGUMENT` for an agent
- * id that is no plain folder name.
+ * The transcripts of an agent as a source of the index: `agents/<agentId>/sessions/*.jsonl` below the state folder. Indexes the
+ * messages, redacted. Throws `INVALID_ARGUMENT` if the agent id is not a folder name.
  */
 export function createSessionSource(input: AgentInput & { settings: MemorySearchSettings }): IndexedSource {
   const { settings } = input;
@@ -42,7 +41,7 @@ export function createSessionSource(input: AgentInput & { settings: MemorySearch
   return {
     ...transcripts,
     issueOf: passedOverIn,
-    // Where sessions are named, these and no others.
+    // If sessions are named, only these.
     isDue: async (file, stored, { reason, sessions }) =>
       sessions
         ? await isNamed(file.path, sessions, lookup)
@@ -50,7 +49,7 @@ export function createSessionSource(input: AgentInput & { settings: MemorySearch
   };
 }
 
-/** A session's file has its id as name, with the topic behind it where the session has topics. */
+/** The file name is the session id, with `-topic-…` if the session has topics. */
 async function isNamed(
   file: string,
   sessions: NonNullable<ManagerSyncParams["sessions"]>,
@@ -64,7 +63,7 @@ async function isNamed(
   return false;
 }
 
-/** The transcripts in a folder of an agent as a source. What was read is resumed where it ended. */
+/** The transcripts in a folder as a source. */
 export function transcriptsIn(
   folder: string,
   source: "sessions" | "journal",
@@ -88,10 +87,7 @@ export function transcriptsIn(
   };
 }
 
-/**
- * Finds the transcripts in a folder of an agent. Takes only files of that folder: nothing that a link leads to, and each
- * file once, however many names it has. A folder that is missing is normal.
- */
+/** Finds the transcripts in a folder: no links, and each file once, whatever its names. The folder may be missing. */
 async function findTranscripts(
   folder: string,
   label: string,
@@ -129,14 +125,13 @@ async function findTranscripts(
   return { ...result, roots: [{ path: label, state: "indexed", files: result.files.length }, ...roots] };
 }
 
-/** Whether a file of the folder is a transcript, by its name. */
 function isTranscript(name: string): boolean {
   return /\.jsonl$/i.test(name) && !name.startsWith(".") && !copies.test(name);
 }
 
-/** Why the folder is not scanned; `unknown` if it may still hold what is indexed. */
+/** Why the folder is not scanned; `unknown`: it may still contain indexed files. */
 function problemOf(folder: string): { reason: string; unknown: boolean } | undefined {
-  // A link in place of the agent's folder could lead to those of another agent.
+  // A link could lead to the folder of another agent.
   for (const place of [path.dirname(path.dirname(folder)), path.dirname(folder), folder]) {
     const stats = statOf(place);
     if (stats instanceof Error) {
@@ -156,9 +151,8 @@ interface Listed {
 }
 
 /**
- * Looks session keys up in `sessions.json`, which hosts keep beside the transcripts. Returns the transcript's path in the
- * index; undefined if the key is not there, names two sessions, or the file cannot be read: a caller that filters by it
- * must leave transcripts out then. Remembers the list until the file changes.
+ * Looks up session keys in `sessions.json`, which hosts keep beside the transcripts. Returns the path in the index; undefined
+ * for an unknown or ambiguous key, and if the file cannot be read. Cached until the file changes.
  */
 export function createSessionLookup(input: AgentInput): SessionLookup {
   const folder = sessionsFolder(input);
@@ -177,14 +171,14 @@ export function createSessionLookup(input: AgentInput): SessionLookup {
         return transcript === undefined ? [] : [{ sessionKey, path: transcript }];
       });
       const byKey = Map.groupBy(listed, ({ sessionKey }) => folded(sessionKey));
-      // A file that is being written may change again within the same time stamp.
+      // A file that is being written may change within the same time stamp.
       known = isLasting(stats, nowMs, false) ? { stamp, byKey } : undefined;
       return byKey;
     });
   }
 
   return async (sessionKey) => {
-    // Missing, or not to be read: the session is not known.
+    // Missing or not readable: the session is unknown.
     const byKey = await load().catch(() => undefined);
     const found = byKey?.get(folded(sessionKey)) ?? [];
     const exact = found.filter((entry) => entry.sessionKey === sessionKey);
@@ -193,7 +187,7 @@ export function createSessionLookup(input: AgentInput): SessionLookup {
   };
 }
 
-/** `sessionFile` counts where it names a file of this folder; it may be absolute. */
+/** `sessionFile` counts if it names a file of this folder; it may be absolute. */
 function transcriptOf(entry: unknown, folder: string): string | undefined {
   const named = textAt(entry, "sessionFile")?.trim() ?? "";
   const file = path.resolve(folder, named);
