@@ -22,7 +22,10 @@ const commands: Record<string, (argument: string) => unknown> = {
     (pass ?? sent.pop())?.end(new ProviderError(kind as EmbeddingFailure, `it was ${kind}`, { retryAfterMs: 60_000 }));
     pass = sent.pop();
   },
-  succeed: () => pass?.end("answered"),
+  succeed() {
+    pass?.end("answered");
+    pass = sent.pop();
+  },
   spend(times) {
     const entry = { reason: "watch", provider: "p", model: "a model with a long name ".repeat(8), requests: 1 };
     for (let time = 0; time < Number(times); time++) usage.add({ ...entry, tokens: 7 });
