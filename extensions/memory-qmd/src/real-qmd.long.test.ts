@@ -17,6 +17,8 @@ import { SessionExport } from "./update/session-export.ts";
 import cases from "../test/data/cases.json" with { type: "json" };
 
 const files = cases.realNotes;
+/** For a busy machine. */
+const slow = { update: { commandTimeoutMs: 60_000 }, limits: { timeoutMs: 30_000 } };
 
 const { command, reason } = await realQmd();
 if (reason !== undefined) process.stderr.write(`${reason}\n`);
@@ -115,7 +117,7 @@ describe.skipIf(command === undefined)("with the real qmd", () => {
     const big = "memory/too large, {really} [very] (1).md";
     lab.write(big, `${"x".repeat(17 * 1024 * 1024)}\n`);
     lab.write("memory/build/b.md", "The walrus is in a folder that qmd passes over.\n");
-    const { memory, ask } = await lab.open({ command });
+    const { memory, ask } = await lab.open({ command, qmd: slow });
     await memory.sync();
     const { results, report } = await ask("walrus", { maxResults: 50, minScore: 0 });
     const wanted = [...names.map((name) => `memory/${name}`), "memory/build/b.md"];
@@ -133,7 +135,10 @@ describe.skipIf(command === undefined)("with the real qmd", () => {
     lab.write("docs/two.md", "The heron rests.\n");
     // The layout of an agent: else all notes of the folder are memory.
     lab.write("MEMORY.md", "Nothing of birds.\n");
-    const { memory, ask } = await lab.open({ command, qmd: { paths: [{ path: "docs/one, {a} [b] (1)! +@.md" }] } });
+    const { memory, ask } = await lab.open({
+      command,
+      qmd: { ...slow, paths: [{ path: "docs/one, {a} [b] (1)! +@.md" }] },
+    });
     await memory.sync();
     expect((await ask("heron")).results.map(({ snippet }) => snippet.trim())).toEqual(["The heron nests."]);
     expect(qmdStatus({ memory })).toMatchObject({ documents: 2, passedOver: 0 });

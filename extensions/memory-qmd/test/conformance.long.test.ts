@@ -17,6 +17,8 @@ describe("with the scripted qmd", () => {
 });
 
 describe.skipIf(real.command === undefined)("with the real qmd", () => {
-  const options = { command: real.command, fallback: "none" };
+  // For a busy machine.
+  const update = { commandTimeoutMs: 60_000 };
+  const options = { command: real.command, fallback: "none", update, limits: { timeoutMs: 15_000 } };
   memoryConformance({ describe, test }, { plugin, options, deviations });
 });
