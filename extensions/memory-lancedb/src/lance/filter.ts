@@ -3,7 +3,7 @@ declare const isFilter: unique symbol;
 /** A condition on the rows of a table, as SQL. Only this module makes filters, so that no value can act as SQL. */
 export type Filter = string & { readonly [isFilter]: true };
 
-export type FilterValue = string | number;
+type FilterValue = string | number;
 
 const never = filter("false");
 

@@ -22,7 +22,7 @@ export function faultOf(message: string): Fault | undefined {
 }
 
 /** The remote place in messages: its name, what it is (`the bucket`), and the options that name it and hold its keys. */
-export interface RemoteErrorsInput {
+interface RemoteErrorsInput {
   name: string;
   noun: string;
   place: string;
@@ -95,7 +95,7 @@ export function createWithin(errors: PlaceErrors): Within {
   };
 }
 
-export interface Task<Result> {
+interface Task<Result> {
   what: string;
   deadlineMs: number;
   signal?: AbortSignal | undefined;
@@ -137,7 +137,7 @@ export function isGone(error: unknown): boolean {
   return /not found|no such file/i.test(messageOf(error));
 }
 
-export function toStoreError(error: unknown, location: string): Error {
+function toStoreError(error: unknown, location: string): Error {
   if (MemoryError.is(error) || isAbort(error)) return error as Error;
   const reason = reasonOf(error);
   if (isConflict(error)) {

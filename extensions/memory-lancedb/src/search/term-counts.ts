@@ -15,7 +15,7 @@ const wordsAtMost = 200;
 /** Where LanceDB splits words. A term with any of it is in no chunk. */
 export const gaps: RegExp = /[\t-\r\u0085\p{Z}]/u;
 
-export interface TermCount {
+interface TermCount {
   chunks: number;
   words: readonly string[];
 }

@@ -10,7 +10,7 @@ import { isConflict, type Run } from "../place/failures.ts";
 import { leasesTable, retryConflicts, type Tables } from "./tables.ts";
 
 /** Work that one host at a time may do: that of every index, and compaction. */
-export type PlaceLease = LeaseName | "compact";
+type PlaceLease = LeaseName | "compact";
 
 export interface LeaseTiming {
   expiryMs: number;

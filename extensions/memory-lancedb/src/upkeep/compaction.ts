@@ -40,7 +40,7 @@ const restInMemory = 0.1;
 const unindexedWordsBefore = 200;
 const unindexedVectorsBefore = 1000;
 
-export interface Compaction {
+interface Compaction {
   wrote(table: Table): void;
   close(): Promise<void>;
 }
@@ -151,7 +151,7 @@ async function indexVectors(table: Table): Promise<void> {
 const askAgainMs = 500;
 
 /** Runs work under the lease. Returns false if another host has it; with `waitMs` waits, and then throws `BUSY`. */
-export type AsOnlyHost = (work: () => Promise<void>, waitMs?: number) => Promise<boolean>;
+type AsOnlyHost = (work: () => Promise<void>, waitMs?: number) => Promise<boolean>;
 
 export function onlyHost(
   leases: Pick<Leases, "acquire" | "holder" | "release"> | undefined,
