@@ -1,6 +1,7 @@
 import {
   type ChunkStore,
   type FileKey,
+  type QueryTerm,
   type ScoredChunk,
   type StoredFile,
   type StoreFiles,
@@ -8,42 +9,39 @@ import {
   isAsked,
   spaceName,
 } from "@memslot/indexing";
-import { type WordCounts, bm25, countWords } from "./helpers/bm25.ts";
-import { cosine } from "./helpers/cosine.ts";
 
-/** A chunk store with every part that one may have. */
+/** A chunk store with every optional part. */
 export type InMemoryStore = Required<ChunkStore>;
 
-interface HeldChunk extends ScoredChunk {
+interface StoredChunk extends ScoredChunk {
   words: WordCounts;
 }
 
-interface HeldFile {
+interface FileEntry {
   file: Omit<StoredFile, "embedded">;
-  chunks: readonly HeldChunk[];
+  chunks: readonly StoredChunk[];
 }
 
-type Build = Map<string, HeldFile>;
+type Build = Map<string, FileEntry>;
 
-interface HeldSpace {
+interface SpaceVectors {
   space: VectorSpace;
   vectors: Map<string, Float32Array>;
 }
 
 /**
- * A chunk store that lives in this process and looks at every chunk for every search: small, exact, and slow on purpose.
- * What another store answers can be held against it. Its content lasts as long as the object: an agent that opens the same
- * object again after `close` finds everything as it was.
+ * A chunk store in memory that scans every chunk for every search: small, exact, and slow on purpose. The checks compare
+ * other stores with it. Its content lives as long as the object, also after `close`.
  */
 export function createInMemoryStore(): InMemoryStore {
-  const spaces = new Map<string, HeldSpace>();
+  const spaces = new Map<string, SpaceVectors>();
   let answering: Build = new Map();
   let next: { name: string; build: Build } | undefined;
   let revision = 0;
 
   const hashesOfBoth = (): Set<string> => new Set([answering, next?.build].flatMap(chunksOf).map(({ hash }) => hash));
 
-  /** A text keeps its vectors as long as one chunk of either build has it. */
+  /** A text keeps its vectors while a chunk of either build has it. */
   function changed(build: Build | undefined): void {
     if (build === answering) revision++;
     const hashes = hashesOfBoth();
@@ -51,12 +49,11 @@ export function createInMemoryStore(): InMemoryStore {
       for (const hash of vectors.keys()) if (!hashes.has(hash)) vectors.delete(hash);
   }
 
-  function spacesOf({ chunks }: HeldFile): VectorSpace[] {
+  function spacesOf({ chunks }: FileEntry): VectorSpace[] {
     const whole = [...spaces.values()].filter(({ vectors }) => chunks.every(({ hash }) => vectors.has(hash)));
     return whole.map(({ space }) => ({ ...space }));
   }
 
-  /** The files of the build that answers when it is called, or of the next one. */
   const filesOf = (build: () => Build): StoreFiles => ({
     listFiles: async () => [...build().values()].map((held) => ({ ...held.file, embedded: spacesOf(held) })),
     async replaceFiles(files) {
@@ -91,7 +88,7 @@ export function createInMemoryStore(): InMemoryStore {
     async searchKeyword(query, options) {
       options?.signal?.throwIfAborted();
       const chunks = chunksOf(answering);
-      // With a scope, what stands outside is not to be felt: it is not even counted.
+      // With a scope, counts and scores must not depend on other files.
       const counted = query.scope === undefined ? chunks : chunks.filter((chunk) => isAsked(chunk, query));
       const { documentFrequencies, scores } = bm25(
         query.terms,
@@ -136,11 +133,11 @@ export function createInMemoryStore(): InMemoryStore {
   };
 }
 
-function chunksOf(build: Build | undefined): HeldChunk[] {
+function chunksOf(build: Build | undefined): StoredChunk[] {
   return [...(build?.values() ?? [])].flatMap(({ chunks }) => chunks);
 }
 
-function rowOf({ words: _words, ...row }: HeldChunk, score: number): ScoredChunk {
+function rowOf({ words: _words, ...row }: StoredChunk, score: number): ScoredChunk {
   return { ...row, score };
 }
 
@@ -155,4 +152,70 @@ function keyOf({ path, source }: FileKey): string {
 function checkLength(vector: Float32Array, { dimensions }: VectorSpace): void {
   if (vector.length !== dimensions)
     throw new RangeError(`a vector of ${vector.length} numbers in a space of ${dimensions}`);
+}
+
+/** The words of a text with their numbers. */
+interface WordCounts {
+  counts: ReadonlyMap<string, number>;
+  length: number;
+}
+
+function countWords(terms: string): WordCounts {
+  const counts = new Map<string, number>();
+  const words = terms.split(/\s+/u).filter((word) => word !== "");
+  for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
+  return { counts, length: words.length };
+}
+
+/** Occurrences of a term; of a prefix, of all words that begin with it. */
+function frequencyOf(term: QueryTerm, words: WordCounts): number {
+  if (!term.prefix) return words.counts.get(term.term) ?? 0;
+  let frequency = 0;
+  for (const [word, count] of words.counts) if (word.startsWith(term.term)) frequency += count;
+  return frequency;
+}
+
+const k1 = 1.2;
+const b = 0.75;
+// As in SQLite's FTS5, so that no score is negative: the weight of a term in more than half of the texts.
+const smallestWeight = 1e-6;
+
+interface Bm25Answer {
+  /** For each term, how many texts contain it. */
+  documentFrequencies: number[];
+  /** For each text, its score; 0 if it contains none of the terms. */
+  scores: number[];
+}
+
+/** Exact BM25 with the constants and the term weight of SQLite's FTS5. */
+function bm25(terms: readonly QueryTerm[], texts: readonly WordCounts[]): Bm25Answer {
+  const averageLength = texts.reduce((sum, text) => sum + text.length, 0) / Math.max(1, texts.length);
+  const scores = texts.map(() => 0);
+  const documentFrequencies = terms.map((term) => {
+    const frequencies = texts.map((text) => frequencyOf(term, text));
+    const containing = frequencies.filter((frequency) => frequency > 0).length;
+    const weight = Math.max(smallestWeight, Math.log((texts.length - containing + 0.5) / (containing + 0.5)));
+    for (const [index, text] of texts.entries()) {
+      const frequency = frequencies[index] ?? 0;
+      const norm = k1 * (1 - b + (b * text.length) / averageLength);
+      if (frequency > 0) scores[index] = (scores[index] ?? 0) + (weight * frequency * (k1 + 1)) / (frequency + norm);
+    }
+    return containing;
+  });
+  return { documentFrequencies, scores };
+}
+
+/** Cosine similarity of two vectors of one length; 0 if one of them is all zero. */
+export function cosine(left: ArrayLike<number>, right: ArrayLike<number>): number {
+  let dot = 0;
+  let leftSquares = 0;
+  let rightSquares = 0;
+  for (let index = 0; index < left.length; index++) {
+    const a = left[index] ?? 0;
+    const b = right[index] ?? 0;
+    dot += a * b;
+    leftSquares += a * a;
+    rightSquares += b * b;
+  }
+  return leftSquares === 0 || rightSquares === 0 ? 0 : dot / Math.sqrt(leftSquares * rightSquares);
 }

@@ -1,11 +1,14 @@
-export { type Deviation, type TestContext, type TestRunner } from "./runner.ts";
+export { type Deviation, type SuiteOptions, type TestContext, type TestRunner } from "./runner.ts";
 export { type ChunkStoreConformanceOptions, chunkStoreConformance } from "./store-conformance.ts";
-export { type EmbeddingConformanceOptions, embeddingConformance } from "./embedding-conformance.ts";
-export * from "./deterministic-embeddings.ts";
-export { deterministicReranker } from "./deterministic-reranker.ts";
-export { type RerankConformanceOptions, rerankConformance } from "./rerank-conformance.ts";
+export { type MemoryConformanceOptions, memoryConformance } from "./memory-conformance.ts";
+export {
+  type EmbeddingConformanceOptions,
+  type RerankConformanceOptions,
+  embeddingConformance,
+  rerankConformance,
+} from "./provider-conformance.ts";
+export { type LeaseConformanceOptions, leasesConformance } from "./lease-conformance.ts";
+export * from "./deterministic-providers.ts";
 export { hostileStrings } from "./helpers/hostile-strings.ts";
 export { type InMemoryStore, createInMemoryStore } from "./in-memory-store.ts";
-export { createReferencePlugin } from "./reference-plugin.ts";
-export { behindDeadPrimary, withSpare } from "./fallback.ts";
-export { type MemoryConformanceOptions, memoryConformance } from "./memory-conformance.ts";
+export { behindDeadPrimary, createReferencePlugin, withStandby } from "./reference-plugins.ts";

@@ -1,95 +1,63 @@
 import type { MemoryCapabilities, MemoryPlugin, MemorySearchManager } from "@memslot/core";
 import { audienceChecks } from "./memory/audience.ts";
-import { emptyAnswerChecks } from "./memory/answers/empty-answers.ts";
-import { embeddingChecks } from "./memory/embeddings.ts";
-import { exactAnswerChecks } from "./memory/answers/exact-answers.ts";
-import { faultChecks } from "./memory/faults.ts";
-import { fileChecks } from "./memory/files.ts";
-import { freshnessChecks } from "./memory/freshness.ts";
-import type { MemoryCheck } from "./memory/lab/lab.ts";
-import { lifecycleChecks } from "./memory/lifecycle.ts";
-import { lineChecks } from "./memory/answers/lines.ts";
-import { mannerChecks } from "./memory/manners.ts";
-import { openLab, readCapabilities } from "./memory/lab/open-lab.ts";
-import { placeChecks } from "./memory/answers/places.ts";
-import { qualityChecks } from "./memory/answers/quality.ts";
-import { readPathChecks } from "./memory/answers/read-paths.ts";
-import { readChecks } from "./memory/answers/read.ts";
-import { searchChecks } from "./memory/answers/search.ts";
-import { statusChecks } from "./memory/status.ts";
-import { syncChecks } from "./memory/sync.ts";
-import { traitChecks } from "./memory/lab/traits.ts";
-import { unseenChecks } from "./memory/unseen.ts";
+import { updateChecks } from "./memory/changes.ts";
+import { processChecks } from "./memory/host.ts";
+import { MemoryLab } from "./memory/lab.ts";
+import { meaningChecks } from "./memory/meaning.ts";
+import { noteChecks, readChecks } from "./memory/notes.ts";
+import { searchChecks } from "./memory/search.ts";
 import { upkeepChecks } from "./memory/upkeep.ts";
-import { vectorChecks } from "./memory/answers/vectors.ts";
-import { wordChecks } from "./memory/answers/words.ts";
-import { type Deviation, type TestRunner, registerSuite } from "./runner.ts";
+import { qualityChecks, wordChecks } from "./memory/words.ts";
+import { type SuiteOptions, type TestRunner, registerSuite } from "./runner.ts";
 
-export interface MemoryConformanceOptions {
+export interface MemoryConformanceOptions extends SuiteOptions {
   plugin: MemoryPlugin;
-  /** What a user would write in `plugins.entries.<id>.config`. */
+  /** What a user writes in `plugins.entries.<id>.config`. */
   options?: Readonly<Record<string, unknown>> | undefined;
-  /** Called after each sync, for a backend that answers a little later: it ends when the manager sees what was synced. */
+  /** Called after each sync. Resolves when the manager answers from what was synced. */
   ready?: ((manager: MemorySearchManager) => Promise<void>) | undefined;
-  /** How long a call may take to end after it was aborted: no measure of speed, but what tells slow from hanging. 20 s if left out. */
+  /** Milliseconds after which an aborted call counts as hanging; 20,000 if left out. */
   patienceMs?: number | undefined;
-  /** Checks that are known to fail, each by its exact name and with the reason. */
-  deviations?: readonly Deviation[] | undefined;
+  /** Removes what the plugin keeps elsewhere for this state folder, for example in a bucket. Called after each check. */
+  removePlace?: ((stateDir: string) => Promise<void>) | undefined;
 }
 
-const checks: readonly MemoryCheck[] = [
+const checks = [
   ...searchChecks,
-  ...emptyAnswerChecks,
-  ...lineChecks,
-  ...exactAnswerChecks,
   ...wordChecks,
-  ...fileChecks,
+  ...meaningChecks,
+  ...noteChecks,
   ...readChecks,
-  ...readPathChecks,
   ...audienceChecks,
-  ...unseenChecks,
-  ...syncChecks,
-  ...freshnessChecks,
-  ...lifecycleChecks,
-  ...mannerChecks,
-  ...placeChecks,
-  ...traitChecks,
-  ...embeddingChecks,
-  ...vectorChecks,
-  ...statusChecks,
+  ...updateChecks,
+  ...processChecks,
   ...upkeepChecks,
-  ...faultChecks,
   ...qualityChecks,
 ];
 
 /**
- * Proves that a memory plugin keeps its contract. Each check opens the plugin as an application would, through the
- * guard, in folders of its own. Which checks run is decided by `manager.capabilities`, and by whether the manager has a
- * `check` and a `compact`; nothing else.
+ * Proves that a memory plugin keeps its contract. Each check opens the plugin as an application does, through the guard, in
+ * folders of its own. `manager.capabilities`, and whether the manager has a `check` and a `compact`, decide which checks run.
  */
 export function memoryConformance(runner: TestRunner, options: MemoryConformanceOptions): void {
-  const subject = {
-    plugin: options.plugin,
-    options: options.options ?? {},
-    ready: options.ready,
-    patienceMs: options.patienceMs ?? 20_000,
-  };
+  const subject = { ...options, patienceMs: options.patienceMs ?? 20_000 };
+  const use = <Result>(capabilities: MemoryCapabilities, work: (lab: MemoryLab) => Promise<Result>): Promise<Result> =>
+    MemoryLab.use(subject, capabilities, work);
+  const everything = { keyword: true, vector: true, ownsIndex: true };
   let known: Promise<MemoryCapabilities> | undefined;
   registerSuite(runner, {
     title: `memory plugin ${options.plugin.id}`,
     checks,
-    deviations: options.deviations,
+    options,
     async run(check) {
-      known ??= readCapabilities(subject);
+      known ??= use(everything, async (lab) => {
+        const { keyword, vector, ownsIndex } = (await lab.open({ embeddings: "none" })).manager.capabilities;
+        return { keyword, vector, ownsIndex };
+      });
       const capabilities = await known;
       const missing = check.needs?.filter((need) => !capabilities[need]) ?? [];
-      if (missing.length > 0) return `the manager says that it has no ${missing.join(" and no ")}`;
-      const lab = await openLab(subject, capabilities);
-      try {
-        return (await check.run(lab)) ?? undefined;
-      } finally {
-        await lab.dispose();
-      }
+      if (missing.length > 0) return `the manager has no ${missing.join(" and no ")}`;
+      return await use(capabilities, (lab) => check.run(lab));
     },
   });
 }

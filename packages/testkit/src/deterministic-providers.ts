@@ -1,25 +1,34 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type EmbeddingPlugin, type EmbeddingProvider, defineEmbeddingPlugin } from "@memslot/core";
+import {
+  type EmbeddingPlugin,
+  type EmbeddingProvider,
+  type RerankPlugin,
+  type Reranker,
+  MemoryError,
+  defineEmbeddingPlugin,
+  defineRerankPlugin,
+} from "@memslot/core";
+import { indexTerms } from "@memslot/indexing";
 import builtInSynonyms from "./data/synonyms.json" with { type: "json" };
 
 export interface DeterministicEmbeddingsOptions {
   /** Length of the vectors; 256 if left out. */
   dimensions?: number | undefined;
-  /** Every call with a number that divides by this fails. Counted over both methods. */
+  /** Every nth call fails, counted over both methods; 0 for none. */
   failEvery?: number | undefined;
-  /** Milliseconds that each call takes. An abort ends the wait. */
+  /** Milliseconds that each call takes. An abort ends it. */
   delayMs?: number | undefined;
-  /** Groups of words or phrases with one meaning, besides the built-in ones. */
+  /** More groups of words or phrases with one meaning. */
   synonyms?: readonly (readonly string[])[] | undefined;
-  /** Part of the identity of the vectors; `bag-of-words` if left out. Another model gives other vectors. */
+  /** Name of the model; `bag-of-words` if left out. Another model gives other vectors. */
   model?: string | undefined;
 }
 
-/** What a fake provider was asked so far. */
+/** The calls of a fake provider so far. */
 export interface EmbeddingCalls {
   queries: number;
   batches: number;
-  /** Texts in all batches. */
+  /** In all batches. */
   texts: number;
   failures: number;
 }
@@ -30,20 +39,17 @@ export interface DeterministicEmbeddings extends EmbeddingProvider {
 
 const defaultDimensions = 256;
 const maxBatchItems = 16;
-// A shared meaning has to be seen beside some hundred words that are not shared.
+// Two texts of one meaning must be near, also if they share none of some hundred words.
 const conceptWeight = 8;
 
 /**
- * A fake: an embedding provider with no model behind it, for tests. Each word is hashed into one place of a vector of
- * unit length, and words of one synonym group share a heavy place, so that a paraphrase made of those words is near.
- * It knows nothing of language beyond that table. It refuses a batch that is larger than the limit it states.
+ * A fake embedding provider without a model. Hashes each word into one dimension of a vector of unit length. Words of one
+ * synonym group share a dimension of more weight, so their texts are near. Refuses a batch above its stated limit.
  */
 export function deterministicEmbeddings(options: DeterministicEmbeddingsOptions = {}): DeterministicEmbeddings {
   const { dimensions = defaultDimensions, failEvery = 0, delayMs = 0, model = "bag-of-words" } = options;
   if (!Number.isInteger(dimensions) || dimensions < 1)
-    throw new RangeError(`dimensions has to be a positive integer, not ${dimensions}`);
-  // Each group is one meaning, and all that is known of words. In Latin letters a word stands for its plural too, and one
-  // that ends in `*` for every word that begins so.
+    throw new RangeError(`dimensions must be a positive integer, not ${dimensions}`);
   const concepts = [...builtInSynonyms, ...(options.synonyms ?? [])].map((group) =>
     group.map((phrase) => phrase.toLowerCase()),
   );
@@ -73,7 +79,7 @@ export function deterministicEmbeddings(options: DeterministicEmbeddingsOptions 
       counts.batches++;
       counts.texts += texts.length;
       if (texts.length > maxBatchItems)
-        throw new RangeError(`${texts.length} texts in one batch, where the limit is ${maxBatchItems}`);
+        throw new RangeError(`${texts.length} texts in one batch; the limit is ${maxBatchItems}`);
       await enter(signal);
       return texts.map((text) => embed(text, dimensions, model, concepts));
     },
@@ -109,17 +115,17 @@ function embed(
     .replaceAll(/[^\p{L}\p{N}]+/gu, " ")
     .trim()} `;
   for (const [index, group] of concepts.entries()) {
-    if (group.some((phrase) => holds(plain, phrase))) add(vector, `concept ${index}`, model, conceptWeight);
+    if (group.some((phrase) => contains(plain, phrase))) add(vector, `concept ${index}`, model, conceptWeight);
   }
   for (const word of wordsOf(plain)) add(vector, word, model, 1);
-  // A text with no word in it still gets a direction.
+  // A text without words also needs a direction.
   if (vector.every((value) => value === 0)) add(vector, "(nothing)", model, 1);
   const length = Math.hypot(...vector);
   return vector.map((value) => value / length);
 }
 
-/** A phrase in Latin letters stands for itself and its plural, and with `*` for every word that begins so. */
-function holds(plain: string, phrase: string): boolean {
+/** A phrase in Latin letters also matches its plural, and with `*` every word that begins with it. */
+function contains(plain: string, phrase: string): boolean {
   const wanted = phrase.replaceAll(/[^\p{L}\p{N}]+/gu, " ").trim();
   if (unspaced.test(wanted)) return plain.includes(wanted);
   if (phrase.endsWith("*")) return plain.includes(` ${wanted}`);
@@ -145,9 +151,9 @@ function wordsOf(plain: string): Set<string> {
 
 function add(vector: Float32Array, word: string, model: string, weight: number): void {
   const hash = hashOf(`${model} ${word}`);
-  const place = hash % vector.length;
-  // The sign keeps two words that share a place from always looking alike.
-  vector[place] = (vector[place] ?? 0) + (hash & 0x8000_0000 ? -weight : weight);
+  const dimension = hash % vector.length;
+  // The sign makes two words of one dimension different.
+  vector[dimension] = (vector[dimension] ?? 0) + (hash & 0x8000_0000 ? -weight : weight);
 }
 
 /** FNV-1a with a final mix, 32 bits. */
@@ -158,3 +164,32 @@ function hashOf(text: string): number {
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   return (hash ^ (hash >>> 16)) >>> 0;
 }
+
+/** A fake reranker: the score of a text is the share of the query's terms that it contains, 0 to 1. */
+export function deterministicReranker(own: Partial<Reranker> = {}): Reranker {
+  let isClosed = false;
+  return {
+    id: "deterministic",
+    model: "shared-terms",
+    async rerank(query, texts, { signal }) {
+      if (isClosed) throw new MemoryError("CLOSED", "this reranker is closed");
+      signal.throwIfAborted();
+      const asked = termsOf(query);
+      return texts.map((text) => (asked.size === 0 ? 0 : asked.intersection(termsOf(text)).size / asked.size));
+    },
+    async close() {
+      isClosed = true;
+    },
+    ...own,
+  };
+}
+
+function termsOf(text: string): Set<string> {
+  return new Set(indexTerms(text).split(" "));
+}
+
+/** The fake as a plugin: `memorySearch.query.rerank.provider: "deterministic"`. */
+export const deterministicRerankPlugin: RerankPlugin = defineRerankPlugin({
+  id: "deterministic",
+  open: async () => deterministicReranker(),
+});
