@@ -1,7 +1,8 @@
 import { startEmbeddingApi } from "@memslot/fakes/embedding-api";
 import { embeddingConformance } from "@memslot/testkit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type GeminiSetup, openAt, openGemini } from "./support/open-gemini.ts";
+import plugin from "@memslot/embeddings-gemini";
+import { type GeminiSetup, openGemini } from "./support/open-gemini.ts";
 import cases from "./data/cases.json" with { type: "json" };
 
 const env = { GEMINI_API_KEY: "k" };
@@ -67,5 +68,13 @@ describe.each([
   });
   afterAll(() => api.close());
 
-  embeddingConformance({ describe, test }, { open: () => openAt(api.url, { model, outputDimensionality }) });
+  embeddingConformance(
+    { describe, test },
+    {
+      plugin,
+      get settings() {
+        return { model, outputDimensionality, remote: { baseUrl: api.url, apiKey: "test-key" } };
+      },
+    },
+  );
 });

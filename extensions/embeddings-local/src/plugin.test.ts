@@ -29,7 +29,8 @@ beforeAll(async () => {
 afterAll(() => provider.close?.());
 
 const stayOpen = { close: { value: async () => undefined } };
-embeddingConformance({ describe, test }, { open: async () => Object.create(provider, stayOpen) as EmbeddingProvider });
+const opened = { ...plugin, open: async () => Object.create(provider, stayOpen) as EmbeddingProvider };
+embeddingConformance({ describe, test }, { plugin: opened });
 
 const fileName = "embeddinggemma-300M-Q8_0.gguf";
 const address = "hf:user/model/tiny.gguf";

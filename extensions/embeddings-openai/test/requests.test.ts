@@ -1,4 +1,5 @@
 import { type EmbeddingApi, startEmbeddingApi } from "@memslot/fakes/embedding-api";
+import plugin from "@memslot/embeddings-openai";
 import { embeddingConformance } from "@memslot/testkit";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { tempFolder } from "@memslot/test-tools/files";
@@ -247,7 +248,10 @@ describe.each(["some-model", "nomic-embed-text"])("against an API that speaks Op
   embeddingConformance(
     { describe, test },
     {
-      open: () => open({ memorySearch: { model, remote: { baseUrl: `${api.url}/v1`, apiKey: "sk-right" } } }),
+      plugin,
+      get settings() {
+        return { model, remote: { baseUrl: `${api.url}/v1`, apiKey: "sk-right" } };
+      },
     },
   );
 });

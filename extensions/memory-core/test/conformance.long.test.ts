@@ -1,7 +1,7 @@
-import { behindDeadPrimary, chunkStoreConformance, createReferencePlugin } from "@memslot/testkit";
-import { memoryConformance, withSpare } from "@memslot/testkit";
+import { chunkStoreConformance, createReferencePlugin, memoryConformance } from "@memslot/testkit";
 import { describe, test } from "vitest";
 import plugin from "@memslot/memory-core";
+import { behindDeadPrimary, withStandby } from "./support/fallback-plugins.ts";
 import { storesWith } from "./support/store-of-index.ts";
 
 describe("on a host where sqlite-vec does not load", () => {
@@ -11,5 +11,5 @@ describe("on a host where sqlite-vec does not load", () => {
 
 describe("as the fallback backend, and with one", () => {
   memoryConformance({ describe, test }, { plugin: behindDeadPrimary(plugin) });
-  memoryConformance({ describe, test }, { plugin: withSpare(plugin, createReferencePlugin()) });
+  memoryConformance({ describe, test }, { plugin: withStandby(plugin, createReferencePlugin()) });
 });

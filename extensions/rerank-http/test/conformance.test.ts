@@ -1,7 +1,7 @@
 import { type RerankApi, startRerankApi } from "@memslot/fakes/rerank-api";
+import plugin from "@memslot/rerank-http";
 import { rerankConformance } from "@memslot/testkit";
 import { afterAll, beforeAll, describe, test } from "vitest";
-import { open } from "./support/open.ts";
 
 describe.each([
   ["Cohere", "/v2", "documents"],
@@ -17,8 +17,11 @@ describe.each([
   rerankConformance(
     { describe, test },
     {
-      open: () =>
-        open({ rerank: { model: "m", baseUrl: `${api.url}${base}`, apiKey: "sk-right" }, options: { format } }),
+      plugin,
+      options: { format },
+      get settings() {
+        return { model: "m", baseUrl: `${api.url}${base}`, apiKey: "sk-right" };
+      },
     },
   );
 });

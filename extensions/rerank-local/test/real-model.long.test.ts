@@ -1,3 +1,4 @@
+import plugin from "@memslot/rerank-local";
 import { rerankConformance } from "@memslot/testkit";
 import { describe, expect, test } from "vitest";
 import { open, tinyReranker } from "./support/open.ts";
@@ -8,8 +9,12 @@ describe("a tiny GGUF through node-llama-cpp", () => {
   rerankConformance(
     { describe, test },
     {
-      open: () => open(tinyReranker()),
-      deviations: [{ test: "order: the text that answers a question has the highest score", reason }],
+      plugin,
+      options: { threads: 1 },
+      get settings() {
+        return { modelPath: tinyReranker() };
+      },
+      deviations: [{ id: "rerank.best", reason }],
     },
   );
 

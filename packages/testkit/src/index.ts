@@ -11,4 +11,4 @@ export { type LeaseConformanceOptions, leasesConformance } from "./lease-conform
 export * from "./deterministic-providers.ts";
 export { hostileStrings } from "./helpers/hostile-strings.ts";
 export { type InMemoryStore, createInMemoryStore } from "./in-memory-store.ts";
-export { behindDeadPrimary, createReferencePlugin, withStandby } from "./reference-plugins.ts";
+export { createReferencePlugin } from "./reference-plugin.ts";

@@ -3,16 +3,16 @@ import {
   chunkStoreConformance,
   createInMemoryStore,
   createReferencePlugin,
-  deterministicEmbeddings,
-  deterministicReranker,
+  deterministicEmbeddingPlugin,
+  deterministicRerankPlugin,
   embeddingConformance,
   memoryConformance,
   rerankConformance,
 } from "@memslot/testkit";
 
-// The kit's own implementations keep the contracts that its suites check.
+// The kit's own implementations pass its suites.
 const runner = { describe, test };
 memoryConformance(runner, { plugin: createReferencePlugin() });
 chunkStoreConformance(runner, { open: async () => createInMemoryStore(), reopens: false });
-embeddingConformance(runner, { open: async () => deterministicEmbeddings() });
-rerankConformance(runner, { open: async () => deterministicReranker() });
+embeddingConformance(runner, { plugin: deterministicEmbeddingPlugin });
+rerankConformance(runner, { plugin: deterministicRerankPlugin });

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { memoryConformance } from "@memslot/testkit";
-import { collectChecks, runByName } from "./collect-checks.ts";
+import { expectFailure } from "./collect-checks.ts";
 import { inexact, reading, searching } from "./wrong-managers/answers.ts";
 import { readingAlong, tellingTales } from "./wrong-managers/audience.ts";
 import { misplacing, syncing, upkeeping } from "./wrong-managers/keeping.ts";
@@ -16,8 +16,7 @@ afterEach(endLeft);
 describe("a manager with one fault fails the check that is meant for it", () => {
   test.each(wrongManagers)("one that %s", async (_fault, caughtBy, spoil) => {
     const plugin = wrongPlugin(spoil);
-    const checks = collectChecks((runner) => memoryConformance(runner, { plugin, patienceMs: 1500 }));
-    expect((await runByName(checks, caughtBy)).result).toBe("failed");
+    await expectFailure((runner) => memoryConformance(runner, { plugin, patienceMs: 1500 }), caughtBy);
   });
 
   test("each has a fault of its own", () => {

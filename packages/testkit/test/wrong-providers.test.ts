@@ -1,62 +1,66 @@
-import { describe, expect, test } from "vitest";
+import { describe, test } from "vitest";
 import type { EmbeddingProvider, Reranker } from "@memslot/core";
 import {
+  deterministicEmbeddingPlugin,
   deterministicEmbeddings,
+  deterministicRerankPlugin,
   deterministicReranker,
   embeddingConformance,
   rerankConformance,
-  type TestRunner,
 } from "@memslot/testkit";
-import { collectChecks, runByName } from "./collect-checks.ts";
+import { expectFailure } from "./collect-checks.ts";
 import { changeAnswers, rowsOf, type Wrong } from "./wrong.ts";
 
 type Spoil<Right> = (right: Right) => Partial<Right>;
 
 const wrongProviders: Wrong<Spoil<EmbeddingProvider>> = {
-  "batch: one vector for each text, in the order of the texts": {
+  "embedding.batch-order": {
     "answers in another order": (right) => ({ embedBatch: async (texts) => right.embedBatch(texts.toSorted()) }),
   },
-  "batch: a text that stands twice gets its vector twice": {
+  "embedding.repeated-text": {
     "leaves out texts that it has seen in the batch": (right) => ({
       embedBatch: (texts) => right.embedBatch([...new Set(texts)]),
     }),
   },
-  "batch: an empty list gives an empty list": {
+  "embedding.empty-batch": {
     "fails on an empty list": (right) => ({
       embedBatch: async (texts) => (texts.length === 0 ? Promise.reject(new Error("400")) : right.embedBatch(texts)),
     }),
   },
-  "vectors: all numbers are finite, not all are zero, and the length is the one stated": {
+  "embedding.valid": {
     "gives numbers that are none": () => ({ embedQuery: async () => [Number.NaN, 1] }),
     "gives zeros": () => ({ embedQuery: async () => new Float32Array(256) }),
     "states another length": () => ({ dimensions: 99 }),
   },
-  "vectors: different texts give different vectors": {
+  "embedding.distinct": {
     "gives every text the same vector": () => ({ embedBatch: async (texts) => texts.map(() => [1, 2, 3]) }),
+    "embeds questions in another space": (right) => ({
+      embedQuery: async (text) => Float32Array.from(await right.embedQuery(text)).toReversed(),
+    }),
   },
-  "vectors: the same text gives the same vector": {
+  "embedding.stable": {
     "gives a text another vector each time": () => ({
       embedBatch: async (texts) => texts.map(() => [Math.random(), Math.random() - 0.5, Math.random() - 0.5]),
     }),
   },
-  "limits: each one that is stated is a positive whole number": {
+  "embedding.limits": {
     "states a limit that makes no sense": () => ({ maxBatchItems: 0 }),
   },
-  "limits: a batch of the largest stated size is answered": {
+  "embedding.largest-batch": {
     "states a batch limit that it does not keep": () => ({ maxBatchItems: 60 }),
   },
-  "abort: a call that was aborted before it began is refused with AbortError": {
+  "embedding.abort-before": {
     "ignores the signal": (right) => ({ embedQuery: (text) => right.embedQuery(text) }),
   },
-  "abort: a call that is aborted on its way ends, and the provider goes on working": {
+  "embedding.abort-during": {
     "turns an abort into another error": () => ({
       embedQuery: async () => Promise.reject(new Error("socket hang up")),
     }),
   },
-  "identity: id and model are named": {
+  "embedding.named": {
     "has no name": () => ({ model: " " }),
   },
-  "parallel: calls that overlap each get their own vectors": {
+  "embedding.overlap": {
     "mixes up calls that overlap": (right) => {
       let latest: readonly string[] = [];
       return {
@@ -68,57 +72,48 @@ const wrongProviders: Wrong<Spoil<EmbeddingProvider>> = {
       };
     },
   },
-  "vectors: a question is nearest to the text that it quotes": {
-    "embeds questions in another space": (right) => ({
-      embedQuery: async (text) => Float32Array.from(await right.embedQuery(text)).toReversed(),
-    }),
-  },
 };
 
 const wrongRerankers: Wrong<Spoil<Reranker>> = {
-  "identity: id and model are named": {
+  "rerank.named": {
     "has no name": () => ({ model: " " }),
   },
-  "limits: the one that is stated is a positive whole number": {
+  "rerank.limits": {
     "states a limit that makes no sense": () => ({ maxInputTokens: 0 }),
   },
-  "scores: one finite number for each text": {
+  "rerank.scores": {
     "leaves out what it thinks little of": (right) =>
       changeAnswers(right, { rerank: (scores) => scores.filter((score) => score > 0.9) }),
     "gives numbers that are none": () => ({ rerank: async (_, texts) => texts.map(() => Number.NaN) }),
     "gives objects in place of numbers": () => ({
       rerank: async (_, texts) => texts.map((_, index) => ({ index, score: 1 })) as unknown as number[],
     }),
+    "fails where there is no text": (right) => ({
+      rerank: async (query, texts, options) =>
+        texts.length === 0 ? Promise.reject(new Error("422")) : right.rerank(query, texts, options),
+    }),
+    "wants two texts": (right) => ({
+      rerank: async (query, texts, options) =>
+        texts.length < 2 ? Promise.reject(new Error("nothing to rank")) : right.rerank(query, texts, options),
+    }),
   },
-  "order: the score of a text stands at its place, wherever that is": {
+  "rerank.in-order": {
     "gives the scores best first": (right) =>
       changeAnswers(right, { rerank: (scores) => scores.toSorted((a, b) => b - a) }),
   },
-  "order: the text that answers a question has the highest score": {
+  "rerank.best": {
     "gives scores where lower is better": (right) =>
       changeAnswers(right, { rerank: (scores) => scores.map((score) => -score) }),
     "thinks the same of every text": () => ({ rerank: async (_, texts) => texts.map(() => 0.5) }),
   },
-  "order: a text that stands twice gets its score twice": {
+  "rerank.repeated-text": {
     "scores a text once that stands twice": (right) =>
       changeAnswers(right, {
         rerank: (scores, _query, texts) =>
           scores.map((score, index) => (texts.indexOf(texts[index] ?? "") === index ? score : 0)),
       }),
   },
-  "scores: no text has no score": {
-    "fails where there is no text": (right) => ({
-      rerank: async (query, texts, options) =>
-        texts.length === 0 ? Promise.reject(new Error("422")) : right.rerank(query, texts, options),
-    }),
-  },
-  "scores: one text alone has one": {
-    "wants two texts": (right) => ({
-      rerank: async (query, texts, options) =>
-        texts.length < 2 ? Promise.reject(new Error("nothing to rank")) : right.rerank(query, texts, options),
-    }),
-  },
-  "scores: thirty texts, some of them long, empty or of signs alone, are answered": {
+  "rerank.odd-texts": {
     "takes ten texts and no more": (right) => ({
       rerank: async (query, texts, options) => right.rerank(query, texts.slice(0, 10), options),
     }),
@@ -127,7 +122,7 @@ const wrongRerankers: Wrong<Spoil<Reranker>> = {
         texts.includes("") ? Promise.reject(new Error("empty input")) : right.rerank(query, texts, options),
     }),
   },
-  "repeat: the same call gives the same order": {
+  "rerank.stable": {
     "ranks by chance": () => {
       let calls = 0;
       return {
@@ -135,7 +130,7 @@ const wrongRerankers: Wrong<Spoil<Reranker>> = {
       };
     },
   },
-  "input: the texts are not changed": {
+  "rerank.input": {
     "sorts the texts that it is given": (right) =>
       changeAnswers(right, {
         rerank(scores, _query, texts) {
@@ -144,12 +139,12 @@ const wrongRerankers: Wrong<Spoil<Reranker>> = {
         },
       }),
   },
-  "abort: a call that was aborted before it began is refused with AbortError": {
+  "rerank.abort-before": {
     "ignores the signal": (right) => ({
       rerank: (query, texts) => right.rerank(query, texts, { signal: new AbortController().signal }),
     }),
   },
-  "abort: a call that is aborted on its way ends, and the reranker goes on working": {
+  "rerank.abort-during": {
     "turns an abort into another error": () => ({ rerank: async () => Promise.reject(new Error("socket hang up")) }),
     "is of no use after an abort": (right) => {
       let isBroken = false;
@@ -163,7 +158,7 @@ const wrongRerankers: Wrong<Spoil<Reranker>> = {
       };
     },
   },
-  "parallel: calls that overlap each get their own scores": {
+  "rerank.overlap": {
     "mixes up calls that overlap": (right) => {
       let latest = "";
       return {
@@ -175,7 +170,7 @@ const wrongRerankers: Wrong<Spoil<Reranker>> = {
       };
     },
   },
-  "close: twice is as once, and a call after it is refused": {
+  "rerank.close": {
     "answers after close": () => ({ close: async () => {} }),
     "cannot be closed twice": (right) => {
       let isClosed = false;
@@ -190,26 +185,24 @@ const wrongRerankers: Wrong<Spoil<Reranker>> = {
   },
 };
 
-/** Each wrong one fails the check that is meant for it. */
-function eachFails<Right extends object>(
-  table: Wrong<Spoil<Right>>,
-  openRight: () => Right,
-  conformance: (runner: TestRunner, options: { open(): Promise<Right> }) => void,
-): void {
-  test.each(rowsOf(table))("one that %s", async (_fault, caughtBy, spoil) => {
-    const open = async (): Promise<Right> => {
-      const right = openRight();
+describe("an embedding provider with one fault fails the check that is meant for it", () => {
+  test.each(rowsOf(wrongProviders))("one that %s", async (_fault, caughtBy, spoil) => {
+    const open = async (): Promise<EmbeddingProvider> => {
+      const right = deterministicEmbeddings();
       return { ...right, ...spoil(right) };
     };
-    const checks = collectChecks((runner) => conformance(runner, { open }));
-    expect((await runByName(checks, caughtBy)).result).toBe("failed");
+    const plugin = { ...deterministicEmbeddingPlugin, open };
+    await expectFailure((runner) => embeddingConformance(runner, { plugin }), caughtBy);
   });
-}
-
-describe("an embedding provider with one fault fails the check that is meant for it", () => {
-  eachFails<EmbeddingProvider>(wrongProviders, deterministicEmbeddings, embeddingConformance);
 });
 
 describe("a reranker with one fault fails the check that is meant for it", () => {
-  eachFails<Reranker>(wrongRerankers, deterministicReranker, rerankConformance);
+  test.each(rowsOf(wrongRerankers))("one that %s", async (_fault, caughtBy, spoil) => {
+    const open = async (): Promise<Reranker> => {
+      const right = deterministicReranker();
+      return { ...right, ...spoil(right) };
+    };
+    const plugin = { ...deterministicRerankPlugin, open };
+    await expectFailure((runner) => rerankConformance(runner, { plugin }), caughtBy);
+  });
 });

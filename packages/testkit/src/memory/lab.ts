@@ -240,8 +240,8 @@ export class OpenedMemory {
     );
   }
 
-  async read(relPath: string, options: Omit<MemoryReadParams, "relPath"> = {}): Promise<MemoryReadResult> {
-    return await this.memory.readFile({ relPath, ...options });
+  async read(relPath: string, options: Omit<MemoryReadParams, "relPath" | "path"> = {}): Promise<MemoryReadResult> {
+    return await this.memory.readFile({ ...options, relPath });
   }
 }
 

@@ -2,7 +2,15 @@ import assert from "node:assert/strict";
 import { type MemorySearchResult, resultTokens } from "@memslot/core";
 import { hostileStrings } from "../helpers/hostile-strings.ts";
 import { assertPlainData } from "../helpers/plain-data.ts";
-import { type MemoryCheck, type OpenedMemory, assertSound, managerSearch, numbered, pathsOf } from "./lab.ts";
+import {
+  type MemoryCheck,
+  type MemoryLab,
+  type OpenedMemory,
+  assertSound,
+  managerSearch,
+  numbered,
+  pathsOf,
+} from "./lab.ts";
 
 const markers = ["zebrafish", "quokka", "pangolin", "axolotl", "capybara"];
 
@@ -44,6 +52,21 @@ function assertShowsItsLines(result: MemorySearchResult, file: readonly string[]
 }
 
 const source = "turbine serviced";
+
+/** Expects so many sorted results of 120 notes. */
+async function assertCounts(lab: MemoryLab, counts: readonly number[]): Promise<void> {
+  const text = (index: number): string => `The orchard report ${index}.\n${"orchard ".repeat(index % 5)}\n`;
+  const opened = await lab.openWith(numbered(120, text));
+  for (const maxResults of counts) {
+    const { results } = await opened.ask("orchard report", { maxResults, minScore: 0 });
+    assert.equal(pathsOf(results).length, Math.min(maxResults, 120));
+    const scores = results.map(({ score }) => score);
+    assert.deepEqual(
+      scores.toSorted((left, right) => right - left),
+      scores,
+    );
+  }
+}
 
 /** What a search returns, and how it names the place. */
 export const searchChecks: readonly MemoryCheck[] = [
@@ -107,20 +130,13 @@ export const searchChecks: readonly MemoryCheck[] = [
   },
   {
     id: "search.max-results",
-    promise: "results are sorted, and as many as asked for, if so many match",
-    async run(lab) {
-      const text = (index: number): string => `The orchard report ${index}.\n${"orchard ".repeat(index % 5)}\n`;
-      const opened = await lab.openWith(numbered(120, text));
-      for (const maxResults of [1, 4, 20, 60, 110, 200]) {
-        const { results } = await opened.ask("orchard report", { maxResults, minScore: 0 });
-        assert.equal(pathsOf(results).length, Math.min(maxResults, 120));
-        const scores = results.map(({ score }) => score);
-        assert.deepEqual(
-          scores,
-          scores.toSorted((left, right) => right - left),
-        );
-      }
-    },
+    promise: "results are sorted and cut to maxResults",
+    run: (lab) => assertCounts(lab, [1, 4, 20]),
+  },
+  {
+    id: "search.many-results",
+    promise: "there are as many results as asked for, if so many match",
+    run: (lab) => assertCounts(lab, [60, 110, 200]),
   },
   {
     id: "search.max-tokens",

@@ -208,7 +208,7 @@ const scopeChecks: readonly StoreCheck[] = [
     id: "scopes.sources",
     promise: "sources are filtered before the limit",
     async run(lab) {
-      const texts = Array.from({ length: 500 }, (_, index) => `near near near ${index}`);
+      const texts = Array.from({ length: 500 }, (_, index) => `word near near ${index}`);
       const wanted = "a word among a good many other words of this one line";
       await lab.store.replaceFiles([...texts.map((text, index) => session(`${index}`, text)), note("a.md", wanted)]);
       await embedNear(lab, [...texts, wanted]);

@@ -4,7 +4,7 @@ import {
   chunkStoreConformance,
   createInMemoryStore,
   createReferencePlugin,
-  deterministicEmbeddings,
+  deterministicEmbeddingPlugin,
   embeddingConformance,
   memoryConformance,
 } from "@memslot/testkit";
@@ -16,4 +16,4 @@ memoryConformance(runner, {
   deviations: data.deviations,
 });
 chunkStoreConformance(runner, { open: async () => createInMemoryStore(), reopens: false });
-embeddingConformance(runner, { open: async () => deterministicEmbeddings() });
+embeddingConformance(runner, { plugin: deterministicEmbeddingPlugin });

@@ -10,7 +10,7 @@ import {
 import { type WrongManagers, askWith, beforeCalls, changeAnswers, neverAborted } from "../wrong.ts";
 
 export const searching: WrongManagers = {
-  "search: line numbers are 1-based and cover the line": {
+  "lines.cover": {
     "counts lines from 0": (right) =>
       eachResult(right, (result) => ({
         ...result,
@@ -18,7 +18,7 @@ export const searching: WrongManagers = {
         endLine: Math.max(1, result.endLine - 1),
       })),
   },
-  "search: line numbers hold with CRLF, a byte order mark, front matter, code and blank lines": {
+  "lines.odd-files": {
     "is off by one line after a front matter": (right) =>
       eachResult(right, (result) =>
         result.path.endsWith("crlf.md")
@@ -26,13 +26,13 @@ export const searching: WrongManagers = {
           : result,
       ),
   },
-  "search: filters by source inside": {
+  "search.sources": {
     "ignores the sources": (right) => askWith(right, { sources: ["memory"] }),
   },
-  "search: results are sorted and cut to maxResults": {
+  "search.max-results": {
     "ignores maxResults and gives one": (right) => askWith(right, { maxResults: 1 }),
   },
-  "search: a snippet holds the match and has at most 700 characters": {
+  "lines.snippet": {
     "shows the head of the chunk in place of the match": (right, { workspaceDir }) =>
       eachResult(right, async (result) => {
         const lines = (await readFile(join(workspaceDir, result.path), "utf8")).split("\n");
@@ -44,23 +44,23 @@ export const searching: WrongManagers = {
     "cuts a snippet inside a character": (right) =>
       eachResult(right, (result) => ({ ...result, snippet: `${result.snippet.slice(0, 690)}\ud83d` })),
   },
-  "search: an identifier as written is found whatever minScore is": {
+  "words.identifier": {
     "drops keyword results under minScore": (right) =>
       changeAnswers(right, {
         search: (results, _query, { minScore }) => results.filter(({ score }) => score >= minScore),
       }),
   },
-  "search: words alone are enough under the default minScore": {
+  "words.alone": {
     "weighs keyword results so that none reaches the default minScore": (right) =>
       changeAnswers(right, {
         search: (results, _query, { minScore }) => results.filter(({ score }) => score * 0.3 >= minScore),
       }),
   },
-  "search: scores are from 0 to 1 and tell a better result from a worse one": {
+  "search.scores": {
     "scores everything 1": (right) => eachResult(right, (result) => ({ ...result, score: 1 })),
     "scores the worst highest": (right) => eachResult(right, (result) => ({ ...result, score: 1 - result.score })),
   },
-  "search: hostile query text raises nothing": {
+  "search.hostile": {
     "throws on query operators": (right) =>
       beforeCalls(right, {
         search(query) {
@@ -68,7 +68,7 @@ export const searching: WrongManagers = {
         },
       }),
   },
-  "search: aborted on its way ends, with AbortError or its answer": {
+  "search.abort-during": {
     "ignores an abort for ever": (right) => ({
       async search(query, options) {
         const results = await right.search(query, { ...options, signal: neverAborted() });
@@ -77,10 +77,10 @@ export const searching: WrongManagers = {
       },
     }),
   },
-  "search: each search gives one report, and an empty list says why": {
+  "search.report": {
     "gives no search report": (right) => askWith(right, { onDebug: () => undefined }),
   },
-  "search: an unknown word gives an empty list and a report that says so": {
+  "search.empty": {
     "never says why nothing was found": (right) => ({
       search: (query, options) =>
         right.search(query, { ...options, onDebug: ({ reason: _reason, ...report }) => options.onDebug(report) }),
@@ -91,7 +91,7 @@ export const searching: WrongManagers = {
           results.length > 0 ? results : right.search("lighthouse", { ...options, onDebug: () => undefined }),
       }),
   },
-  "search: a snippet is made of the lines that the result names": {
+  "lines.shown": {
     "shows the text of another file": (right) => ({
       async search(query, options) {
         const results = await right.search(query, options);
@@ -102,17 +102,17 @@ export const searching: WrongManagers = {
       },
     }),
   },
-  "search: Chinese text is found by two characters": {
+  "words.chinese": {
     "finds no Chinese": (right) => ({
       search: async (query, options) => (/\p{Script=Han}/u.test(query) ? [] : right.search(query, options)),
     }),
   },
-  "search: identifiers of many shapes are found as they are written": {
+  "words.identifier-shapes": {
     "splits identifiers and finds every one that looks alike": (right) => ({
       search: (query, options) => right.search(query.replaceAll(/[^\p{L}]+/gu, " "), options),
     }),
   },
-  "search: with sync.onSearch, finds a line written after the last sync or says that it is stale": {
+  "fresh.saved": {
     "answers from an old index and says that all is well"(right) {
       let first: MemorySearchResult[] | undefined;
       return { search: async (query, options) => (first ??= await right.search(query, options)) };
@@ -136,7 +136,7 @@ function keepFirst<Answer>(known: Map<string, Answer>, key: string, answer: Answ
 
 /** Managers whose answers are nearly right. */
 export const inexact: WrongManagers = {
-  "search: the lines of a result are no more than what it shows": {
+  "lines.shown": {
     "names one line too many behind": (right) =>
       eachResult(right, (result) => ({ ...result, endLine: result.endLine + 1 })),
     "names one line too many before": (right) =>
@@ -152,22 +152,22 @@ export const inexact: WrongManagers = {
         ),
     }),
   },
-  "search: every result names the source that it is from": {
+  "search.names-source": {
     "calls every source memory": (right) => eachResult(right, (result) => ({ ...result, source: "memory" })),
     "calls a result by the first source that was asked for": (right) =>
       changeAnswers(right, {
         search: (results, _query, { sources: [source = "memory"] }) => results.map((result) => ({ ...result, source })),
       }),
   },
-  "search: minScore that a caller names cuts what holds only some of the words": {
+  "words.strict": {
     "takes no notice of minScore": (right) => askWith(right, { minScore: 0 }),
     "takes every minScore for that of the configuration": (right) => askWith(right, { strict: false }),
     "takes every minScore for that of the caller": (right) => askWith(right, { strict: true }),
   },
-  "search: as many results as are asked for, when so many match": {
+  "search.many-results": {
     "has 50 candidates and no more": (right) => changeAnswers(right, { search: (results) => results.slice(0, 50) }),
   },
-  "search: the end of a long note, of a long line and of a list of many words is found": {
+  "words.long-texts": {
     "gives a file of 8 kB and no more": (right, { workspaceDir }) => ({
       async search(query, options) {
         const results = await right.search(query, options);
@@ -181,7 +181,7 @@ export const inexact: WrongManagers = {
       search: async (query, options) => (query === "whinchat" ? [] : right.search(query, options)),
     }),
   },
-  "search: results do not change in the hands of whoever asked": {
+  "search.own-results": {
     "goes on working at results that it has given"(right) {
       const given: MemorySearchResult[] = [];
       return {
@@ -198,7 +198,7 @@ export const inexact: WrongManagers = {
       return changeAnswers(right, { search: (results) => keepFirst(known, JSON.stringify(results), results) });
     },
   },
-  "read: gives the file as it is, whatever its size and time say": {
+  "read.current": {
     "reads a file once"(right) {
       const known = new Map<string, MemoryReadResult>();
       return changeAnswers(right, {
@@ -219,7 +219,7 @@ export const inexact: WrongManagers = {
 };
 
 export const reading: WrongManagers = {
-  "read: refuses paths outside the memory files": {
+  "read.refused": {
     "reads outside the workspace": (right, { workspaceDir }) => ({
       readFile: (params) => readAnything(right, workspaceDir, params),
     }),
@@ -230,7 +230,7 @@ export const reading: WrongManagers = {
           : right.readFile(params),
     }),
   },
-  "read: a missing file is not_found": {
+  "read.missing": {
     "throws for a missing file": (right) =>
       changeAnswers(right, {
         readFile(result) {
@@ -239,7 +239,7 @@ export const reading: WrongManagers = {
         },
       }),
   },
-  "read: following nextFrom gives every line once": {
+  "read.next-from": {
     "goes on one line too late": (right) =>
       changeAnswers(right, {
         readFile: ({ nextFrom, ...result }) => ({
@@ -248,7 +248,7 @@ export const reading: WrongManagers = {
         }),
       }),
   },
-  "read: a window gives its lines and where to go on": {
+  "read.window": {
     "never says that more remains": (right) =>
       changeAnswers(right, { readFile: ({ nextFrom: _nextFrom, ...result }) => result }),
   },

@@ -8,13 +8,28 @@ import {
 import { type SpoilManager, type WrongManagers, askWith, beforeCalls } from "../wrong.ts";
 
 export const readingAlong: WrongManagers = {
-  "audience: a shared session finds what extraPaths adds and none of the private notes": {
+  "audience.shared": {
     "tells a group everything": (right) => askWith(right, { audience: "private" }),
     "tells a group nothing": (right) => ({
       search: async (query, options) => (options.audience === "shared" ? [] : right.search(query, options)),
     }),
+    "reads everything to a group": (right) => ({
+      readFile: (params) => right.readFile({ ...params, audience: "private" }),
+    }),
+    "tells a group which private notes there are": (right) => ({
+      async readFile(params) {
+        const read = await right.readFile({ ...params, audience: "private" });
+        return read.status === "not_found" ? read : right.readFile(params);
+      },
+    }),
+    "reads nothing to a group": (right) =>
+      beforeCalls(right, {
+        readFile(params) {
+          if (params.audience === "shared") throw new MemoryError("PATH_NOT_ALLOWED", "not for a group");
+        },
+      }),
   },
-  "audience: private notes take no place from what a shared session may see": {
+  "audience.limit": {
     "takes private notes out of an answer that is cut already": (right) => ({
       async search(query, options) {
         const results = await right.search(query, { ...options, audience: "private" });
@@ -22,7 +37,7 @@ export const readingAlong: WrongManagers = {
       },
     }),
   },
-  "audience: an extra path that leads to private notes does not open them to a shared session": {
+  "audience.extra-path": {
     "opens private notes to a group where an extra path leads to them": (right, { settings, workspaceDir }) => ({
       search: (query, options) =>
         right.search(query, {
@@ -33,26 +48,7 @@ export const readingAlong: WrongManagers = {
         }),
     }),
   },
-  "audience: a shared session reads no private note, whether it is there or not": {
-    "reads everything to a group": (right) => ({
-      readFile: (params) => right.readFile({ ...params, audience: "private" }),
-    }),
-    "tells a group which private notes there are": (right) => ({
-      async readFile(params) {
-        const read = await right.readFile({ ...params, audience: "private" });
-        return read.status === "not_found" ? read : right.readFile(params);
-      },
-    }),
-  },
-  "audience: a shared session reads what it has found": {
-    "reads nothing to a group": (right) =>
-      beforeCalls(right, {
-        readFile(params) {
-          if (params.audience === "shared") throw new MemoryError("PATH_NOT_ALLOWED", "not for a group");
-        },
-      }),
-  },
-  "audience: the owner's sessions find and read everything": {
+  "audience.private": {
     "takes every session with a key for a group": (right) => ({
       search: (query, options) =>
         right.search(query, { ...options, audience: options.sessionKey === undefined ? "private" : "shared" }),
@@ -62,8 +58,6 @@ export const readingAlong: WrongManagers = {
     }),
   },
 };
-
-const stays = "audience: nothing that a shared session is told changes with private notes";
 
 /** What the owner would be told. */
 async function privately(
@@ -89,7 +83,7 @@ function mixing(change: (shared: SearchReport, owners: SearchReport) => SearchRe
 }
 
 export const tellingTales: WrongManagers = {
-  "audience: nothing that a shared session is told changes with private notes": {
+  "audience.unaffected": {
     "tells a group how well the owner's notes answer": mixing((shared, { confidence }) => ({ ...shared, confidence })),
     "tells a group how many candidates the owner's notes give": mixing((shared, { legs }) => ({ ...shared, legs })),
     "weighs what a group finds by the words of all notes": (right) => ({
@@ -101,12 +95,12 @@ export const tellingTales: WrongManagers = {
       },
     }),
   },
-  [`${stays} where there is no other note`]: {
+  "audience.unaffected-empty": {
     "tells a group whether any note at all holds a word": mixing((shared, owners) =>
       owners.legs.keyword?.candidates === 0 ? { ...shared, reason: "no note holds it" } : shared,
     ),
   },
-  "audience: nothing that a shared session is told by meaning changes with private notes": {
+  "audience.unaffected-vectors": {
     "tells a group how near the owner's notes are": (right) => ({
       async search(query, options) {
         const results = await right.search(query, options);

@@ -1,4 +1,4 @@
-import { writeFile, readFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
   type MemorySearchManager,
@@ -10,13 +10,13 @@ import {
 import { type SpoilManager, type WrongManagers, beforeCalls, changeAnswers } from "../wrong.ts";
 
 export const syncing: WrongManagers = {
-  "sync: removes a deleted file": {
+  "sync.deleted": {
     "goes on answering for deleted files": (right) => rememberResults(right),
   },
-  "sync: a renamed file answers under its new path only": {
+  "sync.renamed": {
     "keeps the old path of a renamed file beside the new one": (right) => rememberResults(right),
   },
-  "sync: aborted on its way ends, with AbortError or its answer": {
+  "sync.abort-during": {
     "turns an abort into another error": (right) =>
       beforeCalls(right, {
         async sync(params) {
@@ -26,15 +26,19 @@ export const syncing: WrongManagers = {
         },
       }),
   },
-  "sync: report counts what was added, changed, removed and left alone": {
+  "sync.counts": {
     "counts unchanged files as changed": (right) =>
       eachReport(right, ({ changed, unchanged, ...report }) => ({
         ...report,
         changed: changed + unchanged,
         unchanged: 0,
       })),
+    "takes a time stamp for the content": (right) =>
+      eachReport(right, (report) =>
+        report.added === 0 ? { ...report, changed: 1, unchanged: report.unchanged - 1 } : report,
+      ),
   },
-  "sync: a file that cannot be read is reported and the rest is indexed": {
+  "sync.unreadable": {
     "ends the sync at the first bad file": (right) =>
       eachReport(right, (report) => {
         const isBad = right.status().roots?.some(({ path }) => path === "memory/m.md") ?? false;
@@ -46,7 +50,7 @@ export const syncing: WrongManagers = {
       status: () => ({ ...right.status(), roots: [] }),
     }),
   },
-  "sync: progress counts up to the total": {
+  "sync.progress": {
     "reports progress past the total": (right) => ({
       sync: async (params) =>
         right.sync?.({
@@ -55,13 +59,7 @@ export const syncing: WrongManagers = {
         }),
     }),
   },
-  "sync: a file that was only touched is unchanged": {
-    "takes a time stamp for the content": (right) =>
-      eachReport(right, (report) =>
-        report.added === 0 ? { ...report, changed: 1, unchanged: report.unchanged - 1 } : report,
-      ),
-  },
-  "faults: a workspace that vanishes gives errors with a code, and nothing is forgotten when it comes back": {
+  "faults.workspace-gone": {
     "forgets everything when the workspace is away for a moment": (right) => ({
       async sync(params) {
         try {
@@ -73,7 +71,7 @@ export const syncing: WrongManagers = {
       },
     }),
   },
-  "files: the notes are left as they were": {
+  "notes.unchanged": {
     "tidies up the notes": (right, { workspaceDir }) =>
       beforeCalls(right, {
         async sync() {
@@ -103,7 +101,7 @@ function eachReport(
 }
 
 export const upkeeping: WrongManagers = {
-  "check: an index that was synced is sound, and every finding says what was looked at": {
+  "check.sound": {
     "takes a sound index for a broken one": () => ({
       check: async () => ({ ok: false, findings: [{ name: "words", ok: false, message: "30 chunks, 60 words" }] }),
     }),
@@ -111,8 +109,6 @@ export const upkeeping: WrongManagers = {
     "calls an index sound whatever it has found": () => ({
       check: async () => ({ ok: true, findings: [{ name: "words", ok: false, message: "none" }] }),
     }),
-  },
-  "check: with fix there is nothing to mend in a sound index, and the answers stay as they were": {
     "mends what is whole": () => ({
       check: async () => ({ ok: true, findings: [{ name: "words", ok: true, message: "all there", fixed: "anew" }] }),
     }),
@@ -124,18 +120,18 @@ export const upkeeping: WrongManagers = {
       };
     },
   },
-  "check: sends nothing to the embedding provider": {
+  "check.no-embedding": {
     "asks the provider while it checks": (right) =>
       beforeCalls(right, { check: ({ signal }) => right.probeEmbeddingAvailability(signal) }),
   },
-  "compact: says what it brought, and the answers stay as they were": {
+  "compact.answers": {
     "grows when space is to be given back": () => ({ compact: async () => ({ beforeBytes: 10, afterBytes: 20 }) }),
     "gives notes away with the space": (right) => loseAfterCompact(right, (results) => results.slice(1)),
   },
-  "compact: the index is fit for use afterwards, also when a search comes meanwhile": {
+  "compact.usable": {
     "answers nothing more after space was given back": (right) => loseAfterCompact(right, () => []),
   },
-  "sync: with wait false it is done when nobody else is at work on the index": {
+  "sync.no-wait": {
     "is busy with itself": (right) =>
       beforeCalls(right, {
         sync(params) {
@@ -143,7 +139,7 @@ export const upkeeping: WrongManagers = {
         },
       }),
   },
-  "status: the counts of the sources add up, and each is of the source that it names": {
+  "status.counts": {
     "counts each note for every source": (right) => ({
       status() {
         const status = right.status();
@@ -153,7 +149,7 @@ export const upkeeping: WrongManagers = {
     }),
     "does not count by source": (right) => ({ status: () => ({ ...right.status(), sourceCounts: undefined }) }),
   },
-  "status: nobody is at work after a sync, and what it says of builds, watching and times can be read": {
+  "status.sync": {
     "is at work for ever": (right) => ({
       status: () => ({ ...right.status(), writer: { pid: 1, reason: "a sync", since: "2026-01-01T00:00:00.000Z" } }),
     }),
@@ -170,17 +166,27 @@ export const upkeeping: WrongManagers = {
       status: () => ({ ...right.status(), generation: { id: 1, builtAt: "in the morning" } }),
     }),
   },
-  "freshness: a saved note is found by the next search": {
-    "does not look for new notes": (right) => onlyKnown(right),
+  "fresh.saved": {
+    "does not scan for new notes": (right) => onlyKnown(right),
   },
-  "freshness: a deleted note is not found by the next search": {
+  "fresh.deleted": {
     "does not notice that a note is gone": (right) => rememberResults(right),
   },
-  "freshness: a renamed note is found under its new name only": {
+  "fresh.renamed": {
     "has a renamed note twice": (right) => rememberResults(right),
   },
-  "freshness: a changed note is found by its new words only": {
-    "shows the words of a note as they were": (right, context) => firstVersions(right, context),
+  "fresh.changed": {
+    "shows a note as it was when it was first found"(right) {
+      const first = new Map<string, string>();
+      return changeAnswers(right, {
+        search: (results) =>
+          results.map((result) => {
+            const snippet = first.get(result.path) ?? result.snippet;
+            first.set(result.path, snippet);
+            return { ...result, snippet };
+          }),
+      });
+    },
   },
 };
 
@@ -195,40 +201,15 @@ function loseAfterCompact(
   };
 }
 
-/** Finds what was there at the first sync. */
+/** Finds only files of the first answer. */
 function onlyKnown(right: MemorySearchManager): Partial<MemorySearchManager> {
-  const known = new Set<string>();
-  return {
-    async sync(params) {
-      const report = await right.sync?.(params);
-      const all = { maxResults: 200, minScore: 0, strict: false, sources: ["memory"], audience: "private" } as const;
-      const { signal } = params;
-      const options = { ...all, maxTokens: 4000, sessionKey: undefined, signal, onDebug: () => undefined };
-      for (const { path } of await right.search("puffin", options)) known.add(path);
-      return report;
+  let known: Set<string> | undefined;
+  return changeAnswers(right, {
+    search(results) {
+      known ??= new Set(results.map(({ path }) => path));
+      return results.filter(({ path }) => known?.has(path));
     },
-    search: async (query, options) => (await right.search(query, options)).filter(({ path }) => known.has(path)),
-  };
-}
-
-/** Shows each note as it was when it was found for the first time. */
-function firstVersions(
-  right: MemorySearchManager,
-  { workspaceDir }: MemoryPluginContext,
-): Partial<MemorySearchManager> {
-  const first = new Map<string, string>();
-  return {
-    ...beforeCalls(right, {
-      async sync() {
-        const path = "memory/a.md";
-        first.set(path, first.get(path) ?? (await readFile(join(workspaceDir, path), "utf8")));
-      },
-    }),
-    async search(query, options) {
-      const results = await right.search(query === "puffin" ? "cliff" : query, options);
-      return results.map((result) => ({ ...result, snippet: first.get(result.path) ?? result.snippet }));
-    },
-  };
+  });
 }
 
 /** Keeps one index for all that have the same name: whoever opens it first fills it, and it answers everybody. */
@@ -246,18 +227,18 @@ function sharing(nameOf: (context: MemoryPluginContext) => string): SpoilManager
 }
 
 export const misplacing: WrongManagers = {
-  "places: two workspaces of one agent, open at once, find their own notes alone": {
+  "places.workspaces-at-once": {
     "keeps the index of an agent under its id alone": sharing(({ stateDir, agentId }) => `${stateDir} ${agentId}`),
   },
-  "places: two workspaces of one agent, open one after the other, find their own notes alone": {
+  "places.workspaces-in-turn": {
     "goes on with the index of an agent in another workspace": sharing(
       ({ stateDir, agentId }) => `${stateDir} ${agentId}`,
     ),
   },
-  "places: two agents, each with a workspace, open at once, find their own notes alone": {
+  "places.agents-at-once": {
     "has one index for all agents": sharing(({ stateDir }) => stateDir),
   },
-  "places: two agents, each with a workspace, open one after the other, find their own notes alone": {
+  "places.agents-in-turn": {
     "goes on with the index of another agent": sharing(({ stateDir }) => stateDir),
   },
 };

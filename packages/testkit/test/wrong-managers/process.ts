@@ -3,11 +3,10 @@ import { closeSync, openSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
-import { type MemorySearchResult, MemoryError } from "@memslot/core";
+import { MemoryError } from "@memslot/core";
 import { type WrongManagers, askWith, beforeCalls, changeAnswers, neverAborted } from "../wrong.ts";
 
 const leaked: number[] = [];
-const shared: MemorySearchResult[] = [];
 
 /** Closes what the leaking manager left open. */
 export function closeLeaked(): void {
@@ -15,10 +14,10 @@ export function closeLeaked(): void {
 }
 
 export const living: WrongManagers = {
-  "embeddings: an abort reaches the provider": {
+  "meaning.abort": {
     "keeps the abort from the embedding provider": (right) => askWith(right, { signal: neverAborted() }),
   },
-  "status: never throws and is JSON, from open to close": {
+  "status.plain": {
     "throws from status during a sync"(right) {
       let syncing = false;
       return {
@@ -37,7 +36,7 @@ export const living: WrongManagers = {
       status: () => ({ ...right.status(), custom: { store: new Map(), size: 10n } }),
     }),
   },
-  "faults: while no server can be reached each call answers or is UNAVAILABLE": {
+  "faults.no-network": {
     "does not say that its server is away": (right) =>
       beforeCalls(right, {
         search: async () =>
@@ -46,13 +45,13 @@ export const living: WrongManagers = {
           }),
       }),
   },
-  "status: is a snapshot that later events do not change": {
+  "status.snapshot": {
     "gives a status that changes in the hands of its reader"(right) {
       const status = right.status();
       return { status: () => Object.assign(status, right.status()) };
     },
   },
-  "lifecycle: reopened on the same state folder answers the same without re-indexing": {
+  "open.again": {
     "starts from nothing at each open"(right) {
       let synced = false;
       return {
@@ -64,11 +63,11 @@ export const living: WrongManagers = {
       };
     },
   },
-  "vector: a paraphrase finds its file, with its similarity": {
+  "meaning.paraphrase": {
     "makes no use of the vectors": (right) =>
       changeAnswers(right, { search: (results) => results.filter(({ textScore = 0 }) => textScore > 0) }),
   },
-  "embeddings: a provider that is down leaves words findable, is named, and is caught up with later": {
+  "meaning.provider-down": {
     "hides that the embedding provider is down": (right) => ({
       search: (query, options) =>
         right.search(query, { ...options, onDebug: (report) => options.onDebug({ ...report, state: "ok" }) }),
@@ -85,20 +84,11 @@ export const living: WrongManagers = {
       },
     }),
   },
-  "lifecycle: after close no file of the workspace or the state folder is open": {
+  "close.calls": {
     "leaves a file open after close": (right, { workspaceDir }) =>
       beforeCalls(right, { sync: () => leaked.push(openSync(join(workspaceDir, "MEMORY.md"), "r")) }),
   },
-  "lifecycle: two agents with one state folder do not see each other's notes": {
-    "shares one index between agents": (right) =>
-      changeAnswers(right, {
-        search(results) {
-          shared.push(...results);
-          return [...new Map(shared.map((result) => [result.path, result])).values()];
-        },
-      }),
-  },
-  "quality: every query is answered without an error": {
+  "quality.no-errors": {
     "fails where it finds nothing by words": (right) => ({
       capabilities: { ...right.capabilities, vector: false },
       ...changeAnswers(right, {
@@ -110,12 +100,12 @@ export const living: WrongManagers = {
       }),
     }),
   },
-  "status: an index that was never synced is dirty": {
+  "status.sync": {
     "takes an index that was never synced for fresh": (right) => ({
       status: () => ({ ...right.status(), dirty: false }),
     }),
   },
-  "lifecycle: closing twice is closing once": {
+  "close.twice": {
     "cannot be closed": (right) => changeAnswers(right, { close: () => Promise.reject(new Error("still in use")) }),
   },
 };
@@ -135,17 +125,17 @@ export function endLeft(): void {
 
 /** Managers whose answers are right, and that nobody wants in their process. */
 export const mannerless: WrongManagers = {
-  "manners: prints nothing": {
+  "host.prints": {
     "prints a line with each search": (right) =>
       beforeCalls(right, { search: () => void process.stdout.write("searching\n") }),
     // oxlint-disable-next-line no-console -- that is the fault
     "warns on the console of its host": (right) => beforeCalls(right, { sync: () => console.warn("syncing") }),
   },
-  "manners: leaves no promise to be rejected unseen": {
+  "host.rejections": {
     "leaves a rejected promise with each search": (right) =>
       beforeCalls(right, { search: () => void Promise.reject(new Error("nobody waits for this")) }),
   },
-  "manners: after close no timer, thread or process of it is left": {
+  "host.nothing-left": {
     // Several: a timer of the runner may end meanwhile, and one more would make up for it.
     "leaves timers": (right) =>
       beforeCalls(right, {
@@ -161,14 +151,14 @@ export const mannerless: WrongManagers = {
         },
       }),
   },
-  "manners: writes below the state folder and nowhere else": {
+  "host.writes": {
     "writes into the home folder": (right) =>
       beforeCalls(right, { sync: () => writeFile(join(homedir(), ".cache-of-mine"), "") }),
     "leaves temporary files": (right) => beforeCalls(right, { search: () => writeFile(join(tmpdir(), "a-draft"), "") }),
     "keeps its index in the workspace": (right, { workspaceDir }) =>
       beforeCalls(right, { sync: () => writeFile(join(workspaceDir, "index.json"), "{}") }),
   },
-  "manners: the host goes on while it works": {
+  "host.event-loop": {
     "waits without letting anybody else work": (right) =>
       beforeCalls(right, { sync: () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300) }),
   },
@@ -176,7 +166,7 @@ export const mannerless: WrongManagers = {
 
 /** What goes wrong before there is a manager. */
 export const opening: WrongManagers = {
-  "open: ends when its signal is aborted": {
+  "open.abort": {
     "opens although it was called off": {
       open: (reference, context) => reference.open({ ...context, signal: new AbortController().signal }),
     },
@@ -190,7 +180,7 @@ export const opening: WrongManagers = {
       open: (reference, context) => (context.signal.aborted ? new Promise(() => undefined) : reference.open(context)),
     },
   },
-  "open: to look only makes nothing on disk": {
+  "open.look-only": {
     "makes its folder for whoever looks": {
       async open(reference, context) {
         await mkdir(join(context.stateDir, "reference"), { recursive: true });

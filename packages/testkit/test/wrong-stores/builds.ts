@@ -3,7 +3,7 @@ import type { InMemoryStore } from "@memslot/testkit";
 import { type WrongStores, beforeCalls, changeAnswers, changeBuild } from "../wrong.ts";
 
 export const wrongWithBuilds: WrongStores = {
-  "builds: nothing of the next build is found, listed or counted until it is finished": {
+  "builds.switch": {
     "builds in place": (right) => ({
       build: async () => ({ ...right, finish: async () => undefined, abandon: async () => undefined }),
     }),
@@ -27,18 +27,16 @@ export const wrongWithBuilds: WrongStores = {
           await right.removeFiles(await right.listFiles());
         },
       }),
-  },
-  "builds: with finish the next build answers, whole, and nothing is left of the old one": {
     "adds the next build to the old one": (right) => copyOver(right, async () => undefined),
   },
-  "builds: searches that run while one is finished find all of the old or all of the new": {
+  "builds.whole": {
     "empties the index first and copies then": (right) =>
       copyOver(right, async () => {
         await right.removeFiles(await right.listFiles());
         for (let turn = 0; turn < 3; turn++) await new Promise<void>((done) => setImmediate(done));
       }),
   },
-  "builds: the build that answers can be written to meanwhile, and neither changes the other": {
+  "builds.independent": {
     "writes into both builds"(right) {
       let build: StoreBuild | undefined;
       return {
@@ -52,7 +50,7 @@ export const wrongWithBuilds: WrongStores = {
     "removes a file from both builds": (right) =>
       changeBuild(right, (build) => beforeCalls(right, { removeFiles: (files) => build.removeFiles(files) })),
   },
-  "builds: one replaces, removes and takes tails as the store does": {
+  "builds.same-rules": {
     "takes tails for whole files in the next build": (right) =>
       changeBuild(right, (build) => ({
         replaceFiles: (files) => build.replaceFiles(files.map((file) => ({ ...file, fromLine: undefined }))),
@@ -64,7 +62,7 @@ export const wrongWithBuilds: WrongStores = {
     "removes nothing from the next build": (right) =>
       changeBuild(right, () => ({ removeFiles: async () => undefined })),
   },
-  "builds: one of the same name goes on where it was, one of another name begins empty": {
+  "builds.resume": {
     "begins every build anew": (right) =>
       beforeCalls(right, {
         async build(name) {
@@ -73,10 +71,10 @@ export const wrongWithBuilds: WrongStores = {
       }),
     "goes on with a build of any name": (right) => ({ build: () => right.build("any") }),
   },
-  "builds: an abandoned one leaves nothing, and the one that answers as it was": {
+  "builds.abandon": {
     "keeps an abandoned build": (right) => changeBuild(right, () => ({ abandon: async () => undefined })),
   },
-  "builds: one after the other answers, and each can be written to afterwards": {
+  "builds.series": {
     "goes on with a build that was finished"(right) {
       const done: FileChunks[] = [];
       return {
@@ -88,7 +86,7 @@ export const wrongWithBuilds: WrongStores = {
       };
     },
   },
-  "builds: after a reopen the next build is there, is gone on with by its name, and answers": {
+  "builds.reopen": {
     "forgets the next build with the process"(right) {
       let last = "none";
       return {
@@ -113,7 +111,7 @@ function copyOver(right: InMemoryStore, before: () => Promise<void>): Partial<In
 }
 
 export const wrongWithRevision: WrongStores = {
-  "revision: each change of the files gives another one, never one that was there before": {
+  "revision.changes": {
     "takes the number of files for the revision": (right) => ({
       revision: async () => String((await right.listFiles()).length),
     }),
@@ -127,34 +125,6 @@ export const wrongWithRevision: WrongStores = {
         ...beforeCalls(right, { replaceFiles: () => own++ }),
       };
     },
-  },
-  "revision: searches, listings and stats leave it as it is": {
-    "gives another revision each time"() {
-      let asked = 0;
-      return { revision: async () => String(++asked) };
-    },
-    "counts a search as a change"(right) {
-      let searches = 0;
-      return {
-        revision: async () => `${await right.revision()} ${searches}`,
-        ...beforeCalls(right, { searchKeyword: () => searches++ }),
-      };
-    },
-  },
-  "revision: what another store on the same place changes is seen at once": {
-    "sleeps: it is that of the last time it was written to itself"(right) {
-      let last = "0";
-      return {
-        revision: async () => last,
-        async replaceFiles(files) {
-          await right.replaceFiles(files);
-          last = await right.revision();
-        },
-      };
-    },
-    "counts the changes of its own process": ownCount,
-  },
-  "revision: a finished build gives another one": {
     "does not notice that another build answers"(right) {
       let before: string | undefined;
       return {
@@ -167,7 +137,33 @@ export const wrongWithRevision: WrongStores = {
       };
     },
   },
-  "revision: after a reopen a change gives one that was never there before": {
+  "revision.reads": {
+    "gives another revision each time"() {
+      let asked = 0;
+      return { revision: async () => String(++asked) };
+    },
+    "counts a search as a change"(right) {
+      let searches = 0;
+      return {
+        revision: async () => `${await right.revision()} ${searches}`,
+        ...beforeCalls(right, { searchKeyword: () => searches++ }),
+      };
+    },
+  },
+  "revision.other-host": {
+    "sleeps: it is that of the last time it was written to itself"(right) {
+      let last = "0";
+      return {
+        revision: async () => last,
+        async replaceFiles(files) {
+          await right.replaceFiles(files);
+          last = await right.revision();
+        },
+      };
+    },
+    "counts the changes of its own process": ownCount,
+  },
+  "revision.reopen": {
     "counts changes from nothing at each open": ownCount,
   },
 };

@@ -14,7 +14,7 @@ import {
 } from "../wrong.ts";
 
 export const wrongWithFiles: WrongStores = {
-  "files: a replaced file leaves nothing of its old chunks": {
+  "files.replace": {
     "adds to a file in place of replacing it"(right) {
       const kept = new Map<string, FileChunks>();
       return {
@@ -28,7 +28,7 @@ export const wrongWithFiles: WrongStores = {
       };
     },
   },
-  "files: the same path in two sources is two files": {
+  "files.same-path": {
     "names a file by its path alone": (right) =>
       beforeCalls(right, {
         async replaceFiles(files) {
@@ -36,11 +36,11 @@ export const wrongWithFiles: WrongStores = {
         },
       }),
   },
-  "files: path, source, hash and recipe come back as they were given": {
+  "files.facts": {
     "forgets the recipe": (right) => eachListed(right, (file) => ({ ...file, recipe: "1" })),
     "makes a hash of its own": (right) => eachListed(right, (file) => ({ ...file, hash: `sha256-${file.hash}` })),
   },
-  "files: paths that are easily taken for each other are files of their own": {
+  "files.similar-paths": {
     "composes the accents of paths": (right) =>
       eachFile(right, (file) => ({ ...file, path: file.path.normalize("NFC") })),
     "takes capitals of paths for small letters": (right) =>
@@ -54,7 +54,7 @@ export const wrongWithFiles: WrongStores = {
       },
     }),
   },
-  "files: an empty store answers everything with nothing": {
+  "files.empty-store": {
     "fails while it is empty": (right) =>
       beforeCalls(right, {
         async searchKeyword() {
@@ -62,18 +62,18 @@ export const wrongWithFiles: WrongStores = {
         },
       }),
   },
-  "files: a file without chunks is held": {
+  "files.no-chunks": {
     "forgets files without chunks": (right) => ({
       replaceFiles: (files) => right.replaceFiles(files.filter(({ chunks }) => chunks.length > 0)),
     }),
   },
-  "files: two chunks of one text are both kept": {
+  "files.same-text": {
     "keeps a text once": (right) => byName(right, ({ hash }) => hash),
   },
-  "files: the last of two versions in one call stands": {
+  "files.two-versions": {
     "takes the first of two versions": (right) => ({ replaceFiles: (files) => right.replaceFiles(files.toReversed()) }),
   },
-  "files: removing one takes its chunks along, leaves the others, and passes over what is not there": {
+  "files.remove": {
     "removes nothing": () => ({ removeFiles: async () => undefined }),
     "finds removed files"(right) {
       const gone = new Set<string>();
@@ -92,7 +92,7 @@ export const wrongWithFiles: WrongStores = {
         },
       }),
   },
-  "files: a file that was removed can be given again": {
+  "files.again": {
     "never takes a file again that was removed"(right) {
       const gone = new Set<string>();
       return {
@@ -101,7 +101,7 @@ export const wrongWithFiles: WrongStores = {
       };
     },
   },
-  "files: a thousand go in and out in one call": {
+  "files.thousand": {
     "takes no more parameters than its engine": (right) =>
       beforeCalls(right, {
         removeFiles(files) {
@@ -109,7 +109,7 @@ export const wrongWithFiles: WrongStores = {
         },
       }),
   },
-  "lifecycle: searches beside a write find each file whole, as it was or as it is": {
+  "lifecycle.whole-files": {
     "writes a file chunk by chunk": (right) => ({
       async replaceFiles(files) {
         for (const file of files) {
@@ -120,7 +120,7 @@ export const wrongWithFiles: WrongStores = {
       },
     }),
   },
-  "lifecycle: searches that overlap each get their own answer": {
+  "lifecycle.overlap": {
     "mixes up searches that overlap"(right) {
       let latest: KeywordQuery | undefined;
       return {
@@ -132,7 +132,7 @@ export const wrongWithFiles: WrongStores = {
       };
     },
   },
-  "lifecycle: a search that is aborted ends, and the next one answers": {
+  "lifecycle.abort": {
     "answers nothing once a search was aborted"(right) {
       let isOver = false;
       return {
@@ -149,7 +149,7 @@ export const wrongWithFiles: WrongStores = {
       },
     }),
   },
-  "lifecycle: what is written is seen by the next search, by words and by vectors": {
+  "lifecycle.next-search": {
     "answers words from what was there at the last search"(right) {
       const known = new Map<string, Awaited<ReturnType<typeof right.searchKeyword>>>();
       return {
@@ -161,7 +161,7 @@ export const wrongWithFiles: WrongStores = {
       };
     },
   },
-  "lifecycle: files and words are there again after a reopen": {
+  "lifecycle.reopen": {
     "forgets the files that it was given before a reopen"(right) {
       const own = new Set<string>();
       return {
@@ -169,8 +169,6 @@ export const wrongWithFiles: WrongStores = {
         ...changeAnswers(right, { listFiles: (files) => files.filter(({ path }) => own.has(path)) }),
       };
     },
-  },
-  "lifecycle: nothing that was done is lost when a store is closed at once": {
     "loses the last write when it is closed"(right) {
       let last: readonly FileChunks[] = [];
       return {
@@ -178,8 +176,6 @@ export const wrongWithFiles: WrongStores = {
         close: () => right.removeFiles(last),
       };
     },
-  },
-  "lifecycle: vectors are there again after a reopen, each space its own": {
     "has forgotten its vectors when it is opened again"(right) {
       let given = false;
       return {
@@ -191,7 +187,7 @@ export const wrongWithFiles: WrongStores = {
 };
 
 export const wrongWithTails: WrongStores = {
-  "files: with fromLine the chunks that begin before it are kept, the later ones are replaced": {
+  "tails.replace": {
     "takes a tail for the whole file": (right) => eachFile(right, (file) => ({ ...file, fromLine: undefined })),
     "adds a tail to what is there": (right) => joinTails(right, (chunk) => chunk.startLine > 0),
     "keeps the chunk that begins with the tail": (right) =>
@@ -208,11 +204,11 @@ export const wrongWithTails: WrongStores = {
       };
     },
   },
-  "files: a chunk that begins before fromLine and ends after it is kept": {
+  "tails.long-chunk": {
     "replaces what ends at the first line of a tail or later": (right) =>
       joinTails(right, (chunk, fromLine) => chunk.endLine < fromLine),
   },
-  "files: with fromLine a file that is not there is added, and a first line of 1 replaces all of it": {
+  "tails.new-file": {
     "passes over the tail of a file that it does not know": (right) => ({
       async replaceFiles(files) {
         const known = new Set((await right.listFiles()).map(({ path }) => path));
@@ -220,7 +216,7 @@ export const wrongWithTails: WrongStores = {
       },
     }),
   },
-  "files: fromLine touches no other file, nor the same path of another source": {
+  "tails.other-files": {
     "cuts off the tail in every source": (right) =>
       beforeCalls(right, {
         async replaceFiles(files) {
@@ -232,12 +228,12 @@ export const wrongWithTails: WrongStores = {
         },
       }),
   },
-  "files: several tails of one file in one call are put on one after the other": {
+  "tails.several": {
     "takes the last of several tails": (right) => ({
       replaceFiles: (files) => right.replaceFiles([...new Map(files.map((file) => [file.path, file])).values()]),
     }),
   },
-  "vector: with fromLine the chunks that are kept keep their vectors": {
+  "tails.vectors": {
     "lays out no vectors for a file that has grown"(right) {
       const grown = new Set<string>();
       return {
@@ -277,7 +273,7 @@ function byName(right: InMemoryStore, nameOf: (chunk: Chunk) => string): Pick<In
 }
 
 export const wrongWithPieces: WrongStores = {
-  "pieces: several chunks that begin in one line are all kept, and a row tells by its hash which it is": {
+  "chunks.one-line": {
     "names a chunk by its line alone": (right) => byName(right, ({ startLine }) => String(startLine)),
     "gives the hash of the first piece for all of a line"(right) {
       const first = new Map<string, string>();
@@ -296,11 +292,9 @@ export const wrongWithPieces: WrongStores = {
         }),
       };
     },
-  },
-  "pieces: two of one line and one text are two chunks": {
     "names a chunk by its line and its hash": (right) => byName(right, ({ startLine, hash }) => `${startLine} ${hash}`),
   },
-  "pieces: with fromLine all pieces of a line are kept or replaced together": {
+  "chunks.one-line-tails": {
     "keeps the pieces of the line that a tail begins with, where it does not bring them"(right) {
       const held = new Map<string, readonly Chunk[]>();
       return {
@@ -317,7 +311,7 @@ export const wrongWithPieces: WrongStores = {
       };
     },
   },
-  "pieces: each is found by its own vector": {
+  "chunks.one-line-vectors": {
     "finds one chunk of each line by vectors": (right) => ({
       async searchVector(query) {
         const { rows } = await right.searchVector({ ...query, limit: 1000 });
@@ -329,7 +323,7 @@ export const wrongWithPieces: WrongStores = {
 };
 
 export const wrongWithTexts: WrongStores = {
-  "texts: long ones and odd ones are taken, and found by their terms and their vectors": {
+  "chunks.odd-texts": {
     "takes no text over 64 kB": (right) => eachChunk(right, (chunk) => within(chunk, 65_536)),
     "takes no text with a NUL": (right) =>
       eachChunk(right, (chunk) => {
@@ -344,11 +338,11 @@ export const wrongWithTexts: WrongStores = {
     "passes over a chunk without a text": (right) =>
       eachFile(right, (file) => ({ ...file, chunks: file.chunks.filter(({ text }) => text !== "") })),
   },
-  "texts: a chunk without a term is held and counted": {
+  "chunks.no-terms": {
     "passes over a chunk without a term": (right) =>
       eachFile(right, (file) => ({ ...file, chunks: file.chunks.filter(({ terms }) => terms !== "") })),
   },
-  "texts: every one of many terms is found, and a long one as a whole": {
+  "keyword.many-terms": {
     "indexes the first thousand terms": (right) =>
       eachChunk(right, (chunk) => ({ ...chunk, terms: chunk.terms.split(" ").slice(0, 1000).join(" ") })),
     "cuts long terms": (right) => ({
@@ -384,7 +378,7 @@ function changeStats(right: InMemoryStore, change: () => Promise<object>): Parti
 }
 
 export const wrongWithStats: WrongStores = {
-  "stats: they are plain data, count the chunks, and say where the store is without a key": {
+  "stats.plain": {
     "tells its key with its address": (right) =>
       changeStats(right, async () => ({ location: "https://someone:hunter2@db.example.com/notes" })),
     "does not say where it is": (right) => changeStats(right, async () => ({ location: "" })),
@@ -392,7 +386,7 @@ export const wrongWithStats: WrongStores = {
       changeStats(right, async () => ({ chunks: (await right.listFiles()).length })),
     "gives its database away": (right) => changeStats(right, async () => ({ database: new Map() })),
   },
-  "files: removing one takes its chunks along, leaves the others, and passes over what is not there": {
+  "files.remove": {
     "counts chunks that have gone"(right) {
       let most = 0;
       return {
@@ -404,7 +398,7 @@ export const wrongWithStats: WrongStores = {
       };
     },
   },
-  "compact: gives space back, changes no answer, and leaves the store fit for use": {
+  "compact.same-answers": {
     "loses a file when it is compacted": (right) =>
       beforeCalls(right, {
         async compact() {
@@ -420,7 +414,7 @@ export const wrongWithStats: WrongStores = {
     },
     "grows when it is compacted": () => ({ compact: async () => ({ beforeBytes: 1, afterBytes: 2 }) }),
   },
-  "compact: searches go on meanwhile": {
+  "compact.searches": {
     "answers no search while it is compacted"(right) {
       let busy = false;
       return beforeCalls(right, {

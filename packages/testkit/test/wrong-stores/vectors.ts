@@ -12,7 +12,7 @@ import {
 } from "../wrong.ts";
 
 export const wrongWithVectors: WrongStores = {
-  "vector: the ranking and the scores are those of the exact cosine": {
+  "vectors.exact": {
     "gives distances in place of similarities": (right) =>
       changeRows(right, (rows) => rows.map((row) => ({ ...row, score: 1 - row.score }))),
     "rounds vectors to whole numbers": (right) => ({
@@ -22,12 +22,13 @@ export const wrongWithVectors: WrongStores = {
           entries.map(({ hash, vector }) => ({ hash, vector: vector.map((value) => Math.round(value * 7)) })),
         ),
     }),
-  },
-  "vector: a chunk is nearest to its own vector, with score 1, and to the opposite with -1": {
     "gives no score below 0": (right) =>
       changeRows(right, (rows) => rows.map((row) => ({ ...row, score: Math.max(0, row.score) }))),
+    "ignores the limit for vectors": (right) => ({
+      searchVector: (query) => right.searchVector({ ...query, limit: 1000 }),
+    }),
   },
-  "vector: sources are filtered before the limit": {
+  "scopes.sources": {
     "filters vectors by source after the limit": (right) => ({
       async searchVector(query) {
         const { rows } = await right.searchVector({ ...query, sources: everySource });
@@ -35,12 +36,7 @@ export const wrongWithVectors: WrongStores = {
       },
     }),
   },
-  "vector: limit cuts the farthest": {
-    "ignores the limit for vectors": (right) => ({
-      searchVector: (query) => right.searchVector({ ...query, limit: 1000 }),
-    }),
-  },
-  "vector: a row names its chunk, and removed chunks are not found": {
+  "vectors.rows": {
     "gives another line for a row": (right) =>
       changeRows(right, (rows) => rows.map((row) => ({ ...row, startLine: row.startLine - 1 }))),
     "finds removed chunks by their vectors"(right) {
@@ -53,7 +49,7 @@ export const wrongWithVectors: WrongStores = {
       };
     },
   },
-  "vector: chunks of one text are all found by its vector": {
+  "vectors.same-text": {
     "finds a text once": (right) =>
       changeRows(right, (rows) => [...new Map(rows.map((row) => [row.hash, row])).values()]),
     "cuts texts to the limit before it looks where they stand": (right) => ({
@@ -63,7 +59,7 @@ export const wrongWithVectors: WrongStores = {
       },
     }),
   },
-  "vector: a chunk is found from its vector on, and not before": {
+  "vectors.from-then-on": {
     "finds a chunk that has no vector": (right) => ({
       async searchVector(query) {
         const { rows } = await right.searchVector(query);
@@ -72,7 +68,7 @@ export const wrongWithVectors: WrongStores = {
       },
     }),
   },
-  "vector: one of another length is refused, or does no harm": {
+  "vectors.wrong-length": {
     "takes a vector of any length, and compares what there is"(right) {
       let spoilt = false;
       return {
@@ -88,15 +84,13 @@ export const wrongWithVectors: WrongStores = {
       };
     },
   },
-  "vector: a text of a replaced file keeps its vector, and one that has gone is not found": {
+  "vectors.replace": {
     "loses a vector through a replacement": (right) =>
       beforeCalls(right, {
         async replaceFiles(files) {
           await right.removeFiles(files);
         },
       }),
-  },
-  "vector: a text keeps its vectors of every space through a replacement": {
     "keeps the vector of one space through a replacement"(right) {
       const lost = new Set<string>();
       const models: string[] = [];
@@ -114,7 +108,7 @@ export const wrongWithVectors: WrongStores = {
       };
     },
   },
-  "vector: a file that is renamed or moved to another source keeps its vectors": {
+  "vectors.rename": {
     "keeps a vector with the file that it was made for"(right) {
       const made = new Set<string>();
       return {
@@ -127,7 +121,7 @@ export const wrongWithVectors: WrongStores = {
       };
     },
   },
-  "vector: a text that another file holds still keeps its vector when one file goes": {
+  "vectors.shared-text": {
     "forgets a vector with the first file that goes"(right) {
       const hashes = new Map<string, readonly string[]>();
       const gone = new Set<string>();
@@ -146,8 +140,6 @@ export const wrongWithVectors: WrongStores = {
         ...changeRows(right, (rows) => rows.filter(({ hash }) => !gone.has(hash))),
       };
     },
-  },
-  "vector: a new chunk of a text that has its vector is found by it": {
     "gives a vector to the chunks that are there, and not to those that come"(right) {
       const late = new Set<string>();
       let given = false;
@@ -161,19 +153,18 @@ export const wrongWithVectors: WrongStores = {
       };
     },
   },
-  "vector: those of a hash that no chunk has raise nothing and find nothing, before its text comes and after it has gone":
-    {
-      "refuses vectors of hashes that no chunk has"(right) {
-        const known = new Set<string>();
-        return beforeCalls(right, {
-          replaceFiles: (files) => addAll(known, hashesOf(files)),
-          putVectors(_space, entries) {
-            if (entries.some(({ hash }) => !known.has(hash))) throw new Error("FOREIGN KEY constraint failed");
-          },
-        });
-      },
+  "vectors.unknown-hash": {
+    "refuses vectors of hashes that no chunk has"(right) {
+      const known = new Set<string>();
+      return beforeCalls(right, {
+        replaceFiles: (files) => addAll(known, hashesOf(files)),
+        putVectors(_space, entries) {
+          if (entries.some(({ hash }) => !known.has(hash))) throw new Error("FOREIGN KEY constraint failed");
+        },
+      });
     },
-  "vector: one that is put again takes the place of the old one": {
+  },
+  "vectors.again": {
     "keeps the first vector of a hash"(right) {
       const known = new Set<string>();
       return {
@@ -187,7 +178,7 @@ export const wrongWithVectors: WrongStores = {
       };
     },
   },
-  "vector: many come in one call, and words are found as before": {
+  "vectors.many": {
     "takes no more vectors than its engine takes parameters": (right) => ({
       putVectors: (space, entries) => right.putVectors(space, entries.slice(0, 999)),
     }),
@@ -206,7 +197,7 @@ function redirect(
 }
 
 export const wrongWithSpaces: WrongStores = {
-  "vector: two spaces of one width never mix": {
+  "spaces.apart": {
     "keeps all vectors of one width together": (right) =>
       redirect(right, (space) => ({ ...space, provider: "any", model: "any", providerKey: "" })),
     "names a space by its model and its width": (right) =>
@@ -218,8 +209,6 @@ export const wrongWithSpaces: WrongStores = {
         searchVector: (query) => right.searchVector({ ...query, space: last ?? query.space }),
       };
     },
-  },
-  "vector: a space answers whole while another one is being filled": {
     "takes a text out of the other spaces when it gets a vector in one"(right) {
       const owners = new Map<string, string>();
       return {
@@ -232,7 +221,7 @@ export const wrongWithSpaces: WrongStores = {
       };
     },
   },
-  "vector: a space that is come back to has its vectors, beside those of chunks that came meanwhile": {
+  "spaces.return": {
     "drops the vectors of a space that is left"(right) {
       let last = "";
       const left = new Set<string>();
@@ -247,7 +236,7 @@ export const wrongWithSpaces: WrongStores = {
       };
     },
   },
-  "vector: a space of another width under the same name is another space": {
+  "spaces.other-width": {
     "has one width for a model"(right) {
       const widths = new Map<string, number>();
       return beforeCalls(right, {
@@ -259,7 +248,7 @@ export const wrongWithSpaces: WrongStores = {
       });
     },
   },
-  "vector: a space that nobody has written to is empty, whatever its names": {
+  "spaces.unused": {
     "fails in a space that nobody has written to"(right) {
       const known = new Set<string>();
       return beforeCalls(right, {
@@ -272,7 +261,7 @@ export const wrongWithSpaces: WrongStores = {
     "joins the names of a space with a bar and cuts them at a line end": (right) =>
       redirect(right, (space) => ({ ...space, providerKey: space.providerKey.split("\n")[0] ?? "" })),
   },
-  "embedded: a space is listed with a file when every chunk of it has its vector there": {
+  "embedded.complete": {
     "says that a file is embedded when one of its chunks is"(right) {
       const spaces: VectorSpace[] = [];
       return {
@@ -281,8 +270,6 @@ export const wrongWithSpaces: WrongStores = {
       };
     },
     "never says that a file is embedded": (right) => eachListed(right, (file) => ({ ...file, embedded: [] })),
-  },
-  "embedded: a chunk that comes without a vector takes its file out, and one that goes puts it back": {
     "says that a file is embedded as it was when it had its vectors"(right) {
       const seen = new Map<string, readonly VectorSpace[]>();
       return {
@@ -294,7 +281,7 @@ export const wrongWithSpaces: WrongStores = {
       };
     },
   },
-  "embedded: another store on the same place is told of it, too": {
+  "embedded.other-host": {
     "knows the vectors of its own process only"(right) {
       let own = false;
       return {
@@ -306,7 +293,7 @@ export const wrongWithSpaces: WrongStores = {
 };
 
 export const wrongWithBuildVectors: WrongStores = {
-  "vector: a text of the build that answers has its vector in the next build, too": {
+  "builds.vectors": {
     "names vectors by the build"(right) {
       let built = false;
       return {
@@ -320,8 +307,6 @@ export const wrongWithBuildVectors: WrongStores = {
         searchVector: async (query) => (built ? { rows: [] } : right.searchVector(query)),
       };
     },
-  },
-  "vector: texts of the next build are not found by their vectors until it is finished, then at once": {
     "lets the texts of the next build be found before it answers"(right) {
       const early = new Map<string, string>();
       return {
@@ -351,7 +336,7 @@ export const wrongWithBuildVectors: WrongStores = {
       };
     },
   },
-  "vector: a vector that is given while a build is made is that of both builds": {
+  "builds.vectors-of-both": {
     "gives vectors to the next build alone while it is made"(right) {
       let building = false;
       const late = new Set<string>();
@@ -366,7 +351,7 @@ export const wrongWithBuildVectors: WrongStores = {
       };
     },
   },
-  "vector: a build in another space is filled while the old one answers in its own": {
+  "builds.other-space": {
     "fills one space at a time"(right) {
       let first: string | undefined;
       return {
@@ -377,7 +362,7 @@ export const wrongWithBuildVectors: WrongStores = {
       };
     },
   },
-  "vector: an abandoned build takes no vector of the one that answers along": {
+  "builds.abandon-vectors": {
     "takes the vectors of an abandoned build along"(right) {
       const built = new Set<string>();
       const gone = new Set<string>();

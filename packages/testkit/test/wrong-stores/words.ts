@@ -11,7 +11,7 @@ import type { InMemoryStore } from "@memslot/testkit";
 import { type WrongStores, beforeCalls, changeAnswers, eachChunk, everySource } from "../wrong.ts";
 
 export const wrongWithWords: WrongStores = {
-  "keyword: sources are filtered before the limit": {
+  "scopes.sources": {
     "filters by source after the limit": (right) => ({
       async searchKeyword(query) {
         const answer = await right.searchKeyword({ ...query, sources: everySource });
@@ -19,11 +19,12 @@ export const wrongWithWords: WrongStores = {
       },
     }),
   },
-  "keyword: rows come best first and every score is positive": {
+  "keyword.order": {
     "hands on the negative scores of its engine": (right) =>
       changeWordRows(right, (rows) => rows.map((row) => ({ ...row, score: -row.score }))),
+    "ignores the limit": (right) => ({ searchKeyword: (query) => right.searchKeyword({ ...query, limit: 1000 }) }),
   },
-  "keyword: a chunk matches when it holds one of the terms": {
+  "keyword.any-term": {
     "wants all of the terms": (right) => ({
       async searchKeyword(query) {
         const each = await Promise.all(query.terms.map((term) => right.searchKeyword({ ...query, terms: [term] })));
@@ -32,19 +33,24 @@ export const wrongWithWords: WrongStores = {
         return { ...answer, rows: answer.rows.filter(({ path }) => isIn(path)) };
       },
     }),
+    "gives rows without a hash": (right) => changeWordRows(right, (rows) => rows.map((row) => ({ ...row, hash: "" }))),
   },
-  "keyword: a prefix finds every word that begins with it, a whole term only itself": {
+  "keyword.prefix": {
     "ignores the prefix mark": (right) => askTerms(right, ({ term }) => ({ term, prefix: false })),
   },
-  "keyword: a term is taken as it stands, with its punctuation": {
+  "keyword.as-written": {
     "splits terms at punctuation": (right) => eachTerms(right, ({ terms }) => terms.replaceAll(/[-./]/g, " ")),
     "stems words once more": (right) => ({
       ...eachTerms(right, ({ terms }) => terms.replaceAll(/n?ing\b/g, "")),
       ...askTerms(right, ({ term, prefix }) => ({ term: term.replace(/n?ing$|s$/, ""), prefix })),
     }),
     "leaves out stop words": (right) => eachTerms(right, ({ terms }) => terms.replaceAll(/\bthe\b/g, "")),
+    "folds accents": (right) => ({
+      ...eachTerms(right, ({ terms }) => folded(terms)),
+      ...askTerms(right, ({ term, prefix }) => ({ term: folded(term), prefix })),
+    }),
   },
-  "keyword: hostile terms raise nothing and find nothing": {
+  "keyword.hostile": {
     "passes terms to a query language": (right) =>
       beforeCalls(right, {
         searchKeyword(query) {
@@ -52,7 +58,7 @@ export const wrongWithWords: WrongStores = {
         },
       }),
   },
-  "keyword: counts say how many chunks there are and how many hold each term": {
+  "keyword.counts": {
     "counts document frequencies over the rows it gives": (right) =>
       changeAnswers(right, {
         searchKeyword: ({ documentFrequencies, ...answer }) => ({
@@ -64,28 +70,16 @@ export const wrongWithWords: WrongStores = {
       searchKeyword: (query) => right.searchKeyword({ scope: { within: [""], without: [] }, ...query }),
     }),
   },
-  "keyword: a row names its chunk and has a score, and no more is needed of it": {
-    "gives rows without a hash": (right) => changeWordRows(right, (rows) => rows.map((row) => ({ ...row, hash: "" }))),
-  },
-  "keyword: only the terms are searched, not the text and not the headings": {
+  "keyword.only-terms": {
     "looks for words in the texts and the headings, too": (right) =>
       eachTerms(right, ({ terms, text, context }) => `${terms} ${text} ${context}`),
   },
-  "keyword: terms that look alike are different ones": {
-    "folds accents": (right) => ({
-      ...eachTerms(right, ({ terms }) => folded(terms)),
-      ...askTerms(right, ({ term, prefix }) => ({ term: folded(term), prefix })),
-    }),
-  },
-  "keyword: a term in every chunk still finds them, with positive scores": {
+  "keyword.in-every-chunk": {
     "finds nothing by a word that is everywhere": (right) =>
       changeAnswers(right, {
         searchKeyword: (answer) =>
           answer.documentFrequencies.every((count) => count === answer.chunkCount) ? { ...answer, rows: [] } : answer,
       }),
-  },
-  "keyword: limit cuts the worst": {
-    "ignores the limit": (right) => ({ searchKeyword: (query) => right.searchKeyword({ ...query, limit: 1000 }) }),
   },
 };
 
@@ -114,17 +108,17 @@ type Searches = Pick<InMemoryStore, "searchKeyword" | "searchVector">;
 type Asked = Pick<KeywordQuery, "sources" | "scope" | "limit">;
 
 const faults: Readonly<Record<string, Readonly<Record<string, (right: InMemoryStore) => Searches>>>> = {
-  "a scope is filtered before the limit": {
+  "scopes.limit": {
     "filters by scope after the limit": (right) => filterAfterwards(right, (query) => query, isWithin(beginsWith)),
   },
-  "a scope finds what is within and not without, by path and by folder": {
+  "scopes.places": {
     "forgets what is without": (right) =>
       ask(right, (query) => ({ ...query, scope: query.scope && { ...query.scope, without: [] } })),
     "takes every path for a prefix": (right) => filterAfterwards(right, allRows, isWithin(beginsWith)),
     "takes a scope within nothing for no scope": (right) =>
       ask(right, (query) => ({ ...query, scope: query.scope?.within.length === 0 ? undefined : query.scope })),
   },
-  "a scope takes paths as they are written, whatever they hold": {
+  "scopes.as-written": {
     "matches paths as a pattern of its engine": (right) => filterAfterwards(right, allRows, isWithin(isLike)),
     "looks at paths in lower case": (right) =>
       filterAfterwards(
@@ -148,11 +142,11 @@ const faults: Readonly<Record<string, Readonly<Record<string, (right: InMemorySt
         ),
       ),
   },
-  "a scope narrows the sources that are asked, and adds none": {
+  "scopes.and-sources": {
     "asks every source when there is a scope": (right) =>
       ask(right, (query) => (query.scope ? { ...query, sources: everySource } : query)),
   },
-  "a scope may name thousands of places": {
+  "scopes.thousands": {
     "takes no more places than its engine": (right) =>
       ask(right, (query) => {
         if ((query.scope?.within.length ?? 0) > 998) throw new Error("too many SQL variables");
@@ -163,20 +157,17 @@ const faults: Readonly<Record<string, Readonly<Record<string, (right: InMemorySt
 
 /** Each fault in one retriever at a time. */
 export const wrongWithScopes: WrongStores = Object.fromEntries(
-  Object.entries(faults).flatMap(([caughtBy, spoils]) =>
-    (["keyword", "vector"] as const).map((kind) => [
-      `${kind}: ${caughtBy}`,
-      Object.fromEntries(
-        Object.entries(spoils).map(([fault, spoil]) => [
-          `${fault}, for ${kind === "keyword" ? "words" : "vectors"}`,
-          (right: InMemoryStore) => {
-            const { searchKeyword, searchVector } = spoil(right);
-            return kind === "keyword" ? { searchKeyword } : { searchVector };
-          },
+  Object.entries(faults).map(([caughtBy, spoils]) => [
+    caughtBy,
+    Object.fromEntries(
+      Object.entries(spoils).flatMap(([fault, spoil]) =>
+        (["searchKeyword", "searchVector"] as const).map((search) => [
+          `${fault}, in ${search}`,
+          (right: InMemoryStore) => ({ [search]: spoil(right)[search] }),
         ]),
       ),
-    ]),
-  ),
+    ),
+  ]),
 );
 
 /** Asks something else than was wanted. */
@@ -233,7 +224,7 @@ function isLike(path: string, place: string): boolean {
 const unscoped = (query: KeywordQuery): KeywordQuery => ({ ...query, scope: undefined, limit: 10_000 });
 
 export const wrongWithScopeCounts: WrongStores = {
-  "keyword: with a scope, chunks and terms are counted within it": {
+  "scopes.counts": {
     "counts the whole index where a scope is given": (right) => ({
       async searchKeyword(query) {
         const { chunkCount, documentFrequencies } = await right.searchKeyword(unscoped(query));
@@ -241,7 +232,7 @@ export const wrongWithScopeCounts: WrongStores = {
       },
     }),
   },
-  "keyword: with a scope, rows, scores and order do not change with what stands outside it": {
+  "scopes.unaffected": {
     "weighs what is within a scope by the words of the whole index": (right) => ({
       async searchKeyword(query) {
         const answer = await right.searchKeyword(query);
@@ -259,8 +250,21 @@ export const wrongWithScopeCounts: WrongStores = {
         return right.searchKeyword({ ...query, terms });
       },
     }),
+    "measures nearness by the nearest of all": (right) => ({
+      async searchVector(query) {
+        const [nearest] = (await right.searchVector({ ...query, scope: undefined, limit: 1 })).rows;
+        const { rows } = await right.searchVector(query);
+        return { rows: rows.map((row) => ({ ...row, score: row.score / Math.max(0.01, nearest?.score ?? 1) })) };
+      },
+    }),
+    "looks among the nearest twenty of all for those within the scope": (right) => ({
+      async searchVector(query) {
+        const nearest = await right.searchVector({ ...query, scope: undefined, limit: 20 });
+        return { rows: nearest.rows.filter((row) => isAsked(row, query)).slice(0, query.limit) };
+      },
+    }),
   },
-  "keyword: among thousands of chunks a word within the scope is found beside one that stands outside it": {
+  "scopes.common-words": {
     "leaves out words that are common outside the scope": (right) => ({
       async searchKeyword(query) {
         const { chunkCount, documentFrequencies } = await right.searchKeyword(unscoped(query));
@@ -277,21 +281,6 @@ export const wrongWithScopeCounts: WrongStores = {
         const isCommon = chunkCount > 5000 && documentFrequencies.every((count) => count > chunkCount / 2);
         const answer = await right.searchKeyword(query);
         return isCommon ? { ...answer, rows: [] } : answer;
-      },
-    }),
-  },
-  "vector: with a scope, rows, scores and order do not change with what stands outside it": {
-    "measures nearness by the nearest of all": (right) => ({
-      async searchVector(query) {
-        const [nearest] = (await right.searchVector({ ...query, scope: undefined, limit: 1 })).rows;
-        const { rows } = await right.searchVector(query);
-        return { rows: rows.map((row) => ({ ...row, score: row.score / Math.max(0.01, nearest?.score ?? 1) })) };
-      },
-    }),
-    "looks among the nearest twenty of all for those within the scope": (right) => ({
-      async searchVector(query) {
-        const nearest = await right.searchVector({ ...query, scope: undefined, limit: 20 });
-        return { rows: nearest.rows.filter((row) => isAsked(row, query)).slice(0, query.limit) };
       },
     }),
   },
