@@ -9,7 +9,7 @@ import {
   defineRerankPlugin,
 } from "@memslot/core";
 import { indexTerms } from "@memslot/indexing";
-import builtInSynonyms from "./data/synonyms.json" with { type: "json" };
+import data from "./data/words.json" with { type: "json" };
 
 export interface DeterministicEmbeddingsOptions {
   /** Length of the vectors; 256 if left out. */
@@ -50,7 +50,7 @@ export function deterministicEmbeddings(options: DeterministicEmbeddingsOptions 
   const { dimensions = defaultDimensions, failEvery = 0, delayMs = 0, model = "bag-of-words" } = options;
   if (!Number.isInteger(dimensions) || dimensions < 1)
     throw new RangeError(`dimensions must be a positive integer, not ${dimensions}`);
-  const concepts = [...builtInSynonyms, ...(options.synonyms ?? [])].map((group) =>
+  const concepts = [...data.synonyms, ...(options.synonyms ?? [])].map((group) =>
     group.map((phrase) => phrase.toLowerCase()),
   );
   const counts: EmbeddingCalls = { queries: 0, batches: 0, texts: 0, failures: 0 };
@@ -133,11 +133,7 @@ function contains(plain: string, phrase: string): boolean {
 }
 
 const unspaced = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u;
-const grammar = new Set(
-  "a an and are as at be but by can do did does for from had has have how i in is it my not of on or our she that the their they this to was we what when where which who will with you".split(
-    " ",
-  ),
-);
+const grammar = new Set(data.grammar);
 
 function wordsOf(plain: string): Set<string> {
   const words = new Set<string>();

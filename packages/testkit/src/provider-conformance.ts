@@ -7,6 +7,7 @@ import {
   isAbort,
   parseConfig,
 } from "@memslot/core";
+import data from "./data/provider-texts.json" with { type: "json" };
 import { makeTempFolder, removeTempFolder } from "./helpers/temp-folder.ts";
 import { cosine } from "./in-memory-store.ts";
 import { type Check, type SuiteOptions, type TestRunner, registerSuite } from "./runner.ts";
@@ -85,12 +86,12 @@ async function withContext<Result>(
   }
 }
 
-function assertNamed({ id, model }: { id: unknown; model: unknown }): void {
-  for (const [field, value] of Object.entries({ id, model }))
-    assert.ok(typeof value === "string" && value.trim() !== "", `${field} is blank`);
-}
+// Each question asks for the text of the same index.
+const { sentences, texts, questions } = data;
 
-function assertLimits(limits: Readonly<Record<string, number | undefined>>): void {
+function assertFacts(names: Record<string, unknown>, limits: Record<string, number | undefined>): void {
+  for (const [field, value] of Object.entries(names))
+    assert.ok(typeof value === "string" && value.trim() !== "", `${field} is blank`);
   for (const [name, value] of Object.entries(limits))
     assert.ok(value === undefined || (Number.isInteger(value) && value > 0), `${name} is ${value}`);
 }
@@ -103,13 +104,6 @@ async function assertAborts(start: (signal: AbortSignal) => Promise<unknown>[]):
   for (const outcome of await Promise.allSettled(calls))
     assert.ok(outcome.status === "fulfilled" || isAbort(outcome.reason), `aborting gave ${JSON.stringify(outcome)}`);
 }
-
-const sentences: readonly string[] = [
-  "The backup runs every night at three.",
-  "My sister's cat is called Juniper.",
-  "明天上午去医院看病。",
-  'const answer = compute({ id: "QX-7919" }); // 🙂',
-];
 
 type Vector = ArrayLike<number> | undefined;
 
@@ -125,15 +119,10 @@ function assertSame(left: Vector, right: Vector, what: string): void {
 
 const embeddingChecks: readonly Check<EmbeddingProvider>[] = [
   {
-    id: "embedding.named",
-    promise: "id and model are named",
-    run: async (provider) => assertNamed(provider),
-  },
-  {
-    id: "embedding.limits",
-    promise: "each stated limit is a positive whole number",
-    async run({ dimensions, maxInputTokens, maxBatchItems, maxBatchTokens }) {
-      assertLimits({ dimensions, maxInputTokens, maxBatchItems, maxBatchTokens });
+    id: "embedding.facts",
+    promise: "id and model are named, and each stated limit is a positive whole number",
+    async run({ id, model, dimensions, maxInputTokens, maxBatchItems, maxBatchTokens }) {
+      assertFacts({ id, model }, { dimensions, maxInputTokens, maxBatchItems, maxBatchTokens });
       assert.ok((maxBatchTokens ?? Infinity) >= (maxInputTokens ?? 0), "a request cannot hold one text of full length");
     },
   },
@@ -241,23 +230,10 @@ const embeddingChecks: readonly Check<EmbeddingProvider>[] = [
   },
 ];
 
-const texts: readonly string[] = [
-  "The backup runs every night at three.",
-  "My sister's cat is called Juniper.",
-  "The bicycle needs new brakes before the trip.",
-  "Invoice 4711 was paid in March.",
-];
-/** Each asks for the text of the same index. */
-const questions: readonly string[] = [
-  "when does the backup run every night",
-  "what is the cat of my sister called",
-  "new brakes for the bicycle before the trip",
-  "was invoice 4711 paid in March",
-];
 const [question = ""] = questions;
 const never = new AbortController().signal;
 
-async function scored(reranker: Reranker, query = question, given = texts): Promise<number[]> {
+async function scored(reranker: Reranker, query = question, given: readonly string[] = texts): Promise<number[]> {
   const scores = await reranker.rerank(query, given, { signal: never });
   assert.ok(Array.isArray(scores), "it gave no list");
   assert.equal(scores.length, given.length, `${scores.length} scores for ${given.length} texts`);
@@ -272,14 +248,9 @@ function byScore(scores: readonly number[]): number[] {
 
 const rerankChecks: readonly Check<Reranker>[] = [
   {
-    id: "rerank.named",
-    promise: "id and model are named",
-    run: async (reranker) => assertNamed(reranker),
-  },
-  {
-    id: "rerank.limits",
-    promise: "the stated limit is a positive whole number",
-    run: async ({ maxInputTokens }) => assertLimits({ maxInputTokens }),
+    id: "rerank.facts",
+    promise: "id and model are named, and the stated limit is a positive whole number",
+    run: async ({ id, model, maxInputTokens }) => assertFacts({ id, model }, { maxInputTokens }),
   },
   {
     id: "rerank.scores",

@@ -43,8 +43,9 @@ const wrongProviders: Wrong<Spoil<EmbeddingProvider>> = {
       embedBatch: async (texts) => texts.map(() => [Math.random(), Math.random() - 0.5, Math.random() - 0.5]),
     }),
   },
-  "embedding.limits": {
+  "embedding.facts": {
     "states a limit that makes no sense": () => ({ maxBatchItems: 0 }),
+    "has no name": () => ({ model: " " }),
   },
   "embedding.largest-batch": {
     "states a batch limit that it does not keep": () => ({ maxBatchItems: 60 }),
@@ -56,9 +57,6 @@ const wrongProviders: Wrong<Spoil<EmbeddingProvider>> = {
     "turns an abort into another error": () => ({
       embedQuery: async () => Promise.reject(new Error("socket hang up")),
     }),
-  },
-  "embedding.named": {
-    "has no name": () => ({ model: " " }),
   },
   "embedding.overlap": {
     "mixes up calls that overlap": (right) => {
@@ -75,10 +73,8 @@ const wrongProviders: Wrong<Spoil<EmbeddingProvider>> = {
 };
 
 const wrongRerankers: Wrong<Spoil<Reranker>> = {
-  "rerank.named": {
+  "rerank.facts": {
     "has no name": () => ({ model: " " }),
-  },
-  "rerank.limits": {
     "states a limit that makes no sense": () => ({ maxInputTokens: 0 }),
   },
   "rerank.scores": {

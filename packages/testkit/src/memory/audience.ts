@@ -3,14 +3,13 @@ import { link } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { MemoryError, isAbort } from "@memslot/core";
 import { deterministicEmbeddings } from "../deterministic-providers.ts";
+import cases from "../data/memory-cases.json" with { type: "json" };
 import { randomFrom } from "../helpers/random.ts";
 import { type MemoryCheck, type MemoryLab, type Notes, type OpenedMemory, numbered, pathsOf } from "./lab.ts";
 
-const group = "agent:main:telegram:group:-100:topic:7";
-const privateSessions = [undefined, "agent:main:main", "agent:main:telegram:direct:42"];
-/** Direct chats with other people count as shared. */
-const sharedSessions = [group, "agent:main:telegram:direct:43", "agent:main:signal:direct:42", "telegram:dm:7"];
-const foreignSessions = ["agent:other:main", "agent:other:telegram:group:1", "AGENT:mainx:main", " agent::main"];
+const { vocabulary, sharedSessions, foreignSessions } = cases;
+const [group = ""] = sharedSessions;
+const privateSessions = [undefined, ...cases.privateSessions];
 
 const sharedText = "The heron nests in the shared folder.";
 const secret = "The heron heron heron is a secret of the owner.\n";
@@ -142,17 +141,6 @@ const sessionChecks: readonly MemoryCheck[] = [
   },
 ];
 
-const vocabulary =
-  "heron nest pike reed marsh plan planet plankton boat ferry deploy server cluster invoice garden tomato 上海 会议".split(
-    " ",
-  );
-
-/** Words of the shared notes, words of private notes only, prefixes of both, and unknown words. */
-const questions: readonly string[] = [
-  ...["heron nest", "deploy zanzibar", "zanzibr deplyo icecream", "zanzibar", "zanz plan", "tomato", "上海 会议"],
-  ...["planet ferry invoice 2026-05-04", "a question about nothing that is in any note"],
-];
-
 function drawNote(random: () => number, lines: number): string {
   const draw = (): string => vocabulary[Math.floor(random() * vocabulary.length)] ?? "heron";
   const line = (): string => Array.from({ length: 3 + Math.floor(random() * 6) }, draw).join(" ");
@@ -162,7 +150,7 @@ function drawNote(random: () => number, lines: number): string {
 /** All answers to a shared session, without durations and without the time since a fallback backend answers. */
 async function sharedAnswers(opened: OpenedMemory): Promise<unknown[]> {
   const answers: unknown[] = [];
-  for (const query of questions) {
+  for (const query of cases.sharedQuestions) {
     for (const maxResults of [2, 20]) {
       const { results, report } = await opened.ask(query, { sessionKey: group, maxResults, minScore: 0.2 });
       const { timingsMs: _timings, fallback: _fallback, ...rest } = report;

@@ -17,15 +17,16 @@ const boilers = {
   "memory/2026-02-12.md": "Bought a new kettle.\n",
 };
 
-/** Opens, makes every call once, and closes. With `lookOnly` nothing is indexed. */
+/** Opens, makes every call once, and closes. */
 async function useOnce(lab: MemoryLab, options: Parameters<MemoryLab["open"]>[0] = {}): Promise<void> {
+  const { lookOnly: reads = false } = options;
   const opened = await lab.open(options);
   const { memory } = opened;
-  if (options.lookOnly !== true) await opened.settle();
+  if (!reads) await opened.settle();
   for (const query of ["heron", "an unknown thing"]) await opened.ask(query);
   await opened.read("MEMORY.md");
   await memory.check();
-  if (options.lookOnly !== true) await memory.compact();
+  if (!reads) await memory.compact();
   await memory.probeEmbeddingAvailability();
   await memory.probeVectorAvailability();
   memory.status();
@@ -98,12 +99,13 @@ const hostChecks: readonly MemoryCheck[] = [
     promise: "with lookOnly nothing is created on disk",
     async run(lab) {
       await lab.write(birds);
-      await useOnce(lab, { lookOnly: true });
+      const look = (): Promise<void> => useOnce(lab, { lookOnly: true });
+      await look();
       assert.deepEqual(await namesIn(lab.stateDir), [], "in an empty state folder");
       await useOnce(lab);
       const before = await namesIn(lab.stateDir);
       await lab.write({ "memory/new.md": "The heron has a nest.\n" });
-      await useOnce(lab, { lookOnly: true });
+      await look();
       assert.deepEqual(await namesIn(lab.stateDir), before, "beside an index");
     },
   },

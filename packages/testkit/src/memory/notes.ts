@@ -2,16 +2,10 @@ import assert from "node:assert/strict";
 import { mkdir, readFile, readdir, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { MemoryError, type MemoryReadResult } from "@memslot/core";
+import cases from "../data/memory-cases.json" with { type: "json" };
 import { type MemoryCheck, linesOf } from "./lab.ts";
 
-const memoryPaths =
-  "MEMORY.md,USER.md,memory/2026-01-05.md,memory/deep/er/note.md,memory/a name with spaces.md,memory/笔记.md".split(
-    ",",
-  );
-const otherPaths = [
-  ...["notes.md", "src/readme.md", "memory/data.txt", "memory/page.html"],
-  ...["memory/.git/x.md", "memory/node_modules/y/z.md"],
-];
+const { memoryPaths, otherPaths, refusedPaths } = cases;
 
 /** Every file and folder below a folder, with its content and modification time. */
 async function snapshotOf(folder: string): Promise<Record<string, string>> {
@@ -95,13 +89,6 @@ export const noteChecks: readonly MemoryCheck[] = [
 const twelve = Array.from({ length: 12 }, (_, index) => `line ${index + 1}`);
 const here = { "memory/a.md": "here\n" };
 
-const outsidePaths = [
-  ...["../outside/links/secret.md", "memory/../../outside/links/secret.md", "memory/../package.json", "/etc/passwd"],
-  ...["~/notes.md", "~root/x.md", "memory/link.md", "memory/folder/secret.md", "src/readme.md", "package.json"],
-  ...["memory/data.txt", "memory", "memory/", ".", "..", "..\\outside\\links\\secret.md", "C:\\notes.md"],
-  ...["file:///etc/passwd", "memory/a.md/../../../outside/links/secret.md", "%2e%2e/outside/links/secret.md"],
-];
-
 /** What reading a file returns, and what is refused. */
 export const readChecks: readonly MemoryCheck[] = [
   {
@@ -128,23 +115,12 @@ export const readChecks: readonly MemoryCheck[] = [
     promise: "a window gives its lines and where to continue",
     async run(lab) {
       const opened = await lab.openWith({ "memory/a.md": twelve });
-      const windows: [from: number, lines: number, nextFrom: number | undefined][] = [
-        ...([
-          [1, 1, 2],
-          [1, 5, 6],
-          [4, 3, 7],
-          [11, 1, 12],
-        ] as [number, number, number][]),
-        ...[[10, 3] as const, [12, 1] as const, [8, 100] as const, [1, 12] as const].map(
-          ([from, lines]): [number, number, undefined] => [from, lines, undefined],
-        ),
-      ];
-      for (const [from, lines, nextFrom] of windows) {
+      for (const [from, lines, nextFrom] of cases.windows as [number, number, number | null][]) {
         const read = await opened.read("memory/a.md", { from, lines });
         const wanted = twelve.slice(from - 1, from - 1 + lines);
         assert.deepEqual(
           [read.status, read.path, read.from, read.lines, read.nextFrom],
-          ["ok", "memory/a.md", from, wanted.length, nextFrom],
+          ["ok", "memory/a.md", from, wanted.length, nextFrom ?? undefined],
         );
         assert.deepEqual(linesOf(read), wanted);
       }
@@ -217,7 +193,7 @@ export const readChecks: readonly MemoryCheck[] = [
       const outside = await lab.outside("links", { "secret.md": "secret\n" });
       await symlink(join(outside, "secret.md"), join(lab.workspaceDir, "memory/link.md"));
       await symlink(outside, join(lab.workspaceDir, "memory/folder"), "dir");
-      for (const relPath of [...outsidePaths, join(outside, "secret.md")]) {
+      for (const relPath of [...refusedPaths, join(outside, "secret.md")]) {
         const outcome = await opened.read(relPath).then(JSON.stringify, (error: unknown) => error);
         assert.ok(MemoryError.is(outcome, "PATH_NOT_ALLOWED"), `${relPath} gave ${String(outcome)}`);
       }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type IndexCheck, isAbort } from "@memslot/core";
+import { type IndexCheck, type Memory, type MemorySearchManager, isAbort } from "@memslot/core";
 import { deterministicEmbeddings } from "../deterministic-providers.ts";
 import { assertPlainData } from "../helpers/plain-data.ts";
 import {
@@ -12,83 +12,73 @@ import {
   settles,
 } from "./lab.ts";
 
-interface Call {
-  name: string;
-  /** Through the guard, as an application calls it. */
-  call(opened: OpenedMemory, signal?: AbortSignal): Promise<unknown>;
-  /** Without the guard. */
-  callManager(opened: OpenedMemory, signal: AbortSignal): Promise<unknown>;
-}
-
 const query = "boiler serviced in October";
 const relPath = "memory/3.md";
+const sync = { reason: "conformance", force: true, wait: true, progress: () => undefined };
 
-const calls: readonly Call[] = [
-  {
-    name: "search",
-    call: ({ memory }, signal) => memory.search(query, { signal }),
-    callManager: ({ manager }, signal) => manager.search(query, managerSearch({ signal })),
-  },
-  {
-    name: "readFile",
-    call: ({ memory }, signal) => memory.readFile({ relPath, signal }),
-    callManager: ({ manager }, signal) =>
-      manager.readFile({ relPath, from: 1, lines: 120, audience: "private", signal }),
-  },
-  {
-    name: "sync",
-    call: ({ memory }, signal) => memory.sync({ force: true, signal }),
-    callManager: async ({ manager }, signal) =>
-      manager.sync?.({ reason: "conformance", force: true, wait: true, progress: () => undefined, signal }),
-  },
-  {
-    name: "check",
-    async call({ memory }, signal) {
-      const check = await memory.check({ signal });
-      return check && [check.ok, check.findings.map((finding) => finding.name)];
-    },
-    callManager: async ({ manager }, signal) => manager.check?.({ fix: false, signal }),
-  },
-  {
-    name: "compact",
-    // The number of freed bytes differs from call to call.
-    call: async ({ memory }, signal) => (await memory.compact({ signal })) && "a report",
-    callManager: async ({ manager }, signal) => manager.compact?.({ signal }),
-  },
-  {
-    name: "probeEmbeddingAvailability",
-    call: ({ memory }, signal) => memory.probeEmbeddingAvailability({ signal }),
-    callManager: ({ manager }, signal) => manager.probeEmbeddingAvailability(signal),
-  },
-  {
-    name: "probeVectorAvailability",
-    call: ({ memory }, signal) => memory.probeVectorAvailability({ signal }),
-    callManager: ({ manager }, signal) => manager.probeVectorAvailability(signal),
-  },
+type Calls = readonly [
+  throughGuard: (memory: Memory, signal?: AbortSignal) => Promise<unknown>,
+  withoutGuard: (manager: MemorySearchManager, signal: AbortSignal) => Promise<unknown> | undefined,
 ];
+
+const calls: Readonly<Record<string, Calls>> = {
+  search: [
+    (memory, signal) => memory.search(query, { signal }),
+    (manager, signal) => manager.search(query, managerSearch({ signal })),
+  ],
+  readFile: [
+    (memory, signal) => memory.readFile({ relPath, signal }),
+    (manager, signal) => manager.readFile({ relPath, from: 1, lines: 120, audience: "private", signal }),
+  ],
+  sync: [
+    (memory, signal) => memory.sync({ force: true, signal }),
+    (manager, signal) => manager.sync?.({ ...sync, signal }),
+  ],
+  check: [
+    async (memory, signal) => (await memory.check({ signal }))?.findings.map(({ name, ok }) => [name, ok]),
+    (manager, signal) => manager.check?.({ fix: false, signal }),
+  ],
+  // The number of freed bytes differs from call to call.
+  compact: [
+    async (memory, signal) => (await memory.compact({ signal })) && "a report",
+    (manager, signal) => manager.compact?.({ signal }),
+  ],
+  probeEmbeddingAvailability: [
+    (memory, signal) => memory.probeEmbeddingAvailability({ signal }),
+    (manager, signal) => manager.probeEmbeddingAvailability(signal),
+  ],
+  probeVectorAvailability: [
+    (memory, signal) => memory.probeVectorAvailability({ signal }),
+    (manager, signal) => manager.probeVectorAvailability(signal),
+  ],
+};
 
 const openWithBoilers = (lab: MemoryLab): Promise<OpenedMemory> =>
   lab.openWith(numbered(20, (index) => `The boiler was serviced in October, entry ${index}.\n`));
 
 /** What every call promises. */
-const callChecks = calls.flatMap(({ name, call, callManager }): MemoryCheck[] => [
+const callChecks = Object.entries(calls).flatMap(([name, [call, callManager]]): MemoryCheck[] => [
   {
     id: `${name}.abort-before`,
     promise: "a call with an aborted signal is refused with AbortError",
     async run(lab) {
-      const opened = await openWithBoilers(lab);
-      await assert.rejects(call(opened, AbortSignal.abort()), isAbort);
-      await call(opened);
+      const { memory } = await openWithBoilers(lab);
+      await assert.rejects(call(memory, AbortSignal.abort()), isAbort);
+      await call(memory);
     },
   },
   {
     id: `${name}.abort-during`,
     promise: "a call that is aborted later ends, with AbortError or its answer",
     async run(lab) {
-      const opened = await openWithBoilers(lab);
-      for (const start of [call, callManager]) {
+      const { memory, manager } = await openWithBoilers(lab);
+      const starts = [
+        (signal: AbortSignal) => call(memory, signal),
+        async (signal: AbortSignal) => callManager(manager, signal),
+      ];
+      for (const start of starts) {
         const controller = new AbortController();
-        const running = start(opened, controller.signal);
+        const running = start(controller.signal);
         setImmediate(() => controller.abort());
         const outcome = await settles(`an aborted ${name}`, running, lab.patienceMs);
         assert.ok(
@@ -96,16 +86,16 @@ const callChecks = calls.flatMap(({ name, call, callManager }): MemoryCheck[] =>
           `aborting gave ${JSON.stringify(outcome)}`,
         );
       }
-      await call(opened);
+      await call(memory);
     },
   },
   {
     id: `${name}.repeat`,
     promise: "calls in a row, and many at once, each give the same answer",
     async run(lab) {
-      const opened = await openWithBoilers(lab);
-      const alone = await call(opened);
-      for (const answer of await Promise.all(Array.from({ length: 12 }, () => call(opened))))
+      const { memory } = await openWithBoilers(lab);
+      const alone = await call(memory);
+      for (const answer of await Promise.all(Array.from({ length: 12 }, () => call(memory))))
         assert.deepEqual(answer, alone);
     },
   },

@@ -1,26 +1,30 @@
 import assert from "node:assert/strict";
+import cases from "../data/memory-cases.json" with { type: "json" };
 import data from "../data/quality.json" with { type: "json" };
 import { deterministicEmbeddings } from "../deterministic-providers.ts";
 import { type MemoryCheck, type MemoryLab, numbered, pathsOf } from "./lab.ts";
 
-const prose = "It was a long day with a good many errands, two calls with the bank and a walk in the rain. ";
-const identifiers =
-  "INV-2291 v2.14.3 node_exporter src/agents/router.ts ops@example.org fetchUserProfile 192.168.7.41 #4821 2026-08-14 E0499 DB_POOL_SIZE c0ffee1 AS/400 C++".split(
-    " ",
-  );
+const { prose } = cases;
+
+/** Notes, and for each query the file that must come first. */
+const tableChecks = cases.words.map(({ id, promise, notes, first }): MemoryCheck => ({
+  id,
+  promise,
+  needs: ["keyword"],
+  async run(lab) {
+    const expand = (text: string): string => text.replaceAll(/\{(\d)\}/gu, (_, count) => prose.repeat(Number(count)));
+    const files = Object.entries(notes).map(([path, text]) => [path, expand(text ?? "")]);
+    const opened = await lab.openWith(Object.fromEntries(files));
+    for (const [query, path] of Object.entries(first)) {
+      const { results } = await opened.ask(query);
+      assert.equal(results[0]?.path, path, `"${query}" found ${pathsOf(results).join(", ")}`);
+    }
+  },
+}));
 
 /** What is found by words, without a provider. */
 export const wordChecks: readonly MemoryCheck[] = [
-  {
-    id: "words.alone",
-    promise: "words alone are enough under the default minScore",
-    needs: ["keyword"],
-    async run(lab) {
-      const plumber = `${prose.repeat(3)}The plumber comes on Thursday. ${prose.repeat(3)}\n`;
-      const opened = await lab.openWith({ "memory/a.md": plumber, "memory/b.md": `${prose}\n` });
-      for (const query of ["plumber", "when does the plumber come"]) await opened.finds(query, "memory/a.md");
-    },
-  },
+  ...tableChecks,
   {
     id: "words.identifier",
     promise: "an identifier is found as written, whatever minScore is",
@@ -38,17 +42,6 @@ export const wordChecks: readonly MemoryCheck[] = [
             assert.ok(paths.includes(path), `"${query}" with minScore ${minScore} found ${paths.join(", ")}`);
         }
       }
-    },
-  },
-  {
-    id: "words.identifier-shapes",
-    promise: "identifiers of many shapes are found as written",
-    needs: ["keyword"],
-    async run(lab) {
-      const text = (index: number): string => `${prose}\nNoted: ${identifiers[index]} matters here.\n${prose}\n`;
-      const opened = await lab.openWith(numbered(identifiers.length, text));
-      for (const [index, identifier] of identifiers.entries())
-        assert.equal((await opened.ask(identifier)).results[0]?.path, `memory/${index}.md`, identifier);
     },
   },
   {
@@ -100,50 +93,6 @@ export const wordChecks: readonly MemoryCheck[] = [
         const { snippet } = await opened.finds(word, `memory/${name}.md`);
         assert.ok(snippet.includes(word), `the snippet for "${word}" does not contain it`);
       }
-    },
-  },
-  {
-    id: "words.chinese",
-    promise: "Chinese text is found by two characters",
-    needs: ["keyword"],
-    async run(lab) {
-      const [health, family] = ["memory/健康.md", "memory/家庭.md"];
-      const opened = await lab.openWith({
-        [health]: "# 健康\n\n周三下午三点去仁济医院复查膝盖，主治医师是林晓。\n",
-        [family]: "# 家庭\n\n女儿的钢琴课改到周六上午，老师姓赵。\n",
-        "memory/english.md": `${prose}\n`,
-      });
-      const rows = { 膝盖: health, 林晓: health, 钢琴: family, 老师: family, "钢琴课改到哪天了？": family };
-      for (const [query, path] of Object.entries(rows)) {
-        const [first] = (await opened.ask(query)).results;
-        assert.equal(first?.path, path, query);
-        assert.ok(first.snippet.includes(query.slice(0, 2)), first.snippet);
-      }
-    },
-  },
-  {
-    id: "words.japanese-korean",
-    promise: "Japanese and Korean words are found inside a sentence",
-    needs: ["keyword"],
-    async run(lab) {
-      const opened = await lab.openWith({
-        "memory/ja.md": "来週の会議は大阪で行います。\n",
-        "memory/ko.md": "서울에서 열린 회의에 참석했다.\n",
-        "memory/en.md": `${prose}\n`,
-      });
-      const rows = { 大阪: "ja", 会議: "ja", 서울: "ko" };
-      for (const [query, name] of Object.entries(rows)) await opened.finds(query, `memory/${name}.md`);
-    },
-  },
-  {
-    id: "words.case",
-    promise: "capitals and the Unicode form make no difference",
-    needs: ["keyword"],
-    async run(lab) {
-      const dinner = "Dinner at Café Solène, with KATHARINA.\n";
-      const opened = await lab.openWith({ "memory/a.md": dinner, "memory/b.md": `${prose}\n` });
-      for (const query of ["katharina", "KATHARINA", "Solène".normalize("NFD"), "solène"])
-        await opened.finds(query, "memory/a.md");
     },
   },
 ];

@@ -22,7 +22,7 @@ export type StoreNeed = "build" | "compact" | "revision" | "embedded" | "reopens
 export type StoreCheck = Check<StoreLab, StoreNeed>;
 
 export const bothSources: readonly string[] = ["memory", "sessions"];
-export const dimensions = 24;
+const dimensions = 24;
 const hashBytes = 32;
 
 /** 64 hexadecimal digits. Those of a short text are the text itself, so `textOf` can tell which chunk a row is. */
@@ -64,7 +64,7 @@ export function notes(count: number, text: (index: number) => string, folder = "
 export const one: VectorSpace = spaceOf("one", dimensions);
 export const two: VectorSpace = spaceOf("two", dimensions);
 
-export function spaceOf(model: string, width: number): VectorSpace {
+function spaceOf(model: string, width: number): VectorSpace {
   return { provider: "fake", model, providerKey: "", dimensions: width };
 }
 

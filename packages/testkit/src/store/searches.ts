@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { FileFilter, PathScope, QueryTerm } from "@memslot/indexing";
+import data from "../data/store-scopes.json" with { type: "json" };
 import { hostileStrings } from "../helpers/hostile-strings.ts";
 import { randomFrom } from "../helpers/random.ts";
 import {
@@ -164,6 +165,7 @@ const vectorChecks: readonly StoreCheck[] = [
   },
 ];
 
+const { hostilePaths, vocabulary } = data;
 const near = vectorOf(1);
 const far = vectorOf(2);
 
@@ -183,15 +185,6 @@ async function embedNear(lab: StoreLab, texts: readonly string[]): Promise<void>
   await lab.store.putVectors(one, entries);
 }
 
-/** Paths that break patterns, quoting and ranges, each with others that look like it. */
-const hostilePaths: readonly string[] = [
-  ...["memory", "memory.md", "memory0", " ", "memory2/a.md", "Memory/a_b.md", "mémoire/é.md", "/absolute/a.md"],
-  ...["memory/a_b.md", "memory/axb.md", "memory/A_B.md", "memory/50%/note.md", "memory/50 and more/note.md"],
-  ...['memory/it\'s "quoted".md', "memory/back\\slash.md", "memory/line\nbreak.md", "memory/[a-z]*?.md"],
-  ...["memory/q*.md", "memory/🙂/deep/note.md", "memory/🙂.md", "memory/\u{10ffff}.md", "memory/\uffff.md"],
-  ...["me\u0301moire/e\u0301.md", "'; DROP TABLE files; --"],
-];
-
 /** Written again, so that a fault in the function that stores may use for it is found. */
 function isIn(path: string, { within, without }: PathScope): boolean {
   const isAt = (place: string): boolean =>
@@ -200,7 +193,6 @@ function isIn(path: string, { within, without }: PathScope): boolean {
 }
 
 const scope: PathScope = { within: ["shared/"], without: ["shared/own/"] };
-const vocabulary = ["heron", "nest", "pike", "reed", "marsh", "plan", "planet", "plankton", "boat", "文字"];
 
 /** A search of some files only. Files outside the scope have no influence on the answer. */
 const scopeChecks: readonly StoreCheck[] = [
@@ -220,23 +212,10 @@ const scopeChecks: readonly StoreCheck[] = [
     id: "scopes.places",
     promise: "a scope finds files within and not those without, by path and by folder",
     async run(lab) {
-      const paths = "MEMORY.md USER.md memory/a.md memory/b/c.md memoryless.md notes/d.md notes/e.md".split(" ");
-      await lab.store.replaceFiles(paths.map((path) => note(path, "word")));
+      await lab.store.replaceFiles(data.paths.map((path) => note(path, "word")));
       await embedNear(lab, ["word"]);
-      const rows: [within: string[], without: string[], expected: string[]][] = [
-        [[""], [], paths],
-        [[], [], []],
-        [["memory/"], [], ["memory/a.md", "memory/b/c.md"]],
-        [["memory"], [], []],
-        [["mem/", "memory/b/", "USER.md"], [], ["USER.md", "memory/b/c.md"]],
-        [["notes/d.md"], [], ["notes/d.md"]],
-        [[""], ["MEMORY.md", "USER.md", "memory/"], ["memoryless.md", "notes/d.md", "notes/e.md"]],
-        [["notes/"], ["notes/d.md"], ["notes/e.md"]],
-        [["notes/d.md"], ["notes/"], []],
-        [[""], [""], []],
-      ];
-      for (const [within, without, expected] of rows)
-        assert.deepEqual(await pathsFound(lab, { scope: { within, without }, sources: ["memory"] }), expected);
+      for (const { expected, ...scope } of data.scopes)
+        assert.deepEqual(await pathsFound(lab, { scope, sources: ["memory"] }), expected, JSON.stringify(scope));
     },
   },
   {
