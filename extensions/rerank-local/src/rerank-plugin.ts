@@ -86,9 +86,7 @@ function unusable({ path }: ModelAddress, why: string, cause?: unknown): MemoryE
   return new MemoryError(
     "UNAVAILABLE",
     `the model file ${path} cannot be used: ${why}; set ${modelPathKey} to another`,
-    {
-      cause,
-    },
+    { cause },
   );
 }
 

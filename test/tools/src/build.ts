@@ -17,7 +17,15 @@ export async function withBuild<Result>(work: () => Promise<Result>): Promise<Re
     // The runner of the tests sets these for itself.
     const own = /^(?:NODE_OPTIONS|NODE_ENV|NODE_COMPILE_CACHE|VITEST.*|npm_.*)$/;
     const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !own.test(name)));
-    await promisify(execFile)("pnpm", ["run", "build"], { cwd: root, env, shell: process.platform === "win32" });
+    const build = promisify(execFile)("pnpm", ["run", "build"], {
+      cwd: root,
+      env,
+      shell: process.platform === "win32",
+    });
+    // The compiler writes its errors to the standard output.
+    await build.catch((error: { stdout: string; stderr: string }) => {
+      throw new Error(`the build failed\n${error.stdout}${error.stderr}`);
+    });
     return await work();
   } finally {
     await rm(lock, { force: true });
