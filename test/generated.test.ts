@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
-import { offeredPlugins } from "@memslot/core";
+import { offeredPlugins } from "@memslot/core/host";
 import { describe, expect, test } from "vitest";
 import {
   configTypes,

@@ -1,4 +1,5 @@
-import { type Memory, type MemorySearchResult, type SearchMatch, weakConfidence } from "@memslot/core";
+import { type Memory, type MemorySearchResult, type SearchMatch } from "@memslot/core";
+import { weakConfidence } from "@memslot/core/host";
 import type { DataSet, Question, RetrievalSet } from "./datasets.ts";
 import { openNotes } from "./recall.ts";
 import { printTable } from "../support/table.ts";

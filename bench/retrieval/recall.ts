@@ -1,7 +1,8 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { type Memory, type Reranker, answerTokens, placeTokens } from "@memslot/core";
+import { type Memory, type Reranker } from "@memslot/core";
+import { answerTokens, placeTokens } from "@memslot/core/host";
 import { openMemory } from "memslot";
 import type { DataSet, Question, RetrievalSet } from "./datasets.ts";
 import type { Answer } from "./plain-fts.ts";

@@ -7,7 +7,7 @@ import {
   type MemoryToolsOptions,
   sessionStartContext,
 } from "@memslot/agent-kit";
-import { unseenCharacter } from "@memslot/core";
+import { unseenCharacter } from "@memslot/core/host";
 import type { Memory } from "memslot";
 import { describe, expect, test } from "vitest";
 import { type House, useHouse } from "../support/house.ts";

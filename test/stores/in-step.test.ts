@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import { type NoteIndex, type ChunkStore, createStoredIndex } from "@memslot/indexing";
+import { type NoteIndex, type ChunkStore } from "@memslot/indexing";
+import { createStoredIndex } from "@memslot/indexing/engine";
 import { openLedger } from "@memslot/indexing/ledger";
 import { tempFolder } from "@memslot/test-tools/files";
 import { createInMemoryStore, type InMemoryStore } from "@memslot/testkit";

@@ -50,7 +50,7 @@ const userPath = ({ files }: Agent, what: string): string | undefined =>
   [files.findLast((file) => file.what === what)?.user ?? []].flat().at(-1);
 
 /** README: one line for each agent. */
-export function agentList(language: "en" | "zh"): string {
+function agentList(language: "en" | "zh"): string {
   const { server, hooks, startHooks, instructions, colon, comma, end } = words[language];
   const lines = agents.map((agent) => {
     const file = userPath(agent, "instructions")?.split("/").at(-1);
@@ -65,7 +65,7 @@ export function agentList(language: "en" | "zh"): string {
 }
 
 /** docs/connect.md: the files of each agent, and its command. */
-export function agentSections(): string {
+function agentSections(): string {
   const sections = agents.map((agent) => {
     const byPath = Map.groupBy(
       (["server", "hooks", "instructions"] as const).filter((what) => userPath(agent, what) !== undefined),
@@ -83,7 +83,7 @@ export function agentSections(): string {
 }
 
 /** docs/connect.md: what the hooks of each agent do. */
-export function hookTable(): string {
+function hookTable(): string {
   const yes = (is: boolean): string => (is ? "yes" : "no");
   const rows = agents.flatMap(({ name, hooks, conversations }) => {
     if (hooks === undefined) return [];
@@ -98,7 +98,7 @@ export function hookTable(): string {
 }
 
 /** docs/sources.md: where each agent keeps what. */
-export function sourceTable(): string {
+function sourceTable(): string {
   const rows = agents.flatMap(({ id, conversations }) => {
     if (conversations === undefined) return [];
     const folders = conversations.folders.map((folder) => {

@@ -2,7 +2,8 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
-import { type AnyPlugin, configReference } from "@memslot/core";
+import { type AnyPlugin } from "@memslot/core";
+import { configReference } from "@memslot/core/host";
 import wabt from "wabt";
 import { extensions, root } from "./repository.ts";
 import { plainEnvironment, tryCommand } from "./run-command.ts";

@@ -5,11 +5,11 @@ import {
   type Chunk,
   type NoteIndex,
   type ChunkStore,
-  createStoredIndex,
   type IndexedFile,
   type StoreBuild,
   type VectorSpace,
 } from "@memslot/indexing";
+import { createStoredIndex } from "@memslot/indexing/engine";
 import { openLedger } from "@memslot/indexing/ledger";
 import { afterwards, tempFolder } from "@memslot/test-tools/files";
 import type { InMemoryStore } from "@memslot/testkit";

@@ -5,9 +5,9 @@ import {
   type MemslotConfig,
   type SyncReport,
   loadConfig,
-  memoryState,
   parseConfig,
 } from "@memslot/core";
+import { memoryState } from "@memslot/core/host";
 import { openMemory } from "memslot";
 import type { SampleWorkspace } from "./sample-workspace.ts";
 

@@ -1,7 +1,8 @@
 import { readFileSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { createMemoryTools } from "@memslot/agent-kit";
-import { answerTokens, estimateTokens } from "@memslot/core";
+import { estimateTokens } from "@memslot/core";
+import { answerTokens } from "@memslot/core/host";
 import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { respond } from "./answers/responder.ts";

@@ -1,4 +1,5 @@
-import { currentFolder, messageOf } from "@memslot/core";
+import { messageOf } from "@memslot/core";
+import { currentFolder } from "@memslot/core/host";
 import { ExitCode } from "./terminal/exit-code.ts";
 import { listenForInterrupt } from "./terminal/interrupt.ts";
 import { createOutput } from "./terminal/output.ts";

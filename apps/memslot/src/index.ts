@@ -59,9 +59,9 @@ export {
   createMemoryPool,
   isAbort,
   loadConfig,
-  memoryState,
   parseConfig,
 } from "@memslot/core";
+export { memoryState } from "@memslot/core/host";
 export {
   type AppendNoteOptions,
   type AppendOptions,

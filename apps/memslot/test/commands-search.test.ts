@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import path from "node:path";
 import { promisify } from "node:util";
-import { unseenCharacter } from "@memslot/core";
+import { unseenCharacter } from "@memslot/core/host";
 import { expect, test } from "vitest";
 import { type Sandbox, command, createSandbox } from "./run-memslot.ts";
 import { transcript } from "./transcript.ts";

@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { unseenCharacter } from "@memslot/core";
+import { unseenCharacter } from "@memslot/core/host";
 import { describe, expect, test } from "vitest";
 import { callTool, initialize, startServerProcess } from "./mcp/server.ts";
 import { type Sandbox, createSandbox } from "./run-memslot.ts";

@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import path from "node:path";
-import { unseenCharacter } from "@memslot/core";
+import { unseenCharacter } from "@memslot/core/host";
 import { expect, test } from "vitest";
 import { packageVersion } from "../src/package-version.ts";
 import { type Finished, type Sandbox, createSandbox } from "./run-memslot.ts";

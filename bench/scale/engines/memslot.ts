@@ -1,6 +1,6 @@
 import path from "node:path";
 import { createHash } from "node:crypto";
-import { configReference } from "@memslot/core";
+import { configReference } from "@memslot/core/host";
 import type { NoteIndex, IndexedFile, VectorSpace } from "@memslot/indexing";
 import { openSqliteStore, type SqliteStoreOptions } from "@memslot/memory-core";
 import type { ScaleEngine } from "../engine.ts";

@@ -12,7 +12,7 @@ const plugin: MemoryPlugin = defineMemoryPlugin({
     const opening = openSqliteStore({ ...ledgerOptions(context, backend), vector });
     // Loads while the store opens in its own thread, which is started first: loading holds this one up. A failure to
     // load is met where it is awaited.
-    const indexing = import("@memslot/indexing");
+    const indexing = import("@memslot/indexing/engine");
     indexing.catch(() => undefined);
     const store = await opening;
     try {

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { MemoryPluginContext, MemoryProviderStatus, MemorySearchManager } from "@memslot/core";
-import { createSearchedManager } from "@memslot/indexing";
+import { createSearchedManager } from "@memslot/indexing/engine";
 import { openLedger } from "@memslot/indexing/ledger";
 import { toMemoryError } from "./failures.ts";
 import { backend, createQmdManager, scanNotes } from "./manager.ts";

@@ -1,6 +1,6 @@
 import path from "node:path";
 import type { MemoryPluginContext } from "@memslot/core";
-import { type IndexedSource, memoryRoots, type ScanResult, sourcesOf, toSlashes } from "@memslot/indexing";
+import { type IndexedSource, memoryRoots, type ScanResult, sourcesOf, toSlashes } from "@memslot/indexing/engine";
 import type { QmdOptions } from "./options.ts";
 
 const dayMs = 86_400_000;

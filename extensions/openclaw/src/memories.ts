@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import { type Memory, type MemslotConfig, memoryState, openMemory, passMemoryCalls } from "@memslot/core";
+import { type Memory, type MemslotConfig, openMemory } from "@memslot/core";
+import { memoryState, passMemoryCalls } from "@memslot/core/host";
 import { agentsOf, memslotConfigOf, ownersOf } from "./config.ts";
 import type { HostApi, HostConfig } from "./host.ts";
 

@@ -1,15 +1,8 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
-import {
-  type MemoryError,
-  agentIdProblem,
-  agentsWithState,
-  checkAgentPlace,
-  defineMemoryPlugin,
-  openMemory,
-  parseConfig,
-} from "@memslot/core";
+import { type MemoryError, defineMemoryPlugin, openMemory, parseConfig } from "@memslot/core";
+import { agentIdProblem, agentsWithState, checkAgentPlace } from "@memslot/core/host";
 import { type ConfigHome, createConfigHome } from "./support/config-home.ts";
 import { fakeManager } from "./support/fakes.ts";
 

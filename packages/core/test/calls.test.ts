@@ -9,9 +9,9 @@ import {
   type MemoryError,
   type MemorySearchManager,
   createMemory,
-  passMemoryCalls,
   withFallback,
 } from "@memslot/core";
+import { passMemoryCalls } from "@memslot/core/host";
 import { type CallRow, type CallRows, type MemoryCallName, indexCalls } from "../src/guard/calls.ts";
 import { optional, text } from "../src/guard/checks.ts";
 import { createHandle } from "../src/open/instances.ts";

@@ -6,9 +6,9 @@ import {
   MemoryError,
   defineEmbeddingPlugin,
   defineMemoryPlugin,
-  discoverPlugins,
   isAbort,
 } from "@memslot/core";
+import { discoverPlugins } from "@memslot/core/host";
 import { chooseEmbeddings } from "../src/open/choose-providers.ts";
 import {
   config as configOf,

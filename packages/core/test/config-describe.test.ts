@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import { type ConfigEntry, configReference } from "../src/index.ts";
+import type { ConfigEntry } from "../src/index.ts";
+import { configReference } from "../src/host.ts";
 import { configKeys } from "../src/config/keys.ts";
 import { editDistance, nearestWord } from "../src/text/nearest-word.ts";
 import { type ConfigHome, createConfigHome } from "./support/config-home.ts";

@@ -2,7 +2,8 @@ import { chmodSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileS
 import { join } from "node:path";
 import json5 from "json5";
 import { describe, expect, test } from "vitest";
-import { type MemoryError, listTrusted, trustConfig } from "@memslot/core";
+import { type MemoryError } from "@memslot/core";
+import { listTrusted, trustConfig } from "@memslot/core/host";
 import { tempFolder } from "@memslot/test-tools/files";
 import { type ConfigEdit, editConfigFile, editConfigText } from "../src/config/edit.ts";
 import { wrongRandomEdit } from "./support/random-json5.ts";

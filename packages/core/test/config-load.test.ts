@@ -1,7 +1,8 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { type LoadConfigOptions, type MemslotConfig, parseConfig, resolveStateDir } from "@memslot/core";
+import { type LoadConfigOptions, type MemslotConfig, parseConfig } from "@memslot/core";
+import { resolveStateDir } from "@memslot/core/host";
 import { beforeEach, describe, expect, test } from "vitest";
 import { type ConfigHome, createConfigHome, failure, withKey } from "./support/config-home.ts";
 

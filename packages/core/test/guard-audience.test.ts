@@ -6,9 +6,9 @@ import {
   type MemorySearchResult,
   type SearchReport,
   audienceOf,
-  isPrivateNote,
   sessionKindOf,
 } from "@memslot/core";
+import { isPrivateNote } from "@memslot/core/host";
 import { ask, guarded, rejected, report, result, searchOf, settings } from "./support/fakes.ts";
 /** Keys of sessions and paths of notes, by what they are. Private notes have escapes where a character is invisible. */
 import data from "./data/audience.json" with { type: "json" };

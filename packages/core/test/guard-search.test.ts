@@ -9,9 +9,9 @@ import {
   type MemorySearchOptions,
   type MemorySearchResult,
   type SearchReport,
-  withConditions,
   withFallback,
 } from "@memslot/core";
+import { withConditions } from "@memslot/core/host";
 import { tempFolder } from "@memslot/test-tools/files";
 import {
   type Answer,

@@ -2,14 +2,8 @@ import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
-import {
-  type FoundPlugins,
-  defineEmbeddingPlugin,
-  defineMemoryPlugin,
-  discoverPlugins,
-  installedPluginsDir,
-  offeredPlugins,
-} from "@memslot/core";
+import { defineEmbeddingPlugin, defineMemoryPlugin } from "@memslot/core";
+import { type FoundPlugins, discoverPlugins, installedPluginsDir, offeredPlugins } from "@memslot/core/host";
 import { type Files, tempFolder } from "@memslot/test-tools/files";
 import { config, fakeManager } from "./support/fakes.ts";
 import { embeddingFiles, pluginFiles } from "./support/plugin-folders.ts";

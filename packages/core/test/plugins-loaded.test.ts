@@ -2,7 +2,8 @@ import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
-import { type FoundPlugins, type MemoryError, discoverPlugins } from "@memslot/core";
+import { type MemoryError } from "@memslot/core";
+import { type FoundPlugins, discoverPlugins } from "@memslot/core/host";
 import { startChild } from "@memslot/test-tools/child";
 import { tempFolder } from "@memslot/test-tools/files";
 import { pluginOptions } from "../src/plugins/plugin-options.ts";
@@ -86,12 +87,13 @@ describe("the entry of a plugin", () => {
 });
 
 test("under plain Node a dependency is loaded from its sources, as the module that its application imports, and late", async () => {
-  const core = new URL("../src/index.ts", import.meta.url).href;
+  const [core, host] = ["index.ts", "host.ts"].map((name) => new URL(`../src/${name}`, import.meta.url).href);
   const packageJson = data.sourcePackage;
   const root = tempFolder({
     "app/package.json": { name: "app", type: "module", dependencies: { "pkg-one": "1" } },
     "app/main.js": `import { createRequire } from "node:module";
-      import { discoverPlugins, parseConfig } from ${JSON.stringify(core)};
+      import { parseConfig } from ${JSON.stringify(core)};
+      import { discoverPlugins } from ${JSON.stringify(host)};
       const { known } = await discoverPlugins({ config: parseConfig({}), host: import.meta.url });
       const checkers = Object.keys(createRequire(import.meta.url).cache).filter((file) => file.includes("ajv"));
       const late = [globalThis.isLoaded, checkers.length];

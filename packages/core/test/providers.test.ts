@@ -1,7 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { createServer, type Server } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
-import { EmbeddingError, embeddingErrorOf, httpEmbeddingError } from "@memslot/core";
+import { EmbeddingError, httpEmbeddingError } from "@memslot/core";
+import { embeddingErrorOf } from "@memslot/core/host";
 import {
   answerLines,
   checkKey,

@@ -7,9 +7,8 @@ import {
   type SearchReport,
   defineEmbeddingPlugin,
   defineRerankPlugin,
-  discoverPlugins,
-  resolveMemorySlot,
 } from "@memslot/core";
+import { discoverPlugins, resolveMemorySlot } from "@memslot/core/host";
 import { type Chosen, chooseReranker } from "../src/open/choose-providers.ts";
 import { createConfigHome } from "./support/config-home.ts";
 import {

@@ -1,6 +1,6 @@
 import { isAbsolute, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { memoryState, resolveMemorySlot } from "@memslot/core";
+import { memoryState, resolveMemorySlot } from "@memslot/core/host";
 import { storePlaceOf } from "../src/open/workspace.ts";
 import { config } from "./support/fakes.ts";
 import data from "./data/slots.json" with { type: "json" };

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, wr
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { beforeEach, describe, expect, test } from "vitest";
-import { type TrustRecord, listTrusted, revokeTrust, trustConfig } from "@memslot/core";
+import { type TrustRecord, listTrusted, revokeTrust, trustConfig } from "@memslot/core/host";
 import { startChild } from "@memslot/test-tools/child";
 import { type ConfigHome, createConfigHome, failure, withKey } from "./support/config-home.ts";
 import data from "./data/refused.json" with { type: "json" };

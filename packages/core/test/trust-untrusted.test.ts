@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
-import { type MemslotConfig, trustConfig } from "@memslot/core";
+import { type MemslotConfig } from "@memslot/core";
+import { trustConfig } from "@memslot/core/host";
 import { type ConfigKey, configKeys } from "../src/config/keys.ts";
 import { type ConfigHome, createConfigHome, failure, withKey } from "./support/config-home.ts";
 import data from "./data/untrusted.json" with { type: "json" };

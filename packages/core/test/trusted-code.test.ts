@@ -1,15 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
-import {
-  type LoadConfigOptions,
-  type MemoryError,
-  changeConfigFile,
-  defineMemoryPlugin,
-  listTrusted,
-  openMemory,
-  trustConfig,
-} from "@memslot/core";
+import { type LoadConfigOptions, type MemoryError, defineMemoryPlugin, openMemory } from "@memslot/core";
+import { changeConfigFile, listTrusted, trustConfig } from "@memslot/core/host";
 import { type Files, writeFiles } from "@memslot/test-tools/files";
 import { type ConfigHome, createConfigHome, failure, withKey } from "./support/config-home.ts";
 import { fakeManager } from "./support/fakes.ts";

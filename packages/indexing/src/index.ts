@@ -36,28 +36,10 @@ export {
   spaceName,
 } from "./chunk-store.ts";
 export { bm25Within, type CountedText } from "./text/bm25.ts";
-export type { IndexedSource } from "./indexed-source.ts";
 export { type ClientSurvey, surveyClients } from "./agents/agent-source.ts";
-export { manageIndex, sourcesOf } from "./manager.ts";
-export { createIndexedManager, createSearchedManager } from "./stores/indexed-manager.ts";
-export { createStoredIndex } from "./stores/stored-index.ts";
-export { isMarkdown } from "./scan/folder-rules.ts";
-export { memoryRoots, relativePath, toSlashes, type Workspace } from "./scan/memory-roots.ts";
+export { createIndexedManager } from "./stores/indexed-manager.ts";
 export { readMemoryFile } from "./scan/read-file.ts";
-export type { ScanResult } from "./scan/scan.ts";
-export {
-  type SearchedSource,
-  type SearchInput,
-  type SearchOutcome,
-  outcomeOf,
-  placesOf,
-} from "./search/search-outcome.ts";
-export { type AskedQuery, filtersRows } from "./search/query/asked-query.ts";
-export { listRows } from "./search/query/listed-notes.ts";
-export { fitsPlace, fittingPart, undatedIn } from "./search/query/row-filter.ts";
-export { type FoundChunk, matchTexts, rowOf, withTerms } from "./search/search-texts.ts";
 export { sessionsFolder } from "./sources/folders.ts";
-export { stopWords } from "./text/languages/languages.ts";
 export { timeOfPath } from "./text/times/time-of-path.ts";
 export { queryTerms } from "./text/query-terms.ts";
 export { indexTerms, scanTerms } from "./text/words.ts";

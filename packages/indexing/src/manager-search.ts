@@ -1,21 +1,17 @@
 import path from "node:path";
 import {
-  acceptNotes,
   describeExcluded,
   type EmbeddingChoice,
   type ExcludedNotes,
-  isPoor,
   type ManagerSearchOptions,
   type MemoryPluginContext,
   type MemorySource,
-  namedNotes,
-  noNotes,
   type SearchAnswer,
   type SearchCondition,
   type SearchReport,
   type UnsearchedFiles,
-  withConditions,
 } from "@memslot/core";
+import { acceptNotes, isPoor, namedNotes, noNotes, withConditions } from "@memslot/core/host";
 import { notesLayout } from "@memslot/core/files";
 import type { Embedder } from "./embedding/embedder.ts";
 import type { IndexSync } from "./sync/index-sync.ts";

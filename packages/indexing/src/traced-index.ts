@@ -1,4 +1,4 @@
-import { isListenedTo, traceCall } from "@memslot/core";
+import { isListenedTo, traceCall } from "@memslot/core/host";
 import type { NoteIndex } from "./note-index.ts";
 
 /** Facts that are at hand: there is nothing to wait for. */

@@ -1,7 +1,8 @@
-import { createGlob, MemoryError, parseConfig } from "@memslot/core";
+import { MemoryError, parseConfig } from "@memslot/core";
+import { createGlob } from "@memslot/core/host";
 import picomatch from "picomatch";
 import { describe, expect, test } from "vitest";
-import { memoryRoots } from "@memslot/indexing";
+import { memoryRoots } from "@memslot/indexing/engine";
 import tables from "../src/scan/test/paths.json" with { type: "json" };
 
 /** The same numbers in every run. */

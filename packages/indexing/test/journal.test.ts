@@ -2,7 +2,7 @@ import { appendFileSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeF
 import path from "node:path";
 import type { MemorySearchManager, MemorySearchResult } from "@memslot/core";
 import { describe, expect, test } from "vitest";
-import { manageIndex } from "@memslot/indexing";
+import { manageIndex } from "@memslot/indexing/engine";
 import { tempFolder } from "@memslot/test-tools/files";
 import { contextFor, never, searchOptions, settingsWith, syncParams } from "./support/context.ts";
 import { createFakeStore, type FakeStore } from "./support/fake-store.ts";

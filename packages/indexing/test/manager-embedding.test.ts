@@ -1,6 +1,6 @@
 import { EmbeddingError, type EmbeddingProvider } from "@memslot/core";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { manageIndex } from "@memslot/indexing";
+import { manageIndex } from "@memslot/indexing/engine";
 import { never, searchOptions, syncParams } from "./support/context.ts";
 import { openMemory } from "./support/memory.ts";
 import { fakeEmbeddings } from "./support/fake-embeddings.ts";

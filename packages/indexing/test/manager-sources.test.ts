@@ -2,7 +2,7 @@ import { appendFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from "no
 import path from "node:path";
 import type { MemorySearchManager, SearchReport } from "@memslot/core";
 import { describe, expect, test } from "vitest";
-import { manageIndex } from "@memslot/indexing";
+import { manageIndex } from "@memslot/indexing/engine";
 import { contextFor, never, settingsWith, syncParams } from "./support/context.ts";
 import { ask, openMemory, search } from "./support/memory.ts";
 import { createFakeStore } from "./support/fake-store.ts";

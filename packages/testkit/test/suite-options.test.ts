@@ -24,7 +24,7 @@ describe("deviations", () => {
     ["an unknown id", { deviations: [{ id: "files.none", reason }] }],
     ["an unknown id in only", { only: ["files", "file"] }],
     ["a missing reason", { deviations: [{ id: known, reason: "  " }] }],
-    ["an id that is listed twice", { deviations: Array(2).fill({ id: known, reason }) }],
+    ["an id that is listed twice", { deviations: [1, 2].map(() => ({ id: known, reason })) }],
   ])("%s fails the run", async (_what, options) => {
     expect((await runById(suite(options), "suite")).result).toBe("failed");
   });

@@ -1,4 +1,4 @@
-import { agentsWithState } from "@memslot/core";
+import { agentsWithState } from "@memslot/core/host";
 import type { CommandContext } from "../command-context.ts";
 import { readConfig } from "../open/read-config.ts";
 import { ExitCode } from "../terminal/exit-code.ts";

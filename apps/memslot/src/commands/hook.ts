@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
-import { type ClientId, type Memory, type MemslotConfig, messageOf, withDeadline } from "@memslot/core";
+import { type Memory, type MemslotConfig, messageOf, withDeadline } from "@memslot/core";
+import { type ClientId } from "@memslot/core/host";
 import type { HookMoment } from "@memslot/indexing/host";
 import type { CommandContext } from "../command-context.ts";
 import { ownProgram } from "../own-program.ts";

@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import json5 from "json5";
-import { changeConfigFile, homeDir, MemoryError } from "@memslot/core";
+import { MemoryError } from "@memslot/core";
+import { changeConfigFile, homeDir } from "@memslot/core/host";
 import type { CommandContext } from "../command-context.ts";
 import type { LeftOut } from "../import/conversation.ts";
 import { readOpenClaw } from "../import/openclaw.ts";

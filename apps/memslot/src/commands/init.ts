@@ -1,6 +1,7 @@
 import { lstat, mkdir, readdir, realpath, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { MemoryError, messageOf, resolveStateDir, trustConfig, visibleName } from "@memslot/core";
+import { MemoryError, messageOf, visibleName } from "@memslot/core";
+import { resolveStateDir, trustConfig } from "@memslot/core/host";
 import { type NotesSurvey, holdsNotes, surveyNotes } from "@memslot/indexing/host";
 import { initialConfigText } from "../config-file/initial-text.ts";
 import type { CommandContext } from "../command-context.ts";

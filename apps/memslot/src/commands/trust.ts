@@ -1,4 +1,5 @@
-import { type TrustedCode, listTrusted, resolveStateDir, revokeTrust, trustConfig } from "@memslot/core";
+import { type TrustedCode } from "@memslot/core";
+import { listTrusted, resolveStateDir, revokeTrust, trustConfig } from "@memslot/core/host";
 import type { CommandContext } from "../command-context.ts";
 import { ExitCode } from "../terminal/exit-code.ts";
 import { printable } from "../terminal/printable.ts";

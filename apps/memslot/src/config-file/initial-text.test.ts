@@ -1,7 +1,8 @@
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type MemslotConfig, configReference, editConfigText, loadConfig } from "@memslot/core";
+import { type MemslotConfig, loadConfig } from "@memslot/core";
+import { configReference, editConfigText } from "@memslot/core/host";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { initialConfigText } from "./initial-text.ts";
 

@@ -1,4 +1,4 @@
-import { type ConfigReferenceRow, configReference } from "@memslot/core";
+import { type ConfigReferenceRow, configReference } from "@memslot/core/host";
 
 type Group = Map<string, Group | ConfigReferenceRow>;
 

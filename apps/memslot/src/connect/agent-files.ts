@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
-import { type PatternPlace, patternPath } from "@memslot/core";
+import { type PatternPlace, patternPath } from "@memslot/core/host";
 import {
   type Agent,
   agents,

@@ -1,4 +1,4 @@
-import { clientIds } from "@memslot/core";
+import { clientIds } from "@memslot/core/host";
 
 const word = String.raw`"(?:[^"\\]|\\.)*"|[^\s"]+`;
 const hookLine = new RegExp(

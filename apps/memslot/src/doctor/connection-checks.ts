@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
-import { homeDir, isAbort, messageOf, resolveStateDir } from "@memslot/core";
+import { isAbort, messageOf } from "@memslot/core";
+import { homeDir, resolveStateDir } from "@memslot/core/host";
 import { agentOf, type ConnectedFiles, connectMarkers } from "@memslot/indexing/host";
 import type { CommandContext } from "../command-context.ts";
 import { type ConnectedFile, filesOf } from "../connect/agent-files.ts";

@@ -1,11 +1,5 @@
-import {
-  type AgentConfig,
-  type MemorySearchSettings,
-  type MemslotConfig,
-  type ConfigEdit,
-  fileToEdit,
-  searchGroupIn,
-} from "@memslot/core";
+import { type AgentConfig, type MemorySearchSettings, type MemslotConfig } from "@memslot/core";
+import { type ConfigEdit, fileToEdit, searchGroupIn } from "@memslot/core/host";
 
 /** The provider for every agent without a setting of its own. */
 export interface ProviderChoice {

@@ -1,15 +1,6 @@
 import { mkdir } from "node:fs/promises";
-import {
-  type AgentConfig,
-  type EmbeddingOpeners,
-  type EmbeddingSetup,
-  type FoundPlugin,
-  type MemslotConfig,
-  MemoryError,
-  createEmbeddingOpeners,
-  forbiddenBy,
-  messageOf,
-} from "@memslot/core";
+import { type AgentConfig, type EmbeddingSetup, type MemslotConfig, MemoryError, messageOf } from "@memslot/core";
+import { type EmbeddingOpeners, type FoundPlugin, createEmbeddingOpeners, forbiddenBy } from "@memslot/core/host";
 import type { CommandContext } from "../command-context.ts";
 import { addPlugin } from "../plugins/add-plugin.ts";
 import { installSpec, shellLine } from "../plugins/install-spec.ts";

@@ -1,11 +1,5 @@
-import {
-  type AgentConfig,
-  checkWorkspace,
-  type MemslotConfig,
-  MemoryError,
-  resolveMemorySlot,
-  visibleName,
-} from "@memslot/core";
+import { type AgentConfig, type MemslotConfig, MemoryError, visibleName } from "@memslot/core";
+import { checkWorkspace, resolveMemorySlot } from "@memslot/core/host";
 import type { CommandContext } from "../command-context.ts";
 import { byteSize } from "../format/byte-size.ts";
 import { disabledReason } from "../open/disabled-memory.ts";

@@ -1,4 +1,4 @@
-import { unseenCharacter } from "@memslot/core";
+import { unseenCharacter } from "@memslot/core/host";
 import { describe, expect, test } from "vitest";
 import type { Output } from "../terminal/output.ts";
 import { createMatcher, type Gap, type NumberedLine } from "@memslot/indexing";

@@ -114,7 +114,7 @@ export function linesShown(text: string): string[] {
 }
 
 /** A text without the lines that were already shown. */
-export function unshownPart(text: string, shown: ReadonlySet<string>): string {
+function unshownPart(text: string, shown: ReadonlySet<string>): string {
   const isNew = (line: string): boolean => linesShown(line).every((hash) => !shown.has(hash));
   const left = text
     .split("\n")

@@ -1,6 +1,7 @@
 import { lstat } from "node:fs/promises";
 import path from "node:path";
-import { type Memory, MemoryError, messageOf, nameFromVisible, visibleMessage, visibleText } from "@memslot/core";
+import { type Memory, MemoryError, messageOf, visibleMessage, visibleText } from "@memslot/core";
+import { nameFromVisible } from "@memslot/core/host";
 import { ProtocolError, ProtocolErrorCode, ResourceNotFoundError } from "@modelcontextprotocol/server";
 
 const BASE = "memslot://memory/";

@@ -1,4 +1,5 @@
-import { type AgentConfig, type MemslotConfig, agentsWithState } from "@memslot/core";
+import { type AgentConfig, type MemslotConfig } from "@memslot/core";
+import { agentsWithState } from "@memslot/core/host";
 import { printable } from "../terminal/printable.ts";
 import { UsageError } from "../terminal/usage-error.ts";
 

@@ -7,7 +7,5 @@ test.each(data.places as [string, string, number?, number?][])("%j is a place in
 });
 
 test.each(data.refused)("%s names no lines, and is refused", (text) => {
-  expect(() => parseCitationPath(text)).toThrow(
-    `${text}: lines start at 1, and a range cannot end before it starts`,
-  );
+  expect(() => parseCitationPath(text)).toThrow(`${text}: lines start at 1, and a range cannot end before it starts`);
 });

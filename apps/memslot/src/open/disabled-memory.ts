@@ -1,4 +1,5 @@
-import { type AgentConfig, type MemslotConfig, memoryState } from "@memslot/core";
+import { type AgentConfig, type MemslotConfig } from "@memslot/core";
+import { memoryState } from "@memslot/core/host";
 import type { CommandContext } from "../command-context.ts";
 
 /** Why the memory of an agent is disabled; undefined if it is enabled. */

@@ -1,6 +1,7 @@
 import { type Dirent, existsSync, lstatSync, readdirSync, realpathSync, statSync } from "node:fs";
 import path from "node:path";
-import { type FoundFolder, homeDir, indexedBefore, resolveStateDir } from "@memslot/core";
+import { type FoundFolder } from "@memslot/core";
+import { homeDir, indexedBefore, resolveStateDir } from "@memslot/core/host";
 import { isTooWide, notesMark } from "@memslot/core/files";
 import { isMarkdown } from "@memslot/indexing/host";
 

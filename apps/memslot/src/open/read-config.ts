@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
-import { type MemslotConfig, foundOrigin, loadConfig, resolveStateDir } from "@memslot/core";
+import { type MemslotConfig, loadConfig } from "@memslot/core";
+import { foundOrigin, resolveStateDir } from "@memslot/core/host";
 import type { CommandContext } from "../command-context.ts";
 import { printable } from "../terminal/printable.ts";
 import { findFolder } from "./find-folder.ts";

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
-import { type BrokenPlugin, type FoundPlugin, type MemslotConfig, MemoryError, withDeadline } from "@memslot/core";
+import { type MemslotConfig, MemoryError, withDeadline } from "@memslot/core";
+import { type BrokenPlugin, type FoundPlugin } from "@memslot/core/host";
 import type { CommandContext } from "../command-context.ts";
 import { packageVersion } from "../package-version.ts";
 import { type InstallSpec, shellLine } from "./install-spec.ts";

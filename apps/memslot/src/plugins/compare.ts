@@ -1,4 +1,5 @@
-import { type FoundPlugin, type MemoryFeature, memoryFeatures } from "@memslot/core";
+import { type MemoryFeature, memoryFeatures } from "@memslot/core";
+import { type FoundPlugin } from "@memslot/core/host";
 import { table } from "../format/table.ts";
 
 /** The effect of changing the memory plugin, from the features that both declare. */

@@ -1,6 +1,7 @@
 import { existsSync, statSync } from "node:fs";
 import path from "node:path";
-import { MemoryError, offeredPlugins } from "@memslot/core";
+import { MemoryError } from "@memslot/core";
+import { offeredPlugins } from "@memslot/core/host";
 import { packageVersion } from "../package-version.ts";
 import { resolvePath } from "../open/resolve-path.ts";
 import { UsageError } from "../terminal/usage-error.ts";

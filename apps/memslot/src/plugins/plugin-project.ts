@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { installedPluginsDir, type MemslotConfig, MemoryError, messageOf } from "@memslot/core";
+import { type MemslotConfig, MemoryError, messageOf } from "@memslot/core";
+import { installedPluginsDir } from "@memslot/core/host";
 
 /** An unpublished version: npm skips an optional package that it cannot find. */
 const leftOut = "0.0.0-left-out";

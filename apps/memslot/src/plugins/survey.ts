@@ -1,17 +1,15 @@
 import { readFileSync, readdirSync, realpathSync } from "node:fs";
 import path from "node:path";
+import { type MemslotConfig, type PluginKind, messageOf } from "@memslot/core";
 import {
   type FoundPlugin,
   type FoundPlugins,
-  type MemslotConfig,
   type OfferedPlugin,
-  type PluginKind,
   discoverPlugins,
   forbiddenBy,
   installedPluginsDir,
-  messageOf,
   resolveMemorySlot,
-} from "@memslot/core";
+} from "@memslot/core/host";
 
 type PluginState = "active" | "in use" | "ready" | "disabled" | "not installed" | "broken";
 

@@ -1,4 +1,4 @@
-import { clientIds } from "@memslot/core";
+import { clientIds } from "@memslot/core/host";
 import { Argument, type Command, Option } from "commander";
 import { recallModes } from "../hook/hook-event.ts";
 import { type Run, examples, option } from "./command-parts.ts";

@@ -1,4 +1,4 @@
-import { clientSources } from "@memslot/core";
+import { clientSources } from "@memslot/core/host";
 import { Argument, type Command, Option } from "commander";
 import { type Run, examples, option } from "./command-parts.ts";
 

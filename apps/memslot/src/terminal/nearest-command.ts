@@ -1,4 +1,4 @@
-import { editDistance } from "@memslot/core";
+import { editDistance } from "@memslot/core/host";
 
 /**
  * The known command nearest to the typed one, by edit distance or by its last word: `search` finds `memory search`.

@@ -44,9 +44,7 @@ describe("memslot embeddings", { timeout: 600_000 }, () => {
     expect(off.stdout).toContain(`it was "local") in ${configFile}`);
     expect(off.stdout).toContain(`The model stays: ${modelFile}`);
     expect(existsSync(modelFile)).toBe(true);
-    expect((await house.embeddings("status")).stdout).toMatch(
-      /vector search is off[^]*Next: memslot embeddings on/u,
-    );
+    expect((await house.embeddings("status")).stdout).toMatch(/vector search is off[^]*Next: memslot embeddings on/u);
     expect((await house.embeddings("off")).stdout).toContain("already; nothing was changed");
 
     const counted = countVectors();
@@ -99,7 +97,9 @@ describe("memslot embeddings", { timeout: 600_000 }, () => {
     );
     const keepers = [{ id: "work", key: "agents.list[work].memorySearch.provider" }];
     expect(JSON.parse(stdout)).toMatchObject({ agents: [{ agentId: "main" }], keepers });
-    expect(stderr).toMatch(/^ {2}keep +agent "work" unchanged, because of agents\.list\[work\]\.memorySearch\.provider$/mu);
+    expect(stderr).toMatch(
+      /^ {2}keep +agent "work" unchanged, because of agents\.list\[work\]\.memorySearch\.provider$/mu,
+    );
     const status = await house.run(["embeddings", "status", "--json", ...run]);
     expect(status.stderr).toBe("");
     expect(JSON.parse(status.stdout).map(({ on }: { on: boolean }) => on)).toEqual([true, false, false]);

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { unseenCharacter } from "@memslot/core";
+import { unseenCharacter } from "@memslot/core/host";
 import { describe, expect, test } from "vitest";
 import { type Sandbox, createSandbox } from "../run-memslot.ts";
 import {

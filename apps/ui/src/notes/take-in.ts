@@ -1,14 +1,14 @@
 import { existsSync, lstatSync, readFileSync } from "node:fs";
 import path from "node:path";
+import { MemoryError } from "@memslot/core";
 import {
   type ConfigEdit,
   editConfigFile,
   editConfigText,
   fileToEdit,
-  MemoryError,
   newConfigText,
   searchGroupIn,
-} from "@memslot/core";
+} from "@memslot/core/host";
 import { isMarkdown } from "@memslot/indexing/host";
 import type { TakeIn, TakeInAnswer } from "../api/notes.ts";
 import type { UiHost } from "../ui-host.ts";

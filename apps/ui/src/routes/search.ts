@@ -1,12 +1,6 @@
 import { createMemoryTools } from "@memslot/agent-kit";
-import {
-  type Memory,
-  type MemorySearchOptions,
-  estimateTokens,
-  messageOf,
-  mostResults,
-  whyTarget,
-} from "@memslot/core";
+import { type Memory, type MemorySearchOptions, estimateTokens, messageOf, mostResults } from "@memslot/core";
+import { whyTarget } from "@memslot/core/host";
 import type { Context, Hono } from "hono";
 import type { AgentAnswer, CompareAnswer, SearchAnswer, SideSettings, WhyAnswer } from "../api/search.ts";
 import { answerSearch } from "../search/answer-search.ts";

@@ -57,7 +57,7 @@ const secretName = /key|secret|token|sas|signature|password|credential|account|a
 const awsKeyId = /\b(?:AKIA|ASIA)[A-Z\d]{12,}\b/g;
 
 /** Replaces the secrets of the options in a text, and user names and queries of addresses. */
-export function redacted(text: string, { storageOptions = {}, apiKey = "" }: LanceOptions): string {
+function redacted(text: string, { storageOptions = {}, apiKey = "" }: LanceOptions): string {
   const secrets = Object.entries(storageOptions)
     .filter(([name, value]) => secretName.test(name) && typeof value === "string" && value.length > 3)
     .map(([, value]) => value);

@@ -1,4 +1,5 @@
-import { createRest, messageOf, withDeadline } from "@memslot/core";
+import { messageOf, withDeadline } from "@memslot/core";
+import { createRest } from "@memslot/core/host";
 import type { CallToolResult, Client, Transport } from "@modelcontextprotocol/client";
 import { failureOfWords, QmdFailure } from "../failures.ts";
 import { maxOutput, type QmdLimits, QmdProcess, type StartOptions } from "./run-qmd.ts";

@@ -1,7 +1,8 @@
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { isAbort, MemoryError, messageOf, SerialQueue, withDeadline } from "@memslot/core";
+import { isAbort, MemoryError, messageOf, withDeadline } from "@memslot/core";
+import { SerialQueue } from "@memslot/core/host";
 import { acquireLock, type ProcessLock } from "@memslot/core/files";
 import { isRunning } from "@memslot/core/process-mark";
 import { QmdFailure, type QmdFailureReason } from "../failures.ts";

@@ -1,14 +1,14 @@
 import type { SearchCondition } from "@memslot/core";
+import { isAsked } from "@memslot/indexing";
 import {
   type AskedQuery,
   filtersRows,
   fitsPlace,
-  isAsked,
   placesOf,
   type SearchedSource,
   type SearchInput,
   type SearchOutcome,
-} from "@memslot/indexing";
+} from "@memslot/indexing/engine";
 import type { QmdFile, QmdRecord } from "../update/index-record.ts";
 
 /** Largest part of the notes that a search reads without qmd. */

@@ -1,4 +1,4 @@
-import { stopWords } from "@memslot/indexing";
+import { stopWords } from "@memslot/indexing/engine";
 import type { QmdSearch } from "../process/qmd-client.ts";
 
 const maxLength = 1000;

@@ -1,10 +1,11 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
-import { lazily, MemoryError, type SearchCondition } from "@memslot/core";
+import { MemoryError, type SearchCondition } from "@memslot/core";
+import { lazily } from "@memslot/core/host";
+import { isAsked } from "@memslot/indexing";
 import {
   fittingPart,
   type FoundChunk,
-  isAsked,
   listRows,
   matchTexts,
   outcomeOf,
@@ -14,7 +15,7 @@ import {
   type SearchInput,
   type SearchOutcome,
   undatedIn,
-} from "@memslot/indexing";
+} from "@memslot/indexing/engine";
 import { QmdFailure, toMemoryError } from "../failures.ts";
 import type { QmdOptions } from "../options.ts";
 import type { FoundQmd } from "../process/find-qmd.ts";

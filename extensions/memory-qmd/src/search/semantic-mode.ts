@@ -1,7 +1,8 @@
 import { readdir, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import path from "node:path";
-import { createRest, messageOf } from "@memslot/core";
+import { messageOf } from "@memslot/core";
+import { createRest } from "@memslot/core/host";
 import type { QmdClient } from "../process/qmd-client.ts";
 import type { HostEnvironment } from "../process/run-qmd.ts";
 import type { QmdOptions } from "../options.ts";

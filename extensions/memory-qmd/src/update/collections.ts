@@ -1,7 +1,7 @@
 import { lstatSync } from "node:fs";
 import path from "node:path";
 import { type ExtraPath, type MemorySource } from "@memslot/core";
-import { isMarkdown, memoryRoots, relativePath, toSlashes, type Workspace } from "@memslot/indexing";
+import { isMarkdown, memoryRoots, relativePath, toSlashes, type Workspace } from "@memslot/indexing/engine";
 import type { QmdOptions } from "../options.ts";
 import { slug } from "../state-folder.ts";
 

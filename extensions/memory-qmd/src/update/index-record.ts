@@ -1,11 +1,5 @@
-import {
-  type ChunkRow,
-  type FileKey,
-  type FileRecord,
-  type FoundChunk,
-  type Ledger,
-  withTerms,
-} from "@memslot/indexing";
+import { type ChunkRow, type FileKey, type FileRecord, type Ledger } from "@memslot/indexing";
+import { type FoundChunk, withTerms } from "@memslot/indexing/engine";
 import { hasIndex } from "../state-folder.ts";
 
 /** A memory file, and whether the index of qmd has it as it is. */

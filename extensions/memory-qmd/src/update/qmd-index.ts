@@ -190,7 +190,7 @@ export const models = {
   generate: "hf:tobil/qmd-query-expansion-1.7B-gguf/qmd-query-expansion-1.7B-q4_k_m.gguf",
 } as const;
 
-export const emptyPattern = ".nothing/none.md";
+const emptyPattern = ".nothing/none.md";
 
 /**
  * Writes `index.yml` if it differs, or always with `force`. qmd reads collections only from a file that differs from the

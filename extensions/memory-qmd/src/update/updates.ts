@@ -1,4 +1,5 @@
-import { createRest, isAbort, messageOf, SerialQueue, withDeadline } from "@memslot/core";
+import { isAbort, messageOf, withDeadline } from "@memslot/core";
+import { createRest, SerialQueue } from "@memslot/core/host";
 import { type QmdOptions, readDuration } from "../options.ts";
 import { type IndexInput, QmdIndex } from "./qmd-index.ts";
 

@@ -149,8 +149,16 @@ export class NoteChanges {
     const begin: Begin = async (before, after) => {
       const [sha256Before, sha256After] = [before && hashOf(before), after && hashOf(after)];
       const record = {
-        ...{ id, at: at.toISOString(), ...changer, kind, path: relPath, reason, undoes, trash: trash ?? outOfTrash },
-        ...{ sha256Before: sha256Before ?? noFile, sha256After: sha256After ?? noFile },
+        id,
+        at: at.toISOString(),
+        ...changer,
+        kind,
+        path: relPath,
+        reason,
+        undoes,
+        trash: trash ?? outOfTrash,
+        sha256Before: sha256Before ?? noFile,
+        sha256After: sha256After ?? noFile,
         ...lineChange(before ?? Buffer.alloc(0), after ?? Buffer.alloc(0)),
       };
       await this.log.write(record);

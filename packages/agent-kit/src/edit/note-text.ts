@@ -1,4 +1,5 @@
-import { unseenCharacter, visibleText } from "@memslot/core";
+import { visibleText } from "@memslot/core";
+import { unseenCharacter } from "@memslot/core/host";
 import { redactSecrets, redactLines } from "@memslot/indexing/host";
 
 /** Characters of one note. A fact is a sentence or two; a longer text is a document. */

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { stat, chmod, mkdir, readFile, readdir, rename, rm } from "node:fs/promises";
 import path from "node:path";
-import { checkAgentPlace, messageOf } from "@memslot/core";
+import { messageOf } from "@memslot/core";
+import { checkAgentPlace } from "@memslot/core/host";
 import { syncFolder, unlessMissing, codeOf, replaceFile } from "@memslot/core/files";
 import {
   isObject,

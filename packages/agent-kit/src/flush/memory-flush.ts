@@ -1,11 +1,5 @@
-import {
-  type CompactionSettings,
-  MemoryError,
-  messageOf,
-  SerialQueue,
-  sessionKindOf,
-  withDeadline,
-} from "@memslot/core";
+import { type CompactionSettings, MemoryError, messageOf, sessionKindOf, withDeadline } from "@memslot/core";
+import { SerialQueue } from "@memslot/core/host";
 import type { ConversationMessage } from "../conversation.ts";
 import type { Session } from "../session/session.ts";
 import { openFlushJournal } from "./flush-journal.ts";

@@ -1,4 +1,4 @@
-import { lazily } from "@memslot/core";
+import { lazily } from "@memslot/core/host";
 import { scanTerms, stopWords } from "@memslot/indexing/host";
 
 /** The statements of a text, by its words. */

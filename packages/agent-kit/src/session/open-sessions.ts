@@ -1,6 +1,7 @@
 import { lstat, mkdir, readdir, rm, stat } from "node:fs/promises";
 import path from "node:path";
-import { MemoryError, checkAgentPlace, currentFolder } from "@memslot/core";
+import { MemoryError } from "@memslot/core";
+import { checkAgentPlace, currentFolder } from "@memslot/core/host";
 import { sessionsFolder } from "@memslot/indexing/host";
 import { unlessMissing } from "@memslot/core/files";
 import pLimit, { type LimitFunction } from "p-limit";

@@ -146,7 +146,10 @@ export function checkMessage(given: NewMessage, clock: () => Date): Conversation
     }
     case "tool":
       return {
-        ...{ id, at, role, text },
+        id,
+        at,
+        role,
+        text,
         toolCallId: textField(given, "toolCallId"),
         toolName: textField(given, "toolName"),
       };

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
-import { type Memory, MemoryError, type MemorySearchSettings, messageOf, nameFromVisible } from "@memslot/core";
+import { type Memory, MemoryError, type MemorySearchSettings, messageOf } from "@memslot/core";
+import { nameFromVisible } from "@memslot/core/host";
 import { formatCitation, parseCitation } from "../citations.ts";
 import { appendNote, type NoteKind, noteName } from "../edit/append-note.ts";
 import { type EditedNote, editNote, forgetNote } from "../edit/edit-note.ts";
@@ -129,8 +130,17 @@ function changeTool<Input extends ChangeInput & { reason?: string }>(
     if ("error" in opened) return changeFailure(name, opened.error);
     const { workspaceDir, agentId } = opened.memory;
     const place = {
-      ...{ workspaceDir, settings, stateDir, timeZone, changer: { agentId, session: sessionKey, by: name } },
-      ...{ relPath: notePlace(input.path, workspaceDir).relPath, hash: input.hash },
+      workspaceDir,
+      settings,
+      stateDir,
+      timeZone,
+      changer: {
+        agentId,
+        session: sessionKey,
+        by: name,
+      },
+      relPath: notePlace(input.path, workspaceDir).relPath,
+      hash: input.hash,
       old: input.old.replaceAll("\r\n", "\n"),
     };
     try {

@@ -1,4 +1,5 @@
-import { isClientSource, type Memory, MemoryError, type Rest, type SearchAnswer, mostResults } from "@memslot/core";
+import { type Memory, MemoryError, type SearchAnswer, mostResults } from "@memslot/core";
+import { isClientSource, type Rest } from "@memslot/core/host";
 import type { MemoryTool, MemoryToolResult } from "./memory-tool.ts";
 import type { RecentRecalls } from "./recalled-text.ts";
 import { searchAnswer, unavailable } from "./search-answer.ts";
@@ -43,7 +44,7 @@ export function memorySearchTool(
     let searchMs = 0;
     const timed = async (inner: AbortSignal): Promise<SearchAnswer> => {
       const searchStartedMs = now();
-      const answer = await ask(memory, { ...input, sessionKey }, inner);
+      const answer = await ask(memory, input, { sessionKey, signal: inner });
       searchMs = now() - searchStartedMs;
       return answer;
     };
@@ -74,12 +75,21 @@ export function memorySearchTool(
 
 function ask(
   memory: Memory,
-  { query, debug: _, corpus, ...input }: SearchInput & { sessionKey: string | undefined },
-  signal: AbortSignal,
+  { query, corpus, maxResults: most, maxTokens, minScore, since, until, order }: SearchInput,
+  { sessionKey, signal }: { sessionKey: string | undefined; signal: AbortSignal },
 ): Promise<SearchAnswer> {
-  const maxResults = input.maxResults === undefined ? undefined : Math.min(mostResults, input.maxResults);
+  const maxResults = most === undefined ? undefined : Math.min(mostResults, most);
   const sources = corpus === undefined || corpus === "all" ? undefined : sourcesOf(corpus, memory);
-  return memory.ask(query, { ...input, maxResults, defaultMaxResults: mostResults, sources, signal });
+  return memory.ask(query, {
+    since,
+    until,
+    order,
+    sessionKey,
+    maxResults,
+    defaultMaxResults: mostResults,
+    sources,
+    signal,
+  });
 }
 
 /** Past conversations are those of this host and of the configured other programs. */

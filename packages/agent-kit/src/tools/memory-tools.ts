@@ -5,11 +5,11 @@ import {
   type MemorySearchSettings,
   type MemslotConfig,
   audienceOf,
-  createRest,
   usualDeadlines,
   visibleMessage,
   visibleName,
 } from "@memslot/core";
+import { createRest } from "@memslot/core/host";
 import type { ChatType, CitationsMode } from "../citations.ts";
 import { localDay } from "../edit/local-day.ts";
 import type { FailureAdvice, ToolSetting } from "./tool-setting.ts";

@@ -7,10 +7,9 @@ import {
   type SearchMatch,
   type SearchReport,
   describeReadings,
-  isClientSource,
   mostResults,
-  weakConfidence,
 } from "@memslot/core";
+import { isClientSource, weakConfidence } from "@memslot/core/host";
 import { citationForm, citationsShown } from "../citations.ts";
 import { type FailureAdvice, adviceForError, type ToolSetting } from "./tool-setting.ts";
 import { frameTogether, recalledTextNote } from "./recalled-text.ts";

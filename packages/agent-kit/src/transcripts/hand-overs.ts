@@ -79,8 +79,13 @@ function waitingOf(record: FlushRecord): HandOver {
   const { sessionId, sessionKey, createdAt: at, messages, tries, lastTriedAt, lastError, notes = [], digest } = record;
   const written = notes.flatMap(({ citation }) => citation ?? []);
   return {
-    ...{ state: digest === undefined ? "waiting" : "digest", sessionId, sessionKey, at, messages: messages.length },
-    ...{ tries, lastTriedAt },
+    state: digest === undefined ? "waiting" : "digest",
+    sessionId,
+    sessionKey,
+    at,
+    messages: messages.length,
+    tries,
+    lastTriedAt,
     lastError: lastError === undefined ? undefined : shownLine(lastError, 500),
     citations: [...new Set([...(digest?.citations ?? []), ...written])],
   };

@@ -138,8 +138,10 @@ const openAtOnce = 16;
 export async function conversationTimes(place: TranscriptPlace): Promise<ConversationTimes> {
   const [sessions, flushes] = await Promise.all([timesIn(place, "sessions"), timesIn(place, "journal")]);
   return {
-    ...{ sessions: sessions.times, sessionCount: sessions.count },
-    ...{ flushes: flushes.times, flushCount: flushes.count },
+    sessions: sessions.times,
+    sessionCount: sessions.count,
+    flushes: flushes.times,
+    flushCount: flushes.count,
   };
 }
 

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { trustConfig } from "@memslot/core";
+import { trustConfig } from "@memslot/core/host";
 
 /** A process that trusts files one after the other, once it is told to: the state folder, then the files. */
 const [stateDir = "", ...files] = process.argv.slice(2);

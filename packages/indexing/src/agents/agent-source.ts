@@ -1,11 +1,6 @@
 import path from "node:path";
-import {
-  type ClientFolders,
-  type ClientSource,
-  clientSources,
-  type MemorySearchSettings,
-  type SyncFailure,
-} from "@memslot/core";
+import { type ClientFolders, type ClientSource, type MemorySearchSettings, type SyncFailure } from "@memslot/core";
+import { clientSources } from "@memslot/core/host";
 import { statSync } from "node:fs";
 import type { FileRecord } from "../index-records.ts";
 import type { PathScope } from "../chunk-store.ts";

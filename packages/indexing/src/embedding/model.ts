@@ -3,11 +3,9 @@ import {
   type EmbeddingProvider,
   type MemorySearchSettings,
   type SyncProgress,
-  createRest,
-  embeddingErrorOf,
-  traceCall,
   withDeadline,
 } from "@memslot/core";
+import { createRest, embeddingErrorOf, traceCall } from "@memslot/core/host";
 import { spaceName, type VectorSpace } from "../chunk-store.ts";
 import type { SpaceStats } from "../index-records.ts";
 import type { NoteIndex } from "../note-index.ts";

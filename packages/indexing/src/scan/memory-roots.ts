@@ -1,6 +1,7 @@
 import { realpathSync, readdirSync } from "node:fs";
 import path from "node:path";
-import { createGlob, MemoryError, type MemorySearchSettings, messageOf } from "@memslot/core";
+import { MemoryError, type MemorySearchSettings, messageOf } from "@memslot/core";
+import { createGlob } from "@memslot/core/host";
 import { notesLayout, codeOf } from "@memslot/core/files";
 import { letsThrough, type RulesInput, isMarkdown, ignoredFolders } from "./folder-rules.ts";
 import { statOf } from "./file-state.ts";

@@ -1,13 +1,13 @@
 import { constants, existsSync } from "node:fs";
 import path from "node:path";
 import {
-  isPrivateNote,
   type ManagerReadParams,
   MemoryError,
   type MemoryErrorCode,
   type MemoryReadResult,
   messageOf,
 } from "@memslot/core";
+import { isPrivateNote } from "@memslot/core/host";
 import { MovedError, cloudStub, codeOf, openInPlace } from "@memslot/core/files";
 import { noteText, TextLines, whyNotText } from "../text/file-text.ts";
 import { maxFileBytes, notDownloaded } from "./file-state.ts";

@@ -1,4 +1,5 @@
-import { type SearchMatch, weakConfidence } from "@memslot/core";
+import { type SearchMatch } from "@memslot/core";
+import { weakConfidence } from "@memslot/core/host";
 import { fileName } from "../chunk-store.ts";
 import { type MeaningScale, mostWeight } from "../fusion/fuse.ts";
 import { anyOf } from "../text/languages/languages.ts";

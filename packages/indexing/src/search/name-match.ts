@@ -1,4 +1,4 @@
-import { lazily } from "@memslot/core";
+import { lazily } from "@memslot/core/host";
 import zh from "../text/languages/zh.json" with { type: "json" };
 import { languageOfQuestion } from "../text/languages/languages.ts";
 import { headingOf } from "../text/note-head.ts";

@@ -21,7 +21,8 @@ import { type HeldLanguages, scannerFor } from "../text/languages/chunk-terms.ts
 import type { WordsFound } from "./words/ask-words.ts";
 import { remembered } from "../text/word-cache.ts";
 import { scanTerms } from "../text/words.ts";
-import { isConversation, type ScoreParts, type SearchReport } from "@memslot/core";
+import { type ScoreParts, type SearchReport } from "@memslot/core";
+import { isConversation } from "@memslot/core/host";
 import { headingOf } from "../text/note-head.ts";
 import { timeOfPath } from "../text/times/time-of-path.ts";
 

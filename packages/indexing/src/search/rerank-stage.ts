@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import {
-  createRest,
   EmbeddingError,
   isAbort,
   type ManagerSearchOptions,
@@ -10,9 +9,9 @@ import {
   type RerankedPlace,
   type Reranker,
   type RerankReport,
-  type Rest,
   withDeadline,
 } from "@memslot/core";
+import { createRest, type Rest } from "@memslot/core/host";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import type { WeightedTerm } from "../text/bm25.ts";
 import { namedQuery, nameMatch } from "./name-match.ts";

@@ -10,7 +10,7 @@ import { remembered } from "../text/word-cache.ts";
 import { flatMapInSlices } from "../time-slices.ts";
 import { inverseDocumentFrequency, termScore } from "../text/bm25.ts";
 import { askWords, type WordsFound } from "./words/ask-words.ts";
-import { lazily } from "@memslot/core";
+import { lazily } from "@memslot/core/host";
 
 /** A chunk of a file that somebody else has found. */
 export interface FoundChunk extends FileKey, Pick<Chunk, "startLine" | "endLine" | "text" | "context" | "terms"> {}

@@ -1,12 +1,11 @@
 import {
   type ExcludedNotes,
-  hasOtherNames,
-  isPrivateNote,
   type MemorySearchSettings,
   type MemorySource,
   type SessionAudience,
   type SyncFailure,
 } from "@memslot/core";
+import { hasOtherNames, isPrivateNote } from "@memslot/core/host";
 import { onlyIn, type PathScope } from "../chunk-store.ts";
 import type { IndexedSource, SourceOutcome, SourceScope, StoredFiles } from "../indexed-source.ts";
 import { isMarkdown, ignoredFolders } from "../scan/folder-rules.ts";

@@ -3,14 +3,10 @@ import nodePath from "node:path";
 import { codeOf, notesLayout } from "@memslot/core/files";
 import { isNoise, leastTokens, passesScore } from "./passages/choose-passages.ts";
 import {
-  answerTokens,
-  clientSources,
-  isConversation,
   type ManagerSearchOptions,
   type MemoryPluginContext,
   type MemorySearchResult,
   messageOf,
-  placeTokens,
   type SearchWhy,
   type SyncFailure,
   type WhyPlace,
@@ -18,6 +14,7 @@ import {
   type WhyStep,
   type WhyTarget,
 } from "@memslot/core";
+import { answerTokens, clientSources, isConversation, placeTokens } from "@memslot/core/host";
 import type { NoteIndex } from "../note-index.ts";
 import type { ChunkRow } from "../index-records.ts";
 import { fileName, isAsked, onlyIn } from "../chunk-store.ts";

@@ -1,4 +1,5 @@
-import { isAbort, isConversation, type Memory, type MemorySearchResult, type SearchReport } from "@memslot/core";
+import { isAbort, type Memory, type MemorySearchResult, type SearchReport } from "@memslot/core";
+import { isConversation } from "@memslot/core/host";
 import { readQuery } from "../text/query-terms.ts";
 import { scanTerms } from "../text/words.ts";
 

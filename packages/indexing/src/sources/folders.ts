@@ -1,6 +1,7 @@
 import { lstatSync, readdirSync } from "node:fs";
 import path from "node:path";
-import { agentIdProblem, MemoryError } from "@memslot/core";
+import { MemoryError } from "@memslot/core";
+import { agentIdProblem } from "@memslot/core/host";
 
 const journalName = /^([\w-]{1,80})\.[0-9a-f]{16}\.jsonl$/;
 

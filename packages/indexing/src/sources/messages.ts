@@ -1,4 +1,4 @@
-import { lazily } from "@memslot/core";
+import { lazily } from "@memslot/core/host";
 import { redactLines } from "../secrets/redact-secrets.ts";
 import { withoutData, withoutPictures } from "../text/embedded-data.ts";
 import { splitLines } from "../text/file-text.ts";

@@ -6,8 +6,8 @@ import {
   type SyncMessage,
   type SyncRecord,
   type SyncReport,
-  traceCall,
 } from "@memslot/core";
+import { traceCall } from "@memslot/core/host";
 import type { FileKey } from "../chunk-store.ts";
 import type { Freshness } from "../freshness/freshness.ts";
 import type { SearchedSource, StoredFiles } from "../indexed-source.ts";

@@ -1,12 +1,6 @@
 import pLimit from "p-limit";
-import {
-  createRest,
-  type ManagerSyncParams,
-  messageOf,
-  type SyncProgress,
-  type SyncReport,
-  withDeadline,
-} from "@memslot/core";
+import { type ManagerSyncParams, messageOf, type SyncProgress, type SyncReport, withDeadline } from "@memslot/core";
+import { createRest } from "@memslot/core/host";
 import type { NoteIndex } from "../note-index.ts";
 import type { FileTable } from "../ledger/ledger.ts";
 import type { Embedder } from "../embedding/embedder.ts";

@@ -1,4 +1,4 @@
-import { lazily } from "@memslot/core";
+import { lazily } from "@memslot/core/host";
 import {
   languageOfQuestion,
   anyOf,

@@ -1,4 +1,4 @@
-import { isDense } from "@memslot/core";
+import { isDense } from "@memslot/core/host";
 
 export { estimateTokens } from "@memslot/core";
 

@@ -1,4 +1,4 @@
-import { lazily } from "@memslot/core";
+import { lazily } from "@memslot/core/host";
 import { stemmer } from "stemmer";
 import { foldWord, isDigit, leftOut, endingTerm, withoutParticles } from "./word-forms.ts";
 import families from "./irregular-forms.json" with { type: "json" };

@@ -1,5 +1,5 @@
 import type { FileRecord } from "@memslot/indexing";
-import type { IndexedSource } from "@memslot/indexing";
+import type { IndexedSource } from "@memslot/indexing/engine";
 import { indexTerms } from "@memslot/indexing";
 import { emptyScan } from "../../src/scan/scan.ts";
 

@@ -1,5 +1,5 @@
 import type { ManagerSearchOptions, MemorySearchManager, MemorySearchResult, SearchReport } from "@memslot/core";
-import { manageIndex } from "@memslot/indexing";
+import { manageIndex } from "@memslot/indexing/engine";
 import { expect, onTestFinished } from "vitest";
 import { contextFor, searchOptions, syncParams } from "./context.ts";
 import { createFakeStore, type FakeStore } from "./fake-store.ts";

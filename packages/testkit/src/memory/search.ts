@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { type MemorySearchResult, resultTokens } from "@memslot/core";
+import { type MemorySearchResult } from "@memslot/core";
+import { resultTokens } from "@memslot/core/host";
 import { hostileStrings } from "../helpers/hostile-strings.ts";
 import { assertPlainData } from "../helpers/plain-data.ts";
 import {

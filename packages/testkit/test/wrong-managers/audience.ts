@@ -1,10 +1,5 @@
-import {
-  MemoryError,
-  isPrivateNote,
-  type ManagerSearchOptions,
-  type MemorySearchManager,
-  type SearchReport,
-} from "@memslot/core";
+import { MemoryError, type ManagerSearchOptions, type MemorySearchManager, type SearchReport } from "@memslot/core";
+import { isPrivateNote } from "@memslot/core/host";
 import { type SpoilManager, type WrongManagers, askWith, beforeCalls } from "../wrong.ts";
 
 export const readingAlong: WrongManagers = {

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
-import { type MemslotConfig, MemoryError, installedPluginsDir, visibleName, editConfigFile } from "@memslot/core";
+import { type MemslotConfig, MemoryError, visibleName } from "@memslot/core";
+import { installedPluginsDir, editConfigFile } from "@memslot/core/host";
 import type { CommandContext } from "../../command-context.ts";
 import { configTarget, editsFor, withChoice } from "../../embeddings/config-target.ts";
 import { localState } from "../../embeddings/local-setup.ts";

@@ -7,8 +7,8 @@ import {
   isAbort,
   messageOf,
   visibleName,
-  editConfigFile,
 } from "@memslot/core";
+import { editConfigFile } from "@memslot/core/host";
 import type { CommandContext } from "../../command-context.ts";
 import {
   type AskedByMeaning,

@@ -7,8 +7,8 @@ import {
   type MemoryReadResult,
   visibleName,
   visibleText,
-  nameFromVisible,
 } from "@memslot/core";
+import { nameFromVisible } from "@memslot/core/host";
 import { codeOf } from "@memslot/core/files";
 import { chooseAgent } from "../../open/agents.ts";
 import type { CommandContext } from "../../command-context.ts";

@@ -9,8 +9,8 @@ import {
   isAbort,
   messageOf,
   mostResults,
-  whyTarget,
 } from "@memslot/core";
+import { whyTarget } from "@memslot/core/host";
 import { notesLayout } from "@memslot/core/files";
 import { chooseAgent } from "../../open/agents.ts";
 import type { CommandContext } from "../../command-context.ts";

@@ -1,4 +1,5 @@
-import type { FoundPlugin, MemslotConfig } from "@memslot/core";
+import type { MemslotConfig } from "@memslot/core";
+import type { FoundPlugin } from "@memslot/core/host";
 import type { CommandContext } from "../../command-context.ts";
 import { readConfig } from "../../open/read-config.ts";
 import { addPlugin, npmArgs } from "../../plugins/add-plugin.ts";

@@ -1,4 +1,5 @@
-import { type FoundPlugin, type MemslotConfig, memoryFeatures } from "@memslot/core";
+import { type MemslotConfig, memoryFeatures } from "@memslot/core";
+import { type FoundPlugin } from "@memslot/core/host";
 import type { CommandContext } from "../../command-context.ts";
 import { ExitCode } from "../../terminal/exit-code.ts";
 import { findOne, howToChoose } from "../../plugins/choose.ts";

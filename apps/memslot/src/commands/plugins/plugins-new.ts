@@ -1,7 +1,8 @@
 import { mkdir, readFile, readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { MemoryError, messageOf, offeredPlugins } from "@memslot/core";
+import { MemoryError, messageOf } from "@memslot/core";
+import { offeredPlugins } from "@memslot/core/host";
 import type { CommandContext } from "../../command-context.ts";
 import { ExitCode } from "../../terminal/exit-code.ts";
 import { packageFolder } from "../../package-folder.ts";

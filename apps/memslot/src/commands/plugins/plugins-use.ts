@@ -1,16 +1,13 @@
 import path from "node:path";
+import { type MemslotConfig, MemoryError, loadConfig, withDeadline } from "@memslot/core";
 import {
   type DisabledPlugin,
   type FoundPlugin,
-  type MemslotConfig,
-  MemoryError,
-  loadConfig,
   memoryState,
   resolveMemorySlot,
-  withDeadline,
   editConfigFile,
   type ConfigEdit,
-} from "@memslot/core";
+} from "@memslot/core/host";
 import type { CommandContext } from "../../command-context.ts";
 import { ExitCode } from "../../terminal/exit-code.ts";
 import { type Comparison, comparePlugins, comparisonTable, vectorSentence } from "../../plugins/compare.ts";

@@ -1,5 +1,5 @@
 import type { ClientSurvey } from "@memslot/indexing";
-import { homeDir } from "@memslot/core";
+import { homeDir } from "@memslot/core/host";
 import path from "node:path";
 import { byteSize } from "../../format/byte-size.ts";
 import { counted } from "../../open/report-failed-files.ts";

@@ -1,4 +1,5 @@
-import { type ClientSource, type ConfigEdit, editConfigFile, fileToEdit, searchGroupIn } from "@memslot/core";
+import { type ClientSource } from "@memslot/core";
+import { type ConfigEdit, editConfigFile, fileToEdit, searchGroupIn } from "@memslot/core/host";
 import { surveyClients } from "@memslot/indexing";
 import type { CommandContext } from "../../command-context.ts";
 import { chooseAgent } from "../../open/agents.ts";

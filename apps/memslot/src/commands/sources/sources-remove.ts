@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import path from "node:path";
-import { type ConfigEdit, editConfigFile, fileToEdit, searchGroupIn } from "@memslot/core";
+import { type ConfigEdit, editConfigFile, fileToEdit, searchGroupIn } from "@memslot/core/host";
 import type { CommandContext } from "../../command-context.ts";
 import { chooseAgent } from "../../open/agents.ts";
 import { readConfig } from "../../open/read-config.ts";

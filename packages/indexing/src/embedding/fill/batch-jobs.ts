@@ -1,12 +1,11 @@
 import {
   type EmbeddingBatches,
   ProviderError,
-  embeddingErrorOf,
   type EmbeddingStatus,
   type MemorySearchSettings,
-  traceCall,
   withDeadline,
 } from "@memslot/core";
+import { embeddingErrorOf, traceCall } from "@memslot/core/host";
 import { spaceName } from "../../chunk-store.ts";
 import { type Pass, pause } from "../requests/circuit.ts";
 import { type PackedText, tokensOf } from "../requests/pack.ts";

@@ -1,4 +1,5 @@
-import { ProviderError, embeddingErrorOf, type SyncProgress } from "@memslot/core";
+import { ProviderError, type SyncProgress } from "@memslot/core";
+import { embeddingErrorOf } from "@memslot/core/host";
 import { spaceName, type VectorSpace } from "../../chunk-store.ts";
 import type { NoteIndex } from "../../note-index.ts";
 import { chunkHash } from "../../text/chunk-markdown.ts";

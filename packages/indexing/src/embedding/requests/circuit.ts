@@ -1,4 +1,5 @@
-import { ProviderError, embeddingErrorOf, MemoryError, withDeadline } from "@memslot/core";
+import { ProviderError, MemoryError, withDeadline } from "@memslot/core";
+import { embeddingErrorOf } from "@memslot/core/host";
 import type { Sql } from "../../ledger/sql.ts";
 import { isoDate, localDay } from "../../text/times/calendar.ts";
 import type { SharedState } from "./shared-state.ts";

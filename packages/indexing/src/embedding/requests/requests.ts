@@ -1,4 +1,5 @@
-import { ProviderError, type EmbeddingProvider, MemoryError, traceCall, withDeadline } from "@memslot/core";
+import { ProviderError, type EmbeddingProvider, MemoryError, withDeadline } from "@memslot/core";
+import { traceCall } from "@memslot/core/host";
 import { estimateTokens } from "../../text/token-weight.ts";
 import type { Call, Circuit, Pass } from "./circuit.ts";
 import { QueryVectors } from "./query-vectors.ts";

@@ -1,4 +1,5 @@
-import { answerTokens, type ManagerSearchOptions, type SearchOrder } from "@memslot/core";
+import { type ManagerSearchOptions, type SearchOrder } from "@memslot/core";
+import { answerTokens } from "@memslot/core/host";
 import { fileName } from "../../chunk-store.ts";
 import { lineScore, type WeightedTerm } from "../../text/bm25.ts";
 import type { Candidate, Ranking } from "../rank.ts";

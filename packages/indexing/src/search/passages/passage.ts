@@ -1,6 +1,7 @@
 import { namesIn } from "../../text/note-context.ts";
 import { indexAtTokens, surrogateSafe } from "../../text/token-weight.ts";
-import { answerTokens, isConversation, type LineRange, resultTokens } from "@memslot/core";
+import { type LineRange } from "@memslot/core";
+import { answerTokens, isConversation, resultTokens } from "@memslot/core/host";
 import type { Candidate } from "../rank.ts";
 import { headingOf, mayHaveFrontMatter, silentLines } from "../../text/note-head.ts";
 import { lineScore, matchLines, type WeightedTerm } from "../../text/bm25.ts";

@@ -1,14 +1,11 @@
 import {
-  clientSources,
-  createGlob,
-  globProblem,
   type ManagerSearchOptions,
   MemoryError,
   type MemorySource,
   type SearchFilters,
   type SearchOrder,
-  timeForms,
 } from "@memslot/core";
+import { clientSources, createGlob, globProblem, timeForms } from "@memslot/core/host";
 import { redactSecrets } from "../../secrets/redact-secrets.ts";
 import { furtherData, withoutData } from "../../text/embedded-data.ts";
 import { dayNumber, type Days, isoDate, localDay, monthDays, oneDay, yearDays } from "../../text/times/calendar.ts";

@@ -1,4 +1,4 @@
-import { resultTokens } from "@memslot/core";
+import { resultTokens } from "@memslot/core/host";
 import { randomFrom } from "@memslot/test-tools/random";
 import { expect } from "vitest";
 import type { ChunkRow, IndexKeywordAnswer, IndexVectorAnswer } from "../../index-records.ts";

@@ -1,4 +1,5 @@
-import { type MemorySearchResult, type SearchReport, withConditions } from "@memslot/core";
+import { type MemorySearchResult, type SearchReport } from "@memslot/core";
+import { withConditions } from "@memslot/core/host";
 import { tempFolder } from "@memslot/test-tools/files";
 import { never, searchOptions, settingsWith } from "../../../test/support/context.ts";
 import type { FakeEmbeddings } from "../../../test/support/fake-embeddings.ts";

@@ -1,4 +1,4 @@
-import { lazily } from "@memslot/core";
+import { lazily } from "@memslot/core/host";
 import { foldWord } from "../word-forms.ts";
 import { remembered } from "../word-cache.ts";
 import type { LanguageCode } from "./languages.ts";

@@ -1,4 +1,4 @@
-import { lazily } from "@memslot/core";
+import { lazily } from "@memslot/core/host";
 import zh from "../languages/zh.json" with { type: "json" };
 import {
   type Days,

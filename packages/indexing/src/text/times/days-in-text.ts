@@ -1,4 +1,4 @@
-import { lazily } from "@memslot/core";
+import { lazily } from "@memslot/core/host";
 import { remembered } from "../word-cache.ts";
 import { dayNumber, type Days, isoDate, yearOf } from "./calendar.ts";
 import { monthWords, foldText, type Groups, indexOf, patternsOf } from "./grammar.ts";

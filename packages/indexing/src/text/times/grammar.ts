@@ -1,4 +1,4 @@
-import { lazily } from "@memslot/core";
+import { lazily } from "@memslot/core/host";
 import zh from "../languages/zh.json" with { type: "json" };
 import { languages } from "../languages/files.ts";
 import { type CountedUnit, countedUnits, type Doubt, type Language } from "./language.ts";

@@ -1,0 +1,41 @@
+/** What a host needs beside the contract: configuration files, trust, plugins, and the parts that backends share. */
+export { acceptNotes, isPoor, namedNotes, noNotes, weakConfidence, withConditions } from "./contract/health.ts";
+export { createGlob, globProblem } from "./text/glob.ts";
+export { editDistance } from "./text/nearest-word.ts";
+export { isDense, placeTokens, answerTokens, resultTokens } from "./text/result-tokens.ts";
+export { hasOtherNames, isPrivateNote } from "./guard/audience.ts";
+export { embeddingErrorOf } from "./contract/provider-error.ts";
+export { type ClientId, clientIds } from "./contract/client-ids.ts";
+export { clientSources, isClientSource, clientOfPath, isConversation } from "./contract/config.ts";
+export { agentIdProblem, agentsWithState, checkAgentPlace } from "./config/names.ts";
+export {
+  type ConfigEdit,
+  newConfigText,
+  fileToEdit,
+  searchGroupIn,
+  editConfigFile,
+  changeConfigFile,
+  editConfigText,
+} from "./config/edit.ts";
+export { foundOrigin, indexedBefore } from "./config/agent-settings.ts";
+export { type PatternPlace, currentFolder, homeDir, patternPath, resolveStateDir } from "./config/paths.ts";
+export { type ConfigReferenceRow, configReference } from "./config/keys.ts";
+export { type TrustRecord, listTrusted, revokeTrust, trustConfig } from "./config/trust.ts";
+export { timeForms, whyTarget } from "./guard/arguments.ts";
+export { passMemoryCalls } from "./guard/calls.ts";
+export { type EmbeddingOpeners, createEmbeddingOpeners } from "./open/open-plugin.ts";
+export { checkWorkspace } from "./open/workspace.ts";
+export { installedPluginsDir } from "./config/packages.ts";
+export { type DisabledPlugin, memoryState, resolveMemorySlot } from "./open/slot.ts";
+export { discoverPlugins } from "./plugins/discover.ts";
+export {
+  type BrokenPlugin,
+  type FoundPlugin,
+  type FoundPlugins,
+  type OfferedPlugin,
+  forbiddenBy,
+  offeredPlugins,
+} from "./plugins/known-plugins.ts";
+export { nameFromVisible, unseenCharacter } from "./text/visible-text.ts";
+export { type Tell, isListenedTo, traceCall } from "./debug/trace-call.ts";
+export { type Rest, createRest, lazily, SerialQueue } from "./run-control.ts";

@@ -1,0 +1,20 @@
+/** Parts of the engine for a backend that has its own search, such as memory-qmd. */
+export type { IndexedSource } from "./indexed-source.ts";
+export { manageIndex, sourcesOf } from "./manager.ts";
+export { createSearchedManager } from "./stores/indexed-manager.ts";
+export { createStoredIndex } from "./stores/stored-index.ts";
+export { isMarkdown } from "./scan/folder-rules.ts";
+export { memoryRoots, relativePath, toSlashes, type Workspace } from "./scan/memory-roots.ts";
+export type { ScanResult } from "./scan/scan.ts";
+export {
+  type SearchedSource,
+  type SearchInput,
+  type SearchOutcome,
+  outcomeOf,
+  placesOf,
+} from "./search/search-outcome.ts";
+export { type AskedQuery, filtersRows } from "./search/query/asked-query.ts";
+export { listRows } from "./search/query/listed-notes.ts";
+export { fitsPlace, fittingPart, undatedIn } from "./search/query/row-filter.ts";
+export { type FoundChunk, matchTexts, rowOf, withTerms } from "./search/search-texts.ts";
+export { stopWords } from "./text/languages/languages.ts";
