@@ -81,6 +81,8 @@ function ask(
   const maxResults = most === undefined ? undefined : Math.min(mostResults, most);
   const sources = corpus === undefined || corpus === "all" ? undefined : sourcesOf(corpus, memory);
   return memory.ask(query, {
+    maxTokens,
+    minScore,
     since,
     until,
     order,
