@@ -50,9 +50,9 @@ test("of more notes than qmd's are read by themselves, what it finds is filtered
   const filtered = await askIn(memory, "otter -holt");
   expect(filtered.paths).toEqual([]);
   expect(filtered.report).toMatchObject({ state: "degraded", filters: { excluded: ["holt"] } });
-  expect(filtered.report.reason).toContain("what fits was chosen among what qmd has found: there may be more");
+  expect(filtered.report.reason).toContain("only notes that qmd found were filtered: there may be more");
   const rare = await askIn(memory, "tag:rare");
-  expect(rare.report.reason).toContain("only the notes that were saved last were looked at");
+  expect(rare.report.reason).toContain("only the newest notes were read");
   for (const query of ["otter path:memory/20 -holt", "otter"])
     expect((await askIn(memory, query)).report.state).toBe("ok");
   for (const query of ['path:memory/14 "holt 140"', "path:memory/14 tag:rare"])

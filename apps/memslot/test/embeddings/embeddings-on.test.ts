@@ -41,11 +41,11 @@ describe("memslot embeddings", { timeout: 600_000 }, () => {
     expect(another.stderr).toContain('provider "local" with this model instead of tiny.gguf, whose vectors are kept');
     const off = await house.embeddings("off");
     expect(off).toMatchObject({ exitCode: 0, stderr: "" });
-    expect(off.stdout).toContain(`it was "local") in ${configFile}`);
+    expect(off.stdout).toContain(`was "local") in ${configFile}`);
     expect(off.stdout).toContain(`The model stays: ${modelFile}`);
     expect(existsSync(modelFile)).toBe(true);
     expect((await house.embeddings("status")).stdout).toMatch(/vector search is off[^]*Next: memslot embeddings on/u);
-    expect((await house.embeddings("off")).stdout).toContain("already; nothing was changed");
+    expect((await house.embeddings("off")).stdout).toContain("already off; nothing was changed");
 
     const counted = countVectors();
     const again = await house.embeddings("on", address, "--yes", "--json");
