@@ -132,6 +132,33 @@ test("an index that is deleted in a bucket while it is open is no empty answer b
   expect(await find(store, "one3")).toEqual(["word one3"]);
 });
 
+test("tables that a process has deleted or created again without closing the index are no damage", async () => {
+  const stateDir = tempFolder();
+  await filled(stateDir);
+  const killed = await open(stateDir);
+  await killed.listFiles();
+  await killed.removeFiles(files);
+  // No chunk has a vector: their table is deleted.
+  await killed.compact();
+  await killed.replaceFiles(files);
+  const after = await open(stateDir);
+  expect((await after.stats()).notices).toEqual([]);
+  expect(await after.listFiles()).toHaveLength(6);
+});
+
+test("an index that was repaired once is kept if the process that repaired it is killed", async () => {
+  const stateDir = tempFolder();
+  await filled(stateDir);
+  const name = readdirSync(indexFolder(stateDir)).find((each) => each.startsWith("v2_vectors_")) ?? "";
+  rmSync(join(indexFolder(stateDir), name), { recursive: true });
+  const killed = await open(stateDir);
+  await killed.listFiles();
+  await killed.replaceFiles(files);
+  const after = await open(stateDir);
+  expect((await after.stats()).notices).toEqual([]);
+  expect(await after.listFiles()).toHaveLength(6);
+});
+
 test("an index of an earlier release is rebuilt, and the user is told", async () => {
   const stateDir = tempFolder();
   const earlier = await connect(indexFolder(stateDir));

@@ -72,6 +72,8 @@ export function spaceId({ provider, model, providerKey, dimensions }: VectorSpac
 export class Tables {
   /** The names that the last listing found, and those opened or created since. */
   readonly listed: Set<string> = new Set();
+  /** Called before a table is deleted. */
+  beforeDrop: ((name: string) => Promise<void>) | undefined;
   readonly #connection: Connection;
   readonly #prefix: string;
   readonly #opened = new Map<string, Table>();
@@ -138,6 +140,7 @@ export class Tables {
   async drop(name: string): Promise<void> {
     this.#opened.delete(name);
     this.listed.delete(name);
+    await this.beforeDrop?.(name);
     await this.#connection.dropTable(this.#prefix + name).catch((error: unknown) => {
       if (!isGone(error)) throw error;
     });

@@ -1,5 +1,5 @@
 import { createReadStream } from "node:fs";
-import { readdir, readFile, stat } from "node:fs/promises";
+import { readdir, readFile, rm, stat } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { crc32 } from "node:zlib";
 import { MatchQuery, type Table } from "@lancedb/lancedb";
@@ -86,6 +86,7 @@ export function createFolderRepair(input: {
   let repairing: Promise<string | undefined> | undefined;
 
   async function dropAll(reason: string): Promise<string> {
+    await rm(path, { force: true });
     for (const name of await tables.list()) if (layoutOf(name) !== undefined) await tables.drop(name);
     input.notices.push(`the index ${folder} was damaged (${reason}) and is rebuilt from the notes`);
     return reason;
@@ -104,6 +105,14 @@ export function createFolderRepair(input: {
     return { ...nothing, ...(JSON.parse(text) as Partial<Recorded>) };
   }
 
+  // A process that is killed records nothing more: a table that it deleted, or created again, is no damage.
+  tables.beforeDrop = async (name) => {
+    const { versions, files } = await recorded().catch(() => nothing);
+    if (versions[name] === undefined) return;
+    delete versions[name];
+    await replaceFile(path, JSON.stringify({ versions, files }), { mode: 0o600 });
+  };
+
   async function differs(): Promise<boolean> {
     const { versions, files } = await recorded().catch(() => nothing);
     for (const [name, [version, rows]] of Object.entries(versions)) {
@@ -117,7 +126,9 @@ export function createFolderRepair(input: {
     for (const [name, [bytes, sum]] of Object.entries(files)) {
       // A file of another size was recorded while it was written, or is truncated, which LanceDB reports.
       if ((await stat(join(folder, name)).catch(() => undefined))?.size !== bytes || (bytesLeft -= bytes) < 0) continue;
-      if ((await factsOf(join(folder, name)))[1] !== sum) return true;
+      // LanceDB reports a file that cannot be read. Another process may have deleted it since.
+      const facts = await factsOf(join(folder, name)).catch(() => undefined);
+      if (facts && facts[1] !== sum) return true;
     }
     return false;
   }
