@@ -2,8 +2,10 @@ import { closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
 import path from "node:path";
 import { messageOf } from "@memslot/core";
 import Database from "better-sqlite3";
+import { fileIdentity, setAside } from "../../ledger/file/set-aside.ts";
 import { isBusy, isCorrupt } from "../../ledger/file/store-errors.ts";
 import { type Sql, sqlOf, useWal } from "../../ledger/sql.ts";
+import { localDay } from "../../text/times/calendar.ts";
 
 const schema = `
   CREATE TABLE IF NOT EXISTS circuits (
@@ -19,17 +21,21 @@ const schema = `
   ) WITHOUT ROWID;
 `;
 const busyTimeoutMs = 5000;
+/** A file that could not be used is tried again after this time: a full disk may have space again. */
+const retryMs = 60_000;
 
 /**
  * `embeddings/state.sqlite` of the state folder: failures, usage and batch jobs of embedding providers, shared by all
  * agents and processes. It is not part of an index, so that a rebuilt index keeps the day's count and its jobs. While
- * the file cannot be used, this process keeps its state in memory.
+ * the file cannot be used, this process keeps its state in memory. A damaged file is set aside on the day after its last
+ * write: until then it may have counts of the day that a budget must not grant again.
  */
 export class SharedState {
   readonly file: string;
   #db: Database.Database | undefined;
   #memory: Database.Database | undefined;
   #fault: string | undefined;
+  #faultAt = 0;
   /** Of the file that is open or failed: another file in its place is tried. */
   #identity: string | undefined;
 
@@ -65,7 +71,8 @@ export class SharedState {
   }
 
   #inFile<Result>(work: (sql: Sql, db: Database.Database) => Result): { result: Result } | undefined {
-    if (this.#identity !== identityOf(this.file)) {
+    const isRetry = this.#fault !== undefined && Math.abs(Date.now() - this.#faultAt) >= retryMs;
+    if (isRetry || this.#identity !== identityOf(this.file)) {
       this.close();
       this.#fault = undefined;
     }
@@ -78,9 +85,11 @@ export class SharedState {
       // Another process has held it for too long: the next call tries again.
       if (isBusy(error)) return undefined;
       this.close();
+      if (isCorrupt(error) && isSetAside(this.file)) return this.#inFile(work);
       this.#identity = identityOf(this.file);
+      this.#faultAt = Date.now();
       this.#fault = isCorrupt(error)
-        ? `${this.file} is damaged; delete it to restart the count of the day`
+        ? `${this.file} is damaged; a new one replaces it tomorrow, or delete it to restart the count of the day now`
         : `${this.file} cannot be used: ${messageOf(error)}`;
       return undefined;
     }
@@ -105,6 +114,21 @@ function open(file: string): Database.Database {
   } catch (error) {
     db.close();
     throw error;
+  }
+}
+
+/** Sets a damaged file aside if nothing was written to it today. */
+function isSetAside(file: string): boolean {
+  try {
+    const identity = fileIdentity(file);
+    const written = [file, `${file}-wal`].map(
+      (each) => statSync(each, { throwIfNoEntry: false })?.mtime ?? new Date(0),
+    );
+    const isOld = written.every((time) => localDay(time) < localDay(new Date()));
+    return isOld && setAside(file, identity) !== undefined;
+  } catch {
+    // On Windows, another process has it open.
+    return false;
   }
 }
 

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { tempFolder, writeFiles } from "@memslot/test-tools/files";
 import Database from "better-sqlite3";
 import { afterEach, describe, expect, test } from "vitest";
@@ -140,7 +140,7 @@ describe("a count that cannot be kept", () => {
     [
       "as the file is damaged",
       (dir) => writeFiles(dir, { "embeddings/state.sqlite": "no count" }),
-      /is damaged; delete it/,
+      /is damaged; a new one replaces it tomorrow/,
     ],
     [
       "as a page of the file is damaged",
@@ -152,7 +152,7 @@ describe("a count that cannot be kept", () => {
         const bytes = readFileSync(fileIn(dir));
         writeFileSync(fileIn(dir), bytes.fill(0xa5, 4096 * 2));
       },
-      /is damaged; delete it/,
+      /is damaged; a new one replaces it tomorrow/,
     ],
   ])("%s, grants nothing and counts for this process", (_, spoil, why) => {
     const stateDir = tempFolder();
@@ -176,6 +176,52 @@ describe("a count that cannot be kept", () => {
     budget.reserve({ ...request, tokens: 400 });
     expect(budgetIn(stateDir, 1000).left()).toBe(600);
   });
+
+  test("grants nothing as soon as the open file turns out to be damaged", () => {
+    const stateDir = tempFolder();
+    const budget = budgetIn(stateDir, 1000);
+    budget.reserve({ ...request, tokens: 900 });
+    const db = new Database(fileIn(stateDir));
+    db.exec("DROP TABLE usage");
+    db.close();
+    expect(budget.left()).toBe(0);
+  });
+
+  test("is counted again when the disk has space again", () => {
+    const stateDir = tempFolder();
+    stopClock("2026-03-05T12:00:00");
+    const state = new SharedState(stateDir);
+    const budget = new Budget(new Usage(state, "main"), 1000);
+    budget.reserve({ ...request, tokens: 400 });
+    const full = Object.assign(new Error("database or disk is full"), { code: "SQLITE_FULL" });
+    expect(
+      state.store(() => {
+        throw full;
+      }),
+    ).toBe(undefined);
+    expect(budget.left()).toBe(0);
+    stopClock("2026-03-05T12:01:00");
+    expect(budget.left()).toBe(600);
+  });
+
+  test.each(["state.sqlite", "state.sqlite-wal"])(
+    "restarts on the day after the last write of a damaged %s",
+    (name) => {
+      const stateDir = tempFolder({ "embeddings/state.sqlite": "no count", "embeddings/state.sqlite-wal": "" });
+      const budget = budgetIn(stateDir, 1000);
+      const [day, before] = [new Date("2026-03-05T12:00:00"), new Date("2026-03-04T12:00:00")];
+      for (const each of ["state.sqlite", "state.sqlite-wal"])
+        utimesSync(`${stateDir}/embeddings/${each}`, day, each === name ? day : before);
+      stopClock("2026-03-05T23:58:00");
+      expect([budget.left(), budgetIn(stateDir, 1000).left()]).toEqual([0, 0]);
+      stopClock("2026-03-06T00:00:01");
+      expect(budget.left()).toBe(1000);
+      budget.reserve({ ...request, tokens: 400 });
+      expect(budgetIn(stateDir, 1000).left()).toBe(600);
+      const kept = readdirSync(`${stateDir}/embeddings`).filter((each) => /^state\.sqlite\.corrupt-\d+$/.test(each));
+      expect(kept.map((each) => readFileSync(`${stateDir}/embeddings/${each}`, "utf8"))).toEqual(["no count"]);
+    },
+  );
 
   test("of a file that another process has put in place is followed", () => {
     const [stateDir, other] = [tempFolder(), tempFolder()];

@@ -56,6 +56,11 @@ export class Usage {
     return this.#state.read((sql) => this.#tokensOn(sql, currentDay(sql)));
   }
 
+  /** The same; undefined if the file cannot be used. */
+  storedToday(): number | undefined {
+    return this.#state.store((sql) => this.#tokensOn(sql, currentDay(sql)))?.result;
+  }
+
   #tokensOn(sql: Sql, day: string): number {
     const total = "SELECT total(tokens) FROM usage WHERE day = ? AND agentId = ?";
     return sql.value<number>(total, day, this.#agentId) ?? 0;
@@ -100,7 +105,8 @@ export class Budget {
 
   /** 0 if the count is unknown. */
   left(): number {
-    return this.#usage.fault() === undefined ? this.#tokensPerDay - this.#usage.tokensToday() : 0;
+    const spent = this.#usage.storedToday();
+    return spent === undefined ? 0 : this.#tokensPerDay - spent;
   }
 
   /** Returns the day for `Usage.add`. Throws `OverBudget` if fewer tokens are left. */
