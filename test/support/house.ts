@@ -17,7 +17,7 @@ let settled = 0;
 type OpenMemory = Parameters<typeof openMemory>[0];
 
 interface OpenOptions extends Partial<
-  Pick<OpenMemory, "agentId" | "embeddings" | "reranker" | "plugins" | "projectDir" | "lookOnly" | "rebuild">
+  Pick<OpenMemory, "agentId" | "embeddings" | "reranker" | "plugins" | "projectDir" | "readOnly" | "rebuild">
 > {
   /** Without `embeddings` its provider is `none`, unless these keys name one. */
   memorySearch?: Readonly<Record<string, unknown>> | undefined;

@@ -6,7 +6,7 @@ import { deterministicEmbeddings } from "@memslot/testkit";
 import type { Answer, MemoryProcessOptions, Order } from "./start-memory.ts";
 
 const options = JSON.parse(process.argv[2] ?? "") as MemoryProcessOptions;
-const { stateDir, workspaceDir, memorySearch, agentId = "main", lookOnly = false } = options;
+const { stateDir, workspaceDir, memorySearch, agentId = "main", readOnly = false } = options;
 const { model, batchItems = 16, delayMs, embedLog } = options;
 let memory: Memory | undefined;
 const memoryOrThrow = (): Memory => {
@@ -45,7 +45,7 @@ async function carryOut(order: Order): Promise<unknown> {
         agentId,
         embeddings: embeddings(),
         notify: (notice) => say({ notice }),
-        lookOnly,
+        readOnly,
       });
       return memory.status();
     }

@@ -20,7 +20,7 @@ export interface MemoryProcessOptions {
   delayMs?: number;
   /** A file that gets each text that was embedded before its vector is handed out, see `embeddedTexts`. */
   embedLog?: string;
-  lookOnly?: boolean;
+  readOnly?: boolean;
 }
 
 /** What it can be told to do. */

@@ -21,7 +21,7 @@ const plugin: MemoryPlugin = defineMemoryPlugin({
     const { folder } = context.storePlace;
     const file = join(folder, "index.duckdb");
     // Who only looks makes nothing on disk.
-    const isMissing = context.lookOnly === true && !existsSync(file);
+    const isMissing = context.readOnly === true && !existsSync(file);
     if (!isMissing) mkdirSync(folder, { recursive: true });
     const store = await open(isMissing ? ":memory:" : file);
     return await createIndexedManager({ store, context, backend: "memory-duckdb" });

@@ -149,8 +149,8 @@ test("others are answered while a large map is drawn", async () => {
 test("the syncs of one run are known to the next, and to a look that keeps nothing itself", async () => {
   const { workspaceDir, stateDir } = createWorkspace({ "MEMORY.md": "The port is 5544.\n" });
   const config = parseConfig({ agents: { defaults: { memorySearch: { provider: "none" } } } }, { stateDir, env: {} });
-  const open = async (lookOnly: boolean): Promise<Memory> => {
-    const opening = { config, agentId: "main", workspaceDir, plugins: [memoryCore], notify: () => undefined, lookOnly };
+  const open = async (readOnly: boolean): Promise<Memory> => {
+    const opening = { config, agentId: "main", workspaceDir, plugins: [memoryCore], notify: () => undefined, readOnly };
     const memory = await openMemory(opening);
     onTestFinished(() => memory.close());
     return memory;

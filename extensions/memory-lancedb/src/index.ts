@@ -40,7 +40,7 @@ const plugin: MemoryPlugin = defineMemoryPlugin({
       stateDir,
       workspaceDir,
       rebuild,
-      mayCreate: context.lookOnly !== true,
+      mayCreate: context.readOnly !== true,
       signal,
     });
     return await createIndexedManager({ store, leases, context, backend: "memory-lancedb" });

@@ -63,7 +63,7 @@ export async function openQmdMemory({
   ...given
 }: OpenInput): Promise<MemorySearchManager> {
   const context = withOwnPaths(given.context, options);
-  const { lookOnly: readOnly = false, oneShot, settings, signal, workspaceDir } = context;
+  const { readOnly = false, oneShot, settings, signal, workspaceDir } = context;
   const folder = stateFolder(context);
   const ledger = await openLedger({
     store: backend,

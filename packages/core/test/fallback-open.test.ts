@@ -336,8 +336,8 @@ describe("opening", () => {
 
   test("to look only opens a fallback backend that only looks too", async () => {
     const core = counted("memory-core");
-    await open({ fallback: "builtin", plugins: [dead("tool"), core.plugin], options: { lookOnly: true } });
-    expect(core.contexts[0]?.lookOnly).toBe(true);
+    await open({ fallback: "builtin", plugins: [dead("tool"), core.plugin], options: { readOnly: true } });
+    expect(core.contexts[0]?.readOnly).toBe(true);
   });
 
   test("is shared by callers of the same fallback backend, and by none of another", async () => {

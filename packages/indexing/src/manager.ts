@@ -54,7 +54,7 @@ export async function manageIndex(input: {
   const sources = input.sources ?? sourcesOf(context);
   const unsearched = createUnsearchedCounter(context);
   const journal = journalFolder({ stateDir, agentId });
-  const isReadOnly = context.lookOnly === true;
+  const isReadOnly = context.readOnly === true;
   const freshness = new Freshness({
     settings: settings.sync,
     roots: watchRootsOf(context),
@@ -70,7 +70,7 @@ export async function manageIndex(input: {
     onSearch: settings.sync.onSearch !== false,
     freshness,
     vectors,
-    lookOnly: isReadOnly,
+    readOnly: isReadOnly,
     names: { agentId, backend },
     notify,
   });
@@ -228,7 +228,7 @@ export function sourcesOf(context: MemoryPluginContext): IndexedSource[] {
     ...(wanted.has("sessions") ? [createSessionSource({ stateDir, agentId, settings })] : []),
     // Behind the transcripts, which say what of it can be found elsewhere.
     ...(wanted.has("journal")
-      ? [createJournalSource({ stateDir, agentId, settings, lookOnly: context.lookOnly === true })]
+      ? [createJournalSource({ stateDir, agentId, settings, readOnly: context.readOnly === true })]
       : []),
     ...clientSources
       .filter((source) => wanted.has(source))

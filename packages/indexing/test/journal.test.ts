@@ -14,9 +14,9 @@ const [past, future] = ["2020-01-01T00:00:00.000Z", "2999-01-01T00:00:00.000Z"];
 
 async function open(
   stateDir: string,
-  { sources = withoutSessions, store = createFakeStore(), lookOnly = false } = {},
+  { sources = withoutSessions, store = createFakeStore(), readOnly = false } = {},
 ): Promise<{ manager: MemorySearchManager; store: FakeStore }> {
-  const context = { ...contextFor(stateDir, { settings: settingsWith({ sources }) }), lookOnly };
+  const context = { ...contextFor(stateDir, { settings: settingsWith({ sources }) }), readOnly };
   return { store, manager: await manageIndex({ index: store, context, backend: "test" }) };
 }
 
@@ -112,15 +112,15 @@ describe("what was dropped", () => {
     ["whose transcript is not indexed", past, withoutSessions, said, false, true],
     ["whose transcript holds a part of it", past, all, { a: said.a }, false, true],
     ["that somebody only looks at", past, all, said, true, true],
-  ])("a file %s", async (_, keptUntil, sources, inTranscript, lookOnly, stays) => {
+  ])("a file %s", async (_, keptUntil, sources, inTranscript, readOnly, stays) => {
     const stateDir = stateFolder();
     const file = journal(stateDir, "s1", said, keptUntil);
     transcript(stateDir, "s1", inTranscript);
     const { store, manager: first } = await open(stateDir, { sources });
     await first.sync?.(syncParams());
-    const { manager } = await open(stateDir, { sources, store, lookOnly });
+    const { manager } = await open(stateDir, { sources, store, readOnly });
     await manager.estimate?.({ signal: never });
-    if (!lookOnly) for (let round = 0; round < 2; round++) await manager.sync?.(syncParams());
+    if (!readOnly) for (let round = 0; round < 2; round++) await manager.sync?.(syncParams());
     expect(existsSync(path.join(stateDir, "agents/main", file))).toBe(stays);
     // Gone or not, it is found.
     expect(await found(first, "zebra")).not.toEqual([]);
@@ -130,7 +130,7 @@ describe("what was dropped", () => {
     const stateDir = stateFolder();
     const file = journal(stateDir, "s1", said, past);
     transcript(stateDir, "s1", said);
-    const { store } = await synced(stateDir, { sources: all, lookOnly: true });
+    const { store } = await synced(stateDir, { sources: all, readOnly: true });
     expect(await (await synced(stateDir, { store })).paths("zebra")).toEqual([file]);
   });
 

@@ -156,7 +156,7 @@ describe("a session that others read", () => {
 describe("without being asked", () => {
   test("nothing happens where somebody only looks", async () => {
     const workspace = folderWith({ "memory/a.md": "alpha" });
-    const context = { ...contextFor(workspace, { settings: settingsWith({ sync: { watch: true } }) }), lookOnly: true };
+    const context = { ...contextFor(workspace, { settings: settingsWith({ sync: { watch: true } }) }), readOnly: true };
     const manager = await manageIndex({ index: createFakeStore(), context, backend: "test" });
     expect(manager.status().watch).toEqual({ mode: "off", reason: "opened only to look" });
   });

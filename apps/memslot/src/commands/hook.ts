@@ -114,7 +114,7 @@ async function withIndex(
   { config, agent, signal }: HookPlace,
   use: (memory: Memory) => Promise<string>,
 ): Promise<string> {
-  const how = { lookOnly: true, oneShot: true, ...(isAuto(agent) && { provider: "none" }) };
+  const how = { readOnly: true, oneShot: true, ...(isAuto(agent) && { provider: "none" }) };
   return await withMemory({ ...context, signal }, config, agent, use, how);
 }
 

@@ -62,7 +62,7 @@ export async function ui(context: CommandContext, options: UiCommandOptions): Pr
         agent,
         readOnly: options.readOnly === true || isFound(config),
         version: packageVersion(),
-        openWith: (other) => openMemory({ ...opening, config: withSettings(config, agent, other), lookOnly: true }),
+        openWith: (other) => openMemory({ ...opening, config: withSettings(config, agent, other), readOnly: true }),
       },
       port: options.port ?? 0,
       secret: randomBytes(32).toString("base64url"),

@@ -17,7 +17,7 @@ export async function withMemory<T>(
   {
     provider,
     ...how
-  }: Pick<OpenMemoryOptions, "lookOnly" | "oneShot" | "rebuild" | "warm"> & { provider?: string } = {},
+  }: Pick<OpenMemoryOptions, "readOnly" | "oneShot" | "rebuild" | "warm"> & { provider?: string } = {},
 ): Promise<T> {
   const memory = await openMemory({
     config: syncedByCommand(config, provider),

@@ -40,7 +40,7 @@ export interface LabOptions {
   limits?: Partial<QmdLimits> | undefined;
   /** Variables of the environment besides those of this process. */
   environment?: Readonly<Record<string, string | undefined>> | undefined;
-  lookOnly?: boolean | undefined;
+  readOnly?: boolean | undefined;
   /** A command in place of the scripted qmd. */
   command?: string | undefined;
 }
@@ -98,7 +98,7 @@ export async function openIndexed(
 }
 
 async function openLab(
-  { qmd = {}, memorySearch = {}, limits, environment = {}, lookOnly }: LabOptions,
+  { qmd = {}, memorySearch = {}, limits, environment = {}, readOnly }: LabOptions,
   { workspaceDir, stateDir, command }: { workspaceDir: string; stateDir: string; command: string },
 ): Promise<OpenedMemory> {
   const notices: string[] = [];
@@ -108,7 +108,7 @@ async function openLab(
     async open(given: MemoryPluginContext) {
       const context = {
         ...given,
-        ...(lookOnly !== undefined && { lookOnly }),
+        ...(readOnly !== undefined && { readOnly }),
         notify: (line: string) => notices.push(line),
       };
       const found = await findQmd({ command, environment: process.env, signal: context.signal });

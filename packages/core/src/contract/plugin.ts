@@ -61,7 +61,7 @@ export interface MemoryPluginContext extends PluginContext {
   /** Absent: results keep the order of the index. */
   rerank?: RerankChoice | undefined;
   /** True where somebody only wants to look: nothing will be indexed, and nothing needs to be made on disk. */
-  lookOnly?: boolean | undefined;
+  readOnly?: boolean | undefined;
   /** True where a person asks for a rebuild of the index: what cannot be read of it is repaired first. */
   rebuild?: boolean | undefined;
   /** True where the process asks one question and ends: what is quick to answer but slow to start, such as a thread, is not worth it. */

@@ -62,7 +62,7 @@ export interface OpenMemoryOptions {
   /** A search or a sync follows at once: the embedding provider loads its libraries while the index is opened. */
   warm?: boolean | undefined;
   /** Only to look: an index that is not there is not made on disk. */
-  lookOnly?: boolean | undefined;
+  readOnly?: boolean | undefined;
   /** A person asks for a rebuild of the index, by a forced sync: damage does not keep it from opening, and is repaired. */
   rebuild?: boolean | undefined;
   /** For a process that asks one question and ends. Its thread may be held up by the index, which saves starting another. */
@@ -112,7 +112,7 @@ export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
 type Chosen = Awaited<ReturnType<typeof choose>>;
 
 async function choose(options: OpenMemoryOptions, { openMs }: MemoryDeadlines, notify: (line: string) => void) {
-  const { lookOnly = false, oneShot = false, rebuild = false, projectDir } = options;
+  const { readOnly = false, oneShot = false, rebuild = false, projectDir } = options;
   const { config, otherWorkspace } = await configOf(options, notify);
   const { stateDir } = config;
   const agent = config.agent(options.agentId);
@@ -144,7 +144,7 @@ async function choose(options: OpenMemoryOptions, { openMs }: MemoryDeadlines, n
     projectDir:
       projectDir !== undefined && about.settings.sources.some(isClientSource) ? resolve(projectDir) : undefined,
     options: own,
-    lookOnly,
+    readOnly,
     oneShot,
     rebuild,
   };

@@ -16,7 +16,7 @@ export function ledgerOptions(context: MemoryPluginContext, store: string): Ledg
   return {
     store,
     path,
-    mayCreate: context.lookOnly !== true,
+    mayCreate: context.readOnly !== true,
     isOwnPlace: dirname(path) === join(stateDir, "memory"),
     owner: { agentId, workspaceDir },
     locksDir: join(stateDir, "locks"),

@@ -19,7 +19,7 @@ const textCharacters = 160;
 export function createMemoryMap(
   store: NoteIndex,
   vectors: Embedder | undefined,
-  { settings: { sources }, lookOnly = false }: Pick<MemoryPluginContext, "settings" | "lookOnly">,
+  { settings: { sources }, readOnly = false }: Pick<MemoryPluginContext, "settings" | "readOnly">,
 ): Pick<MemorySearchManager, "map" | "near"> {
   /** The space in use, where it has vectors. */
   async function filledSpace(): Promise<VectorSpace | undefined> {
@@ -36,7 +36,7 @@ export function createMemoryMap(
       const asked = query === undefined || space === undefined ? query : await placed(space, query, signal);
       signal.throwIfAborted();
       const mapped = await store.mapPassages({ space, query: asked, axes: kept, dimensions });
-      if (!lookOnly && kept === undefined && mapped.axes !== undefined)
+      if (!readOnly && kept === undefined && mapped.axes !== undefined)
         await store.note(name, JSON.stringify({ chunks, axes: mapped.axes }));
       return mapOf(mapped, space === undefined ? "words" : "meaning");
     },

@@ -28,9 +28,9 @@ export function createJournalSource(input: {
   agentId: string;
   settings: Pick<MemorySearchSettings, "chunking" | "sources">;
   /** Nothing on disk may change. */
-  lookOnly: boolean;
+  readOnly: boolean;
 }): IndexedSource {
-  const { settings, lookOnly: isReadOnly } = input;
+  const { settings, readOnly: isReadOnly } = input;
   const folder = journalFolder(input);
   const { tokens } = settings.chunking;
   const transcripts = transcriptsIn(folder, "journal", { recipe: `journal${journalVersion}`, tokens });

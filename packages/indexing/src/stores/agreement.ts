@@ -63,12 +63,12 @@ export class Agreement {
     /** False: the store is given no vectors. */
     keepsVectors: boolean;
     /** True for somebody who only looks: nothing is compared and nothing handed over. */
-    lookOnly: boolean;
+    readOnly: boolean;
   }) {
     this.#ledger = input.ledger;
     this.#store = input.store;
-    this.#readOnly = input.lookOnly;
-    this.#givesVectors = input.keepsVectors && !input.lookOnly;
+    this.#readOnly = input.readOnly;
+    this.#givesVectors = input.keepsVectors && !input.readOnly;
     this.#remade = input.ledger.health().remade ?? 0;
   }
 

@@ -23,11 +23,11 @@ export async function createIndexedManager(input: {
   keepsVectors?: boolean | undefined;
 }): Promise<MemorySearchManager> {
   const { store, context, backend, leases, keepsVectors } = input;
-  const lookOnly = context.lookOnly === true;
+  const readOnly = context.readOnly === true;
   try {
     const ledger = await openLedger(ledgerOptions(context, backend));
     try {
-      const index = await createStoredIndex({ ledger, store, leases, keepsVectors, lookOnly });
+      const index = await createStoredIndex({ ledger, store, leases, keepsVectors, readOnly });
       return await manageIndex({ index, context, backend, keepsVectors });
     } catch (error) {
       await ledger.close();

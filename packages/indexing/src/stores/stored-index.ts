@@ -14,13 +14,13 @@ export interface StoredIndexOptions {
   /** False: it finds by words alone, and is given no vectors. */
   keepsVectors?: boolean | undefined;
   /** True for somebody who only looks: nothing is brought in step. */
-  lookOnly?: boolean | undefined;
+  readOnly?: boolean | undefined;
 }
 
 /** An index whose chunks are kept in a store, and all that is known of them in a ledger. Closes both. */
 export async function createStoredIndex(options: StoredIndexOptions): Promise<NoteIndex> {
-  const { ledger, store, keepsVectors = true, lookOnly = false } = options;
-  const agreement = new Agreement({ ledger, store, keepsVectors, lookOnly });
+  const { ledger, store, keepsVectors = true, readOnly = false } = options;
+  const agreement = new Agreement({ ledger, store, keepsVectors, readOnly });
   const parts = { ledger, store, agreement };
   let told: StoreStats = await store.stats();
   /** The counts that were found to differ and have been looked into. */

@@ -46,7 +46,7 @@ interface IndexSyncInput extends IndexParts {
   /** False: a search does not scan the files. */
   onSearch: boolean;
   /** True for somebody who wants to know how the index is. */
-  lookOnly?: boolean | undefined;
+  readOnly?: boolean | undefined;
   /** Whose index it is, for a trace. */
   names: { agentId: string; backend: string };
   /** Learns what has changed without a scan; absent: each scan asks the file system for everything. */
@@ -54,9 +54,9 @@ interface IndexSyncInput extends IndexParts {
 }
 
 export async function createIndexSync(input: IndexSyncInput): Promise<IndexSync> {
-  const { store, lookOnly = false } = input;
-  const record = new IndexRecord(store, await store.stats(), !lookOnly);
-  if (lookOnly || !isSharedByHosts(store.leases)) await record.findWriter();
+  const { store, readOnly = false } = input;
+  const record = new IndexRecord(store, await store.stats(), !readOnly);
+  if (readOnly || !isSharedByHosts(store.leases)) await record.findWriter();
   return new IndexSync(input, record);
 }
 

@@ -19,7 +19,7 @@ const boilers = {
 
 /** Opens, makes every call once, and closes. */
 async function useOnce(lab: MemoryLab, options: Parameters<MemoryLab["open"]>[0] = {}): Promise<void> {
-  const { lookOnly: reads = false } = options;
+  const { readOnly = false } = options;
   const opened = await lab.open(options);
   const { memory } = opened;
   if (!reads) await opened.settle();
@@ -96,10 +96,10 @@ const hostChecks: readonly MemoryCheck[] = [
   },
   {
     id: "open.look-only",
-    promise: "with lookOnly nothing is created on disk",
+    promise: "with readOnly nothing is created on disk",
     async run(lab) {
       await lab.write(birds);
-      const look = (): Promise<void> => useOnce(lab, { lookOnly: true });
+      const look = (): Promise<void> => useOnce(lab, { readOnly: true });
       await look();
       assert.deepEqual(await namesIn(lab.stateDir), [], "in an empty state folder");
       await useOnce(lab);

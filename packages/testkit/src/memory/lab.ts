@@ -41,7 +41,7 @@ interface LabOpenOptions {
   embeddings?: EmbeddingProvider | "none" | undefined;
   agentId?: string | undefined;
   workspaceDir?: string | undefined;
-  lookOnly?: boolean | undefined;
+  readOnly?: boolean | undefined;
   /** Replaces fields of the kit's own `agents.defaults.memorySearch`. */
   memorySearch?: Readonly<Record<string, unknown>> | undefined;
 }
@@ -138,7 +138,7 @@ export class MemoryLab {
   /** Opens the plugin as an application does, through the guard. It is closed after the check. */
   async open(options: LabOpenOptions = {}): Promise<OpenedMemory> {
     const { plugin, options: config = {}, ready } = this.#subject;
-    const { agentId = "main", workspaceDir = this.workspaceDir, lookOnly } = options;
+    const { agentId = "main", workspaceDir = this.workspaceDir, readOnly } = options;
     const embeddings = options.embeddings ?? (this.capabilities.keyword ? "none" : deterministicEmbeddings());
     const memorySearch = { provider: "none", sync: noAutomaticSync, ...options.memorySearch };
     const pluginCalls: { manager: MemorySearchManager; context: MemoryPluginContext }[] = [];
@@ -163,7 +163,7 @@ export class MemoryLab {
           },
         },
       ],
-      lookOnly,
+      readOnly,
       deadlines: { closeMs: this.patienceMs },
       ...(embeddings === "none" ? {} : { embeddings }),
     });

@@ -56,7 +56,7 @@ export async function embeddingsStatus(
 }
 
 async function entryOf(context: CommandContext, config: MemslotConfig, agent: AgentConfig): Promise<EmbeddingsEntry> {
-  const how = { lookOnly: true, oneShot: true };
+  const how = { readOnly: true, oneShot: true };
   const status = await withMemory(context, config, agent, async (memory) => memory.status(), how);
   const { provider, model, chunks = 0, vector, embedding } = status;
   const { hybrid } = agent.memorySearch.query;

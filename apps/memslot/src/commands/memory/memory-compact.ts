@@ -54,7 +54,7 @@ async function compactAgent(
     config,
     agent,
     async (memory) => ({ report: await memory.compact({ signal }), backend: memory.status().backend }),
-    { lookOnly: true },
+    { readOnly: true },
   );
   return report ?? `The backend ${backend} has no index file to compact.`;
 }

@@ -39,7 +39,7 @@ async function estimateOf(
   if (disabled !== undefined) return { none: `Memory is disabled: ${disabled}.` };
   const { signal } = context;
   const estimate = await withMemory(context, config, agent, (memory) => memory.estimate({ signal }), {
-    lookOnly: true,
+    readOnly: true,
   });
   return estimate === undefined ? { none: "This backend cannot estimate the cost of indexing." } : { estimate };
 }
