@@ -1,4 +1,3 @@
-/** What a host needs beside the contract: configuration files, trust, plugins, and the parts that backends share. */
 export { acceptNotes, isPoor, namedNotes, noNotes, weakConfidence, withConditions } from "./contract/health.ts";
 export { createGlob, globProblem } from "./text/glob.ts";
 export { editDistance } from "./text/nearest-word.ts";

@@ -1,10 +1,8 @@
 // When work runs: not again for a while after a failure, once and only when it is needed, or one at a time.
 
-/** Keeps what has failed from being asked again and again: for a while it is left alone, and its failure is repeated. */
+/** Blocks repeated calls after a failure: until the cooldown ends, the failure is reported again without a call. */
 export interface Rest<Failure> {
-  /** The failure and the time left, in milliseconds, while it lasts. */
   current(): { failure: Failure; remainingMs: number } | undefined;
-  /** `forMs` may be `Infinity`. */
   start(failure: Failure, forMs: number): void;
   end(): void;
 }
@@ -35,7 +33,6 @@ export function lazily<Value>(make: () => Value): () => Value {
   };
 }
 
-/** Runs tasks one at a time, in the order of the calls. */
 export class SerialQueue {
   #last: Promise<unknown> = Promise.resolve();
   #open = 0;
@@ -63,8 +60,8 @@ export class SerialQueue {
   }
 
   /**
-   * Waits until no task runs or waits, including tasks that are added meanwhile. Adds no task of its own: two callers
-   * that each wait by adding one would keep each other waiting for ever.
+   * Waits until no task runs or waits, including tasks added meanwhile. Adds no task: two callers that did would
+   * deadlock.
    */
   async settled(): Promise<void> {
     let awaited: Promise<unknown> | undefined;

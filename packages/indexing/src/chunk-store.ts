@@ -19,7 +19,7 @@ export interface StoredFile extends FileKey {
   embedded?: readonly VectorSpace[] | undefined;
 }
 
-/** A run of lines of one file. Lines are 1-based and inclusive. */
+/** Lines of one file, 1-based and inclusive. */
 export interface LineRange {
   startLine: number;
   endLine: number;

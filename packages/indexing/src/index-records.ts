@@ -1,21 +1,16 @@
 import type { MemorySource } from "@memslot/core";
 import type { FileChunks, FileKey, KeywordAnswer, LineRange, StoredFile } from "./chunk-store.ts";
 
-/** What a store remembers of a file, to tell whether it has changed. Another recipe means that it has to be done again. */
+/** State of an indexed file. A different recipe requires indexing it again. */
 export interface FileRecord extends Omit<StoredFile, "embedded"> {
   mtimeMs: number;
-  /** Bytes. */
   size: number;
-  /**
-   * What whoever reads the file wants to know of it the next time, in its own words: the state in which it was read, or
-   * where the reading of one that only grows goes on.
-   */
+  /** State of the source reader for its next read, such as the read position of a file that only grows. */
   cursor?: string | undefined;
 }
 
 export interface IndexedFile extends FileRecord, FileChunks {}
 
-/** A store's own name for a chunk. */
 type ChunkId = number | string;
 
 /** A chunk as a search gives it back. */
@@ -27,7 +22,6 @@ export interface ChunkRow extends FileKey, LineRange {
   noteBytes?: number | undefined;
 }
 
-/** A chunk that a search has found. */
 export type FoundRow = ChunkRow & { score: number };
 
 export interface IndexKeywordAnswer extends Omit<KeywordAnswer, "rows"> {
@@ -39,13 +33,11 @@ export interface IndexVectorAnswer {
   rows: FoundRow[];
 }
 
-/** Counts of the build that answers. */
 export interface IndexStats {
   files: number;
   chunks: number;
   /** `bytes` of the files, `chunkBytes` of the texts of their chunks (UTF-8). */
   sources: { source: MemorySource; files: number; chunks: number; bytes: number; chunkBytes: number }[];
-  /** Vectors kept, over all spaces. */
   cachedVectors: number;
   /** Bytes of their numbers. */
   cachedVectorBytes: number;
@@ -57,7 +49,6 @@ export interface IndexStats {
   generation?: GenerationFacts | undefined;
 }
 
-/** Times in milliseconds since 1970. */
 export interface GenerationFacts {
   /** Goes up by one with each build. */
   id: number;
@@ -81,21 +72,20 @@ export interface QuarantinedChunk extends FileKey, LineRange {
   reason: string;
 }
 
-/** Facts about the store that can be read without waiting. */
 export interface IndexHealth {
   location: string;
-  /** What is in it ends with the process, so that its vectors would be paid for again each time. */
+  /** The index ends with the process, so its vectors would be paid for again. */
   isTemporary?: boolean | undefined;
   fts: { enabled: boolean; available: boolean; error?: string | undefined };
   vector: {
     enabled: boolean;
     available?: boolean | undefined;
-    /** What has compared the vectors of the last search, or is going to. */
+    /** Vector engine of the last search, or of the next. */
     engine?: string | undefined;
     extensionPath?: string | undefined;
     loadError?: string | undefined;
   };
-  /** How often it was found damaged or gone since it was opened, and begun anew: whatever was in it has to be written again. */
+  /** How often it was recreated after damage since it was opened. Its content must be written again. */
   remade?: number | undefined;
   /** One line each: repairs and fallbacks that the user should know of. */
   notices: readonly string[];
@@ -105,7 +95,7 @@ export interface IndexHealth {
   remarks?: readonly string[] | undefined;
 }
 
-/** What a write has made of the index: `to` is `from` with that write and nothing else. Both as `revision` says them. */
+/** A write of the index: `to` is `from` plus that write only. Both are revisions. */
 export interface RevisionStep {
   from: string;
   to: string;

@@ -4,13 +4,10 @@ import type { PathScope } from "./chunk-store.ts";
 import type { FoundLines } from "./scan/verify-lines.ts";
 import type { FolderLook, ScannedFile, ScanResult } from "./scan/scan.ts";
 
-/** Files by source, and in there by path. */
 export type StoredFiles = ReadonlyMap<MemorySource, ReadonlyMap<string, FileRecord>>;
 
-/** What of a source a session may see. Undefined: all of it. A scope within nothing: none of it. */
 export type SourceScope = (source: MemorySource) => PathScope | undefined;
 
-/** A source that is searched by itself, so that none crowds another out of the candidates. */
 export interface SearchedSource {
   source: MemorySource;
   scope: PathScope | undefined;
@@ -26,7 +23,7 @@ export function filesBySource(files: readonly FileRecord[]): StoredFiles {
   return sources;
 }
 
-/** What reading a file has given: its record alone where the store holds this very content. */
+/** Result of reading a file; only its record if the store has this content. */
 export interface FileReading {
   record: FileRecord;
   changed: IndexedFile | undefined;
@@ -40,9 +37,8 @@ export interface IndexedSource {
   /** Names how files are read and cut. Files that were done otherwise are done again. */
   readonly recipe: string;
   /**
-   * `indexed` is what the index holds, of every source, as it was before this sync. `look` is how the file system is asked
-   * what folders hold; where it is absent, or is not used, it is asked each time. `isAsked`: false for a search, for which a
-   * source whose changes are nobody's hurry may answer as it did a moment ago.
+   * `indexed`: the whole index before this sync. `look`: how to list folders; default: ask the file system. `isAsked`:
+   * false for a search; sources without urgent changes may then use their last scan.
    */
   scan(
     signal: AbortSignal,
@@ -50,7 +46,7 @@ export interface IndexedSource {
     look?: FolderLook,
     isAsked?: boolean,
   ): Promise<ScanResult>;
-  /** Whether it need not be looked at for a search, though nobody watches its files. Absent: they are watched. */
+  /** Whether a search may skip the scan although nothing watches the files. Absent: the files are watched. */
   isSettled?(): boolean;
   /**
    * Whether a file that looks changed is to be read in this sync. What is not due stays as it is in the index. Absent:
@@ -61,17 +57,10 @@ export interface IndexedSource {
     stored: FileRecord | undefined,
     params: Pick<ManagerSyncParams, "reason" | "sessions">,
   ): boolean | Promise<boolean>;
-  /**
-   * Reads a file whose stamp cannot be relied on, and says whether it is the one that its record is about. Throws what
-   * the file system throws. Absent: size and modification time have to do.
-   */
   holdsContent?(file: ScannedFile, stored: FileRecord, signal: AbortSignal): Promise<boolean>;
-  /** What of an indexed file was passed over, in a few words; undefined where nothing was. */
+  /** Parts of an indexed file that were skipped, in a few words. */
   issueOf?(stored: FileRecord): string | undefined;
-  /**
-   * For each of them, whether these lines stand in the file now, as they would be indexed. Absent: what is found is read
-   * from the files themselves.
-   */
+  /** Whether these lines are in the file now, as they would be indexed. Absent: results are compared with the files. */
   holds?(path: string, found: readonly FoundLines[], signal: AbortSignal): Promise<boolean[]>;
   /** Reads what is new. Undefined where the file is gone. Throws what the file system throws, for this file alone. */
   read(file: ScannedFile, stored: FileRecord | undefined, signal: AbortSignal): Promise<FileReading | undefined>;
@@ -83,11 +72,10 @@ export interface IndexedSource {
 
 /** What a look at one kind of memory has shown. */
 export interface SourceOutcome {
-  /** Files that are there. */
   eligible: number;
-  /** What was passed over or failed, and why. */
+  /** Parts that were skipped or failed, with reasons. */
   issues: string[];
-  /** Files with news that are not taken yet: transcripts that have grown by little. */
+  /** Files with changes that are not indexed yet: transcripts with little growth. */
   waiting: number;
   /** Notes and folders that are there and are not searched, each with the reason. */
   excluded: readonly SyncFailure[];

@@ -30,29 +30,23 @@ import type { IndexFacts } from "./sync/index-record.ts";
 import type { NoteIndex } from "./note-index.ts";
 import { type FileKey, fileName } from "./chunk-store.ts";
 
-/** What a manager searches and answers from. */
 interface SearchContext {
   context: MemoryPluginContext;
   backend: string;
   store: NoteIndex;
   sources: readonly IndexedSource[];
   index: IndexSync;
-  /** Absent if search by meaning is off. */
   vectors: Embedder | undefined;
   embeddings: EmbeddingChoice;
   rerank: RerankStage | undefined;
-  /** Counts the Markdown files that are not part of the memory. */
   unsearched: UnsearchedCounter;
-  /** Finds in place of the index. */
   find: ((input: SearchInput) => Promise<SearchOutcome>) | undefined;
 }
 
-/** What is known of the notes when a search has found its results. */
 interface AnswerFacts {
   options: ManagerSearchOptions;
-  /** What was searched. */
   places: readonly SearchedSource[];
-  /** Why the index may be older than the files. */
+  /** Why the index may be out of date. */
   unfresh: SearchCondition | undefined;
   /** Notes that the session may see and that are not searched. */
   excluded: ExcludedNotes | undefined;
@@ -61,7 +55,7 @@ interface AnswerFacts {
 /** A search of a manager. `trace` is given what has led to the answer. */
 type Search = (query: string, options: ManagerSearchOptions, trace?: SearchInput["trace"]) => Promise<SearchAnswer>;
 
-/** How a manager searches: in files that are up to date, and with one report of all that is the case. */
+/** Creates the search of a manager: updates the index first, and reports all conditions. */
 export function createManagerSearch(parts: SearchContext): Search {
   const { backend, index, find } = parts;
   const { agentId, stateDir, settings } = parts.context;
@@ -83,7 +77,6 @@ export function createManagerSearch(parts: SearchContext): Search {
   }
 
   return async (query, options, trace) => {
-    // Where keywords alone are asked for, the query reaches no provider.
     const { vectors, rerank } = options.keywordsOnly === true ? { vectors: undefined, rerank: undefined } : parts;
     const store = endingWith(parts.store, options.signal);
     const now = new Date();
@@ -94,7 +87,6 @@ export function createManagerSearch(parts: SearchContext): Search {
       const { sources, stats, isCounted } = index.facts();
       const scope = withoutUnread(allowed, sources);
       const days: SearchInput["days"] = (places) => index.days(places);
-      // A source that was empty when the index was counted last may have chunks by now.
       const state = { now, scope, days, languages, stats: isCounted ? stats : undefined, revision };
       // Without a chunk there is nothing to compare with. Others who read along are not to learn whether there is one.
       const legs = { store, vectors: isOwner && stats.chunks === 0 ? undefined : vectors, rerank };
@@ -109,7 +101,6 @@ export function createManagerSearch(parts: SearchContext): Search {
     const known = searchedIn(index.facts());
     // The index is asked whether it has changed before it is searched: what comes of that goes on beside the search.
     const freshening = index.freshen(options.signal);
-    // A backend's own search, and what is paid for a question, are asked once and not ahead.
     const ahead = vectors || find || rerank ? undefined : searchAhead(store, (revision) => ask(before, revision));
     const unfresh = await freshening;
     // What has come meanwhile may be of this project.
@@ -121,7 +112,7 @@ export function createManagerSearch(parts: SearchContext): Search {
       parts,
       options,
     );
-    // A database that cannot be read is of every project.
+    // A database that cannot be read counts for every project.
     const told = (source: MemorySource): ReturnType<SourceScope> =>
       isOwner && parts.sources.some((own) => own.source === source && own.scopeIn !== undefined)
         ? undefined
@@ -133,7 +124,6 @@ export function createManagerSearch(parts: SearchContext): Search {
   };
 }
 
-/** The index for one question: its searches are given the signal of the caller. */
 function endingWith(store: NoteIndex, signal: AbortSignal): NoteIndex {
   return {
     ...store,
@@ -142,7 +132,7 @@ function endingWith(store: NoteIndex, signal: AbortSignal): NoteIndex {
   };
 }
 
-/** One text for what a search leaves out: what could not be read, and sources without a chunk. */
+/** Without chunks there is nothing to compare. A shared audience must not learn whether there is one. */
 function searchedIn({ sources, stats, isCounted }: IndexFacts): string {
   const unread = [...sources].map(([source, { unreadPlaces }]) => [source, unreadPlaces]);
   return JSON.stringify([
@@ -151,13 +141,12 @@ function searchedIn({ sources, stats, isCounted }: IndexFacts): string {
   ]);
 }
 
-/** How often one question is asked: an index that is wrong again after it was mended is not asked for ever. */
+/** Attempts per query: limits the retries for an index that stays wrong. */
 const attempts = 3;
 
 /**
- * Compares an answer with the files that it is from. What does not stand there is never returned as theirs: those files
- * are indexed again at once, and the question is asked once more. So it is too where the store has found in the middle
- * of it that it was damaged, and begun anew. `ask` is given the number of the attempt.
+ * Verifies results against their files. Results with other lines are dropped, their files are indexed again, and the
+ * search runs once more; also if the store was recreated during the search. `ask` gets the number of the attempt.
  */
 async function checkedSearch(
   ask: (attempt: number) => Promise<SearchOutcome>,
@@ -183,8 +172,8 @@ async function checkedSearch(
 }
 
 /**
- * Searches while the files are still looked at, which takes longer than the search itself. Gives what was found if
- * nothing has been written to the store since before it, by anybody; undefined where the search has to be made again.
+ * Searches while the scan still runs. Returns the answer if nothing was written to the store since; otherwise
+ * undefined, and the search must run again.
  */
 export function searchAhead<Answer>(
   store: Pick<NoteIndex, "revision">,
@@ -200,7 +189,6 @@ export function searchAhead<Answer>(
   };
 }
 
-/** The results and dropped candidates whose lines are not in their files. */
 async function findWrong(
   { lines = new Map() }: SearchOutcome,
   sources: readonly IndexedSource[],
@@ -225,7 +213,6 @@ function leftOut(count: number): SearchCondition {
   return { state: "stale", reason, count };
 }
 
-/** The answer of a search: state, reason and action of its report are made here alone, from all conditions. */
 async function answerOf(
   { report: found, results, conditions: own = [] }: SearchOutcome,
   parts: SearchContext,
@@ -235,7 +222,7 @@ async function answerOf(
   const { unfresh, excluded, options } = facts;
   const isOwner = options.audience === "private";
   const isWeak = isPoor(found, results.length);
-  // A result that answers the question is one, whatever else there is.
+  // An answer with results counts as one, whatever was excluded.
   const missed = excluded !== undefined && excluded.count > 0 && isWeak ? excluded : undefined;
   const missing = await unvectored(own, parts, facts);
   const conditions = [
@@ -250,7 +237,7 @@ async function answerOf(
     isOwner && conditions.length === 0 && index.facts().stats.files === 0
       ? noNotes(context.workspaceDir, notesLayout(context.workspaceDir, context.settings.notes).layout)
       : undefined;
-  // Why nothing was found would be a claim about notes that were not all looked at.
+  // Do not explain an empty answer if some notes were not searched.
   const isClaim = missed === undefined && !conditions.some(({ state }) => state === "stale");
   const accepted = results.length === 0 ? (excluded?.byConfiguration ?? 0) : 0;
   const reasons = [
@@ -284,8 +271,8 @@ function missedNotes(excluded: ExcludedNotes): SearchCondition {
 }
 
 /**
- * Chunks that only words find, where the answer does not say itself that words answered alone. Others than the owner are
- * told of those that they may see.
+ * The number of chunks without vectors, unless the answer already reports keyword search only. A shared audience gets
+ * the count of visible chunks.
  */
 async function unvectored(
   own: readonly SearchCondition[],
@@ -325,8 +312,7 @@ function howToSearch({ folders }: UnsearchedFiles, workspaceDir: string): string
 }
 
 /**
- * What a session in which others read along is told of the state of the index: that an answer may lack something, and
- * never what. Which files have changed or failed, how many there are and how far they are is about private notes too.
+ * For a shared audience: reports that an answer may be incomplete, without details, which would describe private notes.
  */
 function conditionForAll({ state }: SearchCondition): SearchCondition {
   return { state, reason: "what was saved last may be missing" };

@@ -218,7 +218,6 @@ function noVectors({ requested }: EmbeddingChoice, backend: string): EmbeddingCh
   return { provider: undefined, requested, reason: `${backend} finds by words alone`, degraded: false };
 }
 
-/** The kinds of memory that the settings name, and that this package knows how to read. */
 export function sourcesOf(context: MemoryPluginContext): IndexedSource[] {
   const { agentId, stateDir, settings, workspaceDir } = context;
   const wanted = new Set(settings.sources);
@@ -236,7 +235,6 @@ export function sourcesOf(context: MemoryPluginContext): IndexedSource[] {
   ];
 }
 
-/** What is watched. Where notes may be depends on what is on the disk, and is looked up at each call. */
 function watchRootsOf(context: MemoryPluginContext): () => WatchRoot[] {
   const { agentId, stateDir, settings } = context;
   const folders = { sessions: sessionsFolder({ stateDir, agentId }), journal: journalFolder({ stateDir, agentId }) };

@@ -7,23 +7,19 @@ import type { ElsewhereCalls, FileTable, Ledger } from "./ledger/ledger.ts";
 type OnlyForStores = keyof ElsewhereCalls | "currentBuild" | "startBuild" | "compact";
 
 /**
- * What a manager works with: the ledger of what is known of the notes, and what finds their chunks. That lies in the file of
- * the ledger, or is a store elsewhere that is kept in step with it, or a tool that has a search of its own. Everything else
- * (which files there are, how they are cut, when they are stale, how two legs become one list) is done by this package, once.
- *
- * A write is whole or not at all for each file. Calls may overlap. After `close` nothing is called.
+ * The index behind a manager: the ledger and the search over its chunks, in the ledger file, in an external store, or
+ * in a tool with its own search. A write is atomic per file. Calls may overlap; none follows `close`.
  */
 export interface NoteIndex extends Omit<Ledger, OnlyForStores> {
   /**
-   * Takes over those files that another host has put into the store in this very form, and gives how many they are. Nothing
-   * is written to the store, so it needs no right to write there. Absent: no other host writes there.
+   * Imports files that another host has indexed in this form and returns their number. Writes only to the ledger, so it
+   * needs no lease. Absent: no other host writes.
    */
   adoptFiles?(files: readonly IndexedFile[]): Promise<number>;
   /** As that of a ledger. Absent: a rebuild replaces one file after the other in place. */
   startBuild?: ((name: string) => Promise<FileTable>) | undefined;
   /**
-   * Hands the vectors of this space that are known already to a store elsewhere, before a question waits for that. Absent:
-   * they are where they are searched.
+   * Sends known vectors of this space to an external store before a query needs them. Absent: the ledger searches them.
    */
   giveVectors?: ((space: VectorSpace) => Promise<void>) | undefined;
   /** Filters by source and scope before it counts to `limit`. */

@@ -1,6 +1,6 @@
 /**
- * `node --input-type=module -e …` hands an option down that a worker with a file as its entry refuses. A list of one's
- * own must in turn not hold what is meant for the whole process, such as `--expose-gc`, so that is made only then.
+ * Node passes options such as `-e --input-type=module` to workers, which refuse them with a file entry. An explicit
+ * list must omit process options such as `--expose-gc`.
  */
 export function handedDown(): { execArgv?: string[] } {
   const given = process.execArgv;

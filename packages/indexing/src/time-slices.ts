@@ -10,7 +10,7 @@ export interface TimeSlices {
   pause(): Promise<void>;
 }
 
-/** Synchronous calls to the file system cost a tenth of their asynchronous twins; the pauses keep the event loop free. */
+/** Synchronous file calls cost a tenth of asynchronous ones; the pauses keep the event loop responsive. */
 export function createTimeSlices(signal: AbortSignal, sliceMs: number = usualSliceMs): TimeSlices {
   let start = performance.now();
   return {
@@ -22,7 +22,6 @@ export function createTimeSlices(signal: AbortSignal, sliceMs: number = usualSli
   };
 }
 
-/** What `work` gives for each of the items, in slices. */
 export async function flatMapInSlices<Item, Result>(
   items: Iterable<Item>,
   signal: AbortSignal,

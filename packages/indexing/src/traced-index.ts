@@ -1,13 +1,13 @@
 import { isListenedTo, traceCall } from "@memslot/core/host";
 import type { NoteIndex } from "./note-index.ts";
 
-/** Facts that are at hand: there is nothing to wait for. */
+/** Calls that return immediately. */
 const untold: ReadonlySet<string> = new Set(["health", "slept"]);
 type Call = (...given: readonly unknown[]) => Promise<unknown>;
 
 /**
- * An index whose calls are told to whoever listens to `memslot:store`, wherever it is kept. What is told is how many things
- * went in and came out, and nothing of them. While nobody listens a call goes straight to the index.
+ * Publishes the calls of an index on `memslot:store`: counts of inputs and outputs only. Without a listener calls go
+ * straight to the index.
  */
 export function tracedIndex(index: NoteIndex, names: { agentId: string; backend: string }): NoteIndex {
   return traced(index, "");

@@ -15,13 +15,12 @@ import { type FoundValues, textsAt } from "./read-layer.ts";
 export interface AgentSources {
   readonly stateDir: string;
   readonly values: FoundValues;
-  /** The workspace of `--workspace` or `MEMSLOT_WORKSPACE`, and which agents it is for. */
   readonly override: WorkspaceOverride | undefined;
-  /** In place of the usual workspace, where nothing names one. */
+  /** Replaces the default workspace if no workspace is configured. */
   readonly foundWorkspace?: string | undefined;
   /** The origins whose workspace is the state folder's own: its index has a plain name. */
   readonly ownOrigin: string | undefined;
-  /** How a message about values that do not go together begins. */
+  /** Prefix of error messages about conflicting values. */
   readonly label: string;
   /** Where other programs keep their conversations. */
   readonly clientFolders: ClientFolders;
@@ -30,7 +29,6 @@ export interface AgentSources {
 export interface WorkspaceOverride {
   readonly path: string;
   readonly origin: string;
-  /** True: also in place of an agent's own `workspace`. */
   readonly everyAgent: boolean;
 }
 
@@ -38,20 +36,19 @@ export interface WorkspaceOverride {
 interface Workspace {
   readonly path: string;
   readonly origin: string;
-  /** It is the one that the state folder itself stands for. Its index has a plain name; that of any other adds a mark. */
   readonly isPlain: boolean;
 }
 
-/** The origin of a workspace that stands in for the usual one. */
+/** The origin of a workspace that was found around the current folder. */
 export const foundOrigin = "found around the current folder";
 
 const workspaceKey = "agents.defaults.workspace";
 const searchKey = "agents.defaults.memorySearch";
-/** That of the agent's own workspace, wherever it is on each machine. */
+/** Id of the agent's own workspace, the same on every machine. */
 const ownWorkspaceId = "own";
 const builtInSources: readonly string[] = ["memory", "sessions", "journal", ...clientSources];
 
-/** The settings of one agent: its own values laid over the defaults, and these over what is built in. */
+/** Merges the settings of one agent: its own values, the defaults, the built-in defaults. */
 export function agentSettings(id: string, own: FoundValues, sources: AgentSources): AgentConfig {
   const { stateDir, clientFolders } = sources;
   const values: FoundValues = new Map([...sources.values, ...own]);
@@ -60,7 +57,6 @@ export function agentSettings(id: string, own: FoundValues, sources: AgentSource
   const workspace = workspaceOf(own, sources);
   const usualStore = `{agentId}${workspace.isPlain ? "" : markOfWorkspace(workspace.path)}.sqlite`;
   const path = values.has(`${searchKey}.store.path`) ? memorySearch.store.path : join(stateDir, "memory", usualStore);
-  /** A message about values of this agent that do not go together. */
   const refusal = (problem: string): MemoryError => new MemoryError("CONFIG", `${sources.label}: ${problem}`);
   const forAgent = own.size === 0 ? "" : ` for agent ${id}`;
 
@@ -91,7 +87,6 @@ export function agentSettings(id: string, own: FoundValues, sources: AgentSource
     },
   };
 
-  /** Each source once. With a flush its journal is one: what a conversation has dropped is to be found. */
   function checkedSources(): readonly string[] {
     const found = memorySearch.sources;
     const written = values.get(`${searchKey}.sources`)?.written ?? "memorySearch.sources";
@@ -111,7 +106,6 @@ export function agentSettings(id: string, own: FoundValues, sources: AgentSource
   }
 }
 
-/** The workspace of an agent: what overrides it, what it names itself, what the defaults name, or the usual one. */
 export function workspaceOf(own: FoundValues, sources: AgentSources): Workspace {
   const { override, values, stateDir, foundWorkspace, ownOrigin } = sources;
   const usual = join(stateDir, "workspace");
@@ -130,8 +124,8 @@ export function workspaceOf(own: FoundValues, sources: AgentSources): Workspace 
 }
 
 /**
- * What names the workspace where several machines share an index. An id that was written is that of the workspace that
- * is configured beside it: a folder that is given in its place, or was found, never shares that one's index by chance.
+ * The id of a workspace where machines share an index. A written id applies only to the workspace configured beside it:
+ * a folder given or found in its place never shares that index.
  */
 function workspaceIdOf(
   { path, origin, isPlain }: Workspace,
@@ -154,7 +148,7 @@ function isSame(left: string, right: string): boolean {
   return left === right || canonical(left) === canonical(right);
 }
 
-/** What the name of an index adds for a workspace that is not the state folder's own. */
+/** Suffix of the index name for a workspace that does not belong to the state folder. */
 export function markOfWorkspace(path: string): string {
   return `-${sha256Of(canonical(path)).slice(0, 8)}`;
 }
@@ -183,8 +177,7 @@ function mergedHeaders(own: FoundValues, defaults: FoundValues): Readonly<Record
 }
 
 /**
- * What a person should know about the sources that these values name: names that only a memory plugin could know, and
- * transcripts that were meant to be indexed and are not.
+ * Notices about configured sources: names that only a memory plugin could know, and transcripts that are not indexed.
  */
 export function sourceNotices(values: FoundValues, effective: readonly string[]): string[] {
   const named = values.get(`${searchKey}.sources`);
@@ -201,10 +194,7 @@ export function sourceNotices(values: FoundValues, effective: readonly string[])
   return notices;
 }
 
-/**
- * The effective values as a tree: what was found, else the default of the key. The type of the tree is made from the
- * table of keys, by which this fills it.
- */
+/** Returns the effective values as a tree; keys without a value have their default. */
 export function configValues(values: FoundValues, stateDir: string): ConfigValues {
   const tree: Record<string, unknown> = {};
   for (const key of configKeys) {
@@ -224,7 +214,6 @@ export function configValues(values: FoundValues, stateDir: string): ConfigValue
   return tree as unknown as ConfigValues;
 }
 
-/** A default with the state folder filled in. */
 function defaultOf(key: ConfigKey, stateDir: string): unknown {
   const prefix = "{stateDir}/";
   if (typeof key.default !== "string" || !key.default.startsWith(prefix)) return key.default;

@@ -19,10 +19,10 @@ interface ConfigParts extends Pick<AgentSources, "stateDir" | "override" | "foun
   readonly file?: string | undefined;
   /** True if left out. */
   readonly trusted?: boolean;
-  /** Undefined: whatever the files name may be loaded. */
+  /** Undefined: no restriction. */
   readonly trustedCode?: readonly TrustedCode[] | undefined;
   readonly env: Environment;
-  /** A later one is laid over the ones before it. At most one of them has agents. */
+  /** Later layers override earlier ones. At most one layer has agents. */
   readonly layers: readonly ConfigLayer[];
   readonly resolveFrom: string | undefined;
 }
@@ -30,7 +30,7 @@ interface ConfigParts extends Pick<AgentSources, "stateDir" | "override" | "foun
 /** The plugin that the older key `memory.backend` stands for. */
 const backendSlots: Readonly<Record<string, string>> = { builtin: "memory-core", qmd: "memory-qmd" };
 
-/** Makes the frozen configuration from what the files say. Throws `CONFIG` for values that do not go together. */
+/** Builds the frozen configuration from the layers. Throws `CONFIG` for conflicting values. */
 export function buildConfig(parts: ConfigParts): MemslotConfig {
   const { file, trusted = true, stateDir, env, layers } = parts;
   const values: FoundValues = new Map(layers.flatMap((layer) => [...layer.values]));
@@ -94,7 +94,6 @@ function memorySlot(values: FoundValues, notices: string[]): FoundValue | undefi
   return slot;
 }
 
-/** The ids of all agents, the default one first; `main` where there is none. */
 function orderedIds(own: ReadonlyMap<string, FoundValues>): string[] {
   const chosen = new Map<string, FoundValue>();
   for (const [id, values] of own) {
@@ -110,7 +109,6 @@ function orderedIds(own: ReadonlyMap<string, FoundValues>): string[] {
   return own.size === 0 ? ["main"] : [...new Set([...chosen.keys(), ...own.keys()])];
 }
 
-/** Each agent has an index of its own: another agent's notes must not turn up in its answers. */
 function refuseSharedStores(agents: readonly AgentConfig[], label: string): void {
   const owners = new Map<string, string>();
   for (const { id, memorySearch } of agents) {
@@ -163,7 +161,7 @@ function describeConfig(
     return [
       {
         key: key.key,
-        // Only when it is asked for: for the time zone Node loads its tables of all zones, a third of its own start.
+        // Loading the time zone tables takes a third of the start of Node, so this waits for the first use.
         get value() {
           return redactValue(key, valueAt(defaults, relativeKey(key.key).split(".")));
         },
@@ -185,7 +183,6 @@ function describeConfig(
   }
 }
 
-/** The name of a key inside an agent: `memorySearch.query.maxResults`. */
 function relativeKey(key: string): string {
   return key.replace(/^agents\.(?:defaults|list\[\])\./, "");
 }

@@ -1,11 +1,11 @@
-/** Nobody writes an option deeper than this; what goes deeper is refused instead of running out of stack. */
+/** Deeper values are refused before they overflow the stack. */
 const maxDepth = 64;
 
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A copy of plain data with every text in it replaced. Class instances and functions are kept as they are. */
+/** Returns a copy of plain data with every text replaced. Class instances and functions are kept. */
 export function mapTexts(value: unknown, change: (text: string) => string, depth = 0): unknown {
   if (typeof value === "string") return change(value);
   if (depth > maxDepth) throw new RangeError("nested too deeply");
@@ -14,7 +14,7 @@ export function mapTexts(value: unknown, change: (text: string) => string, depth
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, mapTexts(inner, change, depth + 1)]));
 }
 
-/** Whether any text in plain data passes the test; data nested too deeply to tell counts as passing. */
+/** Whether any text in plain data passes the test. Data nested too deeply counts as passing. */
 export function someText(value: unknown, test: (text: string) => boolean, depth = 0): boolean {
   if (typeof value === "string") return test(value);
   if (depth > maxDepth) return true;
@@ -22,15 +22,15 @@ export function someText(value: unknown, test: (text: string) => boolean, depth 
   return inner.some((item) => someText(item, test, depth + 1));
 }
 
-/** What stands in a tree below these names; undefined where one of them is missing. */
+/** Returns the value at a path of names, or undefined. */
 export function valueAt(tree: unknown, names: readonly string[]): unknown {
   return names.reduce<unknown>((value, name) => (isObject(value) ? value[name] : undefined), tree);
 }
 
-/** Freezes lists and plain objects all the way down; class instances belong to whoever made them. */
+/** Freezes lists and plain objects recursively, but no class instances. */
 export function deepFreeze<T>(value: T): T {
   if ((!Array.isArray(value) && !isPlain(value)) || Object.isFrozen(value)) return value;
-  // What a getter gives is not asked for: it may be costly.
+  // Getters are not called: they may be costly.
   for (const { value: inner } of Object.values(Object.getOwnPropertyDescriptors(value))) deepFreeze(inner);
   return Object.freeze(value);
 }

@@ -9,14 +9,13 @@ import { sha256Of } from "./names.ts";
 import { readConfigBytes } from "./read-file.ts";
 import { trustConfig, trustOf } from "./trust.ts";
 
-/** The beginning of a new file. */
 export const newConfigText = `// The configuration of memslot, in JSON5: comments and commas at the end are fine.
 // \`memslot config\` shows every key, its value and where it comes from.
 {
 }
 `;
 
-/** The file that a choice of the user goes to: the one in use, but the user's own one where that is a stranger's. */
+/** The file that a user's change goes to: the active one, or the user's own if the active file is not trusted. */
 export function fileToEdit({ file, trusted, stateDir }: Pick<MemslotConfig, "file" | "trusted" | "stateDir">): string {
   const own = join(stateDir, "memslot.json5");
   return trusted ? (file ?? own) : own;
@@ -37,8 +36,8 @@ export async function searchGroupIn(file: string): Promise<Group> {
 }
 
 /**
- * Makes changes in a configuration file and leaves everything else in it as it is, to the byte; a file that is not there
- * is made. Throws `CONFIG` where it cannot be read, written, or changed without changing something else.
+ * Edits a configuration file and keeps every other byte. Creates a missing file. Throws `CONFIG` if the file cannot be
+ * read or written, or if the edit would change another value.
  */
 export async function editConfigFile(
   file: string,
@@ -49,10 +48,9 @@ export async function editConfigFile(
 }
 
 /**
- * Puts another text into a configuration file; one that is not there is made. `change` is given the text that is there,
- * with the mark at its beginning where it has one, and gives the new one. The file is replaced as a whole. One that was
- * trusted with its content is trusted with the new one; of code that it names, what was trusted stays. Throws `CONFIG`
- * where it cannot be read, changed or written.
+ * Replaces the text of a configuration file atomically; creates a missing file. `change` maps the old text (with its
+ * byte order mark) to the new one. A trusted file stays trusted with its new content; the trust of code it names does
+ * not change. Throws `CONFIG` if the file cannot be read, changed or written.
  */
 export async function changeConfigFile(
   file: string,
@@ -60,7 +58,7 @@ export async function changeConfigFile(
   { stateDir }: { stateDir: string },
 ): Promise<void> {
   const isThere = existsSync(file);
-  // A link is followed, so that it stays one.
+  // Follow links so that they stay links.
   const path = isThere ? realpathSync.native(file) : file;
   const bytes = isThere ? readConfigBytes(path) : undefined;
   const trust = bytes === undefined ? undefined : trustOf(path, sha256Of(bytes), stateDir);
@@ -91,7 +89,6 @@ export type ConfigEdit =
 /** What may be written for a key that is not there. */
 type Written = string | boolean | readonly string[];
 
-/** Text that is put in place of what stands between two positions. */
 interface Splice {
   readonly start: number;
   readonly end: number;
@@ -99,9 +96,8 @@ interface Splice {
 }
 
 /**
- * Makes changes in the text of a configuration. Comments, quotes, commas and line ends stay as they are; what is new is
- * indented as what stands beside it. Groups that are missing are made. Throws where the text would not say afterwards
- * what it is to say, and nothing else.
+ * Edits the text of a configuration. Comments, quotes, commas and line ends stay; new lines are indented like their
+ * neighbours; missing groups are created. Throws if the result would not parse to the expected value.
  */
 export async function editConfigText(text: string, edits: readonly ConfigEdit[]): Promise<string> {
   const { parse } = (await import("json5")).default;
@@ -135,7 +131,6 @@ function splicesFor(text: string, edit: ConfigEdit, root: PlacedValue): Splice[]
   ];
 }
 
-/** A new last member of an object. */
 function additions(
   text: string,
   object: PlacedValue,
@@ -159,7 +154,6 @@ function additions(
   return [...comma, { start: at, end: at, text: lines.map((line) => `${eol}${line}`).join("") }];
 }
 
-/** A new last item of a list, on a line of its own where the last one is on one. */
 function newItem(text: string, { items, start }: PlacedValue, edit: ConfigEdit & { with: string }): Splice[] {
   if (items === undefined) throw new Error(`${edit.key.map(quoteName).join(".")} is no list`);
   if (items.some(({ value }) => value.parsed === edit.with)) return [];
@@ -169,25 +163,22 @@ function newItem(text: string, { items, start }: PlacedValue, edit: ConfigEdit &
   const breakBefore = /(?:\r\n|[\n\r\u2028\u2029])[^\S\n\r\u2028\u2029]*$/.exec(text.slice(0, last.value.start))?.[0];
   const comma = last.comma === undefined ? [insert(last.value.end, ",")] : [];
   const end = last.comma === undefined ? last.value.end : last.comma + 1;
-  // What is said of the last one on its line stays there.
+  // Keep a trailing comment on its line.
   const remark =
     /^[^\S\n\r\u2028\u2029]*(?:\/\/[^\n\r\u2028\u2029]*)?(?=[\n\r\u2028\u2029])/.exec(text.slice(end))?.[0] ?? "";
   const at = breakBefore === undefined ? end : end + remark.trimEnd().length;
   return [...comma, insert(at, `${breakBefore ?? " "}${written}${last.comma === undefined ? "" : ","}`)];
 }
 
-/** `slots: { memory: "x" }` */
 function inline([name = "", ...rest]: readonly string[], value: Written): string {
   return `${quoteName(name)}: ${rest.length === 0 ? JSON.stringify(value) : `{ ${inline(rest, value)} }`}`;
 }
 
-/** The same over several lines. */
 function block([name = "", ...rest]: readonly string[], value: Written, indent: string, unit: string): string[] {
   if (rest.length === 0) return [`${indent}${quoteName(name)}: ${JSON.stringify(value)},`];
   return [`${indent}${quoteName(name)}: {`, ...block(rest, value, indent + unit, unit), `${indent}},`];
 }
 
-/** The white space before the line on which a value stands, where nothing but a name stands before it. */
 function indentOf(text: string, start: number): string | undefined {
   const line =
     text
@@ -197,13 +188,12 @@ function indentOf(text: string, start: number): string | undefined {
   return /^(\s*)(?:"[^"]*"|'[^']*'|[^\s:'"{[,/]+)\s*:\s*$/.exec(line)?.[1];
 }
 
-/** How much deeper a group stands than what is around it. */
 function indentUnit(text: string, { members = [] }: PlacedValue): string {
   const indent = members.map(({ value }) => indentOf(text, value.start)).find((own) => own !== undefined && own !== "");
   return indent ?? "  ";
 }
 
-/** Takes every item of this text out of a list, with its comma, and with its line where nothing else stands there. */
+/** Removes every item with this text from a list, with its comma and, if it is alone there, its line. */
 function removals(text: string, { items = [] }: PlacedValue, unwanted: string): Splice[] {
   const isUnwanted = ({ value }: PlacedItem): boolean => value.parsed === unwanted;
   return items.flatMap((item, index) => {
@@ -224,7 +214,6 @@ function removals(text: string, { items = [] }: PlacedValue, unwanted: string): 
   });
 }
 
-/** True for white space on one line. */
 function isBlank(text: string): boolean {
   return /^[^\S\n\r\u2028\u2029]*$/.test(text);
 }
@@ -237,7 +226,6 @@ function cut(start: number, end: number): Splice {
   return { start, end, text: "" };
 }
 
-/** Of two splices at one place the first one comes first. */
 function spliced(text: string, splices: readonly Splice[]): string {
   let edited = "";
   let at = 0;
@@ -248,7 +236,6 @@ function spliced(text: string, splices: readonly Splice[]): string {
   return edited + text.slice(at);
 }
 
-/** What the configuration is to say afterwards. */
 function withEdit(config: unknown, edit: ConfigEdit): unknown {
   const wanted = structuredClone(config);
   let group = wanted;
@@ -279,9 +266,7 @@ function quoteName(name: string): string {
 interface PlacedValue {
   readonly start: number;
   readonly end: number;
-  /** Of an object, in their order; a name may stand there twice. */
   readonly members?: readonly PlacedMember[] | undefined;
-  /** Of a list. */
   readonly items?: readonly PlacedItem[] | undefined;
   /** Of anything else: what it means. */
   readonly parsed?: unknown;
@@ -299,10 +284,7 @@ interface PlacedMember extends PlacedItem {
 
 const lineBreak = /[\n\r\u2028\u2029]/;
 
-/**
- * Finds where every value of a JSON5 text stands. The text has been parsed before, so that it is known to be right:
- * this looks for the ends of things and checks nothing. `parse` reads JSON5.
- */
+/** Finds the position of every value in JSON5 text that is known to be valid. `parse` reads JSON5. */
 function placesIn(text: string, parse: (text: string) => unknown): PlacedValue {
   let at = 0;
   skip();
@@ -330,7 +312,6 @@ function placesIn(text: string, parse: (text: string) => unknown): PlacedValue {
     return { start, end: at, parsed: parse(text.slice(start, at)) };
   }
 
-  /** What stands between two brackets. */
   function listed<Part>(closing: string, part: () => Part): (Part & { comma: number | undefined })[] {
     const parts: (Part & { comma: number | undefined })[] = [];
     at += 1;
@@ -359,7 +340,6 @@ function placesIn(text: string, parse: (text: string) => unknown): PlacedValue {
     at += 1;
   }
 
-  /** Passes over white space and comments. */
   function skip(): void {
     for (; at < text.length; at += 1) {
       if (text.startsWith("//", at)) while (at < text.length && !lineBreak.test(text[at] ?? "")) at += 1;

@@ -8,7 +8,6 @@ import { isAddress } from "./paths.ts";
 export interface ConfigKey {
   /** Dotted; `*` stands for any name and `[]` for the items of a list. */
   readonly key: string;
-  /** A name in `valueTypes`. */
   readonly type: string;
   /** Absent where there is none. `{stateDir}` and `{agentId}` are replaced when it is used. */
   readonly default?: unknown;
@@ -21,28 +20,26 @@ export interface ConfigKey {
   /** Never printed. */
   readonly secret?: boolean;
   /**
-   * An untrusted file may set it. Only for keys that decide how a search answers: none that widens what is read, names
-   * places, owners or agents, sends data (as `query.hybrid.enabled` does), costs money or switches something off. Every
-   * other key is set aside until the file is trusted.
+   * Allowed in an untrusted file. Only for keys that tune search: none that widens what is read, names places, owners
+   * or agents, sends data, costs money or switches something off. Other keys are ignored until the file is trusted.
    */
   readonly harmless?: boolean;
   /** A path that may also be an address such as `hf:user/model`. */
   readonly address?: boolean;
-  /** For type `same`: the key whose values, or sub-keys, may be written here too. */
   readonly same?: string;
   /** `memslot init` writes it, as a comment with its default. */
   readonly common?: boolean;
 }
 
 /**
- * The table of keys. It drives checks, defaults, origins, redaction, trust, the reference, `memslot init` and, by
- * `pnpm generate`, the types of the settings. A new key is one row.
+ * The table of keys: checks, defaults, origins, redaction, trust, the reference, `memslot init`, and (by `pnpm
+ * generate`) the settings types. A new key is one row.
  */
 export const configKeys: readonly ConfigKey[] = rows;
 
 /**
- * The known key nearest to an unknown one: a name much like it in the same group, else a place elsewhere that has
- * exactly this name. `group` is the dotted pattern of the group that it was written in.
+ * Returns the known key nearest to an unknown one: a similar name in the same group, else the same name elsewhere.
+ * `group` is the dotted pattern of the group in which the key was written.
  */
 export function nearestKey(name: string, group: string, siblings: Iterable<string>): string | undefined {
   const sibling = nearestWord(name, siblings);
@@ -55,7 +52,6 @@ export function nearestKey(name: string, group: string, siblings: Iterable<strin
   return places.toSorted((left, right) => closeness(right, group) - closeness(left, group))[0];
 }
 
-/** Names shared with the group from the left, and shorter places before longer ones. */
 function closeness(place: string, group: string): number {
   const names = place.split(".");
   const groupNames = group.split(".");
@@ -67,7 +63,6 @@ function closeness(place: string, group: string): number {
 export interface ValueType {
   /** What a key takes, in words: for error messages and for the reference. */
   wanted(key: ConfigKey): string;
-  /** Whether a value is of the type and in the range of its key. */
   accepts(value: unknown, key: ConfigKey): boolean;
   /** An accepted value with every path made absolute. */
   withAbsolutePaths?(value: unknown, absolute: (path: string) => string, key: ConfigKey): unknown;
@@ -140,14 +135,13 @@ const valueTypes: Readonly<Record<string, ValueType>> = {
   same: { wanted: ({ same = "" }) => `the keys of ${same}`, accepts: () => true },
 };
 
-/** The row of a key's type. */
 export function valueTypeOf({ key, type }: ConfigKey): ValueType {
   const found = valueTypes[type];
   if (found === undefined) throw new TypeError(`${key} has the unknown type "${type}"`);
   return found;
 }
 
-/** A wrong value for a message. Of a secret, and of anything long, only the kind is told. */
+/** Formats a wrong value for a message. Of a secret or a long value only the kind is shown. */
 export function shownValue(key: ConfigKey, value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "a list";
@@ -199,12 +193,11 @@ function isBetween(value: unknown, { range: [least = -Infinity, most = Infinity]
 
 const hidden = "(set)";
 
-/** Words that begin like the keys of well-known services. */
 const keyLike =
   /\b(?:sk|pk|rk|jina|voyage|pa)-[\w-]{6,}|\b(?:gh[a-z]|github_pat|xox[a-z]|hf)[_-][\w-]{6,}|\bAIza[\w-]{10,}|\bAKIA\w{10,}|\bBearer\s+\S+/g;
 const secretName = /key|token|secret|password|passwd|credential|auth|cookie/i;
 
-/** A value that may be printed: secrets are replaced by `(set)`. */
+/** Replaces secrets by `(set)`. */
 export function redactValue(key: ConfigKey, value: unknown): unknown {
   if (value === undefined) return undefined;
   if (key.secret === true)
@@ -214,7 +207,7 @@ export function redactValue(key: ConfigKey, value: unknown): unknown {
   return redactDeep(value);
 }
 
-/** Text with what looks like a key taken out. */
+/** Removes text that looks like a key. */
 export function redactText(text: string): string {
   return redactAddress(text.replaceAll(keyLike, hidden));
 }
@@ -231,7 +224,7 @@ function redactDeep(value: unknown): unknown {
   );
 }
 
-/** An address without the name and password before its host, and without the values after `?`. */
+/** Removes name, password and query values from an address. */
 function redactAddress(text: string): string {
   return text
     .replace(/^([a-z][a-z\d+.-]*:\/\/)[^/?#]*@/i, `$1${hidden}@`)
@@ -239,10 +232,8 @@ function redactAddress(text: string): string {
 }
 
 export interface ConfigReferenceRow {
-  /** Dotted; `*` stands for any name and `[]` for the items of a list. */
   key: string;
   type: string;
-  /** As it would be written; empty where there is none. */
   default: string;
   doc: string;
   /** Whether the first configuration file has it, as a comment with its default. */

@@ -10,7 +10,6 @@ import { type Environment, absolutePath, currentFolder, resolveStateDir, variabl
 import { findConfigFile, ownConfigFile, readConfigFile } from "./read-file.ts";
 import { type TrustRecord, assertTrusted, placeOfProgram, programsIn, trustOf } from "./trust.ts";
 
-/** As `engines` of the package has it. */
 const neededNode = [22, 22] as const;
 
 /** Names that the notice about keys that are set aside lists. */
@@ -29,7 +28,6 @@ export interface LoadConfigOptions {
   found?: FoundFolder | undefined;
 }
 
-/** A folder that a command was run in or below. Whoever gives it has looked for it. */
 export interface FoundFolder {
   /** Absolute. A `memslot.json5` in it counts as one of the current folder does: nobody has trusted it by going there. */
   folder: string;
@@ -49,8 +47,8 @@ export interface ParseConfigOptions {
 }
 
 /**
- * Finds, reads and checks the configuration. With no file everywhere, every key has its default. Throws `CONFIG` with
- * the file, and the key or the line, for whatever cannot be used.
+ * Finds, reads and checks the configuration. Without any file every key has its default. Throws `CONFIG` with the file
+ * and the key or line.
  */
 export async function loadConfig(options: LoadConfigOptions = {}): Promise<MemslotConfig> {
   checkNode();
@@ -64,12 +62,12 @@ export async function loadConfig(options: LoadConfigOptions = {}): Promise<Memsl
   const own = !trusted ? ownConfigFile(stateDir) : source?.found === "state" ? source : undefined;
 
   const layers: ConfigLayer[] = [];
-  // What a stranger's file may not decide is decided by the user's own one.
+  // An untrusted file does not override the keys that only the user's own file may set.
   if (!trusted && own !== undefined) layers.push(readLayer(await readConfigFile(own), env));
   if (source !== undefined) layers.push(readLayer(source, env, trusted ? undefined : setAside));
   if (trust !== undefined) for (const layer of layers) await setAsideChangedPrograms(layer, trust, cwd);
 
-  // Never a stranger's folder: what is installed there is code that nobody has vouched for.
+  // Never an untrusted folder: packages installed there are unreviewed code.
   const usesPackagesOf = trusted ? source : own;
   return buildConfig({
     file: source?.path,
@@ -85,7 +83,7 @@ export async function loadConfig(options: LoadConfigOptions = {}): Promise<Memsl
   });
 }
 
-/** Checks a configuration that a program made. It is trusted. Throws `CONFIG` with the key for whatever cannot be used. */
+/** Checks a configuration made by a program; it is trusted. Throws `CONFIG` with the key. */
 export function parseConfig(config: unknown, options: ParseConfigOptions = {}): MemslotConfig {
   const env = options.env ?? process.env;
   const baseDir = resolve(options.baseDir ?? currentFolder());
@@ -96,7 +94,7 @@ export function parseConfig(config: unknown, options: ParseConfigOptions = {}): 
   return buildConfig({ stateDir, env, layers: [layer], override, ownOrigin: layer.label, resolveFrom: baseDir });
 }
 
-/** Throws `CONFIG` with the Node that is needed where this one is older: what it lacks would be named in its place. */
+/** Throws `CONFIG` with the required Node version if this one is older. */
 export function checkNode(version: string = process.versions.node): void {
   const [major = 0, minor = 0] = version.split(".").map(Number);
   if (major > neededNode[0] || (major === neededNode[0] && minor >= neededNode[1])) return;
@@ -107,13 +105,13 @@ export function checkNode(version: string = process.versions.node): void {
 }
 
 /**
- * Leaves of an untrusted file only the keys that are harmless, and tells in one notice what was taken out. None of its
- * agents is left: which agents there are is the user's to say.
+ * Keeps only the harmless keys of an untrusted file and emits one notice with the names of the others. Its agents are
+ * dropped.
  */
 function setAside(layer: ConfigLayer): void {
   const removed: string[] = [];
   for (const [at, { key, value, written }] of layer.values) {
-    // A variable of the environment may hold a secret, and what is nested without end is no value of such a key.
+    // An environment variable may hold a secret.
     if (key.harmless === true && !someText(value, hasReference)) continue;
     layer.values.delete(at);
     removed.push(written);
@@ -130,7 +128,7 @@ function setAside(layer: ConfigLayer): void {
   );
 }
 
-/** A library or a program that is not what was trusted is not used; the code of plugins is compared when it is loaded. */
+/** Drops libraries and programs that differ from what was trusted. Plugin code is compared when it is loaded. */
 async function setAsideChangedPrograms(layer: ConfigLayer, { code }: TrustRecord, cwd: string): Promise<void> {
   for (const { path, found } of programsIn(layer, cwd)) {
     try {
@@ -142,7 +140,7 @@ async function setAsideChangedPrograms(layer: ConfigLayer, { code }: TrustRecord
   }
 }
 
-/** A folder with a file that nobody has trusted takes nobody away from the workspace that is there already. */
+/** An untrusted folder never replaces an existing workspace. */
 function foundWorkspace(
   found: FoundFolder | undefined,
   { trusted, stateDir }: { trusted: boolean; stateDir: string },

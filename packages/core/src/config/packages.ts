@@ -34,7 +34,6 @@ export function packageFolder(name: string, from: string): string | undefined {
   }
 }
 
-/** Where `memslot plugins add` installs plugins: an npm project whose dependencies are the plugins. */
 export function installedPluginsDir(stateDir: string): string {
   return join(stateDir, "plugins");
 }
@@ -58,7 +57,6 @@ export async function readJson(file: string): Promise<unknown> {
   return JSON.parse(text.replace(/^\uFEFF/, ""));
 }
 
-/** The names that lists of a `package.json` have. */
 export function dependenciesIn(packageJson: unknown, fields: readonly string[]): string[] {
   const names = fields.flatMap((field) => {
     const list = isObject(packageJson) ? packageJson[field] : undefined;
@@ -69,7 +67,6 @@ export function dependenciesIn(packageJson: unknown, fields: readonly string[]):
 
 /** What code there is in a place, in one number. */
 interface CodeHash {
-  /** Hexadecimal. */
   readonly sha256: string;
   readonly files: number;
 }
@@ -97,7 +94,6 @@ export async function hashCode(place: string): Promise<CodeHash> {
   const packages = new Set([await realpath(place)]);
   for (const folder of packages) {
     await addFolder(folder, "", new Set([folder]));
-    // Not those of its development, which nobody loads.
     const packageJson = await readJson(join(folder, "package.json")).catch(() => undefined);
     const lists = ["dependencies", "optionalDependencies", "peerDependencies"];
     for (const name of dependenciesIn(packageJson, lists).toSorted()) {

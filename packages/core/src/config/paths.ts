@@ -6,10 +6,8 @@ import type { ClientFolders } from "../contract/config.ts";
 import { MemoryError } from "../contract/errors.ts";
 import { codeOf } from "../files/error-code.ts";
 
-/** Environment variables by name, as `process.env` has them. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** An environment variable; blank counts as not set. */
 export function variable(env: Environment, name: string): string | undefined {
   const value = env[name];
   return value === undefined || value.trim() === "" ? undefined : value;
@@ -33,7 +31,6 @@ function userHome(): string {
   }
 }
 
-/** The current folder. Throws `CONFIG` where it has been deleted. */
 export function currentFolder(): string {
   try {
     return process.cwd();
@@ -65,8 +62,8 @@ export function isAddress(path: string): boolean {
 }
 
 /**
- * The path with every symbolic link followed, also where its last parts do not exist yet. A link to something that is
- * missing is followed too. Undefined where links lead in a circle or a folder cannot be looked into.
+ * Resolves all symbolic links, also if the last parts of the path do not exist. Returns undefined for a circle of links
+ * or an unreadable folder.
  */
 export function canonicalPath(path: string, links = 0): string | undefined {
   const parent = dirname(path);
@@ -122,7 +119,6 @@ export function clientFolders(env: Environment): ClientFolders {
 export interface PatternPlace {
   readonly home: string;
   readonly env: Environment;
-  /** As `process.platform` names it. */
   readonly platform: string;
   readonly cwd?: string | undefined;
 }

@@ -56,7 +56,6 @@ export function ownConfigFile(stateDir: string): ConfigFile | undefined {
   return exists(path) ? { path, found: "state" } : undefined;
 }
 
-/** Reads and parses. Throws `CONFIG` with the file, and with line and column for a syntax error. */
 export async function readConfigFile(file: ConfigFile): Promise<ConfigSource> {
   const { path } = file;
   const bytes = readConfigBytes(path);

@@ -5,13 +5,12 @@ import { agentIdProblem, quoteName, quoteText } from "./names.ts";
 import { type Environment, absolutePath } from "./paths.ts";
 import { type ConfigKey, configKeys, nearestKey, shownValue, valueTypeOf } from "./keys.ts";
 
-/** Unknown keys that are named one by one; a file of another program may have any number. */
+/** Unknown keys that are named in the notice. */
 const maxUnknownKeys = 20;
 
 /** `${NAME}`, or `$${` for the two characters themselves. */
 const reference = /\$\$\{|\$\{([A-Za-z_]\w*)\}/g;
 
-/** A parsed configuration, and how it is called. */
 export interface ConfigContent {
   readonly content: unknown;
   readonly label: string;
@@ -19,9 +18,8 @@ export interface ConfigContent {
 }
 
 /**
- * What a parsed configuration says, with every value final: variables replaced, type and range checked, paths absolute,
- * blank texts taken out. Other spellings of a key count as the key. `select` may take values out before they are looked
- * at. Throws `CONFIG` with the file and the key for whatever cannot be used.
+ * Reads a parsed configuration: replaces variables, checks types and ranges, makes paths absolute, drops blank texts,
+ * maps other spellings of a key. `select` may drop values before the checks. Throws `CONFIG` with the file and the key.
  */
 export function readLayer(
   source: ConfigContent,
@@ -50,7 +48,7 @@ function finalValue(found: FoundValue, { label, baseDir }: ConfigLayer, env: Env
   if (isBlank && !["boolean", "integer", "number"].includes(key.type)) return undefined;
   if (!type.accepts(value, key))
     throw new MemoryError("CONFIG", `${label}: ${written} must be ${type.wanted(key)}, but is ${shownValue(key, raw)}`);
-  // A pattern that would take for ever, or that is not understood, is refused before any file is read.
+  // Refuse invalid or too expensive patterns before any file is read.
   for (const pattern of type.globsIn?.(value) ?? []) {
     const problem = globProblem(pattern);
     if (problem !== undefined)
@@ -81,16 +79,18 @@ function expand({ value, written }: FoundValue, label: string, env: Environment)
 
 /** Where in the file the walk stands. */
 interface WrittenAt {
-  /** As a message names it. */
   readonly written: string;
-  /** The same with `*` and `[]` for names and items, so that an unknown key of ten agents is told once. */
+  /** The same with `*` and `[]`, so that an unknown key of ten agents is reported once. */
   readonly pattern: string;
   readonly name?: string | undefined;
   /** The values that this place belongs to: those of an agent, or of the layer. */
   readonly values: FoundValues;
 }
 
-/** Walks a parsed configuration along the table of keys. Throws where a group is no object, or an agent has no id of its own. */
+/**
+ * Walks a parsed configuration along the table of keys. Throws if a group is not an object or an agent lacks a unique
+ * id.
+ */
 function collectValues({ content, label, baseDir }: ConfigContent): ConfigLayer {
   const layer: ConfigLayer = { label, baseDir, values: new Map(), agents: new Map(), notices: [] };
   const unknown = new Set<string>();
@@ -192,16 +192,14 @@ function join(group: string, name: string): string {
   return group === "" ? name : `${group}.${name}`;
 }
 
-/** A place in a configuration file: a value, or a group of named places. */
 interface KeyNode {
   key?: ConfigKey;
   /** `*` stands for any name. */
   readonly children: Map<string, KeyNode>;
-  /** The items of a list, each with these places. */
   items?: KeyNode;
 }
 
-/** The table as a tree, with every other spelling leading to the same places as the key that it stands for. */
+/** The table as a tree; other spellings lead to the same node. */
 function keyTree(): KeyNode {
   const root: KeyNode = { children: new Map() };
   for (const key of configKeys) if (key.same === undefined) place(root, key.key.split(".")).key = key;
@@ -225,7 +223,6 @@ function place(root: KeyNode, names: readonly string[]): KeyNode {
   return node;
 }
 
-/** One value as it was found, with where it stands and where it came from. */
 export interface FoundValue {
   readonly key: ConfigKey;
   /** The name that stands for `*` in the key. */
@@ -240,19 +237,15 @@ export interface FoundValue {
 /** Values by their key, with the name that stands for `*`. An agent's own ones have the keys of the defaults. */
 export type FoundValues = Map<string, FoundValue>;
 
-/** What one file, or one object given by a program, says. */
 export interface ConfigLayer {
   /** The file, or words that stand for it: how every message about it begins, and the origin of its values. */
   readonly label: string;
-  /** Relative paths start here. */
   readonly baseDir: string;
   readonly values: FoundValues;
-  /** The own values of each agent by its id, in the order in which they were found. */
   readonly agents: Map<string, FoundValues>;
   readonly notices: string[];
 }
 
-/** Replaces each value of a layer, those of agents too; undefined takes it out. */
 export function changeValues(layer: ConfigLayer, change: (found: FoundValue) => FoundValue | undefined): void {
   for (const values of [layer.values, ...layer.agents.values()])
     for (const [at, found] of values) {
@@ -262,24 +255,20 @@ export function changeValues(layer: ConfigLayer, change: (found: FoundValue) => 
     }
 }
 
-/** Every value of a layer, those of agents too. */
 export function allValues({ values, agents }: ConfigLayer): FoundValue[] {
   return [values, ...agents.values()].flatMap((found) => [...found.values()]);
 }
 
-/** The texts of a list; none where the key is not given. */
 export function textsAt(values: FoundValues, key: string): readonly string[] {
   const value = values.get(key)?.value;
   return Array.isArray(value) ? value.map(String) : [];
 }
 
-/** The key under which a value is kept, with the name that stands for `*`. */
 function lookupKey(key: ConfigKey, name: string | undefined): string {
-  // The whole name, however long: two that begin alike are two keys.
+  // Use the whole name: two long names may share a beginning.
   return name === undefined ? key.key : key.key.replace("*", () => JSON.stringify(name));
 }
 
-/** A key for people, with the name that stands for `*`. */
 export function shownKey(key: ConfigKey, name: string | undefined): string {
   return name === undefined ? key.key : key.key.replace("*", () => quoteName(name));
 }

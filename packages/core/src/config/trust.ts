@@ -18,26 +18,23 @@ import { sha256Of } from "./names.ts";
 import { readConfigFile } from "./read-file.ts";
 import { type ConfigLayer, type FoundValue, allValues, changeValues, readLayer, textsAt } from "./read-layer.ts";
 
-/** Of the state folder. */
 const folder = "trusted";
 
-/** A configuration file that the user vouched for, as it was then. */
+/** The key as written, for messages: `agents.list[work].workspace`. */
 export interface TrustRecord {
-  /** Canonical and absolute. */
   readonly file: string;
-  /** Of its content, in hexadecimal. Another content is not trusted. */
+  /** Values by key; `*` is replaced by its name. An agent's own values have the keys of the defaults. */
   readonly sha256: string;
-  /** ISO 8601. */
+  /** The values of one file, or of one object from a program. */
   readonly trustedAt: string;
   /** The code that it brings in. Code that is not here, or is not what it was, is not loaded. */
   readonly code: readonly TrustedCode[];
 }
 
 /**
- * Trusts a configuration file with the content that it has now, and the code that it names with that of now. `stateDir`
- * is where this is kept, see `resolveStateDir`: one record in a file of its own, so that two that are written at once are
- * both there. Of code that is in `earlier` that record stays, so that what has changed since is asked about all the same.
- * Throws `CONFIG` where the file cannot be read, or the record cannot be written.
+ * Trusts a configuration file with its present content, and the code it names. `stateDir` holds one record per file, so
+ * that concurrent calls do not overwrite each other. Code in `earlier` keeps its record, so that changed code is
+ * reported again. Throws `CONFIG` if the file cannot be read or the record cannot be written.
  */
 export async function trustConfig(
   file: string,
@@ -46,7 +43,7 @@ export async function trustConfig(
   const { stateDir, env = process.env, earlier = [] } = options;
   const path = canonical(file);
   const source = await readConfigFile({ path, found: "current" });
-  // A key of a provider, say, may stand in a variable that is not set now, and is no matter here.
+  // Variables that are not set now do not matter here.
   const layer = readLayer(source, env, (all) => changeValues(all, (found) => (mayNameCode(found) ? found : undefined)));
   const now = await codeNamedBy(layer, stateDir);
   const code = now.map((one) => earlier.find(({ place }) => place === one.place) ?? one);
@@ -127,7 +124,6 @@ function compare(a: string, b: string): number {
 const nameKeys =
   /^plugins\.(?:slots\.memory|entries\.\*\.fallback)$|\.memorySearch\.(?:provider|fallback|query\.rerank\.provider)$/;
 
-/** Whether a value may name code. */
 function mayNameCode({ key: { key }, name }: FoundValue): boolean {
   if (key === "plugins.load.paths" || key === "memory.qmd" || nameKeys.test(key)) return true;
   return key.endsWith(".store.vector.extensionPath") || isOptionsOfQmd(key, name);
@@ -162,9 +158,7 @@ async function codeNamedBy(layer: ConfigLayer, stateDir: string): Promise<Truste
   ];
 }
 
-/**
- * Refuses code that is not what was trusted, before it is loaded. Throws `CONFIG` in one line that says what has changed.
- */
+/** Throws `CONFIG` with a description of the change if code differs from what was trusted. */
 export async function assertTrusted(place: string, what: string, trusted: readonly TrustedCode[]): Promise<void> {
   if (!existsSync(place)) throw changed(what, place, "is not there");
   const real = realpathSync.native(place);
@@ -193,8 +187,8 @@ function changed(what: string, place: string, how: string, cause?: unknown): Mem
 }
 
 /**
- * Programs and libraries that a configuration names by path, other than plugins, and which value names them. `baseDir` is
- * where a relative command is looked for. Other paths are absolute by now.
+ * Lists programs and libraries (not plugins) that a configuration names by path, with the key of each. `baseDir`
+ * resolves relative commands; other paths are absolute.
  */
 export function programsIn(layer: ConfigLayer, baseDir: string): { path: string; found: FoundValue }[] {
   const programs: { path: string; found: FoundValue }[] = [];
@@ -203,7 +197,7 @@ export function programsIn(layer: ConfigLayer, baseDir: string): { path: string;
     if (key.key.endsWith(".store.vector.extensionPath")) programs.push({ path: String(value), found });
     const isQmd = key.key === "memory.qmd" || isOptionsOfQmd(key.key, name);
     const command = isQmd && isObject(value) ? value["command"] : undefined;
-    // A bare name is looked up in PATH, which is no matter of this file.
+    // A bare name is resolved through PATH, not through this file.
     if (typeof command === "string" && /[/\\]/.test(command)) programs.push({ path: resolve(baseDir, command), found });
   }
   return programs;

@@ -5,7 +5,7 @@ import { visibleName } from "../text/visible-text.ts";
 import { channelFields, channelNames } from "./channels.ts";
 import type { CallMessages, ChannelName } from "./messages.ts";
 
-/** One for each channel and always the same, so that it is known again by whoever takes it off. */
+/** One printer per channel, kept so that it can be unsubscribed. */
 const printers = channelNames.map((name) => ({
   name,
   channel: `tracing:memslot:${name}:asyncEnd`,
@@ -13,9 +13,8 @@ const printers = channelNames.map((name) => ({
 }));
 
 /**
- * Has each call of the channels that `MEMSLOT_DEBUG` names printed to stderr, a line when it ends; `*` names all. Called
- * again it does what the variable says then, and nothing is printed twice. `notify` takes one line about names that are
- * none.
+ * Prints each call of the channels in `MEMSLOT_DEBUG` to stderr when it ends; `*` names all. Repeated calls apply the
+ * present value and never print twice. `notify` gets one line about unknown names.
  */
 export function printCalls(env: Environment, notify: (line: string) => void): void {
   const wanted = new Set((variable(env, "MEMSLOT_DEBUG") ?? "").split(/[\s,]+/u).filter((name) => name !== ""));
@@ -34,7 +33,7 @@ export function printCalls(env: Environment, notify: (line: string) => void): vo
   );
 }
 
-/** `memslot:search ok 12.3 ms agentId=main …`. A value with a space in it stands in quotes. */
+/** Example: `memslot:search ok 12.3 ms agentId=main …`. Values with spaces are quoted. */
 export function lineOf<Name extends ChannelName>(name: Name, message: CallMessages[Name]): string {
   const { outcome, errorCode, tookMs } = message;
   const ended = [outcome, errorCode].filter((word) => word !== undefined).join(" ");
@@ -50,7 +49,7 @@ function valueText(value: unknown): string {
   return /[\s"=]|^$/u.test(text) ? `"${text.replaceAll('"', String.raw`\"`)}"` : text;
 }
 
-/** Names of models, plugins and reasons are written by others: what looks like a key in them is not printed. */
+/** Redacts text that looks like a key: names and reasons come from plugins and users. */
 function shown(text: string): string {
   return visibleName(redactText(text));
 }
@@ -59,9 +58,9 @@ function toStderr(line: string): void {
   try {
     process.stderr.write(`${line}\n`);
   } catch {
-    // Here an error would be one of the process, and not of the call that is told of.
+    // An error here would end the process instead of the call.
   }
 }
 
-/** Whoever reads stderr no longer has lost these lines and nothing else: without a listener it would end the process. */
+/** A closed stderr loses these lines; without this listener it would end the process. */
 function ignore(): void {}

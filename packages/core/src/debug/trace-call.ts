@@ -3,23 +3,20 @@ import { MemoryError, isAbort } from "../contract/errors.ts";
 import { channels } from "./channels.ts";
 import type { CallMessage, CallMessages, ChannelName } from "./messages.ts";
 
-/** Adds to the message of a call. What is told is only worked out when somebody listens. */
+/** Adds facts to a call message. Computed only if the channel has a listener. */
 export type Tell<Name extends ChannelName> = (facts: () => Partial<CallMessages[Name]>) => void;
 
 const codeLike = /^[A-Z][A-Z\d_]{1,47}$/u;
 const tellNobody = (): void => undefined;
 
-/** Whether anybody listens to this channel now. */
+/** Whether the channel has a listener. */
 export function isListenedTo(name: ChannelName): boolean {
   return channels[name].hasSubscribers;
 }
 
 /**
- * Makes a call and tells whoever listens to its channel of it, once, whatever comes of it. While nobody listens it only
- * runs the call: no message is built.
- *
- * Listeners cannot change a call: what they do to the message stays there, and what they throw Node throws again outside of
- * it, as an uncaught exception of the process. A message must therefore hold copies, never what the call works with.
+ * Runs a call and publishes it once on its channel. Without a listener it only runs the call. Listeners cannot change a
+ * call: messages hold copies, and Node reports an error of a listener as an uncaught exception.
  */
 export function traceCall<Name extends ChannelName, Result>(
   name: Name,
@@ -30,7 +27,7 @@ export function traceCall<Name extends ChannelName, Result>(
   return isListenedTo(name) ? runTold(name, asked, run, found) : run(tellNobody);
 }
 
-/** In the order in which `tracePromise` of Node publishes, which would publish the result and the error themselves as well. */
+/** Publishes in the order of Node's `tracePromise`, which would also publish result and error. */
 function runTold<Name extends ChannelName, Result>(
   name: Name,
   asked: () => CallMessages[Name],
@@ -39,10 +36,10 @@ function runTold<Name extends ChannelName, Result>(
 ): Promise<Result> {
   const channel = channels[name];
   const startedAt = performance.now();
-  // Never undefined in use: a message that cannot be made is one that nobody gets.
+  // If the message cannot be built, nothing is published.
   const message = quietly(asked);
   if (message === undefined) return run(tellNobody);
-  // A listener may have frozen it.
+  // A listener may have frozen the message.
   const tell: Tell<Name> = (facts) => void quietly(() => Object.assign(message, facts()));
   const end = (facts: () => CallMessage): void => {
     tell(facts as () => Partial<CallMessages[Name]>);
@@ -69,7 +66,7 @@ function runTold<Name extends ChannelName, Result>(
   });
 }
 
-/** A word for an error that holds nothing of what was asked, as its message may. */
+/** An error code without any text of the request. */
 function codeOf(error: unknown): string {
   if (MemoryError.is(error)) return error.code;
   if (EmbeddingError.is(error)) return error.kind;
@@ -79,7 +76,7 @@ function codeOf(error: unknown): string {
   return typeof code === "string" && codeLike.test(code) ? code : "UNKNOWN";
 }
 
-/** What is only there to be seen must not make a call fail. */
+/** Tracing must not make a call fail. */
 function quietly<T>(make: () => T): T | undefined {
   try {
     return make();

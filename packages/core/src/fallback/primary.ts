@@ -3,21 +3,19 @@ import type { MemorySearchManager } from "../contract/manager.ts";
 import { type Extend, abortErrorOf, withDeadline } from "../guard/deadline.ts";
 import { checkManager } from "../guard/calls.ts";
 
-/** Two clocks, in milliseconds: one that never goes back, for waiting, and that of the wall, for people. */
+/** `nowMs` is monotonic, `wallMs` is Unix time; both in milliseconds. */
 export interface BreakerClock {
   monotonicMs(): number;
-  /** Since 1970. */
   wallMs(): number;
 }
 
-/** The one that is asked first; `name` is the id of its plugin, for messages, reports and status. */
+/** The primary; `name` is the id of its plugin, for messages and status. */
 export type FallbackPrimary =
   | { name: string; manager: MemorySearchManager }
   | {
       name: string;
-      /** Opens it with the first call, and again with each try after that has failed. */
+      /** Called for the first call, and again for each retry after a failure. */
       open(signal: AbortSignal): Promise<MemorySearchManager>;
-      /** Why it could not be opened a moment ago: it is left alone for the first hold-off. */
       failure?: unknown;
     };
 
@@ -26,23 +24,23 @@ export interface FallbackOptions {
   holdOffMs?: number | undefined;
   /** The longest hold-off; 10 min. */
   maxHoldOffMs?: number | undefined;
-  /** How long a call waits for a primary that is tried again before the spare answers it; 1 s. The try goes on. */
+  /** How long a call waits for a retry of the primary before the standby answers; 1 s. The retry continues. */
   patienceMs?: number | undefined;
-  /** How long the primary may take for a search before the spare is asked; 15 s, half of what the guard allows. */
+  /** Time limit of a search before the standby is asked; 15 s, half of the guard's limit. */
   searchMs?: number | undefined;
-  /** The same for reading a file; 5 s. */
+  /** Time limit of reading a file; 5 s. */
   readFileMs?: number | undefined;
-  /** The same for a probe; 30 s. */
+  /** Time limit of a probe; 30 s. */
   probeMs?: number | undefined;
-  /** The same for a sync, from one word of progress to the next; 5 min. */
+  /** Time limit of a sync without progress; 5 min. */
   syncIdleMs?: number | undefined;
   /** How long opening the spare or the primary may take; 60 s. */
   openMs?: number | undefined;
-  /** That of the system where it is left out. */
+  /** Default: the system clock. */
   clock?: BreakerClock | undefined;
 }
 
-/** Why the primary is left alone, since when, and before when it is not tried again (ISO 8601). */
+/** Reason and start of an outage, and the time of the next retry (ISO 8601). */
 export interface Outage {
   readonly reason: string;
   readonly error: unknown;
@@ -50,10 +48,9 @@ export interface Outage {
   readonly retryAt: string;
 }
 
-/** The answer, or the outage because of which there is none. */
+/** The answer, or the outage that prevents one. */
 export type Answered<T> = { value: T } | { outage: Outage };
 
-/** A call as it may reach a manager that does not work. */
 interface PrimaryCall<T> {
   what: string;
   deadlineMs: number;
@@ -63,23 +60,22 @@ interface PrimaryCall<T> {
   run: (manager: MemorySearchManager, signal: AbortSignal, extend: Extend) => Promise<T>;
 }
 
-/** A manager that is open already, or how it is opened. */
 interface Source {
   name: string;
   manager?: MemorySearchManager | undefined;
   open?(signal: AbortSignal): Promise<MemorySearchManager>;
 }
 
-/** A manager that is opened with the first need, and again with the next one where that has failed. */
+/** Opens a manager on first use, and again after a failure. */
 export class LazyManager {
   readonly name: string;
-  /** The open one. It stays to be asked for its status when it is closed. */
+  /** The open manager. Its status stays readable after it was closed. */
   current: MemorySearchManager | undefined;
   protected readonly closing: AbortController = new AbortController();
   readonly #source: Source;
   readonly #openMs: number;
   #opening: Promise<MemorySearchManager> | undefined;
-  /** What was really started, which may go on for a while after it was aborted. */
+  /** The running open, which may outlive an abort. */
   #work: Promise<MemorySearchManager> | undefined;
 
   constructor(source: Source, openMs = 60_000) {
@@ -90,8 +86,8 @@ export class LazyManager {
   }
 
   /**
-   * Callers share one opening, which goes on when one of them is aborted. Throws `UNAVAILABLE` after the deadline, and
-   * `CLOSED` after `close`.
+   * Callers share one open, which continues if one of them aborts. Throws `UNAVAILABLE` after the deadline and `CLOSED`
+   * after `close`.
    */
   async get(signal: AbortSignal | undefined): Promise<MemorySearchManager> {
     if (this.closing.signal.aborted)
@@ -102,7 +98,6 @@ export class LazyManager {
     return withDeadline({ what: `opening "${this.name}"`, signals: [signal] }, () => shared);
   }
 
-  /** Aborts an opening that is on its way, waits for its end, and closes what is open. */
   async close(): Promise<void> {
     this.closing.abort(new MemoryError("CLOSED", `"${this.name}" was closed`));
     await this.#work?.catch(() => undefined);
@@ -115,7 +110,7 @@ export class LazyManager {
     try {
       return (this.current = await withDeadline(limits, (inner) => (this.#work = this.#open(inner))));
     } catch (error) {
-      // What is past its deadline closes itself when it comes; nobody waits for it.
+      // An open past its deadline closes itself.
       if (!signal.aborted) this.#work = undefined;
       throw error;
     } finally {
@@ -137,12 +132,11 @@ export class LazyManager {
 const systemClock: BreakerClock = { monotonicMs: () => performance.now(), wallMs: () => Date.now() };
 
 /**
- * A manager behind a circuit breaker, so that not every call has to find out that it does not work. After a failure it
- * is left alone for a while; then one call tries it again, and the others go elsewhere until that has ended. A success
- * ends the outage. Only a search, or a call of the kind that has failed, tries: that another kind works proves nothing.
+ * A manager behind a circuit breaker. A failure starts a hold-off; after it one call retries while others use the
+ * standby. A success ends the outage. Only a search, or a call of the kind that failed, retries: success of another
+ * kind proves nothing.
  */
 export class Primary extends LazyManager {
-  /** Undefined while all is well. */
   outage: Outage | undefined;
   readonly #options: FallbackOptions;
   readonly #clock: BreakerClock;
@@ -163,7 +157,6 @@ export class Primary extends LazyManager {
     if ("failure" in source && source.failure !== undefined) this.#leaveAlone(source.failure, undefined);
   }
 
-  /** Throws what is not `UNAVAILABLE`. */
   async ask<T>(call: PrimaryCall<T>): Promise<Answered<T>> {
     const { outage } = this;
     if (outage === undefined) return this.#attempt(call, call.signal, false);
@@ -173,7 +166,6 @@ export class Primary extends LazyManager {
     return call.what === "sync" ? this.#attempt(call, call.signal, true) : this.#tryBriefly(call, outage);
   }
 
-  /** Ends the tries that go on behind their calls, and closes the manager. */
   override async close(): Promise<void> {
     this.closing.abort(new MemoryError("CLOSED", `"${this.name}" was closed`));
     await Promise.allSettled(this.#trials);
@@ -198,7 +190,7 @@ export class Primary extends LazyManager {
     } catch (error) {
       if (!isUnavailable(error)) throw error;
       if (isTrial) return { outage: this.#leaveAlone(error, what, this.#waitMs * 2) };
-      // Of several calls that fail together the first one counts, and none that was on its way before all was well again.
+      // Of several concurrent failures the first counts; ignore calls that started before the recovery.
       if (this.outage === undefined && turn !== this.#turn) return { outage: this.#outageOf(error, 0) };
       return { outage: this.outage ?? this.#leaveAlone(error, what) };
     } finally {
@@ -217,7 +209,7 @@ export class Primary extends LazyManager {
     }
   }
 
-  /** Tries with a call that does not wait for long. The caller's abort ends the try as long as the caller waits for it. */
+  /** Retries with a short wait. The caller's abort ends the retry while the caller waits for it. */
   async #tryBriefly<T>(call: PrimaryCall<T>, outage: Outage): Promise<Answered<T>> {
     const { signal } = call;
     const own = new AbortController();

@@ -8,13 +8,12 @@ import { type Outage, LazyManager } from "./primary.ts";
 
 export interface FallbackSpare {
   name: string;
-  /** Where it is open already. */
   manager?: MemorySearchManager | undefined;
-  /** Called when the spare is needed for the first time. After a failure it is called again with the next need. */
+  /** Called when the standby is first needed, and again after a failure. */
   open(signal: AbortSignal): Promise<MemorySearchManager>;
 }
 
-/** The manager that answers in place of a primary, opened with the first need. What it answers says so, and why. */
+/** Answers in place of a primary and reports why. Opened on first use. */
 export class Standby extends LazyManager {
   readonly #primary: string;
   #syncError: string | undefined;
@@ -24,7 +23,7 @@ export class Standby extends LazyManager {
     this.#primary = primary;
   }
 
-  /** One that has to be opened first is ready then when the primary has used up its time. */
+  /** Opens the standby early, so that it is ready when the primary times out. */
   prepare(): void {
     this.get(this.closing.signal).catch(() => undefined);
   }
@@ -67,7 +66,7 @@ export class Standby extends LazyManager {
     });
   }
 
-  /** Keeps it in step with a primary that answers: what is wrong with it stands in the status. */
+  /** Keeps the standby in sync with a working primary. Errors appear in the status. */
   async follow(manager: MemorySearchManager, params: ManagerSyncParams): Promise<SyncReport | undefined> {
     try {
       const report = await manager.sync?.(labelled(params, this.name));
@@ -80,7 +79,7 @@ export class Standby extends LazyManager {
     }
   }
 
-  /** A status with what is to be told of the spare. */
+  /** Adds the standby to a status. */
   toldIn(status: MemoryProviderStatus, outage: Outage | undefined): MemoryProviderStatus {
     const notices = [...(status.custom?.notices ?? [])];
     if (this.#syncError !== undefined) notices.push(`the spare "${this.name}" could not be synced: ${this.#syncError}`);
@@ -97,7 +96,6 @@ export class Standby extends LazyManager {
   }
 }
 
-/** Progress that says whose it is. */
 export function labelled(params: ManagerSyncParams, name: string): ManagerSyncParams {
   return {
     ...params,
@@ -106,7 +104,7 @@ export function labelled(params: ManagerSyncParams, name: string): ManagerSyncPa
   };
 }
 
-/** True for what says something about the call, not about the manager: the answer of the spare is the answer. */
+/** Whether an error is about the call, not about the manager. */
 function isAnswer(error: unknown): boolean {
   const codes = ["INVALID_ARGUMENT", "PATH_NOT_ALLOWED", "WORKSPACE", "BUSY", "CLOSED"];
   return isAbort(error) || (MemoryError.is(error) && codes.includes(error.code));

@@ -7,10 +7,9 @@ import { type FallbackOptions, type FallbackPrimary, Primary } from "./primary.t
 import { type FallbackSpare, Standby, labelled } from "./standby.ts";
 
 /**
- * One manager made of two. Each call goes to the primary, and only where that is `UNAVAILABLE` to the spare, which is
- * opened then. After a failure the primary is left alone for a while; then one call tries it again, and with the first
- * that works it is back. What the spare answers is reported as `degraded`; what it can do besides the primary is not
- * promised.
+ * Combines two managers. Calls go to the primary; if it is `UNAVAILABLE`, the standby is opened and answers. After a
+ * failure the primary has a hold-off, then one call retries it. Answers of the standby are reported as `degraded`; its
+ * additional capabilities are not promised.
  */
 export function withFallback(
   primary: FallbackPrimary,
@@ -31,25 +30,25 @@ export function withFallback(
     return "value" in asked ? asked.value : second.ask(asked.outage, signal, (manager) => run(manager, signal));
   }
 
-  /** The one that answers now; undefined before the first is open. */
+  /** The manager that answers now; undefined before the first open. */
   function active(): MemorySearchManager | undefined {
     return first.outage ? (second.current ?? first.current) : (first.current ?? second.current);
   }
 
   return {
-    // What is said of an index, or done to it, is about the one that answers: the spare's says nothing of the other.
+    // Index calls are about the manager that answers.
     ...eachIndexCall<CallsOfManager>((name) => async (...handed) => {
       const manager = active() ?? (await (first.outage ? second : first).get(signalOf(name, handed)));
       return callManager(manager, name, handed);
     }),
 
-    /** Those of the primary, and of the spare as long as nobody has seen the primary. */
+    /** Capabilities of the primary; before it was opened, those of the standby. */
     get capabilities() {
       const known = first.current ?? second.current;
       return known?.capabilities ?? { keyword: true, vector: false, ownsIndex: true };
     },
 
-    /** Where the primary takes long, the spare is asked meanwhile: its answer is there when the primary's time is up. */
+    /** If the primary is slow, ask the standby in parallel. */
     async search(query, given) {
       const answered = new AbortController();
       const signal = AbortSignal.any([given.signal, answered.signal]);
@@ -84,7 +83,7 @@ export function withFallback(
         deadlineMs: syncIdleMs,
         signal: params.signal,
         run: async (manager, signal, extend) => {
-          // Each word of progress gives the sync its time anew.
+          // Progress restarts the deadline.
           const progress: ManagerSyncParams["progress"] = (update) => {
             extend();
             own.progress(update);

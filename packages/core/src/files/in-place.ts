@@ -23,7 +23,6 @@ import { codeOf } from "./error-code.ts";
 
 /** A path that turned into a link is not opened, where the platform can say so; a pipe does not hold anybody up. */
 export const noSurprises: number = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
-/** Linux: stands for a folder and needs no right to list it. Node.js has no name for it; all its platforms have this number. */
 const asPlaceOnly = 0o10_000_000;
 /** How often something is opened anew that was moved at the same moment. */
 const maxAttempts = 3;
@@ -71,7 +70,6 @@ export async function openInPlace(path: string, flags: number): Promise<FileHand
   }
 }
 
-/** The entries of the folder at a canonical path. Throws as `openInPlace` does. */
 export function listInPlace(path: string): Dirent[] {
   if (process.platform !== "linux") return readdirSync(path, { withFileTypes: true });
   for (let attempt = 1; ; attempt++) {

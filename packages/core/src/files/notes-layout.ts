@@ -9,7 +9,6 @@ import { cloudStub } from "./in-place.ts";
  */
 export type NotesLayout = "agent" | "all";
 
-/** A layout and what decided it, in words that follow it. */
 export interface ChosenLayout {
   layout: NotesLayout;
   why: string;
@@ -40,7 +39,6 @@ export function isTooWide(folder: string): boolean {
   return folder === path.parse(folder).root || homeFolders().includes(folder);
 }
 
-/** Home folders by their configured path, each as it is configured and as it is on the disk: every search asks for them. */
 const homes = new Map<string, readonly string[]>();
 
 function homeFolders(): readonly string[] {

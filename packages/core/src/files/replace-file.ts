@@ -4,7 +4,6 @@ import { type FileHandle, mkdir, open, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { namesIn } from "./error-code.ts";
 
-/** For its owner alone. */
 const ownersMode = 0o600;
 const ownersFolderMode = 0o700;
 
@@ -77,7 +76,6 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** `dropOldDrafts` knows it by this name. */
 function draftOf(file: string): string {
   return `${file}.${randomUUID()}.tmp`;
 }

@@ -47,7 +47,6 @@ const searchFields = {
 };
 const orders: readonly SearchOrder[] = ["relevance", "newest", "oldest"];
 
-/** A search with every option checked and filled in, and what the search report should say about it. */
 export interface CheckedSearch {
   query: string;
   options: Omit<ManagerSearchOptions, "signal" | "onDebug">;
@@ -64,7 +63,6 @@ export interface SearchFacts {
   readonly indexedSources: () => ReadonlySet<MemorySource>;
 }
 
-/** Checks a search, but for its signal, and fills in what its options leave out. */
 export function checkSearch(query: string, options: MemorySearchOptions, facts: SearchFacts): CheckedSearch {
   const { settings } = facts;
   const written = required(text)("query", query);
@@ -176,12 +174,10 @@ const readFileFields = {
   lines: optional(whole(1, Number.MAX_SAFE_INTEGER, "a number of lines, 1 or more"), 120),
 };
 
-/** Checks a read, but for its signal, and fills in what it leaves out. */
 export function checkRead(params: MemoryReadParams, facts: SearchFacts): Omit<ManagerReadParams, "signal"> {
   return { ...readFields(readFileFields, params), audience: checkAudience(params.sessionKey, facts) };
 }
 
-/** A sync as a caller wants it: it need not listen to the progress. */
 export type CheckedSync = Omit<ManagerSyncParams, "signal" | "progress"> & Pick<MemorySyncParams, "progress">;
 
 const syncFields = {
@@ -200,7 +196,6 @@ const syncFields = {
   ),
 };
 
-/** Checks a sync, but for its signal, and fills in what it leaves out. */
 export function checkSync(params: MemorySyncParams): CheckedSync {
   return readFields(syncFields, params);
 }

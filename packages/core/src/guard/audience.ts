@@ -146,7 +146,6 @@ export function notePath(path: string, places: NotePlaces): string | undefined {
   return written.split(sep).join("/");
 }
 
-/** The places of an agent's layout, and the workspace itself where it is a folder of notes. */
 const ownRoots: ReadonlySet<string> = new Set(["MEMORY.md", "memory.md", "USER.md", "memory", "."]);
 
 /**
@@ -245,7 +244,6 @@ function partsOf(path: string): string[] {
   return parts;
 }
 
-/** A name as the most forgiving file system reads it: no case, one way to write accents, no dots or spaces at its end. */
 function folded(name: string): string {
   return name
     .normalize("NFC")

@@ -37,7 +37,6 @@ import {
 import { type SearchFacts, checkSearch, checkWhyTarget, cutQuery } from "./arguments.ts";
 import type { MemoryDeadlines } from "./deadline.ts";
 
-/** Which argument of a call has its options with the signal, the first if left out, and how messages name them. */
 interface OptionsPlace {
   readonly place?: 1 | 2;
   /** They are called `params`, and cannot be left out where they are `needed`. */
@@ -63,14 +62,12 @@ type WithoutSignal<Handed extends readonly unknown[]> = {
     : Handed[Place];
 };
 
-/** The options of a call that takes nothing else. */
 function options<Fields extends Readonly<Record<string, Field<unknown>>>>(
   fields: Fields,
 ): (given: readonly [options?: object | undefined]) => [Read<Fields>] {
   return ([given = {}]) => [readFields(fields, given)];
 }
 
-/** Fields of one kind. */
 function each(kind: Kind<unknown>, ...names: readonly string[]): Shape["fields"] {
   return Object.fromEntries(names.map((name) => [name, kind]));
 }
@@ -196,12 +193,10 @@ export function checkOptions(name: MemoryCallName, given: readonly unknown[]): C
   return readFields({ signal: optional(abortSignal, undefined) }, checked);
 }
 
-/** The signal of a call; undefined where it has none, and where its options are wrong. */
 export function signalOf(name: MemoryCallName, given: readonly unknown[]): AbortSignal | undefined {
   return rightOptions(name, given)?.signal;
 }
 
-/** The arguments of a call with this signal. Wrong options stay as they are: the guard is to refuse them. */
 export function withSignal(name: MemoryCallName, given: readonly unknown[], signal: AbortSignal): readonly unknown[] {
   const right = rightOptions(name, given);
   const { place = 0 } = memoryCalls()[name];

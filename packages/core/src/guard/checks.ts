@@ -30,7 +30,6 @@ export function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }
 
-/** The same values by another name. */
 export function named<Value>(wanted: string, { is }: Kind<Value>): Kind<Value> {
   return { wanted, is };
 }
@@ -56,7 +55,6 @@ export function oneOf<Value extends string>(values: readonly Value[]): Kind<Valu
   return kindOf(`one of ${values.join(", ")}`, (value) => values.some((known) => known === value));
 }
 
-/** What is wrong with the fields of a plugin's object, which `name` stands for; undefined where nothing is. */
 export function fieldProblem(
   value: unknown,
   fields: Readonly<Record<string, Kind<unknown>>>,
@@ -94,7 +92,6 @@ export const notePath: Field<string> = (older, value, options = {}) => {
   return path;
 };
 
-/** What fields make of the options of a call. */
 export type Read<Fields extends Readonly<Record<string, Field<unknown>>>> = {
   [Name in keyof Fields]: ReturnType<Fields[Name]>;
 };
@@ -161,7 +158,6 @@ export function checkReranker(whose: string, reranker: Reranker): void {
   checkOpened(`${whose} is no reranker`, reranker, { id: filled, model: filled, rerank: callable });
 }
 
-/** Refuses what a plugin opened where it lacks these fields. */
 export function checkOpened(what: string, opened: unknown, fields: Shape["fields"]): void {
   const problem = fieldProblem(opened, fields);
   if (problem !== undefined) throw new MemoryError("PLUGIN", `${what}: ${problem}`);

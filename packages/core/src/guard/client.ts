@@ -99,7 +99,6 @@ export class GuardedClient {
     return { backend: this.options.backend, capabilities: this.manager.capabilities, status: this.status() };
   }
 
-  /** Where notes may be. */
   places(): NotePlaces {
     const { workspaceDir, settings } = this.options;
     return { workspaceDir, extraPaths: settings.extraPaths, notes: settings.notes, roots: () => this.status().roots };
@@ -123,7 +122,6 @@ export class GuardedClient {
   }
 }
 
-/** With what has to be there, whatever the manager said. */
 function statusOf(
   manager: MemorySearchManager,
   { backend, workspaceDir, settings, embeddings, rerank }: CreateMemoryOptions,
@@ -142,7 +140,6 @@ function statusOf(
   }
 }
 
-/** Undefined where none is asked for. */
 function rerankStatus({ reranker, requested, reason }: RerankChoice): MemoryProviderStatus["rerank"] {
   if (reranker === undefined) return requested === "none" ? undefined : { requested, reason };
   const { id, model, endpoint } = reranker;

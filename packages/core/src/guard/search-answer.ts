@@ -168,7 +168,6 @@ function isReport(value: unknown): value is SearchReport {
   return typeof value === "object" && value !== null && states.includes((value as SearchReport).state);
 }
 
-/** What a result was found by. */
 const foundBy = {
   keyword: ({ textScore = 0 }: MemorySearchResult): boolean => textScore > 0,
   vector: ({ vectorScore }: MemorySearchResult): boolean => vectorScore !== undefined,
@@ -191,7 +190,6 @@ function whyNothing(dropped: SearchReport["dropped"], { minScore, sources }: Che
   return "nothing in memory matches the query";
 }
 
-/** What is left of a manager's results, and how many were dropped for which reason. */
 interface KeptResults {
   results: MemorySearchResult[];
   dropped: Record<"minScore" | "source" | "limit" | "tokens" | "audience" | "outside" | "duplicate", number>;
@@ -244,7 +242,6 @@ function withoutParts(result: MemorySearchResult): MemorySearchResult {
   return others;
 }
 
-/** With its path and its text as the contract has them. Other sources than the notes name things in their own way. */
 function placed(result: MemorySearchResult, places: NotePlaces): MemorySearchResult[] {
   const path = result.source === "memory" ? notePath(result.path, places) : result.path;
   return path === undefined ? [] : [withShortSnippet(path === result.path ? result : { ...result, path })];

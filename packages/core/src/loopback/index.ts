@@ -35,13 +35,8 @@ export async function listenOn(server: Server, { host, port }: LoopbackPlace): P
   return typeof address === "object" && address !== null ? address.port : port;
 }
 
-/**
- * Bounds the connections of a server. When there are too many, the one goes that has been without a request for longest,
- * whether it has never said anything or has been answered: who says nothing keeps nobody out.
- */
 function boundConnections(server: Server): void {
   const all = new Set<Socket>();
-  /** Of those the ones without a request, the one that has waited longest first. */
   const waiting = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
     all.add(socket);

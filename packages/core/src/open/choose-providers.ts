@@ -33,10 +33,8 @@ const rerankKey = "agents.defaults.memorySearch.query.rerank.provider";
  */
 export const wellKnownProviders: readonly string[] = ["local", "openai", "gemini"];
 
-/** What was chosen, and how it is closed. */
 export interface Chosen<Choice> {
   choice: Choice;
-  /** Closes what was opened for the choice, also later by way of it. */
   close(): Promise<void>;
 }
 

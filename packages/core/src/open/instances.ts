@@ -46,7 +46,6 @@ export async function shareInstance(options: ShareOptions): Promise<Memory> {
 }
 
 class Instance {
-  /** Set when the last handle is closed, until the instance is. */
   closing: Promise<void> | undefined;
   readonly #key: ShareOptions["key"];
   readonly #opening: Promise<Memory>;

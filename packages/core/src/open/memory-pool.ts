@@ -24,7 +24,6 @@ export interface MemoryPoolOptions {
   idleMs?: number | undefined;
   /** How long a call waits while `max` memories are in use, in milliseconds. Default: 30,000. */
   waitMs?: number | undefined;
-  /** Gets why an unused memory could not be closed. Default: a process warning. */
   notify?: ((line: string) => void) | undefined;
 }
 
@@ -33,7 +32,6 @@ type Settled = { [Name in keyof MemoryPoolOptions]-?: NonNullable<MemoryPoolOpti
 interface Pooled {
   readonly key: string;
   readonly opening: Promise<Memory>;
-  /** How many calls use it or wait for it. */
   users: number;
   /** It is closed after its last user: its thread or its backend has stopped. */
   hasFailed: boolean;
@@ -58,7 +56,6 @@ export class MemoryPool {
     this.#options = checkPool(options);
   }
 
-  /** How many memories are open, opening or closing. */
   get size(): number {
     return this.#pooled.size;
   }
@@ -133,7 +130,6 @@ export class MemoryPool {
     }
   }
 
-  /** The open memory of a key, with one user more. */
   #enter(key: string): Pooled | undefined {
     const pooled = this.#pooled.get(key);
     if (pooled === undefined || pooled.isClosing) return undefined;

@@ -98,7 +98,6 @@ function openingOf(
   };
 }
 
-/** What a spare is opened with. */
 function contextOf({ found, options, keywordOnly }: ChosenSpare, context: MemoryPluginContext): MemoryPluginContext {
   const { settings, embeddings } = context;
   return {

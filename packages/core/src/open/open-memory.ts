@@ -42,7 +42,6 @@ import { checkWorkspace, settingsFor, storePlaceOf } from "./workspace.ts";
 export interface OpenMemoryOptions {
   /** From `loadConfig` or `parseConfig`, or an object as it would stand in the file. Left out: it is looked up. */
   config?: MemslotConfig | Readonly<Record<string, unknown>> | undefined;
-  /** Each agent has its own index; there is no default agent here. */
   agentId: string;
   /** In place of the agent's workspace. A relative path starts at the current folder. */
   workspaceDir?: string | undefined;

@@ -15,8 +15,8 @@ describe.runIf(process.platform === "linux")("in a process with few open files",
     return JSON.parse(output) as Record<string, unknown>;
   };
 
-  // With none the thread cannot begin, with some it cannot load what watches, or list a folder, or watch one. How many it
-  // needs is for Node to say.
+  // With no free descriptor the thread cannot start; with a few it cannot load the watcher, list or watch a folder.
+  // Node decides how many it needs.
   test.each([0, 1, 2, 3, 4, 5, 6, 7])(
     "%i left: watching is off with the reason, unless they are enough, and begins when there are more",
     (left) => {

@@ -7,17 +7,15 @@ import { isMarkdown } from "../scan/folder-rules.ts";
 import type { FolderNote } from "./folder-watches.ts";
 import { mountedFiles } from "./mounts.ts";
 
-/** What was seen of a folder; without `entries` its names have to be asked for again. */
+/** Cached state of a folder; without `entries` its names must be read again. */
 interface Seen {
   entries: Dirent[] | undefined;
-  /** By name. */
   stats: Map<string, BigIntStats>;
 }
 
 /**
- * What the file system has said of folders, as long as it is so. Kept is only what was seen while the folder was watched,
- * and so were all folders on the way to it from its root: then whatever changes it is told, and what was told is
- * asked again.
+ * Caches what the file system reports about folders. Cached is only what was read while the folder and all its parents
+ * below the root were watched: every later change is reported.
  */
 export class FolderView implements FolderLook {
   /** Which folder was watched at a path. */
@@ -33,12 +31,12 @@ export class FolderView implements FolderLook {
   #mounted: ReadonlySet<string> = new Set();
   #isNew = true;
 
-  /** Whether every folder of the last look was watched before it was listed. */
+  /** Whether every folder was watched before it was listed in the last scan. */
   get isWhole(): boolean {
     return this.#unwatched.size === 0;
   }
 
-  /** A look at all files begins; what changes from now on is for the next one. */
+  /** A scan begins; later changes are for the next one. */
   begin(): void {
     this.#isNew = false;
     this.#unwatched.clear();
@@ -68,7 +66,7 @@ export class FolderView implements FolderLook {
     return stats;
   }
 
-  /** Whether something may be otherwise than when the last look began. */
+  /** Whether something may have changed since the last scan began. */
   hasChanged(): boolean {
     for (const [file, stamp] of this.#isNew ? [] : this.#linked) {
       const stats = statOf(file);
@@ -77,7 +75,7 @@ export class FolderView implements FolderLook {
     return this.#isNew;
   }
 
-  /** Folders that are to be watched, those above before those in them, and those that are not any more. */
+  /** Folders to watch (parents first) and folders to stop watching. */
   wanted(most: number): { add: string[]; drop: string[] } {
     const add = [...this.#unwatched].sort((left, right) => left.length - right.length).slice(0, most);
     for (const folder of add) this.#dropped.delete(folder);
@@ -86,23 +84,23 @@ export class FolderView implements FolderLook {
     return { add, drop };
   }
 
-  /** Takes in what a watch has told, in its order. `roots`: folders that need not be watched from above. */
+  /** Applies reports of the watcher in order. `roots` need no watched parent. */
   take(notes: readonly FolderNote[], roots: ReadonlySet<string>): void {
     for (const note of notes) {
       if (note.kind === "event") this.#happened(note);
-      // A folder above it that nobody watches may have been moved while it was watched: then that is another one.
+      // An unwatched parent may have been moved meanwhile.
       else if (note.identity !== identityOf(note.folder)) this.#dropTree(note.folder);
       else if (roots.has(note.folder) || this.#watched.has(path.dirname(note.folder))) {
         if (this.#watched.get(note.folder) !== note.identity) this.#dropTree(note.folder);
         this.#watched.set(note.folder, note.identity);
         this.#dropped.delete(note.folder);
-        // What was seen of it before was not watched, or another folder.
+        // The cached state was unwatched or of another folder.
         if (this.#seen.delete(note.folder)) this.#isNew = true;
       }
     }
   }
 
-  /** Roots whose path leads elsewhere by now: a folder above them may have been moved, of which nobody is told. */
+  /** Drops roots whose path leads elsewhere now: a parent may have been moved without a report. */
   checkRoots(roots: ReadonlySet<string>): void {
     for (const root of roots) {
       const identity = this.#watched.get(root);
@@ -110,14 +108,12 @@ export class FolderView implements FolderLook {
     }
   }
 
-  /** Forgets what was seen, so that everything is asked again. What is watched stays watched. */
   forget(): void {
     this.#seen.clear();
     this.#linked.clear();
     this.#isNew = true;
   }
 
-  /** Forgets what is watched as well, and would have all of it watched again. */
   reset(): void {
     for (const folder of this.#watched.keys()) this.#unwatched.add(folder);
     this.#watched.clear();
@@ -154,7 +150,7 @@ function isNoteName(name: string): boolean {
   return isMarkdown(name) || name.toLowerCase().endsWith(".jsonl");
 }
 
-/** Whether a name may be one of memory, or a folder that holds some, or a link that is told of. */
+/** Whether a name may be a note, a folder with notes, or a reported link. */
 function mayBeMemory(file: string, name: string): boolean {
   if (isNoteName(name) || name === ".gitignore") return true;
   const stats = statOf(file);

@@ -28,7 +28,6 @@ function eventsOf(news: FolderNews): string[] {
   return notesOf(news).flatMap((note) => (note.kind === "event" ? (note.name ?? "") : []));
 }
 
-/** False where nothing may be mounted. */
 function mount(place: string, ...options: string[]): boolean {
   const isMounted = spawnSync("mount", [...options, place]).status === 0;
   if (isMounted) mounted.push(place);

@@ -13,28 +13,29 @@ import path from "node:path";
 import { identityOf } from "../scan/file-state.ts";
 import { createMountCheck, whyNotInOrder } from "./mounts.ts";
 
-/** One thing that the thread has to tell of a folder. They are in order: each counts for what was told before it. */
+/** One report of the thread about a folder. Reports are in order. */
 export type FolderNote =
-  /** From here on all that happens in the folder is told. `identity` says which folder it is that stands at this path. */
+  /** From here on all changes in the folder are reported. `identity` names the folder at this path. */
   | { kind: "watched"; folder: string; identity: string }
-  /** Something has happened to a name in it; without a name, to the folder. `isRename`: the name may have come or gone. */
+  /**
+   * An event for a name in the folder; without a name, for the folder. `isRename`: the name may have appeared or
+   * disappeared.
+   */
   | { kind: "event"; folder: string; name: string | undefined; isRename: boolean };
 
-/** All that has happened to folders since it was told last. */
+/** All reports since the last answer. */
 export type FolderNews =
   | { notes: FolderNote[] }
-  /** What has happened is not known. `barred`: nor will it be soon. */
+  /** Reports were lost. `barred`: and will be for a while. */
   | { lost: string; barred: boolean };
 
-/** Those of this thread. */
 const all = new Set<FolderWatches>();
 const overflowsAt = longestQueue() / 2;
-/** Events since the event loop went on. */
 let burst = 0;
 
 /**
- * To be called with everything that the system tells this thread. With as much as its queue holds, all told without the
- * event loop going on in between, some may have been dropped: the system says so, and Node does not hand that on.
+ * Call this for every event. A full queue without a turn of the event loop may have dropped events; Node does not pass
+ * on that report.
  */
 export function countEvent(): void {
   if (burst++ === 0) setImmediate(() => (burst = 0));
@@ -46,9 +47,8 @@ export function countEvent(): void {
 const mostEvents = 2000;
 
 /**
- * Watches single folders and keeps what the system tells of them until somebody asks. All watches of a thread are told of
- * through one queue in the order in which things happen (inotify), so that what was told before a sentinel is all that
- * happened before it.
+ * Watches single folders and collects events until they are requested. All watches of a thread share one ordered
+ * inotify queue, so every event before a sentinel is reported before it.
  */
 export class FolderWatches {
   readonly #endings: readonly string[];
@@ -57,7 +57,6 @@ export class FolderWatches {
   readonly #hasMounted: () => boolean;
   #sentinel: Sentinel | undefined;
   #notes: FolderNote[] = [];
-  /** Folders that are among the notes as watched. */
   readonly #placed = new Set<string>();
   /** Events that are among the notes, and behind the last watch that was placed. */
   #known = new Set<string>();
@@ -76,13 +75,13 @@ export class FolderWatches {
     const old = this.#handles.get(folder);
     const handle = this.#open(folder);
     if (handle !== undefined) this.#handles.set(folder, handle);
-    // Who was told that it is watched has to hear that it is not any more.
+    // Report that a watched folder is no longer watched.
     else if (this.#handles.delete(folder)) this.#notes.push({ kind: "event", folder, name: undefined, isRename: true });
-    // Behind the new one: where it is the same folder, nothing that happens is missed.
+    // After the new watch, so that no event is missed.
     old?.close();
   }
 
-  /** Lets a folder go that whoever asks has heard the end of. */
+  /** Stops watching a folder after the caller has received its last event. */
   remove(folder: string): void {
     // It has come again since.
     if (this.#placed.has(folder)) return;
@@ -99,7 +98,7 @@ export class FolderWatches {
       if (barred !== undefined) this.lose(barred, true);
       handle = watch(folder, (kind, name) => this.#heard(folder, kind === "rename", name));
     } catch {
-      // Gone, closed to us, or one watch too many: it is not watched, and nobody is told that it is.
+      // Missing, unreadable, or over the watch limit.
       return undefined;
     }
     handle.on("error", (error) => this.lose(`${folder} could not be watched: ${error.message}`, false));
@@ -114,7 +113,7 @@ export class FolderWatches {
     return handle;
   }
 
-  /** Tells all that happened before now, when the system has told it. */
+  /** Returns all events before this call, after the system has reported them. */
   ask(answer: (news: FolderNews) => void): void {
     try {
       this.#sentinel ??= createSentinel(this.#sentinelDir);
@@ -153,7 +152,7 @@ export class FolderWatches {
     );
   }
 
-  /** What happened since the last answer is not known any more. */
+  /** Events since the last answer are lost. */
   lose(lost: string, barred: boolean): void {
     this.#lost ??= { lost, barred };
     this.#notes = [];
@@ -180,12 +179,12 @@ function longestQueue(): number {
   }
 }
 
-/** What a process that was killed leaves behind is taken away after so long. */
+/** Files of killed processes are removed after this time. */
 const keptMs = 24 * 60 * 60_000;
 
 /**
- * Makes a change on purpose: when the system tells of it, it has told of all that happened before. Calls back when the system
- * has told of it, in the turn in which it tells. Throws what the file system throws.
+ * A change made on purpose: its event follows all earlier events. The callback runs in order. Throws file system
+ * errors.
  */
 interface Sentinel {
   ask(told: () => void): void;
@@ -193,9 +192,8 @@ interface Sentinel {
 }
 
 /**
- * A file in a folder of its own that gets another name with each sentinel. The name says which one it is; the content of
- * a file would not, as it may be that of a later one by the time it is read. Folders beside it that others have left
- * behind are taken away.
+ * A file that is renamed for each sentinel. The name identifies it; content might already be that of a later one.
+ * Removes folders left by other processes.
  */
 function createSentinel(folder: string): Sentinel {
   const waiting = new Map<string, () => void>();
@@ -212,7 +210,6 @@ function createSentinel(folder: string): Sentinel {
       waiting.delete(name ?? "");
       told?.();
     });
-    // Who waits for it finds that it does not come.
     handle.on("error", () => handle?.close());
   }
 

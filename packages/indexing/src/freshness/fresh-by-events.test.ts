@@ -21,7 +21,7 @@ afterEach(async () => {
 });
 const isLinux = process.platform === "linux";
 
-/** A workspace whose notes are watched, and an index that searches have settled: the last one had nothing to look at. */
+/** A workspace with a settled watcher: the last search scanned nothing. */
 async function settled(
   files: Record<string, string>,
   more: Partial<Parameters<typeof openFreshIndex>[0]> = {},
@@ -37,7 +37,6 @@ async function settled(
   return { ...fresh, workspace, note: (name) => path.join(workspace, name) };
 }
 
-/** The notes that the file system is asked about while something runs. */
 async function askedAbout(run: () => Promise<unknown>): Promise<string[]> {
   const asked = new Set<string>();
   const { lstatSync } = fs;
@@ -262,7 +261,7 @@ describe.runIf(isLinux)("any order of changes and searches", () => {
     expect(walked.told).toBeGreaterThan(walked.searches / 2);
   });
 
-  /** Ways in which a watcher could be wrong. The walk has to notice each of them, or it proves nothing. */
+  /** Faults of a watcher. The walk must detect each. */
   const wrong: [string, () => (real: RootWatch["news"]) => RootWatch["news"]][] = [
     ["loses every fifth event", () => losing()],
     ["does not wait for the sentinel", () => oneBehind()],
@@ -314,7 +313,6 @@ describe("a view of folders", () => {
     view.begin();
     renameSync(a, path.join(root, "c"));
     renameSync(b, a);
-    // Nobody has told: what was seen holds.
     expect(namesIn(view, deep)).toEqual(["one.md"]);
     view.take([{ kind: "event", folder: root, name: "a", isRename: true }], new Set([root]));
     expect(view.hasChanged()).toBe(true);
@@ -333,7 +331,6 @@ describe("a view of folders", () => {
     writeFileSync(path.join(deep, "two.md"), "2");
     expect(namesIn(view, deep)).toEqual(["one.md", "two.md"]);
     expect(view.wanted(10).add).toEqual([deep]);
-    // Also where the right one was watched before.
     view.take([watched(deep)], new Set([memory]));
     expect([namesIn(view, deep), view.hasChanged()]).toEqual([["one.md", "two.md"], true]);
     view.begin();

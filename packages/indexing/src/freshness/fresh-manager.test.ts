@@ -42,7 +42,6 @@ async function opened(
         // A busy machine has an answer called stale now and then.
         if (options.reports[0]?.state === "ok") return results.map((result) => result.path).toSorted();
         if (performance.now() > endMs) throw new Error(`not fresh: ${JSON.stringify(options.reports)}`);
-        // A search in memory never lets a timer run, such as that of the scan that is due.
         await sleep(5);
       }
     },

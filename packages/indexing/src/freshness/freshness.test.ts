@@ -18,7 +18,6 @@ afterEach(async () => {
 
 interface Watching {
   freshness: Freshness;
-  /** What the last run saw of the notes, by path. */
   seen(): Record<string, string>;
   runs: string[];
   changes(): number;
@@ -126,7 +125,6 @@ describe("a run follows", () => {
     }
     expect(watch.changes()).toBeGreaterThan(before);
     expect(new Set(watch.runs)).toEqual(new Set(["watch"]));
-    // What is no longer a root is not watched: the root and its folder are.
     await eventually(() => watch.freshness.watching().folders === 2, "the old root is let go");
   });
 
@@ -173,7 +171,6 @@ describe("no run follows", () => {
     writeFiles(workspace, tables.quietWrites);
     rmSync(path.join(workspace, "memory/.a.md.swp"));
     renameSync(path.join(workspace, "memory/.git"), path.join(workspace, "memory/.hg"));
-    // The system tells in the order in which things happen: after this, all else has been told.
     writeFileSync(path.join(workspace, "last"), "");
     await eventually(() => isTold, "the last event");
     own.close();
@@ -207,7 +204,6 @@ test("many files at once, as a checkout writes them, lead to few runs", async ()
   execFileSync(process.execPath, ["-e", tables.checkout.join("\n"), workspace]);
   await eventually(() => Object.keys(watch.seen()).length === 1001, "a run sees all");
   expect(watch.runs.length).toBeLessThan(10);
-  // All 50 new folders are watched.
   writeFileSync(path.join(workspace, "memory/49/49.md"), "changed");
   await expect.poll(watch.seen, patience).toEqual(notesOf(workspace));
 });

@@ -7,11 +7,11 @@ import { type RootWatch, type RootWatchInput, type WatchNews, watchRoots } from 
 import type { WatchRoot } from "./watch-scope.ts";
 import { FolderView } from "./folder-view.ts";
 
-/** A file that is written for ever is indexed all the same: after so many times the quiet that is waited for. */
+/** A file that is written continuously is indexed after this multiple of the quiet time. */
 const ceilingFactor = 10;
-/** For so long a folder that does not report everything is believed to go on so. */
+/** A folder that does not report everything is not asked again for this time. */
 const barredMs = 60_000;
-/** Whatever the watcher reports, all files are scanned again after so long. */
+/** Interval of full scans regardless of the watcher. */
 const sweepAfterMs = 5 * 60_000;
 /** Folders that are begun to be watched for one request. */
 const mostAtOnce = 500;
@@ -42,8 +42,8 @@ export interface FreshnessWork {
 }
 
 /**
- * Keeps a memory fresh: reports whether files have changed, without a scan where a watcher can tell, and starts scans
- * after changes and at intervals. Nothing here keeps a process alive.
+ * Keeps a memory fresh: detects changes with a watcher or a scan, and starts scans after changes and at intervals.
+ * Keeps no process alive.
  */
 export class Freshness {
   /** How a scan asks the file system. */
@@ -58,9 +58,9 @@ export class Freshness {
   #thread: number | undefined;
   #barred: { untilMs: number; reason: string } | undefined;
   #swept: string | undefined = "no search has looked at the files yet";
-  /** When the last scan began that has asked for everything; undefined: everything is still to be asked for. */
+  /** Start of the last full scan; undefined: a full scan is due. */
   #sweptAtMs: number | undefined;
-  /** What the places of memory were like when all was found that they hold. */
+  /** State of the memory places at the last full scan. */
   #settled: string | undefined;
 
   constructor(input: FreshnessInput) {
@@ -83,7 +83,7 @@ export class Freshness {
     const begin = (reason: "watch" | "interval"): void => {
       if (closed) return;
       if (running) {
-        // What is running may have passed the file already.
+        // The running scan may have passed the file already.
         if (next !== "watch") next = reason;
         return;
       }
@@ -104,7 +104,7 @@ export class Freshness {
       began: changed,
       ended: () => begin("watch"),
     });
-    // Where searches do not scan, what changed before watching began would stay unseen.
+    // Without scans at search time, changes before watching began would stay unseen.
     const began = settings.onSearch === false ? burst.touch : changed;
     const own = { ...this.#input, maxFiles: watchMaxFiles, event: burst.touch, began };
     this.#watch = settings.watch ? watchRoots(own) : undefined;
@@ -119,7 +119,6 @@ export class Freshness {
     };
   }
 
-  /** How the files are watched. */
   watching(): WatchStatus {
     if (this.#end === undefined) return { mode: "off", reason: "opened only to look" };
     return this.#watch?.state() ?? { mode: "off", reason: "sync.watch is false" };
@@ -137,14 +136,13 @@ export class Freshness {
     this.#watch?.refresh();
   }
 
-  /** Ends all, and waits for the run that is on its way: its owner makes it end first. */
+  /** Duration for which a folder with incomplete reports stays excluded. */
   async close(): Promise<void> {
     await this.#end?.();
   }
 
   /**
-   * Brings the view up to what is so now: whatever changed before this call is in it. True: nothing has changed that a
-   * scan could find, since the last one that has found everything. Never throws.
+   * Updates the view with all changes before this call. True: nothing changed since the last full scan. Never throws.
    */
   async isUnchanged(): Promise<boolean> {
     if (this.#whyScans !== undefined) return false;
@@ -167,7 +165,7 @@ export class Freshness {
     return this.#settled !== undefined && this.#settled === placesOf(chosen) && view.isWhole && !view.hasChanged();
   }
 
-  /** A full scan begins. To be called when it has found everything: without that it counts for nothing. */
+  /** Begins a full scan. Call the result when it has succeeded. */
   begin(): () => void {
     if (this.#whyScans !== undefined) return () => undefined;
     const found = placesOf(this.#input.roots());

@@ -3,15 +3,15 @@ import { basename } from "node:path";
 import fileSystems from "./file-systems.json" with { type: "json" };
 
 /**
- * Local file systems, by the number that Linux gives them: all that changes them goes through this kernel, which tells of
- * it in the order in which it happens. Layered, shared and network file systems are not among them.
+ * Local file systems by their Linux number: this kernel reports all their changes in order. Layered, shared and network
+ * file systems are not included.
  */
 const local: ReadonlyMap<string, string> = new Map(Object.entries(fileSystems.local));
 
 /** Those that somebody may meet and wonder. */
 const names: ReadonlyMap<string, string> = new Map(Object.entries(fileSystems.layered));
 
-/** Why what happens in a folder may not all be told, or not in order. Throws what `statfs` throws. */
+/** Why changes in a folder may be unreported or out of order. Throws errors of `statfs`. */
 export function whyNotInOrder(folder: string): string | undefined {
   const type = typeOf(folder);
   if (local.has(type)) return undefined;
@@ -28,8 +28,7 @@ function typeOf(folder: string): string {
 const remote: ReadonlyMap<string, string> = new Map(Object.entries(fileSystems.remote));
 
 /**
- * The kind of network or shared file system that a folder is on, where the system tells. There the kernel sees only the
- * changes that are made on this machine: a watch would be silent about the others.
+ * The kind of network or shared file system of a folder, if known. A watch there misses changes made on other machines.
  */
 export function networkFileSystem(folder: string): string | undefined {
   if (process.platform !== "linux") return undefined;
@@ -41,15 +40,11 @@ export function networkFileSystem(folder: string): string | undefined {
   }
 }
 
-/**
- * Files that are mount points, such as notes mounted into a container one by one, as `device:inode`. A change under the
- * other path of such a file reports nothing to a watch of the folder.
- */
 export function mountedFiles(mayBeOne: (name: string) => boolean): Set<string> {
   const files = new Set<string>();
   if (process.platform !== "linux") return files;
   for (const place of readMounts().split("\n").map(placeOf)) {
-    // Others are not asked about: a file system that hangs would be among them.
+    // Skip others: a hanging file system could be among them.
     if (!mayBeOne(basename(place))) continue;
     const stats = statSync(place, { bigint: true, throwIfNoEntry: false });
     if (stats?.isFile() === true) files.add(`${stats.dev}:${stats.ino}`);

@@ -81,7 +81,6 @@ describe("when the system allows no more watches", () => {
     expect(lines[0]).toContain(advice);
     expect(lines[0]).toContain("sync.watch");
     await eventually(() => watchDescriptors() <= before, "all watches are closed");
-    // What changed until now may have been seen by nobody.
     expect(began()).toBe(1);
 
     watch.refresh();
@@ -113,7 +112,6 @@ describe("when the system allows no more watches", () => {
 describe("when a link has become a folder while it was looked at", () => {
   const changing: SystemFault = { code: "EINVAL", after: 2, asked: "readlink" };
 
-  /** A system in which the first so many threads meet it. */
   function changingSystem(times: number): { thread: () => URL; threads: () => number } {
     let threads = 0;
     const [failing, sound] = [failingSystem(changing), failingSystem({})];
@@ -259,7 +257,6 @@ test.runIf(isLinux)(
   "a thread that is late is not asked again until it has answered, and then it counts again",
   async () => {
     const name = path.basename(folderWith());
-    // Answers nothing before it hears of it; then with the number of requests that it had by then.
     const code = `import { parentPort } from "node:worker_threads";
     const go = new BroadcastChannel(${JSON.stringify(name)});
     parentPort.on("message", ({ port }) => {

@@ -10,33 +10,30 @@ import type { NewsOrder, WatchOrder, WatchTold } from "./watch-thread.ts";
 
 export interface RootWatch {
   state(): WatchStatus;
-  /** Looks again at which roots there are. After a failure, tries once more when some time has passed. */
+  /** Chooses the roots again. After a failure, retries after a while. */
   refresh(): void;
-  /** All that has happened to folders until now. Never throws: what cannot be told is lost, with the reason. */
+  /** All changes of folders so far. Never throws: unknown changes are reported as lost, with the reason. */
   news(folders: Pick<NewsOrder, "add" | "drop">): Promise<WatchNews>;
   close(): Promise<void>;
 }
 
-/** What has happened, as one thread has seen it: with another number, nothing that was watched before is any more. */
+/** Changes as one thread saw them. With another thread number, all earlier watches are gone. */
 export type WatchNews = FolderNews & { thread: number };
 
 export interface RootWatchInput {
   roots: () => readonly WatchRoot[];
-  /** With more files and folders than that below the roots, watching is off. */
   maxFiles: number;
-  /** Something has changed. */
   event: () => void;
-  /** From here on, what changes is told or known to be untold; what changed before may not have been. */
+  /** From here on changes are reported, or known to be unreported. */
   began: () => void;
   notify: (line: string) => void;
   recursive?: boolean | undefined;
   retryMs?: number | undefined;
   quickRetryMs?: number | undefined;
-  /** Stands in for the thread that watches. */
+  /** Replaces the watching thread. */
   thread?: (() => URL) | undefined;
-  /** Below it each thread has a folder for its sentinel, which it writes when somebody asks for news; absent: no news. */
+  /** Parent of the sentinel folders. Absent: no news. */
   sentinelDir?: string | undefined;
-  /** How long such a question waits. */
   newsWithinMs?: number | undefined;
 }
 
@@ -44,21 +41,20 @@ export interface RootWatchInput {
 type Failure = readonly [reason: string, advice: string];
 
 const retryAfterMs = 5 * 60_000;
-/** What was another thing by the time it was asked about is so no more at the next try. Within `retryAfterMs` so often. */
 const mostQuickRetries = 3;
 const quickRetryMs = 200;
-/** An answer comes in less than a millisecond, or the machine is so busy that looking at the files is no slower. */
+/** An answer takes less than a millisecond; on a busy machine a scan is as fast. */
 const newsWithinMs = 100;
-/** inotify has one queue for all that a thread watches. Of what other systems have this was not measured. */
+/** inotify has one queue per thread. Other systems were not measured. */
 const isInOrder = process.platform === "linux";
 const ended = "the watcher has ended";
 const late = "the watcher was late";
-/** Looking at thousands of files at once makes much garbage: with more room for it, it takes twice the memory. */
+/** Scanning thousands of files makes garbage; a larger young generation would double the memory. */
 const resourceLimits = { maxYoungGenerationSizeMb: 4 };
 
 /**
- * Tells that something changed below the roots. chokidar watches, in a thread: it looks at all files at once when it
- * begins, and nobody else is to wait for that. When watching fails it is off, with the reason, and said once.
+ * Reports changes below the roots. chokidar runs in a thread because its first scan blocks. A failure turns watching
+ * off and is reported once.
  */
 export function watchRoots(input: RootWatchInput): RootWatch {
   const { event, began, maxFiles } = input;
@@ -90,7 +86,7 @@ export function watchRoots(input: RootWatchInput): RootWatch {
       );
   }
 
-  /** What stood at a path has changed while chokidar looked at it: that is over as soon as it is told. */
+  /** A path changed while chokidar examined it: restart. */
   function startAgain(failure: Failure): void {
     if (performance.now() - firstQuickAt > retryAfterMs) [quickRetries, firstQuickAt] = [0, performance.now()];
     if (quickRetries++ >= mostQuickRetries) return turnOff(failure);
@@ -134,7 +130,7 @@ export function watchRoots(input: RootWatchInput): RootWatch {
         phase = "on";
         told.delete(owner);
         began();
-        // In roots that have come anew, something may have changed that nobody has seen.
+        // New roots may have unseen changes.
         if (isAnother) event();
       });
       own.port.unref();
@@ -214,7 +210,7 @@ function removeQuietly(folder: string | undefined): void {
   }
 }
 
-/** Why which watches are off: what concerns the whole process is said by one of them, until that one works again. */
+/** Reasons of watches that are off; a failure of the whole process is reported once. */
 const told = new Map<object, string>();
 
 function isTold(reason: string, owner: object, isOwn: boolean): boolean {
@@ -226,11 +222,10 @@ function isTold(reason: string, owner: object, isOwn: boolean): boolean {
 interface Watching {
   port: MessagePort;
   failed(message: string): void;
-  /** Returns when nothing is watched any more. */
   end(): Promise<unknown>;
 }
 
-/** The threads that watch, by what runs in them: all memories of a process share one. */
+/** Watching threads by their entry; all memories of a process share one. */
 const watchers = new Map<string, { worker: Worker; all: Set<Watching> }>();
 
 function watchInThread(entry: URL, order: Omit<WatchOrder, "port">, failed: (message: string) => void): Watching {
@@ -292,7 +287,7 @@ function tooMany(maxFiles: number): Failure {
   ];
 }
 
-/** What chokidar asks about may be another thing by then: a link that is a folder now has no `readlink`. */
+/** chokidar may ask about something that changed meanwhile, such as a link that is a folder now. */
 function isPassing(message: string): boolean {
   return /\b(?:EINVAL\b.*\breadlink|ENOTDIR|ENOENT)\b/.test(message);
 }

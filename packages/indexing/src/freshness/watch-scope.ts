@@ -11,21 +11,20 @@ import {
 
 /** A place where memory may stand, there or not. */
 export interface WatchRoot {
-  /** Absolute. */
   path: string;
   /** A `folder` may turn out to be a file. */
   kind: "file" | "folder";
   /** How the names of files that matter end, in lower case; as those of Markdown unless given. */
   extension?: string | undefined;
-  /** A folder of notes: what it leaves out is not watched, nor is this folder, that of the state. */
+  /** A folder of notes: its excluded files and the state folder are not watched. */
   notesBut?: string | undefined;
 }
 
 /** What of a disk is watched for some roots. */
 export interface WatchScope {
   /**
-   * `watched`: a root or a folder in one, as far as it is known. `told of`: a file or a link there, of which the watch of
-   * its folder tells. `elsewhere`: in no root, or in a folder of a tool.
+   * `watched`: a root or a folder in one. `told of`: a file or link reported by the watch of its folder. `elsewhere`:
+   * outside the roots, or in a tool folder.
    */
   lookAt(file: string, stats: Stats | undefined): "watched" | "told of" | "elsewhere";
   /** Whether a run has to follow what the system tells of a watched folder or file and a name in it. */
@@ -65,7 +64,7 @@ export function createWatchScope(roots: readonly WatchRoot[]): WatchScope {
       const places = placesOf(file);
       if (places.length === 0) return "elsewhere";
       if (stats !== undefined && !stats.isDirectory()) return "told of";
-      // A folder of notes says what it leaves out when it is known to be a folder; other roots may want it all the same.
+      // A folder of notes applies its exclusions to folders; other roots may need them.
       const isWanted = stats === undefined || isAbove(file) || places.some(({ leavesOut }) => !leavesOut?.(file));
       return isWanted ? "watched" : "elsewhere";
     },
@@ -76,8 +75,7 @@ export function createWatchScope(roots: readonly WatchRoot[]): WatchScope {
     },
 
     concerns(watched, name) {
-      // The system has more to tell than it can name, or it is about what is watched itself. A child of the same name
-      // looks the same.
+      // A dropped or unnamed event, or one about the watched folder itself.
       if (name === null || name === "" || name === path.basename(watched)) return true;
       const file = path.resolve(watched, name);
       return (
@@ -93,7 +91,7 @@ export function createWatchScope(roots: readonly WatchRoot[]): WatchScope {
   }
 }
 
-/** Whether the folder of notes leaves out one of its folders, as its rules are now: who changes them begins anew. */
+/** Whether the folder of notes excludes a folder by its present rules. */
 function leavesOutFolder(root: string, stateDir: string): (folder: string) => boolean {
   const known = new Map<string, FolderRules | undefined>();
   const rulesIn = (folder: string): FolderRules | undefined => {

@@ -9,30 +9,24 @@ export interface WatchOrder {
   /** What it tells goes there, and questions come from there. Closing it ends the watch. */
   port: MessagePort;
   roots: readonly WatchRoot[];
-  /** Whether the system watches a whole tree with one handle; elsewhere each folder has its own watch. */
   recursive: boolean;
   maxFiles: number;
-  /** The folder of the sentinel; absent where nobody asks for news. */
   sentinelDir?: string | undefined;
 }
 
-/** A question for the news, with the folders that are to be watched for it and those that need not be any more. */
 export interface NewsOrder {
   add: readonly string[];
   drop: readonly string[];
 }
 
-/** What it tells. */
 export type WatchTold =
   | { kind: "ready" | "changed"; folders: number }
   | { kind: "failed"; message: string }
   | { kind: "tooMany" }
-  /** The answer to a question. */
   | { kind: "news"; news: FolderNews }
-  /** What is to be watched has to be chosen anew. */
   | { kind: "rules" };
 
-// It would have chokidar read every folder again and again.
+// Polling would read every folder repeatedly.
 process.env["CHOKIDAR_USEPOLLING"] = "false";
 const { watch } = await import("chokidar");
 
@@ -54,7 +48,7 @@ function watchFor({ port, roots, recursive, maxFiles, sentinelDir }: WatchOrder)
   let isOver = false;
   const tell = (told: WatchTold): void => port.postMessage(told);
 
-  /** At the start each file is looked at once, and later only where something happens. Folders cost a watch all the time. */
+  /** Each file is examined once at the start; folders cost a watch permanently. */
   function count(): void {
     if (isOver || files + folders <= maxFiles) return;
     isOver = true;
@@ -65,7 +59,7 @@ function watchFor({ port, roots, recursive, maxFiles, sentinelDir }: WatchOrder)
     roots.map((root) => root.path),
     {
       backend: recursive ? "native-recursive" : "native",
-      // The pace at which editors save is none of its business: a run follows when all is quiet.
+      // Writes are debounced elsewhere.
       atomic: false,
       followSymlinks: false,
       ignorePermissionErrors: true,
@@ -88,7 +82,7 @@ function watchFor({ port, roots, recursive, maxFiles, sentinelDir }: WatchOrder)
     })
     // Folders come and go, and so do roots.
     .on("all", (kind, folder) => {
-      // Before anybody asks: then the first look at it counts.
+      // Watch it before the first request.
       if (kind === "addDir") folderWatches?.place(path.normalize(folder));
       if (kind === "addDir") folders += 1;
       if (kind === "unlinkDir") folders -= 1;

@@ -150,7 +150,6 @@ test("a sentence is taken out of Chinese as well, and pairs are no longer than t
   const [pair] = partnerPairs([chunkOf(text)], 1);
   expect(text).toContain(pair?.sentence);
   expect([...termsOf(pair?.sentence ?? "").intersection(termsOf(pair?.rest ?? ""))]).toEqual([]);
-  // A character is a word to some.
   expect([...(pair?.rest ?? "")].filter((sign) => /\p{L}/u.test(sign) && pair?.sentence.includes(sign))).toEqual([]);
   const long = Array.from({ length: 8 }, (_, line) =>
     Array.from({ length: 200 }, (_, word) => `word${line}x${word}`).join(" "),
@@ -176,7 +175,6 @@ test("what is one sentence, or says the same twice, or nothing, gives none", () 
 describe("the quality of a provider", () => {
   const count = 32;
 
-  /** Vectors of unit length that know nothing of each other. */
   function randomVectors(seed: number): Float32Array[] {
     const random = randomFrom(seed);
     return Array.from({ length: count }, () => {

@@ -9,41 +9,38 @@ export interface MeaningScale {
   /** Mean and standard deviation of the cosine similarity of the question with the chunks of the space. */
   mean: number;
   deviation: number;
-  /** What one deviation is worth, in keyword scores: `vectorWeight` and `textWeight` being as they are by default. */
+  /** Weight of one deviation in keyword scores, at the default `vectorWeight` and `textWeight`. */
   weight: number;
 }
 
-/** What a deviation is worth where nobody has measured it: no provider that was tried costs more than a few results. */
+/** Weight without a measurement: no tested provider loses more than a few results with it. */
 export const unmeasuredWeight = 0.03;
-/** The most that a deviation is worth, of a provider that always finds what belongs together. */
+/** Weight of a perfect provider. */
 export const mostWeight = 0.15;
 
 /** `vectorWeight` over `textWeight` by default: the ratio at which the measured weight counts as it is. */
 const usualRatio = 0.7 / 0.3;
 /** Below it a score bends, so that it stays above 0 however far away a chunk is. */
 const lowScore = 0.02;
-/** A smaller one is a rounding: the chunks are all alike, or there is only one. Then it counts as usual ones do. */
+/** Smaller deviations are rounding: all chunks are alike, or there is only one. */
 const leastDeviation = 0.001;
 const usualDeviation = 0.1;
 
-/** What is known of one candidate. */
 interface Finding {
   /** Cosine similarity, -1 to 1; undefined where the vector leg did not give the chunk. */
   cosine: number | undefined;
   /** Keyword score, 0 to 1; undefined where the keyword leg did not find it. */
   textScore: number | undefined;
-  /** It holds the query exactly: nothing that its vector says moves it down. */
+  /** Contains the exact query; its vector must not lower its score. */
   exact: boolean;
 }
 
 /**
- * Gives the score of a candidate, over 0 and at most 1. The order is that of `t + w × z`: t the keyword score, z the cosine
- * standardised over the space, w the weight of the scale times the configured ratio of the shares over the usual one. What
- * only the vector leg has found scores `vector × cosine`, as it always did, so that a threshold means the same with every
- * provider; words raise that by as many cosines as they are worth, up to `vector`, and beyond it they fill the share of the
- * text. Without room for ties: both pieces rise strictly.
- *
- * `lowest` is the lowest cosine that the vector leg gave: what it did not give is not nearer than that, nor than usual.
+ * Returns the function that scores a candidate, in (0, 1]. The order is that of `t + w × z`: t the keyword score, z the
+ * standardised cosine, w the weight of the scale times the ratio of the configured shares to the default ones. A result
+ * of vector search only scores `vector × cosine`, so thresholds mean the same for every provider; keywords raise it up
+ * to `vector` and then fill the text share. Both pieces rise strictly. `lowest` is the lowest cosine that vector search
+ * returned; candidates without a cosine get at most that.
  */
 export function createFusion(
   shares: FusionWeights,
@@ -70,7 +67,7 @@ export function createFusion(
   }
 }
 
-/** The scale of a question where only the rows that it has found are known: of nothing else may depend what others see. */
+/** The scale of a query from its rows only: an answer for a shared audience must not depend on other chunks. */
 export function scaleOfRows(rows: readonly { score: number }[]): MeaningScale {
   return { ...spread(rows.map(({ score }) => score)), weight: unmeasuredWeight };
 }
@@ -80,7 +77,6 @@ export function spreadOf(query: Float32Array, sample: readonly Float32Array[]): 
   return spread(sample.map((vector) => cosineOf(query, vector)));
 }
 
-/** Of two vectors of unit length. */
 export function cosineOf(one: Float32Array, other: Float32Array): number {
   let sum = 0;
   // An iterator would take ten times as long.
@@ -88,7 +84,6 @@ export function cosineOf(one: Float32Array, other: Float32Array): number {
   return sum;
 }
 
-/** Mean and standard deviation. */
 export function spread(values: readonly number[]): { mean: number; deviation: number } {
   const count = Math.max(1, values.length);
   const mean = values.reduce((sum, value) => sum + value, 0) / count;

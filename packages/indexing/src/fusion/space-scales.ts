@@ -5,33 +5,30 @@ import { cosineOf, type MeaningScale, mostWeight, spread, spreadOf, unmeasuredWe
 
 /** Chunks that a spread is taken from, and that pairs are made of: those with the lowest hashes. */
 export const sampled = 256;
-/** With fewer pairs chance decides. */
+/** Fewer pairs give a random result. */
 const pairCount = 32;
-/** A sample serves while the space grows or shrinks by less than this share of it. */
+/** A sample is valid until the space grows or shrinks by this share. */
 const sampleHolds = 0.2;
-/** A weight is measured again when the space has become so many times as large, or as small. */
+/** The weight is measured again after the space has grown or shrunk by this factor. */
 const weightHolds = 2;
-/** What a quality of 1 earns, and the standard errors of chance that a quality has to be above 0 before it counts. */
+/** Weight per quality, and the standard errors above chance that count as zero. */
 const weightPerQuality = 0.25;
 const errorsOfChance = 3;
 
-/** How well vectors tell which texts belong together, and what they are worth for it. */
+/** Result of the calibration of a space. */
 interface MeasuredWeight {
-  /** Mean reciprocal rank of the partner beyond that of chance, 1 where it is always the nearest; 0 and below: chance. */
   quality: number;
-  /** What one deviation of cosine is worth, in keyword scores. */
+  /** Weight of one deviation of cosine, in keyword scores. */
   weight: number;
   pairs: number;
 }
 
-/** What was measured of a space, and how many vectors it had. */
 interface KeptWeight extends MeasuredWeight {
   vectors: number;
   /** Every chunk has the same vector. */
   isSame?: boolean;
 }
 
-/** How the cosines of each space are to be read. Without facts nothing is measured, and every scale is undefined. */
 export class SpaceScales {
   readonly #facts: SpaceFacts | undefined;
   readonly #held = new Map<string, { vectors: number; sample: readonly Float32Array[] }>();
@@ -41,12 +38,11 @@ export class SpaceScales {
     this.#facts = facts;
   }
 
-  /** Whether every chunk of a sample has the same vector, so that no question can tell one from another. */
+  /** Whether all vectors of a sample are equal, so that vector search is useless. */
   async isSame(space: VectorSpace, vectors: number): Promise<boolean> {
     return areSame(await this.#sampleOf(space, vectors));
   }
 
-  /** The scale of a question; undefined where no vector of the space is at hand. `vectors`: how many the space has. */
   async scaleOf(space: VectorSpace, query: Float32Array, vectors: number): Promise<MeaningScale | undefined> {
     const sample = await this.#sampleOf(space, vectors);
     if (sample.length === 0) return undefined;
@@ -54,8 +50,8 @@ export class SpaceScales {
   }
 
   /**
-   * Measures what the space is worth, where that is not known of one of its size, and keeps it with the index. `embed` is
-   * asked for the vectors of 64 texts of at most 400 characters, once. Throws what it throws, and what the store throws.
+   * Measures the weight of a space, unless known for its size, and stores it. Calls `embed` once with 64 texts of at
+   * most 400 characters. Throws errors of `embed` and the store.
    */
   async measure(
     space: VectorSpace,
@@ -97,8 +93,7 @@ export class SpaceScales {
 }
 
 /**
- * The texts that `measure` asks the vectors of, of a sample of chunks in the order of their hashes: sentences, each followed
- * by what stood around it. Empty where too few can be made.
+ * Texts that `measure` embeds: sentences of the sample, each followed by its surroundings. Empty if there are too few.
  */
 export function measuringTexts(sample: readonly { hash: string; text: string }[]): string[] {
   const pairs = partnerPairs(sample, pairCount);
@@ -111,7 +106,6 @@ export function areSame(vectors: readonly Float32Array[]): boolean {
   return first !== undefined && vectors.length > 1 && vectors.every((vector) => cosineOf(first, vector) > 1 - 1e-6);
 }
 
-/** Whether what was measured of a space serves when it has so many vectors. */
 export async function isMeasured(facts: SpaceFacts, space: VectorSpace, vectors: number): Promise<boolean> {
   return serves(readKept(await facts.noted(noteOf(space))), vectors);
 }
@@ -128,8 +122,8 @@ function qualityOf(vectors: readonly Float32Array[]): MeasuredWeight {
 }
 
 /**
- * Looks for the partner of each text among all texts of the other side, both ways. The weight is
- * `0.25 × (quality - 3 standard errors of chance)`, at least 0 and at most 0.15.
+ * Finds the partner of each text on the other side, in both directions. Weight: `0.25 × (quality - 3 standard errors of
+ * chance)`, from 0 to 0.15.
  */
 export function partnerQuality(sentences: readonly Float32Array[], rests: readonly Float32Array[]): MeasuredWeight {
   const pairs = sentences.length;
@@ -156,7 +150,6 @@ function noteOf(space: VectorSpace): string {
   return `space:weight:${spaceName(space)}`;
 }
 
-/** What another version wrote otherwise counts as unknown. */
 function readKept(text: string | undefined): KeptWeight | undefined {
   if (text === undefined) return undefined;
   try {
@@ -175,21 +168,20 @@ interface PartnerPair {
   rest: string;
 }
 
-/** A sentence says something from so many different words on, and so do the words around it. */
+/** Minimum number of different terms of a sentence, and of its surroundings. */
 const leastTerms = 4;
-/** Sentences before and after the one that is taken out. */
 const around = 3;
 /** Characters of one text. */
 const maxLength = 400;
 
 /**
- * Takes a sentence out of each of these chunks, until there are `limit` pairs: the inverse cloze task (Lee, Chang and
- * Toutanova 2019). Words that both sides would share are taken out of the rest, so that words alone cannot tell which
- * belong together. Which sentence it is follows from the hash of the chunk: the same chunks give the same pairs.
+ * Builds up to `limit` calibration pairs by the inverse cloze task (Lee, Chang and Toutanova 2019). Words of the
+ * sentence are removed from its surroundings, so that words alone cannot match them. The hash of a chunk selects its
+ * sentence.
  */
 export function partnerPairs(chunks: readonly { hash: string; text: string }[], limit: number): PartnerPair[] {
   const pairs: PartnerPair[] = [];
-  // Here and not above: their tables take some milliseconds to load, and most that load this file want no pairs.
+  // Loaded here because the tables cost milliseconds and most callers need no pairs.
   const sentences = new Intl.Segmenter("und", { granularity: "sentence" });
   const words = new Intl.Segmenter("und", { granularity: "word" });
   for (const chunk of chunks) {
@@ -219,7 +211,6 @@ function pairOf(
   return termsOf(rest).size < leastTerms ? undefined : { sentence: sentence.slice(0, maxLength), rest };
 }
 
-/** The text without the words of another one. */
 function without(text: string, other: string, words: Intl.Segmenter): string {
   const taken = sharedUnits(other);
   return Array.from(words.segment(text), ({ segment }) => (sharedUnits(segment).isDisjointFrom(taken) ? segment : " "))

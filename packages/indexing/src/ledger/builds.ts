@@ -14,16 +14,15 @@ export interface Builds {
   /** The files of the build with this number. Throws if it is not being made any more. */
   tableOf(build: number): FileTables;
   /**
-   * Deletes a part of the generations that answer no more, and of those that never came to it. True: there may be more.
-   * False also if another process is writing just now.
+   * Deletes a batch of generations that no longer answer. True: more remain. Returns false if another process is
+   * writing.
    */
   deleteDropped(): boolean;
 }
 
-/** Chunks that are deleted at a time. */
 const batchChunks = 200;
 
-/** Makes a new generation beside the one that answers. */
+/** Creates a new generation next to the active one. */
 export function createBuilds(
   input: LedgerBase & {
     fileTables: (target: FileTarget) => FileTables;
@@ -37,10 +36,10 @@ export function createBuilds(
   let started: number | undefined;
   let asked = 0;
   const files = input.fileTables({ generation: () => expectNext(asked), changed: () => undefined });
-  /** Of these only something is left that this process cannot drop. */
+  /** Generations that this process cannot drop. */
   const left: number[] = [];
 
-  /** Another process may have begun another build, or put this one in place. */
+  /** Another process may have started another build or activated this one. */
   function expectNext(id: number): number {
     if (generations.next()?.id === id) return id;
     throw new StoreFailure("BUSY", "another process has ended this rebuild of the index; start it again");
@@ -51,7 +50,7 @@ export function createBuilds(
     vectors.listener.changed();
   }
 
-  // A file that is not there now may come back, and its vectors have cost requests.
+  // A missing file may return, and its vectors cost requests.
   function isHeld(hash: HashKey, fileId: number): boolean {
     const select = `SELECT 1 FROM chunks WHERE hash = ? UNION ALL SELECT 1 WHERE NOT EXISTS (
       SELECT 1 FROM files f JOIN generations g ON g.state = 'active'
@@ -59,7 +58,6 @@ export function createBuilds(
     return sql.value(select, hash, fileId) !== undefined;
   }
 
-  /** False when nothing was left to delete. */
   function deleteSome(generation: number): boolean {
     const chunks = sql.all<{ id: number; fileId: number; hash: HashKey; recipe: string }>(
       `SELECT c.id, c.file_id AS fileId, c.hash, f.recipe FROM files f CROSS JOIN chunks c ON c.file_id = f.id
@@ -101,7 +99,7 @@ export function createBuilds(
       if (started === undefined) throw new StoreFailure("INVALID_ARGUMENT", "no rebuild was started to be finished");
       const id = started;
       vectors.cache.noteChunks();
-      // Before the step, so that the first search after it finds all in its place.
+      // Outside of the transaction, so that the first search finds everything in place.
       companion.prepare(transactions.read(() => expectNext(id)));
       transactions.write(() => {
         expectNext(id);

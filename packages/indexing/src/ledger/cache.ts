@@ -31,7 +31,6 @@ function toBytes(vector: Float32Array): Buffer {
   return Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength);
 }
 
-/** The numbers of a stored vector. */
 export function toVector(bytes: Buffer): Float32Array {
   // A small buffer is cut out of a shared pool and may begin at any byte.
   const aligned = bytes.byteOffset % bytesPerNumber === 0 ? bytes : new Uint8Array(bytes);
@@ -55,15 +54,14 @@ export function checkVector(vector: Float32Array, space: VectorSpace): void {
   }
 }
 
-/** Vectors that one transaction deletes at most. */
 const batchVectors = 500;
-/** Vectors whose turn is next, found in one pass over the cache. */
+/** Vectors queued for eviction by one scan of the cache. */
 const queueVectors = 4096;
-/** A small index keeps so many vectors of texts that no note has any more. */
+/** Minimum number of unused vectors that are kept. */
 const fewestKept = 64;
-/** Finding the oldest takes a scan of all of them: it waits until there are this many too much, as a share of what is kept. */
+/** Share of surplus vectors that justifies a scan. */
 const worthwhileShare = 1 / 8;
-/** The mark is moved when there are so many more chunks. */
+/** Growth after which the chunk count is recorded again. */
 const growthNoted = 1.1;
 
 const deleteVector = "DELETE FROM vectors WHERE id = ?";
@@ -79,19 +77,19 @@ interface Entry {
 
 interface CacheOptions extends Omit<LedgerBase, "generations"> {
   maxEntries: number;
-  /** Makes the index that finds chunks by their hash. */
   prepare: () => void;
 }
 
 /** The vectors themselves, each stored once, by space and by the hash of what was embedded, and which of them have to go. */
 export class VectorCache {
-  /** Spaces that this process searches or fills: their chunks keep their vectors. While there is none, nothing is evicted. */
+  /**
+   * Spaces that this process searches or fills: vectors of their chunks are not evicted. If empty, nothing is evicted.
+   */
   readonly spacesInUse: Set<number> = new Set<number>();
   readonly #options: CacheOptions;
   readonly #sql: Sql;
   /** Vectors to be evicted, the one that was used longest ago first. */
   #queue: Entry[] = [];
-  /** All that is too much belongs to chunks that are there. */
   #nothingLeft = false;
 
   constructor(options: CacheOptions) {
@@ -122,15 +120,12 @@ export class VectorCache {
 
   /** Moves the vectors of a hash, in all spaces, to the end of the queue for eviction. */
   use(hash: HashKey, at: number): void {
-    // One row at a time: an update that may meet several doubles what the insert of a chunk's words costs.
+    // One row at a time: a multi-row update costs as much as indexing the words of a chunk.
     for (const spaceId of this.#sql.values<number>("SELECT space_id FROM embedding_cache WHERE hash = ?", hash))
       this.#use(spaceId, hash, at);
   }
 
-  /**
-   * Brings the cache down to its size, over all spaces, what was used longest ago first: deletes a batch of what is too
-   * much. True: there may be more.
-   */
+  /** Evicts a batch of the least recently used vectors above the size limit, over all spaces. True: more remain. */
   trim(): boolean {
     try {
       return this.#trim();
@@ -160,16 +155,14 @@ export class VectorCache {
     const { meta, transactions } = this.#options;
     transactions.write(() => {
       const chunks = this.#answeringChunks();
-      // An index without a note may be one whose disk is not there now.
+      // An index without notes may have lost its disk for now.
       if (chunks > 0) meta.set(metaKeys.mostChunks, String(chunks));
     });
   }
 
   /**
-   * Deletes a batch of the vectors of texts that no note has any more, what was used longest ago first. True: there is
-   * more. They are kept for the text that comes back (an edit that is undone, a branch that is checked out again, a disk
-   * that was not there), but no more of them in each space than the index has ever had chunks: else a note that is edited
-   * a thousand times leaves a thousand vectors.
+   * Deletes a batch of vectors without a note, least recently used first. True: more remain. They are kept for texts
+   * that return (undo, branch switch, unmounted disk), at most as many per space as the index ever had chunks.
    */
   trimUnused(): boolean {
     const { transactions, prepare } = this.#options;
@@ -216,7 +209,7 @@ export class VectorCache {
       for (const entry of this.#queue.slice(0, batchVectors)) {
         if (surplus === 0) break;
         looked++;
-        // Since it was put into the queue it may have been used, or its space may have come into use.
+        // It may have been used since it was queued.
         const { changes } = this.#sql.run(
           `DELETE FROM embedding_cache
            WHERE hash = :hash AND space_id = :spaceId AND used_at = :usedAt AND NOT (${isInUse})`,
@@ -264,10 +257,7 @@ export class VectorCache {
   }
 }
 
-/**
- * For a chunk that rules of an earlier version have made: drops its vectors unless its text is held elsewhere, which is
- * only asked if there are some, and has the pages that held it overwritten.
- */
+/** Drops the vectors of a text made by older rules, unless another chunk has it, and overwrites its pages. */
 export function forgetText({ db, meta }: Pick<LedgerBase, "db" | "meta">, hash: HashKey, isHeld: () => boolean): void {
   const sql = sqlOf(db);
   meta.set(metaKeys.unwiped, "1");

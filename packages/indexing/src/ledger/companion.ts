@@ -11,7 +11,6 @@ import type { IndexPart } from "./upkeep/index-parts.ts";
 import type { EmbeddedChunks } from "./spaces.ts";
 import type { HashKey } from "./cache.ts";
 
-/** A space as the tables know it. */
 export interface KnownSpace {
   id: number;
   dimensions: number;
@@ -23,12 +22,11 @@ export interface LedgerParts extends LedgerBase {
     /** Undefined for a space that nothing was ever written to. From then on its vectors are protected. */
     use(space: VectorSpace): number | undefined;
     dimensionsOf(spaceId: number): number | undefined;
-    /** The bytes of a vector. */
     get(spaceId: number, hash: HashKey): Buffer | undefined;
     /** Called outside of transactions, as the index that it needs may have to be made first. */
     chunks(): EmbeddedChunks;
   };
-  /** Tells the user something, once. */
+  /** Small buffers are slices of a pool and may be unaligned. */
   notice(line: string): void;
 }
 
@@ -36,8 +34,8 @@ export interface LedgerParts extends LedgerBase {
 type CompanionCalls = Readonly<Record<string, (...args: never[]) => unknown>>;
 
 /**
- * What a store keeps in the ledger's own file and thread to find chunks with, such as words and a layout of vectors: one
- * transaction covers both, and a search costs one message. All of it can be made anew from the tables of the ledger.
+ * Data that a store keeps in the ledger file and thread to find chunks, such as words and vector layouts: one
+ * transaction covers both, and a search costs one message. All of it can be rebuilt from the ledger.
  */
 export interface Companion {
   calls: CompanionCalls;
@@ -53,10 +51,6 @@ export interface Companion {
   useSpace(space: KnownSpace): void;
   /** Lays out what a build holds, before it takes over. Outside of transactions. */
   prepare(generation: number): void;
-  /**
-   * Deletes a piece of what it has of a generation, inside a transaction. `some`: there may be more. `kept`: something is
-   * left that this process cannot drop.
-   */
   drop(generation: number): "some" | "kept" | "none";
   /** So many chunks of the generation it has; undefined where that does not tell anything. Inside a transaction. */
   count(generation: number): number | undefined;
@@ -69,9 +63,7 @@ export interface Companion {
   health(): Pick<IndexHealth, "fts" | "vector">;
 }
 
-/** The tables of a companion, while the file is being opened. */
 export interface CompanionTables {
-  /** Makes them for a new generation, inside the transaction that makes it. */
   begin: BeginTables;
   /** Makes them fit the chunks, once the tables of the ledger are there. */
   settle(input: {
@@ -86,18 +78,16 @@ export interface CompanionTables {
   };
 }
 
-/** What the module of a companion exports. It is loaded in the thread of the ledger. */
 export interface CompanionModule {
   createCompanion(settings: unknown): CompanionTables;
 }
 
-/** A ledger alone: no words, no layout. */
 export const noCompanion: CompanionTables = {
   begin: () => undefined,
   settle: () => ({
     open: ({ meta }) => ({
       ...nothing,
-      // Another store may have laid them out for fast search: without this one, which it would never miss.
+      // Another store may have laid them out for fast search.
       embedded(spaceId, { generation }) {
         const key = `${metaKeys.vectorSpace}${generation}`;
         if (meta.get(key) === String(spaceId)) meta.delete(key);

@@ -16,35 +16,30 @@ import { createUpkeep } from "./upkeep/upkeep.ts";
 import { createVectors } from "./vectors.ts";
 import { isAboutWordsOnly, isDamage, toStoreError } from "./file/store-errors.ts";
 
-/** At the end nobody waits long for readers of other processes. */
+/** Do not wait long for readers of other processes when closing. */
 const closingBusyTimeoutMs = 200;
-/** Where words are missing, opening waits for those of some 10,000 chunks. The rest is done between calls. */
+/** Opening indexes the words of about 10,000 chunks; the rest follows between calls. */
 const settlingSteps = 150;
-/** What is not done by then is done by the next one that writes. */
+/** Later work is left to the next writer. */
 const closingTrimMs = 500;
 
 /** The store as it is inside the worker, but for the leases, which do not depend on the file that is open. */
 export type OpenedStore = LedgerCalls & {
   /** What the thread answers by its name: the calls of the ledger, and those of its companion. */
   methods: readonly Method[];
-  /** Those of the companion. */
   searches: ReadonlySet<string>;
   health(): IndexHealth;
   /** A small piece of work that can wait, done between calls. `isQuiet`: there was no call in a while. True: there may be more. Never throws. */
   tidy(isQuiet?: boolean): Promise<boolean>;
-  /** Gives back the memory of pages that have been read. */
   shrink(): void;
   close(): void;
-  /** The file that is open, as `fileIdentity` names it; undefined where the index is in memory. */
   identity: string | undefined;
   rows: LeaseRows;
-  /** Whether a table has rows. */
   holds(table: "files" | "embedding_cache"): boolean;
   /** Makes what is due before the first call. Never throws. */
   settle(): Promise<void>;
 };
 
-/** The ledger on its own thread, with what a store keeps in it: one database connection, one call at a time. */
 export function openDatabaseStore(options: OpenOptions, tables: CompanionTables = noCompanion): OpenedStore {
   const parts = openParts(options, tables);
   const { db, location, isOnDisk, identity, notices, meta, mark, transactions, integrity } = parts;
@@ -115,7 +110,6 @@ export function openDatabaseStore(options: OpenOptions, tables: CompanionTables 
 
 type Parts = ReturnType<typeof openParts>;
 
-/** What a ledger is made of, over one connection. */
 function openParts(options: OpenOptions, tables: CompanionTables) {
   const { store, opening = "" } = options;
   const opened = openDatabase(options, tables);
@@ -181,7 +175,7 @@ function callsOf(parts: Parts, store: string): LedgerCalls {
   const { db, meta, transactions, generations, vectors, path, seeRevision } = parts;
   const filesOf = (build: number | undefined): FileTables =>
     build === undefined ? parts.files : parts.builds.tableOf(build);
-  // What a space is worth is the same whichever store its chunks are kept in.
+  // Facts of a space are shared by all stores.
   const noteKey = (name: string): string => `${metaKeys.note}${name.startsWith(ofSpace) ? "" : store}:${name}`;
   return {
     listFiles: (build) => filesOf(build).listFiles(),
@@ -207,13 +201,12 @@ function callsOf(parts: Parts, store: string): LedgerCalls {
   };
 }
 
-/** How the name of a note about a space begins. */
 const ofSpace = "space:";
 
 const rowAttempts = 20;
 const rowPauseMs = 5;
 
-/** Rows for others to read, which wait only a moment for a process that writes. */
+/** Rows for other processes; waits only briefly for a writer. */
 function rowsOf(meta: Meta, transactions: Transactions): LeaseRows {
   return {
     get: meta.get,
@@ -231,7 +224,7 @@ function rowsOf(meta: Meta, transactions: Transactions): LeaseRows {
   };
 }
 
-/** Turns failures into what a caller can act on. A damaged database answers nothing more and is rebuilt at the next open. */
+/** Maps failures to errors with an action. A damaged database stops answering and is rebuilt at the next open. */
 function createCallGuard({ meta, transactions, integrity, location }: Parts) {
   let broken: Error | undefined;
 
@@ -265,17 +258,15 @@ function createCallGuard({ meta, transactions, integrity, location }: Parts) {
     return failure;
   }
 
-  /** Words alone are no loss: they are rebuilt from the texts. */
   function markStale(): void {
     try {
       transactions.write(() => meta.set(metaKeys.wordsStale, "1"));
     } catch {
-      // Too damaged to record it: then the next process to open it sees that by itself.
+      // Too damaged to record; the next open detects it.
     }
   }
 
   return {
-    /** The same calls, guarded. */
     all: <Calls extends object>(calls: Calls): Calls =>
       Object.fromEntries(Object.entries(calls).map(([name, call]) => [name, guarded(call)])) as Calls,
     /** What a failure outside of calls says, and whether the database is damaged. */

@@ -26,10 +26,9 @@ const inStore = "JOIN files f ON f.id = c.file_id JOIN generations g ON g.id = f
 const isLive = "g.store = :store AND g.state <> 'dropped'";
 
 /**
- * What the ledger knows of the vectors of a store that keeps its own. Pending: their numbers are in the cache, and the store
- * has not acknowledged them yet. Imported: the store has them from another host, so that their texts count as embedded for
- * this store alone, as their numbers are not known here; a text has either these or its numbers in the cache. But for
- * `calls`, everything is called inside transactions.
+ * Vectors of a store that keeps its own. Pending: known here, not acknowledged by the store. Imported: the store has
+ * them from another host; their numbers are unknown here, so they count for this store only. Everything but `calls`
+ * runs inside transactions.
  */
 export class VectorsElsewhere {
   readonly calls: Pick<LedgerCalls, "oweVectors" | "owedVectors" | "paidVectors" | "adoptVectors"> = {
@@ -66,14 +65,13 @@ export class VectorsElsewhere {
     this.#sql.run("DELETE FROM adopted_vectors WHERE hash = ? AND space_id = ?", hash, spaceId);
   }
 
-  /** Forgets imported vectors of these texts that no chunk of the store has any more. */
   forgetGone(hashes: readonly HashKey[]): void {
     const forget = `DELETE FROM adopted_vectors WHERE hash = :hash AND store = :store
       AND NOT EXISTS (SELECT 1 FROM chunks c ${inStore} WHERE c.hash = :hash AND ${isLive})`;
     for (const hash of hashes) this.#sql.run(forget, { hash, store: this.#store });
   }
 
-  /** The store is to have the vectors of a space: those of all chunks are pending, once, and those that come are, too. */
+  /** Requests the vectors of a space for the store: those of all chunks become pending, and later ones too. */
   note(spaceId: number): void {
     const { meta } = this.#input;
     if (meta.get(this.#prefix + spaceId) !== undefined) return;
@@ -138,14 +136,10 @@ export class VectorsElsewhere {
       if (space === undefined) continue;
       for (const { hashes, names } of reported) if (!names.has(spaceName(space))) this.#lacks(spaceId, hashes);
     }
-    // Last: a text that one file has lost may be in another that has all of its vectors.
+    // Last: a text lost by one file may be complete in another.
     for (const { hashes, embedded } of reported) for (const space of embedded) this.#import(space, hashes);
   }
 
-  /**
-   * The store does not have the vectors of all these texts. If all count as embedded they are pending again, and those that
-   * were imported have to be made.
-   */
   #lacks(spaceId: number, hashes: readonly HashKey[]): void {
     const { cache } = this.#input;
     if (!hashes.every((hash) => cache.has(spaceId, hash) || this.isImported(spaceId, hash))) return;
@@ -209,7 +203,7 @@ export class VectorsElsewhere {
       const { rows, spaceId } = found;
       if (rows.some(isGone)) transactions.write(() => this.#forgetGonePending(rows.length));
       const entries = rows.flatMap(({ hash, embedding }) =>
-        // A copy: it goes to another thread, and would bring the buffer that it was cut from.
+        // A copy: transfer would take the whole underlying buffer.
         embedding === null ? [] : [{ hash: toHash(hash), vector: toVector(embedding).slice() }],
       );
       const space = spaces.get(spaceId);
@@ -226,7 +220,6 @@ export class VectorsElsewhere {
       );
   }
 
-  /** Some of one space, that which was written to last first; undefined if nothing is pending. */
   #nextPending(limit: number): { spaceId: number; rows: PendingRow[] } | undefined {
     const spaceId = this.#sql.value<number>(
       `SELECT s.id FROM spaces s WHERE EXISTS (SELECT 1 FROM owed_vectors o WHERE o.store = ? AND o.space_id = s.id)

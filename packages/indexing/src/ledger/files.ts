@@ -17,12 +17,11 @@ export interface ScoredId {
   score: number;
 }
 
-/** The chunks behind ids that a search has ranked, in the same order. Throws `Damage` if one is not there. */
 export function readRows(db: Database.Database, ranked: readonly ScoredId[]): FoundRow[] {
   const read = `SELECT ${columns} FROM chunks c JOIN files f ON f.id = c.file_id WHERE c.id = ?`;
   return ranked.map(({ id, score }) => {
     const row = sqlOf(db).row<ChunkRow>(read, id);
-    // What is searched and what it is about are written in one transaction.
+    // Index and chunks are written in one transaction.
     if (row === undefined) throw new Damage("a chunk that was found is not there");
     return { ...row, score };
   });
@@ -53,7 +52,6 @@ export function listChunks(
   );
 }
 
-/** Chunks of a generation, all sources together. */
 export function countChunks(db: Database.Database, generation: number): number {
   return sqlOf(db).value("SELECT sum(chunks) FROM files WHERE +generation = ?", generation) ?? 0;
 }
@@ -69,7 +67,6 @@ export type FilterParameters = Record<
   string
 > & { generation: number };
 
-/** SQL: whether a search is about the file `f`. Paths are data: nothing in them is a pattern. */
 export function isAsked(scoped: boolean): string {
   const condition = "f.generation = :generation AND f.source IN (SELECT value FROM json_each(:sources))";
   return scoped ? `${condition} AND ${isUnder("within")} AND NOT ${isUnder("without")}` : condition;
@@ -96,7 +93,6 @@ export function filterParameters(
   };
 }
 
-/** The empty one stands for everything. */
 function isFolder(place: string): boolean {
   return place === "" || place.endsWith("/");
 }
@@ -105,7 +101,7 @@ function isPath(place: string): boolean {
   return !isFolder(place);
 }
 
-/** Half a character, as file systems allow it, stands in the database as the sign for a broken one. */
+/** A lone surrogate is stored as the replacement character. */
 function toJson(texts: readonly string[]): string {
   return JSON.stringify(texts.map((text) => text.toWellFormed()));
 }
@@ -114,7 +110,6 @@ interface AddedChunk {
   id: number;
   hash: HashKey;
   source: MemorySource;
-  /** The words to index, joined by spaces. */
   terms: string;
 }
 
@@ -126,11 +121,9 @@ export interface ChangedChunks {
 
 /** The files of one generation. */
 export interface FileTables extends FileCalls {
-  /** Removes files inside a transaction that has begun. */
   removeInside(files: readonly FileKey[]): void;
 }
 
-/** Which generation a call is about, asked at the beginning of its transaction. */
 export interface FileTarget {
   generation(): number;
   /** Called at the end of a transaction that has changed files. Gives the step that it is, if they are those that answer. */
@@ -148,7 +141,6 @@ const fileFacts = "hash = :hash, mtime = :mtimeMs, size = :size, recipe = :recip
 const updateFile = `UPDATE files SET ${fileFacts}, chunks = :count, chunk_bytes = :bytes WHERE id = :id`;
 const touchFile = `UPDATE files SET ${fileFacts} WHERE generation = :generation AND source = :source AND path = :path`;
 
-/** The files and their chunks. */
 export function createFileTables(
   input: Omit<LedgerBase, "generations"> & {
     /** Keeps in step what depends on chunks, inside the transaction: called for each file, and at the end. */
@@ -214,7 +206,6 @@ export function createFileTables(
     });
   }
 
-  /** Those that begin at the line or behind it. */
   function dropChunks(fileId: number, fromLine: number): ChangedChunks["gone"] {
     const from = "FROM chunks WHERE file_id = ? AND start_line >= ?";
     const gone = sql.all<{ id: number; hash: HashKey }>(`SELECT id, hash ${from}`, fileId, fromLine);
@@ -255,7 +246,7 @@ export function createFileTables(
     return {
       listFiles: () =>
         transactions.read(() => {
-          // The plus has the table read in its order: hardly ever are there files of another generation.
+          // The unary plus keeps the table order: other generations are rare.
           const files = sql.all<FileRecord & { cursor: string | null | undefined }>(
             "SELECT path, source, hash, mtime AS mtimeMs, size, recipe, cursor FROM files WHERE +generation = ?",
             target.generation(),

@@ -9,7 +9,6 @@ import { addGeneration, type BeginTables } from "./file/schema.ts";
 export interface Generation {
   id: number;
   name: string;
-  /** Milliseconds since 1970. */
   startedAt: number;
   builtAt: number | null;
 }
@@ -24,10 +23,7 @@ interface Input {
   begin: BeginTables;
 }
 
-/**
- * Which build of a store answers, and which is being made. Another process may change that at any time, so it is asked
- * inside each transaction, and holds until its end.
- */
+/** The active build of a store and the next one. Read inside each transaction because another process may change it. */
 export class Generations {
   readonly #input: Input;
   readonly #sql: Sql;
@@ -74,7 +70,6 @@ export class Generations {
     this.#sql.run("UPDATE generations SET state = 'dropped' WHERE id = ?", id);
   }
 
-  /** Puts `next` in place of the one that answers. */
   flip(at: number): void {
     this.#sql.run(
       `UPDATE generations SET

@@ -1,14 +1,8 @@
 /**
- * Whether the file of an index is still what was written to it. SQLite keeps no checksum of its pages: a damaged page is
- * read as it is, and what it held is missing from every answer. Each net catches what no other one does:
- *
- * - The checksum beside the file (`isSpoilt`): any byte that was changed while nothing was being written, before the file
- *   was opened or while it is open. The log is emptied before the checksum is made, so the checksum covers all there is.
- * - The counts (`Integrity.look`): rows that another program has changed through SQLite, which writes them into a log.
- * - `quickCheck`: pages that do not fit together after a process died while it was writing, when there is no checksum.
- * - The comparison of what is returned with its note, which the search makes: texts that were changed in any way.
- *
- * A file that is not sound is set aside and rebuilt from the notes. `salvageVectors` keeps what a provider was paid for.
+ * Detects changes of an index file by others. SQLite keeps no page checksums. Four checks: the checksum beside the file
+ * (`isSpoilt`) for bytes changed outside of writes; the counts (`Integrity.look`) for rows changed through SQLite;
+ * `quickCheck` for pages after a crash; and the comparison of results with their notes for changed texts. A damaged
+ * file is set aside and rebuilt; `salvageVectors` keeps paid vectors.
  */
 import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { crc32 } from "node:zlib";
@@ -22,7 +16,7 @@ import { findSidecars } from "./file/set-aside.ts";
 import { Damage, isCorrupt } from "./file/store-errors.ts";
 import type { Generations } from "./generations.ts";
 
-/** Reading more than this takes too long for a search that waits, and as much memory. */
+/** Larger files take too long to read before a search. */
 const readAtMostBytes = 256 * 1024 * 1024;
 /** The clock of a file system advances at least this often. */
 const tickMs = 20;
@@ -63,7 +57,6 @@ export function isSpoilt(path: string, { anew = false }: { anew?: boolean } = {}
   return false;
 }
 
-/** Deletes the record: the file is about to be written. */
 export function forgetSum(path: string): void {
   try {
     rmSync(`${path}-sum`, { force: true });
@@ -98,7 +91,7 @@ function readSum(path: string): FileSum | undefined {
 /** Undefined where a write may leave the stamp as it is. */
 function stampOf(path: string): string | undefined {
   const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
-  // Whole seconds are too coarse to wait for the next one.
+  // Stamps in whole seconds are too coarse.
   if (stats === undefined || stats.ctimeNs % 1_000_000_000n === 0n) return undefined;
   const file = stateOf(stats);
   const trust = new StampTrust();
@@ -114,9 +107,8 @@ function waitForTick(path: string): void {
 }
 
 /**
- * Of all bytes, read by a connection of its own that has nothing in its cache. Never by opening the file: when a process
- * closes a file, the system takes away all locks that it has on it (POSIX), also those of its other connections, and the
- * next process would take the index for its own alone. Undefined where there is nothing to be compared yet.
+ * Checksum of the file, read by a separate SQLite connection. Never opened directly: closing a file drops all POSIX
+ * locks of the process on it. Undefined if there is nothing to compare.
  */
 function sumOf(path: string): string | undefined {
   const { size, mtimeNs } = statSync(path, { bigint: true });
@@ -125,11 +117,11 @@ function sumOf(path: string): string | undefined {
   const db = new Database(path, { readonly: true, fileMustExist: true, timeout: 1000 });
   try {
     const [log] = db.pragma("wal_checkpoint(NOOP)") as { log: number; checkpointed: number }[];
-    // What is in the log and not in the file yet would be read in place of the file.
+    // Pages in the log would be read instead of the file.
     if (log !== undefined && log.log > 0 && log.log !== log.checkpointed) return undefined;
     const bytes = db.serialize();
     const sum = crc32(bytes);
-    // Frees the copy of the file now: the collector does not see how large it is, and may keep several.
+    // Frees the copy now: the collector does not see its size.
     (bytes.buffer as ArrayBuffer).transfer(0);
     return `${size} ${sum}`;
   } finally {
@@ -137,7 +129,6 @@ function sumOf(path: string): string | undefined {
   }
 }
 
-/** Lines of `PRAGMA quick_check` that are not `ok`. */
 export function quickCheck(db: Database.Database, table?: string): string[] {
   const lines = db.prepare<[], string>(`PRAGMA quick_check${table === undefined ? "" : `('${table}')`}`).pluck();
   return lines.all().filter((line) => line !== "ok");
@@ -173,24 +164,22 @@ export class Integrity {
     this.#isRecorded = watched.path === undefined || !watched.mayWrite || readSum(watched.path) !== undefined;
   }
 
-  /** Throws `Damage` where the index cannot be relied on. Costs next to nothing while nothing has happened. Called outside of transactions. */
+  /** Throws `Damage` if the index is unreliable. Cheap while nothing has happened. Call it outside of transactions. */
   look(): void {
     const { path } = this.#of;
     if (path === undefined) return;
     const before = this.#known;
     const now = this.#state();
     this.#known = now;
-    // Another process that writes its log into the file has no record, or has made one of what it wrote.
+    // Another process that checkpoints has deleted or rewritten the record.
     if (now.file !== before.file && isSpoilt(path)) throw new Damage("its bytes are not those that were written");
     if (now.version !== before.version) this.#checkCounts();
   }
 
-  /** Called inside of each write of this connection: what the file was does not count any more. */
   writes(): void {
     if (this.#of.path !== undefined) forgetSum(this.#of.path);
   }
 
-  /** Called after it. */
   wrote(): void {
     if (this.#of.path === undefined) return;
     this.#isRecorded = !this.#of.mayWrite;
@@ -198,7 +187,7 @@ export class Integrity {
     this.#known = { ...this.#known, file: fileStamp(this.#of.path) };
   }
 
-  /** Empties the log into the file and records what the file is, where that is not known and no other process uses the log. */
+  /** Checkpoints the log and records the checksum, unless it is known or another process uses the log. */
   record(): void {
     const { db, path } = this.#of;
     if (path === undefined || this.#isRecorded) return;
@@ -207,7 +196,7 @@ export class Integrity {
       db.pragma("busy_timeout = 0");
       const [state] = db.pragma("wal_checkpoint(TRUNCATE)") as { busy: number }[];
       if (state?.busy !== 0) return;
-      // A process that wants to write waits for this: it would delete the record before it is there.
+      // A writing process waits here, so that it deletes the record afterwards.
       beginWrite(db, 1);
       const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
       if (readSum(path) === undefined && (log?.size ?? 0) === 0) writeSum(path);
@@ -221,7 +210,6 @@ export class Integrity {
     }
   }
 
-  /** The same, where nothing was written for a while. */
   recordIfQuiet(): void {
     if (performance.now() - this.#writtenAt >= quietMs) this.record();
   }
@@ -232,7 +220,7 @@ export class Integrity {
     return { file: fileStamp(path), version: sqlOf(db).value<number>("PRAGMA data_version") };
   }
 
-  /** Files, chunks and what the companion has of them are as many as they should be. */
+  /** Compares the counts of files, chunks and the companion. */
   #checkCounts(): void {
     const { db, generations, countFound } = this.#of;
     const sql = sqlOf(db);
@@ -255,12 +243,12 @@ function fileStamp(path: string): string | undefined {
 }
 
 const bytesPerNumber = 4;
-/** Vectors have the length 1; one whose length is another is not what was stored. */
+/** Vectors have length 1; others are damaged. */
 const tolerance = 0.01;
 
 /**
- * Copies what a provider was paid for from a database that was set aside into a new one: vectors, and what is known of
- * their spaces. A row on a page that cannot be read is left out, and no other. Never throws, as all of it can be made again.
+ * Copies vectors and facts about their spaces from a damaged database to a new one, except rows on unreadable pages.
+ * Never throws: all of it can be recreated.
  */
 export function salvageVectors(db: Database.Database, damagedPath: string): void {
   let damaged: Database.Database | undefined;
@@ -278,7 +266,6 @@ export function salvageVectors(db: Database.Database, damagedPath: string): void
     copyVectors(damaged, db);
     db.exec("COMMIT");
   } catch {
-    // It is too damaged to be opened, or the new one cannot be written: then the next call reports it.
     if (db.inTransaction) db.exec("ROLLBACK");
   } finally {
     damaged?.close();
@@ -306,7 +293,7 @@ function copyVectors(from: Database.Database, to: Database.Database): void {
   to.exec("DELETE FROM vectors WHERE id NOT IN (SELECT vector_id FROM embedding_cache)");
 }
 
-/** Rows in the order of a key up to the first page that cannot be read, then from the other end up to the last such page. */
+/** Rows in key order up to the first unreadable page, then from the other end. */
 function* readable(db: Database.Database, select: string, key: string): Generator<unknown[]> {
   for (const order of ["ASC", "DESC"]) {
     try {

@@ -16,15 +16,12 @@ const rowEveryMs = 500;
 /** Rows of the index that other processes read. Writing may come to nothing where another process writes for long. */
 export interface LeaseRows {
   get(key: string): string | undefined;
-  /** Undefined deletes it. */
   set(key: string, value: string | undefined): void;
 }
 
 /**
- * Who holds a lease is decided by a lock alone; the row in the index says how far they are and counts for nothing when
- * the lock is free. Where there is no lock (the index is in memory, nobody has said where locks lie, or nothing can be
- * written there) leases are granted to everybody: in memory there is nobody else, and an index that two bring up to
- * date at once is right and dear, one that nobody may bring up to date is wrong.
+ * The lock alone decides who owns a lease; the row only reports progress. Without a lock file (in-memory index, no lock
+ * folder, read-only folder) every process gets the lease: duplicated work is better than none.
  */
 export function createLeases(input: {
   /** Undefined where the index is in memory. Asked each time: the index may have found a new place. */
@@ -35,7 +32,6 @@ export function createLeases(input: {
   store?: string | undefined;
   now?: () => number;
 }): LeaseCalls & {
-  /** Gives back what is held. */
   close(): void;
 } {
   const { indexPath, locksDir, rows, store, now = Date.now } = input;
@@ -55,7 +51,7 @@ export function createLeases(input: {
     setRow(name, JSON.stringify(lease.status));
   }
 
-  /** Where the disk takes no row, it takes nothing of what the lease is for: that fails next, and says so with the file. */
+  /** If the row cannot be written, the work itself fails next with the file's name. */
   function setRow(name: LeaseName, text: string | undefined): void {
     try {
       rows.set(rowOf(name), text);
@@ -96,7 +92,7 @@ export function createLeases(input: {
       if (!lease) return;
       lease.status = { ...lease.status, completed, total, label };
       if (now() - lease.writtenAt >= rowEveryMs) return write("build");
-      // What is told last must not be lost: the holder may hang from here on.
+      // The last progress must be written: the owner may hang from here on.
       later ??= setTimeout(() => {
         later = undefined;
         write("build");
@@ -114,7 +110,7 @@ export function createLeases(input: {
   };
 }
 
-/** Where there is no place for a lock, or it cannot be used, nobody has it. */
+/** Without a usable lock file nobody owns the lease. */
 function locksAt(pathOf: (name: LeaseName) => string | undefined): {
   take(name: LeaseName): { taken: boolean; lock?: LeaseLock };
   isTaken(name: LeaseName): boolean;
@@ -151,7 +147,7 @@ function parseRow(text: string | undefined): WriterStatus | undefined {
   }
 }
 
-/** Somebody who only looks whether a lock is free is in the way for a moment. */
+/** A check whether a lock is free holds it briefly. */
 const attempts = 5;
 const pauseMs = 2;
 
@@ -160,21 +156,15 @@ interface LeaseLock {
   release(): void;
 }
 
-/**
- * Where the locks of an index lie: not beside it, and the same file for every way to write its path. Processes with
- * different folders for their locks do not know of each other.
- */
+/** Path of the lock file: not beside the index, and equal for all spellings of its path. */
 function lockPath(locksDir: string, indexPath: string, name: string): string {
   const key = createHash("sha256").update(realpathSync.native(indexPath)).digest("hex").slice(0, 32);
   return join(locksDir, `${key}.${name}.lock`);
 }
 
 /**
- * Takes the lock; undefined when somebody has it, in this process or another. Throws what the file system or SQLite
- * throws when the file cannot be made.
- *
- * The lock is that of SQLite on an empty database: it knows how to lock on each system, between threads too, and an
- * exclusive transaction that comes to nothing leaves it empty.
+ * Takes the lock; undefined if it is taken. Throws errors of the file system or SQLite. Uses an exclusive SQLite
+ * transaction on an empty database, which locks on every system and between threads.
  */
 function takeLock(path: string): LeaseLock | undefined {
   mkdirSync(join(path, ".."), { recursive: true, mode: 0o700 });
@@ -182,12 +172,12 @@ function takeLock(path: string): LeaseLock | undefined {
     const before = fileIdentity(path);
     const db = new Database(path, { timeout: 0 });
     try {
-      // Not by opening it here: closing it again would take away the lock that another store of this process has on it.
+      // Do not open and close the file directly: that would release a lock of this process.
       if (before === undefined) chmodSync(path, 0o600);
-      // SQLite sets about to give an empty database its first page, and would begin a journal for that.
+      // Avoids a journal for the first page of an empty database.
       db.pragma("journal_mode = MEMORY");
       db.exec("BEGIN EXCLUSIVE");
-      // Deleted between the look and the opening, or made by it: the next attempt tells.
+      // The file changed between check and open; try again.
       if (before !== undefined && fileIdentity(path) === before) return { release: () => void db.close() };
     } catch (error) {
       db.close();
@@ -200,12 +190,11 @@ function takeLock(path: string): LeaseLock | undefined {
   return undefined;
 }
 
-/** True when somebody has the lock. Changes nothing. */
 function isTaken(path: string): boolean {
   if (!existsSync(path)) return false;
   const db = new Database(path, { readonly: true, timeout: 0 });
   try {
-    // Shares the file with others who look.
+    // Shares the file with other checks.
     db.prepare("SELECT 1 FROM sqlite_schema").get();
     return false;
   } catch (error) {
@@ -221,8 +210,8 @@ function pause(): void {
 }
 
 /**
- * Remembers in the database which processes have written to it and have not closed it, so that the next one to open
- * it knows whether a look at every page is due. A process that only reads leaves no mark.
+ * Records which processes have written without closing, so that the next open knows whether to check every page.
+ * Readers leave no mark.
  */
 export function createWriterMark(meta: Meta): { set(): void; clear(): void } {
   const key = `${metaKeys.writer}${randomUUID()}`;

@@ -10,7 +10,6 @@ const both = ["memory", "sessions"];
 const firstOf = <Item>([item]: readonly Item[]): Item => item ?? expect.fail("there is none");
 const texts = Array.from({ length: 10 }, (_, index) => `number ${index}`);
 
-/** The facts of a file, without its chunks. */
 function factsOf(path: string, more: Partial<FileRecord> = {}): FileRecord {
   const { chunks: _chunks, ...facts } = fileOf(path, []);
   return { ...facts, cursor: undefined, ...more };
@@ -56,7 +55,6 @@ async function answerOf<Answer>(pieces: Pieces<Answer>): Promise<Answer> {
   }
 }
 
-/** What a caller can see, apart from bytes. */
 function contentOf(ledger: OpenedStore): unknown {
   const { files, chunks, sources } = ledger.stats();
   const rows = ledger.listChunks({ sources: both, withText: true });

@@ -57,7 +57,6 @@ export interface MapAsked {
   query?: Float32Array | string | undefined;
   /** What `axes` of an earlier map says, which had as many: the picture stays as it was. */
   axes?: string | undefined;
-  /** 2 if left out. Of more, `fine` has all. */
   dimensions?: number | undefined;
 }
 
@@ -102,7 +101,6 @@ export interface VectorCalls {
   quarantined(space: VectorSpace, limit: number): QuarantinedChunk[];
   /** Lets every quarantined text of this space be tried again. */
   releaseQuarantine(space: VectorSpace): void;
-  /** Every space that has vectors, and how many, the one that was written to last first. */
   spaces(): { space: VectorSpace; vectors: number }[];
   /** With `within`, of the chunks of these sources within the scope alone, and without `nextPending`. */
   spaceStats(space: VectorSpace, within?: Pick<VectorQuery, "sources" | "scope">): SpaceStats;
@@ -119,7 +117,6 @@ interface IndexCalls extends VectorCalls {
   listChunks(asked: FileFilter & { withText: boolean }): ChunkRow[];
   /** Puts the build that `startBuild` has begun in place of the one that answers, in one step. The old one is deleted piece by piece. */
   finishBuild(): void;
-  /** Drops it. */
   abandonBuild(): void;
   /** A small fact, kept with the index. `undefined` forgets it. */
   note(name: string, value: string | undefined): void;
@@ -225,7 +222,6 @@ export interface LedgerOptions {
   mayCreate?: boolean | undefined;
   /** True: nobody else has a reason to put a file there, as in the state folder. One that is no database is set aside. */
   isOwnPlace?: boolean | undefined;
-  /** Whose notes it holds. A file that was made for another agent is not used. Absent: anybody's. */
   owner?: { agentId: string; workspaceDir: string } | undefined;
   /** A folder for the locks of the leases, not beside the file. Absent: the ledger has no leases. */
   locksDir?: string | undefined;

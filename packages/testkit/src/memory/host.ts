@@ -22,11 +22,11 @@ async function useOnce(lab: MemoryLab, options: Parameters<MemoryLab["open"]>[0]
   const { readOnly = false } = options;
   const opened = await lab.open(options);
   const { memory } = opened;
-  if (!reads) await opened.settle();
+  if (!readOnly) await opened.settle();
   for (const query of ["heron", "an unknown thing"]) await opened.ask(query);
   await opened.read("MEMORY.md");
   await memory.check();
-  if (!reads) await memory.compact();
+  if (!readOnly) await memory.compact();
   await memory.probeEmbeddingAvailability();
   await memory.probeVectorAvailability();
   memory.status();
