@@ -16,9 +16,8 @@ import { basename, dirname, join } from "node:path";
 import { codeOf } from "./error-code.ts";
 
 /**
- * A path is looked up anew with each call, and what stood there a moment ago may be a link by now. Here something is
- * opened first, and then the system is asked where that lies. Linux tells it from `/proc`, so that no exchange of
- * folders, however quick, is missed; elsewhere the path is looked at again, before and after, see `isThere`.
+ * Opens something first and then asks the system where it is located, since a path may become a link between two calls.
+ * Linux reports that through `/proc`; elsewhere the path is checked before and after, see `isThere`.
  */
 
 /** A path that turned into a link is not opened, where the platform can say so; a pipe does not hold anybody up. */
@@ -53,8 +52,8 @@ export class NotDownloadedError extends Error {
 }
 
 /**
- * Opens what lies at a canonical path: the very file of this place, never one that a link on the way leads to. Throws
- * what the system throws, and `MovedError` where another program exchanges a folder of the way meanwhile.
+ * Opens the file at a canonical path, never through a link. Throws system errors, and `MovedError` if a folder on the
+ * path is replaced meanwhile.
  */
 export async function openInPlace(path: string, flags: number): Promise<FileHandle> {
   for (let attempt = 1; ; attempt++) {
@@ -95,8 +94,7 @@ export interface FolderInPlace {
   /** Gives an entry another name besides. */
   link(name: string, other: string): Promise<void>;
   /**
-   * Puts one entry in the place of another, which goes. Only where `isStill` says yes to what stands there: it is asked and
-   * obeyed in one go, so that nothing of this process comes between. False: it said no.
+   * Replaces one entry by another if `isStill` accepts it; check and rename run without interruption. False: refused.
    */
   replace(name: string, by: string, isStill: (there: BigIntStats | undefined) => boolean): boolean;
   /** Whether what was opened lies in this folder, and this folder at its path. */

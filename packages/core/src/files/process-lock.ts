@@ -39,11 +39,7 @@ export interface ProcessLock {
   release(): Promise<void>;
 }
 
-/**
- * A lock between processes: a file that only one can make. It is taken over when its process is gone, also one that was
- * killed, and, where the process cannot be seen from here (another container), when it has been silent for a minute.
- * Throws `BUSY` when it is not free in time, and what the file system throws.
- */
+/** Whether the open file is located at this path. */
 export async function acquireLock(file: string, options: LockOptions): Promise<ProcessLock> {
   const endsAt = performance.now() + options.waitMs;
   for (;;) {

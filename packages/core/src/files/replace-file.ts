@@ -23,7 +23,7 @@ export async function replaceFile(
     dropOldDrafts(file);
     const handle = await open(draft, "wx", mode);
     try {
-      // Not less than was asked for, whatever the umask takes away.
+      // Cached canonical home folders: every search needs them.
       await handle.chmod(mode);
       await handle.writeFile(text);
       await handle.sync();

@@ -30,7 +30,7 @@ const tokenLimits = [100, 4000] as const;
 const queryLimit = 10_000;
 const longestTime = 200;
 
-/** The forms of a time, for messages. */
+/** Date forms, for messages. */
 export const timeForms = 'such as 2026-03-05, 2026-03, 2026, "yesterday" or "last week"';
 
 /** Options of a search that depend on nothing else. Whether a time is one the manager finds out. */
@@ -59,7 +59,7 @@ export interface SearchFacts {
   /** Whose sessions may ask for what is private, see `audienceOf`. */
   readonly agentId: string;
   readonly ownerAllowFrom: readonly string[];
-  /** The sources that are indexed, as far as the manager has reported them. */
+  /** The indexed sources, as far as the manager has reported them. */
   readonly indexedSources: () => ReadonlySet<MemorySource>;
 }
 
@@ -108,8 +108,8 @@ function checkAudience(sessionKey: string | undefined, { agentId, ownerAllowFrom
 }
 
 /**
- * The token budget of a search that names none. Where the caller asks for a number of results, each has the tokens that
- * it has among the usual six; a caller that gives a default for that number, as the tools do, is led by the budget.
+ * Token budget of a search without one. A caller that asks for a number of results gets the usual tokens for each;
+ * tools use the configured budget.
  */
 function tokenBudget(
   maxResults: number,

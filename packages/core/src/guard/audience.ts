@@ -89,10 +89,7 @@ function isDirect(part: string): boolean {
   return part === "direct" || part === "dm";
 }
 
-/**
- * Whether the peer of a direct chat is named. Ids are compared letter by letter, but for the case of A to Z, which hosts
- * write as they like: what only looks alike is somebody else.
- */
+/** Whether the peer of a direct chat is the owner. Ids are compared exactly, except for ASCII case. */
 function isOwner(parts: readonly string[], ownerAllowFrom: readonly string[]): boolean {
   const folded = parts.map(foldCase);
   const direct = folded.findIndex(isDirect);
@@ -149,8 +146,8 @@ export function notePath(path: string, places: NotePlaces): string | undefined {
 const ownRoots: ReadonlySet<string> = new Set(["MEMORY.md", "memory.md", "USER.md", "memory", "."]);
 
 /**
- * Whether a note stands where others may read along, by its path as `notePath` gives it. In a folder of notes every note
- * is the owner's, but for what `extraPaths` or a plugin's own folders name.
+ * Whether a shared audience may read a note (`notePath` form). In a folder of notes only `extraPaths` and folders of
+ * plugins are shared.
  */
 export function isInSharedPlace(path: string, places: NotePlaces): boolean {
   const { workspaceDir, extraPaths, roots, notes } = places;
@@ -195,8 +192,8 @@ export function isPrivateNote(path: string, workspaceDir?: string): boolean {
 }
 
 /**
- * True for a file that has more than one name (a hard link). The other one may be that of a private note, of this agent
- * or of another one, and nothing tells where it is: so such a file counts as private too, wherever it lies.
+ * True for private notes: `MEMORY.md`, `USER.md`, `memory/`, the journal and conversations of other programs. Resolves
+ * `..` and absolute paths if `workspaceDir` is given. Spellings that any file system equates are equal here.
  */
 export function hasOtherNames(absolutePath: string): boolean {
   try {
@@ -207,16 +204,16 @@ export function hasOtherNames(absolutePath: string): boolean {
   }
 }
 
-/** Whether a shared audience may be told what stands at a path of the workspace. */
+/** Whether a shared audience may read this path. */
 export function isForEveryone(path: string, workspaceDir: string): boolean {
   return !isPrivateNote(path, workspaceDir) && !hasOtherNames(resolve(workspaceDir, path));
 }
 
-/** Throws `PATH_NOT_ALLOWED` for what a shared audience may not be told. */
+/** Throws `PATH_NOT_ALLOWED` for a path that a shared audience may not read. */
 export function assertReadable(path: string, audience: SessionAudience, places: NotePlaces): void {
   const { workspaceDir } = places;
   if (audience === "private") return;
-  // Asked first, and without a look at the file: whether it is there is nothing to tell.
+  // Checked first and without file access, so that existence is not revealed.
   const isShared = !isMarkdownName.test(path) || isInSharedPlace(path, places);
   if (isShared && isForEveryone(path, workspaceDir)) return;
   let why = "it has more than one name (a hard link), and the other one may be a private note; put a copy in its place";

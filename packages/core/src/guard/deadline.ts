@@ -19,9 +19,8 @@ export interface MemoryDeadlines {
 }
 
 /**
- * The only place where it is said how long memory is waited for. The guard keeps these for every backend; a tool gives its
- * whole answer, opening included, as long as a search has; the thread of a database is given up only after a call that no
- * database takes so long for, as whoever waits for it has been told long before.
+ * All deadlines of memory calls. The guard applies them to every backend; a tool has the search deadline for its whole
+ * answer; a database thread is given up much later.
  */
 export const usualDeadlines: MemoryDeadlines = {
   openMs: 60_000,
@@ -48,8 +47,8 @@ export interface CallLimits {
 }
 
 /**
- * Runs a call that ends in time, also when the called side listens to no signal: an abort gives an `AbortError` and
- * the deadline an `UNAVAILABLE` error at once, and the signal that the call was given is aborted.
+ * Runs a call with a deadline, also if it ignores its signal: an abort rejects with `AbortError` and the deadline with
+ * `UNAVAILABLE` at once, and the signal of the call is aborted.
  */
 export async function withDeadline<T>(
   limits: CallLimits,
@@ -151,8 +150,8 @@ export class Lifecycle {
   }
 
   /**
-   * Aborts what is running, waits for it to end, then takes the steps one after the other, each of them also when one
-   * before it failed. Each has `closeMs`. Every later call gets the promise of the first.
+   * Aborts running calls, waits for them, then runs the steps in order, each also after a failure and with its own
+   * `closeMs`. Later calls get the same promise.
    */
   close(steps: readonly CloseStep[]): Promise<void> {
     return (this.#closed ??= this.#end(steps));

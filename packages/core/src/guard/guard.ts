@@ -18,10 +18,7 @@ import { assertReadable } from "./audience.ts";
 import { askManager, failureReport, finishAnswer, reportOf } from "./search-answer.ts";
 import { SingleSync } from "./single-sync.ts";
 
-/**
- * The guard: makes what an application calls of what a plugin wrote. Every promise that has to hold for all backends
- * is kept here, once.
- */
+/** Wraps a plugin's manager as the `Memory` of an application. Every guarantee for all backends is implemented here. */
 export function createMemory(manager: MemorySearchManager, options: CreateMemoryOptions): Memory {
   const { agentId, workspaceDir, backend, ownerAllowFrom = [] } = options;
   checkManager(backend, manager);

@@ -28,7 +28,7 @@ export function reportOf(
   return { ...told, ...(fallback && { fallback }) };
 }
 
-/** What others who read along are told of a spare: what the other one has said of its failure may name a note. */
+/** The fallback for a shared audience, without the error message, which may name a note. */
 export function fallbackForAll(fallback: MemoryFallback | undefined): MemoryFallback | undefined {
   return fallback && { ...fallback, reason: unavailableReason(fallback.from) };
 }
@@ -124,8 +124,8 @@ function isCount(value: unknown): value is number {
 }
 
 /**
- * What the manager said, or what is known without a word from it. Where it has let private notes into a shared session,
- * its words and figures are about them too: they would tell what the notes hold, so what is left speaks for itself.
+ * The manager's report, or a default one. If the manager returned private notes to a shared audience, its report is
+ * dropped too.
  */
 function reportFor(
   { results: found, report: given }: ManagerAnswer,
@@ -196,8 +196,8 @@ interface KeptResults {
 }
 
 /**
- * Filters by place, audience, source and score, sorts (but for what is in an order of days), takes each place once and cuts: the same for every manager. What
- * is found outside the notes, or twice, is the plugin's mistake, and the rest is an answer all the same.
+ * Filters by place, audience, source and score, sorts (unless ordered by date), removes duplicates and cuts. Invalid
+ * results are a plugin error; the rest is returned.
  */
 function keepResults(
   results: readonly MemorySearchResult[],

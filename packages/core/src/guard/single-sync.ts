@@ -20,15 +20,10 @@ interface Run {
 type Wanted = Pick<CheckedSync, "force" | "wait" | "sessions">;
 
 /**
- * Makes one sync at a time of any number of calls. One that has started may be past the note that its caller saved a
- * moment ago: a later caller never joins that, but the one that waits its turn behind it, together with all others that
- * want the same kind. An abort detaches its caller; the sync is aborted when the last caller has left.
- *
- * What a run must do for a caller to join it as it is; one that does less is asked for more, where one run can do both:
- * - `force`: be forced.
- * - `sessions`: take the same transcripts, or be forced; one that looks at everything may keep to the thresholds.
- *   A caller for everything never joins one that looks at some sessions.
- * - `wait`: wait for other processes. The manager is told not to wait only where every caller said so.
+ * Runs one sync at a time. A running sync may have passed a note that its caller just saved, so later callers share the
+ * next one. An aborted caller leaves; the sync is aborted when all have left. A run serves a caller if it is forced
+ * enough (`force`), covers the same transcripts or everything (`sessions`), and waits for other processes if any caller
+ * wants that (`wait`); a waiting run is extended where possible.
  */
 export class SingleSync {
   readonly #lifecycle: Lifecycle;

@@ -71,10 +71,7 @@ export function loopbackUrl({ host, port }: LoopbackPlace): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-/**
- * Says why a request is not for this server by its `Host` and `Origin`; undefined for one that is. A web page that had its
- * name lead to this machine is turned away before it learns anything.
- */
+/** Checks `Host` and `Origin` of a request; returns the reason for a refusal. Protects against DNS rebinding. */
 export function createHostCheck(place: LoopbackPlace): (request: IncomingMessage) => string | undefined {
   // Through URL, which leaves the usual port out as a client does.
   const origins = new Set(

@@ -51,9 +51,9 @@ interface Outcome {
 }
 
 /**
- * Chooses and opens the embedding provider. No provider is no error: the search then works by words, and the choice
- * says why and what to do about it. A provider that the application made (`embeddings`) is used whatever the settings say,
- * and closed by the application. Throws `CONFIG` for an id that nobody knows, and `PLUGIN` for a plugin that cannot be loaded.
+ * Chooses and opens the embedding provider. Without one, search is keyword-only and the choice gives reason and action.
+ * A provider from the application (`embeddings`) has precedence and is closed by the application. Throws `CONFIG` for
+ * an unknown id, and `PLUGIN` for a plugin that cannot be loaded.
  */
 export async function chooseEmbeddings(
   options: ChooseOptions & { embeddings?: EmbeddingProvider | undefined },
@@ -171,7 +171,7 @@ export async function chooseEmbeddings(
     return { opened: { provider: answer.opened, found, role: "named" }, reason: `${providerKey} is "${requested}"` };
   }
 
-  /** Adds what can take the place of the provider: at once where it could not be opened, later where it fails for good. */
+  /** Adds the fallback provider: at once if the first could not be opened, later if it fails permanently. */
   async function withSpare({ opened, reason, degraded = false }: Outcome): Promise<EmbeddingChoice> {
     const fallback = settings.fallback.trim();
     const wanted = fallback !== "" && fallback.toLowerCase() !== "none";
@@ -224,10 +224,9 @@ export function requestedReranker({ query }: Pick<MemorySearchSettings, "query">
 }
 
 /**
- * Chooses and opens the reranker. None is no error: results keep their order. One that the application made (`reranker`) is
- * used whatever the settings say, and closed by the application. Throws `CONFIG` for an id that nobody knows or that is
- * forbidden, and `PLUGIN` for a plugin that cannot be loaded. What a plugin itself cannot help (no key, no model) makes a
- * choice that is `degraded`.
+ * Chooses and opens the reranker. Without one, the order stays. A reranker from the application has precedence and is
+ * closed by the application. Throws `CONFIG` for an unknown or forbidden id, and `PLUGIN` for a plugin that cannot be
+ * loaded. A missing key or model gives a `degraded` choice.
  */
 export async function chooseReranker(
   options: ChooseOptions & { reranker?: Reranker | undefined },

@@ -21,13 +21,13 @@ interface ShareOptions {
 
 type User = Pick<ShareOptions, "notify">;
 
-// The one module-level state of this package. Two managers on one index in one process would work against each other,
-// and the callers that have to share one (tools, a command, a watcher) do not know of each other.
+// The only module-level state of this package: two managers of one index in one process would conflict, and their
+// callers do not know each other.
 const instances = new Set<Instance>();
 
 /**
- * A handle on the one instance for this key. Closing a handle closes that handle, and with the last one the instance.
- * A failed open is forgotten, so that the next call tries again.
+ * Returns a handle on the shared instance of a key; the last close closes it. A failed open is retried by the next
+ * call.
  */
 export async function shareInstance(options: ShareOptions): Promise<Memory> {
   const { signal, closeMs } = options;

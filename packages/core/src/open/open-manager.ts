@@ -10,7 +10,7 @@ import type { FoundPlugin } from "../plugins/known-plugins.ts";
 import { loadPlugin } from "./open-plugin.ts";
 import { storePlaceOf } from "./workspace.ts";
 
-/** What the user has to mend, or what another process does: a spare would hide it. */
+/** Errors that the user must fix, or that another process causes: a fallback would hide them. */
 const notCovered: readonly MemoryErrorCode[] = [
   "CONFIG",
   "WORKSPACE",
@@ -21,10 +21,9 @@ const notCovered: readonly MemoryErrorCode[] = [
 ];
 
 /**
- * Opens the memory plugin in the slot, behind it the spare, where there is one. Where the plugin cannot be loaded or opened,
- * whatever it throws, the spare is opened at once: the plugin is then opened again by the calls that try it. Throws the
- * errors of the plugin that are for the user to mend, those of an abort, and `UNAVAILABLE` naming both where neither can
- * be opened.
+ * Opens the memory plugin in the slot, with its fallback if there is one. If the plugin cannot be loaded or opened, the
+ * fallback opens at once and later calls retry the plugin. Throws errors for the user to fix, aborts, and `UNAVAILABLE`
+ * naming both if neither opens.
  */
 export async function openManager(input: {
   found: FoundPlugin;
@@ -104,7 +103,7 @@ function contextOf({ found, options, keywordOnly }: ChosenSpare, context: Memory
     ...context,
     storePlace: storePlaceOf({ ...context, pluginId: found.id }),
     options,
-    // Nobody syncs a spare before it is needed: its searches look for what has changed themselves.
+    // A fallback is not synced in advance: its searches check for changes.
     settings: { ...settings, sync: { ...settings.sync, onSearch: settings.sync.onSearch || true } },
     embeddings:
       keywordOnly === undefined

@@ -223,7 +223,6 @@ function isConfig(config: object): config is MemslotConfig {
   return "agent" in config && typeof config.agent === "function" && "stateDir" in config;
 }
 
-/** What may be the name of a package. An id that has a meaning of its own never is: a package may be called so by chance. */
 function namesIn({ plugins }: MemslotConfig, settings: MemorySearchSettings): string[] {
   const { provider, fallback } = settings;
   const ownMeaning = ["none", "auto", defaultMemoryPlugin, ...wellKnownProviders, ...spareWords];

@@ -15,7 +15,6 @@ import { type FoundPlugin, type FoundPlugins, forbiddenBy, howToAdd, pluginNamed
 import { pluginOptions } from "../plugins/plugin-options.ts";
 import { didYouMean } from "../text/nearest-word.ts";
 
-/** What plugins give, in words. */
 const nouns: Readonly<Record<PluginKind, string>> = {
   memory: "memory",
   embedding: "embedding provider",
@@ -27,17 +26,15 @@ interface Wanted {
   key: string;
   value: string;
   kind: PluginKind;
-  /** All that may be written there, for the message about what may not. */
   names: readonly string[];
   /** Names that have a meaning without their plugin. */
   wellKnown?: readonly string[];
-  /** Follows the names. */
   remark?: string;
 }
 
 /**
- * The plugin that a key names, by its id or package name; undefined for one that is well known or offered and not
- * installed. Throws its own reason for a broken one, and `CONFIG` for one that is unknown, of another kind or forbidden.
+ * Returns the plugin that a key names by id or package name; undefined for a well-known or offered one that is not
+ * installed. Throws the reason of a broken one, and `CONFIG` for an unknown, forbidden or other kind.
  */
 export function findPlugin(
   { key, value, kind, names, wellKnown = [], remark = "" }: Wanted,
@@ -63,14 +60,12 @@ export function addition(name: string, { missing }: FoundPlugins): string {
   return howToAdd(pluginNamed(name, missing) ?? { id: name });
 }
 
-/** What providers and rerankers are opened with, each step within `deadlineMs`. */
 export interface OpenersInput {
   config: Pick<MemslotConfig, "plugins" | "stateDir" | "providers" | "environment">;
   settings: MemorySearchSettings;
   deadlineMs: number;
 }
 
-/** Imports a plugin in time. */
 export async function loadPlugin<Plugin extends AnyPlugin>(
   found: FoundPlugin,
   deadlineMs: number,
@@ -111,7 +106,6 @@ export interface EmbeddingUse {
   signal: AbortSignal | undefined;
 }
 
-/** Opens embedding plugins with the settings of an agent. */
 export class EmbeddingOpeners {
   readonly #input: OpenersInput;
   readonly #opened = new Set<EmbeddingProvider>();
@@ -197,8 +191,8 @@ export async function closeAll(closings: readonly (Promise<void> | undefined)[])
 }
 
 /**
- * Model, address, key and headers were written for one provider and go to no other: a spare has none of them, and `auto`
- * leaves them to `openai`, which every compatible server answers as.
+ * Model, address, key and headers belong to one provider: a fallback gets none of them, and `auto` passes them to
+ * `openai` only.
  */
 function settingsFor(role: EmbeddingUse["role"], id: string, settings: MemorySearchSettings): MemorySearchSettings {
   if (role === "named" || (role === "auto" && id === "openai")) return settings;

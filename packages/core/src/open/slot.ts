@@ -27,9 +27,8 @@ export type SlotDecision<Plugin extends SlotCandidate> =
   | { state: "off"; reason: string; disabled: DisabledPlugin[] };
 
 /**
- * Gives `plugins.slots.memory` its meaning. Throws `CONFIG` for an id that no memory plugin has, and for a plugin that
- * the same configuration forbids: another backend never takes its place in silence. How to add one of the `missing` is
- * told with it.
+ * Resolves `plugins.slots.memory`. Throws `CONFIG` for an unknown or forbidden plugin: another backend never replaces
+ * it silently. The message says how to add a `missing` one.
  */
 export function resolveMemorySlot<Plugin extends SlotCandidate>(
   config: Pick<MemslotConfig, "plugins">,
@@ -56,7 +55,6 @@ export function resolveMemorySlot<Plugin extends SlotCandidate>(
   return { state: "selected", plugin, disabled: disabledBy(`memory slot set to "${plugin.id}"`, others, plugins) };
 }
 
-/** Whether an agent has a memory at all, and if not, which key says so. Needs no plugin. */
 export function memoryState(
   config: Pick<MemslotConfig, "plugins" | "agent">,
   agentId: string,
@@ -69,7 +67,6 @@ export function memoryState(
   return { enabled: true };
 }
 
-/** The id or package name that the slot stands for; undefined where it is "none". */
 export function memorySlot(plugins: PluginsConfig): string | undefined {
   const written = plugins.slots.memory?.trim() ?? "";
   if (written.toLowerCase() === "none") return undefined;
@@ -115,7 +112,7 @@ function listOf(known: readonly SlotCandidate[]): string {
     : `Known memory plugins: ${ids.join(", ")}; "none" turns memory off.`;
 }
 
-/** The memory plugin that answers while the one in the slot is unavailable. */
+/** The fallback memory plugin. */
 export interface ChosenSpare {
   readonly found: FoundPlugin;
   readonly options: Readonly<Record<string, unknown>>;
@@ -129,14 +126,12 @@ export const spareWords: readonly string[] = ["builtin", "keyword", "none"];
 type Wanted = NonNullable<ReturnType<typeof wantedSpare>>;
 
 /**
- * What `plugins.entries.<id>.fallback` stands for, else `fallback` in the options of the plugin in the slot. Throws
- * `CONFIG`, naming the key, for a spare that cannot be used; where it is only the plugin's default, there is none then,
- * and a notice says why.
+ * Resolves `plugins.entries.<id>.fallback`, else the plugin's own `fallback`. Throws `CONFIG` for an unusable fallback;
+ * an unusable plugin default is dropped with a notice.
  */
 export async function chooseSpare(input: {
   config: { readonly plugins: PluginsConfig };
   plugins: FoundPlugins;
-  /** The plugin in the slot, with its options. */
   primary: FoundPlugin;
   options: Readonly<Record<string, unknown>>;
 }): Promise<{ spare?: ChosenSpare | undefined; notice?: string | undefined }> {

@@ -28,7 +28,6 @@ import {
   pluginByName,
 } from "./known-plugins.ts";
 
-/** A plugin that can be used, or why it cannot. */
 type ReadPlugin = FoundPlugin | BrokenPlugin;
 
 export interface DiscoverOptions {
@@ -37,7 +36,6 @@ export interface DiscoverOptions {
     /** Code is never taken from a workspace of these, which agents write to. */
     readonly agents?: readonly Pick<AgentConfig, "workspaceDir">[] | undefined;
   };
-  /** Plugins that the application hands in. */
   plugins?: readonly AnyPlugin[] | undefined;
   /** `import.meta.url` of the application: the plugins among its dependencies are built in. */
   host?: string | undefined;
@@ -48,10 +46,9 @@ export interface DiscoverOptions {
 }
 
 /**
- * Finds the plugins that the application hands in, those among its dependencies, those that `memslot plugins add` has
- * installed, those of `plugins.load.paths` and those named by package. Reads manifests only; a plugin that cannot be
- * used is listed with the reason, and one that the application offers and that is not there as missing. What the application
- * brings itself is used in place of an installed copy.
+ * Finds plugins of the application, of its dependencies, installed by `memslot plugins add`, in `plugins.load.paths`,
+ * and named by package. Reads manifests only; unusable plugins are listed with the reason, offered ones as missing. The
+ * application's copy has precedence over an installed one.
  */
 export async function discoverPlugins({
   config,
@@ -83,7 +80,7 @@ export async function discoverPlugins({
   const offered = host === undefined ? [] : offeredPlugins(host);
   return { ...found, missing: offered.filter(({ id, packageName }) => !here.has(id) && !here.has(packageName)) };
 
-  /** Code that the configuration brings in is loaded as it was when the user vouched for it, and not otherwise. */
+  /** Code from the configuration loads only if it is unchanged since it was trusted. */
   function asTrusted(plugin: ReadPlugin): ReadPlugin {
     if (trustedCode === undefined || "error" in plugin) return plugin;
     return {
@@ -127,7 +124,6 @@ function handedIn(plugin: AnyPlugin, index: number): ReadPlugin {
   return { id, kind, place, configSchema, load: () => Promise.resolve(plugin) };
 }
 
-/** The plugins among the dependencies of the package that a file belongs to; peers where they are installed. */
 function dependenciesOf(host: string): (readonly [folder: string, name: string])[] {
   const file = hostFile(host);
   const names = dependenciesIn(packageOf(file), ["dependencies", "optionalDependencies", "peerDependencies"]);
@@ -137,7 +133,7 @@ function dependenciesOf(host: string): (readonly [folder: string, name: string])
   });
 }
 
-/** One plugin for each id. Where two places have the same, neither is chosen for the user. */
+/** One plugin per id. Duplicates are refused. */
 function withoutDoubles(all: readonly ReadPlugin[]): Pick<FoundPlugins, "known" | "broken"> {
   const plugins = [...new Map(all.map((plugin) => [plugin.place, plugin])).values()];
   const broken = plugins.filter((plugin) => "error" in plugin);
@@ -152,10 +148,7 @@ function withoutDoubles(all: readonly ReadPlugin[]): Pick<FoundPlugins, "known" 
   return { known, broken };
 }
 
-/**
- * Reads a plugin folder: its manifest and its package.json. No code of it runs. `installedAs` is the name that it was
- * found by, which an alias makes another than its own.
- */
+/** Reads manifest and package.json of a plugin folder; runs no code. `installedAs`: its name in the dependencies. */
 async function readPluginFolder(folder: string, installedAs?: string): Promise<ReadPlugin> {
   const place = await realpath(folder);
   const packageFile = join(place, "package.json");
@@ -187,7 +180,6 @@ async function readPluginFolder(folder: string, installedAs?: string): Promise<R
   return { id, kind, packageName, place, name, description, features, limits, configSchema, load };
 }
 
-/** What one of `plugins.load.paths` holds: a plugin, or folders of plugins. */
 async function readLoadPath(path: string): Promise<ReadPlugin[]> {
   const unusable = (why: string, cause?: unknown): BrokenPlugin[] => [
     brokenPlugin({ place: path }, `plugins.load.paths: ${path} ${why}`, cause),
@@ -202,9 +194,8 @@ async function readLoadPath(path: string): Promise<ReadPlugin[]> {
 }
 
 /**
- * The plugins that `memslot plugins add` has installed into a folder; none where it is not there. A dependency that is
- * no plugin, or whose files are gone, is listed with the reason. Nothing is taken from a folder inside a workspace:
- * whoever may write notes there could bring code in.
+ * Lists plugins installed by `memslot plugins add`; broken ones with the reason. Folders inside a workspace are
+ * refused: agents can write there.
  */
 async function readInstalled(folder: string, workspaces: readonly string[]): Promise<ReadPlugin[]> {
   const packageFile = join(folder, "package.json");

@@ -7,7 +7,6 @@ import { MemoryError, messageOf } from "../contract/errors.ts";
 import type { AnyPlugin, MemoryFeature, PluginKind } from "../contract/plugin.ts";
 import { codeOf } from "../files/error-code.ts";
 
-/** A plugin as far as the slot has to know it. */
 export interface SlotCandidate {
   readonly id: string;
   readonly kind: PluginKind;
@@ -15,7 +14,6 @@ export interface SlotCandidate {
   readonly packageName?: string | undefined;
 }
 
-/** A plugin that can be chosen. Its code has not run. */
 export interface FoundPlugin extends SlotCandidate {
   /** Where it was found, for people: a folder, or the `plugins` option. */
   readonly place: string;
@@ -28,7 +26,6 @@ export interface FoundPlugin extends SlotCandidate {
   load(): Promise<AnyPlugin>;
 }
 
-/** A plugin that was found and cannot be used. */
 export interface BrokenPlugin {
   readonly id?: string | undefined;
   readonly packageName?: string | undefined;
@@ -54,10 +51,7 @@ export interface OfferedPlugin {
   readonly packageName: string;
 }
 
-/**
- * The plugins that the package of a file offers to work with: those of its optional peers that are called `memory-…`,
- * `embeddings-…` or `rerank-…`. What they are is told by their names, as they need not be installed.
- */
+/** Plugins offered by a package: its optional peers named `memory-…`, `embeddings-…` or `rerank-…`. */
 export function offeredPlugins(host: string): OfferedPlugin[] {
   const meta = packageOf(hostFile(host))?.["peerDependenciesMeta"];
   if (!isObject(meta)) return [];
@@ -105,7 +99,6 @@ export function howToAdd({ id, packageName }: { id: string; packageName?: string
   return packageName === undefined ? command : `${command}, or in an application \`npm install ${packageName}\``;
 }
 
-/** `import.meta.url` as a path. */
 export function hostFile(host: string): string {
   return host.startsWith("file:") ? fileURLToPath(host) : host;
 }

@@ -89,10 +89,7 @@ function featureProblem(features: unknown): string | undefined {
   return `"features": there is no feature ${show(unknown)}; ${hint}`;
 }
 
-/**
- * Says that a manifest or a plugin brings something that nobody would call: it is refused, so that its author hears of
- * it. Undefined where there is no such field. Other fields that are not known here are left alone.
- */
+/** Refuses fields that this contract does not call, so that the author notices. Unknown fields are ignored. */
 function reservedProblem(fields: Readonly<Record<string, unknown>>): string | undefined {
   const field = reservedFields.find((name) => fields[name] !== undefined);
   if (field === undefined) return undefined;
@@ -151,10 +148,7 @@ const source = import.meta.url.endsWith(".ts") ? ["@memslot/source"] : [];
 /** What Node means by an `import` of a package, by names of its `exports`. */
 const conditions: ReadonlySet<string> = new Set([...source, "node", "node-addons", "import", "module-sync", "default"]);
 
-/**
- * The file that an `import` of the package in this folder would load: Node has no call for this that starts from
- * another module than the caller and uses the conditions of `import`. Throws an `Error` that says what is wrong.
- */
+/** The file that `import` of this package would load. Node has no API for that. Throws an `Error` with the reason. */
 function entryFile(folder: string, packageJson: Readonly<Record<string, unknown>>): string {
   const exported = packageJson["exports"];
   if (exported === undefined || exported === null) return createRequire(join(folder, "package.json")).resolve(folder);

@@ -97,7 +97,6 @@ function sentence(root: string, { instancePath, keyword, params, parentSchema, m
   return `${at()} ${message ?? "is not right"}`;
 }
 
-/** A name as it was before it was put into a JSON Pointer. */
 function unescape(name: string): string {
   return name.replaceAll("~1", "/").replaceAll("~0", "~");
 }

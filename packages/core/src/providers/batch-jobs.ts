@@ -30,9 +30,7 @@ export interface BatchJob {
   /** Status word of the API. */
   status: unknown;
   reason: unknown;
-  /** Number of texts that are done. */
   completed: unknown;
-  /** Result files. */
   results: readonly unknown[];
   /** Files to delete when the vectors are stored, beside the uploaded one. */
   files?: readonly unknown[];

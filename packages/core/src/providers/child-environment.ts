@@ -12,8 +12,8 @@ export const networkVariables: readonly string[] =
   "HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY http_proxy https_proxy all_proxy no_proxy".split(" ");
 
 /**
- * Of an environment, what a child process needs: nothing that is not on the list, since the rest holds the keys of its
- * person. `also` has further names, and with a `*` at its end all that begin so. Names are matched as the system does.
+ * Filters an environment for a child process: only listed variables, since others hold keys. `also` adds names; a
+ * trailing `*` matches a prefix.
  */
 export function childEnvironment(
   environment: Readonly<Record<string, string | undefined>>,

@@ -23,7 +23,6 @@ export interface HttpApi {
   keyAdvice?: string;
   /** What to do if the server does not know the model. */
   modelAdvice?: (message: string) => string;
-  /** What the status of a failure does not say. The first matching row counts. */
   failures: readonly FailureRow[];
 }
 
@@ -37,7 +36,6 @@ export interface FailureRow {
 
 export interface HttpCall {
   signal: AbortSignal | undefined;
-  /** `POST` with a body, else `GET`. */
   method?: string;
   /** A form or file is sent as it is, anything else as JSON. */
   body?: unknown;
@@ -67,7 +65,6 @@ export class HttpClient {
   constructor(api: HttpApi) {
     this.api = api;
     const values = [...Object.values(api.headers), ...api.baseUrl.searchParams.values()];
-    // A header value, and its last part after `Bearer` or `Basic`. Shorter words stay readable in messages.
     this.#secrets = values
       .flatMap((value) => [value, value.split(" ").at(-1) ?? ""])
       .filter((value) => value.length > 5);
@@ -305,7 +302,6 @@ export interface FoundKey {
   source: string;
 }
 
-/** Throws `CONFIG` for a key that cannot be valid, naming its source and not the key. */
 export function checkKey({ value, source }: FoundKey): void {
   const problem = keyFaults.find(([pattern = ""]) => new RegExp(pattern, "i").test(value))?.[1];
   if (problem !== undefined) throw new MemoryError("CONFIG", `the key from ${source} is not valid: ${problem}`);

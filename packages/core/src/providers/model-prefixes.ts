@@ -1,6 +1,6 @@
 import table from "./model-prefixes.json" with { type: "json" };
 
-/** What a model was trained to find in front of a text. An empty text: nothing. */
+/** Prefixes that a model was trained with; an empty text means none. */
 export interface ModelPrefixes {
   query: string;
   document: string;
@@ -13,9 +13,9 @@ export interface ModelPrefixes {
 const rows = table.map((row) => ({ ...row, name: new RegExp(row.name) }));
 
 /**
- * What belongs in front of queries and of documents for a model that was trained with it; without, such models find
- * markedly less. `model` is its name in any usual spelling: `nomic-embed-text:latest`, `intfloat/e5-base-v2`,
- * `hf:user/repo/file.gguf`, the name of a GGUF file. Undefined for a model that takes texts as they are, or is not known.
+ * Prefixes for queries and documents of a model; without them it finds less. `model` in any usual spelling:
+ * `nomic-embed-text:latest`, `intfloat/e5-base-v2`, `hf:user/repo/file.gguf`, a GGUF file name. Undefined for an
+ * unknown model, or one without prefixes.
  */
 export function modelPrefixes(model: string): ModelPrefixes | undefined {
   const plain = model.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");

@@ -34,7 +34,6 @@ export async function request(address: string | URL, init: RequestInit = {}): Pr
 
 const agents = new Map<string, unknown>();
 
-/** One agent for each proxy, which reuses its connections. */
 function agentOf<Made>(key: string, make: (key: string) => Made): Made {
   if (!agents.has(key)) agents.set(key, make(key));
   return agents.get(key) as Made;

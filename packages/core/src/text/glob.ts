@@ -1,10 +1,9 @@
 /** A pattern of `extraPaths`, ready to be compared with paths. */
 interface Glob {
-  /** Whether a path with `/` fits. `onStep` is told of every comparison, for whoever counts them. */
+  /** Whether a path with `/` matches. `onStep` counts comparisons. */
   matches(path: string, onStep?: () => void): boolean;
 }
 
-/** One part of a pattern between two `/`: any folders, or what one name has to be. */
 type Segment = "folders" | readonly Part[];
 
 /** What stands for one character of a name, or for any number of them. */
@@ -18,12 +17,9 @@ const maxWildcards = 32;
 const maxAlternatives = 64;
 
 /**
- * Makes a matcher whose work grows with the length of the pattern times the length of the path, and not beyond: no
- * regular expression is made of what somebody wrote. Throws an `Error` with the words of `globProblem`.
- *
- * `*` and `?` stand for characters of one name, `**` for any folders, `[a-z]` and `[!a]` for one character, `{a,b}` for
- * alternatives, and `!` before all of it for everything else. A name that begins with a dot has to be written with it. A
- * `\` before a character takes its meaning from it.
+ * Compiles a glob without regular expressions; the work is at most pattern length times path length. Throws an `Error`
+ * with the text of `globProblem`. `*` and `?` match within a name, `**` any folders, `[a-z]` and `[!a]` one character,
+ * `{a,b}` alternatives, a leading `!` negates. A leading dot must be explicit; `\` escapes.
  */
 export function createGlob(pattern: string): Glob {
   const parsed = parse(pattern);
@@ -119,7 +115,6 @@ function partsOf(segment: string): Part[] {
   });
 }
 
-/** One character of what stands between `[` and `]`. */
 function classOf(inner: string, isNegated: boolean): Part {
   const ranges = [...inner.matchAll(/(\\.|.)(?:-(\\.|.))?/gsu)].map(([, from = "", to = from]) =>
     [from, to].map(unescaped),
@@ -152,10 +147,7 @@ function pathFits(segments: readonly Segment[], names: readonly (readonly string
   return fitting[segments.length] === true;
 }
 
-/**
- * Compares one name. Where it does not fit, only the last `*` takes one character more: what those before it took can
- * stay, as the last one can make up for all of it.
- */
+/** Compares one name with backtracking to the last `*` only, which is sufficient. */
 function nameFits(parts: readonly Part[], name: readonly string[], onStep: () => void): boolean {
   if (name[0] === "." && parts[0]?.kind !== "character") return false;
   let part = 0;

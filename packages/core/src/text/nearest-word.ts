@@ -1,4 +1,3 @@
-/** How many letters have to be added, dropped, changed or swapped with a neighbour to turn one word into the other. */
 export function editDistance(left: string, right: string): number {
   let before: number[] = [];
   let above = Array.from({ length: right.length + 1 }, (_, index) => index);

@@ -1,7 +1,6 @@
 /**
- * A quick estimate of how many tokens a text has for a language or embedding model, by which texts are cut and packed: a
- * quarter of a token for each character, as for English, and 0.7 for each character of a script written without spaces, where
- * the tokenizers of current models give 0.6 to 1. What is shown to a model is counted by `answerTokens`.
+ * Fast token estimate for cutting and packing: 0.25 per character, 0.7 for scripts without spaces. Displayed text is
+ * counted by `answerTokens`.
  */
 export function estimateTokens(text: string): number {
   let dense = 0;

@@ -5,20 +5,20 @@ import type { Pieces } from "./thread/remote.ts";
 import { scanTerms } from "../text/words.ts";
 
 const mostPoints = 50_000;
-/** The axes are those of so many passages, spread over all of them. */
+/** Passages that determine the axes, spread over all. */
 const sampled = 1_500;
-/** Passages that are drawn between two looks at what else is to be done. */
+/** Passages drawn between two pauses. */
 const page = 1_000;
 
 interface PassageRow {
   file: number;
   startLine: number;
   endLine: number;
-  /** Of what its place is made of: a vector, or the chunk itself. */
+  /** Source of its position: a vector, or the chunk itself. */
   made: number;
 }
 
-/** Places of the passages of a generation. `spaceId` undefined: by their words. */
+/** Draws the passages of a generation. `spaceId` undefined: by their words. */
 export function createMapPassages(
   db: Database.Database,
 ): (generation: number, spaceId: number | undefined, asked: MapAsked) => Pieces<MappedPassages> {
@@ -47,7 +47,7 @@ export function createMapPassages(
     const rows = spread(all, mostPoints);
     yield;
 
-    /** Undefined for what was taken away meanwhile. */
+    /** Undefined if it was removed meanwhile. */
     const vectorOf = ({ made }: PassageRow): Float32Array | undefined => {
       if (spaceId === undefined) {
         const chunk = words.get(made);
@@ -101,7 +101,6 @@ export function createMapPassages(
   };
 }
 
-/** So many of them, from all over the list. */
 function spread<Row>(rows: readonly Row[], most: number): readonly Row[] {
   const step = Math.ceil(rows.length / most);
   return step <= 1 ? rows : rows.filter((_, at) => at % step === 0);
@@ -122,7 +121,6 @@ function nothing(passages: number): MappedPassages {
   };
 }
 
-/** To a hundredth of a percent of the width. */
 function rounded(value: number): number {
   return Math.round(value * 5_000) / 5_000;
 }
@@ -135,8 +133,8 @@ const wordDimensions = 96;
 const signs = 4;
 
 /**
- * A text as a vector of its words: each word adds or takes 1 in a few places that its letters choose (feature hashing with
- * signs, Weinberger et al. 2009), a word that stands there again adds less. Unit length; all zero for a text without words.
+ * Returns a unit vector of the words of a text by signed feature hashing (Weinberger et al. 2009). Repeated words add
+ * less. All zero for a text without words.
  */
 export function wordVector(text: string): Float32Array {
   const counts = new Map<string, number>();
@@ -158,11 +156,10 @@ export function wordVector(text: string): Float32Array {
   return length === 0 ? vector : vector.map((value) => value / length);
 }
 
-/** How vectors are drawn: less the mean, along axes that stand across each other, the one along which they differ most first. */
+/** Mean and principal axes, the one with the largest variance first. */
 interface PlaneAxes {
   mean: Float32Array;
   axes: readonly Float32Array[];
-  /** Standard deviation along the first axis. */
   spread: number;
 }
 
@@ -170,8 +167,8 @@ interface PlaneAxes {
 const rounds = 15;
 
 /**
- * The directions in which vectors differ most: principal components, by power iteration with the ones before taken out
- * (Hotelling). Vectors have one length, and there is one at least; the same vectors give the same axes.
+ * Principal components by power iteration with deflation (Hotelling). Vectors have equal lengths; the result is
+ * deterministic. `sample` is not empty.
  */
 function principalAxes(sample: readonly Float32Array[], count = 2): PlaneAxes {
   const dimensions = sample[0]?.length ?? 0;
@@ -187,14 +184,14 @@ function principalAxes(sample: readonly Float32Array[], count = 2): PlaneAxes {
   return { mean, axes, spread };
 }
 
-/** Where a vector is drawn, -1 to 1: what is far out is drawn nearer to the edge, and never beyond. */
+/** Position of a vector, -1 to 1; outliers are drawn towards the edge. */
 function placeOf(vector: Float32Array, plane: PlaneAxes): [number, number] {
   const within = (axis: Float32Array | undefined): number =>
     plane.spread === 0 || axis === undefined ? 0 : Math.tanh(along(vector, plane.mean, axis) / (1.2 * plane.spread));
   return [within(plane.axes[0]), within(plane.axes[1])];
 }
 
-/** The same along all axes, each a whole number from -127 to 127: four deviations of the first axis are all of it. */
+/** Position on all axes, -127 to 127; the range is four deviations of the first axis. */
 function coordinatesOf(vector: Float32Array, { mean, axes, spread }: PlaneAxes): number[] {
   return axes.map((axis) => {
     const part = spread === 0 ? 0 : along(vector, mean, axis) / (4 * spread);
@@ -214,7 +211,7 @@ function strongest(
   without: readonly Float32Array[],
 ): { axis: Float32Array; spread: number } {
   const dimensions = mean.length;
-  // Any direction does to begin with, as long as it is the same each time and stands across none.
+  // Any start works if it is deterministic and not orthogonal to the axis.
   let axis = Float32Array.from({ length: dimensions }, (_, at) => Math.sin(at + 1) + 0.1);
   let spread = 0;
   for (let round = 0; round < rounds; round++) {
@@ -252,12 +249,11 @@ function normalise(axis: Float32Array): void {
   else for (let at = 0; at < axis.length; at++) axis[at] = (axis[at] ?? 0) / length;
 }
 
-/** As a text, to be kept. */
 function axesText({ mean, axes, spread }: PlaneAxes): string {
   return JSON.stringify({ spread, parts: [mean, ...axes].map((part) => bytesOf(part).toString("base64")) });
 }
 
-/** Undefined for what is no such text, of vectors of another length, or of another number of axes. */
+/** Undefined for other text, or another number of dimensions or axes. */
 function axesIn(text: string, dimensions: number, count = 2): PlaneAxes | undefined {
   try {
     const { spread, parts } = JSON.parse(text) as { spread: unknown; parts: unknown };

@@ -8,7 +8,6 @@ import type { OpenOptions } from "./thread/protocol.ts";
 import { SharedLedger } from "./thread/shared-threads.ts";
 import { clientOf, type WorkerClient } from "./thread/worker-client.ts";
 
-/** The ledger of a memory, where its settings have it. `store` is the name of the backend. */
 export function ledgerOptions(context: MemoryPluginContext, store: string): LedgerOptions {
   const { agentId, workspaceDir, stateDir, oneShot, signal } = context;
   const { path } = context.settings.store;
@@ -27,21 +26,19 @@ export function ledgerOptions(context: MemoryPluginContext, store: string): Ledg
 }
 
 /**
- * Opens the ledger of a store that keeps its chunks elsewhere, in a thread of its own. There is always a ledger at the
- * end: a damaged file is set aside and made anew with the vectors that can still be read, and where no file can be used
- * it is kept in memory; `health().notices` says so. Throws `UNAVAILABLE` when SQLite itself does not load, and
- * `AbortError` when `signal` is aborted.
+ * Opens the ledger of a store with its own chunks, in a separate thread. Always returns a ledger: a damaged file is set
+ * aside and rebuilt with its readable vectors; without a usable file the ledger is in memory. `health().notices`
+ * reports both. Throws `UNAVAILABLE` if SQLite does not load, and `AbortError` if `signal` is aborted.
  */
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   return await openLedgerWith({ ...options, owesVectors: true });
 }
 
-/** With the calls of a companion beside those of the ledger, and with what cannot be brought about from outside. */
+/** Also returns the calls of the store extension, and options for tests. */
 export async function openLedgerWith<Companion = unknown>(options: ThreadOptions): Promise<Ledger & Remote<Companion>> {
   return ledgerOf<Companion>(await openThread(options), options.locksDir !== undefined);
 }
 
-/** `hasLeases` is false where nobody has said where their locks lie. */
 export function ledgerOf<Companion>(
   { client, methods, health }: OpenedThread,
   hasLeases: boolean,
@@ -60,7 +57,7 @@ export function ledgerOf<Companion>(
   return {
     ...calls,
     leases: hasLeases ? calls : undefined,
-    // Each answer says which state of the files it is of.
+    // Each answer reports its revision.
     revision: async (how?: { fresh: boolean }) =>
       (how?.fresh === true ? undefined : health().revision) ?? (await calls.revision()),
     startBuild: async (name: string) => tableOf(await calls.startBuild(name)),
@@ -73,15 +70,13 @@ export function ledgerOf<Companion>(
   };
 }
 
-/** A ledger to be opened, and what is for the one who keeps tables of its own in it, or for tests. */
+/** Options for a store extension and for tests. */
 export interface ThreadOptions extends LedgerOptions, Pick<OpenOptions, "companion" | "owesVectors"> {
   busyTimeoutMs?: number | undefined;
 }
 
-/** A thread whose database is open. */
 export interface OpenedThread {
   client: WorkerClient;
-  /** What it can be asked. */
   methods: readonly Method[];
   health(): IndexHealth;
 }
@@ -89,16 +84,15 @@ export interface OpenedThread {
 const usualBusyTimeoutMs = 5000;
 
 /**
- * Opens a ledger in a thread that the ledgers of this process share, or in the caller's where it is there already and
- * `oneShot` says so. A file that cannot be used (foreign, locked, read-only) is left alone and the ledger is kept in
- * memory; a damaged one is set aside and rebuilt: `health().notices` says so. Throws `UNAVAILABLE` when SQLite itself
- * does not load, and `AbortError` when `signal` is aborted.
+ * Opens a ledger in a thread shared by the ledgers of this process, or with `oneShot` in the caller's thread if the
+ * file exists. An unusable file (foreign, locked, read-only) is left alone and the ledger is in memory; a damaged file
+ * is set aside and rebuilt. `health().notices` reports both. Throws `UNAVAILABLE` if SQLite does not load, and
+ * `AbortError` if `signal` is aborted.
  */
 export async function openThread(options: ThreadOptions): Promise<OpenedThread> {
   const { signal, oneShot = false, busyTimeoutMs = usualBusyTimeoutMs, ...others } = options;
   signal?.throwIfAborted();
   const what = `the index ${options.path}`;
-  // A first index is long work, which two threads share.
   const isOwn = oneShot && existsSync(options.path);
   const thread = isOwn
     ? (await import("./thread/own-thread.ts")).openOwnThread()

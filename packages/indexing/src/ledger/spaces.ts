@@ -7,8 +7,8 @@ import { type Sql, sqlOf } from "./sql.ts";
 import { filterParameters, isAsked } from "./files.ts";
 
 /**
- * The vector spaces that this database knows, each with a short number that the other tables use for it, and the texts
- * that their providers refuse. Whatever writes is called inside a write transaction.
+ * The vector spaces of this database with their short numbers, and the texts that providers refuse. Writes run inside a
+ * write transaction.
  */
 export class Spaces {
   readonly #sql: Sql;
@@ -19,7 +19,6 @@ export class Spaces {
     this.#store = store;
   }
 
-  /** Undefined for a space that has never had a vector and was never used. */
   find(space: VectorSpace): number | undefined {
     return this.#sql.value(
       `SELECT id FROM spaces
@@ -28,7 +27,6 @@ export class Spaces {
     );
   }
 
-  /** Undefined for a number that stands for none. */
   get(id: number): VectorSpace | undefined {
     return this.#sql.row(
       "SELECT provider, model, provider_key AS providerKey, dims AS dimensions FROM spaces WHERE id = ?",
@@ -36,7 +34,6 @@ export class Spaces {
     );
   }
 
-  /** Finds or adds it. */
   add(space: VectorSpace): number {
     const insert = `INSERT INTO spaces (provider, model, provider_key, dims, written_at)
       VALUES (:provider, :model, :providerKey, :dimensions, 0)`;
@@ -45,12 +42,12 @@ export class Spaces {
 
   /** Records that vectors were written to it. */
   written(id: number, at: number): void {
-    // Also when the clock was set back, or another process wrote within the same millisecond.
+    // Also if the clock was set back, or another process wrote in the same millisecond.
     const update = "UPDATE spaces SET written_at = max(?, 1 + (SELECT max(written_at) FROM spaces)) WHERE id = ?";
     this.#sql.run(update, at, id);
   }
 
-  /** Those that have vectors, here or in the store from another host, the one that was written to last first. */
+  /** Spaces with vectors, including imported ones, most recently written first. */
   list(): { space: VectorSpace; vectors: number }[] {
     const rows = this.#sql.all<VectorSpace & { vectors: number }>(
       `SELECT s.provider, s.model, s.provider_key AS providerKey, s.dims AS dimensions, v.vectors
@@ -65,7 +62,7 @@ export class Spaces {
     return rows.map(({ vectors, ...space }) => ({ space, vectors }));
   }
 
-  /** A text that has no vector in the space, as its provider refuses it. */
+  /** Records a text that the provider refuses. */
   quarantine(id: number, hash: HashKey, reason: string): void {
     this.#sql.run("INSERT OR REPLACE INTO quarantine (space_id, hash, reason) VALUES (?, ?, ?)", id, hash, reason);
   }
@@ -78,7 +75,7 @@ export class Spaces {
     this.#sql.run("DELETE FROM quarantine WHERE space_id = ?", id);
   }
 
-  /** Forgets refused texts that no chunk has any more in a generation that is not dropped, in all spaces. */
+  /** Forgets refused texts without a chunk in a live generation. */
   forgetRefused(): void {
     this.#sql.run(`
       DELETE FROM quarantine WHERE NOT EXISTS (
@@ -103,7 +100,7 @@ export class Spaces {
   }
 }
 
-// Few texts are refused: they come first, and their chunks are looked up.
+// Refused texts are few: start from them.
 const refused = `FROM quarantine q CROSS JOIN chunks c ON c.hash = q.hash JOIN files f ON f.id = c.file_id
   WHERE q.space_id = :spaceId AND f.generation = :generation AND NOT EXISTS (
     SELECT 1 FROM adopted_vectors a WHERE a.hash = q.hash AND a.store = :store AND a.space_id = q.space_id)`;
@@ -120,10 +117,10 @@ type Counts = Required<Omit<SpaceStats, "nextPending">>;
 
 const everything: NonNullable<FileChoice["scope"]> = { within: [""], without: [] };
 
-/** What these statements need; made when the first of them is, because words alone do without. */
+/** Created with the first of these statements; keyword search does not need it. */
 export const createHashIndex = "CREATE INDEX IF NOT EXISTS chunks_by_hash ON chunks (hash, file_id)";
 
-// Chunks first: there may be many more vectors than chunks. The index saves reading the texts of all of them.
+// Chunks first: there may be many more vectors. The index avoids reading the texts.
 const chunksAndVectors = `chunks c INDEXED BY chunks_by_hash
   CROSS JOIN embedding_cache e ON e.hash = c.hash AND e.space_id = :spaceId`;
 const isEmbedded = "EXISTS (SELECT 1 FROM embedding_cache t WHERE t.hash = c.hash AND t.space_id = :spaceId)";
@@ -140,8 +137,7 @@ const countWithin = `
   SELECT count(*) AS chunks, sum(${isEmbedded} OR ${isImported}) AS embedded,
     sum(${isRefused} AND NOT ${isImported}) AS quarantined
   FROM chunks c INDEXED BY chunks_by_hash WHERE c.file_id IN (SELECT f.id FROM files f WHERE ${isAsked(true)})`;
-// Hashes have no order that means anything, so the lowest ones are a sample that is the same each time. The index over them
-// ends the search as soon as there are enough.
+// Hashes are random, so the lowest ones are a stable sample. The index ends the query early.
 const sampled = `
   SELECT c.hash, c.text, v.embedding
   FROM (
@@ -151,8 +147,8 @@ const sampled = `
   ) s JOIN chunks c ON c.id = s.id JOIN vectors v ON v.id = s.vectorId ORDER BY c.hash`;
 
 /**
- * What is asked of chunks and vectors together. As embedded counts for a store: a vector in the cache, or one that the store
- * has from elsewhere. The index of `createHashIndex` has to be there.
+ * Queries over chunks and vectors. Embedded means a vector in the cache or imported. Needs the index of
+ * `createHashIndex`.
  */
 export class EmbeddedChunks {
   readonly #sql: Sql;
@@ -181,7 +177,6 @@ export class EmbeddedChunks {
     });
   }
 
-  /** Chunks of the generation that have a vector. */
   countEmbedded(spaceId: number, generation: number): number {
     const inCache = this.#sql.value<number>(
       `SELECT count(*) FROM ${chunksAndVectors}
@@ -208,12 +203,11 @@ export class EmbeddedChunks {
     return { embedded, pending: (counts?.chunks ?? 0) - embedded - quarantined, quarantined };
   }
 
-  /** Some chunks of the generation with their vectors. */
   sample(spaceId: number, generation: number, count: number): { hash: string; text: string; vector: Float32Array }[] {
     return this.#sql
       .all<{ hash: HashKey; text: string; embedding: Buffer }>(sampled, { spaceId, generation, count })
       .map(({ hash, text, embedding }) => {
-        // A copy: it goes to another thread, and would bring the buffer that it was cut from.
+        // A copy: transfer would take the whole underlying buffer.
         return { hash: toHash(hash), text, vector: toVector(embedding).slice() };
       });
   }

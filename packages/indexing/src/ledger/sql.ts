@@ -1,15 +1,14 @@
 import type Database from "better-sqlite3";
 import { isBusy } from "./file/store-errors.ts";
 
-/** Far more than there are texts, but for those about tables that were dropped. */
+/** More than there are statements, except those of dropped tables. */
 const mostKept = 300;
 
 type Statement = Database.Statement<unknown[]>;
 
-/** Runs SQL by its text, which is prepared once for a connection. So each text is a constant, or one of a few. */
+/** Prepares each SQL text once per connection. Texts are constants. */
 export class Sql {
   readonly #db: Database.Database;
-  /** Statements by their text: those that give whole rows, and those that give the first column alone. */
   readonly #rows = new Map<string, Statement>();
   readonly #firstColumns = new Map<string, Statement>();
 
@@ -25,12 +24,10 @@ export class Sql {
     return this.#statement(text).get(...given) as Row | undefined;
   }
 
-  /** The first column of all rows. */
   values<Value>(text: string, ...given: unknown[]): Value[] {
     return this.#values(text).all(...given) as Value[];
   }
 
-  /** The first column of the first row. */
   value<Value>(text: string, ...given: unknown[]): Value | undefined {
     return this.#values(text).get(...given) as Value | undefined;
   }
@@ -44,7 +41,7 @@ export class Sql {
     if (before !== undefined) return before;
     const prepared = this.#db.prepare<unknown[]>(text);
     known.set(text, prepared);
-    // Tables of generations have their number in their name.
+    // Table names contain the generation.
     for (const oldest of known.keys()) if (known.size > mostKept) known.delete(oldest);
     return prepared;
   }
@@ -56,31 +53,29 @@ export class Sql {
 
 const known = new WeakMap<Database.Database, Sql>();
 
-/** The same one for all that use a connection. */
 export function sqlOf(db: Database.Database): Sql {
   const sql = known.get(db) ?? new Sql(db);
   known.set(db, sql);
   return sql;
 }
 
-/** How often a write asks for the lock, each time for as long as the busy timeout. */
+/** Attempts to get the write lock, each for the busy timeout. */
 const lockAttempts = 4;
 
 /** Runs work inside a transaction. They do not nest. */
 export interface Transactions {
-  /** One view of the data, whatever other processes write meanwhile. */
   read<Result>(work: () => Result): Result;
-  /** All or nothing. Takes the write lock first, so that it never has to be given up half-way. */
+  /** All or nothing. Takes the write lock at the start. */
   write<Result>(work: () => Result): Result;
-  /** A write that can wait: undefined, and nothing done, where another process is writing just now. */
+  /** A deferrable write: returns undefined if another process is writing. */
   writeIfFree<Result>(work: () => Result): Result | undefined;
   /** True once this process has written. */
   hasWritten(): boolean;
 }
 
 /**
- * `seen` runs inside each transaction, in one that writes when that is done. `beforeFirstWrite` runs inside the first
- * write transaction, `beforeWrite` inside and `afterWrite` behind each.
+ * `seen` runs inside each transaction, after the work of a write. `beforeFirstWrite` runs inside the first write
+ * transaction, `beforeWrite` inside each, `afterWrite` after each.
  */
 export function createTransactions(
   db: Database.Database,
@@ -142,7 +137,7 @@ export function createTransactions(
   };
 }
 
-/** Asks several times: SQLite does not queue, and a process that writes one batch after the other leaves short gaps. */
+/** Retries: SQLite does not queue, and a process that writes batches leaves short gaps. */
 export function beginWrite(db: Database.Database, attempts: number): void {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -156,7 +151,9 @@ export function beginWrite(db: Database.Database, attempts: number): void {
 
 const walPauseMs = 25;
 
-/** Switches to the write-ahead log. This needs the file exclusively for a moment, and SQLite does not always wait for that. */
+/**
+ * Switches to the write-ahead log. This needs exclusive access for a moment, and SQLite does not always wait for it.
+ */
 export function useWal(db: Database.Database, waitMs: number): void {
   const until = Date.now() + waitMs;
   for (;;) {

@@ -9,9 +9,9 @@ import type { LedgerBase } from "./generations.ts";
 import { VectorsElsewhere } from "./elsewhere.ts";
 import { createHashIndex, EmbeddedChunks, Spaces } from "./spaces.ts";
 
-/** Stands for a space that the database does not know: no vector belongs to it. */
+/** Number of an unknown space; no vector belongs to it. */
 const unknownSpace = 0;
-/** So many chunks have to go before it is worth a count whether their vectors are too many. */
+/** Removed chunks that justify counting surplus vectors. */
 const removedBeforeLook = 64;
 
 /** The vector half of the ledger. */
@@ -19,24 +19,22 @@ export interface Vectors {
   calls: VectorCalls & VectorsElsewhere["calls"];
   elsewhere: VectorsElsewhere;
   cache: VectorCache;
-  /** What a companion uses of it. */
   shared: LedgerParts["vectors"];
-  /** In step with the chunks, inside the transaction that changes them. */
+  /** Called inside the transaction that changes chunks. */
   listener: {
     wrote(chunks: { gone: readonly { hash: HashKey }[]; added: readonly { hash: HashKey }[] }): void;
     changed(): void;
   };
-  /** Does a part of what can wait. True: there may be more. */
   tidy(): boolean;
 }
 
 export function createVectors(
   input: LedgerBase & {
-    /** Asked when it is needed, as it is made with what this gives. */
+    /** Called later, since the store extension is created with this result. */
     companion: () => Pick<Companion, "embedded" | "useSpace">;
     cacheMaxEntries: number;
     store: string;
-    /** The store keeps its own vectors, and what comes into the cache is pending for it. */
+    /** The store keeps its own vectors; new ones in the cache are pending for it. */
     owesVectors: boolean;
   },
 ): Vectors {
@@ -57,7 +55,7 @@ export function createVectors(
   let removed = 0;
   let mayBeUnused = false;
 
-  /** Called outside of transactions, as the index it needs may have to be made first. */
+  /** Call it outside of transactions: its index may have to be created. */
   function chunks(): EmbeddedChunks {
     if (!embeddedChunks && !hasTable(db, "chunks_by_hash")) transactions.write(() => db.exec(createHashIndex));
     return (embeddedChunks ??= new EmbeddedChunks(db, store));
@@ -69,7 +67,6 @@ export function createVectors(
     return cache.has(spaceId, hash) || elsewhere.isImported(spaceId, hash);
   }
 
-  /** Takes vectors in. What they drive out goes at once, or with `tidy` if it is much. */
   function put(space: VectorSpace, entries: readonly { hash: string; vector: Float32Array }[]): void {
     const embedded = chunks();
     const spaceId = transactions.write(() => {
@@ -151,7 +148,7 @@ export function createVectors(
     vectorOf(space, hash) {
       const id = spaces.find(space);
       const bytes = id === undefined ? undefined : cache.get(id, toKey(hash));
-      // A copy: it goes to another thread, and would bring the buffer that it was cut from.
+      // A copy: transfer would take the whole underlying buffer.
       return bytes && toVector(bytes).slice();
     },
     sampleVectors(space, count) {
@@ -159,7 +156,7 @@ export function createVectors(
       return transactions.read(() => embedded.sample(idOf(space), generations.active().id, count));
     },
     async *mapPassages(asked) {
-      // Seldom asked for: what reads words is not loaded with every ledger.
+      // Rarely used: loads the word reader only when needed.
       const { createMapPassages } = await import("./map-passages.ts");
       chunks();
       mapPassages ??= createMapPassages(db);
@@ -223,10 +220,7 @@ export function createVectors(
   };
 }
 
-/**
- * Milliseconds since 1970 that never come twice: of two things that happened one after the other, the later one has the
- * higher number, also within one millisecond.
- */
+/** A strictly increasing clock in milliseconds since 1970. */
 function createClock(): () => number {
   let last = 0;
   return () => (last = Math.max(Date.now(), last + 1));

@@ -22,19 +22,16 @@ import { timeOfPath } from "../text/times/time-of-path.ts";
 import { createTimeSlices } from "../time-slices.ts";
 import { createLinkResolver, linksIn, type WrittenLink } from "../scan/note-links.ts";
 
-/** The walk over the workspace ends after so many names. */
 const mostNames = 50_000;
 /** Notes whose texts are in memory at once. */
 const readAtOnce = 200;
 const mostPassages = 2_000;
 const mostLinks = 500;
 
-/** What the indexed texts of a note say about it. */
 interface NoteFacts extends Pick<MemoryFileFacts, "passages"> {
   title: string | undefined;
   aliases: readonly string[];
   tags: readonly string[];
-  /** The day in its name or its front matter, as `YYYY-MM-DD`. */
   day: string | undefined;
   lines: number;
   links: readonly WrittenLink[];
@@ -88,8 +85,8 @@ export function createListedMemory(
 }
 
 /**
- * Finds what is in a workspace and is not searched, with the reason. Reads names only, follows no link, and enters no
- * folder that a rule excludes, unless something in it is taken all the same. `more`: the walk ended early.
+ * Lists files of a workspace that are not searched, with reasons. Reads names only, follows no links, and skips
+ * excluded folders unless something in them is included. `more`: incomplete.
  */
 async function findLeftOut(
   input: {
@@ -129,7 +126,6 @@ async function findLeftOut(
   return { leftOut, more: false };
 }
 
-/** The reason for a file that no rule of a folder names. */
 function kindOf(entry: Dirent): LeftOutFile["reason"] {
   if (entry.isSymbolicLink()) return "link";
   return entry.isFile() && isMarkdown(entry.name) ? "layout" : "other";
@@ -176,7 +172,6 @@ function daysOf(file: string, day: string | undefined): MemoryFile["days"] {
   return day === undefined ? undefined : [day, day];
 }
 
-/** Describes one of all notes; undefined if it is not indexed. */
 function describeNote(relPath: string, facts: ReadonlyMap<string, NoteFacts>): MemoryFileFacts | undefined {
   const wanted = path.posix.normalize(relPath.replace(/^\.\//u, ""));
   const own = facts.get(wanted);
@@ -201,10 +196,7 @@ function describeNote(relPath: string, facts: ReadonlyMap<string, NoteFacts>): M
   };
 }
 
-/**
- * Gives the facts of notes by their paths. Asks the index for the texts of a note once, and again when its content or
- * the way it is cut has changed.
- */
+/** Returns facts of notes by path. Texts are read once, and again after a change of content or recipe. */
 function createNoteFacts(
   store: NoteIndex,
 ): (files: readonly FileRecord[], signal: AbortSignal) => Promise<ReadonlyMap<string, NoteFacts>> {
@@ -226,7 +218,7 @@ function createNoteFacts(
     return new Map(files.map((file) => [file.path, next.get(file.path)?.facts ?? factsOf([])]));
   }
 
-  // One after another: two calls that begin at once would ask for the same texts.
+  // Serialised: concurrent calls would read the same texts.
   let turn: Promise<unknown> = Promise.resolve();
   return async (files, signal) => {
     const own = turn.then(() => read(files, signal));

@@ -9,9 +9,9 @@ import { timeOfPath } from "../text/times/time-of-path.ts";
 import { chunkHash } from "../text/chunk-markdown.ts";
 import { queryTerms } from "../text/query-terms.ts";
 
-/** Kept axes serve as long as there are not so many times more or fewer passages. */
+/** Axes are reused until the number of passages changes by this factor. */
 const mostGrowth = 1.5;
-/** Words of a passage that others are looked for by. */
+/** Words used to find similar passages. */
 const wordsAsked = 40;
 const textCharacters = 160;
 
@@ -21,7 +21,6 @@ export function createMemoryMap(
   vectors: Embedder | undefined,
   { settings: { sources }, readOnly = false }: Pick<MemoryPluginContext, "settings" | "readOnly">,
 ): Pick<MemorySearchManager, "map" | "near"> {
-  /** The space in use, where it has vectors. */
   async function filledSpace(): Promise<VectorSpace | undefined> {
     const space = await vectors?.primary.knownSpace();
     return space !== undefined && (await store.spaceStats(space)).embedded > 0 ? space : undefined;
@@ -59,13 +58,13 @@ export function createMemoryMap(
     },
   };
 
-  /** Without a place where the provider does not answer, or answers in another space. */
+  /** Without a position if the provider fails or uses another space. */
   async function placed(space: VectorSpace, query: string, signal: AbortSignal): Promise<Float32Array | undefined> {
     const embedded = await vectors?.embedQuery(query, signal).catch(() => undefined);
     return embedded !== undefined && spaceName(embedded.space) === spaceName(space) ? embedded.vector : undefined;
   }
 
-  /** Found by the words that other passages hold too: one that stands here alone would find this passage and end the search. */
+  /** Searches with words that occur in other passages too; unique words would match only this passage. */
   async function withSharedWords(
     row: ChunkRow,
     asked: Omit<KeywordQuery, "terms">,

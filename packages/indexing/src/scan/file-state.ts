@@ -14,20 +14,18 @@ import path from "node:path";
 /** Files with more bytes are skipped with the reason. */
 export const maxFileBytes: number = 16 * 1024 * 1024;
 
-/** The state of a file, as far as it is known without its content. */
 export interface FileState {
   mtimeMs: number;
   size: number;
-  /** What the file system reports of it, see `stampOf`. Absent if that is not enough: then only its content shows a change. */
+  /** See `stampOf`. Absent if only the content shows a change. */
   stamp?: string | undefined;
 }
 
-/** The state of a file, without its stamp. */
 export function stateOf(stats: BigIntStats): FileState {
   return { mtimeMs: mtimeMsOf(stats), size: Number(stats.size) };
 }
 
-/** What the record of a file says of its state beside its size and its time: of a note as text, of a conversation as JSON. */
+/** State in a file record besides size and time: text for notes, JSON for conversations. */
 export interface RecordedState {
   /** What the file system reported when it was read; absent where that does not tell one state from another. */
   stamp?: string | undefined;
@@ -62,15 +60,14 @@ export function noteCursor({ stamp, skipped }: RecordedState): string | undefine
   return parts.filter((part) => part !== undefined).join(" ") || undefined;
 }
 
-/** How fine the times of most file systems are, with room to spare: the clock behind them goes on every few ms. */
+/** Time resolution of most file systems, with a margin. */
 const fineGrainMs = 50;
 /** Of those whose times are whole seconds. */
 const coarseGrainMs = 2000;
 
 /**
- * All that a file system tells of a state of a file without reading it. A save that leaves size and modification time as
- * they were (`cp -p`, `tar`, `touch -d`, another file moved into its place) changes the time of the last change, which no
- * program can set, or the number of the file.
+ * The stamp of a file: what the file system reports without reading it. A save that keeps size and modification time
+ * still changes ctime or inode.
  */
 export function stampOf({
   size,
@@ -81,15 +78,13 @@ export function stampOf({
   return `${size}:${mtimeNs}:${ctimeNs}:${ino}`;
 }
 
-/** The modification time as a number, as `Stats.mtimeMs` has it. */
 export function mtimeMsOf({ mtimeNs }: BigIntStats): number {
   return Number(mtimeNs / 1_000_000_000n) * 1000 + Number(mtimeNs % 1_000_000_000n) / 1e6;
 }
 
 /**
- * Whether whatever happens to a file from now on shows in its stamp. One that was changed a moment ago may be changed
- * again within the same tick of the clock; one from the future, of a clock that was set back or of another machine, may
- * until it has been found unchanged.
+ * Whether every later change shows in the stamp. Not for a file changed within the clock's resolution or dated in the
+ * future.
  */
 export function isLasting({ ctimeNs }: BigIntStats, nowMs: number, isUnchanged: boolean): boolean {
   const grainMs = ctimeNs % 1_000_000_000n === 0n ? coarseGrainMs : fineGrainMs;
@@ -97,15 +92,14 @@ export function isLasting({ ctimeNs }: BigIntStats, nowMs: number, isUnchanged: 
   return ageMs > grainMs || (ageMs < -grainMs && isUnchanged);
 }
 
-/** File systems that keep no time of the last change, by the number that Linux gives them: they show another in its place. */
+/** File systems without ctime, by their Linux number. */
 const keepNone = new Set([0x4d44, 0x2011bab0]);
-/** Those that hand on what is behind them, which may keep none. */
+/** File systems that pass on another one, which may lack ctime. */
 const handOn = new Set([0x65735546, 0xff534d42, 0xfe534d42, 0x517b, 0x01021997, 0x786f4256, 0xbacbacbc]);
 
 /**
- * Judges which files of one scan have stamps that can be relied on: where a file has a number and the time of its last
- * change is kept. FAT keeps none; of a share or a mounted folder it is believed if one of its files has another change
- * time than modification time.
+ * Decides which stamps of a scan are reliable: files need an inode and a real ctime. FAT has none; for shares and
+ * mounts one file with different ctime and mtime is the proof.
  */
 export class StampTrust {
   readonly #typeOf: (absolutePath: string) => number | undefined;
@@ -132,7 +126,6 @@ export class StampTrust {
     else this.#unsure.push({ file, dev, stamp: stampOf(stats) });
   }
 
-  /** Gives the other files with a reliable stamp theirs. */
   judge(): void {
     for (const { file, dev, stamp } of this.#unsure) if (this.#reliable.get(dev) === "yes") file.stamp = stamp;
   }
@@ -150,19 +143,13 @@ function fileSystemType(absolutePath: string): number | undefined {
   }
 }
 
-/**
- * The stamp of a state of a file that is compared with nothing but stamps. One that a change within the same tick of the
- * clock would leave as it is is never the same again.
- */
+/** A stamp for comparison with stamps only. One that might not show a change never compares equal. */
 export function lastingStamp(stats: BigIntStats): string {
   const stamp = stampOf(stats);
   return isLasting(stats, Date.now(), false) ? stamp : `${stamp}:${performance.now()}`;
 }
 
-/**
- * The files of one scan by the number that the file system gives them: two hard links have one, and so have two spellings
- * where the file system makes no difference between them. Where it gives none, its own spelling of the path tells.
- */
+/** The files of a scan by inode, which detects hard links and other spellings. Without inodes the real path decides. */
 export class KnownFiles<Known extends { absolutePath: string }> {
   readonly #devices = new Map<bigint, Map<string | bigint, Known>>();
 
@@ -184,10 +171,7 @@ export class KnownFiles<Known extends { absolutePath: string }> {
   }
 }
 
-/**
- * Compares what the file system says of two paths. A number alone is not enough: some file systems give one to all empty
- * files (FAT on macOS).
- */
+/** Whether two paths are the same file. Inodes alone are not enough: FAT on macOS gives one to all empty files. */
 export function isSameFile(left: string, right: string): boolean {
   const [a, b] = [statOf(left), statOf(right)];
   if (a instanceof Error || b instanceof Error || a.ino === 0n || stampOf(a) !== stampOf(b)) return false;
@@ -197,7 +181,6 @@ export function isSameFile(left: string, right: string): boolean {
 export const notDownloaded = "is in iCloud and not downloaded: download it (in Finder: Download Now)";
 export const linkReason = "is a symbolic link, which is not followed";
 
-/** Looks at what is there, without following a link. Exact: the number of a file may be too large for a JavaScript number. */
 export function statOf(absolutePath: string): BigIntStats | Error {
   try {
     return lstatSync(absolutePath, { bigint: true });
@@ -206,12 +189,10 @@ export function statOf(absolutePath: string): BigIntStats | Error {
   }
 }
 
-/** The path of a name in a folder. As `path.join`, which takes longer. */
 export function fileIn(folder: string, name: string): string {
   return folder.endsWith(path.sep) ? folder + name : folder + path.sep + name;
 }
 
-/** What something is that is no regular file. */
 export function kindOf(stats: StatsBase<number | bigint>): string {
   if (stats.isSymbolicLink()) return linkReason;
   if (stats.isDirectory()) return "is a folder, not a file";
@@ -221,7 +202,6 @@ export function kindOf(stats: StatsBase<number | bigint>): string {
   return "is not a file";
 }
 
-/** The real path of something, as the disk spells it; undefined if nothing is there. */
 export function realPathOf(place: string): string | undefined {
   try {
     return realpathSync.native(place);
@@ -230,7 +210,6 @@ export function realPathOf(place: string): string | undefined {
   }
 }
 
-/** What a folder holds; nothing if it cannot be listed. */
 export function entriesOf(folder: string): Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true });
@@ -239,7 +218,6 @@ export function entriesOf(folder: string): Dirent[] {
   }
 }
 
-/** Which folder it is that stands at a path, and who may enter it; undefined where none is to be seen. */
 export function identityOf(folder: string): string | undefined {
   const stats = statOf(folder);
   if (stats instanceof Error || !stats.isDirectory()) return undefined;

@@ -6,7 +6,7 @@ import { entriesOf, stampOf } from "./file-state.ts";
 
 // The thread that watches reads this too: nothing else of memslot is loaded for it.
 
-/** Folders within folders that a folder of notes may have: with the depth grows the work of each rule. */
+/** Maximum depth of a folder of notes; the cost of each rule grows with it. */
 export const maxDepth = 64;
 
 /** What of a folder of notes is left out because of its name, or because a `.gitignore` names it. */
@@ -15,7 +15,6 @@ export interface FolderRules {
   readonly problems: readonly string[];
   /** Why an entry of the folder is left out; undefined where it may be a note or hold some. */
   leavesOut(name: string, isFolder: boolean): LeftOut["reason"] | undefined;
-  /** The rules of a folder in it. Throws where its `.gitignore` is there and cannot be read. */
   enter(name: string): FolderRules;
 }
 
@@ -29,11 +28,10 @@ export interface RulesInput {
   known?: KnownIgnoreFiles | undefined;
 }
 
-/** The rules of the folder itself. Throws as `enter` does. */
 export function folderRules({ folder, stateDir, known }: RulesInput): FolderRules {
   return rulesOf(folder, []);
 
-  /** `above`: the lists that count here, the nearest first, each with the way from its folder to this one. */
+  /** `above`: rules of parent folders, nearest first, each with the path from there. */
   function rulesOf(own: string, above: readonly { rules: IgnoreFile["rules"]; way: string }[]): FolderRules {
     const file: IgnoreFile | undefined = readIgnoreFile(own, known);
     const lists = file === undefined ? above : [{ rules: file.rules, way: "" }, ...above];
@@ -42,7 +40,7 @@ export function folderRules({ folder, stateDir, known }: RulesInput): FolderRule
       leavesOut(name, isFolder) {
         if (name.startsWith(".")) return "hidden";
         if (isFolder && (ignoredFolders.has(name) || path.join(own, name) === stateDir)) return "tool";
-        // As git does: the last line that is about it, in the nearest list that has one.
+        // As in git, the last matching line of the nearest list decides.
         for (const { rules, way } of lists) {
           const { ignored, unignored } = rules.test(`${way}${name}${isFolder ? "/" : ""}`);
           if (ignored) return "ignored";
@@ -72,7 +70,7 @@ export function letsThrough(input: RulesInput, file: string): boolean {
   return true;
 }
 
-/** Rules where they can be read: whoever lists the folder says why they cannot. */
+/** Ignores unreadable rules: the folder listing reports them. */
 export function unlessUnreadable(read: () => FolderRules | undefined): FolderRules | undefined {
   try {
     return read();
@@ -86,23 +84,22 @@ const openForReading = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (const
 const isNone: ReadonlySet<unknown> = new Set(["ENOENT", "ENOTDIR", "ELOOP", "EMLINK", "EISDIR"]);
 /** More than this is no list that anybody wrote. */
 const maxBytes = 256 * 1024;
-/** A pattern becomes a regular expression whose work grows with a power of its stars. */
+/** The cost of a pattern grows exponentially with its stars. */
 const maxStars = 4;
 const maxStarsOfName = 3;
 
 /** What a `.gitignore` says. */
 interface IgnoreFile {
   rules: { test(path: string): { ignored: boolean; unignored: boolean } };
-  /** Lines that are passed over, each with the reason. */
   problems: readonly string[];
 }
 
-/** Keeps what was read while the file stays the same: looking at each path again costs more than all else of a scan. */
+/** Cache of unchanged files: checking each path again would dominate a scan. */
 type KnownIgnoreFiles = Map<string, { stamp: string; content: IgnoreFile }>;
 
 /**
- * Reads the `.gitignore` of a folder. Undefined where there is none, or where it is a link, which git does not follow
- * either. Throws with the reason where it is there and cannot be read: what it leaves out is not known then.
+ * Reads the `.gitignore` of a folder. Undefined if missing or a link, as in git. Throws the reason if it is unreadable,
+ * since exclusions are then unknown.
  */
 function readIgnoreFile(folder: string, known?: KnownIgnoreFiles): IgnoreFile | undefined {
   const file = path.join(folder, ".gitignore");
@@ -129,7 +126,7 @@ function readIgnoreFile(folder: string, known?: KnownIgnoreFiles): IgnoreFile | 
   }
 }
 
-/** Lines that could hold up the process for seconds are no rules that somebody meant, and are passed over. */
+/** Skips lines that could block the process for seconds. */
 function parseIgnoreFile(text: string): IgnoreFile {
   const problems: string[] = [];
   const lines = text.split(/\r?\n/).filter((line, index) => {
@@ -147,7 +144,6 @@ export const ignoredFolders: ReadonlySet<string> = new Set(
   ".git .hg .svn node_modules .pnpm-store .venv venv .tox __pycache__ .obsidian .trash .cache .idea .vscode".split(" "),
 );
 
-/** The endings of Markdown files, in lower case. */
 export const markdownEndings: readonly string[] = [".md", ".markdown", ".mdx"];
 
 export function isMarkdown(name: string): boolean {
@@ -160,10 +156,10 @@ export function foldedName(name: string): string {
   return name.normalize("NFC").toLowerCase();
 }
 
-/** Names that are looked at. A folder with more of them is taken for one that holds notes. */
+/** Folders with more names count as folders of notes. */
 const mostNames = 20_000;
 
-/** What agents and their hosts put beside MEMORY.md, in lower case: a folder of these alone is no folder of notes. */
+/** Files that agents put beside MEMORY.md: a folder of only these is not a folder of notes. */
 const agentFiles: ReadonlySet<string> = new Set(
   "agents.md bootstrap.md claude.md gemini.md heartbeat.md identity.md memory.md soul.md tools.md user.md".split(" "),
 );

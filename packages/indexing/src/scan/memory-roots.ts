@@ -22,18 +22,15 @@ export interface MemoryRoot {
   extra: boolean;
   /** Whether it takes a part of its files only. */
   hasPattern: boolean;
-  /** Of the workspace as a folder of notes: what it leaves out. */
   rules?: RulesInput | undefined;
 }
 
-/** How the workspace is shown where it is a root itself. */
 export const notesRootLabel = ".";
 
 const everyFile = (): boolean => true;
 
 /** A workspace and what says which of its files are notes, such as the context of a plugin. */
 export interface Workspace {
-  /** Canonical absolute path. */
   workspaceDir: string;
   settings: Pick<MemorySearchSettings, "extraPaths" | "notes"> & Partial<Pick<MemorySearchSettings, "exclude">>;
   /** Excluded if it is within a folder of notes. */
@@ -88,8 +85,8 @@ export function memoryRoots(
 }
 
 /**
- * Whether a glob of `memorySearch.exclude` names a file by one of its paths, or a folder that it is in. One without `/` is
- * about any name.
+ * Whether a glob of `memorySearch.exclude` matches one of the paths of a file, or a parent folder. Without `/` it
+ * matches any name.
  */
 function excludeOf(glob: string): (paths: readonly string[]) => boolean {
   const written = glob.replace(/^\.?\/|\/$/gu, "");
@@ -144,16 +141,14 @@ function canonicalParent(absolutePath: string): string {
 
 /** Where a note is, or would be. */
 export interface NotePlace {
-  /** As it is spelled on the disk. */
   absolutePath: string;
   /** The first link on the way, where there is one. */
   link?: string | undefined;
 }
 
 /**
- * Finds the place of a wanted path in the roots that may hold it; undefined where none does. What is not there under
- * the spelling that was given is looked for under any other way to write its accents: people and models write `é` as
- * one character, and file systems keep it as one or as two.
+ * Finds a path in the roots; undefined if none contains it. If the exact spelling does not exist, other Unicode normal
+ * forms are tried: models write `é` as one character, file systems keep one or two.
  */
 export function placeOf(wanted: string, roots: readonly MemoryRoot[]): NotePlace | undefined {
   for (const spelled of [(name: string) => name, (name: string) => name.normalize("NFC")]) {
@@ -181,7 +176,7 @@ function partsInside(folder: string, wanted: string): number | undefined {
   return parts[0] === ".." || path.isAbsolute(inside) ? undefined : parts.length;
 }
 
-/** Goes down part by part, so that a folder that is a link is seen as well as a file that is one. */
+/** Descends part by part to detect links among parents. */
 function placeInside(root: string, parts: readonly string[]): NotePlace {
   let current = root;
   for (const [index, part] of ["", ...parts].entries()) {
@@ -191,7 +186,7 @@ function placeInside(root: string, parts: readonly string[]): NotePlace {
       next = path.join(current, otherSpelling(current, part) ?? part);
       stats = statOf(next);
     }
-    // A part that is not there is an answer, not an error: the read says `not_found`.
+    // A missing part is an answer: the read returns `not_found`.
     if (stats instanceof Error) return { absolutePath: path.join(next, ...parts.slice(index)) };
     current = next;
     if (stats.isSymbolicLink()) return { absolutePath: path.join(current, ...parts.slice(index)), link: current };
@@ -199,7 +194,6 @@ function placeInside(root: string, parts: readonly string[]): NotePlace {
   return { absolutePath: current };
 }
 
-/** The name in a folder that differs only in the way its accents are written. */
 function otherSpelling(folder: string, name: string): string | undefined {
   // Names in ASCII have one spelling.
   if (!/[^\p{ASCII}]/u.test(name)) return undefined;

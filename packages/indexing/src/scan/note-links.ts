@@ -5,7 +5,6 @@ import { foldedName, markdownEndings } from "./folder-rules.ts";
 
 /** A link as it is written in a note, with the line around it. */
 export interface WrittenLink extends Pick<NoteLink, "line" | "kind" | "target"> {
-  /** The line, shortened. */
   text: string;
 }
 
@@ -39,8 +38,8 @@ export function linksIn(lines: readonly string[]): WrittenLink[] {
 }
 
 /**
- * Finds the notes that links lead to, as Obsidian does: by path, by file name wherever it lies, or by another name that
- * the note has. Of several the one in the same folder, or the one with the shortest path.
+ * Finds the targets of links, as Obsidian does: by path, file name or alias. Of several, the one in the same folder,
+ * else the shortest path.
  */
 export function createLinkResolver(
   files: readonly Pick<MemoryFile, "path" | "title" | "aliases">[],

@@ -15,10 +15,8 @@ import { timeOfPath } from "../text/times/time-of-path.ts";
 /** The bytes of a note, and what they are read for. */
 export interface NoteBytes {
   bytes: Uint8Array;
-  /** For `cut`: the name that its chunks are found by. */
   path?: string;
   chunking?: ChunkingOptions;
-  /** For `hold`: what the index says of it. */
   found?: readonly FoundLines[];
 }
 
@@ -68,20 +66,14 @@ export interface NoteOrder {
   note: NoteBytes;
 }
 
-/**
- * Whether the lines of a note from the first to the last of them, without lone surrogates, are what was found. A long line is
- * found in pieces.
- */
+/** Whether the lines of a note are the found lines, ignoring lone surrogates. Long lines are compared in pieces. */
 export function holdsLines({ startLine, endLine, lines: found }: FoundLines, lines: readonly string[]): boolean {
   if (startLine === endLine) return found.every((piece) => lines[0]?.includes(piece.toWellFormed()));
   if (endLine - startLine + 1 !== found.length) return false;
   return found.every((line, index) => lines[index] === line.toWellFormed());
 }
 
-/**
- * The lines of a text without most of the blank ones in a row, where there are more of them than a chunk of so many tokens
- * reaches across.
- */
+/** Removes long runs of blank lines that exceed a chunk. */
 function withoutGaps(text: string, tokens: number): { lines: string[]; skippedBefore: (line: number) => number } {
   const most = 4 * tokens + 8;
   const gaps: { after: number; skipped: number }[] = [];

@@ -4,13 +4,12 @@ import { handedDown } from "../thread-options.ts";
 import { type NoteBytes, type NoteOrder, noteTasks } from "./note-tasks.ts";
 import { createTimeSlices } from "../time-slices.ts";
 
-/** From so many bytes on a note is read in a thread of its own, so that the event loop goes on whatever is in it. */
 const longNote = 256 * 1024;
 /** A note that takes longer is not read. */
 const mostMs = 300_000;
 /** The thread ends when it had nothing to do for so long. */
 const idleMs = 5000;
-/** Several files are read at the same time, each a slice in every turn of the event loop. */
+/** Several files are read concurrently, one slice per turn of the event loop. */
 const sliceMs = 1;
 
 type TaskName = NoteOrder["name"];
@@ -20,7 +19,7 @@ let thread: Worker | undefined;
 let idle: NodeJS.Timeout | undefined;
 let queue: Promise<unknown> = Promise.resolve();
 
-/** Does a task in the caller's thread, in slices; for a long note in one thread for all of them, which takes its bytes. */
+/** Runs a task in slices in the caller's thread, or for a long note in one shared thread, which takes its bytes. */
 export async function noteTask<Name extends TaskName>(
   name: Name,
   note: NoteBytes,

@@ -3,10 +3,9 @@ import { type FileHandle, open } from "node:fs/promises";
 import { codeOf, MovedError, noSurprises, openInPlace } from "@memslot/core/files";
 import { kindOf, maxFileBytes, mtimeMsOf, stampOf } from "./file-state.ts";
 
-/** Opening a path that turned into a link since it was looked at fails, where the platform can say so. */
+/** Fails if the path became a link, where the platform supports it. */
 export const openForReading: number = constants.O_RDONLY | noSurprises;
 
-/** Runs work with a file that is open for reading, and closes it. Throws what opening it throws. */
 export async function withFile<Result>(file: string, work: (handle: FileHandle) => Promise<Result>): Promise<Result> {
   const handle = await open(file, openForReading);
   try {
@@ -16,7 +15,6 @@ export async function withFile<Result>(file: string, work: (handle: FileHandle) 
   }
 }
 
-/** What to do where the process has no file descriptor left; undefined for any other failure. */
 export function outOfDescriptors(error: unknown): string | undefined {
   const code = codeOf(error);
   if (code !== "EMFILE" && code !== "ENFILE") return undefined;
@@ -25,22 +23,21 @@ export function outOfDescriptors(error: unknown): string | undefined {
 
 const readAttempts = 3;
 const retryMs = 25;
-/** A file that is written in two steps is empty or short between them. */
+/** A file written in two steps may be empty or short for this time. */
 const shortForMs = 100;
 
-/** The content of a file in one of its states. */
 export interface FileContent {
   bytes: Buffer;
   /** What the file system said of it when it had been read, and when that was. */
   stats: BigIntStats;
   lookedAtMs: number;
-  /** False: it changed each time that it was read, so that what was read may be a state that it never had. */
+  /** False: it changed during every read, so the content may be inconsistent. */
   settled: boolean;
 }
 
 /**
- * Reads a file that others may be writing; undefined if it is gone. While a cloud folder fetches it, and as long as `read`
- * gives `undefined`, it is read again. Throws what the last attempt throws.
+ * Reads a file that may be changing; undefined if it is gone. Retries while a cloud folder downloads it or `read`
+ * returns undefined. Throws the last error.
  */
 export async function untilRead<Result>(
   signal: AbortSignal,
@@ -63,9 +60,8 @@ export async function untilRead<Result>(
 }
 
 /**
- * Reads a file whole. One that changes meanwhile is read again, and so is one that has just become shorter than
- * `knownSize`: most programs truncate a file before they write it. Throws for what is no regular file, is too large, or
- * is behind a link that was not there when it was found.
+ * Reads a whole file. Retries if it changes or has just become shorter than `knownSize` (truncated before a write).
+ * Throws for special files, large files, and links that were not there before.
  */
 export async function readSettled(
   absolutePath: string,
@@ -88,9 +84,9 @@ export async function readSettled(
   });
 }
 
-/** Reads as many bytes as there are at the beginning, so that a file that grows for ever comes to an end. */
+/** Reads at most the initial size, so that a growing file ends. */
 async function readOnce(handle: FileHandle): Promise<FileContent> {
-  // What the system knows of an open file it says at once; to be asked in another thread costs five times as much.
+  // Synchronous: five times faster than in another thread.
   const before = fstatSync(handle.fd, { bigint: true });
   if (!before.isFile()) throw new Error(`is not a regular file: ${kindOf(before)}`);
   if (before.size > maxFileBytes) throw new Error(`has grown to more than ${maxFileBytes / 1024 / 1024} MiB: split it`);
@@ -103,7 +99,7 @@ async function readOnce(handle: FileHandle): Promise<FileContent> {
   }
   const lookedAtMs = Date.now();
   const stats = fstatSync(handle.fd, { bigint: true });
-  // Without a name it was deleted, or another file was put in its place.
+  // Without a link count it was deleted or replaced.
   const settled = stampOf(stats) === stampOf(before) && Number(stats.size) === length && stats.nlink > 0n;
   return { bytes: bytes.subarray(0, length), stats, lookedAtMs, settled };
 }

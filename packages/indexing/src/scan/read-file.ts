@@ -19,12 +19,12 @@ import { surrogateSafe } from "../text/token-weight.ts";
 export const maxReadLength = 12_000;
 
 /**
- * Reads a window of a memory file. Only Markdown files that the scan would take can be read: nothing outside the roots,
- * nothing through a link. An allowed path without a file gives `not_found`.
+ * Reads a window of a memory file. Only files that the scan includes are readable: nothing outside the roots or through
+ * a link. A missing file gives `not_found`.
  */
 export async function readMemoryFile(params: ManagerReadParams, workspace: Workspace): Promise<MemoryReadResult> {
   const { relPath, from, signal } = params;
-  // The notes of a folder are private, as MEMORY.md is: whoever reads along is not told which there are.
+  // A shared audience must not learn which notes exist.
   const absolutePath = allowedPath(relPath, params.audience === "shared" ? agentLayout(workspace) : workspace);
   const shown = relativePath(workspace.workspaceDir, absolutePath);
   if (params.audience === "shared" && isPrivateNote(shown)) {
@@ -44,7 +44,6 @@ export async function readMemoryFile(params: ManagerReadParams, workspace: Works
   return fitWindow(window, shown, from, lines.count());
 }
 
-/** The error for a path that may not be read. `why` follows "cannot be read". */
 export function notReadable(
   shown: string,
   why: string,
@@ -54,7 +53,7 @@ export function notReadable(
   return new MemoryError(code, `${shown} cannot be read${why}`, cause === undefined ? undefined : { cause });
 }
 
-/** Cuts the window to the budget, by whole lines, and says where to go on. */
+/** Cuts the window to the limit at a line end and reports where to continue. */
 export function fitWindow(window: readonly string[], shown: string, from: number, total: number): MemoryReadResult {
   const notice = (next: number): string => `[More content available. Use from=${next} to continue.]`;
   let count = 0;

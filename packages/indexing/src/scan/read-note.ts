@@ -24,10 +24,9 @@ export function recipeOf(chunking: ChunkingOptions): string {
 }
 
 /**
- * Reads a file and cuts it. Gives only the record where the content is what `stored` says, `undefined` where the file is
- * gone. A file that changes while it is read is read again, now or in the next sync. One that is no text has a record and
- * no chunks, see `recordedState`. Chunks are cut from a copy without secrets; the record and
- * the line numbers are those of the file. `recipe`: of a source that makes more than notes.
+ * Reads a file and cuts it into chunks. Returns only the record if the content equals `stored`, undefined if the file
+ * is gone. Retries a changing file. A file that is not text has a record without chunks. Chunks are redacted; record
+ * and line numbers are those of the file. `recipe`: of a source with more than notes.
  */
 export async function readChunks(
   file: ScannedFile,
@@ -40,7 +39,7 @@ export async function readChunks(
   const read = await readSettled(file.absolutePath, stored?.size, signal);
   if (!read) return undefined;
   const hash = createHash("sha256").update(read.bytes).digest("hex");
-  // Without a stamp, what could change again unseen is compared by its content the next time.
+  // Without a reliable stamp the content is compared next time.
   const lasts = read.settled && isLasting(read.stats, read.lookedAtMs, stored?.hash === hash);
   const notText = whyNotText(read.bytes);
   const record: FileRecord = {
@@ -74,20 +73,18 @@ export async function notesHold(
   const read = await readSettled(absolutePath, undefined, signal);
   if (!read) return found.map(() => false);
   const written = new TextLines(noteText(read.bytes));
-  // As a rule they stand there as they are: what was no secret then is none now.
+  // Usually the lines are unchanged.
   const held = found.map((each) => holdsLines(each, written.slice(each.startLine, each.endLine)));
   if (held.every(Boolean)) return held;
   const redacted = await noteTask("hold", { bytes: read.bytes, found }, signal);
   return held.map((isHeld, index) => isHeld || redacted[index] === true);
 }
 
-/** The Markdown files of a workspace and of `extraPaths`. */
 export function createNotesSource(
   workspace: Workspace & { settings: Pick<MemorySearchSettings, "chunking"> },
 ): IndexedSource {
   const { workspaceDir, settings } = workspace;
   const known: Parameters<typeof memoryRoots>[1] = new Map();
-  /** Of the files of one answer, which are looked for in one go. */
   let roots: MemoryRoot[] | undefined;
   const rootsNow = (): MemoryRoot[] => {
     if (roots === undefined) queueMicrotask(() => (roots = undefined));

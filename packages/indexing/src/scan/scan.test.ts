@@ -34,7 +34,6 @@ function paths(result: ScanResult): string[] {
   return result.files.map((file) => file.path).toSorted();
 }
 
-/** What is reported of each place: how many files it has, or why it is skipped. */
 function places({ roots }: ScanResult): Record<string, unknown> {
   return Object.fromEntries(
     roots.map((root) => [root.path, root.state === "indexed" ? `${root.files} files` : root.reason]),

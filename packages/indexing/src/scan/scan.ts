@@ -29,16 +29,14 @@ import {
 import { type MemoryRoot, memoryRoots, notesRootLabel, relativePath, type Workspace } from "./memory-roots.ts";
 import { outOfDescriptors } from "./open-file.ts";
 
-/** What a name holds that is no UTF-8: the path that is made of it leads nowhere. */
 const noCharacter = "\ufffd";
 
 export interface ScannedFile extends FileState {
-  /** Relative to the workspace, with `/`. */
   path: string;
   absolutePath: string;
 }
 
-/** How a scan asks the file system. */
+/** File access of a scan. */
 export interface FolderLook {
   /** What a folder holds. Throws what the file system throws. */
   list(folder: string): Dirent[];
@@ -46,7 +44,6 @@ export interface FolderLook {
   stat(folder: string, name: string): BigIntStats | Error;
 }
 
-/** Asks each time. */
 export const plainLook: FolderLook = { list: listInPlace, stat: (folder, name) => statOf(fileIn(folder, name)) };
 
 export interface ScanResult {
@@ -55,7 +52,7 @@ export interface ScanResult {
   roots: MemoryRootStatus[];
   /** Single files and folders inside the roots that could not be taken. */
   failed: SyncFailure[];
-  /** Path prefixes about which nothing is known this time, so that what is indexed below them has to stay. */
+  /** Path prefixes with unknown state: their index entries stay. */
   unknown: string[];
   /** Notes, and folders of notes, that were skipped. What failed is not among them. */
   excluded: SyncFailure[];
@@ -67,15 +64,14 @@ export interface ScanResult {
   waiting: number;
 }
 
-/** The result of a scan that has found nothing yet. */
 export function emptyScan(): ScanResult {
   const issues = new Map<string, string>();
   return { files: [], roots: [], failed: [], unknown: [], excluded: [], accepted: new Set(), issues, waiting: 0 };
 }
 
 /**
- * Finds the memory files. Symbolic links are never followed; each file is taken once, however many roots lead to it.
- * `look`: how the folders are listed. `known`: as for `memoryRoots`.
+ * Finds the memory files. Links are not followed; each file is taken once. `look`: lists folders. `known`: see
+ * `memoryRoots`.
  */
 export async function scanMemory(
   workspace: Workspace,
@@ -137,7 +133,7 @@ class Scan {
       skip(notDownloaded, "note");
     } else if (stats instanceof Error) {
       skip(`cannot be read: ${messageOf(stats)}`);
-      // What cannot be looked at now is no reason to forget what it held; what is gone is.
+      // Unreadable files keep their index entries; missing ones do not.
       unknown.push(place, `${place}/`);
       this.#fail(place, `cannot be read: ${messageOf(stats)}`);
     } else if (stats.isSymbolicLink()) skip(`${linkReason}: ${adviceForLink(absolutePath)}`, "note");
@@ -170,13 +166,12 @@ class Scan {
     this.#reported.add(file);
   }
 
-  // What is excluded on purpose is no failure: a sync without failures has everything that it should have.
+  // Intended exclusions are not failures.
   #skip(file: string, reason: string): void {
     if (!this.#reported.has(file)) this.#result.roots.push({ path: file, state: "skipped", reason });
     this.#reported.add(file);
   }
 
-  /** Skips a note, or a folder that holds some. */
   #exclude(file: string, reason: string): void {
     if (!this.#reported.has(file)) this.#result.excluded.push({ path: file, reason });
     this.#skip(file, reason);
@@ -187,7 +182,7 @@ class Scan {
     const scanned: ScannedFile = { path: file, absolutePath, ...stateOf(stats) };
     const earlier = this.#known.add(scanned, stats);
     if (earlier !== undefined) {
-      // Another spelling of the same path is no news. A hard link is: a search under this name does not find it.
+      // Another spelling of the same path is ignored; a hard link is reported.
       if (foldedName(earlier.path) !== foldedName(file))
         this.#skip(file, `is the same file as ${earlier.path}, which is indexed`);
       return false;
@@ -207,8 +202,8 @@ class Scan {
   }
 
   /**
-   * Takes what a folder holds, and all below it. Returns the number of files taken. `inside` is the way from the root to
-   * the folder, `shown` from the workspace; each ends with `/` or is empty. `enter` gives the rules of the folder.
+   * Takes the files of a folder, recursively; returns their number. `inside` is the path from the root, `shown` from
+   * the workspace; both end with `/` or are empty. `enter` returns the rules of the folder.
    */
   async #walk(
     root: MemoryRoot,
@@ -304,7 +299,7 @@ class Scan {
 /** Why something in a folder of notes is no note: rules that a user has written first. */
 const leftOutReasons: readonly LeftOut["reason"][] = ["ignored", "hidden", "tool", "link", "other"];
 
-/** What in a folder of notes may be a note or hold some, and links, which are reported one by one; counts the rest. */
+/** Entries that may be or contain notes, and links; counts the rest. */
 function notesIn(entries: readonly Dirent[], rules: FolderRules, leftOut: readonly LeftOut[]): Dirent[] {
   return entries.filter((entry) => {
     const [isFolder, isLink] = [entry.isDirectory(), entry.isSymbolicLink()];
@@ -364,7 +359,6 @@ function leadsToFolder(link: string): boolean {
   try {
     return statSync(link).isDirectory();
   } catch {
-    // A link that leads nowhere is no folder.
     return false;
   }
 }

@@ -4,7 +4,6 @@ import { stampOf } from "./file-state.ts";
 
 /** Lines that the index says stand in a file. */
 export interface FoundLines {
-  /** 1-based and inclusive. */
   startLine: number;
   endLine: number;
   /** As the index holds them. */
@@ -15,8 +14,8 @@ export interface FoundLines {
 const keptFiles = 1000;
 
 /**
- * Tells whether lines stand in a file now. What was found to stand there is not looked for again while the file stays
- * the same: then a search costs one look at the directory entry of each file in its answer.
+ * Verifies that lines are in a file. Verified lines stay valid while the file is unchanged, so that a search costs one
+ * stat per file.
  */
 export function createLineVerifier(input: {
   /** Where the file is; undefined where there must be none. */
@@ -37,7 +36,7 @@ export function createLineVerifier(input: {
       if (unknown.length === 0) return found.map(() => true);
       const compared = await input.compare(absolutePath, unknown, signal, path);
       const missing = new Set(unknown.filter((_, index) => compared[index] !== true));
-      // A file that was written meanwhile is compared again the next time.
+      // A file written meanwhile is compared again next time.
       if (stateOf(absolutePath) === stamp) for (const each of unknown) if (!missing.has(each)) held.add(keyOf(each));
       known.delete(path);
       known.set(path, { stamp, held });
@@ -45,7 +44,7 @@ export function createLineVerifier(input: {
       return found.map((each) => !missing.has(each));
     } catch (error) {
       if (signal.aborted) throw error;
-      // Gone, or not to be read: whatever is said of it cannot be shown as what it holds.
+      // Missing or unreadable: not verified.
       return found.map(() => false);
     }
   };

@@ -7,7 +7,6 @@ import { createTimeSlices } from "../time-slices.ts";
 
 /** What an index of a workspace would be made from. */
 export interface NotesSurvey extends ChosenLayout {
-  /** Markdown files that are memory. */
   files: number;
   /** Of a folder of notes: what lies in it and is no note. */
   leftOut: readonly LeftOut[];
@@ -29,8 +28,8 @@ export async function surveyNotes(workspace: Workspace, signal: AbortSignal): Pr
 }
 
 /**
- * The absolute path of a note that the memory reads, as it is spelled on the disk, by its path from the workspace. Throws `PATH_NOT_ALLOWED` with the
- * reason for what is no Markdown, lies outside of the memory, or behind a link. Whether there is a file is not asked.
+ * Resolves the path of a note of the memory. Throws `PATH_NOT_ALLOWED` for other files, files outside the memory, and
+ * links. The file need not exist.
  */
 export async function noteFile(workspace: Workspace & { relPath: string }): Promise<string> {
   // Loaded when it is asked for: a host that writes no such note reads no rules of folders.
@@ -41,7 +40,7 @@ export async function noteFile(workspace: Workspace & { relPath: string }): Prom
 /** Where memory may stand and need not. */
 const usualPlaces: ReadonlySet<string> = new Set("MEMORY.md memory.md USER.md memory sessions journal".split(" "));
 
-/** Whether a place is left out for a reason that is none to worry about: nobody has to make every place for memory. */
+/** Whether a skipped place needs no attention. */
 export function isUsualGap({ path, reason = "" }: MemoryRootStatus): boolean {
   return usualPlaces.has(path) && /^does not exist$|^(?:MEMORY|memory)\.md is used$/.test(reason);
 }

@@ -18,7 +18,6 @@ function termsOf(query: string): WeightedTerm[] {
 interface Found {
   text: string;
   timeMatch?: number;
-  /** Cosine of the chunk. */
   vectorScore?: number;
 }
 

@@ -18,23 +18,22 @@ import type { Candidate } from "./rank.ts";
 import { matchLines, type WeightedTerm } from "../text/bm25.ts";
 import { isQuestion, sentenceEnd } from "./passages/passage.ts";
 
-/** Chunks that are looked at: what an answer is made of stands in the first ones. */
+/** Chunks that are examined. */
 const lookedAt = 12;
-/** What is left where a name stands in nothing that is shown. */
+/** Factor if a name is missing. */
 const nameMissing = 0.3;
-/** How much the words that stand in nothing that is shown take away. */
+/** Penalty share of missing words. */
 const missingShare = 0.5;
-/** What is left where each note holds one word of the question and none holds two. */
+/** Factor if each note has only one word of the query. */
 const apartShare = 0.6;
-/** What is left where a word that may be a name stands in no note. */
+/** Factor if a possible name is missing. */
 const maybeNameMissing = 0.6;
-/** How much words take away that stand in other notes than the one which holds most of them. */
+/** Penalty share of words in other notes than the best one. */
 const scatterShare = 0.5;
-/** A pair of Chinese characters that stands nowhere is often none that anybody would write. */
+/** A missing Chinese character pair is often not a word. */
 const unknownPairShare = 0.3;
 
 export interface MatchStrength {
-  /** 0 to 1. */
   confidence: number;
   match: SearchMatch;
 }
@@ -45,25 +44,22 @@ export interface MatchInput {
   /** The times that the question names, as they stand in it. */
   periods: readonly { text: string }[];
   terms: readonly WeightedTerm[];
-  /** How many chunks hold each term. */
   frequencies: readonly number[];
   /** How the cosines of the candidates are read. Absent: they have none. */
   scale?: MeaningScale | undefined;
   candidates: readonly Candidate[];
-  /** Whether the note of a candidate is in the answer. */
   isShown: (candidate: Candidate) => boolean;
 }
 
 /**
- * How far what is shown answers a question, by its words: the greatest share of their weight that stands in one place (a line
- * with what it stands beside and under), less where a name of the question is not there, where words stand nowhere, and where
- * more of it is said of others than of the one who is named. What is near enough in meaning is an answer in other words,
- * unless a name is missing.
+ * Estimates the confidence: the largest share of query weight in one place (a line with its neighbours and headings),
+ * reduced for missing names, missing words, and statements about other people. A close vector match counts too, unless
+ * a name is missing.
  */
 export function matchStrength(input: MatchInput): MatchStrength {
   const { terms } = input;
   const first = input.candidates.slice(0, lookedAt).filter(input.isShown);
-  // In an order of days what is shown may be none of the best.
+  // In date order the shown chunks may not be the best.
   const shown = first.length > 0 ? first : input.candidates.filter(input.isShown).slice(0, lookedAt);
   if (shown.length === 0) return { confidence: 0, match: { level: "none" } };
   const { asked: all, unsure, wholes } = askedTerms(input);
@@ -155,9 +151,8 @@ const mostDeviations = 5;
 const leastDeviation = 0.001;
 
 /**
- * How far the nearest of these chunks answers by its meaning, 0 to 1: by how many standard deviations its cosine is above
- * the mean of the space, times what vectors of this space are worth, of the most
- * that they can be.
+ * Confidence by vectors, 0 to 1: deviations above the mean of the space, times the relative semantic weight of the
+ * space.
  */
 function strengthOfMeaning(candidates: readonly Candidate[], scale: MeaningScale | undefined): number {
   if (scale === undefined || scale.deviation < leastDeviation) return 0;
@@ -168,8 +163,8 @@ function strengthOfMeaning(candidates: readonly Candidate[], scale: MeaningScale
 }
 
 /**
- * How the terms of a question are distributed over the displayed notes. `weight`: that of the terms in other notes than the one
- * with most of them, and not in that one. `isApart`: no note holds two words of the question, and all together more than one.
+ * Dispersion of the query terms over the displayed notes. `weight`: of terms only in other notes than the best.
+ * `isApart`: no note has two words of the query, all together more than one.
  */
 function scattering(
   shown: readonly Candidate[],
@@ -192,27 +187,23 @@ function scattering(
   };
 }
 
-/** What a word is worth that stands in the line before or behind, in what the line stands under, or elsewhere in its chunk. */
+/** Factor of a word in a neighbouring line, a heading, or elsewhere in the chunk. */
 const besideShare = 0.7;
 const aboveShare = 0.9;
 const elsewhereShare = 0.3;
-/** What a line is worth where a name of the question stands beside it, or not there at all. */
+/** Factor of a line with the name beside it, or without it. */
 const nameBeside = 0.8;
 const nameAbsent = 0.4;
-/** How much of a place goes that holds the names of a short question and nothing of what is asked about them. */
+/** Penalty of a place with the names of a short query and nothing else of it. */
 const bareNameShare = 0.9;
 const shortQuestion = 4;
 
-/** The terms of a question, by index. */
 interface AskedTerms {
-  /** What each of them counts. */
   weights: readonly number[];
-  /** Those that name somebody or something, and those that name a time. */
   named: ReadonlySet<number>;
   ofTime: ReadonlySet<number>;
 }
 
-/** A line, by the terms that stand in it and around it. */
 interface Place {
   own: ReadonlySet<number>;
   beside: ReadonlySet<number>;
@@ -293,9 +284,9 @@ const speakerMark =
 const [speaking, spokenTo] = [anyOf("speaker"), anyOf("spokenTo")];
 
 /**
- * Where people speak in turn and the question names one of them: 1 where what is said of that one holds as much of the
- * question as what is said of others, less where others have more of it, 0.2 at least. A sentence is about the one who says
- * it; a question, or a sentence that speaks of "you" and not of "me", about the one it is said to.
+ * For dialogues and a query with a name: 1 if the statements about that person hold as much of the query as those about
+ * others, down to 0.2. A sentence is about its speaker; a question, or one with "you" and not "me", about the person
+ * addressed.
  */
 function shareSaidOf(
   candidates: readonly Candidate[],
@@ -344,12 +335,12 @@ function sentencesOf(line: string): string[] {
   return [...ends, line.length].map((end, index) => line.slice(ends[index - 1] ?? 0, end));
 }
 
-/** What notes of days near the time are worth where none is of the time itself. */
+/** Factor of notes from days near the date. */
 const nearShare = 0.5;
-/** What is left of the rest of a question about a day that no calendar has. */
+/** Factor for a date that does not exist. */
 const noDayShare = 0.3;
 
-/** How far what is shown answers a question that is nothing but a time: by whether it is of that time, or of days near it. */
+/** Confidence of a query that is only a date: whether results are of that date or near it. */
 export function timeStrength(shown: readonly Candidate[], periods: readonly Days[]): MatchStrength {
   if (shown.length === 0) return { confidence: 0, match: { level: "none" } };
   const best = Math.max(...shown.map(({ timeMatch }) => timeMatch));
@@ -362,7 +353,7 @@ export function timeStrength(shown: readonly Candidate[], periods: readonly Days
   return { confidence, match: { level: confidence < weakConfidence ? "weak" : "strong" } };
 }
 
-/** The same for a question about a day that there is not: nothing is of it, whatever else it holds. */
+/** The same for a date that does not exist. */
 export function ofNoDay({ confidence }: MatchStrength, noDays: readonly string[]): MatchStrength {
   const reason = `there is no day ${noDays.map((text) => JSON.stringify(text)).join(" or ")}`;
   return { confidence: noDayShare * confidence, match: { level: "none", reason } };

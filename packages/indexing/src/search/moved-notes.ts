@@ -44,10 +44,7 @@ export async function movedNotes(
   return (await Promise.all(found)).flat();
 }
 
-/**
- * The one link of a short note with a phrase of moving beside it and few other words, or of one that is nothing but the
- * link. The rest is what the note says besides, without its names before the link.
- */
+/** Parses a stub: a short note with one link and a phrase of moving, or only a link. `rest` is its other text. */
 function readStub(row: ChunkRow): { row: ChunkRow; link: WrittenLink; rest: string } | undefined {
   if (row.noteBytes === undefined || row.noteBytes > maxBytes || !row.text.includes("[")) return undefined;
   const body = row.text.replace(/^---\n[^]*?\n---(?=\n|$)/u, "");

@@ -8,19 +8,14 @@ import { foldWord } from "../text/word-forms.ts";
 import { scanTerms, termOfWord } from "../text/words.ts";
 import type { WeightedTerm } from "../text/bm25.ts";
 
-/** A name that stands over a whole note counts a little less in the chunks behind its first. */
+/** Factor of a note name for chunks after the first. */
 const furtherChunkShare = 0.85;
-/** Properties of a note are not what is looked for by its name, as long as it has a text. */
+/** Factor of front matter in a note with text. */
 const headShare = 0.6;
-/** A tag files a note with others: it says less than a name. */
 const tagShare = 0.6;
-/** A heading is about a part of its note. */
 const headingShare = 0.8;
-/** The headings above the last one are those of the parts that this one is within. */
 const upperHeadingShare = 0.6;
-/** What is added for the name of a note that is the whole question. */
 const wholeNameBonus = 1;
-/** A word of a name that is another form of one of the query, as `counter` and `count`. */
 const formShare = 0.8;
 
 /** What is compared with names: the terms of the query, and how much they weigh together. */
@@ -29,11 +24,8 @@ export interface NamedQuery {
   terms: ReadonlyMap<string, WeightedTerm>;
   count: number;
   weight: number;
-  /** Initials of words in a row, in small letters, with these words. */
   initials: ReadonlyMap<string, readonly WeightedTerm[]>;
-  /** Letters and digits of all of the query. */
   letters: string;
-  /** Names that were compared already. */
   known: Map<string, NameFit>;
 }
 
@@ -41,7 +33,6 @@ export interface NamedQuery {
 export interface NameFit {
   /** 0 to 1: the share of the query's weight that it holds, times the root of the share of its words that the query holds. */
   share: number;
-  /** The words of the query that it holds. */
   found: ReadonlySet<WeightedTerm>;
   /** It is the query, word for word. */
   isWhole: boolean;
@@ -85,8 +76,8 @@ function initialsIn(terms: readonly WeightedTerm[]): Map<string, readonly Weight
 }
 
 /**
- * How much a chunk is named like the query, 0 to 1, and more where the name of its note is the whole query: by its note
- * (name of the file, title, other names), by a heading above it or in it, or by a tag.
+ * Name match of a chunk, 0 to 1, more if the note's name is the whole query: by file name, title, aliases, headings or
+ * tags.
  */
 export function nameMatch(
   query: NamedQuery,
@@ -181,11 +172,9 @@ const wordMarks = /[\p{L}\p{N}][\p{L}\p{N}'’-]*/gu;
 const possessive = /['’]s$/u;
 /** `MongoDB`: a name, whatever stands around it. */
 const capitalInside = /\p{Ll}\p{Lu}/u;
-/** What stands before a German noun that is no name: an article or its like, or an adjective by its ending. */
 const determiner =
   /^(?:d(?:er|ie|as|en|em|es)|(?:ein|kein|mein|dein|sein|ihr|unser|euer|eur|dies|jed|jen|welch)(?:e[mnrs]?)?|i[mns]s?|a[mn]s?|zu[mr]|vom|beim|\p{Ll}{3,}e[mnrs]?)$/u;
 
-/** Terms of a question, by index. */
 export interface NamedTerms {
   named: ReadonlySet<number>;
   /** Those of them that may be nouns after all, which notes call otherwise. */
@@ -195,14 +184,12 @@ export interface NamedTerms {
 }
 
 /**
- * Which terms of a question name somebody or something: words that are written like names inside a sentence or own something,
- * and identifiers. Where all nouns are written so, as in German, or all words, those are taken for names, and not for sure,
- * that no note holds and before which there is no article.
+ * Query terms that are names: capitalised inside a sentence, possessive, or identifiers. Where all nouns or all words
+ * are capitalised, those without a match and without an article before them, with less certainty.
  */
 export function namedTerms(
   query: string,
   terms: readonly WeightedTerm[],
-  /** How many chunks hold each term. */
   frequencies: readonly number[],
   /** The best chunks: as they write it, a capital at the beginning of the question is that of a name or of the sentence. */
   lines: readonly string[] = [],
@@ -254,8 +241,8 @@ function isWrittenAsName(word: string, lines: readonly string[]): boolean {
 const beforeName = /^(?:of|for|by|from|with|about|does|did|has|had|von|für|bei|mit|hat|hatte)$/u;
 
 /**
- * Words that may be names, of those that no note holds: in small letters what owns something or stands there without an
- * article, as `gustav` in "the shoe size of gustav", and the first word of a question that does not begin in small letters.
+ * Possible names among terms without a match: lower-case possessives, words without an article, and the first word of a
+ * query in capitals.
  */
 export function maybeNames(
   query: string,
@@ -282,8 +269,8 @@ function isSameName(term: WeightedTerm | undefined, word: string): boolean {
 }
 
 /**
- * Whether a term such as `ice-cream` is made of words that stand in one chunk each for itself: notes may write it as two. What
- * has a figure in it is a number of something, and no words. `held`: what each chunk holds, by the index of the term.
+ * Whether a compound such as `ice-cream` is written as two words in one chunk. Not for terms with digits. `held`: what
+ * each chunk holds, by term index.
  */
 export function isWrittenApart(
   index: number,
@@ -305,10 +292,7 @@ function isCapital(word: string): boolean {
   return /^\p{Lu}/u.test(word);
 }
 
-/**
- * The commonest family names; those that are as often a word of their own (钱, 马, 方, 高), which are a name only with a title
- * behind them; and those of two characters.
- */
+/** Frequent Chinese family names; those that are also words (only with a title); and two-character names. */
 const [familyNames, otherFamilyNames] = [new Set(zh.names.family), new Set(zh.names.otherFamily)];
 const doubleNames = new Set(zh.names.double.split(" "));
 /** Titles; and what stands behind a name and is no part of one. */
@@ -325,8 +309,8 @@ interface ChineseName {
 const segmenter = lazily(() => new Intl.Segmenter("zh", { granularity: "word" }));
 
 /**
- * The names of people in a Chinese question, where nothing sets them apart in writing: a family name with what no word is
- * made of behind it (`王|芳`, `李|小龙`), or with a title (`陈医生`), or with 老, 小 or 阿 before it.
+ * Chinese names in a query: a family name followed by characters that form no word (`王|芳`, `李|小龙`), with a title
+ * (`陈医生`), or after 老, 小 or 阿.
  */
 export function chineseNames(query: string): ChineseName[] {
   if (!/\p{Script=Han}/u.test(query)) return [];

@@ -47,9 +47,7 @@ export interface Candidate extends TimedCandidate {
   exact: boolean;
   /** How much of the score its vector alone gives, of 0 to the score. */
   meaning: number;
-  /** Its place before and after a reranker, counted from 1. */
   places?: { before: number; after: number } | undefined;
-  /** The score that is shown, where a reranker has given it another place. */
   placeScore?: number | undefined;
 }
 
@@ -66,7 +64,6 @@ export interface VectorLeg extends IndexVectorAnswer {
   scale?: MeaningScale | undefined;
 }
 
-/** What the legs of a search have given. */
 export interface LegAnswers {
   keyword: WordsFound | undefined;
   vector: VectorLeg | undefined;
@@ -75,7 +72,6 @@ export interface LegAnswers {
   ofTime?: readonly ChunkRow[] | undefined;
   /** The targets of stubs among the chunks. */
   moved?: readonly MovedNote[] | undefined;
-  /** Whether more matched than a leg gives. */
   isCut?: boolean | undefined;
   /** Why the answer is worth less than it could be. */
   degraded: string | undefined;
@@ -92,13 +88,11 @@ export interface Ranking {
 }
 
 /**
- * Makes one list of the two legs, best first.
- *
- * The weight of a chunk is `bm25 + 0.5 × (best line + 0.3 × other lines) + 0.2 × proximity`. The keyword weight is this plus
- * `ideal × name match`; in a note that is about something `0.5 × weight of the chunk + bm25 of the note + 0.75 × ideal × name
- * match`; and in both `+ top × weight of the time`. It becomes a score by `1 - e^(-1.5 × weight / ideal)`, ideal being the BM25 of a text that is the query itself: strictly
- * rising, never 1, and the same thing means the same score in every index. `createFusion` makes one score of this and the
- * cosine similarity.
+ * Merges the two retrievers, best first. Chunk weight: `bm25 + 0.5 × (best line + 0.3 × other lines) + 0.2 ×
+ * proximity`. The keyword weight adds `ideal × name match`; for topical notes it is `0.5 × chunk weight + bm25 of the
+ * note + 0.75 × ideal × name match`; both add `top × date weight`. Score: `1 - e^(-1.5 × weight / ideal)`, with the
+ * BM25 of the query itself as ideal; strictly rising, below 1, comparable between indexes. `createFusion` combines it
+ * with the cosine.
  */
 export function rank(
   query: string,
@@ -147,7 +141,6 @@ export function rank(
   return { candidates: all, terms, isOnlyTime };
 }
 
-/** A chunk before anything is known of how well it answers. */
 export function candidateOf(
   row: ChunkRow,
   terms: readonly WeightedTerm[],
@@ -175,13 +168,11 @@ export function candidateOf(
   };
 }
 
-/** What a chunk is found by beside its text, of its path and its context. */
 const namesAbove = remembered((placed) => {
   const [path = "", context = ""] = placed.split("\0");
   return [context, pathNames(path, context)].filter(Boolean).join("\n");
 });
 
-/** Gives each candidate of the keyword leg its weight. */
 function weighKeywords(
   candidates: readonly Candidate[],
   named: NamedQuery,
@@ -214,8 +205,8 @@ function weighKeywords(
 }
 
 /**
- * Gives the best chunk of each note that a stub points to the weight of the stub, which comes behind it. A stub whose rest
- * holds words of the query that the target does not hold keeps its weight, and the target gets a little less.
+ * Moves the weight of a stub to the best chunk of its target, which precedes it. If the stub says more about the query
+ * than the target, both are kept and the target scores slightly lower.
  */
 function followStubs(stubs: readonly MovedNote[], all: Map<ChunkRow["id"], Candidate>, terms: WeightedTerm[]): void {
   for (const { stub, rest, rows } of stubs) {
@@ -238,7 +229,6 @@ function isExact(matches: TextMatches, terms: readonly WeightedTerm[], known: Re
   return [...matches.counts.keys()].some((index) => isWrittenCode(terms[index]));
 }
 
-/** `QX-7919`, `node.js`, `INC4711`; a number alone is not meant as a name. */
 function isWrittenCode(term: WeightedTerm | undefined): boolean {
   return term !== undefined && term.identifier && (term.kind === "whole" || /\p{L}/u.test(term.term));
 }
@@ -256,14 +246,13 @@ function byScore(a: Candidate, b: Candidate): number {
   return b.score - a.score || b.keywordWeight - a.keywordWeight || byPlace(a, b);
 }
 
-/** A section whose heading fits the query this well counts as a note of its own. */
+/** Fit of a section heading from which the section counts as its own note. */
 const sectionFit = 0.5;
 
 /**
- * The BM25 of the note of each candidate: how often the terms occur in all its candidate chunks, with the length of the
- * whole note, compared with the mean of the notes that have a candidate. So a note about something comes before a long
- * one that mentions it. In a collection, a section whose heading names the query has its own counts and its own length.
- * Conversations and notes of a day are no notes about something: they are missing.
+ * BM25 of the note of each candidate: term counts of all its candidate chunks and the length of the whole note. A
+ * topical note thus precedes a long one that mentions the topic. In a collection, a section whose heading matches has
+ * its own counts. Conversations and daily notes are excluded.
  */
 function noteEvidence(
   candidates: readonly TimedCandidate[],
@@ -297,7 +286,6 @@ function lengthOf(note: readonly TimedCandidate[]): number {
   return note[0]?.row.noteBytes ?? note.reduce((bytes, { row }) => bytes + Buffer.byteLength(row.text), 0);
 }
 
-/** How often each term occurs in the chunks of a note. A term that only its names hold, in another form, occurs once. */
 function countsOf(
   note: readonly TimedCandidate[],
   terms: readonly WeightedTerm[],
@@ -333,8 +321,8 @@ function* sectionsOf({ row, lines }: TimedCandidate): Generator<{ title: string;
 }
 
 /**
- * What the score of a candidate, as it is shown, is made of. All parts are of the same sign and add up to it, together with
- * what a reranker has changed. `shown` is the score of the result where that is a further passage of its note.
+ * The parts of a displayed score; they add up to it, with the change of the reranker. `shown`: the score of a further
+ * passage.
  */
 export function scorePartsOf(candidate: Candidate, isOnlyTime: boolean, shown?: number): ScoreParts {
   const { score, placeScore, places } = candidate;
@@ -346,7 +334,7 @@ export function scorePartsOf(candidate: Candidate, isOnlyTime: boolean, shown?: 
 }
 
 function partsOf({ score, shares, timeMatch, ...candidate }: Candidate, isOnlyTime: boolean): ScoreParts {
-  // A note of the very time that is asked for has its score for that alone.
+  // A note of the requested date scores for that alone.
   if (isOnlyTime && timeMatch > 0) return { words: 0, names: 0, dates: score, meaning: 0 };
   const weight = shares.words + shares.names + shares.dates;
   if (weight === 0) {

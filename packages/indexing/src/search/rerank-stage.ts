@@ -20,21 +20,18 @@ import type { Candidate, Ranking } from "./rank.ts";
 import { namesIn, nameOfNote } from "../text/note-context.ts";
 import { estimateTokens } from "../text/token-weight.ts";
 
-/** Tokens of a candidate that the reranker reads, and the least it is given. */
 const passageTokens = 400;
 const minTokens = 100;
 /** A model's own words around query and text, in tokens. */
 const framingTokens = 16;
-/** From here on a note or a heading is called as the query is: `nameMatch` of a later chunk of such a note. */
+/** Name match from which a candidate counts as named like the query. */
 const namedLikeQuery = 0.85;
-/** Answers that are cached: a question that is asked again about the same texts is not sent again. */
+/** Cached reranker answers. */
 const cachedAnswers = 256;
 /** Cooldown of a reranker, in milliseconds, after a failure that another try would meet again. */
 const restMs = { transient: 5000, rate: 15_000, input: 0, auth: 60_000, quota: 60_000 } as const;
-/** Results are sorted by score in the end: no two places have the same one. */
 const step = 1e-6;
 
-/** What came of one call. */
 type RerankAnswer = { scores: readonly number[]; cached: boolean } | { failure: string };
 
 /** Puts the best candidates of a search into the order of a reranker. */
@@ -58,15 +55,13 @@ export class RerankStage {
     this.#name = `the reranker "${reranker.id}"`;
   }
 
-  /** Has it load what it needs, while other work goes on. */
   warm(): void {
-    // What fails here fails again when it is needed.
     this.#reranker.warm?.().catch(() => undefined);
   }
 
   /**
-   * Ends in time and never fails: without an answer the order stays, and the report, absent where there was nothing to
-   * order, says why. Throws for an abort alone. Candidates that `minScore` drops are not sent.
+   * Never fails and keeps its deadline: without an answer the order stays and the report gives the reason. Throws only
+   * on abort. Candidates below `minScore` are not sent.
    */
   async order(
     { query, options }: { query: string; options: ManagerSearchOptions },
@@ -86,7 +81,7 @@ export class RerankStage {
     const facts = { id, model, candidates: asked.length };
     const ms = (): number => Math.round((performance.now() - started) * 10) / 10;
     if ("failure" in answer) {
-      // What a server says may hold words of a note.
+      // The server's message may quote a note.
       const why = options.audience === "shared" ? "the reranker gave no answer" : answer.failure;
       const reason = `results are in the order of the index: ${why}`;
       return { candidates, report: { ...facts, state: "failed", reason, cached: false, ms: ms() } };
@@ -160,8 +155,8 @@ function problemOf(scores: unknown, count: number): string | undefined {
 }
 
 /**
- * The candidates by the reranker's scores. The first one stays first where it is named like the query: a name is what was
- * asked for, whatever stands in the note. Each takes the score of its place.
+ * Orders candidates by reranker score. The first stays first if it is named like the query. Each gets the score of its
+ * new place.
  */
 function reorder(
   asked: readonly Candidate[],
@@ -195,8 +190,8 @@ function reorder(
 }
 
 /**
- * The scores, given in the new order, dealt out to its places: the highest to the first. Strictly falling, at most 1, all
- * above `below`, and none under `minScore` that was not before.
+ * Reassigns the scores to the new order, highest first: strictly falling, at most 1, above `below`, and below
+ * `minScore` only if they were before.
  */
 export function dealtScores(
   scores: readonly number[],
@@ -217,8 +212,8 @@ export function dealtScores(
 }
 
 /**
- * What a reranker reads of a candidate: what the lines stand under, then the passage that would be shown of it. At most
- * about `maxTokens`, as estimated. Secrets are redacted in it, as in everything that the index holds.
+ * The text sent to a reranker: headings and the passage that would be displayed. At most about `maxTokens`; secrets are
+ * redacted.
  */
 function rerankText(candidate: Candidate, terms: readonly WeightedTerm[], maxTokens: number): string {
   const { row } = candidate;

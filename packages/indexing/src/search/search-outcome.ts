@@ -33,41 +33,37 @@ const mostDropped = 10;
 export interface SearchOutcome {
   results: MemorySearchResult[];
   report: SearchReport;
-  /** What keeps the answer from being taken at face value. */
+  /** Conditions that limit the answer. */
   conditions?: readonly SearchCondition[] | undefined;
   /**
-   * What the index has of each result, to be compared with its file; where there is none, of the best candidates that
-   * `minScore` dropped. Absent: it was read from there.
+   * Indexed lines of each result, for verification; without results, of the best candidates below `minScore`. Absent:
+   * read from the files.
    */
   lines?: ReadonlyMap<FileKey, readonly FoundLines[]> | undefined;
   /** Notes that fit the filters otherwise and have no day. Absent: it is not known, or none was looked for. */
   undated?: number | undefined;
 }
 
-/** What a search is about, whatever finds the candidates. */
 export interface SearchInput {
   settings: MemorySearchSettings;
-  /** The id of the memory plugin. */
   backend: string;
   query: string;
   options: ManagerSearchOptions;
-  /** What it is filtered by, where it is more than words. */
   asked?: AskedQuery | undefined;
-  /** What of each source may be found. */
   scope: SourceScope;
   now: Date;
-  /** The days, in order, that there are notes of in these places. Absent: the calendar's years are meant. */
+  /** Days with notes in these places, in order. Absent: calendar years. */
   days?: ((places: readonly SearchedSource[]) => Promise<readonly number[]>) | undefined;
-  /** Which languages the notes are in, as far as that is known. Absent: it is counted for each question. */
+  /** Languages of the notes. Absent: counted for each query. */
   languages?: LanguageMemory | undefined;
   /**
-   * Chunks in the index: terms are counted before many chunks are searched, and sources without a chunk are not searched.
-   * Absent: terms are counted together with the search, in all sources.
+   * Chunk counts: common terms are counted first in large indexes, and empty sources are skipped. Absent: counted with
+   * the search.
    */
   stats?: Pick<IndexStats, "chunks" | "sources"> | undefined;
   /** The state of the index that is asked, where that is known. */
   revision?: string | undefined;
-  /** Is told all that led to the answer, to say of one passage what came of it. */
+  /** Receives everything that led to the answer, for `why`. */
   trace?: ((trace: SearchTrace) => void) | undefined;
 }
 
@@ -80,7 +76,7 @@ export interface IndexQuestion extends SearchInput {
 
 /** All that led to an answer. */
 export interface SearchTrace {
-  /** As it was asked at last: without filters, in the scope that they leave. */
+  /** The final input, with filters applied to the scope. */
   input: SearchInput;
   places: readonly SearchedSource[];
   legs: LegAnswers;
@@ -109,7 +105,6 @@ export function filledPlaces(
   return stats === undefined ? places : filled.length > 0 ? filled : places.slice(0, 1);
 }
 
-/** One list of what the legs found. */
 export function rankingOf({ query, settings, now }: SearchInput, legs: LegAnswers): Ranking {
   return rank(
     query,
@@ -119,12 +114,10 @@ export function rankingOf({ query, settings, now }: SearchInput, legs: LegAnswer
   );
 }
 
-/** Makes one list of what the legs found, chooses its lines, and says what came of it. */
 export function outcomeOf(
   input: SearchInput,
   places: readonly SearchedSource[],
   legs: LegAnswers,
-  /** Absent: it is made here. */
   given?: Ranking,
 ): SearchOutcome {
   const { options } = input;
@@ -180,7 +173,6 @@ export function withMore(outcome: SearchOutcome, more: readonly SearchCondition[
   return { ...outcome, conditions: [...more, ...(outcome.conditions ?? [])] };
 }
 
-/** How far the results answer the question. */
 function strengthOf(
   { query, now }: SearchInput,
   { keyword, vector, times = readTimes(query, { now }) }: LegAnswers,
@@ -198,7 +190,7 @@ function strengthOf(
   return noDays.length === 0 ? strength : ofNoDay(strength, noDays);
 }
 
-/** How its cosines are read where nobody has measured more: by themselves. */
+/** Without a measured scale, the rows determine it. */
 function scaleOf({ rows, scale = scaleOfRows(rows) }: VectorLeg): MeaningScale {
   return scale;
 }
@@ -240,7 +232,6 @@ export function resultOf({ best, ...passage }: ScoredPassage): MemorySearchResul
   };
 }
 
-/** All of the chunks that the lines are of. */
 export function linesOf({ pieces }: Passage): FoundLines[] {
   return [...new Set(pieces.map(({ candidate }) => candidate))].map(foundLines);
 }

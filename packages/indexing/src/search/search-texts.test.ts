@@ -62,7 +62,6 @@ describe("the keyword leg over texts that are at hand", () => {
 
 const chunks = foundIn(golden.notes, { tokens: 60, overlap: 10 });
 
-/** By words, and with a leg by meaning that likes what was written last. */
 async function answerTo(query: string, byMeaning: boolean): Promise<string> {
   const keyword = await matchTexts({ chunks, query, chunkCount: chunks.length, limit: 100 });
   const rows = keyword.answer.rows.map((row, index) => ({ ...row, score: 0.4 + 0.05 * index }));

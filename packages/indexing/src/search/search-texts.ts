@@ -28,7 +28,7 @@ export async function withTerms(rows: readonly ChunkRow[], signal: AbortSignal):
   const terms = await termsIn();
   const files = Map.groupBy(rows, fileName);
   return await flatMapInSlices(files.values(), signal, (chunks) => {
-    // A message of a conversation tells its language itself.
+    // Pins the ranking. Update with `vitest run -u` after an intended change.
     const isNote = chunks[0]?.source === "memory";
     const ofFile = terms((isNote && languageOfFile(linesOfChunks(chunks))) || "");
     return chunks.map((chunk) => {
@@ -39,9 +39,8 @@ export async function withTerms(rows: readonly ChunkRow[], signal: AbortSignal):
 }
 
 /**
- * The keyword leg over chunks that are at hand, for a backend that finds files and no places in them: those that hold a
- * word of the query, the best `limit` of them by BM25. Words are read as in every other search, so that scores mean the
- * same. `chunkCount` is that of the whole index.
+ * Keyword search over given chunks, for a backend that finds files only: the best `limit` by BM25. Terms and scores are
+ * those of every other search. `chunkCount` is of the whole index.
  */
 export async function matchTexts(input: {
   chunks: readonly FoundChunk[];
@@ -82,7 +81,6 @@ function find(
   return { rows: best, chunkCount, documentFrequencies: known };
 }
 
-/** The row of a chunk, by its place in the list that was given. */
 export function rowOf(chunk: FoundChunk, id: number): ChunkRow & { score: number } {
   const { path, source, startLine, endLine, text, context } = chunk;
   return { id, path, source, startLine, endLine, text, context, score: 0 };

@@ -10,7 +10,6 @@ import { expectAnyQueryIsAnswered, type Found, isCounted, notes, search, storeWi
 import dated from "./test/dated-notes.json" with { type: "json" };
 import tables from "./test/golden-notes.json" with { type: "json" };
 
-/** What the store was asked to find. */
 function asked({ calls }: FakeStore): (KeywordQuery | VectorQuery)[] {
   const searches = calls.filter((call) => call.method.startsWith("search") && !isCounted(call));
   return searches.map(({ argument }) => argument as KeywordQuery | VectorQuery);

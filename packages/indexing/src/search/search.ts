@@ -34,8 +34,8 @@ const maxCandidates = 200;
 const orderedCandidates = 5000;
 
 /**
- * Asks the keyword and the vector leg in parallel, makes one list of both, and cuts snippets. Either leg may be missing
- * or fail: the other answers, and the report says so. If none is left to answer the error of the first is thrown.
+ * Runs keyword and vector search in parallel, merges them and cuts snippets. If one fails, the other answers and the
+ * report says so. If none answers, throws the first error.
  */
 export async function searchChunks(input: IndexQuestion): Promise<SearchOutcome> {
   const { store, settings, options, query } = input;
@@ -50,7 +50,7 @@ export async function searchChunks(input: IndexQuestion): Promise<SearchOutcome>
 
   const times = await timesOf(input, places);
   const byTime = useKeywords ? timeLeg(store, times, filled, limit) : undefined;
-  // Redacted as the index is: a key that is pasted into a question finds the line that holds it.
+  // Redacted like the index, so that a pasted key finds its line.
   const byWords = useKeywords
     ? keywordLeg(input, wordsOf(redactSecrets(query), input.asked), places, limit)
     : undefined;
@@ -82,7 +82,6 @@ export async function searchChunks(input: IndexQuestion): Promise<SearchOutcome>
   });
 }
 
-/** Whether a leg gave all that it was asked for of a place: then there may be more. */
 function isFull(legs: readonly (readonly ChunkRow[])[], places: readonly SearchedSource[], limit: number): boolean {
   return legs.some((rows) => places.some(({ source }) => rows.filter((row) => row.source === source).length >= limit));
 }
@@ -105,7 +104,7 @@ async function rerankedOutcome(
   return withMore({ ...outcome, report: told }, state === "failed" && reason ? [{ state: "degraded", reason }] : []);
 }
 
-/** The times that the query names. A year that it does not name is one of the notes that may be seen. */
+/** Dates of the query. A year that is not named is taken from visible notes. */
 async function timesOf(input: SearchInput, places: readonly SearchedSource[]): Promise<QueryTimes> {
   const { query, now } = input;
   const times = readTimes(query, { now });
@@ -128,7 +127,7 @@ async function timeLeg(
   return answers.flatMap(({ rows }) => rows);
 }
 
-/** Where others read along, a leg that would search nothing is left out, so that they do not learn what else there is. */
+/** For a shared audience, a search over nothing is skipped, so that it reveals nothing. */
 async function isAnythingSeen(
   { options }: SearchInput,
   places: readonly SearchedSource[],
@@ -150,7 +149,7 @@ async function keywordLeg(
   places: readonly SearchedSource[],
   limit: number,
 ): Promise<WordsFound> {
-  // Where one source is narrowed, all are counted within what may be seen, so that no figure is about anything else.
+  // With a narrowed source, all counts come from visible chunks.
   const isNarrowed = places.some(({ scope }) => scope !== undefined);
   const filled = filledPlaces(places, stats);
   const counting = isNarrowed ? filled : places.slice(0, 1).map(() => ({ source: noSource, scope: undefined }));
@@ -166,11 +165,11 @@ async function keywordLeg(
   let isWhole = true;
   const source: WordSource = {
     find: async (asked, most = limit) => {
-      // Counting costs little next to finding all chunks with a very common term, but for a scope, where it is the same work.
+      // Counting is cheap compared to finding all chunks with a common term, except with a scope.
       const countsFirst = !isNarrowed && isLarge(stats?.chunks ?? 0);
       let answers = await ask(asked, countsFirst ? counting : filled, countsFirst ? 1 : most);
       const { chunkCount, documentFrequencies } = countsOf(answers, asked.length);
-      // With every store the rarer terms choose the candidates; all terms weigh them.
+      // Rare terms choose the candidates; all terms weigh them.
       const { rare, common } = byRarity(asked, documentFrequencies, chunkCount);
       const isChosen = countsFirst || (rare.length > 0 && common.length > 0);
       for (const some of isChosen ? [rare, common] : []) {
@@ -205,7 +204,6 @@ const everything: PathScope = { within: [""], without: [] };
 
 type Counts = Pick<IndexKeywordAnswer, "chunkCount" | "documentFrequencies">;
 
-/** The counts of several sources together. */
 function sumOf(answers: readonly IndexKeywordAnswer[], terms: number): Counts {
   const frequencyOf = (index: number): number =>
     answers.reduce((sum, { documentFrequencies }) => sum + (documentFrequencies[index] ?? 0), 0);
@@ -229,7 +227,7 @@ async function vectorLeg(
   const search = Promise.all(
     places.map(({ source, scope }) => store.searchVector({ space, vector, sources: [source], scope, limit })),
   );
-  // The scale is of all notes: for those who read along it is made of what they may see.
+  // For a shared audience the scale comes from visible chunks only.
   const [answers, scale] = await Promise.all([
     search,
     audience === "shared" ? undefined : vectors.scaleOf(space, vector),
@@ -253,7 +251,7 @@ async function degradation(
   return undefined;
 }
 
-/** How many chunks have a vector is about all notes, and so may be what a provider says: no matter for those who read along. */
+/** Counts of missing vectors and provider errors concern all notes, so a shared audience does not get them. */
 async function whyNoVector(error: unknown, { audience }: SearchInput["options"]): Promise<string> {
   if (audience !== "shared") return messageOf(error);
   const { NotFilled } = await import("../embedding/query.ts");
@@ -269,14 +267,14 @@ function noteOn(
     : answer?.note;
 }
 
-/** A span that has more days is asked for by its months, one that has more months by its years. */
+/** A longer range is searched by months, or by years. */
 const maxDays = 45;
 const maxMonths = 30;
 const maxTerms = 64;
 
 /**
- * What stands with every chunk of a note of such a time: `2026-03-05` with those of a day, `2026-03` with those of a month.
- * The likeliest times first. A span without an end that is longer than a year or two is everything, and asks for nothing.
+ * Index terms of dates: `2026-03-05` for days, `2026-03` for months, likeliest first. An open range of more than a year
+ * or two yields none.
  */
 export function timeTerms(periods: readonly MatchedPeriod[]): QueryTerm[] {
   const terms = new Map<string, QueryTerm>();

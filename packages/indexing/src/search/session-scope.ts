@@ -18,9 +18,9 @@ import { createTimeSlices } from "../time-slices.ts";
 export type { SourceScope };
 
 /**
- * What a search for a session may find. The owner's main session sees everything. Another session of the owner sees the
- * notes and its own transcript, and what it has dropped itself. A group sees what `extraPaths` adds beside the owner's own
- * notes, and its own transcript; nothing of the journal, which is private.
+ * What a session may search. The owner's main session: everything. Other sessions of the owner: the notes, their own
+ * transcript and their dropped messages. A group: the notes of `extraPaths` that are not private, and its own
+ * transcript.
  */
 export async function sessionScope(input: {
   sessionKey: string | undefined;
@@ -44,16 +44,13 @@ export async function sessionScope(input: {
     source === "memory" ? notes : source === "sessions" ? own : source === "journal" ? journal : undefined;
 }
 
-/**
- * What `extraPaths` adds, without the owner's own notes, even where an extra path leads to them, and without files that
- * have another name elsewhere.
- */
+/** Notes of `extraPaths`, without private notes and hard-linked files. */
 async function sharedNotes(
   workspaceDir: string,
   { extraPaths, notes }: Pick<MemorySearchSettings, "extraPaths" | "notes">,
   signal: AbortSignal,
 ): Promise<PathScope> {
-  // Without the workspace as a folder of notes: what stands there alone is the owner's.
+  // Without the workspace as a folder of notes, which is private.
   const roots = memoryRoots({ workspaceDir, settings: { extraPaths, notes: "agent" } });
   const isFolderOfNotes = notesLayout(workspaceDir, notes).layout === "all";
   const places = roots.map((root) => ({ extra: root.extra, path: relativePath(workspaceDir, root.absolutePath) }));
@@ -95,10 +92,7 @@ export async function projectScopes(
 /** What a scan of one source has found that is not searched. */
 export type Excluded = Pick<SourceOutcome, "excluded" | "accepted" | "unreadPlaces">;
 
-/**
- * What a search may find, without the files that could not be read when they were looked at last: what the index holds
- * of them is an earlier state. It stays there, and is found again when they can be read.
- */
+/** Excludes files that the last scan could not read; their index entries may be old. */
 export function withoutUnread(scope: SourceScope, sources: ReadonlyMap<MemorySource, Excluded>): SourceScope {
   return (source) => {
     const own = scope(source);
@@ -144,13 +138,12 @@ export function isClosed(scope: PathScope | undefined): boolean {
   return scope !== undefined && scope.within.length === 0;
 }
 
-/** With more than these the whole root is left out: a folder of links was not made for people to read along. */
+/** With more hard links the whole root is excluded. */
 const maxFiles = 500;
 
 /**
- * The notes of a root that have another name somewhere (hard links), by their paths from the workspace; undefined where
- * they are too many to name. They are looked for at each question of a shared session: a link can be made at any time,
- * and leaves no other trace.
+ * Notes of a root with hard links elsewhere, relative to the workspace; undefined if too many. Checked for each query,
+ * since links can appear at any time.
  */
 async function filesWithOtherNames(
   root: MemoryRoot,
@@ -162,7 +155,6 @@ async function filesWithOtherNames(
   return found.length > maxFiles ? undefined : found;
 }
 
-/** The notes of a root that are accepted by their absolute path, by their paths from the workspace. */
 async function filesIn(
   root: MemoryRoot,
   input: { workspaceDir: string; signal: AbortSignal; accepts: (absolutePath: string) => boolean; most?: number },
@@ -187,7 +179,6 @@ async function filesIn(
   }
 }
 
-/** What is no folder, or cannot be listed, gives nothing to anybody. */
 function entriesOf(folder: string): Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true });

@@ -12,11 +12,11 @@ import { queryTerms } from "../text/query-terms.ts";
 import type { TextMatches, WeightedTerm } from "../text/bm25.ts";
 import { linesWithin } from "./query/row-filter.ts";
 
-/** What holds the words of a date earns so much of its score where the query is nothing but a date. */
+/** Share of the score for text matches in a query that is only a date. */
 const otherShare = 0.4;
 /** The score of a note of the requested days: no score is 1. */
 const topOfTime = 0.95;
-/** The weight of days by what says them, where a name has 1: the day a note was made on, a heading, its first lines, a line. */
+/** Weight of a date by its position, relative to the file name: creation date, heading, first lines, other line. */
 const writtenShare = 0.7;
 const headingDayShare = 0.9;
 const firstLinesShare = 0.8;
@@ -24,7 +24,7 @@ const lineShare = 0.6;
 const firstLines = 4;
 /** A year in a title says nothing of a time within it. */
 const longest = 360;
-/** What a date weighs for a note that has none of the other words of the query. */
+/** Weight of a date for a note without other words of the query. */
 const wordlessShare = 0.2;
 
 /** A candidate as far as dates weigh it. */
@@ -32,11 +32,8 @@ export interface TimedCandidate {
   row: ChunkRow;
   lines: readonly string[];
   matches: TextMatches;
-  /** How its text was read for the terms of the query. */
   scan: TermScanner;
-  /** BM25 and what is added to it; 0 where the keyword leg did not find the chunk. */
   keywordWeight: number;
-  /** What the keyword weight is made of. */
   shares: Record<"words" | "names" | "dates", number>;
   /** How well it is of a time that the query names, 0 to 1, and the days that it is of. */
   timeMatch: number;
@@ -48,7 +45,7 @@ export interface TimedCandidate {
   score: number;
 }
 
-/** Adds to the keyword weight of each candidate the weight of its days, at most `top`: less without the other words. */
+/** Adds the date weight to each candidate, at most `top`; less without other words of the query. */
 export function weighTimes(
   candidates: readonly TimedCandidate[],
   periods: readonly MatchedPeriod[],
@@ -65,7 +62,7 @@ export function weighTimes(
   for (const candidate of candidates) {
     const { match, weight, days, isNamed } = bestTime(candidate, periods);
     candidate.isNamed = isNamed;
-    // A day is asked for by what happened, which its note may tell in other words.
+    // A daily note may tell the event in other words.
     const share = isOfDay || all === 0 ? 1 : 1 - (1 - wordlessShare) * ((most - candidate.held) / all);
     candidate.days = days;
     candidate.timeMatch = match;
@@ -148,10 +145,7 @@ export function linesOfTime(row: ChunkRow, periods: readonly MatchedPeriod[]): C
   return linesWithin(row, (days) => periods.some(({ from, to }) => days.from <= to && from <= days.to)) ?? row;
 }
 
-/**
- * Of what fits as well, first what is named by these days, then what holds more of the words, in the order of the days.
- * 0 where no day decides.
- */
+/** Tie-break: first named by these days, then more words of the query, then by date. 0 if no date decides. */
 export function byTime(a: TimedCandidate, b: TimedCandidate): number {
   if (a.score !== b.score || a.days === undefined || b.days === undefined) return 0;
   return Number(b.isNamed) - Number(a.isNamed) || b.held - a.held || a.days.from - b.days.from || byPlace(a, b);

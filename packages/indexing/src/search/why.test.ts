@@ -10,7 +10,6 @@ import { createFakeStore } from "../../test/support/fake-store.ts";
 import { randomFrom } from "@memslot/test-tools/random";
 import tables from "./test/golden-notes.json" with { type: "json" };
 
-/** Likes a text the more the longer it is. */
 const byLength: Reranker = {
   id: "by-length",
   model: "m",
@@ -38,7 +37,6 @@ async function why(
   return told;
 }
 
-/** The first rung that failed. */
 function failedStep({ rungs }: SearchWhy): WhyStep | undefined {
   return rungs.find(({ state }) => state === "failed")?.step;
 }

@@ -31,7 +31,6 @@ const mostTokens = 4000;
 const mostResults = 200;
 const otherWords = "Ask with words that stand in it.";
 
-/** A search that was run, and what it is to be asked about. */
 interface WhyInput {
   store: NoteIndex;
   vectors: Embedder | undefined;
@@ -47,7 +46,6 @@ type Act = NonNullable<SearchWhy["act"]>;
 
 const steps = "file indexed passage filters words meaning candidate score rank answer".split(" ") as WhyStep[];
 
-/** The rungs that have been climbed, up to the first that failed. */
 class Ladder {
   readonly rungs: WhyRung[] = [];
 
@@ -71,7 +69,7 @@ class Ladder {
   }
 }
 
-/** Runs the search that is asked about, and says step by step what came of the target in it. */
+/** Runs the search and reports each step for the target. */
 export async function whyInSearch(
   { query, target: given, options }: { query: string; target: WhyTarget; options: ManagerSearchOptions },
   parts: {
@@ -273,7 +271,6 @@ function whyFiltered(row: ChunkRow, { asked, trace, options }: WhyInput): string
     : "the session that asks may not see it, or its note does not fit all filters";
 }
 
-/** The passages of the target's file, or those that hold its text. */
 async function rowsOf({ store, target, options }: WhyInput): Promise<ChunkRow[]> {
   const { path, text = "" } = target;
   const sources = [...new Set([...options.sources, "memory", "sessions", "journal", ...clientSources])];
@@ -288,7 +285,6 @@ function holds({ text }: ChunkRow, wanted: string): boolean {
   return plain(text).includes(plain(wanted));
 }
 
-/** The line of the target, counted from 1. */
 function lineOf(row: ChunkRow, { line, text: wanted }: WhyTarget): number | undefined {
   if (wanted === undefined || isConversation(row)) return line;
   const { text, startLine } = row;
@@ -324,7 +320,6 @@ function floored(score: number): number {
   return Math.floor(Math.max(0, score) * 100) / 100;
 }
 
-/** What the last scan of a source reported about files. */
 interface ScanReport {
   excluded: readonly SyncFailure[];
   accepted: readonly string[];
@@ -333,7 +328,6 @@ interface ScanReport {
 
 type ScanReports = ReadonlyMap<string, ScanReport>;
 
-/** As the index writes it: relative to the workspace, with `/`. */
 function pathInIndex(given: string, workspaceDir: string): string {
   const relative = nodePath.relative(workspaceDir, nodePath.resolve(workspaceDir, given));
   return relative === "" ? given : relative.split(nodePath.sep).join("/");
@@ -379,7 +373,6 @@ async function whyNotIndexed(
   };
 }
 
-/** What the last scan reported about a file. */
 function problemWith(file: string, sources: ScanReports): string | undefined {
   for (const { excluded, accepted, issues } of sources.values()) {
     if (accepted.some((each) => each === file || file.startsWith(`${each}/`))) return "memorySearch.exclude names it";

@@ -1,8 +1,8 @@
 import table from "./signs.json" with { type: "json" };
 
 /**
- * What a line may hold, as far as a look at three characters at a time can say, each as one bit: it may hold less, but
- * nothing else. A long piece is so many characters without a space and most signs as a secret has that is known by its shape.
+ * Bits for what a line may contain, from its character trigrams: false positives only. A long piece has as many
+ * characters without a space as a secret with a known shape.
  */
 export const lineSigns = {
   name: 1,

@@ -18,13 +18,12 @@ const shortest = 16;
 const looked = 80;
 const fewestDistinct = 8;
 
-/** Kinds of characters. */
 const [separator, small, capital, digit, sign] = [0, 1, 2, 3, 4];
 const separatorCodes = new Set(Array.from("-_./:+=~@,;", (character) => character.charCodeAt(0)));
 
 /**
- * The share of the places between two characters where the kind of character changes, from which on it seems random.
- * Chance gives about 0.4 for one case with digits and 0.6 for both; names of several capitals (`getToken2`) have 0.3.
+ * Minimum share of changes of character class that looks random. Random text has about 0.4 (one case with digits) or
+ * 0.6 (both cases); names such as `getToken2` have 0.3.
  */
 const leastChange = { oneCase: 0.18, mixed: 0.27 };
 
@@ -39,8 +38,8 @@ export function isPlaceholder(text: string): boolean {
 }
 
 /**
- * Whether a word could be a generated secret rather than what a person or a program has named: long enough, and letters,
- * digits and signs in frequent change. No UUID, no address, no path, no code, no placeholder.
+ * Whether a word may be a generated secret: long, with frequent changes of character class; no UUID, address, path,
+ * code or placeholder.
  */
 export function looksRandom(text: string): boolean {
   const word = text.slice(0, looked);

@@ -7,7 +7,6 @@ const sliceCharacters = 64_000;
 /** Work that can be done in slices. */
 export type Slices<Result> = Generator<void, Result, void>;
 
-/** Counts what is read. The function that it returns takes each line and reports whether a slice is full. */
 export function countSlices(): (line: string) => boolean {
   let characters = 0;
   return (line) => {
@@ -26,7 +25,6 @@ export interface Cut {
   name?: string | undefined;
 }
 
-/** A secret that was found. */
 export interface FoundSecret {
   /** Counted from 1. */
   line: number;
@@ -52,7 +50,6 @@ export class Page {
     }
   }
 
-  /** How many lines look different folded. */
   get foldedLines(): number {
     return this.#folded.size;
   }
@@ -77,7 +74,6 @@ export class Page {
     return true;
   }
 
-  /** The original lines with all cuts made. */
   restored(): string[] {
     return this.lines.map((line, index) => {
       const folded = this.#folded.get(index);

@@ -5,9 +5,8 @@ import { redactSecrets } from "./redact-secrets.ts";
 import { redactionVersion } from "./version.ts";
 
 /**
- * Takes out of the JSONL files of a folder, which are copies of what was said, what earlier rules let through. Lines keep
- * their numbers. `mark` is a file outside of the folder: it holds the version of the rules that the copies are known to meet.
- * Gives `false` where a copy cannot be read or written now.
+ * Redacts JSONL copies in a folder that older rules left unredacted. Line numbers stay. `mark`, outside of the folder,
+ * stores the rule version. Returns `false` if a copy cannot be read or written now.
  */
 export async function redactCopies(folder: string, mark: string): Promise<boolean> {
   if ((await readFile(mark, "utf8").catch(() => "")) === String(redactionVersion)) return true;

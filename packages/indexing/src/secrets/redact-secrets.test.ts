@@ -92,7 +92,6 @@ describe("a credential as notes hold it", () => {
     const key = fill(secret);
     return { what, secrets: key.split("\n"), text: fill(text, { key }) };
   });
-  /** Halves of its secrets that are still in the text. */
   const leaksFrom = (secrets: readonly string[], redacted: string): string[] =>
     secrets.filter((secret) => {
       const half = Math.ceil(secret.length / 2);

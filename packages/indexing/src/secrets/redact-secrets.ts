@@ -9,16 +9,12 @@ export { redactionVersion } from "./version.ts";
 /** As most questions are: without a sign that surrounds a secret, and too short for the words that restore a wallet. */
 const fewWords = /^(?:(?:[A-Za-z]+|\d+)[,.?!]?(?: |$)){0,11}$/;
 
-/**
- * The text without what looks like a secret, for copies that leave the user's files: each secret is replaced by its
- * name in brackets, such as `[redacted: OpenAI key]`. Lines keep their numbers; doing it twice changes nothing more.
- */
+/** Replaces each secret by its name in brackets, such as `[redacted: OpenAI key]`. Line numbers stay; idempotent. */
 export function redactSecrets(text: string): string {
   if (fewWords.test(text) && signsOf(text) === 0) return text;
   return redactLines(text.split("\n")).join("\n");
 }
 
-/** The same for a text that is cut into lines. Gives as many lines as it gets. */
 export function redactLines(lines: readonly string[]): string[] {
   return inOneGo(redactInSlices(lines));
 }
@@ -28,12 +24,11 @@ export function* redactInSlices(lines: readonly string[]): Slices<string[]> {
   return (yield* scanTwice(lines)).lines;
 }
 
-/** The secrets of a text, in the order of their lines. */
 export function secretsIn(text: string): FoundSecret[] {
   return inOneGo(scanTwice(text.split("\n"))).found.toSorted((a, b) => a.line - b.line);
 }
 
-/** First as a reader sees the lines, so that escaped, encoded and invisible characters hide nothing; then as they are written. */
+/** First as displayed, so that escaped, encoded and invisible characters hide nothing; then as written. */
 function* scanTwice(lines: readonly string[]): Slices<Pick<Page, "lines" | "found">> {
   const folded = new Page(lines, true);
   if (folded.foldedLines > 0) yield* scan(folded, (index) => folded.isFolded(index));
@@ -73,7 +68,6 @@ function scanLine(page: Page, index: number, signsOfLine: number): void {
   if (signs & lineSigns.name) page.cut(index, findNamed(lineNow()));
 }
 
-/** Does all of it at once. */
 function inOneGo<Result>(slices: Slices<Result>): Result {
   for (;;) {
     const { done, value } = slices.next();

@@ -14,8 +14,8 @@ interface TextPosition {
 }
 
 /**
- * Cuts PEM, OpenSSH and PGP private keys out of a page. The line where a key began names it, and the lines that the key
- * went on for become empty: their number stays. What stands before and behind a key stays too.
+ * Cuts PEM, OpenSSH and PGP private keys. The first line gets the name, further lines become empty. Text before and
+ * after a key stays.
  */
 export function cutPrivateKeys(page: Page): void {
   if (!page.lines.some((line) => is.anyKey.test(line))) return;
@@ -101,7 +101,6 @@ const seedCounts = new Set([12, 15, 18, 21, 24]);
 const fewestWords = 12;
 const namedAbove = 6;
 
-/** Cuts secrets that take several lines and have neither a shape nor a name on their own line. */
 export function cutLists(page: Page, signs: readonly number[]): void {
   const { lines } = page;
   let manifestDone = 0;
@@ -122,7 +121,7 @@ function cutNetrc(page: Page, index: number): void {
   for (const [at, line] of own.entries()) page.cut(index + at, findBehind(line, is.netrcPassword, "password"));
 }
 
-/** Where a Kubernetes `Secret` ends. Its kind may stand before its data or behind. */
+/** Position where a Kubernetes `Secret` ends; its kind may follow its data. */
 function cutManifest(page: Page, kind: number, after: number): number {
   const { lines } = page;
   let first = kind;
@@ -176,9 +175,8 @@ interface Word extends Cut {
 }
 
 /**
- * Words that a wallet is restored with, wherever they stand: in one line, numbered, one in a line, in a table. Without
- * a name above them they have to be as many as such phrases have, and their checksum has to be right where they could be
- * an ordinary list.
+ * Cuts wallet recovery phrases: in one line, numbered, one per line, in a table. Without a heading the length must fit,
+ * and the checksum too if it could be an ordinary list.
  */
 function cutSeeds(page: Page): void {
   let run: Word[] = [];

@@ -14,16 +14,14 @@ interface Start {
 }
 
 /**
- * Kinds of secrets that can be told by how they begin: the name, the beginnings (each of two characters or more, with
- * spaces between), and what follows one of them. Of two that fit at one place the first counts. Lengths are a little
- * below what is issued today. A class without an upper bound may only stand at the end of `rest`, or a long line takes
- * quadratic time.
+ * Secrets known by their beginning: name, prefixes (two or more characters, separated by spaces), and the rest. The
+ * first match counts. Lengths are slightly below current ones. An unbounded class may only be at the end of `rest`, to
+ * avoid quadratic time.
  */
 export const secretShapes: readonly { name: string; starts: string; rest: string }[] = shapes.shapes.map(
   ([name = "", starts = "", rest = ""]) => ({ name, starts, rest }),
 );
 
-/** Kinds whose beginning says nothing: the name, what a line must hold to be searched, and the whole. */
 export const looseShapes: readonly { name: string; holds: string; pattern: RegExp }[] = shapes.loose.map(
   ([name = "", holds = "", pattern = ""]) => ({ name, holds, pattern: new RegExp(notInside + pattern, "g") }),
 );
@@ -72,7 +70,6 @@ export function findShapes(line: string): Cut[] {
   return cuts;
 }
 
-/** Finds a loose shape. */
 export function findLoose({ name, holds, pattern }: (typeof looseShapes)[number], line: string): Cut[] {
   if (!line.includes(holds)) return [];
   const images = line.includes(";base64,") ? spansOf(line, dataUris) : [];
@@ -83,7 +80,6 @@ export function findLoose({ name, holds, pattern }: (typeof looseShapes)[number]
 
 const is = patternsOf("logins");
 
-/** The checks that decide whether what a pattern has found is a secret. */
 const checks: Readonly<Record<string, (secret: string) => boolean>> = {
   typed: isTyped,
   random: looksRandom,
@@ -103,7 +99,6 @@ interface Row {
   match: string;
   flags: string;
   name: string;
-  /** The check that decides whether what was found is a secret. */
   keep: string;
 }
 
@@ -120,7 +115,7 @@ const anyLogin = new RegExp(rules.flatMap(({ holds }) => holds?.source ?? []).jo
 
 const shortestSession = 8;
 
-/** Cuts passwords out of addresses, headers, commands and the like, where their place gives them away. */
+/** Cuts passwords from URLs, headers and commands. */
 export function cutLogins(page: Page, index: number, signsOfLine: number): void {
   const lineNow = (): string => page.lines[index] ?? "";
   const signs = anyLogin.test(lineNow()) ? signsOfLine : signsOfLine & ~lineSigns.login;
@@ -131,7 +126,6 @@ export function cutLogins(page: Page, index: number, signsOfLine: number): void 
     for (const start of [is.cookies, is.cookieOption]) page.cut(index, findCookies(lineNow(), start));
 }
 
-/** The second group of a pattern, which stands right behind the first. */
 export function findBehind(
   line: string,
   pattern: RegExp,

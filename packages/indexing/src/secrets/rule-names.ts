@@ -110,8 +110,8 @@ const farthest = 2;
 const looked = 120;
 
 /**
- * Cuts out the secrets whose names stand on a line above: in YAML, JSON, Markdown and the columns of a table. Only lines
- * with the sign of a name are searched.
+ * Cuts secrets named on a line above: in YAML, JSON, Markdown and table columns. Searches only lines with the sign of a
+ * name.
  */
 export function* cutNextLines(page: Page, signs: readonly number[]): Slices<void> {
   const { lines } = page;

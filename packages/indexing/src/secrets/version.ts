@@ -1,4 +1,4 @@
-/** Part of every recipe: raise it when the same text is redacted otherwise, so that indexes are brought up to date. */
+/** Part of every recipe. Increment it when redaction changes, so that indexes are rebuilt. */
 export const redactionVersion = 4;
 
 /** Whether a recipe names an earlier version of the rules: what it has made may hold secrets. */

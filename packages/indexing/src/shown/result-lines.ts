@@ -3,7 +3,6 @@ import { isConversation } from "@memslot/core/host";
 import { readQuery } from "../text/query-terms.ts";
 import { scanTerms } from "../text/words.ts";
 
-/** A line as it is displayed. */
 export interface NumberedLine {
   kind: "line";
   /** 1-based. Undefined if the line of the file is unknown. */
@@ -11,14 +10,12 @@ export interface NumberedLine {
   text: string;
 }
 
-/** Stands for lines that are not displayed. */
 export interface Gap {
   kind: "gap";
 }
 
 type ShownLine = NumberedLine | Gap;
 
-/** A result with the lines that are displayed of it. */
 export interface ResultLines {
   result: MemorySearchResult;
   lines: readonly ShownLine[];
@@ -32,8 +29,8 @@ const ellipsis = "…";
 const redacted = /\[redacted[^\]]*\]/gu;
 
 /**
- * Finds the line numbers of results. With `context`, displays the matching lines and so many before and after each, as
- * `grep -C` does, in place of the snippet. Reads files only where a result does not say which lines it is made of.
+ * Returns line numbers of results. With `context`, matching lines with that many lines around, as `grep -C`. Reads
+ * files only if a result does not name its lines.
  */
 export async function resultLines(
   memory: Pick<Memory, "readFile">,
@@ -77,8 +74,8 @@ function numbersOf(lines: readonly ShownLine[]): number[] {
 }
 
 /**
- * Lines of a file as they stand there, from the first to the last, both 1-based; fewer where the file ends before.
- * Undefined where the memory does not give out its lines: a transcript, a journal, a file that is gone.
+ * Lines of a file, 1-based and inclusive; fewer at its end. Undefined if the memory does not return its lines: a
+ * transcript, a journal, a missing file.
  */
 export async function fileLines(
   memory: Pick<Memory, "readFile">,
@@ -102,15 +99,15 @@ export async function fileLines(
     }
   } catch (error) {
     if (isAbort(error)) throw error;
-    // What was found is shown without the numbers of its lines: that it cannot be read anymore is no fault of the answer.
+    // An unreadable file only costs the line numbers.
     return undefined;
   }
   return lines;
 }
 
 /**
- * The lines of a snippet with their numbers: by the ranges that the result names, or because the snippet is all of its
- * range. Undefined where only the file can tell, see `findInFile`.
+ * Line numbers of a snippet from its ranges, or if it is the whole range. Undefined if only the file can tell; see
+ * `findInFile`.
  */
 export function numberByPlace(place: SnippetPlace): ShownLine[] | undefined {
   const texts = textsOf(place.snippet);
@@ -126,9 +123,8 @@ export function numberByPlace(place: SnippetPlace): ShownLine[] | undefined {
 }
 
 /**
- * The lines of a snippet with their numbers, by where they stand in the file. `fileLines` begins with `startLine`. What a
- * snippet shows without a gap follows each other in the file, but for blank lines. Numbers are left out where the snippet
- * is not made of these lines.
+ * Line numbers of a snippet from the file. `fileLines` begins with `startLine`. Lines without a gap are consecutive
+ * except for blank lines. No numbers if the snippet does not match.
  */
 export function findInFile({ snippet, startLine }: SnippetPlace, fileLines: readonly string[]): ShownLine[] {
   // Blank lines at the end are shown nowhere, and need not be in the file.
@@ -209,13 +205,11 @@ function isSameLine(shown: string, line: string): boolean {
   return true;
 }
 
-/** A stretch of text, in UTF-16 units; the end is exclusive. */
 interface Range {
   start: number;
   end: number;
 }
 
-/** What a text holds of a query. */
 export interface Matches {
   /** Sorted; what overlaps or touches is one. */
   ranges: readonly Range[];

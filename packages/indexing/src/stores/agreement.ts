@@ -10,10 +10,8 @@ import {
 } from "../chunk-store.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 
-/** Vectors that are handed over in one call. */
 const vectorsAtOnce = 2000;
 
-/** Notes of the ledger about its store. */
 const notes = {
   /** The revision of the store at which both held the same. */
   revision: "revision",
@@ -21,7 +19,6 @@ const notes = {
   finishing: "finishing",
 } as const;
 
-/** What the calls of a stored index work with. */
 export interface StoreParts {
   ledger: Ledger;
   store: ChunkStore;
@@ -29,9 +26,9 @@ export interface StoreParts {
 }
 
 /**
- * Keeps a ledger and its store in step. The store is written first: what it holds and the ledger does not know is found
- * by comparing their lists, and given again or taken out. What the ledger has and the store lacks is forgotten, so that
- * the next sync reads it. Which vectors the store still has to get the ledger knows itself.
+ * Keeps a ledger and its store in sync. The store is written first; a comparison of both lists then finds what only one
+ * of them has: the store's files are indexed again or removed, the ledger's are forgotten. The ledger tracks pending
+ * vectors.
  */
 export class Agreement {
   readonly #ledger: Ledger;
@@ -42,14 +39,14 @@ export class Agreement {
   /** Files that the store holds and the ledger does not know. */
   #unknown = new Map<string, StoredFile>();
   #isDistrusted = false;
-  /** What was said last when both held the same; undefined: they have to be compared. */
+  /** State at the last agreement; undefined: compare again. */
   #seen: string | undefined;
-  /** Serves until something is written, or somebody wants to know it anew. */
+  /** Cached until a write or a fresh request. */
   #asked: Promise<string> | undefined;
   #told: string | undefined;
   #isWriting = false;
   #moves = 0;
-  /** How often the ledger had been begun anew when they were compared last. */
+  /** Rebuilds of the ledger at the last comparison. */
   #remade: number;
   /** Spaces that the store is to have, by their names. */
   readonly #spaces = new Map<string, VectorSpace>();
@@ -62,7 +59,7 @@ export class Agreement {
     store: ChunkStore;
     /** False: the store is given no vectors. */
     keepsVectors: boolean;
-    /** True for somebody who only looks: nothing is compared and nothing handed over. */
+    /** Read-only: nothing is compared or transferred. */
     readOnly: boolean;
   }) {
     this.#ledger = input.ledger;
@@ -72,17 +69,16 @@ export class Agreement {
     this.#remade = input.ledger.health().remade ?? 0;
   }
 
-  /** Goes up with whatever may have changed what the store holds. */
   get edits(): number {
     return this.#edits;
   }
 
-  /** Changes with what was found out about the store: that it and the ledger had come apart, or that others have written. */
+  /** Changes when the store and the ledger differed, or others have written. */
   get changes(): string {
     return `${this.#changes}.${this.#moves}`;
   }
 
-  /** What the store said of itself when it was looked at last. Undefined where it has to be looked at again. */
+  /** Revision of the store at the last check. Undefined: check again. */
   get at(): string | undefined {
     return this.#asked === undefined || this.#store.revision === undefined ? undefined : this.#told;
   }
@@ -92,7 +88,7 @@ export class Agreement {
     return this.#losses;
   }
 
-  /** Files that the store holds and the ledger does not know. They are to be read as a whole, or to be taken out. */
+  /** Files in the store that the ledger does not know: read again or remove. */
   unknownFiles(): FileRecord[] {
     return [...this.#unknown.values()].map(unread);
   }
@@ -111,7 +107,6 @@ export class Agreement {
     });
   }
 
-  /** The ledger knows these now, or the store does not hold them any more. */
   async settled(files: readonly FileKey[]): Promise<void> {
     const spaces = new Map<string, { space: VectorSpace; files: FileKey[] }>();
     for (const file of files) {
@@ -125,11 +120,11 @@ export class Agreement {
     for (const { space, files: own } of spaces.values()) await this.#ledger.adoptVectors(space, own);
   }
 
-  /** Runs work that writes to both, one at a time, and hands over the vectors that come of it. */
+  /** Runs writes to both, one at a time, and sends resulting vectors. */
   async write<Result>(work: () => Promise<Result>): Promise<Result> {
     return await this.#writes(async () => {
       try {
-        // What somebody else has changed before must not count as ours, however shortly before.
+        // Earlier changes by others must not count as ours.
         this.#asked = undefined;
         const isOurs = await this.#isInStep();
         this.#edits++;
@@ -140,7 +135,7 @@ export class Agreement {
         if (isOurs) await this.#noteState();
         return result;
       } catch (error) {
-        // Nobody knows how far it came.
+        // The write may be incomplete.
         this.#asked = undefined;
         this.#isDistrusted = true;
         throw error;
@@ -150,7 +145,6 @@ export class Agreement {
     });
   }
 
-  /** Waits for the write that is under way. False where there is none. */
   async written(): Promise<boolean> {
     if (this.#writes.activeCount === 0) return false;
     await this.#writes(() => undefined);
@@ -165,7 +159,7 @@ export class Agreement {
     if ((await this.#ledger.owedVectors(1)) !== undefined) await this.write(async () => undefined);
   }
 
-  /** Compares the lists where one may have changed without the other. `fresh`: as they are from now on, not a moment ago. */
+  /** Compares the lists if one may have changed alone. `fresh`: check the present state. */
   async follow({ fresh = false }: { fresh?: boolean | undefined } = {}): Promise<void> {
     if (fresh) this.#asked = undefined;
     if (this.#readOnly || this.#writes.activeCount > 0 || (await this.#isInStep())) return;
@@ -191,9 +185,9 @@ export class Agreement {
     this.#isDistrusted = true;
   }
 
-  /** Puts a build in place of the one that answers, in the store and then in the ledger. */
+  /** Activates a build in the store, then in the ledger. */
   async finish(name: string, inStore: () => Promise<void>): Promise<void> {
-    // A process that ends between the two is known by this.
+    // Marks a crash between the two.
     await this.#ledger.note(notes.finishing, name);
     await inStore();
     await this.#ledger.finishBuild();
@@ -207,7 +201,7 @@ export class Agreement {
     // One that was begun anew has forgotten what it owes.
     if (remade !== this.#remade) for (const space of this.#spaces.values()) await this.#ledger.oweVectors(space);
     this.#remade = remade;
-    // Asked before the list, so that a change in between shows at the next time.
+    // Asked before the list, so that a change in between is detected next time.
     const before = await this.#state();
     const held = await this.#store.listFiles({ at: this.at });
     await this.#endFinishing(held);
@@ -222,7 +216,7 @@ export class Agreement {
     return lost.length > 0;
   }
 
-  /** A process that ended between the store and the ledger, both of which were about to change to a new build. */
+  /** Completes a switch that ended between store and ledger. */
   async #endFinishing(held: readonly StoredFile[]): Promise<void> {
     const name = await this.#ledger.noted(notes.finishing);
     if (name === undefined) return;
@@ -263,7 +257,7 @@ export class Agreement {
     if (this.#store.revision !== undefined) await this.#ledger.note(notes.revision, this.#seen);
   }
 
-  /** What tells that one of them has changed, asked once for what belongs together. */
+  /** One state for related checks. */
   #state(): Promise<string> {
     if (this.#asked !== undefined) return this.#asked;
     const state = this.#askState();
@@ -275,7 +269,7 @@ export class Agreement {
     return state;
   }
 
-  /** The revision of the store, or where it has none of the ledger, to which every process writes that writes to the store. */
+  /** Revision of the store, or else of the ledger, which every writer of the store updates. */
   async #askState(): Promise<string> {
     const state = (await this.#store.revision?.()) ?? `ledger ${await this.#ledger.revision({ fresh: true })}`;
     if (this.#told !== undefined && this.#told !== state && !this.#isWriting) this.#moves++;
@@ -283,7 +277,7 @@ export class Agreement {
     return state;
   }
 
-  /** Another process of this machine writes to both just now, or changes both to a new build: they differ for a moment. */
+  /** Another local process is writing both; they differ for a moment. */
   async #isBeingWritten(): Promise<boolean> {
     const { leases } = this.#ledger;
     const writers = [await leases?.holder("files"), await leases?.holder("build")];
@@ -291,7 +285,7 @@ export class Agreement {
   }
 }
 
-/** A record of a file of which nothing is known but that it is held: it counts as changed, and is read as a whole. */
+/** A record of a file that is only known to be in the store: it is read again. */
 function unread({ path, source, recipe }: StoredFile): FileRecord {
   return { path, source, recipe, hash: "", mtimeMs: -1, size: -1 };
 }

@@ -9,9 +9,8 @@ import type { SearchInput, SearchOutcome } from "../search/search-outcome.ts";
 import { createStoredIndex } from "./stored-index.ts";
 
 /**
- * A manager whose chunks are kept in a store: everything between the files and the store, and the ledger of what is known
- * of them. The manager owns the store and closes it, also where it cannot be opened. Throws `UNAVAILABLE` where SQLite
- * does not load, what the store throws, and `AbortError` when opening is called off.
+ * A manager whose chunks are in a store, with the ledger of its files. Owns and closes the store, also after a failed
+ * open. Throws `UNAVAILABLE` if SQLite does not load, errors of the store, and `AbortError`.
  */
 export async function createIndexedManager(input: {
   store: ChunkStore;
@@ -47,10 +46,7 @@ interface Searcher {
   refresh(): Promise<void>;
 }
 
-/**
- * A manager of files that a tool searches: everything between the files and the tool, by words alone as far as memslot can
- * tell. The manager owns the ledger and closes it.
- */
+/** A manager of files that an external tool searches by keywords. Owns and closes the ledger. */
 export async function createSearchedManager(input: {
   ledger: Ledger;
   searcher: Searcher;
@@ -61,7 +57,7 @@ export async function createSearchedManager(input: {
   const { ledger, searcher, ...others } = input;
   const index: NoteIndex = {
     ...ledger,
-    // The tool has one index: a build beside it would be searched by nothing.
+    // The tool has one index, so a second build is not searchable.
     startBuild: undefined,
     searchKeyword: async ({ terms }) => ({ rows: [], chunkCount: 0, documentFrequencies: terms.map(() => 0) }),
     searchVector: async () => ({ rows: [] }),

@@ -5,7 +5,6 @@ import type { IndexedFile, RevisionStep } from "../index-records.ts";
 import type { FileChunks, StoreBuild, StoreFiles } from "../chunk-store.ts";
 import type { Agreement, StoreParts } from "./agreement.ts";
 
-/** The files of the build that answers, in the store and in the ledger. */
 export function createStoredFiles(parts: StoreParts): FileTable & Pick<NoteIndex, "adoptFiles"> {
   const { ledger, agreement } = parts;
   return {
@@ -86,8 +85,8 @@ export function createStoredBuilds({
 }
 
 /**
- * Writes first to the store and then to the ledger: what is only in the store is found when the two are compared. `answering`
- * knows what was found so, of the build that answers: a file that the store holds already is not given to it again.
+ * Writes to the store, then to the ledger; a comparison finds interrupted writes. `answering` knows files that the
+ * store already has.
  */
 function inBoth(
   { ledger, store, agreement }: { ledger: FileTable; store: StoreFiles; agreement: Agreement },
@@ -114,7 +113,6 @@ function inBoth(
   };
 }
 
-/** What a store is told of a file. */
 function chunksOf({ path, source, hash, recipe, chunks, fromLine }: IndexedFile): FileChunks {
   return { path, source, hash, recipe, chunks, fromLine };
 }

@@ -27,7 +27,7 @@ export async function createStoredIndex(options: StoredIndexOptions): Promise<No
   let differing = "";
   let countedAt = agreement.edits;
 
-  /** Counted again where it may have changed: in a bucket each count costs requests. */
+  /** Counted only after a possible change: in a bucket each count costs requests. */
   async function countStore(): Promise<StoreStats> {
     if (countedAt !== agreement.edits) {
       const at = agreement.edits;
@@ -54,7 +54,7 @@ export async function createStoredIndex(options: StoredIndexOptions): Promise<No
     },
     giveVectors: (space) => agreement.owe(space),
     async putVectors(space, entries) {
-      // They were paid for: they are kept before anything is asked of the store, which may not answer.
+      // Save paid vectors before the store is called.
       await ledger.putVectors(space, entries);
       await agreement.write(async () => undefined);
     },
@@ -92,7 +92,7 @@ function createStoredSearch({
   store,
   agreement,
 }: StoreParts): Pick<NoteIndex, "searchKeyword" | "searchVector"> {
-  /** Asks the store. One that fails may have lost what it held, and begun anew: then it is asked once more. */
+  /** Queries the store. After a failure it may have been recreated, so the query runs once more. */
   async function ask<Answer>({ signal }: CallOptions, question: () => Promise<Answer>): Promise<Answer> {
     signal?.throwIfAborted();
     try {
@@ -108,7 +108,7 @@ function createStoredSearch({
   /** The chunks that a store has named, as the ledger knows them. */
   async function resolve(found: readonly ScoredChunk[]): Promise<{ rows: FoundRow[]; left: number }> {
     let rows = await ledger.rowsOf(found);
-    // The store has already what the ledger gets in a moment.
+    // The ledger gets what the store already has in a moment.
     if (rows.length < found.length && (await agreement.written())) rows = await ledger.rowsOf(found);
     const left = found.length - rows.length;
     if (left > 0) agreement.distrust();
@@ -176,8 +176,7 @@ function createStoreUpkeep(
       const findings = [...(await ledger.repair()), ...(await lookAtLeases())];
       const { sameFiles, ...before } = await look();
       if (before.ok) return [...findings, before];
-      // The lists agree and the counts do not: nobody can tell which file lacks some. All are taken out of both, as what the
-      // store still lists would not be given to it again.
+      // The lists agree and the counts differ: all files are removed from both and indexed again.
       if (sameFiles)
         await agreement.write(async () => {
           await store.removeFiles(await store.listFiles());

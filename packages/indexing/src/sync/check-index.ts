@@ -26,8 +26,8 @@ interface CheckedIndex {
 type SampledChunk = Awaited<ReturnType<NoteIndex["sample"]>>[number];
 
 /**
- * Whether an index can be relied on: the parts of the store fit together, and a random sample of its chunks finds itself
- * by its words and by its vectors, and the files hold what was indexed of them. With `fix` the store mends what is wrong first, and what is told is how it is then.
+ * Checks an index: its parts agree, sampled chunks find themselves by words and vectors, and files match. With `fix`,
+ * repairs first and reports the result.
  */
 export async function checkIndex(input: CheckedIndex): Promise<IndexCheck> {
   const { store, vectors, fix, signal } = input;
@@ -84,7 +84,6 @@ async function checkVectors(
     if (!vector) continue;
     asked.set(chunk.hash, vector);
     const { rows } = await store.searchVector({ space, vector, sources: [chunk.source], limit: neighboursLimit });
-    // Texts that differ may have the very same vector.
     const nearest = rows[0]?.score ?? 0;
     if (!rows.some((row) => isSameText(row, chunk)) && nearest < 0.999) lost.push(chunk);
   }
@@ -107,9 +106,8 @@ function sampleFinding(name: string, asked: number, lost: readonly SampledChunk[
 const named = 5;
 
 /**
- * Reads every file and compares it with what was indexed of it. A file that has changed since is named, and is no fault:
- * the next look finds it. One that differs although the file system tells nothing of a change is a fault; with `fix` it is
- * marked, so that the next look reads it. Undefined where no source can compare.
+ * Compares every file with its index entries. Changed files are listed, not faults. A difference without a reported
+ * change is a fault; with `fix` the file is indexed again. Undefined if no source can compare.
  */
 async function compareContents(input: CheckedIndex): Promise<IndexFinding | undefined> {
   const { store, fix, signal } = input;

@@ -18,7 +18,7 @@ import type { SyncOutcome } from "./sync.ts";
 import pLimit from "p-limit";
 import { setTimeout as pause } from "node:timers/promises";
 
-/** What is known of the index without looking. */
+/** Facts about the index that need no scan. */
 export interface IndexFacts {
   stats: IndexStats;
   /** False if the last count has failed: then `stats` may be older than the index. */
@@ -29,7 +29,7 @@ export interface IndexFacts {
   lastSync: LastSync | undefined;
   lastSyncError: string | undefined;
   lastError: { message: string; at: string } | undefined;
-  /** Absent until a sync has looked at the files, unless there is nothing at all in the index. */
+  /** Absent before the first scan, unless the index is empty. */
   dirty: boolean | undefined;
   /** Why chunks have no vector; undefined where all have one, or none is wanted. */
   missingVectors: string | undefined;
@@ -41,16 +41,15 @@ export interface IndexFacts {
   writer: WriterStatus | undefined;
 }
 
-/** Reasons of a sync that nobody waits for. A provider that refuses everything is not asked again for one of them. */
+/** Background syncs: a provider that refuses everything is not called for them. */
 export const behindTheScenes: ReadonlySet<string> = new Set(["search", "watch", "interval", "session-start"]);
 
-/** Writes down what happens to an index. */
 export class IndexRecord {
   readonly facts: Omit<IndexFacts, "dirty">;
   /** What is kept of syncs beyond this process. */
   readonly history: SyncHistory;
   readonly #store: FactStore;
-  /** Changes that a watcher has seen, and how many of them the last good scan began after. */
+  /** Changes reported by the watcher, and their number before the last successful scan. */
   #seen = 0;
   #covered = 0;
   /** Why the last scan could not write what it found. */
@@ -75,12 +74,10 @@ export class IndexRecord {
     };
   }
 
-  /** The facts as they are now. */
   snapshot(): IndexFacts {
     return { ...this.facts, dirty: this.#isDirty() };
   }
 
-  /** Runs a scan and writes down what comes of it. */
   async sync(
     { reason, sessions, signal }: Pick<ManagerSyncParams, "reason" | "sessions" | "signal">,
     run: () => Promise<SyncOutcome>,
@@ -103,7 +100,7 @@ export class IndexRecord {
       facts.lastSync = { reason, finishedAt, durationMs, report: outcome.report };
       const { added, changed, removed, unchanged, failed: failures } = outcome.report;
       const failed = failures.length;
-      // A scan that a search makes by itself, and that finds nothing, is no news.
+      // Ignore background scans that found nothing.
       if (!behindTheScenes.has(reason) || added + changed + removed + failed > 0)
         history.add({ reason, finishedAt, durationMs, added, changed, removed, unchanged, failed });
       return outcome;
@@ -131,7 +128,6 @@ export class IndexRecord {
     this.facts.writer = await find().catch(() => undefined);
   }
 
-  /** Counts what is in the store. */
   async count(): Promise<void> {
     const { facts } = this;
     const stats = await this.#store.stats().catch(() => undefined);
@@ -151,7 +147,6 @@ export class IndexRecord {
     this.facts.writer = reason === undefined ? undefined : { pid: process.pid, host: hostname(), reason, since };
   }
 
-  /** How far that work is. */
   progress(update: SyncProgress): void {
     const { facts } = this;
     if (facts.writer?.pid === process.pid) facts.writer = { ...facts.writer, ...update };
@@ -167,7 +162,7 @@ export class IndexRecord {
     return () => void (this.#covered = began);
   }
 
-  /** Why an answer without a scan cannot be taken as fresh. */
+  /** Why an answer without a scan may be out of date. */
   whyStale(): string | undefined {
     const { lastSync, lastSyncError, stats } = this.facts;
     if (this.#blocked !== undefined) return `files have changed and ${this.#blocked}`;
@@ -203,7 +198,7 @@ export class SyncHistory {
     this.#keeps = keeps;
   }
 
-  /** Takes a sync down. It is kept behind the caller's back; what cannot be kept is known until this process ends. */
+  /** Records a sync. Stored in the background; kept in memory if that fails. */
   add(record: SyncRecord): void {
     this.#unkept = [record, ...this.#unkept].slice(0, most);
     // A history must not cost anybody a sync: the next one tries again.
@@ -215,7 +210,6 @@ export class SyncHistory {
     return await this.#inTurn(async () => newestFirst([...this.#unkept, ...(await this.#kept())]));
   }
 
-  /** Waits until everything is kept. */
   async settle(): Promise<void> {
     await this.#inTurn(() => undefined);
   }
@@ -249,10 +243,10 @@ function recordsOf(text = "[]"): SyncRecord[] {
 }
 
 const askAgainMs = 50;
-/** Whoever may wait longer than this is shown for whom. */
+/** Waiting time from which the lock owner is displayed. */
 const showsFromMs = 10_000;
 
-/** Another process has the right to write, for longer than was waited for it. */
+/** Another process has held the write lock for longer than the wait. */
 export class HeldElsewhere extends Error {
   readonly code = "BUSY";
   readonly holder: WriterStatus | undefined;
@@ -281,16 +275,15 @@ export function isSharedByHosts(leases: IndexLeases | undefined): boolean {
   return leases?.slept !== undefined;
 }
 
-/** `reason` is for others to read; `progress` shows how far the other process is. */
 export interface RightOptions extends Pick<ManagerSyncParams, "reason" | "signal"> {
   progress?: ManagerSyncParams["progress"] | undefined;
-  /** How long another process is waited for. Asked again while waiting, as less may be enough by then. */
+  /** Maximum wait for another process; read again while waiting. */
   waitMs: () => number;
 }
 
 /**
- * Runs work that only one process at a time may do. Throws `HeldElsewhere` where another one does not end in time. In a
- * store without leases it just runs. Work that fails after this host has slept past its right is tried once more.
+ * Runs work under the write lock. Throws `HeldElsewhere` if another process keeps it too long. Without leases it just
+ * runs. Repeated once if this host slept past its lease.
  */
 export async function withWriteRight<Result>(
   { leases }: Pick<NoteIndex, "leases">,
@@ -333,7 +326,7 @@ async function withRight<Result>(
     signal.throwIfAborted();
     return await work();
   } finally {
-    // A store that fails now has failed the work too, and lets go of everything when it is closed.
+    // A failing store releases everything when it is closed.
     await leases.release(name).catch(() => undefined);
   }
 }

@@ -157,15 +157,12 @@ function generationOf(
 /** So that no file counts as standing elsewhere: each is tried. */
 const nothingIndexed = async (): Promise<StoredFiles> => new Map();
 
-/** The notes of all sources that are not searched. */
 function allExcluded(sources: ReadonlyMap<MemorySource, Excluded>): ExcludedNotes {
   const everything: SourceScope = () => undefined;
   return excludedIn(everything, [...sources.keys()], sources) ?? { count: 0, notes: [], byConfiguration: 0 };
 }
 
-/**
- * The same without a sync. Opens each file, reads and changes nothing: why a file holds no text is known of indexed ones.
- */
+/** The same without a sync. Opens each file and changes nothing. */
 export async function findExcluded(
   sources: readonly IndexedSource[],
   stored: StoredFiles,

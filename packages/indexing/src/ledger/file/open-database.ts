@@ -13,18 +13,17 @@ export interface OpenDatabase extends OpenFile {
   /** The path of the file, or `:memory:`. */
   location: string;
   isOnDisk: boolean;
-  /** The file that is open, as `fileIdentity` names it; undefined in memory. */
   identity?: string | undefined;
   notices: string[];
 }
 
-/** A damaged file is made anew once; another process may be doing the same. After that, it is the disk. */
+/** A damaged file is recreated once; another process may do the same. After that the disk is at fault. */
 const attempts = 3;
 
 /**
- * Opens the index at a path. There is always an index at the end: a damaged file is set aside and made anew, and where
- * no file can be used the index is kept in memory, with one notice that says why and what to do. Everything in it
- * comes from the notes, so that both cost time and lose nothing. Throws when SQLite itself does not load.
+ * Opens the index at a path. Always returns an index: a damaged file is set aside and recreated; without a usable file
+ * the index is in memory. One notice reports the reason and the action. Nothing is lost, since all data comes from the
+ * notes. Throws if SQLite does not load.
  */
 export function openDatabase(options: OpenOptions, tables: CompanionTables): OpenDatabase {
   const { path } = options;
@@ -80,7 +79,7 @@ function openWithoutSpace(options: OpenOptions, tables: CompanionTables): OpenDa
   return inMemory(options, tables, [memoryNotice(path, state, "free some space")]);
 }
 
-/** Throws `Damage` where the file is known to be another than the one that was written. */
+/** Throws `Damage` if the file is not the one that was written. */
 function checkBytes({ path, damaged }: OpenOptions, identity: string | undefined): void {
   if (damaged !== undefined && damaged.identity === identity) throw new Damage(damaged.reason);
   if (isSpoilt(path)) throw new Damage("its bytes are not those that were written");
@@ -95,7 +94,7 @@ function identityBefore(path: string): string | undefined {
   }
 }
 
-/** Forgets what is of no use once a damaged file is set aside, and says what has become of it. */
+/** Deletes the records of a damaged file and describes what happened to it. */
 function asideNotice(path: string, aside: string, reason: string): string {
   forgetSum(path);
   forgetOlderAside(path, aside);
@@ -132,10 +131,7 @@ function isFileSystemError(error: unknown): boolean {
 
 const suffixes = ["", "-wal", "-shm"] as const;
 
-/**
- * Deletes the damaged databases that were set aside before this one: only the last is of use to anybody. They are told
- * from other files of such a name by their number, which is that of the file itself.
- */
+/** Deletes older damaged databases that were set aside, identified by the inode in their name. */
 function forgetOlderAside(path: string, newest: string): void {
   const folder = dirname(path);
   const beginning = `${basename(path)}.corrupt-`;
@@ -149,13 +145,13 @@ function forgetOlderAside(path: string, newest: string): void {
       for (const suffix of suffixes) rmSync(file + suffix, { force: true });
     }
   } catch {
-    // They only take space, and the index can be used.
+    // They only take space.
   }
 }
 
 /**
- * Looks at the file before SQLite does, and makes an empty one where there is none, for its owner alone. Throws
- * `Foreign`, `Damage`, or what the file system throws.
+ * Checks the file before SQLite does; creates a private empty one if it is missing. Throws `Foreign`, `Damage`, or file
+ * system errors.
  */
 function prepareFile(path: string, isOwnPlace: boolean): void {
   const sidecars = findSidecars(path);
@@ -165,9 +161,9 @@ function prepareFile(path: string, isOwnPlace: boolean): void {
     removeSidecars(path, sidecars);
     forgetSum(path);
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    // SQLite gives the files beside it the mode of this one.
+    // SQLite gives its sidecar files this mode.
     closeSync(openSync(path, "a", 0o600));
   }
-  // SQLite would open it for reading and say nothing.
+  // SQLite would silently open it read-only.
   accessSync(path, constants.R_OK | constants.W_OK);
 }

@@ -10,7 +10,6 @@ import { reasonOf } from "../thread/remote.ts";
 import { beginWrite, useWal } from "../sql.ts";
 import { deadWriters } from "../leases.ts";
 
-/** A connection to a database with all tables in it. */
 export interface OpenFile {
   db: Database.Database;
   meta: Meta;
@@ -19,7 +18,6 @@ export interface OpenFile {
   notice?: string | undefined;
 }
 
-/** What is asked of each table; fails when the table or a column is missing. */
 const probes = [
   "SELECT id, store, name, state, started_at, built_at FROM generations",
   "SELECT id, generation, path, source, hash, mtime, size, recipe, cursor, chunks, chunk_bytes FROM files",
@@ -34,20 +32,19 @@ const probes = [
   "SELECT hash, store, space_id FROM adopted_vectors",
 ];
 
-/** Opens the file, which is there and ours or empty. Throws `Foreign`, `Damage`, or what SQLite throws. */
 export function openFile({ path, store, busyTimeoutMs, owner }: OpenOptions, tables: CompanionTables): OpenFile {
   const db = new Database(path, { timeout: busyTimeoutMs });
   try {
     setPragmas(db);
     checkOwner(db);
     if (numberOf(db, "user_version") < schemaVersion) makeTables(db, store, tables);
-    // It cannot give back single pages.
+    // Without it the file cannot shrink.
     if (numberOf(db, "auto_vacuum") === 0) throw new Damage(earlierRelease);
     if (db.pragma("journal_mode", { simple: true }) !== "wal") {
       forgetSum(path);
       useWal(db, busyTimeoutMs);
     }
-    // Shows now, not in the middle of a sync, that the file cannot be locked for writing.
+    // Detects an unlockable file now instead of during a sync.
     beginWrite(db, 1);
     db.exec("ROLLBACK");
     const meta = openMeta(db);
@@ -60,7 +57,7 @@ export function openFile({ path, store, busyTimeoutMs, owner }: OpenOptions, tab
     return { db, meta, openCompanion: open, notice };
   } catch (error) {
     db.close();
-    // It is ours, of this schema, and still does not understand the simplest question.
+    // The schema is ours and the simplest query fails.
     throw isSqliteError(error, "SQLITE_ERROR") ? new Damage(reasonOf(error)) : error;
   }
 }
@@ -76,7 +73,7 @@ export function openInMemory(store: string, tables: CompanionTables): OpenFile {
   return { db, meta, openCompanion: open };
 }
 
-/** The header that was looked at may be older than the log beside it, or another process may have put a file there. */
+/** The header may be older than the log, or the file may have been replaced. */
 function checkOwner(db: Database.Database): void {
   // In one snapshot: another process may be making the tables between one question and the next.
   const read = db.transaction(() => ({
@@ -102,8 +99,8 @@ function makeTables(db: Database.Database, store: string, tables: CompanionTable
 }
 
 /**
- * Takes the write lock of an empty file. Before it has its first page, it learns that pages which become free can be
- * given back piece by piece: within the transaction, because a file with a page and no tables is nobody's.
+ * Takes the write lock of an empty file and enables incremental vacuum. Inside the transaction, since a file with a
+ * page and no tables has no owner.
  */
 function beginFile(db: Database.Database): void {
   db.exec("BEGIN");
@@ -114,7 +111,7 @@ function beginWriteOnce(db: Database.Database): void {
   beginWrite(db, 1);
 }
 
-/** Throws when the database cannot be relied on. Looks at every page only after a process died while it was writing. */
+/** Throws if the database is unreliable. Reads every page only after a crash during a write. */
 function checkContent(db: Database.Database, meta: Meta, store: string): void {
   for (const probe of probes) db.prepare(`${probe} LIMIT 1`).get();
   const answering = db
@@ -138,13 +135,13 @@ function hasGenerations(db: Database.Database, store: string): boolean {
   return db.prepare("SELECT 1 FROM generations WHERE store = ?").get(store) !== undefined;
 }
 
-/** True where nothing of the store is in the file, and no file in it is nobody's, which might be one of its own. */
+/** True if the file has nothing of this store, and no unattributed files. */
 function isNew(db: Database.Database, store: string): boolean {
   const lost = "SELECT 1 FROM files WHERE generation NOT IN (SELECT id FROM generations)";
   return !hasGenerations(db, store) && db.prepare(lost).get() === undefined;
 }
 
-/** The first build of a store in a file that another one has made, unless a process has just done it. */
+/** Adds the first build of a store to a file made by another store. */
 function addFirst(db: Database.Database, store: string, { begin }: CompanionTables): void {
   if (!hasGenerations(db, store)) addGeneration(db, { store, name: "", state: "active", begin });
 }
@@ -168,12 +165,11 @@ function numberOf(
   return Number(db.pragma(pragma, { simple: true }));
 }
 
-/** Whose notes an index holds. */
 type IndexOwner = NonNullable<OpenOptions["owner"]>;
 
 /**
- * False where the owner is not recorded yet, or has another workspace: one may move. Throws `Foreign` when the index was made
- * for another agent: one agent never sees what another remembers.
+ * False if the owner is not recorded or has another workspace (workspaces may move). Throws `Foreign` for the index of
+ * another agent.
  */
 function isOwnedBy(meta: Meta, owner: IndexOwner): boolean {
   const text = meta.get(metaKeys.owner);
@@ -190,7 +186,7 @@ function agentOf(owner: string): string | undefined {
   try {
     return (JSON.parse(owner) as Partial<IndexOwner>).agentId;
   } catch {
-    // Never taken for an index without an owner.
+    // Must not count as an index without an owner.
     throw new Damage("it does not say whose notes it holds");
   }
 }

@@ -4,12 +4,11 @@ import { sqlOf } from "../sql.ts";
 /** Makes the tables of a companion for a new generation, inside the transaction that makes it. */
 export type BeginTables = (db: Database.Database, generation: number) => void;
 
-/** Marks a file as an index of memslot: the letters `mslt`. */
 export const applicationId = 0x6d736c74;
-/** Goes up when tables change. A file with a higher number is left alone, one with a lower number is brought up to this. */
+/** Incremented when tables change. Files with a higher version are left alone, others are migrated. */
 export const schemaVersion = 4;
 
-/** A vector of 1,536 float32 numbers fits five times into such a page, into one of half the size only twice. */
+/** Five vectors of 1,536 float32 numbers fit into a page of this size, only two into half of it. */
 export const pageBytes = 32_768;
 const cacheKibibytes = 32_768;
 const walKeptBytes = 8 * 1024 * 1024;
@@ -63,10 +62,7 @@ const createChunkTable = `
 /** With the lines, so that the end of a long file is found without reading its beginning. */
 const createFileIndex = "CREATE INDEX chunks_by_file ON chunks (file_id, start_line);";
 
-/**
- * A vector has two rows: who it belongs to and when it was used last, which is small and often changed or counted, and
- * the numbers, which are large and hardly ever touched.
- */
+/** A vector has two rows: a small one with owner and last use, often updated, and a large one with the numbers. */
 const createVectorTables: string = `
   CREATE TABLE spaces (
     id INTEGER PRIMARY KEY,
@@ -94,8 +90,8 @@ const createVectorTables: string = `
 `;
 
 /**
- * What the ledger knows of the vectors of a store that keeps its own. `owed_vectors`: it is still to get them.
- * `adopted_vectors`: it has them from another host, and their numbers are not known here.
+ * Vectors of a store that keeps its own. `owed_vectors`: pending. `adopted_vectors`: imported from another host,
+ * numbers unknown here.
  */
 const createStoreVectorTables: string = `
   CREATE TABLE owed_vectors (
@@ -112,13 +108,12 @@ const createStoreVectorTables: string = `
   ) WITHOUT ROWID;
 `;
 
-/** Settings of a connection. The page size only counts for a file that is still empty. */
 export function setPragmas(db: Database.Database): void {
   db.pragma(`page_size = ${pageBytes}`);
   db.pragma("synchronous = NORMAL");
   // What is deleted may be a secret.
   db.pragma("secure_delete = FAST");
-  // No mmap: a file that is cut short under a mapping ends the whole process with SIGBUS.
+  // No mmap: truncation of a mapped file ends the process with SIGBUS.
   db.pragma("mmap_size = 0");
   db.pragma(`cache_size = -${cacheKibibytes}`);
   db.pragma("temp_store = MEMORY");
@@ -126,10 +121,6 @@ export function setPragmas(db: Database.Database): void {
   db.pragma(`journal_size_limit = ${walKeptBytes}`);
 }
 
-/**
- * Makes the tables, in one transaction with the marks in the header, so that a file is either empty or ours.
- * The caller has begun the transaction.
- */
 export function createTables(db: Database.Database, store: string, begin: BeginTables): void {
   db.exec("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID");
   db.exec(
@@ -140,7 +131,6 @@ export function createTables(db: Database.Database, store: string, begin: BeginT
   db.pragma(`user_version = ${schemaVersion}`);
 }
 
-/** Makes an empty generation and gives its number. The caller has begun the transaction. */
 export function addGeneration(
   db: Database.Database,
   generation: { store: string; name: string; state: "active" | "next"; begin: BeginTables },

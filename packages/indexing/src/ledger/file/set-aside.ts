@@ -20,11 +20,9 @@ export function findSidecars(path: string): Sidecar[] {
 }
 
 /**
- * Renames a damaged database with what SQLite keeps beside it, and gives the new path. Gives undefined and does nothing
- * when the file is no longer the one that was found damaged: another process was here first.
- *
- * Between a look and a rename another process can put a new file in place. So the new name follows from the file and is
- * made as a second link to it, which only one process can do, and only that one takes the old name away.
+ * Renames a damaged database with its sidecar files and returns the new path. Returns undefined if the file is no
+ * longer the damaged one. The new name is derived from the inode and created as a hard link, which only one process can
+ * do; that process removes the old name.
  */
 export function setAside(path: string, identity: string | undefined): string | undefined {
   const sidecars = findSidecars(path);
@@ -33,16 +31,16 @@ export function setAside(path: string, identity: string | undefined): string | u
   const claim = claimName(path, aside);
   if (claim === "taken") {
     waitWhile(() => fileIdentity(path) === identity);
-    // Who claimed it has died in the middle, and left both names.
+    // The process that claimed it died and left both names.
     if (fileIdentity(path) !== identity || fileIdentity(aside) !== identity) return undefined;
   }
   if (claim === "linked" && fileIdentity(aside) !== identity) {
-    // It was replaced before the link was made, which is a second name of a sound file.
+    // The file was replaced before the link was made.
     rmSync(aside);
     return undefined;
   }
   if (claim === "no links") renameSync(path, aside);
-  // Whoever waited long for this process has finished its work, and the name is a new file's.
+  // A process that waited long has finished this; the name belongs to a new file.
   else if (fileIdentity(path) === identity) rmSync(path);
   for (const { suffix, identity: found } of sidecars) {
     if (fileIdentity(path + suffix) === found) renameSync(path + suffix, aside + suffix);
@@ -57,7 +55,7 @@ function claimName(path: string, aside: string): "linked" | "taken" | "no links"
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "";
     if (code === "EEXIST" || code === "ENOENT") return "taken";
-    // FAT and some network file systems. There the moment between look and rename stays open.
+    // FAT and some network file systems cannot link; a small race remains.
     if (["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"].includes(code)) return "no links";
     throw error;
   }
@@ -70,17 +68,13 @@ function waitWhile(busy: () => boolean): void {
   while (busy() && Date.now() < until) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
 }
 
-/** A name that nothing has, or that the same file has already. */
+/** A free name, or the name that the same file already has. */
 function freeName(wanted: string, identity: string): string {
   let name = wanted;
   for (let count = 2; ![undefined, identity].includes(fileIdentity(name)); count++) name = `${wanted}-${count}`;
   return name;
 }
 
-/**
- * Deletes what stands beside a database that is itself gone. A process that still has that database open keeps its
- * files, and a new database does not share their state with it.
- */
 export function removeSidecars(path: string, sidecars: readonly Sidecar[]): void {
   for (const { suffix, identity } of sidecars) {
     if (fileIdentity(path + suffix) === identity) rmSync(path + suffix, { force: true });

@@ -1,8 +1,8 @@
 import { reasonOf, StoreFailure } from "../thread/remote.ts";
 
-/** The file is somebody else's, or of a later release: it is left alone. */
+/** The file belongs to another program or a later release; it is left alone. */
 export class Foreign extends Error {
-  /** What the user can do about it, beside naming another file. */
+  /** What the user can do besides choosing another file. */
   readonly remedy: string | undefined;
 
   constructor(message: string, remedy?: string) {
@@ -11,7 +11,6 @@ export class Foreign extends Error {
   }
 }
 
-/** The file is ours and cannot be relied on: it is set aside and made anew. */
 export class Damage extends Error {}
 
 /** Why a file with tables of an earlier release is set aside. Its vectors are kept. */
@@ -41,7 +40,6 @@ export function isAboutWordsOnly(error: unknown): boolean {
   return isSqliteError(error, "SQLITE_CORRUPT_VTAB");
 }
 
-/** True when the failure lies with the file or the disk, so that nothing else that is tried on it can go better. */
 export function isFileFailure(error: unknown): boolean {
   return (
     isCorrupt(error) ||
@@ -50,7 +48,6 @@ export function isFileFailure(error: unknown): boolean {
   );
 }
 
-/** What a caller is told when a call on the database at `location` failed. */
 export function toStoreError(error: unknown, location: string): StoreFailure {
   if (error instanceof StoreFailure) return error;
   const reason = reasonOf(error);

@@ -8,19 +8,15 @@ import type { OpenOptions } from "./protocol.ts";
 import { fileIdentity } from "../file/set-aside.ts";
 import { isAboutWordsOnly, isDamage, isSqliteError } from "../file/store-errors.ts";
 
-/** A disk that damages what is written to it is not fought for ever. */
+/** Limits repairs on a faulty disk. */
 const maxRepairs = 3;
 
-/**
- * A store that outlives its file: one that is deleted or replaced by another while it is open, can no longer be written
- * or turns out to be damaged, is opened anew in place, and the call that met it is made once more.
- */
+/** Reopens its store when the file is deleted, replaced, unwritable or damaged, and repeats the failed call once. */
 export interface LastingStore extends Pick<OpenedStore, "methods" | "health" | "tidy" | "shrink" | "close"> {
-  /** Answers a call. What takes long comes as `Pieces`. */
+  /** Runs a call. Long calls return `Pieces`. */
   call(method: string, args: readonly unknown[]): Promise<unknown>;
 }
 
-/** `openOnce` is for tests. */
 export async function openLastingStore(
   options: OpenOptions,
   tables: CompanionTables = noCompanion,
@@ -29,10 +25,10 @@ export async function openLastingStore(
   const { path, moves = 0 } = options;
   let store: OpenedStore = openOnce({ ...options, opening: `${moves}.1` }, tables);
   await store.settle();
-  /** A first index, which a full disk may take away: the notes are found without it, and no vector was paid for. */
+  /** A first index may be dropped when the disk is full: no vector was paid for. */
   let isFirst = !store.holds("files") && !store.holds("embedding_cache");
   let openings = 1;
-  // What was in memory, or in a file that has gone, did not come along into this thread.
+  // The content of memory, or of a lost file, is not in this thread.
   let remade = (options.remade ?? 0) + (moves > 0 && isFirst ? 1 : 0);
   let repairs = 0;
   let wantedSpace: VectorSpace | undefined;
@@ -59,7 +55,7 @@ export async function openLastingStore(
   }
 
   async function lookAtFile(): Promise<void> {
-    // Whoever only looks makes no file, and what is open is the last that there is to see.
+    // Read-only opens create no file.
     if (store.identity === undefined || options.mayCreate === false || isSame(path, store.identity)) return;
     await reopen(
       existsSync(path)
@@ -68,7 +64,6 @@ export async function openLastingStore(
     );
   }
 
-  /** True: it was opened anew, and the call that failed can be made once more. */
   async function recover(error: unknown): Promise<boolean> {
     if (store.identity === undefined) return false;
     const cause = error instanceof Error ? error.cause : undefined;
@@ -105,7 +100,7 @@ export async function openLastingStore(
   return {
     methods: [...store.methods, ...methodsOf(leases)],
     async call(method, args) {
-      // Searches go on answering from what they have.
+      // Searches continue with the open file.
       if (!store.searches.has(method)) await lookAtFile();
       try {
         const answer = invoke(method, args);
@@ -132,7 +127,7 @@ function isSame(path: string, identity: string): boolean {
   try {
     return fileIdentity(path) === identity;
   } catch {
-    // It cannot be told. What is wrong with it shows when it is used.
+    // Unknown; a fault shows on use.
     return true;
   }
 }

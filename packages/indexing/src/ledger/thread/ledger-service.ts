@@ -6,12 +6,12 @@ import type { OpenOptions, Reply, Request } from "./protocol.ts";
 
 /** What a host calls all the time, and what writes nothing. */
 const readingCalls: ReadonlySet<string> = new Set<keyof NoteIndex>(["revision", "stats", "searchKeyword"]);
-/** A little longer than an index has to be left alone before it is recorded as it is. */
+/** Slightly longer than the quiet time before the checksum is recorded. */
 const whenQuietMs = 600;
 
 /**
- * Answers the requests of `worker-client.ts` one after the other, in whatever thread it is: `send` is given each reply,
- * and `add` each task, which it has to run in their order. `isOneOfMany`: others in the thread need memory too.
+ * Answers the requests of `worker-client.ts` in order, in any thread: `send` gets each reply, `add` each task.
+ * `isOneOfMany`: the thread serves other ledgers.
  */
 export function createLedgerService(
   send: (reply: Reply) => void,
@@ -22,7 +22,6 @@ export function createLedgerService(
   let sentHealth = "";
   let sentRevision: string | undefined;
   let isTidying = false;
-  /** Tidying once more, when nothing was asked for a while. */
   let quiet: NodeJS.Timeout | undefined;
 
   function receive(request: Request): void {
@@ -30,13 +29,13 @@ export function createLedgerService(
       const reply = await answer(request.id, () => run(request));
       if (isPieces(reply.result)) goOn(request.id, reply.result);
       const isHealthNew = !isPieces(reply.result) && post(reply);
-      // Behind a call that only reads nothing is due that was not before, unless the file was opened anew for it.
+      // A reading call leaves nothing to tidy, unless the file was reopened for it.
       if (isHealthNew || !readingCalls.has(request.method)) tidyLater();
       else quiet ??= setTimeout(tidyWhenQuiet, whenQuietMs).unref();
     });
   }
 
-  /** Long work: piece by piece, each behind the requests that have come in meanwhile. */
+  /** Runs long work piece by piece, between other requests. */
   function goOn(id: number, pieces: Pieces<unknown>): void {
     setImmediate(() => {
       add(async () => {
@@ -53,7 +52,7 @@ export function createLedgerService(
     });
   }
 
-  /** Piece by piece, each behind the requests that have come in meanwhile. */
+  /** Tidies piece by piece, between other requests. */
   function tidyLater(): void {
     if (isTidying) return;
     isTidying = true;
@@ -67,7 +66,6 @@ export function createLedgerService(
     });
   }
 
-  /** The last thing to do: after it, nothing is due before the next request. */
   function tidyWhenQuiet(): void {
     quiet = undefined;
     add(async () => {
@@ -76,7 +74,7 @@ export function createLedgerService(
     });
   }
 
-  /** Whether the health of the index is another than the last reply has told, whatever its revision. */
+  /** Whether health has changed since the last reply, apart from the revision. */
   function post(reply: Reply): boolean {
     const health = store?.health();
     const { revision, ...others } = health ?? {};
@@ -97,7 +95,7 @@ export function createLedgerService(
 
   async function open(options: OpenOptions): Promise<LastingStore["methods"]> {
     try {
-      // Here and not above, so that a library that does not load is an answer and not the end of the thread.
+      // Loaded here, so that a library that fails to load is an error reply and not the end of the thread.
       const { openLastingStore } = await import("./lasting-store.ts");
       store = await openLastingStore(options, await companionOf(options));
       return store.methods;
@@ -111,7 +109,6 @@ export function createLedgerService(
     }
   }
 
-  /** Also where the other side has gone without a word. */
   function close(): void {
     clearTimeout(quiet);
     store?.close();

@@ -4,13 +4,13 @@ import type { Joining } from "./protocol.ts";
 
 type Task = () => Promise<void>;
 
-/** The ledger whose task runs, and how many tasks have begun: `shared-threads.ts` reads them. */
+/** Current ledger and number of started tasks, read by `shared-threads.ts`. */
 const running = workerData as Int32Array;
 /** What is to be done for each ledger, in its order. */
 const waiting = new Map<number, Task[]>();
 let isWorking = false;
 let ledgers = 0;
-/** So many may each keep the pages that they have read while nobody asks for anything. */
+/** Up to this number of ledgers keep their page cache while idle. */
 const fewLedgers = 8;
 
 function add(ledger: number, task: Task): void {
@@ -20,10 +20,9 @@ function add(ledger: number, task: Task): void {
   if (!isWorking) void work();
 }
 
-/** One task of each ledger in turn: a ledger with much to do does not keep the others waiting for the end of it. */
 async function work(): Promise<void> {
   isWorking = true;
-  // A ledger that is put in again while this goes on comes last.
+  // Re-inserted ledgers come last.
   for (const [ledger, tasks] of waiting) {
     const task = tasks.shift();
     waiting.delete(ledger);
@@ -33,13 +32,12 @@ async function work(): Promise<void> {
     Atomics.store(running, 0, ledger);
     await task();
     Atomics.store(running, 0, 0);
-    // What others have asked meanwhile comes in.
+    // Receive new requests.
     if (ledgers > 1) await new Promise(setImmediate);
   }
   isWorking = false;
 }
 
-/** The worker's side of `shared-threads.ts`. */
 parentPort?.on("message", ({ ledger, port, left }: Joining) => {
   ledgers++;
   const unlessLeft = (task: Task): void => add(ledger, async () => (left[0] === 0 ? await task() : undefined));

@@ -3,8 +3,8 @@ import { createLedgerService } from "./ledger-service.ts";
 import type { LedgerThread } from "./worker-client.ts";
 
 /**
- * In place of a worker: its side runs in this thread, with what is sent and answered copied as between threads. Whoever
- * ends after one question is done before a worker would have started; meanwhile the caller's event loop waits for SQLite.
+ * Replaces a worker by this thread; messages are copied as between threads. A one-shot process ends before a worker
+ * would start; the event loop is blocked by SQLite meanwhile.
  */
 export function openOwnThread(): LedgerThread {
   const events = new EventEmitter();

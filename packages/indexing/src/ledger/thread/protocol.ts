@@ -3,15 +3,13 @@ import type { MemoryErrorCode } from "@memslot/core";
 import type { IndexHealth } from "../../index-records.ts";
 import type { LedgerOptions } from "../ledger.ts";
 
-/** A ledger to be opened in a thread. */
 export interface OpenOptions extends Omit<LedgerOptions, "oneShot" | "signal"> {
   /** What a store keeps in the same file: the address of the module that makes it, and what is handed to it. */
   companion?: { module: string; settings: unknown } | undefined;
   /** The store keeps vectors of its own: it is owed those that come into the cache. */
   owesVectors?: boolean | undefined;
-  /** How long one attempt to lock the file may take. */
   busyTimeoutMs: number;
-  /** The file that was found damaged while it was open, as `fileIdentity` names it, and how. */
+  /** The file that was found damaged while open (`fileIdentity`), and the reason. */
   damaged?: { identity: string; reason: string } | undefined;
   /** How often it has been opened: the revision of another file may have the same number. */
   opening?: string | undefined;
@@ -19,11 +17,10 @@ export interface OpenOptions extends Omit<LedgerOptions, "oneShot" | "signal"> {
   isFull?: boolean | undefined;
   /** How often the ledger has been moved to another thread: revisions of two threads are different. */
   moves?: number | undefined;
-  /** How often it had been rebuilt before. */
   remade?: number | undefined;
 }
 
-/** `open` with `OpenOptions`, which is answered with the methods that there are, `close`, or a call of the ledger or of its companion. */
+/** `open` with `OpenOptions` (answered with the method list), `close`, or a call of the ledger or its extension. */
 export interface Request {
   id: number;
   method: string;
@@ -34,13 +31,11 @@ export interface Reply {
   id: number;
   result?: unknown;
   error?: { code: MemoryErrorCode; message: string; cause?: string | undefined } | undefined;
-  /** Sent when it has changed. */
   health?: IndexHealth | undefined;
 }
 
 /** What a thread is sent for each ledger that it is to serve. */
 export interface Joining {
-  /** Greater than 0. */
   ledger: number;
   port: MessagePort;
   /** One number: 1 when the ledger is served elsewhere, and nothing of it is to be begun here any more. */

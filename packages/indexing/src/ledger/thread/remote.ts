@@ -6,14 +6,11 @@ const longStuckMs = 900_000;
 /** Sends a call to a thread. */
 type Ask = (name: string, args: readonly unknown[], options: { deadlineMs?: number }) => Promise<unknown>;
 
-/** A call that is answered by its name. */
 export interface Method {
   name: string;
-  /** It takes long, and is answered piece by piece. */
   isLong: boolean;
 }
 
-/** The calls of a thread as its caller has them: answered later. */
 export type Remote<Calls> = {
   [Name in keyof Calls]: Calls[Name] extends (...args: infer Args) => infer Result
     ? (...args: Args) => Promise<Result extends Pieces<infer Whole> ? Whole : Awaited<Result>>
@@ -22,12 +19,10 @@ export type Remote<Calls> = {
 
 const LongCall: unknown = Object.getPrototypeOf(async function* () {}).constructor;
 
-/** What is to be known of these functions to call them from another thread. */
 export function methodsOf(calls: object): Method[] {
   return Object.entries(calls).map(([name, call]) => ({ name, isLong: call.constructor === LongCall }));
 }
 
-/** The calls of a thread that has these methods. */
 export function remote<Calls>(ask: Ask, methods: readonly Method[]): Remote<Calls> {
   const calls = methods.map(({ name, isLong }) => {
     const limits = isLong ? { deadlineMs: longStuckMs } : {};
@@ -36,7 +31,7 @@ export function remote<Calls>(ask: Ask, methods: readonly Method[]): Remote<Call
   return Object.fromEntries(calls) as Remote<Calls>;
 }
 
-/** A signal stays on this side: it ends what has not begun. */
+/** A signal stays on this side: it only stops calls that have not begun. */
 function sent(given: readonly unknown[]): unknown[] {
   const last = given.at(-1);
   const signal = typeof last === "object" && last !== null && "signal" in last ? last.signal : undefined;
@@ -45,14 +40,13 @@ function sent(given: readonly unknown[]): unknown[] {
   return given.slice(0, -1).map(withoutSpare);
 }
 
-/** A vector that is part of a larger buffer would be sent with all of it. */
+/** Copies a vector that is part of a larger buffer. */
 function withoutSpare(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutSpare);
   if (typeof value !== "object" || value === null || !("vector" in value)) return value;
   return value.vector instanceof Float32Array ? { ...value, vector: value.vector.slice() } : value;
 }
 
-/** Long work, cut into pieces between which the worker answers other calls. Each piece leaves the database whole. */
 export type Pieces<Result> = AsyncGenerator<void, Result, void>;
 
 export function isPieces(value: unknown): value is Pieces<unknown> {
@@ -60,8 +54,8 @@ export function isPieces(value: unknown): value is Pieces<unknown> {
 }
 
 /**
- * A failure inside the worker, on its way to become a `MemoryError` on the other side. The worker loads nothing of
- * `@memslot/core` but types: that would take as long as the rest of opening an index.
+ * A failure in the worker that becomes a `MemoryError` in the host. The worker imports only types of `@memslot/core`,
+ * to start fast.
  */
 export class StoreFailure extends Error {
   readonly code: MemoryErrorCode;
@@ -73,7 +67,6 @@ export class StoreFailure extends Error {
   }
 }
 
-/** The message of anything that was thrown, on one line. */
 export function reasonOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   return text.replaceAll(/\s*\n\s*/gu, " ").trim();

@@ -5,24 +5,20 @@ import { handedDown } from "../../thread-options.ts";
 import type { Joining } from "./protocol.ts";
 import type { LedgerThread } from "./worker-client.ts";
 
-/** More would not be faster on more cores: what a host waits for most is one of them. */
+/** More threads were not faster. */
 const maxThreads = Math.min(4, availableParallelism());
-/**
- * How often a thread with waiting ledgers is looked at. One that is inside the same call both times is busy: a ledger
- * waits for another one for 3 to 6 s.
- */
+/** Interval of checks for busy threads. Two checks inside the same call: busy. Other ledgers wait 3 to 6 s. */
 const lookEveryMs = 3000;
 
-/** With more room for garbage a thread of many ledgers takes twice the memory. */
+/** A larger young generation doubles the memory of a thread with many ledgers. */
 const resourceLimits = { maxYoungGenerationSizeMb: 8 };
 
 const threads = new Set<SharedThread>();
 let lastLedger = 0;
 
 /**
- * A place in one of the threads that the ledgers of this process share. A ledger that stops its thread, or keeps it busy
- * with one call, is alone in that: the other ledgers of the thread move to another and emit `moved`; what they have sent
- * and got no answer to has to be sent again. It never emits `exit`.
+ * A ledger in one of the shared threads. A ledger that stops or blocks its thread stays alone in it; the others move to
+ * another thread and emit `moved`; unanswered requests must be sent again. Never emits `exit`.
  */
 export class SharedLedger
   extends EventEmitter<Record<"message" | "error" | "exit" | "moved" | "messageerror", unknown[]>>
@@ -35,7 +31,6 @@ export class SharedLedger
   #isWaiting = false;
   readonly #mayMove: () => boolean;
 
-  /** `mayMove`: whether the ledger can be opened again in another thread without loss. */
   constructor(mayMove: () => boolean = () => true) {
     super();
     this.#mayMove = mayMove;
@@ -66,7 +61,6 @@ export class SharedLedger
     this.#port.unref();
   }
 
-  /** Ends the thread for all where this ledger is inside a call that does not end, and otherwise with its last ledger. */
   async terminate(isClosed: boolean): Promise<void> {
     const thread = this.#thread;
     this.#leave();
@@ -88,7 +82,7 @@ export class SharedLedger
     return this.#thread.callsBegun;
   }
 
-  /** A call that has not ended by now never will. */
+  /** A call past its deadline never ends. */
   reportStuck(): void {
     void this.#thread.stop();
   }
@@ -154,15 +148,15 @@ class SharedThread {
   }
 
   /**
-   * Stops it. The ledger that it is inside a call of gets `error`; the others move. Where it has never begun a call, all
-   * of them get `error`: another thread would not start either.
+   * Stops the thread. The ledger whose call is running gets `error`; the others move. If no call ever started, all get
+   * `error`, since another thread would not start either.
    */
   async stop(failure: unknown = new Error("one of its calls did not end")): Promise<void> {
     if (!threads.delete(this)) return;
     clearTimeout(this.#timer);
     const [culprit, calls] = this.#runningCall();
     const ended = this.#worker.terminate();
-    // Before any of them moves, which takes a while: the thread must begin nothing that another one is asked for too.
+    // Before any of them moves, so that no call runs twice.
     for (const member of this.members) member.leaves();
     for (const member of this.members)
       if (member.ledger === culprit || calls === 0) member.emit("error", failure);
@@ -170,7 +164,7 @@ class SharedThread {
     await ended;
   }
 
-  /** Looks now and then whether a call of one ledger holds the others up, as long as something is due. */
+  /** Checks periodically for a call that blocks others, while requests are pending. */
   lookForLongCall(): void {
     if (this.#timer !== undefined || this.members.size < 2) return;
     const [, before] = this.#runningCall();
@@ -190,7 +184,7 @@ class SharedThread {
   }
 }
 
-/** The thread with the fewest ledgers. A busy one counts for nothing: a ledger that blocks has one to itself. */
+/** The thread with the fewest ledgers, except busy ones. */
 function threadWithRoom(): SharedThread {
   const free = [...threads].filter((thread) => !thread.isBusy).toSorted((a, b) => a.members.size - b.members.size);
   const [first] = free;

@@ -2,42 +2,37 @@ import { MemoryError, messageOf } from "@memslot/core";
 import type { IndexHealth } from "../../index-records.ts";
 import type { OpenOptions, Reply, Request } from "./protocol.ts";
 
-/** Closing waits so long for a thread that begins no call meanwhile, and so many times as long for one that does. */
+/** Time to wait for an idle thread when closing; a multiple of it for an active one. */
 const closeWaitsMs = 2000;
 const mostCloseWaits = 5;
 const terminateWaitsMs = 1000;
-/** No call of a database takes so long: a thread that has not answered by then never will. */
+/** Longer than any call of a database. */
 const stuckAfterMs = 120_000;
 
-/** The caller's side of a ledger in a thread. */
 export interface WorkerClient {
   /** Rejects with `UNAVAILABLE` when the worker has died or does not answer in time, and with `CLOSED` after `close`. */
   call(
     method: Request["method"],
     args: readonly unknown[],
-    /** 120 s if left out: no call of a database takes so long. How long somebody waits for it is the guard's to say. */
+    /** Default 120 s. The guard has the deadline of the caller. */
     options?: { deadlineMs?: number },
   ): Promise<unknown>;
-  /** As last reported; undefined before the first answer. */
   health(): IndexHealth | undefined;
   /**
-   * Lets running calls end, has the worker close its database, and leaves it. Returns within about three seconds, or
-   * eleven where other ledgers are closing in the same thread. A thread that is still inside a call closes the database
-   * after it, and does not keep the process alive.
+   * Waits for running calls, closes the database, and leaves the worker. Returns within about three seconds (eleven if
+   * other ledgers of the thread are closing). A thread inside a call closes afterwards without keeping the process
+   * alive.
    */
   close(): Promise<void>;
 }
 
-/** What is needed of a worker. */
 export interface LedgerThread {
   // oxlint-disable-next-line typescript/no-explicit-any -- as the events of Node have it
   on(event: "message" | "messageerror" | "error" | "exit" | "moved", listener: (value: any) => void): unknown;
   postMessage(request: Request): void;
   ref(): void;
   unref(): void;
-  /** `isClosed`: what was open in it is closed. */
   terminate(isClosed: boolean): Promise<unknown>;
-  /** A call has not been answered in time. */
   reportStuck?(): void;
   /** How many calls it has begun, of all that it serves. */
   callsBegun?(): number;
@@ -51,18 +46,17 @@ interface Pending {
 }
 
 /**
- * The caller's side of a thread that has been started. It keeps the process alive only while an answer is due. `what`
- * names it in messages.
+ * The caller's side of a started thread. Keeps the process alive only while a reply is pending. `what` names it in
+ * messages.
  */
 export function clientOf(worker: LedgerThread, what: string, stuckMs: number = stuckAfterMs): WorkerClient {
   const pending = new Map<number, Pending>();
   let lastId = 0;
   let latestHealth: IndexHealth | undefined;
-  /** Why nothing can be asked any more. */
   let ended: MemoryError | undefined;
   let closing: Promise<void> | undefined;
   let hasExited = false;
-  /** What brings another thread to where this one is. */
+  /** Options to reopen it in another thread. */
   let opened: OpenOptions | undefined;
   let space: Request | undefined;
   let moves = 0;
@@ -114,7 +108,7 @@ export function clientOf(worker: LedgerThread, what: string, stuckMs: number = s
 
   function late(id: number, deadlineMs: number): void {
     settle(id, ({ request, reject }) => reject(lateError(what, request.method, deadlineMs)));
-    // A caller that closes does not wait for long, and the thread may be busy with requests of others.
+    // The thread may be busy with other requests.
     if (closing === undefined) worker.reportStuck?.();
   }
 
@@ -123,7 +117,7 @@ export function clientOf(worker: LedgerThread, what: string, stuckMs: number = s
       if (ended) return reject(ended);
       const id = ++lastId;
       const request = { id, method, args };
-      // The error is made when it is needed: one that looks at the stack with every call costs more than the rest of it here.
+      // Created on demand: an error with a stack trace per call would dominate the cost.
       const timer = setTimeout(late, deadlineMs, id, deadlineMs);
       pending.set(id, { request, resolve, reject, timer });
       worker.ref();
@@ -143,7 +137,6 @@ export function clientOf(worker: LedgerThread, what: string, stuckMs: number = s
     const closeId = lastId;
     let begun = worker.callsBegun?.();
     let timer: NodeJS.Timeout | undefined;
-    // Many that close at once wait for each other, and not for a call that does not end.
     const isStuck = new Promise<false>((resolve) => {
       timer = setInterval(() => {
         const before = begun;
@@ -155,8 +148,7 @@ export function clientOf(worker: LedgerThread, what: string, stuckMs: number = s
     clearInterval(timer);
     end(closedError(what));
     if (isQuiet) return await terminate(true);
-    // A call comes to its end by itself; and a thread that is stopped while the binding of SQLite loads in it takes the
-    // whole process along.
+    // Stopping a thread while it loads the SQLite binding would end the process.
     const stuck = setTimeout(() => void terminate(false), stuckMs).unref();
     const gone = (): void => {
       clearTimeout(stuck);

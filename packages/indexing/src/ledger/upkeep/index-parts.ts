@@ -6,17 +6,15 @@ import { bytesOfPages } from "./space.ts";
 import { sqlOf, type Transactions } from "../sql.ts";
 import type { Pieces } from "../thread/remote.ts";
 
-/** What a look at one part of the index has shown. */
 export interface Look {
   ok: boolean;
   /** What was counted and compared, with the figures. */
   message: string;
 }
 
-/** A part of the index that can be compared with another, and be made anew from it. */
+/** A part of the index that can be checked against others and rebuilt from them. */
 export interface IndexPart {
   name: string;
-  /** Called inside a transaction. Reads only. */
   look(): Look;
   /** Says what was done. Called outside of transactions. */
   mend?(): Pieces<string>;
@@ -25,10 +23,7 @@ export interface IndexPart {
 const batchRows = 500;
 const namesShown = 3;
 
-/**
- * The pages of the file, if there is one at `path`, and its bytes where it is known what they were. What FTS5 says of its
- * own tables is judged with the words.
- */
+/** Checks the pages of the file and, if recorded, its checksum. Reports of FTS5 belong to the words. */
 export function filePart(db: Database.Database, path: string | undefined): IndexPart {
   return {
     name: "database",
@@ -44,7 +39,7 @@ export function filePart(db: Database.Database, path: string | undefined): Index
   };
 }
 
-/** Files and the chunks that they were cut into. A file that has lost some is forgotten: the next sync reads it again. */
+/** Files and their chunks. Files with missing chunks are forgotten and indexed again by the next sync. */
 export function chunksPart(input: {
   db: Database.Database;
   generations: Generations;
@@ -123,7 +118,7 @@ const entries = `FROM embedding_cache e LEFT JOIN vectors v ON v.id = e.vector_i
 const isOdd = "s.id IS NULL OR length(v.embedding) <> 4 * s.dims";
 const ofNoText = "FROM vectors WHERE id NOT IN (SELECT vector_id FROM embedding_cache)";
 
-/** The numbers of the vectors and the rows that say whose they are. What is wrong is deleted: it is made again when it is needed. */
+/** Vectors and their owners. Wrong rows are deleted and recreated on demand. */
 export function cachePart(db: Database.Database, transactions: Transactions): IndexPart {
   const sql = sqlOf(db);
   return {
@@ -148,7 +143,6 @@ export function cachePart(db: Database.Database, transactions: Transactions): In
   };
 }
 
-/** How much of the file is in use: told, and never wrong. */
 export function spacePart(db: Database.Database): IndexPart {
   return {
     name: "space",

@@ -12,7 +12,6 @@ const stepPages = 128;
 const worthwhileBytes = 1024 * 1024;
 const worthwhileShare = 0.25;
 
-/** Counts files, chunks, vectors and bytes. Called inside a transaction. */
 export function countAll(db: Database.Database, generations: Generations, path: string | undefined): IndexStats {
   const sql = sqlOf(db);
 

@@ -18,7 +18,6 @@ interface UpkeepParts extends LedgerBase {
   vectors: Pick<Vectors, "cache">;
   companion: Pick<Companion, "parts" | "compact">;
   builds: Pick<Builds, "deleteDropped">;
-  /** Undefined where the index is in memory. */
   path: string | undefined;
 }
 
@@ -41,7 +40,7 @@ export function createUpkeep(
       SELECT c.id FROM files f JOIN chunks c ON c.file_id = f.id WHERE f.generation = ? ORDER BY random() LIMIT ?)
   `);
 
-  /** To look is not to mend: a page that cannot be read is told, and the file stays where it is. */
+  /** A check never repairs: an unreadable page is reported. */
   function lookClosely(part: IndexPart): Look {
     try {
       return transactions.read(() => part.look());
@@ -55,7 +54,7 @@ export function createUpkeep(
     const { name } = part;
     const before = transactions.read(() => part.look());
     if (before.ok) return { name, ...before };
-    // The pages themselves are wrong: there is nothing in this file to mend it from.
+    // The pages are damaged; this file has nothing to repair them from.
     if (!part.mend) throw new Damage(before.message);
     const fixed = `${before.message}: ${yield* part.mend()}`;
     return { name, ...transactions.read(() => part.look()), fixed };
@@ -115,7 +114,7 @@ function tableBytes(db: Database.Database): { name: string; bytes: number }[] {
   return [...sums].map(([name, bytes]) => ({ name, bytes })).toSorted((one, other) => other.bytes - one.bytes);
 }
 
-/** Gives back what deleted and changed notes have left. Another process that writes comes first, and ends it early. */
+/** Frees the space of deleted and changed notes. Ends early if another process writes. */
 async function* compact(input: UpkeepParts): Pieces<CompactReport> {
   const { db, path, transactions, generations, builds, vectors, companion } = input;
   const beforeBytes = sizeOf(db, path);
@@ -128,7 +127,7 @@ async function* compact(input: UpkeepParts): Pieces<CompactReport> {
   }
   while (freePages(input)) yield;
   yield;
-  // What was given up is given back when the log is written into the file.
+  // Freed pages leave the file with the checkpoint.
   if (path !== undefined) db.pragma("wal_checkpoint(TRUNCATE)");
   return { beforeBytes, afterBytes: sizeOf(db, path) };
 }

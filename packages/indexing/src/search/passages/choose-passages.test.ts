@@ -18,7 +18,6 @@ function shown(
   ).passages;
 }
 
-/** One note of these lines. */
 function passages(query: string, lines: readonly string[], made: Made = {}): ScoredPassage[] {
   return shown(query, [[candidate(query, lines, made)]]);
 }

@@ -23,34 +23,33 @@ import {
 import { type AskedQuery, isFiltered } from "../query/asked-query.ts";
 import { byDay, daysOfLine } from "../query/row-filter.ts";
 
-/** Chunks that lines are chosen from, at most: the best of each note that has a place, and the best of all. */
+/** Maximum number of chunks from which lines are chosen. */
 const lookedAt = 30;
-/** Where the number of results counts, so many are left for what more the best notes hold. */
+/** Places kept for further passages if the number of results is limited. */
 const freePlaces = 3;
 /** What a line is worth for its chunk alone, beside what it holds of the query. */
 const chunkShare = 0.6;
 const power = 0.5;
-/** A further line of a note that is worth less than this share of the worthiest is shown with its whole section or not at all. */
+/** A further line worth less than this share of the best is displayed only with its whole section. */
 const leastShare = 0.35;
-/** A note whose best line is worth less than this share of the worthiest is shown after all others, if the number of results counts. */
+/** A note whose best line is worth less than this share is displayed last. */
 const leastOfNote = 0.3;
-/** It is the number of results that counts where there are so few, or where each has so many tokens. */
+/** From this budget per result the number of results decides. */
 const fewResults = 6;
 const roomOfResult = 160;
-/** An answer of fewer tokens is shown with its question. */
+/** An answer with fewer tokens includes its question. */
 const shortAnswer = 20;
 /** What the marks at both ends of a passage take. */
 const gapTokens = 2.6;
 /** Below this many tokens nothing that is worth reading fits. */
 export const leastTokens = 10;
-/** Of the pieces of one note only the worthiest compete, one for each three tokens of the budget. */
+/** Only the best pieces of a note compete, one per three tokens of the budget. */
 const tokensOfPiece = 3;
-/** After so many in a row that had no room the answer is full: each costs a look at all passages of its note. */
+/** Stop after this many consecutive pieces that do not fit. */
 const mostRefused = 100;
 
 export interface PassageLimits {
   maxResults: number;
-  /** Estimated tokens of all passages together. */
   maxTokens: number;
   /** The notes stay in the order that they are given in; else the best comes first. A list: no note is worth less than another. */
   keepsOrder?: boolean;
@@ -65,7 +64,6 @@ export interface ChosenPassages {
   further: number;
 }
 
-/** A passage with the best of the chunks that its lines are of. */
 export interface ScoredPassage extends Passage {
   best: Candidate;
   score: number;
@@ -86,12 +84,10 @@ interface NotePieces {
 type WorthyPiece = Piece & { worth: number };
 
 /**
- * Chooses the lines that answer over all candidates and fills one budget with them. A line is worth
- * `(score of its chunk / best score)^0.5 × (0.6 + its weight with that of its neighbours / ideal)`; the first note, and the others where
- * the number of results counts, get their best line, and the rest goes by worth. With a line comes what is needed to read it. In
- * the budget that is left, notes or sections are shown whole; then come notes of little worth.
- *
- * @param notes Candidates by note, the best note first, each note with its best candidate first.
+ * Chooses lines over all candidates to fill one budget. Worth of a line: `(score of its chunk / best score)^0.5 × (0.6
+ * + its weight with neighbours / ideal)`. The first note (and others if the number of results counts) gets its best
+ * line; the rest goes by worth, each line with its required context. The remaining budget completes notes and sections,
+ * then adds notes of little worth. @param notes Candidates by note, best note and best candidate first.
  */
 export function choosePassages(
   notes: readonly Candidate[][],
@@ -108,7 +104,7 @@ export function choosePassages(
       .toSorted((a, b) => scoreOf(b) - scoreOf(a))
       .slice(0, lookedAt),
   );
-  // Nothing is read where there is room for nothing: only how much was found is asked for.
+  // Without a budget only the count is needed.
   const isCounted = limits.maxTokens < leastTokens;
   const all = notes.map((candidates): NotePieces => {
     const read = isCounted ? [] : candidates.filter((candidate, index) => index === 0 || looked.has(candidate));
@@ -177,13 +173,13 @@ function leftOver({ pieces, chosen }: NotePieces, isWorthIt: (piece: WorthyPiece
   return isLeft.filter((left, at) => left && isLeft[at - 1] !== true).length;
 }
 
-/** Whether its line holds a word of the query; where nothing is looked for, each does. */
+/** Whether its line has a word of the query; true without words. */
 function holdsWord({ candidate, at }: Piece, terms: readonly WeightedTerm[]): boolean {
   const held = [...(candidate.matches.lines[at]?.counts.keys() ?? [])];
   return terms.length === 0 || held.some((index) => terms[index]?.role === undefined);
 }
 
-/** No source crowds out another, nor meaning what holds the query exactly. */
+/** No source displaces another, and vector results never displace exact matches. */
 function isFirstOfItsKind(note: NotePieces, all: readonly NotePieces[]): boolean {
   const isSame = (other: NotePieces): boolean => other.candidates[0]?.row.source === note.candidates[0]?.row.source;
   const isExact = ({ candidates }: NotePieces): boolean => candidates.some(({ exact }) => exact);
@@ -254,10 +250,7 @@ function onceEach(pieces: readonly WorthyPiece[]): WorthyPiece[] {
   return [...known.values()].toSorted(inOrder);
 }
 
-/**
- * What a line cannot be read without: what it goes on from or goes on in, what it answers, what it stands
- * under, and what has taken its place.
- */
+/** Lines needed to read a line: its sentence, its question, its headings, and its replacement. */
 function neededFor(note: NotePieces, piece: Piece): Piece[] {
   const { pieces } = note;
   const at = note.places.get(piece) ?? 0;
@@ -276,15 +269,14 @@ function neededFor(note: NotePieces, piece: Piece): Piece[] {
   return [...needed];
 }
 
-/** Whether a line has nothing of the query and stands by none that has, in a chunk that was found for its words. */
+/** Whether neither the line nor its neighbours match, in a chunk found by its words. */
 function isBeside({ chosen }: NotePieces, { score, candidate }: Piece): boolean {
   return score === 0 && chosen.length > 0 && candidate.matches.counts.size > 0;
 }
 
 /**
- * The passages of one note with their scores. The one with the worthiest line has that of its chunk, and its range is that
- * of the chunks that its lines are of, where one may read on; a further one, whose lines the first had no room for, scores as much less as its best
- * line is worth less.
+ * The passages of a note with scores. The one with the best line has the score of its chunk and the range of its
+ * chunks; further ones score less in proportion to their best line.
  */
 function scored(passages: readonly Passage[]): ScoredPassage[] {
   const worthOf = ({ pieces }: Passage): number => Math.max(...(pieces as WorthyPiece[]).map(({ worth }) => worth));
@@ -308,9 +300,8 @@ const orderedShare = 0.5;
 const noiseShare = 0.05;
 
 /**
- * Applies `minScore` and the limit. The threshold is for the vector leg: a chunk that the keyword leg found stays,
- * unless the caller named a threshold for this search and the chunk does not hold the query exactly. Noise is left out,
- * unless the query asks for a list: by filters, in an order of days or by a time alone.
+ * Applies `minScore` and the limit. The threshold is for vector results: keyword results stay unless the caller set a
+ * threshold and they are not exact. Noise is dropped unless the query asks for a list.
  */
 export function chooseNotes(
   ranking: Ranking,
@@ -349,7 +340,7 @@ export function isNoise(note: readonly Candidate[], least: number): boolean {
   return note.every((candidate) => scoreOf(candidate) < least && !candidate.exact);
 }
 
-/** Whether `minScore` lets a candidate pass: by the score of the index, whatever a reranker thinks of it. */
+/** Whether a candidate passes `minScore`, by its index score. */
 export function passesScore(candidate: Candidate, options: Pick<ManagerSearchOptions, "minScore" | "strict">): boolean {
   if (candidate.score >= options.minScore || candidate.exact) return true;
   return candidate.textScore !== undefined && !options.strict;
@@ -361,7 +352,7 @@ function noteOf(candidate: Candidate): string {
   return hasOwnLines(candidate) ? fileName(row) : `${fileName(row)}\0${row.id}`;
 }
 
-/** In the order of their days those that match about as well as the best: the last word on a thing, and not on any word of it. */
+/** Orders matches about as good as the best by date. */
 function ordered(candidates: readonly Candidate[], order: SearchOrder = "relevance"): readonly Candidate[] {
   if (order === "relevance") return candidates;
   const best = candidates[0]?.score ?? 0;
@@ -379,10 +370,8 @@ function indexOfBestLine({ matches }: Candidate): number {
 }
 
 /**
- * The best notes, with room for each source that has any: out of `limit` places each source keeps at least
- * `limit / (2 × sources)`, one at least, for its own best. So a heap of transcripts does not hide the one note, nor the
- * other way round. One place of two or more is for the best that holds the query exactly: no weight that is given to meaning
- * hides an identifier. `notes` are in their order, which the answer keeps.
+ * The best notes with places for each source: each source keeps at least `limit / (2 × sources)` places, so that
+ * transcripts do not displace notes. One place is for the best exact match. Keeps the order of `notes`.
  */
 function withRoomForSources(notes: readonly Candidate[][], limit: number): Candidate[][] {
   const sources = new Set(notes.map(sourceOf));

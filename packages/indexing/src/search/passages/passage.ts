@@ -31,7 +31,6 @@ export function hasOwnLines({ row }: Candidate): boolean {
   return !isConversation(row);
 }
 
-/** Number of the line of a piece in its file. */
 function lineOf({ candidate, at }: Piece): number {
   return candidate.row.startLine + at;
 }
@@ -48,8 +47,7 @@ export function within(passage: Passage, startLine: number, endLine: number): Pa
 }
 
 /**
- * Makes passages of the chosen pieces of one note, in their order: a new one where the text of one has no room left. Reuses
- * the passages of `known` that have the same pieces.
+ * Builds passages from the chosen pieces of a note, a new one when a text is full. Reuses equal passages of `known`.
  */
 export function passagesOf(pieces: readonly Piece[], known: readonly Passage[] = []): Passage[] {
   const kept = new Map(known.map((passage) => [passage.pieces[0], passage]));
@@ -60,7 +58,7 @@ export function passagesOf(pieces: readonly Piece[], known: readonly Passage[] =
     const [first] = begun;
     if (first === undefined) return;
     const same = kept.get(first);
-    // Pieces are added and never taken away: as many from the same first to the same last are the same.
+    // Pieces are only added: equal length and ends mean equal pieces.
     const isSame = same?.pieces.length === begun.length && same.pieces.at(-1) === begun.at(-1);
     passages.push(isSame ? same : passageOf(begun));
   };
@@ -158,9 +156,7 @@ function headingAbove({ candidate, isHeading, title: own }: Piece): string | und
     : title;
 }
 
-/** What passages are made of: a line of a chunk, or a part of one that is too long to be shown whole. */
 export interface Piece {
-  /** The chunk that it is of. */
   candidate: Candidate;
   /** Number of its line in the chunk, from 0. */
   at: number;
@@ -175,9 +171,8 @@ export interface Piece {
   title: string | undefined;
 }
 
-/** The longest line that is one piece, in estimated tokens. */
 const maxPieceTokens = 100;
-/** What a line gets of the better of its neighbours, and of the better of the lines behind them: context explains a match. */
+/** Share of the better neighbour's weight. */
 const neighbourShare = 0.3;
 const farShare = 0.1;
 /** What a question hands to the line that answers it. */
@@ -192,8 +187,8 @@ export function isQuestion(text: string): boolean {
 }
 
 /**
- * The pieces of a chunk in their order, without its empty lines. None is longer than `maxTokens`. Of front matter only what
- * is a thing that the note says, and holds a word of the query: the rest of it is no text.
+ * The pieces of a chunk in order, without empty lines; none is longer than `maxTokens`. Front matter is included only
+ * if it matches.
  */
 export function piecesOf(candidate: Candidate, terms: readonly WeightedTerm[], maxTokens: number): Piece[] {
   const pieces = allPiecesOf(candidate, terms, maxTokens);

@@ -12,7 +12,6 @@ import { dayNumber, type Days, isoDate, localDay, monthDays, oneDay, yearDays } 
 import { parseQuery, type Phrase, phraseOf, type QueryPart, type WrittenFilter } from "./parse-query.ts";
 import { readTimes } from "../../text/times/read-times.ts";
 
-/** A question with what it is to be filtered by, from the query and from the options together. */
 export interface AskedQuery {
   /** What is to be looked for: the query without its filters. Empty: all that fits is asked for. */
   words: string;
@@ -39,7 +38,6 @@ export interface AskedQuery {
 }
 
 interface PathPattern {
-  /** As it is written. */
   text: string;
   matches(path: string): boolean;
 }
@@ -51,8 +49,8 @@ const knownSources: readonly MemorySource[] = ["memory", "sessions", "journal", 
 const wordsAlone = /^[^\n\0:：\-"“„«「『”»＂]{1,199}$/u;
 
 /**
- * Reads a question. Throws `INVALID_ARGUMENT` for `since` and `until` that are no times; the query itself is never refused.
- * `pasted`: parts that are words, each with the text around it that a note contains.
+ * Parses a query. Throws `INVALID_ARGUMENT` for `since` and `until` that are not dates; the query itself is never
+ * refused. `pasted`: parts that are plain text, with the text around them.
  */
 export function askedQuery(
   written: string,
@@ -85,7 +83,7 @@ export function askedQuery(
   const valuesOf = (name: WrittenFilter["name"], isExcluded = false): string[] =>
     filters.filter((filter) => filter.name === name && filter.isExcluded === isExcluded).map(({ value }) => value);
   const [sources, left] = [valuesOf("source"), valuesOf("source", true)];
-  // With a window of days, a question without a word asks for all that is of them.
+  // With a date range, a query without words asks for all its notes.
   const { since, until, order = "relevance" } = options;
   const isPlain =
     parts.every(({ kind }) => kind === "words") && order === "relevance" && (since ?? until) === undefined;
@@ -107,7 +105,6 @@ export function askedQuery(
   };
 }
 
-/** Whether the question is anything else than words in the order of relevance. */
 export function isFiltered(asked: AskedQuery): boolean {
   return filtersRows(asked) || asked.namesSources || asked.order !== "relevance" || asked.unread.length > 0;
 }
@@ -118,7 +115,6 @@ export function filtersRows({ from, to, ...asked }: AskedQuery): boolean {
   return from !== undefined || to !== undefined || lists.some(({ length }) => length > 0);
 }
 
-/** How the question was read, for a report. */
 export function filtersOf(asked: AskedQuery): SearchFilters {
   const textsOf = (list: readonly { text: string }[]): readonly string[] | undefined =>
     filled(list.map(({ text }) => text));
@@ -168,7 +164,7 @@ function problemOf(
   return readDays(value, now) === undefined ? `it is no time ${timeForms}` : undefined;
 }
 
-/** `after:` begins where the time begins, `before:` ends where it begins: `after:2024 before:2025` is the year 2024. */
+/** `after:` starts at the date, `before:` ends before it: `after:2024 before:2025` is 2024. */
 function daysOf(
   options: Pick<ManagerSearchOptions, "since" | "until">,
   { after, before }: { after: readonly string[]; before: readonly string[] },
@@ -208,7 +204,7 @@ function isPattern(value: string): boolean {
   return /[*?[{]/u.test(value);
 }
 
-/** Without a sign of a pattern it is how a path begins, as Windows writes it too. Upper and lower case are the same. */
+/** Without wildcards it is a path prefix, with either slash. Case-insensitive. */
 function patternOf(text: string): PathPattern {
   if (!isPattern(text)) {
     const beginning = withoutDot(withSlashes(folded(text)));
@@ -231,7 +227,6 @@ function tagOf(value: string): string {
   return folded(value).replace(/^#+/u, "").replace(/\/+$/u, "");
 }
 
-/** Two spellings of a name that are one to people. */
 export function folded(name: string): string {
   return name.normalize("NFC").toLowerCase();
 }
@@ -240,8 +235,8 @@ const isoForm = /^(?<y>\d{4})(?:-(?<m>\d{1,2})(?:-(?<d>\d{1,2}))?)?$/u;
 const momentForm = /^\d{4}-\d{2}-\d{2}T[\d:.]+(?:Z|[+-]\d{2}:?\d{2})?$/u;
 
 /**
- * The days that a text names and nothing else: `2026-03-05`, `2026-03`, `2026`, a moment as ISO 8601 writes it, and whatever
- * `readTimes` reads, where a year that is not named is the last one that is not to come. Undefined for all else.
+ * The days of a text that is only a date: `2026-03-05`, `2026-03`, `2026`, ISO 8601, or a date expression (an unnamed
+ * year is the last one that is not in the future). Otherwise undefined.
  */
 export function readDays(text: string, now: Date): Days | undefined {
   const given = text.trim();

@@ -14,8 +14,8 @@ import { queryTerms } from "../../text/query-terms.ts";
 import { parseQuery } from "./parse-query.ts";
 
 /**
- * A search for what fits the filters of a question. They are applied while candidates are looked for: each leg gives as
- * many that fit as it would give without them. Where nothing is found, the report says which filter left it out.
+ * A search with filters, applied while candidates are collected, so that the limit counts matching chunks. An empty
+ * answer names the filter that excluded results.
  */
 export async function searchFiltered(given: FilteredQuestion): Promise<SearchOutcome> {
   const pasted = await pastedParts(given);
@@ -39,7 +39,7 @@ async function searchOnce(input: FilteredQuestion): Promise<SearchOutcome> {
     ...input,
     options,
     query: asked.words,
-    // A year that is not named is one of all notes that may be seen: what is filtered does not change what is meant.
+    // Filters do not change which year a date means.
     days: input.days && (async () => (await input.days?.(places)) ?? []),
     scope: (source) => (scopes.has(source) ? scopes.get(source) : input.scope(source)),
   };
@@ -54,7 +54,7 @@ function withFilters(report: SearchReport, asked: AskedQuery, undated: number): 
   return { ...report, filters: { ...filtersOf(asked), ...(undated > 0 && { undated }) } };
 }
 
-/** Which filter has left out how many results, by asking without each of them, by words alone. */
+/** Counts what each filter excluded by searching without it. */
 async function whyNothing(input: FilteredQuestion): Promise<string | undefined> {
   const parts = withoutEach(input.asked, input.options.sources);
   if (parts.length === 0) return undefined;
@@ -77,8 +77,7 @@ async function whyNothing(input: FilteredQuestion): Promise<string | undefined> 
 }
 
 /**
- * The same for a backend that finds in a way of its own: it is asked for the words alone, in the sources and in the order
- * that are asked for, and leaves out itself what does not fit (`fittingPart`).
+ * The same for a backend with its own search: it gets words, sources and order; the filters are applied to its results.
  */
 export async function findFiltered(
   input: SearchInput & { asked: AskedQuery },
@@ -89,16 +88,13 @@ export async function findFiltered(
   return { ...outcome, report: withFilters(outcome.report, asked, outcome.undated ?? 0) };
 }
 
-/** A question without one of its filters. */
 interface WithoutFilter {
-  /** The filter as a person would call it. */
   name: string;
   /** What is to be said where it alone leaves nothing. */
   says: string;
   without: AskedQuery;
 }
 
-/** At most so many are tried. */
 const mostParts = 6;
 
 /** The question without each of its filters in turn. */
@@ -140,10 +136,7 @@ export function withoutEach(asked: AskedQuery, allSources: readonly MemorySource
   return parts.slice(0, mostParts);
 }
 
-/**
- * An index that finds only chunks that are asked for, as many as are wanted: those that do not fit take no place, however
- * many of them are better. Its counts are those of all chunks.
- */
+/** An index that returns only matching chunks, up to the limit. Its counts are those of all chunks. */
 function filledIndex({ store, asked, options: { signal } }: FilteredQuestion): NoteIndex {
   const known = new Map<ChunkRow["id"], ChunkRow | undefined>();
   const partOf = (row: ChunkRow): ChunkRow | undefined => {
@@ -192,9 +185,8 @@ const chunksPerSource = 100;
 const isOption = /^--?(?!(?:path|tag|source|after|before)[:：])(?:\p{N}*\p{L}|\d{4})/u;
 
 /**
- * The parts of a question that are pasted text, each with the text around it that a note contains: those that would exclude
- * the very chunk in which they are written (`java -jar app.jar -server`), or in which the command is written with these options
- * and others.
+ * Parts of a query that are pasted text, with the note text around them: exclusions that would remove the chunk with
+ * the very command (`java -jar app.jar -server`).
  */
 async function pastedParts({ query, options, store, asked, scope }: FilteredQuestion): Promise<Map<string, string>> {
   const runs = literalRuns(query);
@@ -222,8 +214,8 @@ async function pastedParts({ query, options, store, asked, scope }: FilteredQues
 }
 
 /**
- * For each exclusion the text from the word before it, and the text up to the word after it. A filter may be text
- * only in a question with an option, and then only as the whole question.
+ * For each exclusion, the text from the previous word and to the next word. A filter counts as text only in a query
+ * with an option, and only as the whole query.
  */
 function literalRuns(query: string): [part: string, run: string][] {
   const parts = parseQuery(query).filter((part) => part.kind !== "words");
@@ -241,7 +233,7 @@ function literalRuns(query: string): [part: string, run: string][] {
   });
 }
 
-/** A line by its words, with a space around each: quotation marks, brackets, ends of sentences and capitals do not count. */
+/** A line as words separated by spaces, without quotes, brackets, punctuation and case. */
 function literalText(line: string): string {
   const words = line.toLowerCase().split(/[\s"'`“”‘’„«»()]+|[.,;!?。，；！？]+(?=\s|$)/u);
   return ` ${words.filter(Boolean).join(" ")} `;

@@ -60,7 +60,6 @@ export async function listNotes(input: FilteredQuestion, places: readonly Search
   });
 }
 
-/** The same of chunks that are at hand with their texts. */
 export function listRows(input: SearchInput, rows: readonly ChunkRow[], asked: AskedQuery): SearchOutcome {
   const fitting = rows.flatMap((row) => fittingPart(row, asked) ?? []);
   return {
@@ -110,10 +109,7 @@ function listOf(
   return { results: [...lines.keys()], report, lines };
 }
 
-/**
- * Narrows each source to the notes of which a chunk fits, as far as that can be told before anything is looked for. `undated`: how
- * many notes do not fit for want of a day.
- */
+/** Narrows each source to notes that match before the search. `undated`: notes excluded because they have no date. */
 export async function narrowedPlaces(
   input: FilteredQuestion,
   places: readonly SearchedSource[],
@@ -142,10 +138,7 @@ export async function narrowedPlaces(
   return { places: narrowed, undated: undated.difference(dated).size };
 }
 
-/**
- * The chunks of a place that fit by their paths and tags, with the texts of those whose days depend on them, where days are
- * asked for.
- */
+/** Chunks that match by path and tags; with text only where a date filter needs it. */
 async function listFor(
   { store, asked, options: { signal } }: FilteredQuestion,
   { source, scope }: SearchedSource,
@@ -161,7 +154,7 @@ async function listFor(
   return chunks.map((chunk) => known.get(chunk.id) ?? chunk);
 }
 
-/** The notes with a chunk that holds all phrases: looked for by the one word of them that stands in the fewest chunks. */
+/** Notes with a chunk that has all phrases, found by their rarest word. */
 async function holdersIn(
   { store, asked, options: { signal } }: FilteredQuestion,
   { source, scope }: SearchedSource,

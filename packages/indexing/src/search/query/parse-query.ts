@@ -1,23 +1,20 @@
 import { scanTerms } from "../../text/words.ts";
 
-/** A filter as it is written: `tag:home`, `-path:archive`. */
 export interface WrittenFilter {
   name: FilterName;
   value: string;
   isExcluded: boolean;
-  /** As it stands in the query. */
   text: string;
 }
 
 type FilterName = "path" | "tag" | "source" | "after" | "before";
 
-/** A part of a query, in its order. What is not read as anything else is words. */
 export type QueryPart =
   | { kind: "words"; text: string }
   | { kind: "phrase"; value: string; isExcluded: boolean; text: string }
   | ({ kind: "filter" } & WrittenFilter);
 
-/** How quotation marks of many languages open and close. */
+/** Always opening; other marks may be inches or apostrophes. */
 const closing: ReadonlyMap<string, string> = new Map([
   ['"', '"'],
   ["“", "”"],
@@ -32,25 +29,19 @@ const closing: ReadonlyMap<string, string> = new Map([
 /** These say by themselves where they open; the others may be an inch or an apostrophe inside a word. */
 const alwaysOpen: ReadonlySet<string> = new Set("“„«「『");
 
-/** What is longer between two marks is a text that happens to have some. */
+/** Longer text between two marks is not a phrase. */
 const longestPhrase = 500;
 
 const filterStart = /(?<minus>-?)(?<name>path|tag|source|after|before)[:：](?=\S)/iuy;
 const filterValue = /\S+/uy;
-/**
- * A word that is left out, with a letter in it, or a number that may be a year. No option (`--flag`, `-v`), no small number,
- * and nothing with other signs in it.
- */
+/** An excluded word with a letter, or a number that may be a year. No options, small numbers or other characters. */
 const excludedWord =
   /-(?<word>(?=\p{N}*\p{L}|\d{4})(?:(?:[\p{L}\p{N}][\p{L}\p{M}\p{N}]+(?:['’.@/_+#-][\p{L}\p{M}\p{N}]+)*|[\p{L}\p{N}](?:['’.@/_+#-][\p{L}\p{M}\p{N}]+)+|\p{Lo})(?:\+\+|#)?|\p{L}(?:\+\+|#)))(?=[.,;!?)。，；！？]*(?:\s|$))/uy;
 const letterOrDigit = /[\p{L}\p{N}]/u;
 const spacedLetter = /[\p{L}\p{N}_]/u;
 const unspaced = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
 
-/**
- * Reads quoted phrases, words with a minus before them, and filters. Every text is a query: what is none of these is
- * words, and no word gets lost.
- */
+/** Parses quoted phrases, excluded words and filters. Any text is a valid query; the rest is words. */
 export function parseQuery(query: string): QueryPart[] {
   const parts: QueryPart[] = [];
   let words = "";
@@ -113,7 +104,6 @@ function quotedAt(query: string, at: number): { value: string; end: number } | u
   return undefined;
 }
 
-/** Whether a mark beside this character can begin or end something: it is no letter of a spaced script. */
 function isAtEdge(beside: string | undefined): boolean {
   return beside === undefined || !spacedLetter.test(beside) || unspaced.test(beside);
 }
@@ -137,8 +127,8 @@ interface PhraseWord {
 }
 
 /**
- * The words of a text as the index has them, in their order. A character of a script without spaces is a word. Signs
- * between words do not count, other than those that a name ends with (`c++`).
+ * The words of a text as the index has them. A character of a script without spaces is a word. Punctuation is ignored
+ * except at the end of names (`c++`).
  */
 export function phraseOf(text: string): Phrase {
   const words: { term: string; wholes: Map<number, string>; start: number }[] = [];

@@ -7,10 +7,9 @@ import { timeOfPath } from "../../text/times/time-of-path.ts";
 import type { SearchOrder } from "@memslot/core";
 import { holdsPhrase, phraseOf } from "./parse-query.ts";
 
-/** A chunk as far as it is filtered. */
 export type FilteredRow = Pick<ChunkRow, "path" | "source" | "text" | "context">;
 
-/** What of a chunk is asked for: all of it, or its lines that are of the days; undefined where there is nothing. */
+/** The part of a chunk that matches: all, or its lines of the requested days; undefined if none. */
 export function fittingPart<Row extends FilteredRow & Pick<ChunkRow, "startLine" | "endLine">>(
   row: Row,
   asked: AskedQuery,
@@ -61,7 +60,7 @@ export function undatedIn(chunks: readonly ChunkRow[], asked: AskedQuery): numbe
   return undated.difference(dated).size;
 }
 
-/** A heading, a name and the text are each by itself: no phrase goes from one into the other. */
+/** Phrases do not cross headings, names and text. */
 function fitsText({ path, text, context }: FilteredRow, { phrases, excluded }: AskedQuery): boolean {
   if (phrases.length === 0 && excluded.length === 0) return true;
   const { titles, aliases, tags } = namesIn(context);
@@ -85,9 +84,8 @@ interface DatedLines {
 }
 
 /**
- * The days that a chunk is of, none where that is not known: those of its note, by the name of its file, by its front
- * matter, or of its messages; or those in the headings above it and in it, where its note has none or has more days than
- * these (`## 2026-03-05` in `2026-03.md`).
+ * The days of a chunk; empty if unknown: by file name, front matter or messages, or by its headings if those are more
+ * specific (`## 2026-03-05` in `2026-03.md`).
  */
 export function daysOfChunk(row: DatedRow): Days[] {
   return datedLines(row).flatMap(({ days }) => days ?? []);
@@ -143,8 +141,8 @@ function datedLines({ path, context, text }: DatedRow): DatedLines[] {
 }
 
 /**
- * In the order of their days, the last ones first unless `oldest` is asked for; of what has several days the last one counts,
- * or the first. Those of one day keep their order, those without one are at the end.
+ * Orders by date, latest first unless `oldest`; items with several days use the last (or first). Stable; undated items
+ * come last.
  */
 export function byDay<Item>(items: readonly Item[], order: SearchOrder, daysOf: (item: Item) => Days[]): Item[] {
   const isOldest = order === "oldest";

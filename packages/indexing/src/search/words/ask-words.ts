@@ -13,30 +13,29 @@ import {
   writtenIn,
 } from "./word-source.ts";
 
-/** From so many terms on they are counted before all that hold them are looked for. */
+/** From this many terms on, terms are counted first. */
 const manyTerms = 16;
 
-/** What a question found by its words. */
 export interface WordsFound {
   /** `documentFrequencies` are those of `terms`, each with all its forms. */
   answer: IndexKeywordAnswer;
   terms: SearchTerm[];
   /** Absent: the notes are in English, or in a language whose words are taken as they are. */
   languages?: HeldLanguages | undefined;
-  /** Words that stand in none of these notes, and what was looked for in their place. */
+  /** Terms without a match, and their corrections. */
   readings: WordReading[];
 }
 
 /**
- * Asks for the words of a question: each as it is written, and with its stem in the languages of the notes. Words that
- * stand in none of these notes are then read otherwise, as far as that stands there.
+ * Searches the words of a query: as written, and by stem in the languages of the notes. Terms without a match are then
+ * corrected if the correction matches.
  */
 export async function askWords(query: string, source: WordSource): Promise<WordsFound> {
   const languages = await languagesOf(source);
   const read = readQuery(query, languages?.held);
   const written = await withValues(read.terms, read.values, source);
   const terms = written.map((term) => withForms(term, languages));
-  // In a long question some word is usually unknown, and what was found before that was read is of no use.
+  // A long query usually has an unknown word, which would make the first search useless.
   const isLong = terms.length >= manyTerms;
   const found = await find(terms, source, isLong ? 1 : undefined);
   const others = found.documentFrequencies.includes(0)
@@ -52,10 +51,7 @@ export async function askWords(query: string, source: WordSource): Promise<Words
 /** Words of three letters or more, or capitals before a number: the notes may write them apart. */
 const isOfWords = /^(?:\p{L}{3,}-?)+$|^\p{L}+\s/u;
 
-/**
- * The terms with the values that stand in the notes: each as a form of what is written, where that stands there too, else in
- * place of it. Words stay that are known by themselves.
- */
+/** Adds values that occur in the notes, as other forms of a term or instead of it. Known words stay. */
 async function withValues(
   terms: readonly SearchTerm[],
   values: readonly QueryValue[],

@@ -20,28 +20,26 @@ import {
 } from "./word-source.ts";
 import data from "./spellings.json" with { type: "json" };
 
-/** Of a long question, so many words are read otherwise: each costs the look-up of others. */
+/** Maximum number of corrected words. */
 const maxWords = 8;
 const maxMistyped = 4;
-/** A longer word is not corrected: it has a candidate for each place where it may be cut, each as long as the word. */
+/** Longer words are not corrected: the number of candidates grows with the length. */
 const maxLetters = 64;
-/** Words with one letter changed that are looked up for one question in a large index. A word of eight letters has 450. */
+/** Limit of one-letter variants per query in a large index. A word of eight letters has 450. */
 const maxSpellings = 1000;
 /** Places where a compound may be cut, and typing errors, that are looked at in the notes. */
 const looksAt = 3;
 /** Chunks in which it is looked for first how a word is written: as a rule one of them tells. */
 const fewChunks = 10;
 
-/** The notes that are searched, and their languages. */
 interface SearchedNotes {
   source: WordSource;
   languages: HeldLanguages | undefined;
 }
 
 /**
- * Reads the words that stand nowhere in another way, in this order: joined with a neighbour, written with other letters, as
- * the beginning of a longer word, as two words that stand together, with one typing error. What is not in the notes in
- * any way stays as it is. `found`: how many chunks there are, and how many of them hold each of the terms.
+ * Corrects terms without a match, in this order: joined with a neighbour, other letters, prefix of a longer word, two
+ * words, one typo. Uncorrectable terms stay. `found`: chunk counts.
  */
 export async function readOtherwise(
   terms: readonly SearchTerm[],
@@ -121,8 +119,8 @@ function isLongNumber({ term }: SearchTerm): boolean {
 }
 
 /**
- * A compound whose parts stand together somewhere, or, in a language that joins words, whose first part names what holds the
- * second. That they stand in the notes says nothing yet.
+ * A compound whose parts occur together, or, in a compounding language, whose first part names what contains the
+ * second.
  */
 async function readSplit(term: SearchTerm, { source, languages }: SearchedNotes): Promise<OtherReading | undefined> {
   const { written = term.term } = term;
@@ -141,7 +139,7 @@ async function readSplit(term: SearchTerm, { source, languages }: SearchedNotes)
   return undefined;
 }
 
-/** A word with one typing error. Its stem alone would not do: the word itself, or a form of it, has to stand there. */
+/** A word with one typo. The word or a form of it must occur; a shared stem is not enough. */
 async function readMistyped(
   term: SearchTerm,
   spelled: readonly string[],
@@ -168,7 +166,6 @@ async function readMistyped(
   return undefined;
 }
 
-/** Those that most chunks hold, without what none holds. */
 function commonest<Item>(items: readonly Item[], countOf: (index: number) => number): Item[] {
   const counted = items.map((item, index) => ({ item, count: countOf(index) })).filter(({ count }) => count > 0);
   const sorted = counted.toSorted((left, right) => right.count - left.count);
@@ -191,8 +188,8 @@ async function lookIn(
 const longestEnding = 3;
 
 /**
- * Whether a word stands in a text that was made up from a mistyped one. In English but for the plural: its stems are those of
- * words that do not exist, too ("bothing" is "both").
+ * Whether a text has a form of a corrected word. In English only the plural counts, since stems of misspelled words
+ * exist too ("bothing" is "both").
  */
 function isFormOf(found: string, other: string, isStem: boolean): boolean {
   if (found === other || found === `${other}s` || `${found}s` === other) return true;
@@ -200,24 +197,19 @@ function isFormOf(found: string, other: string, isStem: boolean): boolean {
   return isStem && shared > 3 && found.slice(0, shared) === other.slice(0, shared);
 }
 
-/** How a word of the question may be read that stands nowhere. */
 export interface OtherReading {
-  /** The word, or the words that it was joined with, as they are written. */
   word: string;
   by: readonly SearchTerm[];
   /** As the notes write it, where that is known already. */
   as?: string | undefined;
-  /** False for what needs no telling: the beginning of a longer word, a name without its capitals. */
+  /** False for corrections that need no report: a prefix, or other case. */
   isTold: boolean;
 }
 
 /** A word that the notes do not know is tried as the beginning of one, from this length on. */
 const minPrefixLength = 3;
 
-/**
- * All the ways to write a word of the question that one look-up answers, in groups, the likeliest first: joined with a
- * neighbour, with other letters, as the beginning of a longer word.
- */
+/** All corrections of a word that one look-up answers, in groups, likeliest first: joined, other letters, prefix. */
 function writtenOtherwise(
   term: SearchTerm,
   words: readonly SearchTerm[],
@@ -252,15 +244,15 @@ function writtenOtherwise(
 
 const latin = "abcdefghijklmnopqrstuvwxyz";
 const cyrillic = "абвгдежзийклмнопрстуфхцчшщъыьэюя";
-/** A shorter word is one letter away from too many others. */
+/** Shorter words are one letter away from too many others. */
 const minLength = 5;
 const maxLength = 24;
 /** Of a shorter word, the first letter is taken to be right. */
 const firstLetterFrom = 7;
 
 /**
- * The words that are one typing error away from this one, folded as it is: a letter too few, too many, another one, or two
- * neighbours the other way round (Damerau 1964). None for a word that is short, or in another script than Latin and Cyrillic.
+ * Words one edit away (Damerau 1964): insertion, deletion, substitution, transposition. None for short words, or for
+ * scripts other than Latin and Cyrillic.
  */
 export function oneErrorAway(word: string): string[] {
   const alphabet = /^[a-zßøæłđ]+$/u.test(word) ? latin : /^[а-яё]+$/u.test(word) ? cyrillic : "";
@@ -303,7 +295,7 @@ export function otherSpellings(written: string, folded: string): string[] {
 const links = ["", "s", "n", "en", "es", "er", "e"];
 const minPart = 3;
 
-/** The words that two neighbours of a question may be one word of. `isLinked`: in a language that joins them in either order. */
+/** Words that two neighbours may form together. `isLinked`: in a compounding language, in either order. */
 export function joinedWords(first: string, second: string, isLinked: boolean): string[] {
   if (first.length + second.length <= minPart) return [];
   if (!isLinked || first.length < minPart || second.length < minPart) return [first + second];

@@ -11,7 +11,6 @@ import {
 } from "./read-otherwise.ts";
 import tables from "../test/names.json" with { type: "json" };
 
-/** Optimal string alignment, letter by letter: slow and plain. */
 function distance(a: string, b: string): number {
   const rows = Array.from({ length: a.length + 1 }, (_, i) =>
     Array.from({ length: b.length + 1 }, (_, j) => (i === 0 ? j : j === 0 ? i : 0)),

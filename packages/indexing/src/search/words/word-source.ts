@@ -8,7 +8,6 @@ import type { SearchTerm } from "../../text/query-terms.ts";
 import { scanTerms, termOfWord } from "../../text/words.ts";
 import { pathNames, searchedText } from "../../text/note-context.ts";
 
-/** The notes that a question may see, asked for words. */
 export interface WordSource {
   /** `most`: chunks that are wanted of each source, where it is to be seen how a word is written. Absent: as many as a search wants. */
   find(terms: readonly QueryTerm[], most?: number): Promise<IndexKeywordAnswer>;
@@ -31,7 +30,7 @@ export async function languagesOf(source: WordSource): Promise<HeldLanguages | u
 /** Fewer letters, and fewer of a stem, end too many words. */
 const shortestEnd = 5;
 const shortestEndStem = 4;
-/** A stemmer leaves fewer letters of a compound than of its last word alone. */
+/** Compound test head: a stemmer leaves fewer letters of a compound than of its last word alone. */
 const head = "boden";
 
 /** The terms of compounds that end with a word. */
@@ -77,9 +76,8 @@ export function storeTerms(terms: readonly SearchTerm[]): QueryTerm[] {
 }
 
 /**
- * How many chunks hold each of the words, from the counts of `storeTerms`: those of the form that most of them hold. What is in
- * a language holds the stem, whatever other form stands there, so that no chunk is counted twice. Words that end with it
- * count where nothing else does.
+ * Chunk counts of each word from the counts of `storeTerms`: those of its most frequent form, so that no chunk counts
+ * twice. Compounds count only if nothing else matches.
  */
 export function wordCounts(terms: readonly SearchTerm[], counts: readonly number[]): number[] {
   let at = 0;
@@ -103,8 +101,8 @@ export class LanguageMemory {
   readonly #known = new Map<string, { revision: string; held: readonly LanguageCode[] }>();
 
   /**
-   * What `count` gives for some places, or gave at this revision of the index. `revision` undefined: the index does not tell, and
-   * they are counted each time. So they are where `isWhole` says that words were missing when they were counted.
+   * Result of `count` for some places, cached by revision. Without a revision, or if `isWhole` reports missing words,
+   * it is counted again.
    */
   async of(
     places: unknown,
@@ -125,9 +123,7 @@ export class LanguageMemory {
   }
 }
 
-/** Where one of some words stands in a line. */
 interface WordPlace {
-  /** Its index among those that were looked for. */
   index: number;
   start: number;
   end: number;
@@ -171,10 +167,7 @@ export function writtenTogether(
   return undefined;
 }
 
-/**
- * Two words of which the first stands in the name of a note or in a heading, and the second in the text below, as "Frist" in a
- * note called "Steuer"; undefined where there is none.
- */
+/** Two words, the first in a note name or heading and the second in the text below, as "Frist" in the note "Steuer". */
 export function writtenUnderName(
   rows: readonly ChunkRow[],
   [head, tail]: readonly [SearchTerm, SearchTerm],
