@@ -70,6 +70,8 @@ describe("the form of vectors", () => {
 
   test.each([
     ["base64 is refused by its name", { ...refusesBase64, ...says("base64 encoding is not supported") }, "float"],
+    ["FastAPI names the field", { ...refusesTheField, body: cases.fieldRefusal }, undefined],
+    ["FastAPI names the field second, with a type", { ...refusesTheField, body: cases.secondFieldRefusal }, undefined],
     ["the field is refused", { ...refusesTheField, ...says("Unrecognized argument: encoding_format") }, undefined],
     ["there is no vector for it", { ...refusesBase64, status: 200, body: { data: [] } }, "float"],
     ["it is a fault of the server", { ...refusesBase64, status: 502, body: "<html>" }, "float"],

@@ -245,12 +245,12 @@ function readError(body: unknown): Record<"message" | "code" | "field" | "detail
   if (Array.isArray(outer)) [outer] = outer as unknown[];
   const error = recordOf(outer)["error"] ?? outer;
   const { code, type, status, detail, param, details } = recordOf(error);
-  const [first]: unknown[] = [detail].flat();
-  const { loc } = recordOf(first);
+  // A refusal may name several fields, and behind a field the type that it should have.
+  const fields = [detail].flat().flatMap((each: unknown) => recordOf(each)["loc"]);
   return {
     message: messageIn(error),
     code: [code, type, status].map(textOf).find(Boolean) ?? "",
-    field: textOf(param) ?? (Array.isArray(loc) ? loc.map(textOf).findLast(Boolean) : undefined) ?? "",
+    field: textOf(param) ?? fields.map(textOf).filter(Boolean).join("\n"),
     details: JSON.stringify(details) ?? "",
   };
 }
