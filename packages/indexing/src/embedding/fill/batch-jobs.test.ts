@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { ProviderError, type SyncProgress } from "@memslot/core";
 import { afterEach, describe, expect, test, vi } from "vitest";
@@ -144,6 +144,14 @@ describe("jobs of an earlier run", () => {
     expect(await run()).toBeUndefined();
     expectFilled(store, texts(10));
     expect(lines).toEqual([expect.stringMatching(/^the batch job job-1 cannot be stored.*cannot be used/)]);
+    expect(requests.usage).toHaveLength(1);
+  });
+
+  test("that cannot be stored are counted, also if the file can be used again when they end", async () => {
+    const { stateDir, lines, requests, run } = await batchBench(texts(10));
+    writeFileSync(path.join(stateDir, "embeddings"), "in the way");
+    lines.push = () => (rmSync(path.join(stateDir, "embeddings")), 1);
+    expect(await run({}, { pollIntervalMs: 61_000 })).toBeUndefined();
     expect(requests.usage).toHaveLength(1);
   });
 });

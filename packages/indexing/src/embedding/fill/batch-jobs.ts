@@ -42,6 +42,8 @@ interface Job {
   completed: number;
   /** Submitted by this run: the provider has to know it. */
   isOwn: boolean;
+  /** Its row could not be stored: no other process knows it. */
+  isUnstored?: boolean;
   /** Why its state cannot be read in this run. */
   error?: ProviderError;
 }
@@ -336,13 +338,14 @@ class JobRun {
       this.#track({ ...row, hashes: JSON.parse(row.hashes) as string[], completed: 0, isOwn: false });
   }
 
-  #add(submitted: Omit<Job, "completed" | "isOwn">): void {
+  #add(submitted: Omit<Job, "completed" | "isOwn" | "isUnstored">): void {
     const { shared, agentId, notify } = this.#options;
     const { job, hashes, tokens, failures, submittedAt } = submitted;
-    this.#track({ ...submitted, completed: 0, isOwn: true });
     const values = [agentId, this.#space, job, JSON.stringify(hashes), tokens, failures, submittedAt];
     const row = "INSERT OR REPLACE INTO jobs VALUES (?, ?, ?, ?, ?, ?, ?)";
-    if (!shared.store((sql) => sql.run(row, ...values)))
+    const isUnstored = shared.store((sql) => sql.run(row, ...values)) === undefined;
+    this.#track({ ...submitted, completed: 0, isOwn: true, isUnstored });
+    if (isUnstored)
       notify(`the batch job ${job} cannot be stored, so its texts are sent again after a restart: ${shared.fault()}`);
   }
 
@@ -356,6 +359,7 @@ class JobRun {
     const { shared, agentId } = this.#options;
     this.#jobs.delete(job);
     for (const hash of job.hashes) this.#hashesInJobs.delete(hash);
+    if (job.isUnstored === true) return true;
     const row = "DELETE FROM jobs WHERE agentId = ? AND space = ? AND job = ?";
     return shared.store((sql) => sql.run(row, agentId, this.#space, job.job))?.result.changes !== 0;
   }

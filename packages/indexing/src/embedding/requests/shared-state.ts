@@ -72,6 +72,7 @@ export class SharedState {
 
   #inFile<Result>(work: (sql: Sql, db: Database.Database) => Result): { result: Result } | undefined {
     const isRetry = this.#fault !== undefined && Math.abs(Date.now() - this.#faultAt) >= retryMs;
+    const before = this.#fault;
     if (isRetry || this.#identity !== identityOf(this.file)) {
       this.close();
       this.#fault = undefined;
@@ -79,11 +80,16 @@ export class SharedState {
     if (this.#fault !== undefined) return undefined;
     try {
       const db = (this.#db ??= open(this.file));
+      // Reading works on a full disk, too: until a write succeeds, the state in memory counts.
+      if (isRetry) db.pragma("user_version = 1");
       this.#identity = identityOf(this.file);
       return { result: work(sqlOf(db), db) };
     } catch (error) {
       // Another process has held it for too long: the next call tries again.
-      if (isBusy(error)) return undefined;
+      if (isBusy(error)) {
+        this.#fault = before;
+        return undefined;
+      }
       this.close();
       if (isCorrupt(error) && isSetAside(this.file)) return this.#inFile(work);
       this.#identity = identityOf(this.file);

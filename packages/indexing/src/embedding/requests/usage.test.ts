@@ -241,6 +241,7 @@ test("processes that count at the same time lose nothing, also when one is kille
   const children = ["main", "main", "other", "main"].map((agentId) => startChild(stateProcess, [stateDir, agentId]));
   const [first, second, other, killed] = children as [(typeof children)[0], ...typeof children];
   await Promise.all(children.map((child) => child.ask("tokens")));
+  await killed?.ask("spend 1");
   const endless = killed?.ask("spend 1000000").catch(() => undefined);
   await Promise.all([first, second, other].map((child) => child?.ask("spend 10")));
   await killed?.kill();
