@@ -132,6 +132,21 @@ test("an index that is deleted in a bucket while it is open is no empty answer b
   expect(await find(store, "one3")).toEqual(["word one3"]);
 });
 
+test("an index that is damaged again after three repairs is not rebuilt any more", async () => {
+  const stateDir = tempFolder();
+  const store = await open(stateDir);
+  const messages: string[] = [];
+  for (let round = 0; round < 4; round++) {
+    await store.listFiles();
+    await store.replaceFiles(files);
+    for (const path of dataFiles(stateDir, "v2_files_")) rmSync(path);
+    messages.push(await find(store, `word${round}`).then(String, String));
+  }
+  const [last, ...before] = messages.toReversed();
+  expect(before).toEqual(Array(3).fill(expect.stringContaining("and is rebuilt")));
+  expect(last).toContain("was damaged again after 3 repairs");
+});
+
 test("tables that a process has deleted or created again without closing the index are no damage", async () => {
   const stateDir = tempFolder();
   await filled(stateDir);

@@ -47,6 +47,8 @@ export async function dropUnreadable(tables: Tables, within: Within): Promise<st
   return unreadable;
 }
 
+/** Then the disk is to blame. */
+const maxRepairs = 3;
 const readAtMostBytes = 256 * 1024 * 1024;
 /** Files that LanceDB never changes, and whose names are unique. */
 const immutableFile = /\.lance[\\/](?:data|_deletions|_indices)[\\/]/;
@@ -84,6 +86,7 @@ export function createFolderRepair(input: {
   const { folder, tables } = input;
   const path = join(folder, "files.json");
   let repairing: Promise<string | undefined> | undefined;
+  let repairs = 0;
 
   async function dropAll(reason: string): Promise<string> {
     await rm(path, { force: true });
@@ -95,7 +98,16 @@ export function createFolderRepair(input: {
   /** One repair for all calls that fail at once. Returns what was wrong, or undefined. */
   function repair(failure: Error): Promise<string | undefined> {
     repairing ??= unreadableTables(tables, input.within)
-      .then(({ length }) => (length === 0 ? undefined : dropAll(reasonOf(failure.cause ?? failure))))
+      .then(({ length }) => {
+        const reason = reasonOf(failure.cause ?? failure);
+        if (length === 0) return undefined;
+        if (repairs++ < maxRepairs) return dropAll(reason);
+        throw new MemoryError(
+          "UNAVAILABLE",
+          `the index ${folder} was damaged again after ${maxRepairs} repairs (${reason}); check its disk, then start again`,
+          { cause: failure },
+        );
+      })
       .finally(() => (repairing = undefined));
     return repairing;
   }
