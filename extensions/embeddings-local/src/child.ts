@@ -6,13 +6,13 @@ import { type FromChild, type LoadRequest, type ToChild, hostPipe } from "./prot
 
 // Ctrl-C reaches every process of a terminal; this one ends with the host, which may have work to finish.
 process.on("SIGINT", () => {});
-// At once: an orderly exit would wait for the current text, and there is nothing to clean up.
+// At once: there is nothing to clean up.
 process.on("disconnect", endNow);
 if (!process.connected) endNow();
-// In a thread: the main one may be inside native code that never returns, and would not see the end of the host.
+// In a thread: native code may block the main one.
 const watch = new URL(import.meta.resolve("#host-watch"));
 new Worker(watch, { workerData: { watches: hostPipe }, execArgv: [] }).unref();
-// Before it aborts, llama.cpp would start a debugger.
+// Otherwise llama.cpp starts a debugger before it aborts.
 process.env["GGML_NO_BACKTRACE"] = "1";
 
 interface QueuedText {
@@ -24,7 +24,7 @@ interface QueuedText {
   query: string | undefined;
 }
 
-/** Texts that wait for a context. A query, which a user waits for, precedes the notes of a sync. */
+/** Texts waiting for a context. Queries precede notes. */
 const queue = { urgent: [] as QueuedText[], others: [] as QueuedText[] };
 let added = Promise.withResolvers<void>();
 
@@ -52,7 +52,7 @@ async function load(request: LoadRequest): Promise<void> {
   });
   const model = await llama.loadModel({ modelPath: request.modelPath });
   const contextSize = Math.min(request.contextSize, model.trainContextSize);
-  // A text that does not fit into one batch would get the vector of its end.
+  // A text larger than a batch would get the vector of its end.
   const size = { contextSize, batchSize: contextSize, threads: request.threads };
   const works: Work[] = [];
   for (let count = 0; count < request.contexts; count++) {

@@ -22,7 +22,6 @@ const builds: Readonly<Record<string, string>> = {
 export interface Machine {
   platform: string;
   arch: string;
-  /** The home folder, which is shown as `~`. */
   home: string;
 }
 
@@ -39,10 +38,7 @@ export type FoundLlama =
   /** `npm`: the arguments that install it; absent for a machine that there is no build for. */
   | { missing: string; action: string; npm?: readonly string[] };
 
-/**
- * Looks for node-llama-cpp beside this package and then in the state folder, so that one command installs it whichever
- * way memslot was installed. Loads nothing.
- */
+/** Finds node-llama-cpp beside this package, then in the state folder. Loads nothing. */
 export function findLlama({ stateDir, beside, machine = thisMachine() }: LlamaPlaces): FoundLlama {
   const build = builds[`${machine.platform}-${machine.arch}`];
   const own = resolveFrom(beside ?? dirname(fileURLToPath(import.meta.url)), "node-llama-cpp");

@@ -6,14 +6,12 @@ export interface GgufInfo {
   name: string | undefined;
   /** Tokens that one text may have. */
   contextLength: number | undefined;
-  /** Length of the vectors. */
   dimensions: number | undefined;
 }
 
 /**
- * Reads the head of a model file and compares the size of the file with what the head says of it, so that a download
- * that was cut short or a page of an error is told before native code meets it. Reads no weights: some megabytes at
- * most. Throws an `Error` that says what is wrong with the file.
+ * Reads the head of a model file and checks the file size against it, so that truncated downloads and error pages are
+ * detected before native code runs. Reads at most some megabytes. Throws an `Error` with the reason.
  */
 export async function readGguf(path: string): Promise<GgufInfo> {
   const file = await open(path, "r");
@@ -137,7 +135,7 @@ function sizeOf(type: number): number {
   return size;
 }
 
-/** Texts and whole numbers are kept, the rest is passed over. */
+/** Texts and whole numbers are kept, the rest is skipped. */
 function readValue(cursor: Cursor, type: number): string | number | undefined {
   if (type === stringType) return cursor.text();
   if (type !== arrayType) return cursor.scalar(type);

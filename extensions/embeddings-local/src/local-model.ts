@@ -11,16 +11,15 @@ import {
 } from "./download/model-address.ts";
 import { PartFile } from "./download/part-file.ts";
 
-/** The model that a context asks for. */
 export interface LocalModel {
   address: ModelAddress;
-  /** What its file says; undefined where there is no file. */
+  /** What its file says; undefined if there is no file. */
   info: GgufInfo | undefined;
-  /** What is known of the default model before its file is here. */
+  /** Facts about the default model before its download. */
   known: Pick<GgufInfo, "dimensions" | "contextLength"> | undefined;
   /** Changes when the file is replaced. */
   stamp: string;
-  /** It may be fetched: local embeddings were asked for by name. */
+  /** May be downloaded: local embeddings were requested by name. */
   mayFetch: boolean;
 }
 
@@ -30,8 +29,8 @@ const embeddingGemma = { name: /embedding-?gemma-300m/i, dimensions: 768, contex
 const pathKey = "agents.defaults.memorySearch.local.modelPath";
 
 /**
- * Finds the model of a context, without network. Throws `CONFIG` for an address that is none, and `UNAVAILABLE` for a
- * file that is no model.
+ * Finds the model of a context without network. Throws `CONFIG` for an invalid address, and `UNAVAILABLE` for an
+ * invalid file.
  */
 export async function findModel(context: EmbeddingPluginContext): Promise<LocalModel> {
   const { settings, model } = context;

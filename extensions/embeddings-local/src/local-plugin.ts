@@ -4,7 +4,7 @@ import { findLlama } from "./find-llama.ts";
 import { bytesOfModel, findModel, missingModel } from "./local-model.ts";
 import { configSchema, type RunnerTimes } from "./model-runner.ts";
 
-/** For tests: what would take minutes, or lies where a test cannot put it. */
+/** For tests: replaces slow or unavailable parts. */
 export interface LocalPluginOverrides {
   times?: Partial<RunnerTimes> | undefined;
   downloadLimits?: Partial<DownloadLimits> | undefined;

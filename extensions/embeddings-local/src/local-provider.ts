@@ -15,7 +15,6 @@ import { createSharedRun } from "./shared-run.ts";
 export interface LocalProviderInput {
   context: EmbeddingPluginContext;
   model: LocalModel;
-  /** The entry of node-llama-cpp, as a URL. */
   llama: string;
   times: RunnerTimes;
   downloadLimits?: Partial<DownloadLimits> | undefined;
@@ -23,7 +22,7 @@ export interface LocalProviderInput {
 
 const maxBatchItems = 32;
 
-/** Makes vectors with a model in a process of its own, which is started at the first call. */
+/** Embeds with a model in a child process, started at the first call. */
 export function createLocalProvider(input: LocalProviderInput): EmbeddingProvider {
   const { context, model, llama, times } = input;
   const { address, info, known } = model;

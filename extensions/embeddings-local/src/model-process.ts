@@ -11,9 +11,9 @@ export interface EmbeddedTexts {
   tokens: number;
 }
 
-/** The process has ended, by itself or because it gave no answer. */
+/** The process has ended, or was stopped because it did not answer. */
 export class ProcessEnded extends Error {
-  /** Its end and its last words: `ended with SIGABRT (…)`. */
+  /** How it ended, with its last output: `ended with SIGABRT (…)`. */
   readonly how: string;
 
   constructor(how: string) {
@@ -24,9 +24,7 @@ export class ProcessEnded extends Error {
 }
 
 export interface ProcessLimits {
-  /** Until the model is loaded. */
   loadMs: number;
-  /** Between two answers while one is due. */
   silenceMs: number;
 }
 
@@ -36,7 +34,7 @@ interface Pending extends EmbeddedTexts {
   reject(error: unknown): void;
 }
 
-/** How llama.cpp is told what to use of this machine. */
+/** Environment variables that configure llama.cpp. */
 const passedOn = ["GGML_*", "LLAMA_*", "NODE_LLAMA_CPP_*", "OMP_*"];
 
 const termWaitsMs = 500;
@@ -45,8 +43,8 @@ const keptWordsLength = 2048;
 const lastWordsWaitMs = 100;
 
 /**
- * The host's side of `child.ts`: a process that loads one model. It keeps the host alive only while an answer is due, and
- * ends with the host. When it is silent for too long though an answer is due, it is ended.
+ * Host side of `child.ts`: a process with one model. Keeps the host alive only while an answer is due, and ends with
+ * the host or after too long a silence.
  */
 export class ModelProcess {
   /** Resolves when the process is gone. */
@@ -64,19 +62,19 @@ export class ModelProcess {
   constructor(request: Omit<LoadRequest, "type">, limits: ProcessLimits) {
     this.#limits = limits;
     this.#child = fork(fileURLToPath(import.meta.resolve("#child")), [], {
-      // What it prints must not get between the lines of a host that speaks through its own output.
+      // Its output must not mix with the host's protocol on stdout.
       stdio: ["ignore", "ignore", "pipe", "ipc", "pipe"],
       serialization: "advanced",
       env: childEnvironment(process.env, passedOn),
       // It is resolved as this process resolves its modules.
       execArgv: process.execArgv.filter((argument) => argument.startsWith("--conditions=")),
     });
-    // A process that could not be started counts as one that has ended.
+    // A failed start counts as an end.
     this.exited = once(this.#child, "exit").then(
       () => {},
       () => {},
     );
-    // Whoever waits for it is told; nobody has to.
+    // Avoids an unhandled rejection.
     this.#loading.promise.catch(() => undefined);
     this.#listen();
     this.#send({ type: "load", ...request });
@@ -92,12 +90,13 @@ export class ModelProcess {
     return this.#loading.promise;
   }
 
-  /** True until it has ended or was told to. */
   isRunning(): boolean {
     return this.#ended === undefined;
   }
 
-  /** Rejects with `ProcessEnded`, with an `Error` for a text that is refused, and at once with the reason of an abort. */
+  /**
+   * Rejects with `ProcessEnded`, with an `Error` for a text that is refused, and at once with the reason of an abort.
+   */
   async embed(
     texts: readonly string[],
     { urgent, signal, query }: { urgent: boolean; signal: AbortSignal | undefined; query?: string | undefined },
@@ -124,7 +123,7 @@ export class ModelProcess {
     }
   }
 
-  /** Ends it, within about a second whatever it does. */
+  /** Stops it within about a second. */
   async stop(): Promise<void> {
     this.#end("was stopped");
     this.#child.kill("SIGTERM");
@@ -155,7 +154,8 @@ export class ModelProcess {
     child.on("error", (error) => this.#end(`cannot be started: ${error.message}`));
     child.once("exit", (code, signal) => {
       const told = (): void => this.#end(`ended with ${signal ?? `code ${code}`}`);
-      // With "close" its last words have been read. Where a process that it has started still holds the pipe, that is late.
+      // With "close" its last words have been read. Where a process that it has started still holds the pipe, that is
+      // late.
       child.once("close", told);
       setTimeout(told, lastWordsWaitMs);
     });

@@ -10,7 +10,7 @@ export interface LoadRequest {
   contexts: number;
   threads: number;
   contextSize: number;
-  /** Texts are scored for a query in place of getting vectors. */
+  /** Texts are scored for a query instead of getting vectors. */
   ranks?: boolean | undefined;
 }
 

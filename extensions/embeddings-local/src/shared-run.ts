@@ -7,9 +7,9 @@ export interface RunCaller {
 }
 
 /**
- * Work that many may ask for and that is done once at a time: whoever comes while it is under way joins, and is told how
- * far it is. A caller that is aborted leaves at once; when all have left, the work is aborted. What failed can be asked
- * for again.
+ * Work that many may ask for and that is done once at a time: whoever comes while it is under way joins, and is told
+ * how far it is. A caller that is aborted leaves at once; when all have left, the work is aborted. What failed can be
+ * asked for again.
  */
 export function createSharedRun(
   work: (context: { signal: AbortSignal; progress: (update: SyncProgress) => void }) => Promise<void>,

@@ -6,17 +6,16 @@ import { noFts, settleWords, wordsNotice } from "./words/repair-words.ts";
 import { createWordIndex, hasFts } from "./words/word-tables.ts";
 import { createWords } from "./words/words.ts";
 
-/** What the thread of an index is told about words and vectors. */
 export interface CompanionSettings {
   vector: VectorSettings;
-  /** Behave as if this build of SQLite had no FTS5. */
+  /** Simulates SQLite without FTS5. */
   disableFts: boolean;
 }
 
 /** What the thread answers beside the calls of a ledger. */
 export type CompanionCalls = Pick<ReturnType<typeof createWords>, "searchKeyword"> & Pick<VectorSearch, "searchVector">;
 
-/** Words and the fast layout of vectors, in the ledger's file. Loaded in its thread. */
+/** Keyword index and vector layout in the ledger file. Loaded in its thread. */
 export const createCompanion: CompanionModule["createCompanion"] = (settings) =>
   companionOf(settings as CompanionSettings);
 
@@ -52,7 +51,7 @@ function companionOf({ vector, disableFts }: CompanionSettings): CompanionTables
             },
             count: words.count,
             tidy: async (isQuiet) => (await words.tidy(isQuiet)) || vectors.tidy(isQuiet),
-            // Words before files: what is taken out of a file is taken out of its words, which have to be sound for that.
+            // Words before files: removing a file removes its words, which must be intact.
             parts: { first: [words.part], last: [vectors.part] },
             async *compact(generation) {
               yield* words.compact(generation);

@@ -10,8 +10,7 @@ const plugin: MemoryPlugin = defineMemoryPlugin({
   async open(context) {
     const { vector } = context.settings.store;
     const opening = openSqliteStore({ ...ledgerOptions(context, backend), vector });
-    // Loads while the store opens in its own thread, which is started first: loading holds this one up. A failure to
-    // load is met where it is awaited.
+    // Loads while the store opens in its own thread. A load error surfaces where it is awaited.
     const indexing = import("@memslot/indexing/engine");
     indexing.catch(() => undefined);
     const store = await opening;

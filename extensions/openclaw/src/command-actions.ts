@@ -36,7 +36,7 @@ export async function status(
   else if (isBesideMemoryCore(asked.api)) print(besideMemoryCoreNotice);
 }
 
-/** `memory index`: what was added, changed and removed. Throws where a note could not be indexed. */
+/** `memory index`: what was added, changed and removed. Throws if a note could not be indexed. */
 export async function index(
   asked: Asked & { agents: readonly string[]; force?: boolean; verbose?: boolean },
 ): Promise<void> {

@@ -78,7 +78,7 @@ interface SearchOptions {
   json?: boolean;
 }
 
-/** A command that fails says why and ends with 1, with `--json` as the host's own commands do. */
+/** A failed command prints the reason and exits with 1; with `--json` like the host's commands. */
 async function ended(run: Promise<void>, json = false, agentId?: string): Promise<void> {
   try {
     await run;

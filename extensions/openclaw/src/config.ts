@@ -4,20 +4,18 @@ import type { HostConfig, HostApi } from "./host.ts";
 /** Where an agent's notes and the index of them are. */
 export interface AgentPlaces {
   readonly workspaceDir: string;
-  /** The folder of all indexes. */
   readonly stateDir: string;
 }
 
 /**
- * OpenClaw's configuration as memslot reads it: `memorySearch` in each of its spellings, citations, the owner's chats and the
- * keys of providers. Its plugins are its own, and transcripts are not searched: the host keeps them elsewhere. Throws
- * `CONFIG` with the key for what memslot cannot use.
+ * Converts OpenClaw's configuration: `memorySearch` in each spelling, citations, the owner's chats, provider keys. Host
+ * plugins and transcripts are excluded. Throws `CONFIG` with the key.
  */
 export function memslotConfigOf(config: HostConfig, { workspaceDir, stateDir }: AgentPlaces): MemslotConfig {
   return parseConfig(partsOf(config), { baseDir: workspaceDir, workspace: workspaceDir, stateDir });
 }
 
-/** The agent that is meant where nothing names one: the default, else the first, else `main`. */
+/** The default agent, else the first, else `main`. */
 export function defaultAgentOf(config: HostConfig): string {
   const agents = [
     ...Object.entries(groupAt(config, "agents", "entries")).map(([id, entry]) => ({ ...groupOf(entry), id })),
@@ -45,7 +43,7 @@ export function citationsOf(config: HostConfig): "auto" | "on" | "off" {
 /** `commands.ownerAllowFrom`, numbers as texts: who the owner is in a chat of two. */
 export function ownersOf(config: HostConfig): string[] {
   const owners = groupAt(config, "commands")["ownerAllowFrom"];
-  // `*` would make everybody who writes to the agent its owner, and is no id of anybody.
+  // `*` would make every sender an owner.
   return Array.isArray(owners) ? owners.map(String).filter((owner) => owner.trim() !== "*") : [];
 }
 
@@ -114,7 +112,7 @@ function listedAgents(config: HostConfig): Record<string, unknown>[] {
   return Array.isArray(list) ? list.map(groupOf) : [];
 }
 
-/** What stands at a path of groups; an empty one where there is none. */
+/** What stands at a path of groups; an empty one if there is none. */
 export function groupAt(config: unknown, ...names: string[]): Record<string, unknown> {
   return names.reduce((group, name) => groupOf(group[name]), groupOf(config));
 }
@@ -124,8 +122,8 @@ function groupOf(value: unknown): Record<string, unknown> {
 }
 
 /**
- * Whether the host runs memory-core beside the slot, for its dreaming. Then that keeps `openclaw memory` for itself, and its
- * tools too wherever it is loaded first. It does so since 2026.8 unless one of two keys says otherwise.
+ * Whether the host runs memory-core next to the slot for its dreaming (since 2026.8, unless disabled by one of two
+ * keys). It then keeps `openclaw memory`, and possibly its tools.
  */
 export function isBesideMemoryCore(api: HostApi): boolean {
   const [year = 0, month = 0] = (api.runtime.version ?? "").split(".").map(Number);
@@ -134,7 +132,7 @@ export function isBesideMemoryCore(api: HostApi): boolean {
   return groupAt(api.pluginConfig, "dreaming")["enabled"] !== false;
 }
 
-/** What that means, and how to have it otherwise. */
+/** The resulting notice, with the remedy. */
 export const besideMemoryCoreNotice: string =
   "Dreaming is on: memory-core is loaded beside memslot, and answers `openclaw memory` and the agent's tools in its place wherever it is loaded first, in groups from private notes too. " +
   "`openclaw config set plugins.entries.memslot.config.dreaming.enabled false` gives both to memslot; `openclaw memslot` is always its own.";

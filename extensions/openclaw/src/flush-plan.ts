@@ -1,7 +1,7 @@
 import { groupAt } from "./config.ts";
 import type { HostConfig } from "./host.ts";
 
-/** What the host does before it compacts a conversation: a turn of the agent's own, with `read` and `write` alone. */
+/** The turn of an agent before its conversation is compacted, with `read` and `write` only. */
 export interface FlushPlan {
   softThresholdTokens: number;
   forceFlushTranscriptBytes: number;
@@ -13,7 +13,7 @@ export interface FlushPlan {
   relativePath: string;
 }
 
-/** Null where `compaction.memoryFlush.enabled` is false. A threshold that leaves no room in the context is made smaller. */
+/** Null if `compaction.memoryFlush.enabled` is false. A threshold beyond the context is reduced. */
 export function flushPlan(input: { cfg?: HostConfig; nowMs?: number; contextWindowTokens?: number }): FlushPlan | null {
   const defaults = groupAt(input.cfg, "agents", "defaults");
   const compaction = groupAt(defaults, "compaction");

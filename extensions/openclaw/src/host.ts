@@ -1,7 +1,6 @@
-// What of OpenClaw's plugin interface is used here, as 2026.7.35 and 2026.9.6 have it. Its own types are not imported:
-// they differ between the two, and would bring the whole host along.
+// The used parts of OpenClaw's plugin interface, as of 2026.7.35 and 2026.9.6. Its own types differ between releases
+// and would import the whole host.
 
-/** OpenClaw's configuration. Only the keys that are read here are known of it. */
 export type HostConfig = Readonly<Record<string, unknown>>;
 
 export interface HostApi {

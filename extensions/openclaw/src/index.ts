@@ -26,10 +26,10 @@ const plugin: HostPlugin = {
     api.registerMemoryCapability({
       deterministicRecallToolName: "memory_search",
       promptBuilder: ({ availableTools }: { availableTools: Set<string> }) => {
-        // Not while it is registered: the host may only be listing commands then, and has no runtime.
+        // Not during registration: the host may only be listing commands.
         if (!hasWarned && isBesideMemoryCore(api)) api.logger.warn(`memslot: ${besideMemoryCoreNotice}`);
         hasWarned = true;
-        // The host's own tools write the notes; what memslot says of `memory_append` has no place here.
+        // The host's own tools write notes, so `memory_append` is not registered.
         const known = new Set(toolNames.filter((name) => availableTools.has(name)));
         return memoryPromptSection({ availableTools: known, citations: citationsOf(configOf(api)) });
       },
@@ -39,7 +39,7 @@ const plugin: HostPlugin = {
           try {
             const reason = memories.offReason(cfg, agentId);
             if (reason !== undefined) return { manager: null, error: `memory is disabled: ${reason}` };
-            // The sessions of a host share a memory; it is closed with the host.
+            // Sessions of a host share a memory; it is closed with the host.
             const manager =
               purpose === "cli"
                 ? await forCommand(cfg, agentId)
@@ -50,7 +50,7 @@ const plugin: HostPlugin = {
           }
         },
         resolveMemoryBackendConfig: () => ({ backend: "builtin" }),
-        // Without it the host takes MEMORY.md for the text of a stranger, and leaves it out of the context.
+        // Otherwise the host treats MEMORY.md as untrusted and drops it from the context.
         classifyWorkspaceMemoryPaths: ({ relativePaths }: { relativePaths: string[] }) =>
           Promise.resolve(relativePaths.map((relativePath) => ({ relativePath, originClass: "agent" }))),
         closeMemorySearchManager: ({ agentId }: { agentId: string }) => memories.close(agentId),

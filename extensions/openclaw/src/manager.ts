@@ -7,7 +7,6 @@ import {
   type SyncProgress,
 } from "@memslot/core";
 
-/** A search as the host asks for it. */
 interface HostSearchOptions {
   maxResults?: number;
   minScore?: number;
@@ -29,12 +28,12 @@ export interface HostManager {
   close(): Promise<void>;
 }
 
-/** `close` closes what `release` says: a shared memory stays open for the others. */
+/** `close` calls `release`: a shared memory stays open. */
 export function hostManager(memory: Memory, release: () => Promise<void>): HostManager {
   return {
     search: async (query, options = {}) => {
       const { sources, onDebug, signal, sessionKey } = options;
-      // A list that names nothing asks for nothing; memory would take it for a mistake.
+      // The host passes an empty list for no sources; memory would refuse it.
       if (sources?.length === 0 || (sources !== undefined && !sources.includes("memory"))) return [];
       return memory.search(query, {
         ...withinLimits(options),
@@ -67,7 +66,7 @@ export function hostManager(memory: Memory, release: () => Promise<void>): HostM
   };
 }
 
-/** What memory tells of itself, in the host's words. */
+/** The status of a memory in the host's fields. */
 export type HostStatus = Omit<MemoryProviderStatus, "batch"> & { batch?: object };
 
 /** The status with the host's only backend in it; it has no word for batches that are never given up. */
@@ -80,7 +79,7 @@ export function hostStatus(memory: Memory): HostStatus {
   };
 }
 
-/** The host hands on what a model or a user has written; memory throws for what is out of range. */
+/** Clamps values from a model or user, which memory would refuse. */
 export function withinLimits({ maxResults, minScore }: { maxResults?: number; minScore?: number }): {
   maxResults: number | undefined;
   minScore: number | undefined;

@@ -4,15 +4,15 @@ import { memoryState, passMemoryCalls } from "@memslot/core/host";
 import { agentsOf, memslotConfigOf, ownersOf } from "./config.ts";
 import type { HostApi, HostConfig } from "./host.ts";
 
-/** The memories of one host: opened when they are first asked something, shared by all its sessions. */
+/** The memories of one host: opened on first use, shared by its sessions. */
 export interface Memories {
-  /** Why memory is off for an agent; undefined where it is on. Throws `CONFIG` for settings that cannot be used. */
+  /** Why memory is off for an agent; undefined if it is on. Throws `CONFIG` for settings that cannot be used. */
   offReason(config: HostConfig, agentId: string): string | undefined;
   /** The memory of an agent under this configuration. An earlier one of the agent's is closed for it. */
   open(config: HostConfig, agentId: string): Promise<Memory>;
-  /** One of its own, for a command that ends; whoever asks for it closes it. */
+  /** One of its own, for a command that ends; the caller for it closes it. */
   openOnce(config: HostConfig, agentId: string, notify: (line: string) => void): Promise<Memory>;
-  /** A memory that is opened by its first call, and tells at once whose it is. `close` leaves it open for the others. */
+  /** A memory that opens at its first call. `close` leaves it open for others. */
   lazy(config: HostConfig, agentId: string): Memory;
   agents(config: HostConfig): string[];
   close(agentId?: string): Promise<void>;
@@ -50,13 +50,13 @@ export function createMemories(api: HostApi): Memories {
 
   async function open(config: HostConfig, agentId: string): Promise<Memory> {
     const ours = configOf(config, agentId);
-    // The host hands in another object each time; what is the same in it is the same memory.
+    // The host passes a new object each time; compare its content.
     const key = JSON.stringify([ours.stateDir, ours.agent(agentId)]);
     const before = kept.get(agentId);
     if (before?.key === key) return before.memory;
     const memory = openWith(ours, agentId, { oneShot: false, notify: (line) => api.logger.warn(`memslot: ${line}`) });
     kept.set(agentId, { key, memory });
-    // One that could not be opened is tried again by the next call.
+    // A failed open is retried by the next call.
     memory.catch(() => kept.get(agentId)?.memory === memory && kept.delete(agentId));
     const opened = await memory;
     await closeOne(before);
@@ -101,7 +101,7 @@ async function openWith(
   return openMemory({ config, agentId, plugins: [memoryCore, openai, gemini], ...how });
 }
 
-/** What does not close has been told by its own calls; one that was never opened has nothing to close. */
+/** Close errors were reported by its calls. */
 async function closeOne(kept: Kept | undefined): Promise<void> {
   const memory = await kept?.memory.catch(() => undefined);
   await memory?.close();

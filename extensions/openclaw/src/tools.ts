@@ -10,8 +10,8 @@ export const toolNames = ["memory_search", "memory_get"] as const;
 const labels = { memory_search: "Memory Search", memory_get: "Memory Get" };
 
 /**
- * The tool of this name for one run of an agent; null where memory is off. Whose notes it shows is decided by the session
- * key of the host. A call without one may come from anywhere, and is answered as a group is.
+ * The tool for one run of an agent; null if memory is off. The session key of the host decides the audience; without
+ * one it is a group.
  */
 export function hostTool(
   api: HostApi,
@@ -25,7 +25,7 @@ export function hostTool(
     if (memories.offReason(config, agentId) !== undefined) return null;
     return shown(toolOf({ config, agentId, sessionKey: context.sessionKey?.trim() || `agent:${agentId}:unknown` }));
   } catch (error) {
-    // A run of the agent does not end for it: the model is told by each call what is wrong.
+    // Report errors in each call instead of ending the run.
     const [tool] = createMemoryTools({
       memory: undefined,
       unavailable: { error },

@@ -24,7 +24,7 @@ import {
   readOptions,
 } from "@memslot/embeddings-local/model";
 
-/** For tests: what would take minutes, or is not at hand. */
+/** For tests: replaces slow or unavailable parts. */
 export interface RerankPluginOverrides {
   times?: Partial<RunnerTimes> | undefined;
   /** The entry of node-llama-cpp, as a URL. */
@@ -92,7 +92,6 @@ function unusable({ path }: ModelAddress, why: string, cause?: unknown): MemoryE
 
 interface LocalRerankerInput {
   address: ModelAddress;
-  /** The entry of node-llama-cpp, as a URL. */
   llama: string;
   /** `HF_TOKEN`, for a model hub alone. */
   token: string | undefined;
@@ -100,7 +99,9 @@ interface LocalRerankerInput {
   times: RunnerTimes;
 }
 
-/** Ranks with a model in its own process, which starts on demand. Searches do not wait for the download or the start. */
+/**
+ * Ranks with a model in its own process, which starts on demand. Searches do not wait for the download or the start.
+ */
 function createLocalReranker({ address, llama, token, options, times }: LocalRerankerInput): Reranker {
   const { path, source, fileName } = address;
   const runner = new ModelRunner({ llama, modelPath: path, ...options, ranks: true }, times);
@@ -116,7 +117,7 @@ function createLocalReranker({ address, llama, token, options, times }: LocalRer
     }
     await runner.start();
   });
-  /** Runs while the reranker is open, whether or not a caller waits. */
+  /** Runs while the reranker is open, independent of callers. */
   const getReady = (): Promise<void> =>
     run({ signal: closing.signal, progress: (update) => (fetched = update) }).finally(() => (fetched = undefined));
 

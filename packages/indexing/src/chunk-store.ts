@@ -1,6 +1,6 @@
 import type { CallOptions, CompactReport, MemorySource } from "@memslot/core";
 
-/** Names one file of one source. The same path may stand in two sources. */
+/** Names one file of one source. The same path may are in two sources. */
 export interface FileKey {
   path: string;
   source: MemorySource;
@@ -29,7 +29,10 @@ export interface LineRange {
 export interface Chunk extends LineRange {
   /** The lines as they are shown. A store need not keep them. */
   text: string;
-  /** The headings that the chunk stands under: searched and embedded, not shown. May be empty. A store need not keep them. */
+  /**
+   * The headings that the chunk stands under: searched and embedded, not shown. May be empty. A store need not keep
+   * them.
+   */
   context: string;
   /** The words to index, made by the tokenizer and joined by spaces. No further analysis is wanted. */
   terms: string;
@@ -52,7 +55,7 @@ export interface ScoredChunk extends FileKey {
   score: number;
 }
 
-/** A word of the query, already in the form that stands in `Chunk.terms`. */
+/** A word of the query, already in the form that is in `Chunk.terms`. */
 export interface QueryTerm {
   term: string;
   /** Match every indexed word that begins with it. */
@@ -78,8 +81,8 @@ export interface FileFilter {
 /** Which state of a store an answer is to be of. */
 export interface StateAsked {
   /**
-   * What `revision` said last: an answer of that state, or of a later one, will do, so that one look at a place serves all
-   * questions of a search. Absent, or something else: the state from now on.
+   * What `revision` said last: an answer of that state, or of a later one, will do, so that one look at a place serves
+   * all questions of a search. Absent, or something else: the state from now on.
    */
   at?: string | undefined;
 }
@@ -98,8 +101,9 @@ export interface KeywordQuery extends FileFilter, StateAsked {
  */
 export interface KeywordAnswer {
   /**
-   * Best first; `score` is BM25, positive, higher is better. Never empty where one of these chunks contains a term. The host
-   * itself excludes very common terms before it asks among many chunks, so that every store gives the same candidates.
+   * Best first; `score` is BM25, positive, higher is better. Never empty where one of these chunks contains a term. The
+   * host itself excludes very common terms before it asks among many chunks, so that every store gives the same
+   * candidates.
    */
   rows: readonly ScoredChunk[];
   /** Chunks in the index; with a scope, of these sources within it. */
@@ -139,7 +143,7 @@ export interface StoreStats {
   chunks: number;
   /** What it takes where it is kept. 0 where that is not known. */
   bytes: number;
-  /** What the user should know of it, one line each: repairs, and what is used in place of something else. */
+  /** What the user should know of it, one line each: repairs, and what is used instead of something else. */
   notices?: readonly string[] | undefined;
   /** What is worth knowing of the place, one line each, for a status. */
   remarks?: readonly string[] | undefined;
@@ -150,7 +154,7 @@ export type StoreFiles = Pick<ChunkStore, "listFiles" | "replaceFiles" | "remove
 
 /** A build that is made beside the one that answers. Nothing of it is found by a search until `finish`. */
 export interface StoreBuild extends StoreFiles {
-  /** Puts it in place of the build that answers, in one step. The old one goes, at once or piece by piece. */
+  /** Replaces the active build in one step. The old one goes, at once or piece by piece. */
   finish(options?: CallOptions): Promise<void>;
   /** Drops it. */
   abandon(options?: CallOptions): Promise<void>;
@@ -158,27 +162,30 @@ export interface StoreBuild extends StoreFiles {
 
 /**
  * Keeps chunks and finds them again: the smaller of the two sockets. Everything else (which files there are and have
- * changed, how they are cut, what is embedded and what is still missing, who may write, and what the text of a chunk is)
+ * changed, how they are cut, what is embedded and what is still missing, who may write, and what the text of a chunk
+ * is)
  * is kept in the ledger of `@memslot/indexing`, once, for all stores.
  *
- * Searches may overlap with each other and with one write; writes come one at a time. A write is whole or not at all for
+ * Searches may overlap with each other and with one write; writes come one at a time. A write is whole or not at all
+ * for
  * each file, and is seen by the searches that begin after it. What was written is there when the store is opened again,
  * or is not in `listFiles`: what is lost is then given again. After `close` nothing is called.
  *
- * The last argument of every call may carry the `signal` of the caller. When it is aborted, the answer is not used: a store
+ * The last argument of every call may carry the `signal` of the caller. When it is aborted, the answer is not used: a
+ * store
  * may end the call at once with the reason of the signal. A store that ignores it is right, too.
  */
 export interface ChunkStore {
   /** Every file that it holds. One without a chunk is held, too. */
   listFiles(how?: StateAsked & CallOptions): Promise<readonly StoredFile[]>;
-  /** Puts each file in place of what the store held for it, or of its end (`fromLine`). */
+  /** Replaces each file, or its end (`fromLine`). */
   replaceFiles(files: readonly FileChunks[], options?: CallOptions): Promise<void>;
-  /** Takes files out. Those that it does not hold are passed over. */
+  /** Takes files out. Those that it does not hold are skipped. */
   removeFiles(files: readonly FileKey[], options?: CallOptions): Promise<void>;
   /**
    * Gives the vectors of texts, unit length, to all chunks with these hashes, of the build that answers and of the one
-   * that is being made. A text keeps its vector as long as one chunk has it, also when that is replaced by one of the same
-   * hash. Vectors of several spaces stand side by side; a hash that no chunk has may be passed over.
+   * that is being made. A text keeps its vector as long as one chunk has it, also when that is replaced by one of the
+   * same hash. Vectors of several spaces stand side by side; a hash that no chunk has may be skipped.
    */
   putVectors(
     space: VectorSpace,
@@ -187,21 +194,21 @@ export interface ChunkStore {
   ): Promise<void>;
   /** Filters by source and scope before it counts to `limit`. */
   searchKeyword(query: KeywordQuery, options?: CallOptions): Promise<KeywordAnswer>;
-  /** Compares with the vectors of this space only, and filters as `searchKeyword` does. Empty where there are none. */
+  /** Compares with the vectors of this space only, and filters as `searchKeyword` does. Empty if there are none. */
   searchVector(query: VectorQuery, options?: CallOptions): Promise<VectorAnswer>;
   stats(how?: StateAsked & CallOptions): Promise<StoreStats>;
   close(): Promise<void>;
   /**
-   * Begins a build of this name, or goes on with it where it was begun before; one of another name is dropped. Absent: a
+   * Begins a build of this name, or resumes it where it was begun before; one of another name is dropped. Absent: a
    * rebuild replaces one file after the other in place.
    */
   build?(name: string, options?: CallOptions): Promise<StoreBuild>;
   /** Gives space back. Searches go on meanwhile. */
   compact?(options?: CallOptions): Promise<CompactReport>;
   /**
-   * Changes with every change of the files that answer, whoever makes it, and with every change of what `embedded` says:
-   * a store that other hosts write to has it. Absent: only this workspace and agent write, and the files are listed when it
-   * is opened.
+   * Changes with every change of the files that answer, whoever makes it, and with every change of what `embedded`
+   * says: a store that other hosts write to has it. Absent: only this workspace and agent write, and the files are
+   * listed when it is opened.
    */
   revision?(options?: CallOptions): Promise<string>;
 }

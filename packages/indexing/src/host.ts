@@ -1,6 +1,6 @@
 /**
- * What an agent host needs of this package. It stands apart so that a host does not load what makes an index before there
- * is one to make.
+ * What an agent host needs of this package. It stands apart so that a host does not load what makes an index before
+ * there is one to make.
  */
 export type {
   Agent,

@@ -62,7 +62,7 @@ export interface SpaceStats {
   /** Chunks without a vector that are not quarantined. */
   pending: number;
   quarantined: number;
-  /** The same as `pending`, of the build that is being made. Absent where none is. */
+  /** The same as `pending`, of the build that is being made. Absent if none is. */
   nextPending?: number | undefined;
 }
 

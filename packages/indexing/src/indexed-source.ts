@@ -62,9 +62,11 @@ export interface IndexedSource {
   issueOf?(stored: FileRecord): string | undefined;
   /** Whether these lines are in the file now, as they would be indexed. Absent: results are compared with the files. */
   holds?(path: string, found: readonly FoundLines[], signal: AbortSignal): Promise<boolean[]>;
-  /** Reads what is new. Undefined where the file is gone. Throws what the file system throws, for this file alone. */
+  /** Reads what is new. Undefined if the file is gone. Throws what the file system throws, for this file alone. */
   read(file: ScannedFile, stored: FileRecord | undefined, signal: AbortSignal): Promise<FileReading | undefined>;
-  /** A window of one of its files. Throws `PATH_NOT_ALLOWED` with a shared audience and outside of the file's project. */
+  /**
+   * A window of one of its files. Throws `PATH_NOT_ALLOWED` with a shared audience and outside of the file's project.
+   */
   readFile?(params: ManagerReadParams): Promise<MemoryReadResult>;
   /** What of it a session in this project may see; undefined: all. Absent: its files belong to no project. */
   scopeIn?(stored: ReadonlyMap<string, FileRecord> | undefined): PathScope | undefined;

@@ -28,9 +28,9 @@ export async function manageIndex(input: {
   index: NoteIndex;
   context: MemoryPluginContext;
   backend: string;
-  /** False: it finds by words alone, no provider is asked, and nothing that is about vectors is called. */
+  /** False: it finds by keywords only, no provider is asked, and nothing that is about vectors is called. */
   keepsVectors?: boolean | undefined;
-  /** Finds in place of the index, for a backend that has a search of its own. It is given up to date files. */
+  /** Finds instead of the index, for a backend that has a search of its own. It is given up to date files. */
   search?: ((input: SearchInput) => Promise<SearchOutcome>) | undefined;
   /** Another way to look at the files than that of the settings. */
   sources?: readonly IndexedSource[] | undefined;
@@ -203,7 +203,7 @@ export async function manageIndex(input: {
   };
 }
 
-/** Tries a search by meaning for real: what compares vectors is loaded by it, also where nothing has a vector yet. */
+/** Runs a vector search, which loads the engine, also without any vector. */
 async function canSearchVectors(store: NoteIndex): Promise<boolean> {
   const [known] = await store.spaces();
   const space = known?.space ?? { provider: "none", model: "none", providerKey: "", dimensions: 1 };
@@ -213,7 +213,7 @@ async function canSearchVectors(store: NoteIndex): Promise<boolean> {
   return store.health().vector.available === true;
 }
 
-/** A store that finds by words alone has no use for a provider, whatever the configuration says. */
+/** A store that finds by keywords only has no use for a provider, whatever the configuration says. */
 function noVectors({ requested }: EmbeddingChoice, backend: string): EmbeddingChoice {
   return { provider: undefined, requested, reason: `${backend} finds by words alone`, degraded: false };
 }

@@ -6,7 +6,7 @@ const usualSliceMs = 8;
 export interface TimeSlices {
   /** Whether it is time to pause. Cheap enough to be asked for every file. */
   isOver(): boolean;
-  /** Lets the rest of the process work, then begins the next slice. Throws where the work was aborted. */
+  /** Lets the rest of the process work, then begins the next slice. Throws if the work was aborted. */
   pause(): Promise<void>;
 }
 

@@ -47,7 +47,7 @@ export async function takeLock(options: DownloadLockOptions): Promise<(() => Pro
   }
 }
 
-/** Undefined where somebody else holds it who lives. */
+/** Undefined if another running process owns it. */
 async function tryLock(path: string, signal: AbortSignal): Promise<(() => Promise<void>) | undefined> {
   try {
     const lock = await acquireLock(path, { waitMs: 0, busy: () => `${path} is held`, signal });

@@ -18,7 +18,9 @@ export interface SourceRequest {
 export interface Source {
   /** Where the body comes from, for people to read. */
   host: string;
-  /** Locked from the start: an unlocked body is cancelled, as if it had ended, when its response is garbage-collected. */
+  /**
+   * Locked from the start: an unlocked body is cancelled, as if it had ended, when its response is garbage-collected.
+   */
   body: ReadableStreamDefaultReader<Uint8Array>;
   /** The byte that the body begins with. */
   from: number;
@@ -26,7 +28,7 @@ export interface Source {
   size: number | undefined;
   /** SHA-256 of the whole file in hexadecimal, where the hub says it. */
   sha256: string | undefined;
-  /** Names this content, to go on with it later. Undefined where the server has no strong one. */
+  /** Names this content, to go on with it later. Undefined if the server has no strong one. */
   validator: string | undefined;
 }
 

@@ -47,7 +47,8 @@ type Download = Omit<DownloadRequest, "limits" | "disk"> & { limits: DownloadLim
 /**
  * Fetches a model file. What was there of it before is gone on from; the size, the checksum where the hub says one, and
  * the head of the file are compared before it gets its name. Several processes that want the same file fetch it once.
- * Throws an `EmbeddingError`: `transient` where the network is at fault, `auth` where trying again at once is of no use.
+ * Throws an `EmbeddingError`: `transient` where the network is at fault, `auth` where trying again at once is of no
+ * use.
  */
 export async function download(request: DownloadRequest): Promise<void> {
   const limits = { ...defaultLimits, ...request.limits };

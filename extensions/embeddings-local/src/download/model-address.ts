@@ -70,7 +70,7 @@ function webAddress(written: string, { cacheDir }: AddressPlaces): ModelAddress 
   const fileName = decodeURIComponent(url?.pathname.split("/").at(-1) ?? "");
   if (url === undefined || !isPlainName(fileName)) throw unusable(written, "it does not name a file");
   if (url.username !== "" || url.password !== "") throw unusable(written, "it holds a password");
-  // What stands behind a question mark may be a signature: neither a part of the name nor to be shown.
+  // What follows a question mark may be a signature: neither a part of the name nor to be shown.
   const model = `${url.origin}${url.pathname}`;
   const folder = createHash("sha256").update(model).digest("hex").slice(0, 12);
   return { model, path: join(cacheDir, "url", folder, fileName), fileName, source: { url: url.href, isHub: false } };

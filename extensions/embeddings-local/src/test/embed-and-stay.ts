@@ -4,8 +4,8 @@ import { parseConfig } from "@memslot/core";
 import { createLocalPlugin } from "../local-plugin.ts";
 
 /**
- * A host that embeds with the model in its first argument. `stay`: waits to be killed; `busy`: is killed with a batch on
- * its way; `leave`: ends without closing anything. Prints the id of the process that runs the model.
+ * A host that embeds with the model in its first argument. `stay`: waits to be killed; `busy`: is killed with a batch
+ * on its way; `leave`: ends without closing anything. Prints the id of the process that runs the model.
  */
 const [modelPath, what] = process.argv.slice(2);
 const children: ChildProcess[] = [];

@@ -98,8 +98,8 @@ export function watchChildren(onMessage?: (child: ChildProcess, message: FromChi
 }
 
 /**
- * As `watchChildren`, where the first `count` processes die in the middle of a batch: each is handed the first three texts
- * of it and is killed at their last vector, so that none can be done, however fast it is.
+ * As `watchChildren`, where the first `count` processes die in the middle of a batch: each is handed the first three
+ * texts of it and is killed at their last vector, so that none can be done, however fast it is.
  */
 export function killInBatch(count: number): ChildProcess[] {
   const handed = 3;

@@ -175,7 +175,8 @@ test("tables that another process makes while this one waits for the lock are ke
   const other = new Database(path);
   setPragmas(other);
   other.exec("BEGIN");
-  // Takes the lock. Outside of a transaction it would write a first page, and the file would pass for another program's.
+  // Takes the lock. Outside of a transaction it would write a first page, and the file would pass for another
+  // program's.
   other.pragma("auto_vacuum = INCREMENTAL");
   const opening = open(path);
   await new Promise((resolve) => setTimeout(resolve, 400));
@@ -421,7 +422,6 @@ function cut(path: string, bytes: number): void {
   truncateSync(path, Math.floor(bytes));
 }
 
-/** The id of a process that has ended. */
 async function deadProcess(): Promise<number> {
   const child = runChild(["open-and-print", await tempPath()]);
   await child.ended;

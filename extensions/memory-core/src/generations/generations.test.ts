@@ -157,7 +157,7 @@ test("the old build is deleted in small steps, which a process that was killed l
   first.finishBuild();
   const full = { generations: 2, words: 2, vectors: 2, files: 310, chunks: 930 };
   expect(leftIn(path)).toEqual(full);
-  // The layout is looked at first.
+  // The layout is examined first.
   for (let step = 0; step < 4; step++) expect(await first.tidy()).toBe(true);
   // As a killed process leaves it: its connection is never closed.
   const one = leftIn(path);

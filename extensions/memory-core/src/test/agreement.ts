@@ -85,7 +85,10 @@ export async function enginesAgree(dimensions: number): Promise<number> {
 
 const at = { question: 0, out: 65_536, bits: 131_072, thresholds: 40_000, block: 262_144 };
 
-/** Products, signs, differences and checksums of the kernel are those of plain JavaScript. Returns how many vectors were compared. */
+/**
+ * Products, signs, differences and checksums of the kernel are those of plain JavaScript. Returns how many vectors were
+ * compared.
+ */
 export function kernelAgrees(dimensions: number): number {
   const width = codeWidth(dimensions);
   const [question = expect.fail(), ...vectors] = vectorsOf(

@@ -110,7 +110,7 @@ export function vectorOf(text: string, dimensions = 8): Float32Array {
   return raw.map((value) => value / length);
 }
 
-/** Searches by meaning where nothing has a vector: what compares vectors is loaded by it. */
+/** A vector search where nothing has a vector: what compares vectors is loaded by it. */
 export const anyVector: VectorQuery = { space: spaceOf("none"), vector: vectorOf("none"), sources: [], limit: 1 };
 
 /** Gives every pending chunk the vector of its text, and says how many there were. */
@@ -142,7 +142,9 @@ export async function lookAtVectors(path: string): Promise<string | undefined> {
   return findings?.find(({ name }) => name === "vectors")?.message;
 }
 
-/** Runs SQL on a database file from outside of any store, as a release of memslot would: it says that it writes to it. */
+/**
+ * Runs SQL on a database file from outside of any store, as a release of memslot would: it says that it writes to it.
+ */
 export function edit<Result>(path: string, work: (db: Database.Database) => Result): Result {
   const db = new Database(path);
   forgetSum(path);

@@ -150,6 +150,5 @@ test("bytes of vectors and of pages that hold nothing are counted", async () => 
   const before = (await store.stats()).reusableBytes;
   await store.removeFiles([{ path: "a.md", source: "memory" }]);
   expect((await store.stats()).reusableBytes - before).toBeGreaterThan(250_000);
-  // The file can give them back one by one.
   expect(edit(path, (db) => db.pragma("auto_vacuum", { simple: true }))).toBe(2);
 });

@@ -25,7 +25,6 @@ async function cached(store: NoteIndex): Promise<number> {
   return (await store.stats()).cachedVectors;
 }
 
-/** The texts, of those given, whose vectors are kept. */
 async function kept(store: NoteIndex, given: readonly string[]): Promise<string[]> {
   const known = await store.knownVectors(space, given.map(sha256));
   return given.filter((text) => known.includes(sha256(text)));

@@ -5,7 +5,7 @@ import { type CodeLayout, hasManyHoles } from "./codes/code-layout.ts";
 import { codeTable } from "./codes/code-tables.ts";
 import { blockRows, checksumOf } from "./codes/code-vector.ts";
 
-/** The codes of the vectors: one row for each chunk that has a vector in the space that is laid out. */
+/** Vector codes: one row per chunk with a vector in the active space. */
 export function layoutPart(input: {
   db: Database.Database;
   generations: Generations;
@@ -53,7 +53,7 @@ export function layoutPart(input: {
     }).length;
   }
 
-  /** Undefined where there are no bits, or the host cannot make any. */
+  /** Undefined without bits or WebAssembly. */
   function bitMakerFor(width: number | undefined, thresholds: Int8Array | undefined): BitMaker | undefined {
     if (width === undefined || thresholds?.length !== width) return undefined;
     try {

@@ -20,24 +20,22 @@ import { openVectorComparison, similarityTo, type VectorComparison } from "./eng
 import { createEngines, type VectorSettings } from "./engines/engines.ts";
 import { layoutPart } from "./layout-part.ts";
 
-/** So many chunks leave a quarter of an empty block. */
+/** Removed chunks that justify a check for holes. */
 const removedBeforeLook = 64;
-/** After so many times it is not the codes that are at fault. */
+/** After this many failures the codes are not at fault. */
 const mostDamages = 3;
 const fewestDimensions = 8;
-/** Vectors that are scored exactly: never fewer, and so many more than are asked for. */
+/** Minimum number of exactly scored vectors, and factor over the requested number. */
 const fewestRescored = 80;
 const spareRescored = 60;
 
-/** The half of an index that finds by meaning. */
 export interface VectorSearch extends Pick<Companion, "wrote" | "embedded" | "useSpace" | "prepare"> {
-  /** Deletes a piece of a generation. True: it did something. */
   drop(generation: number): boolean;
   holds(generation: number): boolean;
   searchVector(query: VectorQuery): IndexVectorAnswer;
-  /** Mends a layout with many holes, stores bits that are missing, and reads codes. False: that was all. */
+  /** Compacts a sparse layout, stores missing bits, and reads codes. False: nothing left. */
   tidy(isQuiet: boolean): boolean;
-  /** Mends one with any. */
+  /** Compacts a layout with any hole. */
   compact(generation: number): void;
   part: Companion["parts"]["last"][number];
   health(): IndexHealth["vector"];
@@ -53,22 +51,22 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
   const scopeFiles = createScopeFiles(db, generations);
   /** The space to lay out for fast search. */
   let wanted: KnownSpace | undefined;
-  /** Chunks that have gone since the layout was looked at. */
+  /** Chunks removed since the last check. */
   let removed = 0;
-  /** Whether codes are still to be compared with the vectors that there are. */
+  /** Whether codes must be compared with the vectors. */
   let isUnchecked = true;
-  /** So many have come that they are not to wait until nobody asks for anything. */
+  /** So many are new that the check is due even without idle time. */
   let isCheckDue = false;
-  /** Vectors that have come since that was so last. */
+  /** Vectors added since the last check. */
   let added = 0;
   let addedBeforeCheck = 2 * blockRows;
-  /** Blocks may have come whose bits are not stored. */
+  /** New blocks may lack bits. */
   let lacksBits = false;
-  /** Vectors that were put into the codes since that was so last. */
+  /** Vectors coded since the last check. */
   let put = 0;
-  /** The space that was searched, until its codes were all read, and the block to go on from. */
+  /** The searched space until all its codes were read, and the next block. */
   let toRead: { spaceId: number; from: number } | undefined;
-  /** A generation whose codes are not what was written. */
+  /** A generation with damaged codes. */
   let damaged: number | undefined;
   let damages = 0;
 
@@ -89,11 +87,11 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
     if (id === undefined || dimensions === undefined) return;
     vectors.chunks();
     layout.layOutAnew(generation, { id, dimensions });
-    // Bits are chosen when nobody waits.
+    // Bits are chosen when idle.
     isUnchecked = true;
   }
 
-  /** Work on the codes of a space, inside a transaction; undefined where they cannot be relied on, or are not what was written. */
+  /** Runs work on the codes of a space inside a transaction; undefined if they are unreliable or damaged. */
   function byCodes<Result>(
     generation: number,
     spaceId: number,
@@ -114,7 +112,7 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
     }
   }
 
-  /** The best by way of the codes; undefined where they cannot tell. Called inside a transaction. */
+  /** Best matches by codes; undefined if inconclusive. Called inside a transaction. */
   function nearestByCodes(
     scan: CodeScan,
     generation: number,
@@ -122,7 +120,7 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
     spaceId: number,
   ): number[] | undefined {
     return byCodes(generation, spaceId, (laidOut) => {
-      // So few are compared as fast one by one, and so short ones differ by less than codes can tell.
+      // Few vectors are as fast without codes, and short ones differ too little.
       if (countRows(laidOut.directory) < blockRows || query.vector.length < fewestDimensions) return undefined;
       const files = query.scope ? scopeFiles(generation, query) : undefined;
       const filter = { sources: query.sources, files };
@@ -152,7 +150,7 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
       engines.answered(engines.engine().name);
       return scored;
     }
-    // Another process has taken vectors out of the cache.
+    // Another process has removed vectors.
     if (scored) isUnchecked = true;
     engines.answered("exact");
     return comparison().all(spaceId, similarity, generation, query);
@@ -160,8 +158,7 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
 
   function search(query: VectorQuery, spaceId: number): IndexVectorAnswer {
     vectors.chunks();
-    // Dropped by an earlier release, or a build that took over without one. A process that wants another space keeps it:
-    // the two would take turns for ever.
+    // Dropped by an earlier release or a build without layout. Another space stays, or two processes would alternate.
     const { id: answering } = generations.active();
     if (spaceId === wanted?.id && layout.held(answering) === undefined) settle(answering);
     const answer = transactions.read(() => {
@@ -177,7 +174,7 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
     damaged = undefined;
   }
 
-  /** Reads codes that searches have left out. Gives whether there are more. */
+  /** Reads codes that searches have skipped. Returns whether more remain. */
   function readMore(): boolean {
     const engine = engines.engine();
     if (toRead === undefined || engine.name !== "wasm") return false;
@@ -189,7 +186,7 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
     return toRead !== undefined;
   }
 
-  /** What was too long to look at before a search. False: there was nothing to look at. */
+  /** A check too long for a search. False: nothing to check. */
   function check(): boolean {
     if (!isUnchecked || !wanted || engines.engine().name !== "wasm") return false;
     const { id } = generations.active();
@@ -204,9 +201,9 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
     return true;
   }
 
-  /** Gives whether there are more to be stored. */
+  /** Returns whether more remain. */
   function storeBits(): boolean {
-    // A process that only reads leaves it to one that writes.
+    // A reading process leaves this to writers.
     if (!lacksBits || !transactions.hasWritten() || engines.engine().name !== "wasm") return false;
     const hasMore = layout.storeBits(generations.active().id);
     lacksBits = hasMore !== false;
@@ -261,7 +258,7 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
     drop: layout.drop,
     holds: layout.holds,
     tidy(isQuiet) {
-      // It may have written: the file is recorded when it was left alone for a while.
+      // The checksum is recorded after a quiet period.
       if ((isQuiet || isCheckDue) && check()) return true;
       if (removed >= removedBeforeLook) {
         removed = 0;
@@ -280,7 +277,7 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
   };
 }
 
-/** How many are scored exactly for an answer of so many. */
+/** Number of exactly scored vectors for an answer. */
 function rescored(limit: number): number {
   return Math.max(fewestRescored, limit + spareRescored);
 }

@@ -10,7 +10,6 @@ const chunks = 20_000;
 const common = ["alpha", "beta", "gamma", "delta"];
 const beginnings = Array.from({ length: 40 }, (_, index) => `pre${index}`);
 
-/** A store of chunks of which each holds all of the common words, and three in four words of a beginning. */
 async function largeStore(): Promise<{ store: StoreHere; path: string }> {
   const path = await tempPath();
   const store = openHere(path);
@@ -74,7 +73,7 @@ test("of 20,000 chunks with the same common words, 8,000 are weighed, and all ar
   const ofRare = ask(words(...common, "n77"), "memory", "sessions");
   expect([ofRare.weighed[0], ofRare.texts[0]?.split(" ").at(-1)]).toEqual([1, "n77"]);
 
-  // Words of a beginning that stand in more places than are weighed: some of them are looked for, and no beginning.
+  // Words of a beginning that are in more places than are weighed: some of them are looked for, and no beginning.
   const ofBeginning = ask([{ term: "pre", prefix: true }], "memory", "sessions");
   expect(asked.filter(({ parameters }) => String(parameters["match"]).includes("*"))).toEqual([]);
   expect(Math.max(...ofBeginning.weighed)).toBeLessThanOrEqual(8000);
@@ -112,7 +111,7 @@ test("of a question with 64 common words half a million places are counted, and 
   expect(Math.abs((documentFrequencies[64] ?? 0) - chunks / 2)).toBeLessThan(chunks / 200);
   expect(documentFrequencies[65]).toBe(1);
 
-  // One word is looked at once, also in the next question.
+  // One word is examined once, also in the next question.
   const once = looked.mock.calls.length;
   expect(once).toBeGreaterThan(1);
   expect(ask().documentFrequencies).toEqual(documentFrequencies);

@@ -46,7 +46,7 @@ export function createKeywordSearch({
     const counted = statements.countAll(terms);
     const documentFrequencies = counted.map(({ chunks }) => chunks);
     const present = statements.sources.all({ generation });
-    // Most indexes have nothing of some kind of memory: what holds no file is not searched.
+    // Sources without a file are not searched.
     if (!present.some((source) => query.sources.includes(source)))
       return { rows: [], chunkCount, documentFrequencies, ...lack };
     const isForAll = present.every((source) => query.sources.includes(source));
@@ -65,7 +65,7 @@ export function createKeywordSearch({
     try {
       return transactions.read(() => search(query));
     } catch (error) {
-      // What was made within the transaction is gone with it.
+      // Statements of a rolled-back transaction are invalid.
       prepared = undefined;
       preparedScoped = undefined;
       throw error;
@@ -75,14 +75,13 @@ export function createKeywordSearch({
 
 type Statements = ReturnType<typeof prepareStatements>;
 
-/** One way to ask: of all chunks, or of those of some sources. */
 interface FindStatements {
   find: Database.Statement<[Record<string, unknown>], ScoredId>;
   /** The chunk from which on so many of those that match were written. */
   findNth: Database.Statement<[Record<string, unknown>], number>;
 }
 
-/** Only one generation answers at a time. Called inside a transaction. */
+/** One active generation at a time. Call inside a transaction. */
 function prepareStatements(
   db: Database.Database,
   generation: number,
@@ -93,7 +92,7 @@ function prepareStatements(
   ofSources: FindStatements;
 } {
   const words = wordTable(generation);
-  // The plus keeps FTS5 from running the whole match once for each of the ids.
+  // The unary plus keeps FTS5 from running the match once per id.
   const ofSources = `AND +rowid IN (SELECT c.id FROM files f JOIN chunks c ON c.file_id = f.id WHERE ${isAsked(false)})`;
   const finding = (filter: string): FindStatements => ({
     find: db.prepare(
@@ -109,7 +108,7 @@ function prepareStatements(
   return {
     ...createWordCounts(db, generation),
     generation,
-    // One step per source, where DISTINCT would read the whole index.
+    // One step per source; DISTINCT would read the whole index.
     sources: db
       .prepare<[{ generation: number }], string>(
         `WITH RECURSIVE known (source) AS (
@@ -125,7 +124,7 @@ function prepareStatements(
   };
 }
 
-/** For a database whose SQLite has no FTS5: nothing is found. */
+/** For SQLite without FTS5: finds nothing. */
 export function createWordlessSearch({
   db,
   transactions,
@@ -138,7 +137,7 @@ export function createWordlessSearch({
   });
 }
 
-/** The index folds A-Z and nothing else; what is looked up there has to be folded in the same way. */
+/** The index folds A-Z only, so queries must do the same. */
 function foldAscii(term: string): string {
   return term.replaceAll(/[A-Z]+/gu, (letters) => letters.toLowerCase());
 }

@@ -5,11 +5,11 @@ import { wordTable } from "./word-tables.ts";
 /** Pages of FTS5 that one step merges at most. */
 const mergePages = 500;
 
-/** Gives back what words that were taken out have left in the table of a generation. */
+/** Frees the space of removed words in a generation's table. */
 export async function* mergeWords(db: Database.Database, transactions: Transactions, generation: number): Pieces<void> {
   const table = wordTable(generation);
   const changes = db.prepare<[], number>("SELECT total_changes()").pluck();
-  // A negative number begins a merge of everything, a positive one goes on with it.
+  // A negative number starts a full merge, a positive one continues it.
   for (let pages = -mergePages; ; pages = mergePages) {
     const merged = transactions.write(() => {
       if (!hasTable(db, table)) return 0;
@@ -18,7 +18,7 @@ export async function* mergeWords(db: Database.Database, transactions: Transacti
       return (changes.get() ?? 0) - before;
     });
     yield;
-    // That is how FTS5 says that there was nothing to do.
+    // FTS5 reports this when there was nothing to do.
     if (merged < 2) return;
   }
 }

@@ -26,14 +26,13 @@ export function wordsNotice(path: string): string {
 }
 
 /**
- * Makes the tables of words fit the chunks: where they are missing or stale they are emptied, and filled again from the
- * texts in the index by `WordRepair`. True: they were emptied.
+ * Checks the word tables against the chunks: missing or stale tables are emptied and refilled by `WordRepair`. True:
+ * emptied.
  */
 export function settleWords(input: {
   db: Database.Database;
   meta: Meta;
   store: string;
-  /** Runs work in a transaction. */
   write: (work: () => void) => void;
 }): boolean {
   const { db, meta, store, write } = input;
@@ -63,21 +62,20 @@ function hasSoundWords(db: Database.Database, generation: number): boolean {
 }
 
 /**
- * Puts an empty table of words in place of that of a generation, and notes that its chunks lack their words.
- * The caller has begun the transaction. Throws where SQLite cannot even drop what is there.
+ * Replaces the word table of a generation by an empty one and records that. Call inside a transaction. Throws if SQLite
+ * cannot drop the old one.
  */
 function emptyWords(db: Database.Database, meta: Meta, generation: number): void {
   db.exec(`DROP TABLE IF EXISTS ${wordTable(generation)}; ${createWordIndex(generation)}`);
   meta.set(`${metaKeys.wordsMissing}${generation}`, "1");
 }
 
-/** Checks the words of the chunks, and rebuilds them from the texts in the index: no note is read. */
+/** Checks the words of chunks, and rebuilds them from the indexed texts. */
 export class WordRepair implements IndexPart {
   readonly name = "words";
   readonly #parts: Pick<LedgerParts, "db" | "meta" | "transactions" | "generations">;
-  /** False where this SQLite has no FTS5. */
+  /** False if this SQLite has no FTS5. */
   readonly #canIndex: boolean;
-  /** The last chunk of each generation that has its words. */
   readonly #doneTo = new Map<number, number>();
 
   constructor(parts: LedgerParts, canIndex: boolean) {
@@ -85,7 +83,7 @@ export class WordRepair implements IndexPart {
     this.#canIndex = canIndex;
   }
 
-  /** One row in the table of words for each chunk, and no other. */
+  /** Checks for one row per chunk, and no others. */
   look(): ReturnType<IndexPart["look"]> {
     if (!this.#canIndex) return { ok: true, message: `none: ${noFts}` };
     const faults: string[] = [];
@@ -100,20 +98,20 @@ export class WordRepair implements IndexPart {
       : { ok: false, message: faults.join("; ") };
   }
 
-  /** Indexes the words of some chunks that lack them. True: there is more. Several processes may do so at once. */
+  /** Indexes some missing words. True: more remain. Safe in several processes. */
   async step(): Promise<boolean> {
     if (this.#next() === undefined) return false;
-    // The tokenizer is loaded when it is first needed: an index whose words are in order does without.
+    // The tokenizer is loaded only if words are missing.
     const { indexTerms } = await import("@memslot/indexing");
     this.#parts.transactions.write(() => {
-      // Another process may have done it meanwhile.
+      // Another process may have done it.
       const generation = this.#next();
       if (generation !== undefined) this.#fill(generation, indexTerms);
     });
     return this.#next() !== undefined;
   }
 
-  /** Without FTS5 there is nothing to mend: all is well then. */
+  /** Without FTS5 there is nothing to repair. */
   async *mend(): Pieces<string> {
     const { db, meta, transactions, generations } = this.#parts;
     for (const generation of generations.live()) {
@@ -159,7 +157,7 @@ export class WordRepair implements IndexPart {
     const { db, meta, generations } = this.#parts;
     const table = wordTable(generation);
     const doneTo = this.#doneTo.get(generation) ?? 0;
-    // The row of a chunk in the table of words is known by its count of them.
+    // Chunks without words have no row count.
     const lacking = generations.live().includes(generation)
       ? db
           .prepare<[number, number], { id: number; text: string; context: string }>(
@@ -171,7 +169,7 @@ export class WordRepair implements IndexPart {
       : [];
     const isLast = lacking.length < batchChunks;
     this.#doneTo.set(generation, isLast ? 0 : (lacking.at(-1)?.id ?? 0));
-    // The words may have been emptied meanwhile, by a repair or by another process: the end is reached from the beginning.
+    // Words may have been emptied meanwhile: only a pass from the start is complete.
     if (isLast && doneTo === 0) meta.delete(`${metaKeys.wordsMissing}${generation}`);
     if (lacking.length === 0) return;
     const insert = db.prepare(`INSERT INTO ${table} (rowid, terms) VALUES (?, ?)`);
@@ -179,10 +177,7 @@ export class WordRepair implements IndexPart {
   }
 }
 
-/**
- * True when the table holds as many words as it was given for all chunks together: what FTS5 itself checks is only whether
- * the words that it finds are in order.
- */
+/** Whether the table has as many words as all chunks together; FTS5's own check covers only the order. */
 function isComplete(db: Database.Database, table: string): boolean {
   const vocabulary = `temp.${table}_check`;
   db.exec(`CREATE VIRTUAL TABLE ${vocabulary} USING fts5vocab(main, ${table}, 'row')`);

@@ -3,12 +3,13 @@ import type Database from "better-sqlite3";
 import { bm25Within, type CountedText, filterParameters, isAsked, readRows } from "@memslot/indexing/ledger-tables";
 import { wordTable } from "./word-tables.ts";
 
-/** Keyword search within a scope, of one generation. Called inside a transaction. `terms` are folded as the index is. */
+/**
+ * Keyword search within a scope, of one generation. Called inside a transaction. `terms` are folded as the index is.
+ */
 export type ScopedKeywordSearch = (query: KeywordQuery, terms: readonly QueryTerm[]) => IndexKeywordAnswer;
 
 /**
- * Counts, weighs and cuts within the scope alone: no figure, no order and no choice depends on a chunk outside it. The
- * ranks of FTS5 would: they are made of the counts of the whole index.
+ * Counts, weighs and limits within the scope only. FTS5 ranks depend on the whole index and would reveal other chunks.
  */
 export function createScopedKeywordSearch(db: Database.Database, generation: number): ScopedKeywordSearch {
   const words = wordTable(generation);
@@ -16,7 +17,7 @@ export function createScopedKeywordSearch(db: Database.Database, generation: num
     DROP TABLE IF EXISTS temp.word_places;
     CREATE VIRTUAL TABLE temp.word_places USING fts5vocab(main, ${words}, 'instance');
   `);
-  // In the order of the paths, so that equal scores come in the same order wherever their chunks were put in.
+  // In path order, so that ties are independent of insertion order.
   const filesIn = db
     .prepare<[Record<string, unknown>], number>(
       `SELECT f.id FROM files f WHERE ${isAsked(true)} ORDER BY f.path, f.source`,

@@ -2,11 +2,11 @@ import type { QueryTerm } from "@memslot/indexing";
 import type Database from "better-sqlite3";
 import { wordTable } from "./word-tables.ts";
 
-/** Postings (a word in a chunk) that FTS5 weighs for one question: some 15 ms. All that a question usually asks for is less. */
+/** Postings (word and chunk) that FTS5 scores per query: about 15 ms. */
 export const maxPostings = 50_000;
-/** Words that are looked at to count what a prefix matches. */
+/** Words counted for a prefix. */
 const maxPrefixWords = 1000;
-/** Postings that are counted for one question, about 8 ms. What is left is told from its first ones. */
+/** Postings counted per query, about 8 ms. The rest is estimated. */
 const countedAtMost = 500_000;
 const lookedAt = 1000;
 /** Words whose counts are remembered until something is written. */
@@ -15,9 +15,8 @@ const keptWords = 4000;
 /** A term that is looked for, as FTS5 is asked for it. */
 export interface CountedTerm {
   term: QueryTerm;
-  /** How many chunks hold it. */
   chunks: number;
-  /** How many places FTS5 goes through for it: more than there are chunks, where several words begin with it. */
+  /** Postings that FTS5 reads: more than chunks, if several words have the prefix. */
   postings: number;
 }
 
@@ -60,7 +59,7 @@ export function createWordCounts(db: Database.Database, generation: number): Wor
   const each = (beginning: string): IterableIterator<{ word: string; chunks: number }> =>
     beginnings.iterate(beginning, `${beginning}\u{10ffff}`);
 
-  /** Exact where it stands in few chunks; else as if it stood as often in all as in the first ones. */
+  /** Exact for rare words; otherwise extrapolated from the first chunks. */
   function estimate(word: string): number {
     const { found = 0, last } = firstHolders.get(quoted(word)) ?? {};
     if (found < lookedAt) return found;
@@ -69,7 +68,7 @@ export function createWordCounts(db: Database.Database, generation: number): Wor
     return Math.max(found, Math.min(chunkCount, Math.round(found / share)));
   }
 
-  /** What goes beyond all chunks together, and beyond what is weighed, is not counted. */
+  /** Counting stops beyond the number of chunks and of scored postings. */
   function countBeginning(beginning: string): number {
     let postings = 0;
     for (const { chunks } of each(beginning)) {
@@ -116,7 +115,7 @@ export function createWordCounts(db: Database.Database, generation: number): Wor
             ? remembered(estimates, term.term, () => estimate(term.term))
             : countWord(term.term);
         counted += postings;
-        // Several words of a beginning are in one chunk: those that may be weighed are counted once.
+        // Several words of a prefix may be in one chunk: those that may be scored are counted once.
         const match = `${quoted(term.term)} *`;
         const chunks =
           term.prefix && postings > 0 && postings <= maxPostings

@@ -1,14 +1,14 @@
 import type Database from "better-sqlite3";
 
 /**
- * Splits on nothing but spaces and control characters: the words come finished from the tokenizer, and `c++` or
- * `a/b.md` is one of them. Bytes above ASCII are always part of a word here; A-Z are folded, in queries too.
+ * Splits at spaces and control characters only: the tokenizer has prepared the words, such as `c++`. Bytes above ASCII
+ * belong to words; A-Z are folded.
  */
 const ftsTokenizer = `ascii tokenchars '${asciiPunctuation().replaceAll("'", "''")}'`.replaceAll('"', '""');
 
 /**
- * The words of one generation: only words, no text, which stands once, in `chunks`. A table for each generation, so that
- * no search has to tell one from the other, how often a word stands there is counted in one alone, and the old one goes at once.
+ * The words of one generation; texts are in `chunks`. One table per generation, so that searches need no filter, counts
+ * are exact, and an old one is dropped at once.
  */
 export function wordTable(generation: number): string {
   return `chunks_fts_${generation}`;

@@ -13,17 +13,15 @@ import { mergeWords } from "./merge-words.ts";
 import { WordRepair } from "./repair-words.ts";
 import { wordTable } from "./word-tables.ts";
 
-/** The half of an index that finds words. */
 export interface Words extends Pick<Companion, "wrote" | "count" | "tidy" | "compact"> {
   searchKeyword: ReturnType<typeof createKeywordSearch>;
-  /** True: there was a table to drop. */
   drop(generation: number): boolean;
   holds(generation: number): boolean;
   part: Companion["parts"]["first"][number];
   health(): IndexHealth["fts"];
 }
 
-/** `ftsError`: why words cannot be indexed; undefined where they can. */
+/** `ftsError`: why words cannot be indexed; undefined if they can. */
 export function createWords(parts: LedgerParts, ftsError: string | undefined): Words {
   const { db, meta, transactions } = parts;
   const indexWords = ftsError === undefined;

@@ -17,7 +17,7 @@ import { type ConfigLayer, type FoundValue, type FoundValues, shownKey } from ".
 
 interface ConfigParts extends Pick<AgentSources, "stateDir" | "override" | "foundWorkspace" | "ownOrigin"> {
   readonly file?: string | undefined;
-  /** True if left out. */
+  /** True if omitted. */
   readonly trusted?: boolean;
   /** Undefined: no restriction. */
   readonly trustedCode?: readonly TrustedCode[] | undefined;

@@ -26,7 +26,7 @@ type Group = readonly [string, ...string[]];
 const usualGroup: Group = ["agents", "defaults", "memorySearch"];
 const otherGroup: Group = ["memory", "search"];
 
-/** Where the settings of search for all agents stand in a file: in the spelling that it has for them already. */
+/** Where the settings of search for all agents are in a file: in the spelling that it has for them already. */
 export async function searchGroupIn(file: string): Promise<Group> {
   if (!existsSync(file)) return usualGroup;
   const { default: json5 } = await import("json5");
@@ -80,7 +80,10 @@ export async function changeConfigFile(
   if (trust !== undefined) await trustConfig(path, { stateDir, earlier: trust.code });
 }
 
-/** One change of a configuration: a value that a key is to have, a text that its list is to hold, or is to hold no longer. */
+/**
+ * One change of a configuration: a value that a key is to have, a text that its list is to hold, or is to hold no
+ * longer.
+ */
 export type ConfigEdit =
   | { readonly key: readonly [string, ...string[]]; readonly value: string | boolean }
   | { readonly key: readonly [string, ...string[]]; readonly with: string }
@@ -257,12 +260,14 @@ function withEdit(config: unknown, edit: ConfigEdit): unknown {
   return wanted;
 }
 
-/** A name as it may stand in JSON5 and in a dotted key: quoted where it is more than letters, digits, `_`, `$` and `-`. */
+/**
+ * A name as it may are in JSON5 and in a dotted key: quoted where it is more than letters, digits, `_`, `$` and `-`.
+ */
 function quoteName(name: string): string {
   return /^[\w$-]+$/.test(name) ? name : JSON.stringify(name);
 }
 
-/** Where a value stands in JSON5 text: from `start` up to, and without, `end`. */
+/** Where a value is in JSON5 text: from `start` up to, and without, `end`. */
 interface PlacedValue {
   readonly start: number;
   readonly end: number;

@@ -4,12 +4,12 @@ import { isObject } from "./deep.ts";
 import { quoteText } from "./names.ts";
 import { isAddress } from "./paths.ts";
 
-/** One key of the configuration. Everything that is known about a key stands in its row of `keys.json` and nowhere else. */
+/** One key of the configuration. Everything that is known about a key is in its row of `keys.json` and nowhere else. */
 export interface ConfigKey {
   /** Dotted; `*` stands for any name and `[]` for the items of a list. */
   readonly key: string;
   readonly type: string;
-  /** Absent where there is none. `{stateDir}` and `{agentId}` are replaced when it is used. */
+  /** Absent if there is none. `{stateDir}` and `{agentId}` are replaced when it is used. */
   readonly default?: unknown;
   /** One line in plain words. */
   readonly doc: string;

@@ -16,31 +16,34 @@ const neededNode = [22, 22] as const;
 const maxNames = 20;
 
 export interface LoadConfigOptions {
-  /** The current folder; that of the process if left out. */
+  /** The current folder; that of the process if omitted. */
   cwd?: string | undefined;
-  /** The environment; that of the process if left out. */
+  /** The environment; that of the process if omitted. */
   env?: Environment | undefined;
   /** `--config`: this file and no other. */
   configPath?: string | undefined;
-  /** `--workspace`: in place of every other workspace, for every agent. */
+  /** `--workspace`: instead of every other workspace, for every agent. */
   workspace?: string | undefined;
   /** A folder that was found around the current one, see `FoundFolder`. */
   found?: FoundFolder | undefined;
 }
 
 export interface FoundFolder {
-  /** Absolute. A `memslot.json5` in it counts as one of the current folder does: nobody has trusted it by going there. */
+  /**
+   * Absolute. A `memslot.json5` in it counts as one of the current folder does: the user has not trusted it by going
+   * there.
+   */
   folder: string;
-  /** Whether it stands in for the workspace where nothing names one. */
+  /** Whether it is in for the workspace where nothing names one. */
   isWorkspace: boolean;
 }
 
 export interface ParseConfigOptions {
-  /** Relative paths start here, and package names are looked up from here; the current folder if left out. */
+  /** Relative paths start here, and package names are looked up from here; the current folder if omitted. */
   baseDir?: string | undefined;
-  /** For `${NAME}` and the home folder; that of the process if left out. `MEMSLOT_WORKSPACE` is not read. */
+  /** For `${NAME}` and the home folder; that of the process if omitted. `MEMSLOT_WORKSPACE` is not read. */
   env?: Environment | undefined;
-  /** `MEMSLOT_HOME` or `~/.memslot` if left out. */
+  /** `MEMSLOT_HOME` or `~/.memslot` if omitted. */
   stateDir?: string | undefined;
   /** In place of every other workspace, for every agent. */
   workspace?: string | undefined;

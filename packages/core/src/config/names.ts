@@ -6,7 +6,9 @@ import { namesIn } from "../files/error-code.ts";
 /** Names that Windows keeps for devices, whatever follows a dot. */
 const deviceName = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i;
 
-/** What is wrong with an agent id, in words that follow the id; undefined where nothing is. It becomes part of file names. */
+/**
+ * What is wrong with an agent id, in words that follow the id; undefined if nothing is. It becomes part of file names.
+ */
 export function agentIdProblem(id: unknown): string | undefined {
   if (typeof id !== "string") return "it must be a text";
   if (id.trim() === "") return "it must not be blank";
@@ -18,7 +20,9 @@ export function agentIdProblem(id: unknown): string | undefined {
   return undefined;
 }
 
-/** Throws `INVALID_ARGUMENT` for an id that cannot name a folder, or that differs from one of the others by case alone. */
+/**
+ * Throws `INVALID_ARGUMENT` for an id that cannot name a folder, or that differs from one of the others by case alone.
+ */
 export function checkAgentId(id: unknown, others: readonly string[], advice = ""): void {
   const problem = agentIdProblem(id);
   if (problem !== undefined) throw new MemoryError("INVALID_ARGUMENT", `agent id: ${problem}${advice}`);
@@ -42,7 +46,9 @@ export function agentsWithState(stateDir: string): string[] {
   return [...new Set([...folders, ...indexes])].filter((id) => agentIdProblem(id) === undefined).toSorted();
 }
 
-/** Throws `INVALID_ARGUMENT` for an id that cannot name a folder, or that differs from a known agent's by case alone. */
+/**
+ * Throws `INVALID_ARGUMENT` for an id that cannot name a folder, or that differs from a known agent's by case alone.
+ */
 export function checkAgentPlace({ stateDir, agentId }: { stateDir: string; agentId: string }): void {
   checkAgentId(agentId, agentsWithState(stateDir));
 }

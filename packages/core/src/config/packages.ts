@@ -27,7 +27,7 @@ export function packageFolder(name: string, from: string): string | undefined {
     if (existsSync(join(folder, "package.json"))) return folder;
   }
   try {
-    // Where packages do not lie in folders called node_modules, only the loader itself knows.
+    // Where packages do not are in folders called node_modules, only the loader itself knows.
     return dirname(require.resolve(`${name}/package.json`));
   } catch {
     return undefined;
@@ -42,7 +42,10 @@ export function hasManifest(folder: string): boolean {
   return existsSync(join(folder, manifestName));
 }
 
-/** The folders that one of `plugins.load.paths` stands for: itself, or the packages in it. Throws the errors of the file system. */
+/**
+ * The folders that one of `plugins.load.paths` stands for: itself, or the packages in it. Throws the errors of the file
+ * system.
+ */
 export async function foldersOfLoadPath(path: string): Promise<string[]> {
   const isPackage = (folder: string): boolean => hasManifest(folder) || existsSync(join(folder, "package.json"));
   if (isPackage(path)) return [path];

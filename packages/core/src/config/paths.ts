@@ -13,7 +13,7 @@ export function variable(env: Environment, name: string): string | undefined {
   return value === undefined || value.trim() === "" ? undefined : value;
 }
 
-/** The home folder: as the environment names it, else as the system does. Throws `CONFIG` where neither knows one. */
+/** The home folder: as the environment names it, else as the system does. Throws `CONFIG` if neither knows one. */
 export function homeDir(env: Environment): string {
   const named = [variable(env, "HOME"), variable(env, "USERPROFILE")].find((path) => path !== undefined);
   // A variable that is there and empty makes the system's answer empty too; its list of users still knows.
@@ -78,7 +78,7 @@ export function canonicalPath(path: string, links = 0): string | undefined {
   return above === undefined ? undefined : join(above, relative(parent, path));
 }
 
-/** Whether a path is a folder or lies in it, links followed. A path that cannot be followed is outside. */
+/** Whether a path is a folder or is in it, links followed. A path that cannot be followed is outside. */
 export function isInside(path: string, folder: string): boolean {
   const [inner, outer] = [canonicalPath(path), canonicalPath(folder)];
   if (inner === undefined || outer === undefined) return false;
@@ -115,7 +115,9 @@ export function clientFolders(env: Environment): ClientFolders {
   );
 }
 
-/** A place by its environment. `cwd`: relative paths in variables are resolved against it; without it they are ignored. */
+/**
+ * A place by its environment. `cwd`: relative paths in variables are resolved against it; without it they are ignored.
+ */
 export interface PatternPlace {
   readonly home: string;
   readonly env: Environment;
@@ -124,9 +126,9 @@ export interface PatternPlace {
 }
 
 /**
- * A path from a pattern: alternatives separated by `|`, of which the first with a known base counts. A base is `~`, `$NAME`
- * (an environment variable), `@config` (where desktop programs keep their settings) or `@dotconfig` (`~/.config`, on Linux
- * also `XDG_CONFIG_HOME`). Returns `undefined` if no base is known.
+ * A path from a pattern: alternatives separated by `|`, of which the first with a known base counts. A base is `~`,
+ * `$NAME` (an environment variable), `@config` (where desktop programs keep their settings) or `@dotconfig`
+ * (`~/.config`, on Linux also `XDG_CONFIG_HOME`). Returns `undefined` if no base is known.
  */
 export function patternPath(pattern: string, { home, env, platform, cwd }: PatternPlace): string | undefined {
   const xdg = variable(env, "XDG_CONFIG_HOME") ?? join(home, ".config");

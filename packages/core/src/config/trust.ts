@@ -62,7 +62,7 @@ export async function listTrusted({ stateDir }: { stateDir: string }): Promise<T
   return records.toSorted((a, b) => compare(a.trustedAt, b.trustedAt) || compare(a.file, b.file));
 }
 
-/** Takes trust back, also for a file that is gone. False where it was not trusted. */
+/** Takes trust back, also for a file that is gone. False if it was not trusted. */
 export async function revokeTrust(file: string, { stateDir }: { stateDir: string }): Promise<boolean> {
   const path = canonical(file);
   const place = placeOf(path, stateDir);
@@ -75,7 +75,7 @@ export async function revokeTrust(file: string, { stateDir }: { stateDir: string
   return wasTrusted;
 }
 
-/** The record of a file that is trusted with this content; undefined where it is not. */
+/** The record of a file that is trusted with this content; undefined if it is not. */
 export function trustOf(file: string, sha256: string, stateDir: string): TrustRecord | undefined {
   const path = canonical(file);
   const record = readRecord(placeOf(path, stateDir));

@@ -48,18 +48,18 @@ export interface IndexCalls {
   /** What the files hold and a search does not find. Changes nothing. */
   survey: Call<Options, Checked, MemorySurvey>;
   /**
-   * The files that are searched, and those that are not with the reason: at most `limit` of each, 20,000 if left out, and
-   * how many there are. For the owner's eyes.
+   * The files that are searched, and those that are not with the reason: at most `limit` of each, 20,000 if omitted,
+   * and how many there are. For the owner only.
    */
   listFiles: Call<Options<{ limit?: number | undefined }>, Checked<{ limit: number }>, MemoryFileList>;
   /**
-   * How a note was cut into passages, its links, and the links to it. For the owner's eyes. Undefined for a file that is
+   * How a note was cut into passages, its links, and the links to it. For the owner only. Undefined for a file that is
    * not indexed.
    */
   describeFile: Call<Params<NotePath>, Checked<{ relPath: string }>, MemoryFileFacts>;
   /**
    * Why a note or a line is, or is not, among the results of a search with these options, which is run for it. Throws
-   * `INVALID_ARGUMENT` for a session in which others read along.
+   * `INVALID_ARGUMENT` for a session in which the audience is shared.
    */
   why: Call<
     [query: string, target: WhyTarget, options?: MemorySearchOptions | undefined],
@@ -67,8 +67,8 @@ export interface IndexCalls {
     SearchWhy
   >;
   /**
-   * Whether the index can be relied on: its parts are compared with each other, and a sample of what it holds has to find
-   * itself. With `fix` the index is repaired from its own data, without a request to a provider.
+   * Whether the index can be relied on: its parts are compared with each other, and a sample of what it holds has to
+   * find itself. With `fix` the index is repaired from its own data, without a request to a provider.
    */
   check: Call<Options<{ fix?: boolean | undefined }>, Checked<{ fix: boolean }>, IndexCheck>;
   /** Gives back space on disk that deleted and changed notes have left. */
@@ -76,7 +76,7 @@ export interface IndexCalls {
   /** The last syncs with how long they took, and the vectors that there are. Changes nothing. */
   details: Call<Options, Checked, IndexDetails>;
   /**
-   * The passages as points on a plane, with the place of a query. For the owner's eyes. `dimensions`: 2 to 24, 2 if left
+   * The passages as points on a plane, with the place of a query. For the owner only. `dimensions`: 2 to 24, 2 if left
    * out; of more, `fine` has all.
    */
   map: Call<
@@ -85,8 +85,8 @@ export interface IndexCalls {
     MemoryMap
   >;
   /**
-   * The passages that are nearest to the one that begins in this line, the nearest first: `limit` of them, 8 if left out,
-   * at most 50. Undefined where none begins there.
+   * The passages that are nearest to the one that begins in this line, the nearest first: `limit` of them, 8 if
+   * omitted, at most 50. Undefined if none begins there.
    */
   near: Call<
     Params<NotePath & { startLine: number; limit?: number | undefined }>,

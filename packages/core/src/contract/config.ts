@@ -3,16 +3,18 @@ import type { ConfigValues } from "./config-values.ts";
 
 /**
  * The configuration, read, checked, defaulted and frozen once. `write`: whether agents may change notes, or only add to
- * them; undefined where it is not set and the host decides.
+ * them; undefined if it is not set and the host decides.
  */
 export interface MemslotConfig extends Pick<ConfigValues["memory"], "citations" | "write"> {
-  /** The file it was read from; undefined where there is none. */
+  /** The file it was read from; undefined if there is none. */
   readonly file: string | undefined;
-  /** False for a file that was found in the current folder and that nobody has said `memslot trust` for. */
+  /** False for a file that was found in the current folder and that the user has not trusted (`memslot trust`). */
   readonly trusted: boolean;
   /** Absolute: `MEMSLOT_HOME`, else `~/.memslot`. */
   readonly stateDir: string;
-  /** Warnings, one line each: unknown keys with the nearest known one, keys of an untrusted file that were set aside. */
+  /**
+   * Warnings, one line each: unknown keys with the nearest known one, keys of an untrusted file that were set aside.
+   */
   readonly notices: readonly string[];
   /** The agents of `agents.list`, the default one first; `main` alone where there is no list. */
   readonly agents: readonly AgentConfig[];
@@ -21,7 +23,7 @@ export interface MemslotConfig extends Pick<ConfigValues["memory"], "citations" 
   readonly plugins: PluginsConfig;
   /** Keys and endpoints that providers may use: `models.providers.<id>`. */
   readonly providers: ConfigValues["models"]["providers"];
-  /** A variable of the environment that the configuration was read with; undefined where it is not set or blank. */
+  /** A variable of the environment that the configuration was read with; undefined if it is not set or blank. */
   environment(name: string): string | undefined;
   /** Every effective value with where it came from, secrets redacted. */
   describe(): ConfigEntry[];
@@ -43,7 +45,10 @@ export interface AgentConfig {
 
 /** `enabled` is false: no plugin is used at all. The paths of `load` are absolute. */
 export interface PluginsConfig extends Pick<ConfigValues["plugins"], "enabled" | "load" | "deny"> {
-  /** As written, or what `memory.backend` stands for; undefined where both are absent. The slot resolver gives it its meaning. */
+  /**
+   * As written, or what `memory.backend` stands for; undefined if both are absent. The slot resolver gives it its
+   * meaning.
+   */
   readonly slots: {
     readonly memory: string | undefined;
     /** The older key that chose it, where that is so: for messages. */
@@ -61,7 +66,7 @@ export interface PluginsConfig extends Pick<ConfigValues["plugins"], "enabled" |
 
 export interface PluginEntry {
   readonly enabled: boolean | undefined;
-  /** `builtin`, `keyword`, `none` or the id of a memory plugin, as written; undefined where it is not. */
+  /** `builtin`, `keyword`, `none` or the id of a memory plugin, as written; undefined if it is not. */
   readonly fallback: string | undefined;
   /** For `memory-qmd` laid over `memory.qmd`. */
   readonly config: Readonly<Record<string, unknown>>;
@@ -80,7 +85,9 @@ export interface TrustedCode {
   readonly place: string;
   /** Of its package.json, where that has one. */
   readonly version?: string | undefined;
-  /** Of its content, see `hashCode`. Undefined for what `memslot plugins add` has installed: there the version counts. */
+  /**
+   * Of its content, see `hashCode`. Undefined for what `memslot plugins add` has installed: there the version counts.
+   */
   readonly sha256?: string | undefined;
   readonly files?: number | undefined;
 }

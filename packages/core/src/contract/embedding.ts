@@ -9,7 +9,8 @@ export interface EmbeddingCallOptions {
 
 /**
  * Turns texts into vectors. It states its limits and holds no loop, no retry and no cache: the host packs requests,
- * splits, retries, checks and normalises. What fails it throws as an `EmbeddingError`, so that the host knows what to do.
+ * splits, retries, checks and normalises. What fails it throws as an `EmbeddingError`, so that the host knows what to
+ * do.
  */
 export interface EmbeddingProvider {
   readonly id: string;
@@ -29,7 +30,7 @@ export interface EmbeddingProvider {
   /** The model runs on a machine of one's own, which may be slow: calls have longer deadlines. */
   readonly isLocal?: boolean | undefined;
   readonly endpoint?: EmbeddingEndpoint | undefined;
-  /** Absent where the price is not known. At 0 no budget is kept. */
+  /** Absent if the price is not known. At 0 no budget is kept. */
   readonly price?: EmbeddingPrice | undefined;
   /**
    * What has to be done once before the first vector and may take long: fetching a model, loading it. Called before the
@@ -64,7 +65,7 @@ export interface EmbeddingPrice {
 export interface EmbeddingEndpoint {
   /** `api.openai.com`, `127.0.0.1:11434`, `this machine`. */
   host: string;
-  /** Where the key came from, as `OPENAI_API_KEY` or `remote.apiKey`; undefined where none is sent. Never the key. */
+  /** Where the key came from, as `OPENAI_API_KEY` or `remote.apiKey`; undefined if none is sent. Never the key. */
   keySource?: string | undefined;
   /**
    * Names this endpoint together with its key and model, as a hash: what is remembered of failures (an empty account,
@@ -84,14 +85,14 @@ export interface EmbeddingBatches {
   state(job: string, options: { signal: AbortSignal }): Promise<EmbeddingJobState>;
   /**
    * What came of the texts of a finished job, in their order: a vector, an `EmbeddingError` for a text that failed, or
-   * undefined for one that was not worked on. Called also for a job that failed or expired, for what was done until then;
-   * and again, if the answer was lost before it was stored.
+   * undefined for one that was not worked on. Called also for a job that failed or expired, for what was done until
+   * then; and again, if the answer was lost before it was stored.
    */
   collect(
     job: string,
     options: EmbeddingCallOptions & { count: number },
   ): Promise<(ArrayLike<number> | EmbeddingError | undefined)[]>;
-  /** Ends a job that nobody waits for, and clears away what is left of it. */
+  /** Ends a job that no caller waits for, and clears away what is left of it. */
   cancel(job: string, options: { signal: AbortSignal }): Promise<void>;
   /** Clears away what is left of a job whose vectors are stored. What stays behind must do no harm. */
   discard?(job: string, options: { signal: AbortSignal }): Promise<void>;
@@ -115,13 +116,15 @@ export interface EmbeddingChoice {
   degraded: boolean;
   /** What `auto` looked at before it came to this, with why it went on. */
   passedOver?: readonly { id: string; reason: string }[] | undefined;
-  /** Set when the provider is the spare already, as the one that was asked for could not be opened. */
+  /** Set when the provider is the standby already, as the one that was asked for could not be opened. */
   fallback?: MemoryFallback | undefined;
-  /** The spare, to be opened when the provider fails for good. Absent where there is none, or where it is in use already. */
+  /**
+   * The standby, to be opened when the provider fails for good. Absent if there is none, or where it is in use already.
+   */
   spare?: { id: string; open: (signal: AbortSignal) => Promise<EmbeddingProvider> } | undefined;
   /**
    * Opens the same provider with the model that made earlier vectors, to ask them while those of the present model are
-   * being made. Throws where that model cannot be reached; fetches none. Absent where the application made the provider.
+   * being made. Throws if that model cannot be reached; fetches none. Absent if the application made the provider.
    */
   openModel?: ((model: string, signal: AbortSignal) => Promise<EmbeddingProvider>) | undefined;
 }

@@ -5,8 +5,8 @@ import type { SearchCondition, SearchReport, WordReading } from "./report.ts";
 import type { ExcludedNotes, MemoryProviderStatus } from "./status.ts";
 
 /**
- * Whether answers can be relied on, from good to bad. `unknown`: it was not checked. `empty`: there are no notes. `stale`,
- * `degraded`, `unavailable`: what `SearchReport.state` calls so.
+ * Whether answers can be relied on, from good to bad. `unknown`: it was not checked. `empty`: there are no notes.
+ * `stale`, `degraded`, `unavailable`: what `SearchReport.state` calls so.
  */
 export type HealthState = "ok" | "unknown" | "empty" | "stale" | "degraded" | "unavailable";
 
@@ -23,7 +23,7 @@ export interface MemoryHealth extends HealthPart {
   files: HealthPart;
   /** Whether the index is sound and up to date. */
   index: HealthPart;
-  /** Whether search by meaning works, where it is wanted. */
+  /** Whether vector search works, if it is wanted. */
   meaning: HealthPart;
   /** What the verdict on the files is from. */
   survey?: MemorySurvey | undefined;
@@ -99,7 +99,7 @@ export function noNotes(workspaceDir: string | undefined, layout: HealthFacts["l
   };
 }
 
-/** What a status tells of the answers that are given. To others who read along, not what a sync has failed at. */
+/** What a status tells of the answers that are given. To a shared audience, not what a sync has failed at. */
 export function indexConditions(
   { fallback, lastSyncError, dirty }: MemoryProviderStatus,
   audience: SessionAudience,
@@ -152,7 +152,7 @@ export function isPoor({ confidence, match }: SearchReport, found: number): bool
   return found === 0 || (match !== undefined && match.level !== "strong") || (confidence ?? 1) < weakConfidence;
 }
 
-/** Which notes are not searched and why, in words without a full stop; undefined where all are. */
+/** Which notes are not searched and why, in words without a full stop; undefined if all are. */
 export function describeExcluded({ count, notes, byConfiguration }: ExcludedNotes): string | undefined {
   const first = notes.slice(0, namedNotes).map(({ path, reason }) => `${path} (${reason})`);
   const more = count > first.length ? ` and ${count - first.length} more` : "";
@@ -162,7 +162,7 @@ export function describeExcluded({ count, notes, byConfiguration }: ExcludedNote
   return [found, chosen].filter(Boolean).join("; ") || undefined;
 }
 
-/** Says how words of a question were read that stand in none of the notes, as one sentence without its full stop. */
+/** Says how words of a question were read that are in none of the notes, as one sentence without its full stop. */
 export function describeReadings(readings: readonly WordReading[]): string {
   return readings.map(({ word, as }) => `"${word}" was read as ${as}`).join(", ");
 }

@@ -25,7 +25,7 @@ export interface SyncEstimate {
   price?: (EmbeddingPrice & { usd: number }) | undefined;
 }
 
-/** What stands in the files, and is not found. */
+/** What is in the files, and is not found. */
 export interface MemorySurvey {
   excluded: ExcludedNotes;
   /** How many notes there are, indexed or not. */
@@ -33,7 +33,7 @@ export interface MemorySurvey {
   unsearched: UnsearchedFiles;
 }
 
-/** One thing that was looked at in an index. */
+/** One thing that was examined in an index. */
 export interface IndexFinding {
   /** `files`, `words`, `vectors`, `sample`, `space`, … */
   name: string;
@@ -60,7 +60,7 @@ export interface CompactReport {
 
 /** One sync that was asked for, has changed something, or has failed. */
 export interface SyncRecord extends Omit<LastSync, "report"> {
-  /** Files. Absent where the sync has failed as a whole. */
+  /** Files. Absent if the sync has failed as a whole. */
   added?: number | undefined;
   changed?: number | undefined;
   removed?: number | undefined;
@@ -80,13 +80,13 @@ export interface SpaceDetails {
   inUse: boolean;
 }
 
-/** What is told of an index when somebody asks: it is read for the answer, so that it is no part of the status. */
+/** Details of an index on request: it is read for the answer, so that it is no part of the status. */
 export interface IndexDetails {
   /** The last of them, over all processes and runs, the newest first; at most 100. */
   syncs: readonly SyncRecord[];
   /** Those that have vectors, the one that was written to last first. */
   spaces: readonly SpaceDetails[];
-  /** What the provider in use costs. Absent where that is not known. */
+  /** What the provider in use costs. Absent if that is not known. */
   price?: EmbeddingPrice | undefined;
 }
 
@@ -102,7 +102,7 @@ export interface MemoryFile {
   path: string;
   source: MemorySource;
   bytes: number;
-  /** When it was saved, as it was read last (ISO 8601). Absent where that is not known. */
+  /** When it was saved, as it was read last (ISO 8601). Absent if that is not known. */
   modified?: string | undefined;
   /** Passages that it was cut into, of a note. */
   passages?: number | undefined;
@@ -118,12 +118,13 @@ export interface MemoryFile {
 }
 
 /**
- * What lies in a folder of the memory or of the workspace and is not searched. `layout`: Markdown outside of what the
- * layout of the workspace takes. `excluded`: `memorySearch.exclude` names it. `failed`: it was to be taken and could not be. `pending`: the next sync takes it.
+ * What is in a folder of the memory or of the workspace and is not searched. `layout`: Markdown outside of what the
+ * layout of the workspace takes. `excluded`: `memorySearch.exclude` names it. `failed`: it was to be taken and could
+ * not be. `pending`: the next sync takes it.
  */
 export interface LeftOutFile {
   path: string;
-  /** Nobody looks into a folder that is left out: it counts as one. */
+  /** An excluded folder is not entered: it counts as one. */
   kind: "file" | "folder";
   reason: LeftOut["reason"] | "layout" | "excluded" | "failed" | "pending";
   /** What is wrong and what to do about it, where it was to be taken. */
@@ -139,7 +140,7 @@ export interface MemoryFileList {
   /** Those that were to be taken first, then Markdown, then the rest; no more than were asked for. */
   leftOut: readonly LeftOutFile[];
   leftOutCount: number;
-  /** True: the look at what is left out was ended before its end, there may be more. */
+  /** True: the list of excluded files is incomplete. */
   more: boolean;
 }
 
@@ -155,7 +156,7 @@ export interface NoteLink {
   kind: "wiki" | "markdown";
   /** As it is written, without the text that is shown: `Heat pump#Noise`. */
   target: string;
-  /** The note that it leads to; absent where there is none. */
+  /** The note that it leads to; absent if there is none. */
   path?: string | undefined;
   /** The heading in it. */
   heading?: string | undefined;
@@ -185,11 +186,11 @@ export interface MemoryFileFacts {
 }
 
 /**
- * The passages of the memory as points: near each other where they are about the same, as far as two dimensions can show
- * it. A list for each thing, with an entry for each point, so that 20,000 of them are quickly handed on.
+ * The passages of the memory as points: near each other where they are about the same, as far as two dimensions can
+ * show it. A list for each thing, with an entry for each point, so that 20,000 of them are quickly handed on.
  */
 export interface MemoryMap {
-  /** What the places are made of: vectors of the space in use, or words where there are none. */
+  /** What the places are made of: vectors of the space in use, or words if there are none. */
   by: "meaning" | "words";
   notes: readonly MapNote[];
   /** Of each point the index of its note, its lines (1-based and inclusive), and its place, both -1 to 1. */
@@ -201,8 +202,9 @@ export interface MemoryMap {
   /** How many passages there are. Of more than 50,000 some are drawn; one without a vector is not. */
   passages: number;
   /**
-   * Where more dimensions than two were asked for: the place of each point in all of them as bytes from -127 to 127, one point
-   * behind the other, and behind them the query's where it has a place; in Base64. A finer picture can be made of it.
+   * Where more dimensions than two were asked for: the place of each point in all of them as bytes from -127 to 127,
+   * one point behind the other, and behind them the query's where it has a place; in Base64. A finer picture can be
+   * made of it.
    */
   fine?: string | undefined;
   /** Where the query would be. */

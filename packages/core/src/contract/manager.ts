@@ -61,7 +61,7 @@ export interface AvailabilityProbe {
 export interface MemoryCapabilities {
   /** Finds words, identifiers and CJK text as they are written. */
   keyword: boolean;
-  /** Finds by meaning when an embedding provider is given. */
+  /** Finds by vectors when an embedding provider is given. */
   vector: boolean;
   /** Keeps an index of its own that `sync` brings up to date. */
   ownsIndex: boolean;
@@ -69,8 +69,8 @@ export interface MemoryCapabilities {
 
 /**
  * What a memory plugin opens. It is called through the guard, which checks arguments, fills in defaults, keeps
- * deadlines, joins concurrent syncs, and refuses calls after `close`: none of that is the plugin's work. Its calls about the index,
- * each of which may be left out, are those of `IndexCalls`.
+ * deadlines, joins concurrent syncs, and refuses calls after `close`: none of that is the plugin's work. Its calls
+ * about the index, each of which may be omitted, are those of `IndexCalls`.
  */
 export interface MemorySearchManager extends CallsOfManager {
   readonly capabilities: MemoryCapabilities;
@@ -79,7 +79,7 @@ export interface MemorySearchManager extends CallsOfManager {
   readFile(params: ManagerReadParams): Promise<MemoryReadResult>;
   /** A synchronous snapshot of recorded facts. Never throws, never does I/O. */
   status(): MemoryProviderStatus;
-  /** Brings the index up to date. Absent where there is no index. Never called twice at the same time. */
+  /** Brings the index up to date. Absent if there is no index. Never called twice at the same time. */
   sync?(params: ManagerSyncParams): Promise<SyncReport | undefined>;
   probeEmbeddingAvailability(signal: AbortSignal): Promise<AvailabilityProbe>;
   probeVectorAvailability(signal: AbortSignal): Promise<boolean>;

@@ -5,9 +5,9 @@ import type { MemorySearchOptions, MemorySearchResult, SearchAnswer } from "./se
 import type { MemoryProviderStatus, SyncProgress, SyncReport } from "./status.ts";
 
 export type MemoryReadParams = NotePath & {
-  /** First line, 1-based; 1 if left out. */
+  /** First line, 1-based; 1 if omitted. */
   from?: number | undefined;
-  /** Number of lines; 120 if left out. */
+  /** Number of lines; 120 if omitted. */
   lines?: number | undefined;
   /** As in a search: private notes are refused where the session is a group. */
   sessionKey?: string | undefined;
@@ -19,7 +19,7 @@ export interface MemorySyncParams {
   force?: boolean | undefined;
   /** Look at the transcripts of these sessions only, and take them whatever the thresholds say. */
   sessions?: readonly SessionTarget[] | undefined;
-  /** False: throws `BUSY` where another process is at work on the same index; true if left out. */
+  /** False: throws `BUSY` if another process is at work on the same index; true if omitted. */
   wait?: boolean | undefined;
   progress?: ((update: SyncProgress) => void) | undefined;
   signal?: AbortSignal | undefined;
@@ -34,21 +34,22 @@ export interface Memory extends CallsOfMemory {
   /** A search with its report. Takes and throws what `search` does. */
   ask(query: string, options?: MemorySearchOptions): Promise<SearchAnswer>;
   /**
-   * The results of `ask`, whose report goes to `onDebug`.
-   * Results sorted by score, or as `order` says. `"a phrase"`, `-word`, `path:`, `tag:`, `source:`, `after:` and `before:` in
-   * the query are filters. `[]` for a blank query without days. Throws `MemoryError`, or `AbortError` when aborted.
+   * The results of `ask`, whose report goes to `onDebug`. Results sorted by score, or as `order` says. `"a phrase"`,
+   * `-word`, `path:`, `tag:`, `source:`, `after:` and `before:` in the query are filters. `[]` for a blank query
+   * without days. Throws `MemoryError`, or `AbortError` when aborted.
    */
   search(query: string, options?: MemorySearchOptions): Promise<MemorySearchResult[]>;
   readFile(params: MemoryReadParams): Promise<MemoryReadResult>;
   /** Never throws, also after `close`. */
   status(): MemoryProviderStatus;
   /**
-   * What was saved before the call is found after it. One sync runs at a time; callers that come meanwhile share the next.
+   * What was saved before the call is found after it. One sync runs at a time; callers that come meanwhile share the
+   * next.
    */
   sync(params?: MemorySyncParams): Promise<SyncReport | undefined>;
   /**
-   * Whether answers can be relied on, with the reason and the next step. Opens the notes, and sends nothing unless `deep`:
-   * then the index is checked and the embedding provider gets one small request.
+   * Whether answers can be relied on, with the reason and the next step. Opens the notes, and sends nothing unless
+   * `deep`: then the index is checked and the embedding provider gets one small request.
    */
   health(options?: CallOptions & { deep?: boolean | undefined }): Promise<MemoryHealth>;
   probeEmbeddingAvailability(options?: CallOptions): Promise<AvailabilityProbe>;

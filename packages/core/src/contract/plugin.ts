@@ -40,9 +40,9 @@ interface Plugin<Kind, Context, Opened> {
   /** A JSON Schema for `plugins.entries.<id>.config`. */
   readonly configSchema?: Readonly<Record<string, unknown>> | undefined;
   /**
-   * Heavy libraries are loaded here or at the first call, never at import. Of a memory plugin a failure that a spare could
-   * cover is `UNAVAILABLE`. Of the others it is quick and needs no network: what takes long belongs into `prepare` of the
-   * provider.
+   * Heavy libraries are loaded here or at the first call, never at import. Of a memory plugin a failure that a standby
+   * could cover is `UNAVAILABLE`. Of the others it is quick and needs no network: what takes long belongs into
+   * `prepare` of the provider.
    */
   open(context: Context): Promise<Opened>;
 }
@@ -53,18 +53,24 @@ export interface MemoryPluginContext extends PluginContext {
   agentId: string;
   /** Canonical absolute path of an existing folder. */
   workspaceDir: string;
-  /** Where this plugin may keep the index of this agent in this workspace: nobody else is given the same place. */
+  /** Where this plugin may keep the index of this agent in this workspace: no other plugin gets the same place. */
   storePlace: StorePlace;
-  /** Absolute: the folder that is asked from, for which of other programs' conversations are found; the workspace if left out. */
+  /**
+   * Absolute: the folder that is asked from, for which of other programs' conversations are found; the workspace if
+   * omitted.
+   */
   projectDir?: string | undefined;
   embeddings: EmbeddingChoice;
   /** Absent: results keep the order of the index. */
   rerank?: RerankChoice | undefined;
-  /** True where somebody only wants to look: nothing will be indexed, and nothing needs to be made on disk. */
+  /** Read-only: nothing is indexed or created on disk. */
   readOnly?: boolean | undefined;
-  /** True where a person asks for a rebuild of the index: what cannot be read of it is repaired first. */
+  /** True if a person asks for a rebuild of the index: what cannot be read of it is repaired first. */
   rebuild?: boolean | undefined;
-  /** True where the process asks one question and ends: what is quick to answer but slow to start, such as a thread, is not worth it. */
+  /**
+   * True if the process asks one question and ends: what is quick to answer but slow to start, such as a thread, is not
+   * worth it.
+   */
   oneShot?: boolean | undefined;
   /** Tells the user one thing on one line, at most once for each text. */
   notify: (line: string) => void;
@@ -73,7 +79,7 @@ export interface MemoryPluginContext extends PluginContext {
 export interface MemoryPlugin extends Plugin<"memory", MemoryPluginContext, MemorySearchManager> {}
 
 /**
- * The settings are those of the agent; for a spare (`memorySearch.fallback`) without what was written for the first
+ * The settings are those of the agent; for a standby (`memorySearch.fallback`) without what was written for the first
  * provider: `model`, `remote`, input types.
  */
 export interface EmbeddingPluginContext extends PluginContext {
@@ -95,8 +101,8 @@ export interface EmbeddingPlugin extends Plugin<"embedding", EmbeddingPluginCont
    */
   available?(context: EmbeddingPluginContext): Promise<{ ok: boolean; reason: string }>;
   /**
-   * For a plugin that works with files of this machine: what of them is there, and what is to be installed. It looks only:
-   * no network, nothing loaded, nothing written. Throws where a file is there that cannot be used.
+   * For a plugin that works with files of this machine: what of them is there, and what is to be installed. It looks
+   * only: no network, nothing loaded, nothing written. Throws if a file is there that cannot be used.
    */
   setup?(context: EmbeddingPluginContext): Promise<EmbeddingSetup>;
 }
@@ -109,7 +115,9 @@ export interface EmbeddingSetup {
   isModelThere: boolean;
   /** Bytes that are there: of the model, or of the part that has come of it. */
   modelBytes: number;
-  /** What it needs beside itself and is not installed. `npm` are the arguments that install it; absent where nothing can. */
+  /**
+   * What it needs beside itself and is not installed. `npm` are the arguments that install it; absent if nothing can.
+   */
   missing?: { reason: string; npm?: readonly string[] | undefined } | undefined;
 }
 
@@ -125,8 +133,8 @@ export type PluginKind = AnyPlugin["kind"];
 
 /**
  * What a memory plugin may say of itself in its manifest, so that a person who changes the slot is told what is gained
- * and what is lost. A manifest lists the names that apply under `features`; what else is to be known goes into `limits`,
- * a sentence each.
+ * and what is lost. A manifest lists the names that apply under `features`; what else is to be known goes into
+ * `limits`, a sentence each.
  */
 export const memoryFeatures = {
   keyword: "keyword search with identifiers, Chinese, Japanese, Korean and Thai",

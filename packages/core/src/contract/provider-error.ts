@@ -3,20 +3,29 @@ import { isAbort, messageOf } from "./errors.ts";
 /**
  * Why a request to an embedding provider or a reranker failed, which decides what the host does next.
  *
- * | kind        | cause                                                      | the host                                                      |
- * | ----------- | ---------------------------------------------------------- | ------------------------------------------------------------- |
- * | `transient` | network, time limit or server fault                        | retries after a pause; splits the batch if a test text passes |
- * | `rate`      | too many requests                                          | retries in every process when `retryAfterMs` has passed       |
- * | `quota`     | the account has no quota left                              | sends nothing until the next probe, uses `fallback`           |
- * | `auth`      | wrong key, permission, model name or URL, whatever is sent | does the same                                                 |
- * | `input`     | a text or the request is too long or unreadable            | splits the batch down to the text and quarantines it          |
+ * | kind        | cause                                                      | the host
+ * |
+ * | ----------- | ---------------------------------------------------------- |
+ * ------------------------------------------------------------- |
+ * | `transient` | network, time limit or server fault                        | retries after a pause; splits the batch
+ * if a test text passes |
+ * | `rate`      | too many requests                                          | retries in every process when
+ * `retryAfterMs` has passed       |
+ * | `quota`     | the account has no quota left                              | sends nothing until the next probe,
+ * uses `fallback`           |
+ * | `auth`      | wrong key, permission, model name or URL, whatever is sent | does the same
+ * |
+ * | `input`     | a text or the request is too long or unreadable            | splits the batch down to the text and
+ * quarantines it          |
  */
 export type EmbeddingFailure = "transient" | "rate" | "quota" | "auth" | "input";
 
 const kinds: readonly string[] = ["transient", "rate", "quota", "auth", "input"] satisfies EmbeddingFailure[];
 const marker = Symbol.for("memslot.EmbeddingError");
 
-/** The error of embedding providers and rerankers. `ProviderError.is` recognises it across two copies of this package. */
+/**
+ * The error of embedding providers and rerankers. `ProviderError.is` recognises it across two copies of this package.
+ */
 export class ProviderError extends Error {
   readonly kind: EmbeddingFailure;
   /** Milliseconds to wait before the next request, if the server states them. */

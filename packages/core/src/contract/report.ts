@@ -13,13 +13,13 @@ export interface SearchCondition {
   count?: number | undefined;
 }
 
-/** How many candidates a leg gave and how many of them are in the answer. */
+/** How many candidates a retriever gave and how many of them are in the answer. */
 export interface SearchLeg {
   candidates: number;
   kept: number;
 }
 
-/** A word of the query that stands in none of the notes that were searched, and what was looked for in its place. */
+/** A word of the query that is in none of the notes that were searched, and what was looked for in its place. */
 export interface WordReading {
   /** As the query writes it: `postgress`. */
   word: string;
@@ -60,27 +60,27 @@ export interface SearchReport {
   /** All that matches, whether or not it is returned. Absent: the manager does not tell. */
   found?: FoundCounts | undefined;
   /**
-   * How much of what the query asks for stands in one place of what is shown, 0 to 1, by its words, or how near that is in
-   * meaning. Under 0.4 the match is weak. Absent when the keyword leg did not run.
+   * How much of what the query asks for is in one place of what is shown, 0 to 1, by its words, or how near that is in
+   * meaning. Under 0.4 the match is weak. Absent when the keyword search did not run.
    */
   confidence?: number | undefined;
-  /** The same in words. Absent when the keyword leg did not run, or the manager does not tell. */
+  /** The same in words. Absent when the keyword search did not run, or the manager does not tell. */
   match?: SearchMatch | undefined;
   /** How the question was read and what was filtered by it. Absent: it was words and nothing else. */
   filters?: SearchFilters | undefined;
   /**
-   * How meaning was added to words: one standard deviation of cosine (`deviation`, around `mean`, over the space) is worth
-   * `weight` of keyword score. Absent where only one of them was searched.
+   * How meaning was added to words: one standard deviation of cosine (`deviation`, around `mean`, over the space) is
+   * worth `weight` of keyword score. Absent if only one of them was searched.
    */
   meaning?: { weight: number; mean: number; deviation: number } | undefined;
-  /** Words that were read otherwise, as they stand nowhere: `"postgress" was read as Postgres`. Absent where none was. */
+  /** Words that were read otherwise, as they stand nowhere: `"postgress" was read as Postgres`. Absent if none was. */
   readings?: readonly WordReading[] | undefined;
-  /** Absent where all notes that the session may see are searched, or the manager does not tell. */
+  /** Absent if all notes that the session may see are searched, or the manager does not tell. */
   excluded?: ExcludedNotes | undefined;
   /** What was not looked at, where the answer is empty or weak. Never told to others than the owner. */
   unsearched?: UnsearchedFiles | undefined;
   fallback?: MemoryFallback | undefined;
-  /** What the reranker did. Absent where none is configured, or where there was nothing to put into order. */
+  /** What the reranker did. Absent if none is configured, or where there was nothing to put into order. */
   rerank?: RerankReport | undefined;
   /** Milliseconds spent, by step. */
   timingsMs?: Readonly<Record<string, number>> | undefined;
@@ -90,13 +90,13 @@ export interface SearchReport {
 export type SearchOrder = "relevance" | "newest" | "oldest";
 
 /**
- * How a question was read, where it is more than words, and what was left out by it. Days are `YYYY-MM-DD` where the
+ * How a question was read, if it is more than words, and what was excluded by it. Days are `YYYY-MM-DD` where the
  * process is, both included.
  */
 export interface SearchFilters {
   /** What is left of the question to look for. */
   words: string;
-  /** Each result holds each of them: their words, one behind the other. */
+  /** Each result holds each of them: their words, consecutive. */
   phrases?: readonly string[] | undefined;
   /** Words and phrases that no result holds. */
   excluded?: readonly string[] | undefined;
@@ -110,7 +110,7 @@ export interface SearchFilters {
   since?: string | undefined;
   until?: string | undefined;
   order: SearchOrder;
-  /** Notes that fit otherwise and were left out as no day of theirs is known. */
+  /** Notes that fit otherwise and were excluded as no day of theirs is known. */
   undated?: number | undefined;
   /** What looks like a filter and was taken for words, with the reason. */
   unread?: readonly string[] | undefined;
@@ -118,16 +118,19 @@ export interface SearchFilters {
 
 /** How much matches a question. */
 export interface FoundCounts {
-  /** The results, further places of their notes that hold words of the query, and one for each note of which nothing is returned. */
+  /**
+   * The results, further places of their notes that hold words of the query, and one for each note of which nothing is
+   * returned.
+   */
   passages: number;
   notes: number;
-  /** True: not all that matches was looked at, there may be more of both. */
+  /** True: incomplete, there may be more of both. */
   more: boolean;
 }
 
 /** Whether the results answer the question, as far as words and meaning tell. They are shown all the same. */
 export interface SearchMatch {
-  /** `none`: a name of the question, or an identifier, stands in none of them. `weak`: its words do not stand together. */
+  /** `none`: a name of the question, or an identifier, is in none of them. `weak`: its words do not stand together. */
   level: "strong" | "weak" | "none";
   /** Why it is not strong: a sentence without its full stop. */
   reason?: string | undefined;

@@ -8,8 +8,8 @@ export interface RerankCallOptions {
 
 /**
  * Reads a query and texts together and says how well each text answers it. It holds no loop, no retry and no cache: the
- * host chooses and cuts the texts, keeps the deadline, tries again, checks the answer and keeps it. What fails it throws
- * as an `EmbeddingError`, as an embedding provider does, so that the host knows what to do.
+ * host chooses and cuts the texts, keeps the deadline, tries again, checks the answer and keeps it. What fails it
+ * throws as an `EmbeddingError`, as an embedding provider does, so that the host knows what to do.
  */
 export interface Reranker {
   readonly id: string;
@@ -41,7 +41,10 @@ export interface RerankChoice {
 
 /** What the reranker did for one search. */
 export interface RerankReport {
-  /** `done`: the order is the reranker's. `failed`: the order of the index stayed. `unused`: the backend ranks by itself. */
+  /**
+   * `done`: the order is the reranker's. `failed`: the order of the index stayed. `unused`: the backend ranks by
+   * itself.
+   */
   state: "done" | "failed" | "unused";
   /** Why it is not `done`. */
   reason?: string | undefined;

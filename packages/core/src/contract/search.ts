@@ -8,9 +8,9 @@ export interface MemorySearchResult extends NoteLines {
    * the highest to the first.
    */
   score: number;
-  /** Cosine similarity to the query, where the vector leg saw this result. */
+  /** Cosine similarity to the query, where the vector search saw this result. */
   vectorScore?: number | undefined;
-  /** Keyword score, 0 to 1, where the keyword leg found this result. */
+  /** Keyword score, 0 to 1, where the keyword search found this result. */
   textScore?: number | undefined;
   /**
    * The lines of the note that answer, at most 700 characters: `…` on a line of its own stands for lines that were left
@@ -31,22 +31,23 @@ export interface MemorySearchResult extends NoteLines {
 /** First and last line, 1-based and inclusive. */
 export type LineRange = readonly [from: number, to: number];
 
-/** Options of a search; what is left out comes from the agent's settings. */
+/** Options of a search; what is omitted comes from the agent's settings. */
 export interface MemorySearchOptions {
   /** 1 to 200. */
   maxResults?: number | undefined;
-  /** What `maxResults` is where neither this call nor the configuration says; 6 if left out. */
+  /** What `maxResults` is where neither this call nor the configuration says; 6 if omitted. */
   defaultMaxResults?: number | undefined;
   /**
-   * 100 to 4,000: estimated tokens of all texts together. Left out, it is what the configuration says, or 1,000; of more than
-   * six results each has a sixth of that, where no `defaultMaxResults` is given.
+   * 100 to 4,000: estimated tokens of all texts together. Left out, it is what the configuration says, or 1,000; of
+   * more than six results each has a sixth of that, where no `defaultMaxResults` is given.
    */
   maxTokens?: number | undefined;
   minScore?: number | undefined;
   sources?: readonly MemorySource[] | undefined;
   /**
-   * The first and the last day that results may be of, both included, where the process is: `2026-03-05`, `2026-03`, `2026`,
-   * or a time in words such as `last week`. What has no day is left out. Throws `INVALID_ARGUMENT` for what is no time.
+   * The first and the last day that results may be of, both included, where the process is: `2026-03-05`, `2026-03`,
+   * `2026`, or a time in words such as `last week`. What has no day is excluded. Throws `INVALID_ARGUMENT` for what is
+   * no time.
    */
   since?: string | undefined;
   until?: string | undefined;
@@ -56,13 +57,16 @@ export interface MemorySearchOptions {
   sessionKey?: string | undefined;
   /** True: each result says what its score is made of (`parts`), to the owner and where the backend can tell. */
   explain?: boolean | undefined;
-  /** True: keyword search alone. The query is sent to no embedding or reranking provider, as for text that is half typed. */
+  /**
+   * True: keyword search alone. The query is sent to no embedding or reranking provider, as for text that is half
+   * typed.
+   */
   keywordsOnly?: boolean | undefined;
   signal?: AbortSignal | undefined;
   onDebug?: ((report: SearchReport) => void) | undefined;
 }
 
-/** What a search found, and its report: whether the answer can be relied on, and what each leg gave. */
+/** What a search found, and its report: whether the answer can be relied on, and what each retriever gave. */
 export interface SearchAnswer {
   readonly results: MemorySearchResult[];
   readonly report: SearchReport;
@@ -74,7 +78,7 @@ export interface ManagerSearchOptions {
   maxResults: number;
   /** 100 to 4,000: estimated tokens that the texts of all results have together, see `resultTokens`. */
   maxTokens: number;
-  /** 0 to 1. Results that only the vector leg found need at least this score. */
+  /** 0 to 1. Results that only the vector search found need at least this score. */
   minScore: number;
   /**
    * True when the caller named `minScore` in this call: then it also cuts results found by words, except those that
@@ -88,28 +92,30 @@ export interface ManagerSearchOptions {
   explain?: boolean | undefined;
   /** The query is to be sent to no provider. */
   keywordsOnly?: boolean | undefined;
-  /** Who reads the answer. `shared`: others than the owner may, so that private notes are left out inside the search. */
+  /**
+   * Who reads the answer. `shared`: others than the owner may, so that private notes are excluded inside the search.
+   */
   audience: SessionAudience;
   /**
-   * The first and the last day that results may be of, both included, in words: `2026-03-05`, `2026-03`, `last week`. What
-   * cannot be read is `INVALID_ARGUMENT`. What was applied is said in `SearchReport.filters`.
+   * The first and the last day that results may be of, both included, in words: `2026-03-05`, `2026-03`, `last week`.
+   * What cannot be read is `INVALID_ARGUMENT`. What was applied is said in `SearchReport.filters`.
    */
   since?: string | undefined;
   until?: string | undefined;
   /** Absent: `relevance`. Results in another order are not sorted by score. */
   order?: SearchOrder | undefined;
   signal: AbortSignal;
-  /** Takes the search report: what each leg gave, and why results are missing. Called once per search. */
+  /** Takes the search report: what each retriever gave, and why results are missing. Called once per search. */
   onDebug: (report: SearchReport) => void;
 }
 
-/** `private`: the owner of the memory alone. `shared`: a group or a channel, where others read along. */
+/** `private`: the owner of the memory alone. `shared`: a group or a channel, with a shared audience. */
 export type SessionAudience = "private" | "shared";
 
 /**
- * What a score is made of. `words`, `names`, `dates`, `meaning` and the `change` of the reranker add up to it. `meaning` is
- * what the passage would score by its vector alone, and 0 where the vector leg did not give it; words, names and dates share
- * the rest as they share the keyword weight.
+ * What a score is made of. `words`, `names`, `dates`, `meaning` and the `change` of the reranker add up to it.
+ * `meaning` is what the passage would score by its vector alone, and 0 where the vector search did not give it; words,
+ * names and dates share the rest as they share the keyword weight.
  */
 export interface ScoreParts {
   /** The words of the query in the text. */
@@ -119,7 +125,9 @@ export interface ScoreParts {
   /** A time that the query names. */
   dates: number;
   meaning: number;
-  /** What the reranker did: the place among the candidates before and after it, and by how much that changed the score. */
+  /**
+   * What the reranker did: the place among the candidates before and after it, and by how much that changed the score.
+   */
   rerank?: { before: number; after: number; change: number } | undefined;
 }
 
@@ -145,13 +153,13 @@ export type WhyStep =
 
 export interface WhyRung {
   step: WhyStep;
-  /** `failed`: here it was left out. `unknown`: it was not come to. `note`: it lacked something and went on. */
+  /** `failed`: excluded here. `unknown`: not reached. `note`: partial, but continued. */
   state: "ok" | "note" | "failed" | "unknown";
   /** A sentence without its full stop. */
   says: string;
 }
 
-/** Where one passage stands in a ranking. */
+/** Where one passage is in a ranking. */
 export interface WhyPlace extends NoteLines {
   /** Counted from 1. */
   rank: number;

@@ -18,14 +18,14 @@ export interface MemoryProviderStatus {
   extraPaths?: readonly (string | { path: string; pattern?: string | undefined })[] | undefined;
   sources?: readonly MemorySource[] | undefined;
   sourceCounts?: readonly SourceCount[] | undefined;
-  /** Each place that was looked at, and why it was passed over where it was. */
+  /** Each place that was examined, and why it was skipped where it was. */
   roots?: readonly MemoryRootStatus[] | undefined;
   /** As the last scan has found them; absent until one was made. */
   excluded?: ExcludedNotes | undefined;
   cache?: { enabled: boolean; entries?: number | undefined; maxEntries?: number | undefined } | undefined;
   fts?: { enabled: boolean; available: boolean; error?: string | undefined } | undefined;
   fallback?: MemoryFallback | undefined;
-  /** The reranker that is asked for; without an `id` it could not be opened. Absent where none is asked for. */
+  /** The reranker that is asked for; without an `id` it could not be opened. Absent if none is asked for. */
   rerank?:
     | {
         requested: string;
@@ -45,11 +45,13 @@ export interface MemoryProviderStatus {
         available?: boolean | undefined;
         /** Whether the store can compare vectors, with or without an extension that makes it fast. */
         storeAvailable?: boolean | undefined;
-        /** Whether questions are answered by meaning: there is a provider, and its vectors are there. */
+        /** Whether questions are answered by vectors: there is a provider, and its vectors are there. */
         semanticAvailable?: boolean | undefined;
         /** `unverified` until they were counted. */
         index?: { state: "empty" | "complete" | "incomplete" | "unverified" } | undefined;
-        /** What has compared the vectors of the last search, or is going to, such as `wasm`, `sqlite-vec` or `exact`. */
+        /**
+         * What has compared the vectors of the last search, or is going to, such as `wasm`, `sqlite-vec` or `exact`.
+         */
         engine?: string | undefined;
         extensionPath?: string | undefined;
         /** The loader's own words. */
@@ -126,7 +128,7 @@ export interface BatchStatus {
 /** The complete build of the index that answers, and the one that is being made to take its place. */
 export interface GenerationStatus {
   id: number;
-  /** ISO 8601; absent where nobody has recorded it. */
+  /** ISO 8601; absent if unknown. */
   builtAt?: string | undefined;
   next?:
     | {
@@ -141,7 +143,7 @@ export interface GenerationStatus {
     | undefined;
 }
 
-/** A process that holds the right to write for long. */
+/** A process that holds the write lock for long. */
 export interface WriterStatus {
   pid: number;
   host?: string | undefined;
@@ -165,7 +167,7 @@ export interface WatchStatus {
 
 /**
  * How the last search has made sure that it answers from the files as they are. `events`: the watcher has told of every
- * change, and nothing else was looked at. `sweep`: all files were looked at. `sync`: not at all, only a sync looks.
+ * change, and nothing was scanned. `sweep`: all files were scanned. `sync`: no check, only a sync scans.
  */
 export interface FreshnessStatus {
   by: "events" | "sweep" | "sync";
@@ -187,13 +189,13 @@ export interface MemoryRootStatus {
   state: "indexed" | "skipped";
   files?: number | undefined;
   reason?: string | undefined;
-  /** Of a folder of notes: what lies in it and is no note. */
+  /** Of a folder of notes: what is in it and is no note. */
   leftOut?: readonly LeftOut[] | undefined;
 }
 
 /**
- * What a folder of notes leaves out, by the reason: `.gitignore` names it, its name begins with a dot, it is a folder of a
- * tool, a link, or not Markdown. A folder counts as one: nobody looks into it.
+ * What a folder of notes leaves out, by the reason: `.gitignore` names it, its name begins with a dot, it is a folder
+ * of a tool, a link, or not Markdown. A folder counts as one: nobody looks into it.
  */
 export interface LeftOut {
   reason: "ignored" | "hidden" | "tool" | "link" | "other";
@@ -222,7 +224,7 @@ export interface EmbeddingStatus {
   quarantined?: readonly (NoteLines & { reason: string })[] | undefined;
   /**
    * What meaning is worth beside words, as it was measured on the notes: `weight` in keyword scores for one standard
-   * deviation of cosine, `quality` from 0 (chance) to 1, of so many pairs of texts. Absent: it was not measured.
+   * deviation of cosine, `quality` from 0 (chance) to 1, of that many pairs of texts. Absent: it was not measured.
    */
   meaning?: { weight: number; quality: number; pairs: number } | undefined;
   /** The provider gives every text the same vector, so that words answer alone: in words, with what to do. */
@@ -234,12 +236,12 @@ export interface EmbeddingStatus {
   jobs?: readonly { id: string; texts: number; submittedAt: string }[] | undefined;
 }
 
-/** A spare that answers in place of what was asked for. */
+/** A standby that answers instead of what was asked for. */
 export interface MemoryFallback {
   from: string;
   to?: string | undefined;
   reason: string;
-  /** When the spare took over, and before when what was asked for is not tried again (ISO 8601). */
+  /** When the standby took over, and before when what was asked for is not tried again (ISO 8601). */
   since?: string | undefined;
   retryAt?: string | undefined;
 }
@@ -256,7 +258,7 @@ export interface SyncReport {
   failed: SyncFailure[];
   /**
    * Chunks whose vector is still to be made, with the reason. `failure` is set where the embedding provider failed, and
-   * absent where it is not to blame: the budget of the day is spent, a batch job is under way.
+   * absent if it is not to blame: the budget of the day is spent, a batch job is under way.
    */
   pendingVectors?: { chunks: number; reason: string; failure?: EmbeddingFailure | undefined } | undefined;
 }
@@ -276,8 +278,8 @@ export interface SyncFailure {
 }
 
 /**
- * Notes and folders of notes that a search does not reach: too large, in an unknown encoding, not readable, behind a link,
- * not downloaded from a cloud.
+ * Notes and folders of notes that a search does not reach: too large, in an unknown encoding, not readable, behind a
+ * link, not downloaded from a cloud.
  */
 export interface ExcludedNotes {
   count: number;

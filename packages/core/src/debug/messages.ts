@@ -81,9 +81,9 @@ export interface ProviderMessage extends CallMessage {
   /** The name of the method, as `embedBatch`, `prepare` or `batches.submit`. */
   operation: string;
   texts?: number | undefined;
-  /** Counted from 1; absent where a request is sent once. */
+  /** Counted from 1; absent if a request is sent once. */
   attempt?: number | undefined;
-  /** As the provider says; absent where it does not. */
+  /** As the provider says; absent if it does not. */
   tokens?: number | undefined;
 }
 

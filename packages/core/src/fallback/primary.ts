@@ -34,7 +34,7 @@ export interface FallbackOptions {
   probeMs?: number | undefined;
   /** Time limit of a sync without progress; 5 min. */
   syncIdleMs?: number | undefined;
-  /** How long opening the spare or the primary may take; 60 s. */
+  /** How long opening the standby or the primary may take; 60 s. */
   openMs?: number | undefined;
   /** Default: the system clock. */
   clock?: BreakerClock | undefined;
@@ -145,7 +145,7 @@ export class Primary extends LazyManager {
   #isTrying = false;
   #waitMs = 0;
   #retryAtMs = 0;
-  /** The kind of call that failed; undefined where the primary could not be opened. */
+  /** The kind of call that failed; undefined if the primary could not be opened. */
   #failed: string | undefined;
   /** How often it has changed between working and not working. */
   #turn = 0;

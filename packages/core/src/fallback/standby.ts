@@ -13,7 +13,7 @@ export interface FallbackSpare {
   open(signal: AbortSignal): Promise<MemorySearchManager>;
 }
 
-/** Answers in place of a primary and reports why. Opened on first use. */
+/** Answers instead of a primary and reports why. Opened on first use. */
 export class Standby extends LazyManager {
   readonly #primary: string;
   #syncError: string | undefined;

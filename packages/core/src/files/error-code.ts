@@ -5,13 +5,15 @@ export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
 
-/** For a `catch` where a file need not be there: gives undefined for one that is missing, and throws what else it is. */
+/**
+ * For a `catch` where a file need not be there: gives undefined for one that is missing, and throws what else it is.
+ */
 export function unlessMissing(error: unknown): undefined {
   if (codeOf(error) === "ENOENT") return undefined;
   throw error;
 }
 
-/** The names in a folder; none where it is missing or may not be listed: an error comes with its use. */
+/** The names in a folder; none if missing or may not be listed: an error comes with its use. */
 export function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder);

@@ -36,7 +36,7 @@ export class MovedError extends Error {
   }
 }
 
-/** The file that iCloud keeps in place of one that is not downloaded: `.NAME.icloud`. */
+/** The file that iCloud keeps instead of one that is not downloaded: `.NAME.icloud`. */
 export function cloudStub(path: string): string {
   return join(dirname(path), `.${basename(path)}.icloud`);
 }
@@ -74,7 +74,7 @@ export function listInPlace(path: string): Dirent[] {
   for (let attempt = 1; ; attempt++) {
     const descriptor = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | noSurprises);
     try {
-      // Where there is no /proc, the files in it are looked at one by one when they are opened.
+      // Where there is no /proc, the files in it are examined one by one when they are opened.
       if (!hasDescriptorPaths(descriptor)) return readdirSync(path, { withFileTypes: true });
       if (isThere(descriptor, path)) return readdirSync(wayOf(descriptor), { withFileTypes: true });
     } finally {
@@ -97,14 +97,14 @@ export interface FolderInPlace {
    * Replaces one entry by another if `isStill` accepts it; check and rename run without interruption. False: refused.
    */
   replace(name: string, by: string, isStill: (there: BigIntStats | undefined) => boolean): boolean;
-  /** Whether what was opened lies in this folder, and this folder at its path. */
+  /** Whether what was opened is in this folder, and this folder at its path. */
   holds(handle: FileHandle, name: string): boolean;
   close(): Promise<void>;
 }
 
 /**
- * Opens the folder at a canonical path. Throws as `openInPlace` does. Where the system has no way through an open folder
- * (all but Linux), its path is asked again before each step.
+ * Opens the folder at a canonical path. Throws as `openInPlace` does. Where the system has no way through an open
+ * folder (all but Linux), its path is asked again before each step.
  */
 export async function openFolderInPlace(path: string): Promise<FolderInPlace> {
   const asFolder = (constants.O_DIRECTORY ?? 0) | (process.platform === "linux" ? asPlaceOnly : 0);
@@ -194,7 +194,7 @@ function wayOf(descriptor: number): string {
   return `/proc/self/fd/${descriptor}`;
 }
 
-/** Where the system says that something lies which is open; undefined where it does not tell. */
+/** Where the system says that something lies which is open; undefined if it does not tell. */
 function placeOf(descriptor: number): string | undefined {
   if (process.platform !== "linux") return undefined;
   try {

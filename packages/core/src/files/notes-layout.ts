@@ -4,8 +4,8 @@ import path from "node:path";
 import { cloudStub } from "./in-place.ts";
 
 /**
- * What of a workspace is memory. `agent`: MEMORY.md, USER.md, memory/ and `extraPaths`. `all`: every other Markdown file
- * below it too, as in a folder of notes.
+ * What of a workspace is memory. `agent`: MEMORY.md, USER.md, memory/ and `extraPaths`. `all`: every other Markdown
+ * file below it too, as in a folder of notes.
  */
 export type NotesLayout = "agent" | "all";
 
@@ -20,9 +20,9 @@ export const notesMark = ".memslot-notes";
 const agentPlaces = ["MEMORY.md", "memory.md", "memory"];
 
 /**
- * The layout of a workspace. With `auto` (`memorySearch.notes`) the agent's one where MEMORY.md or memory/ is there and the
- * mark of a folder of notes is not. The home folder and the root of a file system are never folders of notes by themselves.
- * `workspaceDir` is absolute and canonical. Looks at the disk, and throws nothing.
+ * The layout of a workspace. With `auto` (`memorySearch.notes`) the agent's one where MEMORY.md or memory/ is there and
+ * the mark of a folder of notes is not. The home folder and the root of a file system are never folders of notes by
+ * themselves. `workspaceDir` is absolute and canonical. Looks at the disk, and throws nothing.
  */
 export function notesLayout(workspaceDir: string, notes: "auto" | NotesLayout): ChosenLayout {
   if (notes !== "auto") return { layout: notes, why: `memorySearch.notes is "${notes}"` };

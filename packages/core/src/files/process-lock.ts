@@ -16,7 +16,7 @@ const pauseMs = 20;
 /** Who holds a lock, as its file says. */
 export interface LockHolder {
   readonly pid: number;
-  /** When its process began, in the words of this computer; undefined where it cannot say. */
+  /** When its process began, in the words of this computer; undefined if it cannot say. */
   readonly processStart?: string | undefined;
   /** The computer or container. */
   readonly host: string;
@@ -171,7 +171,7 @@ async function ownHolder(): Promise<LockHolder> {
   };
 }
 
-/** When a process began, since its number may be another's by now. Undefined where the system does not report it. */
+/** When a process began, since its number may be another's by now. Undefined if the system does not report it. */
 async function processStart(pid: number): Promise<string | "gone" | undefined> {
   if (isRunning(String(pid)) === false) return "gone";
   try {

@@ -8,8 +8,8 @@ const ownersMode = 0o600;
 const ownersFolderMode = 0o700;
 
 /**
- * Writes a file as a whole, in place of the one that is there: a crash, also a power cut, leaves the old one or the new
- * one. Its folder is made where it is missing, and what others who were killed left beside the file is cleared away.
+ * Writes a file as a whole, instead of the one that is there: a crash, also a power cut, leaves the old one or the new
+ * one. Its folder is made if missing, and what others who were killed left beside the file is cleared away.
  */
 export async function replaceFile(
   file: string,
@@ -40,7 +40,7 @@ export async function replaceFile(
 }
 
 /**
- * The same at once, for what can be made anew: nobody reads half a file, but it does not wait for the disk, so that a
+ * The same at once, for what can be rebuilt: nobody reads half a file, but it does not wait for the disk, so that a
  * power cut may leave an empty one, and it clears nothing away.
  */
 export function replaceFileSync(file: string, text: string): void {

@@ -8,7 +8,7 @@ import type { SessionAudience } from "../contract/search.ts";
 import type { MemoryProviderStatus } from "../contract/status.ts";
 import { notesLayout } from "../files/notes-layout.ts";
 
-/** Parts of a session key that say that others read along, as the channels of the field write them. */
+/** Parts of a session key that say that the audience is shared, as the channels of the field write them. */
 const sharedParts: ReadonlySet<string> = new Set(
   "group supergroup channel room guild space team forum conference broadcast public".split(" "),
 );
@@ -23,8 +23,8 @@ const ownKinds: ReadonlySet<string> = new Set("cron subagent hook acp node dashb
 const suffixKinds: ReadonlySet<string> = new Set(["thread", "topic"]);
 
 /**
- * `main`: the owner in conversation. `other`: what runs on the owner's behalf. `group`: others read along, or it is a
- * chat with somebody else.
+ * `main`: the owner in conversation. `other`: what runs on the owner's behalf. `group`: the audience is shared, or it
+ * is a chat with another person.
  */
 export type SessionKind = "main" | "other" | "group";
 
@@ -41,13 +41,17 @@ export function audienceOf(
  * What a session is, by its key. No key is the owner, at a terminal. The owner's own are:
  *
  * - `agent:<id>:main`, also with `:heartbeat`, `:thread:<id>` or `:topic:<id>` behind it;
- * - a chat of two with a peer of `ownerAllowFrom`: `agent:<id>[:<channel>[:<account>]]:direct:<peer>`, or `dm` as it was
- *   written before. An entry is the id of a peer, which holds on every channel, or `<channel>:<peer>`. An id that begins as a
+ * - a chat of two with a peer of `ownerAllowFrom`: `agent:<id>[:<channel>[:<account>]]:direct:<peer>`, or `dm` as it
+ * was
+ *   written before. An entry is the id of a peer, which holds on every channel, or `<channel>:<peer>`. An id that
+ * begins as a
  *   channel does (`telegram:7`) holds where the key names no other channel;
  * - what runs on the owner's behalf: `agent:<id>:cron:<job>`, `…:subagent:<id>`, `…:hook:<id>`, `…:node:<id>`,
- *   `…:acp:<id>`, `…:dashboard:<id>`, `…:tui:<id>`, and `…:explicit:<id>`, a session that was named on the command line;
+ *   `…:acp:<id>`, `…:dashboard:<id>`, `…:tui:<id>`, and `…:explicit:<id>`, a session that was named on the command
+ * line;
  *
- * each of them also without `agent:<id>:`. A key with a group, a channel or the like anywhere in it is a group, a job or
+ * each of them also without `agent:<id>:`. A key with a group, a channel or the like anywhere in it is a group, a job
+ * or
  * a subagent below one included. So is every other key: a chat of two with anybody else, one that cannot be understood,
  * which may be a group of a channel that is not known here, and `global`, which is all sessions in one.
  *
@@ -129,7 +133,7 @@ export interface NotePlaces {
 
 /**
  * The path of a note as the contract writes it: relative to the workspace, with `/`, without a `.` or a needless `..`.
- * Undefined where it leads to no file in the workspace, in `extraPaths` or below what the plugin says that it reads.
+ * Undefined if it leads to no file in the workspace, in `extraPaths` or below what the plugin says that it reads.
  */
 export function notePath(path: string, places: NotePlaces): string | undefined {
   const { workspaceDir, extraPaths, roots } = places;
@@ -178,9 +182,9 @@ const ignored = /[\u200C-\u200F\u202A-\u202E\u206A-\u206F\uFEFF]/g;
 
 /**
  * True for the owner's own notes: `MEMORY.md`, `USER.md`, all below `memory/`, the files of the journal, and whatever
- * other programs keep. A path is relative to the workspace;
- * where that is given, one that leads out of it and back in, and an absolute one, are known too. Spellings that any file
- * system takes for the same name are the same here: what is refused too much is a file that nobody would make.
+ * other programs keep. A path is relative to the workspace; where that is given, one that leads out of it and back in,
+ * and an absolute one, are known too. Spellings that any file system takes for the same name are the same here: what is
+ * refused too much is a file that nobody would make.
  */
 export function isPrivateNote(path: string, workspaceDir?: string): boolean {
   const parts = workspaceDir === undefined ? partsOf(path) : partsInside(path, workspaceDir);

@@ -39,14 +39,16 @@ import type { MemoryDeadlines } from "./deadline.ts";
 
 interface OptionsPlace {
   readonly place?: 1 | 2;
-  /** They are called `params`, and cannot be left out where they are `needed`. */
+  /** They are called `params`, and are required if `needed`. */
   readonly params?: "needed" | "optional";
 }
 
 /** What the guard does for one call about the index. */
 export interface CallRow<Each extends Call> extends OptionsPlace {
   readonly deadline: keyof MemoryDeadlines;
-  /** Makes the manager's arguments, but for the signal, of those that the application gave. Throws `INVALID_ARGUMENT`. */
+  /**
+   * Makes the manager's arguments, but for the signal, of those that the application gave. Throws `INVALID_ARGUMENT`.
+   */
   readonly read: (given: Each["given"], facts: SearchFacts) => WithoutSignal<Each["handed"]>;
   readonly answer: Shape;
 }
@@ -228,7 +230,7 @@ export function callMemory(memory: Memory, name: MemoryCallName, given: readonly
   return Reflect.apply(memory[name], memory, given) as Promise<unknown>;
 }
 
-/** Makes a call about the index by its name; undefined where the manager lacks it. */
+/** Makes a call about the index by its name; undefined if the manager lacks it. */
 export async function callManager<Name extends IndexCallName>(
   manager: MemorySearchManager,
   name: Name,

@@ -76,7 +76,7 @@ export function required<Value>({ wanted, is }: Kind<Value>): Field<Value> {
   };
 }
 
-/** An option that is `usual` where it is left out. */
+/** An option that is `usual` if omitted. */
 export function optional<Value, Usual = Value>(kind: Kind<Value>, usual: Usual): Field<Value | Usual> {
   return (name, value) => (value === undefined ? usual : required(kind)(name, value));
 }
@@ -110,7 +110,7 @@ export function invalid(name: string, wanted: string, given: unknown): MemoryErr
   return new MemoryError("INVALID_ARGUMENT", `${name} must be ${wanted}, not ${show(given)}`);
 }
 
-/** A value as it may stand in a message: short, on one line. */
+/** A value as it may are in a message: short, on one line. */
 export function show(value: unknown): string {
   if (typeof value === "string")
     return JSON.stringify(value.length > 80 ? `${value.slice(0, 80).toWellFormed()}…` : value);
@@ -124,7 +124,7 @@ export function show(value: unknown): string {
 /** What an answer of a manager must be: an object with these fields, or a list of such objects. */
 export interface Shape {
   readonly fields: Readonly<Record<string, Kind<unknown>>>;
-  /** What an entry of the list is called; absent where the answer is one object. */
+  /** What an entry of the list is called; absent if the answer is one object. */
   readonly each?: string;
   /** How a message names the answer. */
   readonly wanted?: string;

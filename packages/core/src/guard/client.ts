@@ -18,7 +18,7 @@ export interface CreateMemoryOptions {
   /** The id of the memory plugin, for messages and reports. */
   backend: string;
   settings: MemorySearchSettings;
-  /** The peers of direct chats that are the owner, see `audienceOf`; nobody if left out. */
+  /** The peers of direct chats that are the owner, see `audienceOf`; nobody if omitted. */
   ownerAllowFrom?: readonly string[] | undefined;
   /** How the provider was chosen. When it is degraded, every answer says so. */
   embeddings?: EmbeddingChoice | undefined;
@@ -65,7 +65,7 @@ export class GuardedClient {
     return this.lifecycle.run(limits, (inner) => this.asPlugin(what, inner, () => call(inner)));
   }
 
-  /** Makes a call about the index, as its row says; undefined where the manager lacks it or cannot tell. */
+  /** Makes a call about the index, as its row says; undefined if the manager lacks it or cannot tell. */
   async askIndex<Name extends IndexCallName>(
     name: Name,
     given: IndexCalls[Name]["given"],

@@ -86,7 +86,7 @@ export async function withDeadline<T>(
   }
 }
 
-/** Opens something in time. What opens too late, when nobody waits for it any more, is closed again. */
+/** Opens something in time. What opens too late, when no caller waits for it any more, is closed again. */
 export async function openWithDeadline<T extends { close?(): Promise<void> }>(
   limits: CallLimits,
   open: (signal: AbortSignal) => Promise<T>,

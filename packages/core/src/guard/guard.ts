@@ -129,7 +129,7 @@ async function ask(
     return { results: [], report };
   }
   const answer = await searched(client, checked, signal).catch((error: unknown) => {
-    // An aborted or closed search was not finished: nobody waits for a report of it.
+    // An aborted or closed search was not finished: no caller waits for a report of it.
     if (!isAbort(error) && !MemoryError.is(error, "CLOSED"))
       given.onDebug?.(failureReport(client.facts(), messageOf(error), audience));
     throw error;
@@ -157,10 +157,10 @@ function askedFacts({ options: { sources, maxResults, audience } }: CheckedSearc
   return { sources: [...sources], maxResults, audience };
 }
 
-/** The report's own words are left out: they name notes, and quote what a provider has answered. */
+/** The report's own words are excluded: they name notes, and quote what a provider has answered. */
 function answerFacts({ results, report: { state, legs } }: SearchAnswer): Partial<SearchMessage> {
   const candidates = { keywordCandidates: legs.keyword?.candidates, vectorCandidates: legs.vector?.candidates };
-  // A retriever is as the plugin reports it: what is no number is left out.
+  // A retriever is as the plugin reports it: what is no number is excluded.
   const counts = Object.entries(candidates).filter(([, found]) => typeof found === "number");
   return { results: results.length, state, ...Object.fromEntries(counts) };
 }

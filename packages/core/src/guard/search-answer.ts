@@ -65,7 +65,10 @@ export async function askManager(
   return { results, report };
 }
 
-/** The answer of a search: the results that may be shown, and the manager's report with what the guard has found out besides. */
+/**
+ * The answer of a search: the results that may be shown, and the manager's report with what the guard has found out
+ * besides.
+ */
 export function finishAnswer(
   answer: ManagerAnswer,
   client: GuardedClient,
@@ -114,7 +117,7 @@ export function finishAnswer(
 function foundIn(found: Partial<FoundCounts> | undefined, { results, dropped }: KeptResults): FoundCounts | undefined {
   const { passages, notes, more } = found ?? {};
   if (typeof more !== "boolean" || !isCount(passages) || !isCount(notes) || passages < results.length) return undefined;
-  // A place that came twice is counted, and shown once: it is one of those that had no room.
+  // A place that came twice is counted, and shown once: it is one of those that did not fit.
   const isOfOthers = dropped.audience + dropped.outside + dropped.source + dropped.minScore > 0;
   return isOfOthers ? undefined : { passages, notes, more };
 }
@@ -156,7 +159,9 @@ function withRerank(report: SearchReport, rerank: RerankChoice | undefined, resu
   return { ...report, rerank: { state: "unused", reason, id, model, candidates: 0, cached: false, ms: 0 } };
 }
 
-/** A manager that does not say what it has filtered has not filtered: then the answer is another one than was asked for. */
+/**
+ * A manager that does not say what it has filtered has not filtered: then the answer is another one than was asked for.
+ */
 function unfilteredBecause(report: SearchReport, options: CheckedSearch["options"]): string | undefined {
   if (report.filters !== undefined) return undefined;
   const asked = (["since", "until"] as const).filter((name) => options[name] !== undefined).map(String);
@@ -261,7 +266,7 @@ function withinBudget(results: readonly MemorySearchResult[], maxTokens: number)
   return results.slice(0, end < 0 ? results.length : end);
 }
 
-/** A manager without a vector leg may give a score alone; its results are found by words. */
+/** A manager without a vector search may give a score alone; its results are found by words. */
 function foundByVectorOnly(result: MemorySearchResult, capabilities: MemoryCapabilities): boolean {
   if ((result.textScore ?? 0) > 0) return false;
   return capabilities.vector || result.vectorScore !== undefined;

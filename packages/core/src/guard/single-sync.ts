@@ -37,7 +37,10 @@ export class SingleSync {
   readonly #clocks = new Set<Extend>();
   #lastProgress: SyncProgress | undefined;
 
-  /** A sync without progress is given up after `idleMs`. `sync` throws nothing at once: its errors come through the promise. */
+  /**
+   * A sync without progress is given up after `idleMs`. `sync` throws nothing at once: its errors come through the
+   * promise.
+   */
   constructor(
     lifecycle: Lifecycle,
     idleMs: number,

@@ -20,7 +20,9 @@ export function createLoopbackServer(): Server {
   return server;
 }
 
-/** Listens at a loopback address, at any free port for 0, and gives the port. Throws `UNAVAILABLE` where it cannot be had. */
+/**
+ * Listens at a loopback address, at any free port for 0, and gives the port. Throws `UNAVAILABLE` if it cannot be had.
+ */
 export async function listenOn(server: Server, { host, port }: LoopbackPlace): Promise<number> {
   try {
     server.listen({ host, port, exclusive: true });
@@ -60,7 +62,7 @@ function boundConnections(server: Server): void {
   });
 }
 
-/** A loopback address with its port, as it stands in a URL. */
+/** A loopback address with its port, as it is in a URL. */
 export interface LoopbackPlace {
   host: string;
   port: number;

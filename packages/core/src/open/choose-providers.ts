@@ -28,8 +28,8 @@ const fallbackKey = "agents.defaults.memorySearch.fallback";
 const rerankKey = "agents.defaults.memorySearch.query.rerank.provider";
 
 /**
- * Providers that the configuration knows by name, in the order in which `auto` looks at them. Without their plugin there
- * is no error, only no vectors.
+ * Providers that the configuration knows by name, in the order in which `auto` looks at them. Without their plugin
+ * there is no error, only no vectors.
  */
 export const wellKnownProviders: readonly string[] = ["local", "openai", "gemini"];
 
@@ -85,7 +85,9 @@ export async function chooseEmbeddings(
     return { ...(await withSpare(await chooseAuto())), passedOver };
   }
 
-  /** A plugin that the configuration has switched on, then the well-known ones as far as they say that they can be used. */
+  /**
+   * A plugin that the configuration has switched on, then the well-known ones as far as they say that they can be used.
+   */
   async function chooseAuto(): Promise<Outcome> {
     const failures: string[] = [];
     const take = async (
@@ -125,7 +127,7 @@ export async function chooseEmbeddings(
     };
   }
 
-  /** That there is a key, and no plugin that uses it; undefined where there is no such key. */
+  /** That there is a key, and no plugin that uses it; undefined if there is no such key. */
   function missingPlugin(): string | undefined {
     for (const id of new Set([...wellKnownProviders, ...idsOf("embedding", plugins.missing)])) {
       if ([...plugins.known, ...plugins.broken].some((other) => other.id === id)) continue;

@@ -11,7 +11,7 @@ interface ShareOptions {
     /** Compared by identity: the plugin and the provider as objects. */
     objects: readonly unknown[];
   };
-  /** Runs when there is no instance yet. Its signal aborts when nobody waits for the instance any more. */
+  /** Runs when there is no instance yet. Its signal aborts when no caller waits for the instance any more. */
   open: (signal: AbortSignal, notify: (line: string) => void) => Promise<Memory>;
   /** Takes each line that the instance has to tell, also those from before this open, once. */
   notify: (line: string) => void;
@@ -31,7 +31,7 @@ const instances = new Set<Instance>();
  */
 export async function shareInstance(options: ShareOptions): Promise<Memory> {
   const { signal, closeMs } = options;
-  // As JSON has them: a value that is undefined counts as one that is left out.
+  // As JSON has them: a value that is undefined counts as omitted.
   const key = { ...options.key, facts: JSON.parse(JSON.stringify(options.key.facts)) as unknown };
   for (;;) {
     const instance = [...instances].find((each) => each.isFor(key)) ?? new Instance(key, options.open);

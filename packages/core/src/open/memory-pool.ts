@@ -40,8 +40,9 @@ interface Pooled {
 }
 
 /**
- * Keeps the memories of many users open in one process: each is opened when it is first used, shared by the calls of its
- * key, and closed when it has been unused for a while or another one needs its place (the least recently used first).
+ * Keeps the memories of many users open in one process: each is opened when it is first used, shared by the calls of
+ * its key, and closed when it has been unused for a while or another one needs its place (the least recently used
+ * first).
  */
 export class MemoryPool {
   readonly #options: Settled;
@@ -61,9 +62,9 @@ export class MemoryPool {
   }
 
   /**
-   * Calls `work` with the memory of `key`, and gives the memory back when its promise has settled. The memory must not be used
-   * after that, and `work` does not close it. Throws what `open` or `work` throws, `UNAVAILABLE` after `waitMs` without a
-   * free place, `AbortError` when `signal` is aborted before `work` begins, and `CLOSED` after `close`.
+   * Calls `work` with the memory of `key`, and gives the memory back when its promise has settled. The memory must not
+   * be used after that, and `work` does not close it. Throws what `open` or `work` throws, `UNAVAILABLE` after `waitMs`
+   * without a free place, `AbortError` when `signal` is aborted before `work` begins, and `CLOSED` after `close`.
    */
   async use<Result>(
     key: string,

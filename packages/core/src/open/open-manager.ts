@@ -27,7 +27,7 @@ const notCovered: readonly MemoryErrorCode[] = [
  */
 export async function openManager(input: {
   found: FoundPlugin;
-  /** Undefined where it could not be loaded, because of this failure. */
+  /** Undefined if it could not be loaded, because of this failure. */
   plugin: MemoryPlugin | undefined;
   failure: unknown;
   context: MemoryPluginContext;

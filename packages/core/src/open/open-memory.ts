@@ -40,14 +40,14 @@ import { openManager } from "./open-manager.ts";
 import { checkWorkspace, settingsFor, storePlaceOf } from "./workspace.ts";
 
 export interface OpenMemoryOptions {
-  /** From `loadConfig` or `parseConfig`, or an object as it would stand in the file. Left out: it is looked up. */
+  /** From `loadConfig` or `parseConfig`, or an object as it would are in the file. Left out: it is looked up. */
   config?: MemslotConfig | Readonly<Record<string, unknown>> | undefined;
   agentId: string;
   /** In place of the agent's workspace. A relative path starts at the current folder. */
   workspaceDir?: string | undefined;
   /**
-   * The folder that is asked from; the workspace if left out. Of other programs' conversations (`clientSources`) those that
-   * were had in the same project are found: in the same Git repository, or else in this very folder.
+   * The folder that is asked from; the workspace if omitted. Of other programs' conversations (`clientSources`) those
+   * that were had in the same project are found: in the same Git repository, or else in this very folder.
    */
   projectDir?: string | undefined;
   /** Plugins as objects, beside those that are found. */
@@ -62,9 +62,14 @@ export interface OpenMemoryOptions {
   warm?: boolean | undefined;
   /** Only to look: an index that is not there is not made on disk. */
   readOnly?: boolean | undefined;
-  /** A person asks for a rebuild of the index, by a forced sync: damage does not keep it from opening, and is repaired. */
+  /**
+   * A person asks for a rebuild of the index, by a forced sync: damage does not keep it from opening, and is repaired.
+   */
   rebuild?: boolean | undefined;
-  /** For a process that asks one question and ends. Its thread may be held up by the index, which saves starting another. */
+  /**
+   * For a process that asks one question and ends. Its thread may be held up by the index, which saves starting
+   * another.
+   */
   oneShot?: boolean | undefined;
   /** Takes what the user should know, a line at a time. Left out: a process warning. */
   notify?: ((line: string) => void) | undefined;
@@ -75,8 +80,8 @@ export interface OpenMemoryOptions {
 /**
  * Opens the memory of an agent: configuration, workspace, slot, plugin, embedding provider, guard. Concurrent calls for
  * the same agent, workspace, settings and plugin share one instance; each closes its own handle. Throws `CONFIG`, with
- * a message that begins with `memory is disabled`, where `memoryState` says so. With `MEMSLOT_DEBUG` set, calls are printed
- * to stderr.
+ * a message that begins with `memory is disabled`, where `memoryState` says so. With `MEMSLOT_DEBUG` set, calls are
+ * printed to stderr.
  */
 export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
   checkNode();
@@ -89,7 +94,7 @@ export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
   const { config, ownerAllowFrom, context, found, spare } = chosen;
   let failure: unknown;
   const plugin = await loadPlugin<MemoryPlugin>(found, deadlines.openMs, signal).catch((error: unknown) => {
-    // A spare answers for a plugin that cannot be loaded as for one that cannot be opened.
+    // A standby answers for a plugin that cannot be loaded as for one that cannot be opened.
     if (spare === undefined || signal?.aborted) throw error;
     failure = error;
     return undefined;
@@ -214,7 +219,7 @@ async function configOf(
   if (config !== undefined && isConfig(config))
     return { config, otherWorkspace: workspace === undefined ? undefined : resolve(workspace) };
   const made = config === undefined ? await loadConfig({ workspace }) : parseConfig(config, { workspace });
-  // Whoever makes a configuration is told its notices there; nobody has been told these.
+  // The application gets the notices of its own configuration; these are new.
   for (const notice of made.notices) notify(notice);
   return { config: made };
 }

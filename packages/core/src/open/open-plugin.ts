@@ -83,7 +83,9 @@ export async function pluginContext(
   return { settings, environment, stateDir, options: await pluginOptions(found, plugins) };
 }
 
-/** Opens a plugin in time. What it cannot help itself (no key, no model) is a failure in its own words, not an error. */
+/**
+ * Opens a plugin in time. What it cannot help itself (no key, no model) is a failure in its own words, not an error.
+ */
 export async function tryToOpen<Opened extends { close?(): Promise<void> }>(
   { id, kind }: FoundPlugin,
   deadlineMs: number,

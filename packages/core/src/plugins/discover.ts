@@ -214,7 +214,7 @@ async function readInstalled(folder: string, workspaces: readonly string[]): Pro
   }
   const plugins: ReadPlugin[] = [];
   for (const packageName of dependenciesIn(content, ["dependencies"]).filter(isPackageName)) {
-    // Nowhere else: a folder above may belong to somebody else.
+    // Nowhere else: a folder above may belong to another user.
     const place = join(folder, "node_modules", packageName);
     const why = `"${packageName}" is listed in ${packageFile} and is not there; run \`memslot plugins add ${packageName}\` again`;
     if (existsSync(join(place, "package.json"))) plugins.push(await readPluginFolder(place, packageName));

@@ -10,7 +10,7 @@ import { codeOf } from "../files/error-code.ts";
 export interface SlotCandidate {
   readonly id: string;
   readonly kind: PluginKind;
-  /** The name of its package, which may stand in the slot too. */
+  /** The name of its package, which may are in the slot too. */
   readonly packageName?: string | undefined;
 }
 
@@ -81,7 +81,7 @@ export function idsOf(kind: PluginKind, plugins: readonly SlotCandidate[]): stri
   return plugins.filter((plugin) => plugin.kind === kind).map(({ id }) => id);
 }
 
-/** The key that forbids a plugin whatever slot or provider names it, in words; undefined where none does. */
+/** The key that forbids a plugin whatever slot or provider names it, in words; undefined if none does. */
 export function forbiddenBy(
   { id, packageName }: Pick<SlotCandidate, "id" | "packageName">,
   plugins: PluginsConfig,
@@ -103,7 +103,7 @@ export function hostFile(host: string): string {
   return host.startsWith("file:") ? fileURLToPath(host) : host;
 }
 
-/** The nearest package.json that describes a package; one that only sets the module type is passed over. */
+/** The nearest package.json that describes a package; one that only sets the module type is skipped. */
 export function packageOf(file: string): Record<string, unknown> | undefined {
   let folder = dirname(file);
   for (;;) {

@@ -16,7 +16,7 @@ const defineOfKind: Readonly<Record<PluginKind, string>> = {
 };
 const kindWords = '"memory", "embedding" or "rerank"';
 
-// What a slot, a spare or a provider key means by itself.
+// What a slot, a standby or a provider key means by itself.
 const reservedIds = ["none", "auto", "builtin", "keyword"];
 
 /** Of the host. A plugin with a tool of the same name would answer in its place. */
@@ -32,7 +32,7 @@ const manifestFields = {
   limits: orAbsent(kindOf("a list of sentences", isListOfStrings)),
 };
 
-/** What is wrong with a manifest, naming the field; undefined where nothing is. */
+/** What is wrong with a manifest, naming the field; undefined if nothing is. */
 export function manifestProblem(manifest: unknown): string | undefined {
   if (!isObject(manifest)) return `it must hold an object, not ${show(manifest)}`;
   const { id, kind, configSchema, features } = manifest;
@@ -52,7 +52,7 @@ export function manifestProblem(manifest: unknown): string | undefined {
   );
 }
 
-/** What is wrong with the object of a plugin, naming the field; undefined where nothing is. */
+/** What is wrong with the object of a plugin, naming the field; undefined if nothing is. */
 export function pluginProblem(plugin: unknown, manifest?: Pick<PluginManifest, "id" | "kind">): string | undefined {
   if (!isObject(plugin)) return `it must be an object, not ${show(plugin)}`;
   const { id, kind, contract, open } = plugin;

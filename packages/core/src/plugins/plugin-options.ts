@@ -40,7 +40,10 @@ const plainKeys = new Set([
   "additionalProperties",
 ]);
 
-/** True for a schema that no options at all satisfy, without defaults to fill in. Most are, and the checker is slow to load. */
+/**
+ * True for a schema that no options at all satisfy, without defaults to fill in. Most are, and the checker is slow to
+ * load.
+ */
 function isTrivial(schema: Readonly<Record<string, unknown>>): boolean {
   if (!Object.keys(schema).every((key) => plainKeys.has(key))) return false;
   if (schema["type"] !== undefined && schema["type"] !== "object") return false;
@@ -76,7 +79,7 @@ async function check(
   }
 }
 
-/** One error as a sentence that names the key. Values are left out: they may be secrets. */
+/** One error as a sentence that names the key. Values are excluded: they may be secrets. */
 function sentence(root: string, { instancePath, keyword, params, parentSchema, message }: ErrorObject): string {
   const at = (name?: unknown): string =>
     [root, ...instancePath.split("/").slice(1).map(unescape), ...(name === undefined ? [] : [String(name)])]

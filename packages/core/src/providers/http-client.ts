@@ -232,8 +232,8 @@ export function textOf(value: unknown): string | undefined {
 }
 
 /**
- * Reads `{ error: { message, code, type, param, status, details } }`, `{ message }`, `{ detail: [{ loc, msg }] }` or plain
- * text: servers differ.
+ * Reads `{ error: { message, code, type, param, status, details } }`, `{ message }`, `{ detail: [{ loc, msg }] }` or
+ * plain text: servers differ.
  */
 function readError(body: unknown): Record<"message" | "code" | "field" | "details", string> {
   let outer = body;
@@ -314,8 +314,8 @@ export function firstSet(places: Readonly<Record<string, string | undefined>>): 
 }
 
 /**
- * Returns the headers of `remote.headers` with names in lower case. Throws `CONFIG` for one that cannot be sent, naming it
- * and not its value.
+ * Returns the headers of `remote.headers` with names in lower case. Throws `CONFIG` for one that cannot be sent, naming
+ * it and not its value.
  */
 export function readHeaders(written: Readonly<Record<string, string>>): Record<string, string> {
   for (const [name, value] of Object.entries(written))

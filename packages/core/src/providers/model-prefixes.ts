@@ -8,8 +8,8 @@ export interface ModelPrefixes {
   key: string;
 }
 
-// `name` is matched against the plain name: lower case, words parted by `-`; the first row that matches counts. `from` says
-// where it was read. A change of a text needs a new key.
+// `name` is matched against the plain name: lower case, words parted by `-`; the first row that matches counts. `from`
+// says where it was read. A change of a text needs a new key.
 const rows = table.map((row) => ({ ...row, name: new RegExp(row.name) }));
 
 /**

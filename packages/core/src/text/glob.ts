@@ -33,7 +33,7 @@ export function createGlob(pattern: string): Glob {
   };
 }
 
-/** What is wrong with a pattern, in words that follow it; undefined where nothing is. */
+/** What is wrong with a pattern, in words that follow it; undefined if nothing is. */
 export function globProblem(pattern: string): string | undefined {
   const parsed = parse(pattern);
   return "problem" in parsed ? parsed.problem : undefined;
@@ -72,7 +72,7 @@ function unknownSign(sign: string): string {
   return `has ${sign}, which is not known here: write *, ?, **, [a-z], [!a], {a,b} or a ! before all of it, and \\ before a sign that means itself`;
 }
 
-/** Writes `{a,b}` out. Undefined where that becomes too much. */
+/** Writes `{a,b}` out. Undefined if that becomes too much. */
 function expand(pattern: string): string[] | undefined {
   const done: string[] = [];
   const todo = [pattern];

@@ -20,7 +20,7 @@ export function editDistance(left: string, right: string): number {
   return above[right.length] ?? 0;
 }
 
-/** The candidate that a person who wrote `word` most likely meant; undefined where none is near. */
+/** The candidate that a person who wrote `word` most likely meant; undefined if none is near. */
 export function nearestWord(word: string, candidates: Iterable<string>): string | undefined {
   if (word.length > 64) return undefined;
   const wanted = word.toLowerCase();

@@ -8,7 +8,7 @@ export function estimateTokens(text: string): number {
   return (text.length - dense) * 0.25 + dense * 0.7;
 }
 
-/** Whether a UTF-16 unit is of a script that is written without spaces: it weighs 0.7 tokens in place of 0.25. */
+/** Whether a UTF-16 unit is of a script that is written without spaces: it weighs 0.7 tokens instead of 0.25. */
 export function isDense(unit: number): boolean {
   return (
     (unit >= 0x2e80 && unit <= 0x9fff) || // CJK, kana, bopomofo
@@ -20,7 +20,10 @@ export function isDense(unit: number): boolean {
   );
 }
 
-/** Results of an answer for a model or a person, which is led by its budget of tokens: only so that it is no list of names. */
+/**
+ * Results of an answer for a model or a person, which is led by its budget of tokens: only so that it is no list of
+ * names.
+ */
 export const mostResults = 12;
 
 /** What naming the place of a result costs, in tokens, wherever it is shown. */
@@ -33,9 +36,10 @@ const knownLetters = 12;
 const Kind = { none: 0, line: 1, space: 2, digit: 3, letter: 4, dense: 5, sign: 6 } as const;
 
 /**
- * What a text costs the model that reads it, in tokens, estimated without its tokenizer: by words, digits, signs and lines,
- * as tokenizers cut them. Fitted to o200k_base on notes in English, German and Chinese, on tables and on code, each of which
- * it meets within 7 %; a quarter of a token a character is up to 20 % too few for Chinese and 12 % for German.
+ * What a text costs the model that reads it, in tokens, estimated without its tokenizer: by words, digits, signs and
+ * lines, as tokenizers cut them. Fitted to o200k_base on notes in English, German and Chinese, on tables and on code,
+ * each of which it meets within 7 %; a quarter of a token a character is up to 20 % too few for Chinese and 12 % for
+ * German.
  */
 export function answerTokens(text: string): number {
   let tokens = 0;
@@ -78,7 +82,9 @@ function letterTokens(unit: number): number {
   return unit < 0x250 ? 0.9 : 0.18;
 }
 
-/** What a result takes of the budget of an answer, in estimated tokens: its text, the heading above it and its place. */
+/**
+ * What a result takes of the budget of an answer, in estimated tokens: its text, the heading above it and its place.
+ */
 export function resultTokens({ snippet, heading = "" }: { snippet: string; heading?: string | undefined }): number {
   return placeTokens + answerTokens(snippet) + answerTokens(heading);
 }

@@ -2,9 +2,9 @@ import { lazily } from "../run-control.ts";
 
 /**
  * What nobody sees, in one place for all that is shown to a model or at a terminal and for all that is written down. A
- * character counts as unseen by its class in Unicode: controls, what is to be ignored where it cannot be shown (signs of
- * direction, joiners, tags, variation selectors, fillers), line and paragraph separators, halves of characters, and what
- * is no character. It is left where a script or an emoji needs it, which its neighbours tell.
+ * character counts as unseen by its class in Unicode: controls, what is to be ignored where it cannot be shown (signs
+ * of direction, joiners, tags, variation selectors, fillers), line and paragraph separators, halves of characters, and
+ * what is no character. It is left where a script or an emoji needs it, which its neighbours tell.
  */
 const unseen = String.raw`[[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}\uFFF9-\uFFFB\u2800]--[\t\n]]`;
 
@@ -48,16 +48,16 @@ const found = lazily(
 const perhapsUnseen = /[^\t\n\x20-\x7E\u00A1-\u00AC\u00AE-\u02FF\u2010-\u2026\u3001-\u3029\u4E00-\u9FFF\uFF01-\uFF5E]/;
 
 /**
- * A text as it may be shown: a run of unseen characters becomes one `�`. Tabs and line ends stay, so that the lines of a
- * file keep their numbers; what only some programs take for a line end becomes `�`, too.
+ * A text as it may be shown: a run of unseen characters becomes one `�`. Tabs and line ends stay, so that the lines of
+ * a file keep their numbers; what only some programs take for a line end becomes `�`, too.
  */
 export function visibleText(text: string): string {
   return withoutUnseen(text.replaceAll("\r\n", "\n"), () => "\uFFFD");
 }
 
 /**
- * A message as it may be shown: unseen characters are spelled, as `\u{202E}`, so that what a name holds is not lost. Tabs
- * and line ends stay.
+ * A message as it may be shown: unseen characters are spelled, as `\u{202E}`, so that what a name holds is not lost.
+ * Tabs and line ends stay.
  */
 export function visibleMessage(text: string): string {
   return withoutUnseen(text.replaceAll("\r\n", "\n"), spelled);
@@ -84,7 +84,7 @@ export function nameFromVisible(text: string): string {
   });
 }
 
-/** What the first unseen character of a text is, for whoever has to leave it out; undefined where there is none. */
+/** What the first unseen character of a text is, for whoever has to leave it out; undefined if there is none. */
 export function unseenCharacter(text: string): string | undefined {
   let first: string | undefined;
   withoutUnseen(text, (run) => {
@@ -106,7 +106,7 @@ function kindOf(character: string): string {
   return "the character that nobody sees,";
 }
 
-/** Puts something else in place of each run of unseen characters. */
+/** Replaces each run of invisible characters. */
 function withoutUnseen(text: string, put: (run: string) => string): string {
   if (!perhapsUnseen.test(text)) return text;
   let line = { end: -1, isRightToLeft: false };

@@ -26,10 +26,15 @@ export interface Connection {
   readonly instructions: readonly string[];
 }
 
-/** A file that `memslot connect` edits: a server in JSON or TOML, hooks in JSON, lines of Markdown, or a file of its own. */
+/**
+ * A file that `memslot connect` edits: a server in JSON or TOML, hooks in JSON, lines of Markdown, or a file of its
+ * own.
+ */
 export interface AgentFile {
   readonly what: "server" | "hooks" | "instructions";
-  /** Its path for all projects, in the form of `patternPath`. Of several the first existing one counts, else the last. */
+  /**
+   * Its path for all projects, in the form of `patternPath`. Of several the first existing one counts, else the last.
+   */
   readonly user?: string | readonly string[];
   /** Its path in a project. */
   readonly project?: string | readonly string[];

@@ -34,7 +34,8 @@ export const claudeCode: Agent = {
   conversations: {
     folders: ["$CLAUDE_CONFIG_DIR|~/.claude"],
     layout: ["`projects/*/*.jsonl`", "`projects/*/memory/*.md`"],
-    // `{type, uuid, timestamp, isSidechain, message: {role, content}}`; subagents, the program's own lines and summaries are skipped.
+    // `{type, uuid, timestamp, isSidechain, message: {role, content}}`; subagents, the program's own lines and
+    // summaries are skipped.
     said: (line) =>
       line["isSidechain"] === true || line["isMeta"] === true || line["isCompactSummary"] === true
         ? undefined

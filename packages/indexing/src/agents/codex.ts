@@ -49,7 +49,8 @@ export const codex: Agent = {
       "`sessions/`, `archived_sessions/`, both also compressed (`.jsonl.zst`)",
       "`memories/*.md`, for all projects",
     ],
-    // `{timestamp, type: "response_item", payload: {type: "message", role, content}}`. Its `event_msg` repeat the same text.
+    // `{timestamp, type: "response_item", payload: {type: "message", role, content}}`. Its `event_msg` repeat the same
+    // text.
     said(line) {
       const payload = line["type"] === "response_item" ? objectAt(line, "payload") : undefined;
       if (payload?.["type"] !== "message") return undefined;
@@ -61,7 +62,8 @@ export const codex: Agent = {
       if (isObject(payload?.["source"])) return undefined;
       return line["type"] === "session_meta" || line["type"] === "turn_context" ? textAt(payload, "cwd") : undefined;
     },
-    // `sessions/YYYY/MM/DD/rollout-….jsonl` and `archived_sessions`, both compressed later: the name identifies a session.
+    // `sessions/YYYY/MM/DD/rollout-….jsonl` and `archived_sessions`, both compressed later: the name identifies a
+    // session.
     async find(finder, folder) {
       for (const name of ["sessions", "archived_sessions"]) await findSessions(finder, path.join(folder, name), 3);
       await finder.takeNotes(path.join(folder, "memories"), "memories/", everywhere);

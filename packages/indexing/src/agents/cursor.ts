@@ -65,8 +65,8 @@ export const cursor: Agent = {
     answers: { start: (_, text) => ({ additional_context: text }) },
     isSender: (input) => (textAt(input, "cursor_version") ?? "").trim() !== "",
   },
-  // The editor's `globalStorage/state.vscdb`, whose conversations have times, and `projects/<slug>/agent-transcripts/` of the
-  // command line, which have none. A conversation that is in both is read from the first.
+  // The editor's `globalStorage/state.vscdb`, whose conversations have times, and `projects/<slug>/agent-transcripts/`
+  // of the command line, which have none. A conversation that is in both is read from the first.
   conversations: {
     folders: ["~/.cursor", "@config/Cursor/User"],
     layout: ["`globalStorage/state.vscdb`; of the command line `projects/*/agent-transcripts/`", ""],

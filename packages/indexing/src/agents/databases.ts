@@ -35,7 +35,9 @@ export interface StoredConversation {
   read(db: Database): Iterable<TranscriptRecord>;
 }
 
-/** Adds the conversations that `find` returns. `folderOf`: the working folder of one, if the database does not store it. */
+/**
+ * Adds the conversations that `find` returns. `folderOf`: the working folder of one, if the database does not store it.
+ */
 export async function takeConversations(
   finder: Finder,
   file: string,
@@ -69,8 +71,8 @@ const copies = new Map<string, Copy>();
 const findings = new Map<string, { readonly state: string; readonly found: unknown }>();
 
 /**
- * Runs a function with the database of a program, which may be writing to it, and changes nothing there. Opening a database
- * whose log no program has open would create files, so that a copy is opened then. Throws as SQLite does.
+ * Runs a function with the database of a program, which may be writing to it, and changes nothing there. Opening a
+ * database whose log no program has open would create files, so that a copy is opened then. Throws as SQLite does.
  */
 async function withDatabase<T>(file: string, run: (db: Database) => T): Promise<T> {
   // Loaded late: most sessions do not need it.

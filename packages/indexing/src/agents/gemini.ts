@@ -27,8 +27,9 @@ import { recordReader, saidBy, type SilentSkip } from "./agent.ts";
 const maxFileBytes = 64 * 1024 * 1024;
 
 /**
- * `tmp/<project>/chats/session-*.jsonl`, where a line may replace an earlier one or remove several, and `.json` of earlier
- * versions, one object each. `tmp/<project>/memory/*.md`, and `GEMINI.md`, to which Gemini adds what it is asked to remember.
+ * `tmp/<project>/chats/session-*.jsonl`, where a line may replace an earlier one or remove several, and `.json` of
+ * earlier versions, one object each. `tmp/<project>/memory/*.md`, and `GEMINI.md`, to which Gemini adds what it is
+ * asked to remember.
  */
 const conversations: Conversations = {
   folders: ["$GEMINI_CLI_HOME/.gemini|~/.gemini"],
@@ -110,7 +111,9 @@ async function projectNames(file: string): Promise<Map<string, string>> {
   return new Map(Object.entries(projects).map(([folder, name]) => [String(name), folder]));
 }
 
-/** The messages that remain: a later line with the same id replaces the earlier one, and `$rewindTo` removes messages. */
+/**
+ * The messages that remain: a later line with the same id replaces the earlier one, and `$rewindTo` removes messages.
+ */
 async function* recordsOfChat(file: string, signal: AbortSignal): NumberedRecords {
   const kept: { number: number; id: string | undefined; record: TranscriptRecord }[] = [];
   const byId = new Map<string | undefined, (typeof kept)[number]>();

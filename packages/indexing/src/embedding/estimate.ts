@@ -17,9 +17,9 @@ interface SampledChunk {
 }
 
 /**
- * What a sync would cost now. Reads and cuts every file as a sync does, and asks the store which texts have their vector;
- * writes nothing and sends nothing. Without a space no text has a vector. Without a provider nothing would be sent, and
- * `reason` says why.
+ * What a sync would cost now. Reads and cuts every file as a sync does, and asks the store which texts have their
+ * vector; writes nothing and sends nothing. Without a space no text has a vector. Without a provider nothing would be
+ * sent, and `reason` says why.
  */
 export async function estimateSync(input: {
   store: Pick<NoteIndex, "listFiles" | "knownVectors" | "quarantined" | "revision"> & SpaceFacts;

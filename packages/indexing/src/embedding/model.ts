@@ -102,7 +102,10 @@ export class EmbeddingModel {
     return (this.stats = known && (await this.#context.store.spaceStats(known)));
   }
 
-  /** Fetches and loads the model, once for all callers. For a minute after a failure, a call without `retry` throws it again. */
+  /**
+   * Fetches and loads the model, once for all callers. For a minute after a failure, a call without `retry` throws it
+   * again.
+   */
   async prepare(options: {
     signal: AbortSignal;
     retry: boolean;

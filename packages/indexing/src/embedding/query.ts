@@ -102,7 +102,10 @@ export class QueryModels {
     return this.standby;
   }
 
-  /** To be called before the first vectors of another model are stored: a store without a cache would delete the earlier ones. */
+  /**
+   * To be called before the first vectors of another model are stored: a store without a cache would delete the earlier
+   * ones.
+   */
   async protectEarlier(): Promise<void> {
     if (!this.#choice.openModel || this.#isEarlierProtected) return;
     const [space] = await this.#earlierSpaces();
@@ -175,7 +178,9 @@ export class QueryModels {
     return undefined;
   }
 
-  /** Filled spaces of the same provider only: a user who has changed it may not want the old one to see another query. */
+  /**
+   * Filled spaces of the same provider only: a user who has changed it may not want the old one to see another query.
+   */
   async #earlierSpaces(): Promise<VectorSpace[]> {
     const { store } = this.#context;
     const found: VectorSpace[] = [];

@@ -58,7 +58,7 @@ describe.runIf(process.platform === "linux")("folders that are watched", () => {
     const folder = folderWith({ "a.md": "a" });
     const { watches, ask } = watching(folder);
     watches.place(folder);
-    // What was watched since the last answer is not what somebody lets go who has only heard that.
+    // What was watched since the last answer must not be dropped by a caller that knows only the earlier answer.
     watches.remove(folder);
     writeFileSync(path.join(folder, "a.md"), "b");
     expect(eventsOf(await ask())).toEqual(["a.md"]);

@@ -238,7 +238,7 @@ export function createBurst(input: { quietMs: number; ceilingMs: number; began: 
 
   return {
     touch() {
-      // A clock that somebody sets must neither end a burst nor keep it open.
+      // A clock adjustment must neither end a burst nor keep it open.
       const now = performance.now();
       if (timer === undefined) {
         firstAt = now;

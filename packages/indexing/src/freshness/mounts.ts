@@ -8,7 +8,7 @@ import fileSystems from "./file-systems.json" with { type: "json" };
  */
 const local: ReadonlyMap<string, string> = new Map(Object.entries(fileSystems.local));
 
-/** Those that somebody may meet and wonder. */
+/** Names for messages. */
 const names: ReadonlyMap<string, string> = new Map(Object.entries(fileSystems.layered));
 
 /** Why changes in a folder may be unreported or out of order. Throws errors of `statfs`. */
@@ -35,7 +35,7 @@ export function networkFileSystem(folder: string): string | undefined {
   try {
     return remote.get(typeOf(folder));
   } catch {
-    // A folder that is not there now is looked at when it comes.
+    // A folder that is not there now is examined when it comes.
     return undefined;
   }
 }

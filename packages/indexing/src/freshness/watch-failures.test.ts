@@ -175,7 +175,7 @@ test("a root that appears is watched at once, with nobody asking", async () => {
 describe("more files and folders than are allowed", () => {
   test("turn watching off, and the reason names the setting", async () => {
     const workspace = folderWith();
-    // 31 folders and 30 files; what lies in folders of tools is not looked at.
+    // 31 folders and 30 files; what is in folders of tools is not looked at.
     for (let folder = 0; folder < 30; folder++) writeFiles(workspace, { [`memory/${folder}/note.md`]: "x" });
     for (let file = 0; file < 50; file++) writeFiles(workspace, { [`memory/node_modules/${file}.md`]: "x" });
     const { watch, lines } = watching(workspace, { maxFiles: 60 });

@@ -43,7 +43,7 @@ export function createWatchScope(roots: readonly WatchRoot[]): WatchScope {
   const rootNames = new Set(roots.map((root) => foldedName(root.path)));
   const isRoot = (file: string): boolean => rootNames.has(foldedName(file));
 
-  /** The roots that something lies in. A folder of a tool may be a root, or above one. */
+  /** The roots that something is in. A folder of a tool may be a root, or above one. */
   function placesOf(file: string): typeof places {
     return places.filter(
       ({ kind, inside }) =>
@@ -85,7 +85,7 @@ export function createWatchScope(roots: readonly WatchRoot[]): WatchScope {
     },
   };
 
-  /** Whether a root lies below: on the way to it nothing is left out. */
+  /** Whether a root lies below: on the way to it nothing is excluded. */
   function isAbove(folder: string): boolean {
     return roots.some((root) => root.path.startsWith(folder + path.sep));
   }
@@ -101,6 +101,6 @@ function leavesOutFolder(root: string, stateDir: string): (folder: string) => bo
   const begin = (): FolderRules | undefined => unlessUnreadable(() => folderRules({ folder: root, stateDir }));
   const enter = (folder: string): FolderRules | undefined =>
     unlessUnreadable(() => rulesIn(path.dirname(folder))?.enter(path.basename(folder)));
-  // What is not known to be left out is watched.
+  // What is not known to be excluded is watched.
   return (folder) => rulesIn(path.dirname(folder))?.leavesOut(path.basename(folder), true) !== undefined;
 }

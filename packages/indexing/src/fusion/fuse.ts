@@ -27,9 +27,9 @@ const leastDeviation = 0.001;
 const usualDeviation = 0.1;
 
 interface Finding {
-  /** Cosine similarity, -1 to 1; undefined where the vector leg did not give the chunk. */
+  /** Cosine similarity, -1 to 1; undefined if the vector search did not give the chunk. */
   cosine: number | undefined;
-  /** Keyword score, 0 to 1; undefined where the keyword leg did not find it. */
+  /** Keyword score, 0 to 1; undefined if the keyword search did not find it. */
   textScore: number | undefined;
   /** Contains the exact query; its vector must not lower its score. */
   exact: boolean;
@@ -72,7 +72,9 @@ export function scaleOfRows(rows: readonly { score: number }[]): MeaningScale {
   return { ...spread(rows.map(({ score }) => score)), weight: unmeasuredWeight };
 }
 
-/** Mean and standard deviation of the cosines of a question with a sample of the space. All vectors are of unit length. */
+/**
+ * Mean and standard deviation of the cosines of a question with a sample of the space. All vectors are of unit length.
+ */
 export function spreadOf(query: Float32Array, sample: readonly Float32Array[]): Omit<MeaningScale, "weight"> {
   return spread(sample.map((vector) => cosineOf(query, vector)));
 }

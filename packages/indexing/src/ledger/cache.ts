@@ -80,7 +80,10 @@ interface CacheOptions extends Omit<LedgerBase, "generations"> {
   prepare: () => void;
 }
 
-/** The vectors themselves, each stored once, by space and by the hash of what was embedded, and which of them have to go. */
+/**
+ * The vectors themselves, each stored once, by space and by the hash of what was embedded, and which of them have to
+ * go.
+ */
 export class VectorCache {
   /**
    * Spaces that this process searches or fills: vectors of their chunks are not evicted. If empty, nothing is evicted.

@@ -16,7 +16,7 @@ export interface KnownSpace {
   dimensions: number;
 }
 
-/** What a companion uses of the ledger that it lies in. */
+/** What a companion uses of the ledger that it is in. */
 export interface LedgerParts extends LedgerBase {
   vectors: {
     /** Undefined for a space that nothing was ever written to. From then on its vectors are protected. */
@@ -47,14 +47,17 @@ export interface Companion {
     chunk: { id: number; source: MemorySource; generation: number },
     vector: Float32Array,
   ): void;
-  /** Searches by meaning are about to be made in this space. Outside of transactions. */
+  /** Announces vector searches in this space. Outside of transactions. */
   useSpace(space: KnownSpace): void;
   /** Lays out what a build holds, before it takes over. Outside of transactions. */
   prepare(generation: number): void;
   drop(generation: number): "some" | "kept" | "none";
-  /** So many chunks of the generation it has; undefined where that does not tell anything. Inside a transaction. */
+  /** So many chunks of the generation it has; undefined if that does not tell anything. Inside a transaction. */
   count(generation: number): number | undefined;
-  /** A small piece of work that can wait. `isQuiet`: nobody has asked for anything in a while. True: there may be more. */
+  /**
+   * A small piece of work that can wait. `isQuiet`: no caller has asked for anything in a while. True: there may be
+   * more.
+   */
   tidy(isQuiet: boolean): Promise<boolean>;
   /** Those that have to be sound before chunks can be taken out, and those that are made of vectors. */
   parts: { first: readonly IndexPart[]; last: readonly IndexPart[] };

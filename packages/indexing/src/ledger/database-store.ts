@@ -29,7 +29,10 @@ export type OpenedStore = LedgerCalls & {
   methods: readonly Method[];
   searches: ReadonlySet<string>;
   health(): IndexHealth;
-  /** A small piece of work that can wait, done between calls. `isQuiet`: there was no call in a while. True: there may be more. Never throws. */
+  /**
+   * A small piece of work that can wait, done between calls. `isQuiet`: there was no call in a while. True: there may
+   * be more. Never throws.
+   */
   tidy(isQuiet?: boolean): Promise<boolean>;
   shrink(): void;
   close(): void;

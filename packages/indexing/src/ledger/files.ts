@@ -27,7 +27,7 @@ export function readRows(db: Database.Database, ranked: readonly ScoredId[]): Fo
   });
 }
 
-/** The chunks of a generation that a store has found, in the same order. What is not known is left out. */
+/** The chunks of a generation that a store has found, in the same order. What is not known is excluded. */
 export function findRows(db: Database.Database, generation: number, found: readonly ScoredChunk[]): FoundRow[] {
   const find = `SELECT ${columns} FROM files f JOIN chunks c ON c.file_id = f.id AND c.start_line = :startLine
     WHERE f.generation = :generation AND f.source = :source AND f.path = :path AND c.hash = :hash
@@ -126,7 +126,10 @@ export interface FileTables extends FileCalls {
 
 export interface FileTarget {
   generation(): number;
-  /** Called at the end of a transaction that has changed files. Gives the step that it is, if they are those that answer. */
+  /**
+   * Called at the end of a transaction that has changed files. Gives the step that it is, if they are those that
+   * answer.
+   */
   changed(): RevisionStep | undefined;
 }
 
@@ -213,7 +216,9 @@ export function createFileTables(
     return gone;
   }
 
-  /** Leaves of the file what begins before the line, and nothing if there is none. Returns what stays, and what is gone. */
+  /**
+   * Leaves of the file what begins before the line, and nothing if there is none. Returns what stays, and what is gone.
+   */
   function keepBefore(file: FileRow, fromLine: number | undefined): [kept: FileRow, gone: ChangedChunks["gone"]] {
     if (fromLine === undefined) return [{ id: file.id, chunks: 0, bytes: 0 }, dropChunks(file.id, 0)];
     const bytes = sql.value<number | null>(

@@ -88,7 +88,7 @@ function readSum(path: string): FileSum | undefined {
   }
 }
 
-/** Undefined where a write may leave the stamp as it is. */
+/** Undefined if a write may leave the stamp as it is. */
 function stampOf(path: string): string | undefined {
   const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
   // Stamps in whole seconds are too coarse.
@@ -143,7 +143,7 @@ export function isAboutWords(line: string): boolean {
 interface Watched {
   db: Database.Database;
   generations: Generations;
-  /** Undefined where the index is in memory: then there is nothing to watch. */
+  /** Undefined if the index is in memory: then there is nothing to watch. */
   path: string | undefined;
   /** Chunks of a generation that can be found, see `Companion`. */
   countFound: (generation: number) => number | undefined;
@@ -151,7 +151,10 @@ interface Watched {
   mayWrite: boolean;
 }
 
-/** Watches the file of an open index. Own writes are known; whatever else happens to it is judged before the next answer. */
+/**
+ * Watches the file of an open index. Own writes are known; whatever else happens to it is judged before the next
+ * answer.
+ */
 export class Integrity {
   readonly #of: Watched;
   #known: { file: string | undefined; version: number | undefined };

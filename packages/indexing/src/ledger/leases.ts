@@ -24,7 +24,7 @@ export interface LeaseRows {
  * folder, read-only folder) every process gets the lease: duplicated work is better than none.
  */
 export function createLeases(input: {
-  /** Undefined where the index is in memory. Asked each time: the index may have found a new place. */
+  /** Undefined if the index is in memory. Asked each time: the index may have found a new place. */
   indexPath: () => string | undefined;
   locksDir: string | undefined;
   rows: LeaseRows;

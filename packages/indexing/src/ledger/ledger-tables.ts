@@ -1,6 +1,6 @@
 /**
- * For the thread of a ledger in whose file a store keeps tables of its own to find chunks with: what such a companion is,
- * and what it uses of the ledger. It loads SQLite, so it is not for the host's thread.
+ * For the thread of a ledger in whose file a store keeps tables of its own to find chunks with: what such a companion
+ * is, and what it uses of the ledger. It loads SQLite, so it is not for the host's thread.
  */
 export type { Companion, CompanionModule, CompanionTables, KnownSpace, LedgerParts } from "./companion.ts";
 export { type OpenedStore, openDatabaseStore } from "./database-store.ts";

@@ -32,7 +32,7 @@ function build(ledger: OpenedStore, name: string, ...files: IndexedFile[]): numb
   return number;
 }
 
-/** `second` stands in two files, and is refused in space one. */
+/** `second` is in two files, and is refused in space one. */
 function refuseOne(ledger: OpenedStore): void {
   ledger.replaceFiles([fileOf("b.md", ["first", "second"]), fileOf("a.md", ["second", "third"])]);
   ledger.quarantine(one, [{ hash: sha256("second"), reason: "it is too long" }]);

@@ -14,11 +14,12 @@ import type {
 import type { Pieces, Remote } from "./thread/remote.ts";
 
 /**
- * The files of one build, with their chunks. A write of the build that answers says which step it was, where that is known.
+ * The files of one build, with their chunks. A write of the build that answers says which step it was, where that is
+ * known.
  */
 export interface FileCalls {
   listFiles(): FileRecord[];
-  /** Puts each file in place of what there was of it, or of its end (`fromLine`). A crash leaves whole files. */
+  /** Replaces each file, or its end (`fromLine`). A crash leaves whole files. */
   replaceFiles(files: readonly IndexedFile[]): RevisionStep | undefined;
   /** Records a new modification time for files whose content is the same. */
   touchFiles(files: readonly FileRecord[]): RevisionStep | undefined;
@@ -43,8 +44,8 @@ export interface LeaseCalls {
 
 export interface IndexLeases extends Remote<LeaseCalls> {
   /**
-   * Only those of a place that several hosts share have it. For how many milliseconds this host was not heard of while it held the right, where that was so long that another one
-   * may have taken it: it was asleep.
+   * Only those of a place that several hosts share have it. For how many milliseconds this host was not heard of while
+   * it held the right, where that was so long that another one may have taken it: it was asleep.
    */
   slept?(name: LeaseName): number | undefined;
 }
@@ -71,9 +72,12 @@ export interface MappedPassages {
   y: number[];
   /** Chunks that there are. */
   passages: number;
-  /** Absent where nothing is drawn. */
+  /** Absent if nothing is drawn. */
   axes: string | undefined;
-  /** The place of each point in all dimensions, -127 to 127, one point behind the other; behind them that of the query, where it has one. */
+  /**
+   * The place of each point in all dimensions, -127 to 127, one point behind the other; behind them that of the query,
+   * where it has one.
+   */
   fine: Int8Array | undefined;
   query: [x: number, y: number] | undefined;
 }
@@ -81,11 +85,14 @@ export interface MappedPassages {
 /** The calls of an index that are about vectors. */
 export interface VectorCalls {
   /**
-   * Searches by meaning are about to be made in this space: its vectors may be laid out for fast search. Every other call
-   * works in any space without it. Vectors of other spaces are kept.
+   * Announces vector searches in this space: its vectors may be laid out for fast search. Every other
+   * call works in any space without it. Vectors of other spaces are kept.
    */
   useSpace(space: VectorSpace): void;
-  /** Chunks that have no vector in this space and are not quarantined, each hash once, also those of a build that is being made. */
+  /**
+   * Chunks that have no vector in this space and are not quarantined, each hash once, also those of a build that is
+   * being made.
+   */
   pendingVectors(space: VectorSpace, limit: number): { hash: string; context: string; text: string }[];
   /** Stores vectors, and takes their hashes out of quarantine. */
   putVectors(space: VectorSpace, entries: readonly { hash: string; vector: Float32Array }[]): void;
@@ -95,7 +102,10 @@ export interface VectorCalls {
   vectorOf(space: VectorSpace, hash: string): Float32Array | undefined;
   /** So many chunks that have a vector in this space, those with the lowest hashes: the same for the same notes. */
   sampleVectors(space: VectorSpace, count: number): { hash: string; text: string; vector: Float32Array }[];
-  /** Remembers texts that the provider of this space refuses, but for those that have a vector. They stay in keyword search. */
+  /**
+   * Remembers texts that the provider of this space refuses, but for those that have a vector. They stay in keyword
+   * search.
+   */
   quarantine(space: VectorSpace, entries: readonly { hash: string; reason: string }[]): void;
   /** The quarantined chunks of this space that are there, in the order of paths and lines. */
   quarantined(space: VectorSpace, limit: number): QuarantinedChunk[];
@@ -111,11 +121,14 @@ export interface VectorCalls {
 /** The calls of an index that its ledger answers, as the thread of the ledger has them. */
 interface IndexCalls extends VectorCalls {
   /**
-   * All chunks of these files, in the order of paths, sources and lines. Without `withText` their texts are empty: there may
-   * be very many.
+   * All chunks of these files, in the order of paths, sources and lines. Without `withText` their texts are empty:
+   * there may be very many.
    */
   listChunks(asked: FileFilter & { withText: boolean }): ChunkRow[];
-  /** Puts the build that `startBuild` has begun in place of the one that answers, in one step. The old one is deleted piece by piece. */
+  /**
+   * Replaces the active build by the one of `startBuild`, in one step. The old one is deleted
+   * piece by piece.
+   */
   finishBuild(): void;
   abandonBuild(): void;
   /** A small fact, kept with the index. `undefined` forgets it. */
@@ -142,7 +155,9 @@ export interface OwedVectors {
 
 /** What a comparison of the ledger with the list of a store has shown, and what the ledger made of it. */
 export interface Reconciled {
-  /** Files that the store does not hold as the ledger has them: they are forgotten, and the next sync reads them again. */
+  /**
+   * Files that the store does not hold as the ledger has them: they are forgotten, and the next sync reads them again.
+   */
   lost: readonly FileKey[];
   /** Files that the store holds and the ledger does not know, or knows otherwise. */
   unknown: readonly StoredFile[];
@@ -150,14 +165,16 @@ export interface Reconciled {
 
 /** The calls of a ledger that are for a store elsewhere. */
 export interface ElsewhereCalls {
-  /** The chunks of the build that answers that these rows name, in their order. Left out: what the ledger does not know. */
+  /**
+   * The chunks of the build that answers that these rows name, in their order. Left out: what the ledger does not know.
+   */
   rowsOf(found: readonly ScoredChunk[]): FoundRow[];
   /**
-   * The store is to have the vectors of this space from now on: those of all chunks are owed to it, unless they have been
-   * given before. From then on `replaceFiles`, `putVectors` and a build owe what they bring.
+   * The store is to have the vectors of this space from now on: those of all chunks are owed to it, unless they have
+   * been given before. From then on `replaceFiles`, `putVectors` and a build owe what they bring.
    */
   oweVectors(space: VectorSpace): void;
-  /** Some of what is owed, of one space. Undefined where nothing is. It stays owed until `paidVectors`. */
+  /** Some of what is owed, of one space. Undefined if nothing is. It stays owed until `paidVectors`. */
   owedVectors(limit: number): OwedVectors | undefined;
   /** The store has them. */
   paidVectors(space: VectorSpace, hashes: readonly string[]): void;
@@ -168,12 +185,15 @@ export interface ElsewhereCalls {
   adoptVectors(space: VectorSpace, files: readonly FileKey[]): void;
   /**
    * Compares its files with those that the store holds, of the build that answers or of the one with this number. What
-   * differs in hash or recipe, or is not held, is forgotten. Where `embedded` says so, vectors are adopted or owed again.
+   * differs in hash or recipe, or is not held, is forgotten. Where `embedded` says so, vectors are adopted or owed
+   * again.
    */
   reconcile(held: readonly StoredFile[], build?: number): Reconciled;
 }
 
-/** What the thread of a ledger answers. With `build`, a number that `startBuild` has given, a call is about that build. */
+/**
+ * What the thread of a ledger answers. With `build`, a number that `startBuild` has given, a call is about that build.
+ */
 export interface LedgerCalls extends IndexCalls, ElsewhereCalls {
   listFiles(build?: number): FileRecord[];
   replaceFiles(files: readonly IndexedFile[], build?: number): RevisionStep | undefined;
@@ -197,13 +217,14 @@ export interface LedgerBuild extends FileTable {
  */
 export interface Ledger extends Remote<IndexCalls & ElsewhereCalls>, FileTable {
   /**
-   * Changes with every change of the files that answer, whichever process makes it. Gives the one that is known from the
-   * last answer. `fresh`: asks for it; each search and each scan does so once.
+   * Changes with every change of the files that answer, whichever process makes it. Gives the one that is known from
+   * the last answer. `fresh`: asks for it; each search and each scan does so once.
    */
   revision(how?: { fresh: boolean }): Promise<string>;
   /**
-   * Begins a whole new build beside the one that answers, or goes on with the one of this name. At most one is being made,
-   * and one of another name is dropped. Nothing of it is found by a search until `finishBuild`. It outlives the process.
+   * Begins a whole new build beside the one that answers, or resumes the one of this name. At most one is being made,
+   * and one of another name is dropped. Nothing of it is found by a search until `finishBuild`. It outlives the
+   * process.
    */
   startBuild(name: string): Promise<LedgerBuild>;
   currentBuild(): Promise<{ name: string; table: LedgerBuild } | undefined>;
@@ -216,11 +237,14 @@ export interface Ledger extends Remote<IndexCalls & ElsewhereCalls>, FileTable {
 export interface LedgerOptions {
   /** Whose files these are, such as `memory-lancedb`: each store has its own in the same ledger. */
   store: string;
-  /** Absolute path of the database file. It is made where it is missing, with its folder. */
+  /** Absolute path of the database file. It is made if missing, with its folder. */
   path: string;
   /** False: a ledger that is not there is not made on disk, only in memory for as long as it is open. */
   mayCreate?: boolean | undefined;
-  /** True: nobody else has a reason to put a file there, as in the state folder. One that is no database is set aside. */
+  /**
+   * True: no other program puts a file there, as in the state folder. One that is no database is set
+   * aside.
+   */
   isOwnPlace?: boolean | undefined;
   owner?: { agentId: string; workspaceDir: string } | undefined;
   /** A folder for the locks of the leases, not beside the file. Absent: the ledger has no leases. */

@@ -15,7 +15,7 @@ const mostGrowth = 1.5;
 const wordsAsked = 40;
 const textCharacters = 160;
 
-/** The map of a memory, and what is near one of its passages. Absent where the index cannot draw one. */
+/** The map of a memory, and what is near one of its passages. Absent if the index cannot draw one. */
 export function createMemoryMap(
   store: NoteIndex,
   vectors: Embedder | undefined,

@@ -27,7 +27,7 @@ export function stateOf(stats: BigIntStats): FileState {
 
 /** State in a file record besides size and time: text for notes, JSON for conversations. */
 export interface RecordedState {
-  /** What the file system reported when it was read; absent where that does not tell one state from another. */
+  /** What the file system reported when it was read; absent if that does not tell one state from another. */
   stamp?: string | undefined;
   /** Why nothing of it is indexed. */
   skipped?: string | undefined;
@@ -131,7 +131,7 @@ export class StampTrust {
   }
 }
 
-/** The kind of file system that something lies on; undefined where the system does not tell. */
+/** The kind of file system that something lies on; undefined if the system does not tell. */
 function fileSystemType(absolutePath: string): number | undefined {
   if (process.platform !== "linux") return undefined;
   try {

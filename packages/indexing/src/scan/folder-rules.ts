@@ -9,11 +9,11 @@ import { entriesOf, stampOf } from "./file-state.ts";
 /** Maximum depth of a folder of notes; the cost of each rule grows with it. */
 export const maxDepth = 64;
 
-/** What of a folder of notes is left out because of its name, or because a `.gitignore` names it. */
+/** What of a folder of notes is excluded because of its name, or because a `.gitignore` names it. */
 export interface FolderRules {
-  /** Lines of the `.gitignore` of this folder that are passed over. */
+  /** Lines of the `.gitignore` of this folder that are skipped. */
   readonly problems: readonly string[];
-  /** Why an entry of the folder is left out; undefined where it may be a note or hold some. */
+  /** Why an entry of the folder is excluded; undefined if it may be a note or hold some. */
   leavesOut(name: string, isFolder: boolean): LeftOut["reason"] | undefined;
   enter(name: string): FolderRules;
 }
@@ -174,7 +174,9 @@ export function holdsNotes(folder: string): boolean {
   return false;
 }
 
-/** The folders from one on downwards, the nearest first: how many names each has, and its notes that no rule excludes. */
+/**
+ * The folders from one on downwards, the nearest first: how many names each has, and its notes that no rule excludes.
+ */
 export function* notesBelow(input: RulesInput): Generator<{ folder: string; names: number; notes: string[] }> {
   const folders = [{ folder: input.folder, enter: () => folderRules(input) }];
   for (let next = folders.shift(); next !== undefined; next = folders.shift()) {

@@ -168,7 +168,7 @@ export function placeOf(wanted: string, roots: readonly MemoryRoot[]): NotePlace
   return undefined;
 }
 
-/** How many parts of a path lie below a folder; undefined where it is not in it. */
+/** How many parts of a path lie below a folder; undefined if it is not in it. */
 function partsInside(folder: string, wanted: string): number | undefined {
   if (wanted === folder) return 0;
   const inside = path.relative(folder, wanted);

@@ -16,7 +16,7 @@ const markdownLink = /\]\(\s*(?:<([^<>\n]+)>|([^\s()<>]+(?:\([^\s()<>]*\)[^\s()<
 /** An address, or the mark of a picture that is in the note itself. */
 const isElsewhere = /^(?:[a-z][a-z0-9+.-]*:|\/\/|\[…\]$)/iu;
 
-/** Links to other notes, in their order; what stands in code is none, and an address of the web is none. */
+/** Links to other notes, in their order; what is in code is none, and an address of the web is none. */
 export function linksIn(lines: readonly string[]): WrittenLink[] {
   const links: WrittenLink[] = [];
   for (const [index, line] of proseLines(lines)) {

@@ -47,7 +47,9 @@ export const noteTasks = {
     }
     return chunks;
   },
-  /** For each of the found lines, whether they are in the note once its secrets are redacted and its data is replaced. */
+  /**
+   * For each of the found lines, whether they are in the note once its secrets are redacted and its data is replaced.
+   */
   async hold({ bytes, found = [] }: NoteBytes): Promise<boolean[]> {
     const lines = withoutData(redactLines(withoutPictures(decodeLines(bytes))));
     const own = ({ startLine, endLine }: FoundLines): string[] => lines.slice(startLine - 1, endLine);

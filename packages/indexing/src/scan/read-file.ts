@@ -98,7 +98,9 @@ function cutSingleLine(line: string, shown: string, from: number, total: number)
   };
 }
 
-/** The absolute path behind a path from outside, as it is spelled on the disk, or `PATH_NOT_ALLOWED` with the reason. */
+/**
+ * The absolute path behind a path from outside, as it is spelled on the disk, or `PATH_NOT_ALLOWED` with the reason.
+ */
 export function allowedPath(relPath: string, workspace: Workspace): string {
   const { workspaceDir } = workspace;
   const roots = memoryRoots(workspace);

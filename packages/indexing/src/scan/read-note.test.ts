@@ -275,7 +275,9 @@ describe("a file that changes", () => {
     return path.join(folderWith({ "a.md": content }), "a.md");
   }
 
-  /** Lets something happen to the file between two looks of each reading: when it was read, before it is looked at again. */
+  /**
+   * Lets something happen to the file between two looks of each reading: when it was read, before it is examined again.
+   */
   function duringReading(happens: (reading: number) => void): void {
     let looks = 0;
     const { fstatSync } = fs;

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { lstatSync } from "node:fs";
 import { stampOf } from "./file-state.ts";
 
-/** Lines that the index says stand in a file. */
+/** Lines that the index says are in a file. */
 export interface FoundLines {
   startLine: number;
   endLine: number;
@@ -18,9 +18,9 @@ const keptFiles = 1000;
  * stat per file.
  */
 export function createLineVerifier(input: {
-  /** Where the file is; undefined where there must be none. */
+  /** Where the file is; undefined if there must be none. */
   placeOf(path: string): string | undefined;
-  /** For each of them, whether it stands in the file. */
+  /** For each of them, whether it is in the file. */
   compare(absolutePath: string, found: readonly FoundLines[], signal: AbortSignal, path: string): Promise<boolean[]>;
 }): (path: string, found: readonly FoundLines[], signal: AbortSignal) => Promise<boolean[]> {
   const known = new Map<string, { stamp: string; held: Set<string> }>();

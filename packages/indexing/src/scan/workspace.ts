@@ -8,7 +8,7 @@ import { createTimeSlices } from "../time-slices.ts";
 /** What an index of a workspace would be made from. */
 export interface NotesSurvey extends ChosenLayout {
   files: number;
-  /** Of a folder of notes: what lies in it and is no note. */
+  /** Of a folder of notes: what is in it and is no note. */
   leftOut: readonly LeftOut[];
   /** Of the agent's layout: Markdown files beside it. */
   unsearched: UnsearchedFiles;
@@ -55,13 +55,13 @@ const namedFolders = 5;
 /** Counts the Markdown files below a workspace that are no part of the memory, and would be as a folder of notes. */
 export type UnsearchedCounter = (signal: AbortSignal) => Promise<UnsearchedFiles>;
 
-/** Looks at names only: opens nothing, follows no link, and passes over the folders of tools and hidden ones. */
+/** Looks at names only: opens nothing, follows no link, and skips the folders of tools and hidden ones. */
 export function createUnsearchedCounter(workspace: Workspace): UnsearchedCounter {
   const { workspaceDir, settings, stateDir } = workspace;
   let last: { atMs: number; files: UnsearchedFiles } | undefined;
 
   async function walk(signal: AbortSignal): Promise<UnsearchedFiles> {
-    // All that is to be searched is: what a folder of notes leaves out is left out on purpose.
+    // All that is to be searched is: what a folder of notes leaves out is excluded on purpose.
     if (notesLayout(workspaceDir, settings.notes).layout === "all") return resultOf(new Map(), false);
     const roots = memoryRoots(agentLayout(workspace));
     const isTaken = (file: string): boolean =>
@@ -92,7 +92,7 @@ export function createUnsearchedCounter(workspace: Workspace): UnsearchedCounter
   };
 }
 
-/** The folders with the most first; files that lie in the workspace itself are in none. */
+/** The folders with the most first; files that are in the workspace itself are in none. */
 function resultOf(counted: ReadonlyMap<string, number>, more: boolean): UnsearchedFiles {
   const folders = [...counted].filter(([folder]) => folder !== "").toSorted((left, right) => right[1] - left[1]);
   return {

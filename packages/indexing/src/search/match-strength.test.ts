@@ -21,7 +21,10 @@ interface Found {
   vectorScore?: number;
 }
 
-/** `times`: the words of the question that name one. `elsewhere`: words that stand in the workspace, and not in what is shown. */
+/**
+ * `times`: the words of the question that name one. `elsewhere`: words that are in the workspace, and not in what is
+ * shown.
+ */
 function strengthIn(
   query: string,
   found: readonly Found[],

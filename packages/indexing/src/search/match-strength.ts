@@ -41,7 +41,7 @@ export interface MatchStrength {
 /** What the question asks for, and what was found of it. */
 export interface MatchInput {
   query: string;
-  /** The times that the question names, as they stand in it. */
+  /** The times that the question names, as they are in it. */
   periods: readonly { text: string }[];
   terms: readonly WeightedTerm[];
   frequencies: readonly number[];
@@ -144,7 +144,9 @@ function whyWeak({
     : "the words that were asked for do not stand together in one place";
 }
 
-/** Standard deviations above the mean from which on a cosine says something, and from which on it says all that it can. */
+/**
+ * Standard deviations above the mean from which on a cosine says something, and from which on it says all that it can.
+ */
 const leastDeviations = 3;
 const mostDeviations = 5;
 /** A smaller deviation is a rounding: the chunks are all alike, or there is only one. */
@@ -215,7 +217,7 @@ interface Place {
   isTalk: boolean;
 }
 
-/** The greatest weight of the question's terms that stands in one place: a line with what it stands beside and under. */
+/** The greatest weight of the question's terms that is in one place: a line with what it is next to and under. */
 function bestPlace(candidates: readonly Candidate[], asked: AskedTerms): number {
   const places = candidates.flatMap((candidate) => placesIn(candidate));
   return places.reduce((most, place) => Math.max(most, worthOf(place, asked)), 0);

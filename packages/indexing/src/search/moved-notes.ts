@@ -12,7 +12,7 @@ import type { SearchedSource } from "./search-outcome.ts";
 const maxBytes = 600;
 const maxWords = 6;
 const maxBetween = 3;
-/** Results that are looked at for stubs. */
+/** Results that are examined for stubs. */
 const maxRows = 20;
 
 /** Words in lower case, a space around each, and what finds them there. */

@@ -31,7 +31,10 @@ export interface NamedQuery {
 
 /** How a name fits a query. */
 export interface NameFit {
-  /** 0 to 1: the share of the query's weight that it holds, times the root of the share of its words that the query holds. */
+  /**
+   * 0 to 1: the share of the query's weight that it holds, times the root of the share of its words that the query
+   * holds.
+   */
   share: number;
   found: ReadonlySet<WeightedTerm>;
   /** It is the query, word for word. */
@@ -158,7 +161,10 @@ function fitPart({ terms, count, weight, initials, letters }: NamedQuery, name: 
   return { share: isWhole ? Math.max(0.95, share) : share, found: new Set(found.keys()), isWhole };
 }
 
-/** Whether two terms are forms of one word that stemming has left apart: they share 5 letters or two thirds, and differ in an ending. */
+/**
+ * Whether two terms are forms of one word that stemming has left apart: they share 5 letters or two thirds, and differ
+ * in an ending.
+ */
 function isForm(one: string, other: string): boolean {
   const [short, long] = one.length < other.length ? [one, other] : [other, one];
   if (short.length < 4) return false;
@@ -191,7 +197,9 @@ export function namedTerms(
   query: string,
   terms: readonly WeightedTerm[],
   frequencies: readonly number[],
-  /** The best chunks: as they write it, a capital at the beginning of the question is that of a name or of the sentence. */
+  /**
+   * The best chunks: as they write it, a capital at the beginning of the question is that of a name or of the sentence.
+   */
   lines: readonly string[] = [],
 ): NamedTerms {
   const words = [...query.matchAll(wordMarks)].map(([word], place, all) => {
@@ -295,7 +303,7 @@ function isCapital(word: string): boolean {
 /** Frequent Chinese family names; those that are also words (only with a title); and two-character names. */
 const [familyNames, otherFamilyNames] = [new Set(zh.names.family), new Set(zh.names.otherFamily)];
 const doubleNames = new Set(zh.names.double.split(" "));
-/** Titles; and what stands behind a name and is no part of one. */
+/** Titles; and what follows a name and is no part of one. */
 const [titles, noGivenName] = [new RegExp(zh.names.titles, "u"), new RegExp(zh.names.noGivenName, "u")];
 
 const numbered = /[一二两兩三四五六七八九十几幾这這那每多半\d]$/u;
@@ -336,7 +344,7 @@ function nameOf(name: string, isDouble: boolean): ChineseName {
   return { name, pairs };
 }
 
-/** What stands behind a family name and is no word, without what does not belong to it: 芳和 is 芳. */
+/** What follows a family name and is no word, without what does not belong to it: 芳和 is 芳. */
 function givenName(first: string, second: string): string {
   if (!/^\p{Script=Han}{1,2}$/u.test(first) || noGivenName.test(first)) return "";
   if (first.length === 2) return noGivenName.test(first.slice(1)) ? first.slice(0, 1) : first;

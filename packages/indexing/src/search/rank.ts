@@ -59,7 +59,7 @@ export interface MovedNote {
   rows: readonly ChunkRow[];
 }
 
-/** What the vector leg gave, and how its cosines are read. Without a scale they are read by themselves. */
+/** What the vector search gave, and how its cosines are read. Without a scale they are read by themselves. */
 export interface VectorLeg extends IndexVectorAnswer {
   scale?: MeaningScale | undefined;
 }
@@ -76,7 +76,7 @@ export interface LegAnswers {
   /** Why the answer is worth less than it could be. */
   degraded: string | undefined;
   fallback?: SearchReport["fallback"];
-  /** Milliseconds that the legs took. */
+  /** Milliseconds that the retrievers took. */
   legsMs: number;
 }
 

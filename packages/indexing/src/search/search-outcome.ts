@@ -84,7 +84,7 @@ export interface SearchTrace {
   /** The candidates that have a place among the results, by note. */
   notes: readonly (readonly Candidate[])[];
   passages: readonly ScoredPassage[];
-  /** Notes with a lower score than this were left out. */
+  /** Notes with a lower score than this were excluded. */
   noiseLimit: number;
 }
 
@@ -206,7 +206,7 @@ function sourceCounts(
   return places.map(({ source }) => ({ source, candidates: count(candidates, source), kept: count(kept, source) }));
 }
 
-/** The configured weights, made to sum to 1. Alone, a leg has all the weight. */
+/** The configured weights, made to sum to 1. Alone, a retriever has all the weight. */
 function fusionWeights(settings: MemorySearchSettings, keywordRan: boolean): FusionWeights {
   const { vectorWeight, textWeight } = settings.query.hybrid;
   const sum = vectorWeight + textWeight;

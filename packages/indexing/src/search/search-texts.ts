@@ -12,7 +12,7 @@ import { inverseDocumentFrequency, termScore } from "../text/bm25.ts";
 import { askWords, type WordsFound } from "./words/ask-words.ts";
 import { lazily } from "@memslot/core/host";
 
-/** A chunk of a file that somebody else has found. */
+/** A chunk of a file that another search has found. */
 export interface FoundChunk extends FileKey, Pick<Chunk, "startLine" | "endLine" | "text" | "context" | "terms"> {}
 
 /** Gives the terms of texts of a file by its language, and keeps the last ones. */

@@ -27,7 +27,7 @@ import type { WordSource } from "./words/word-source.ts";
 import { isoDate } from "../text/times/calendar.ts";
 import type { MatchedPeriod } from "../text/times/time-match.ts";
 
-/** Candidates that each leg gives at least, so that there is something to rank, and at most. */
+/** Candidates that each retriever gives at least, so that there is something to rank, and at most. */
 const minCandidates = 100;
 const maxCandidates = 200;
 /** The same where the newest or the oldest of them are asked for: any of the matches may be one. */
@@ -159,7 +159,7 @@ async function keywordLeg(
         store.searchKeyword({ terms: asked, sources: [source], scope, limit: most }),
       ),
     );
-  // Without a scope, how many chunks there are, and how many hold a word, is told of the whole index each time.
+  // Without a scope, how many chunks there are, and how many contain a word, is always reported for the whole index.
   const countsOf = (answers: readonly IndexKeywordAnswer[], terms: number): Counts =>
     isNarrowed ? sumOf(answers, terms) : (answers[0] ?? nothing);
   let isWhole = true;

@@ -29,7 +29,7 @@ export async function sessionScope(input: {
   workspaceDir: string;
   settings: Pick<MemorySearchSettings, "extraPaths" | "notes">;
   signal: AbortSignal;
-  /** The path of a session's transcript in the index; undefined where it has none. */
+  /** The path of a session's transcript in the index; undefined if it has none. */
   transcriptOf: (sessionKey: string) => Promise<string | undefined>;
   /** The paths in the index of what the session with this transcript has dropped. */
   journalOf: (transcript: string) => readonly string[];
@@ -126,7 +126,9 @@ function isWithin(path: string, scope: PathScope | undefined): boolean {
   return scope.within.some(isUnder) && !scope.without.some(isUnder);
 }
 
-/** Narrower than the sessions that count as the owner's own: a direct chat may be with another person than the last one. */
+/**
+ * Narrower than the sessions that count as the owner's own: a direct chat may be with another person than the last one.
+ */
 function isMainSession(sessionKey: string | undefined, agentId: string): boolean {
   if (sessionKey === undefined) return true;
   const key = sessionKey.trim().toLowerCase();

@@ -41,7 +41,7 @@ interface WhyInput {
   trace: SearchTrace | undefined;
 }
 
-/** What is told of the first thing that failed. */
+/** The advice for the first failure. */
 type Act = NonNullable<SearchWhy["act"]>;
 
 const steps = "file indexed passage filters words meaning candidate score rank answer".split(" ") as WhyStep[];
@@ -333,7 +333,7 @@ function pathInIndex(given: string, workspaceDir: string): string {
   return relative === "" ? given : relative.split(nodePath.sep).join("/");
 }
 
-/** Why a note of the workspace is not in the index: it is not there, it is left out, or it was not taken yet. */
+/** Why a note of the workspace is not in the index: it is not there, it is excluded, or it was not taken yet. */
 async function whyNotIndexed(
   file: string,
   { workspaceDir, settings }: MemoryPluginContext,

@@ -19,7 +19,9 @@ export const lineSigns = {
 
 export type LineSign = keyof typeof lineSigns;
 
-/** Of each word that is looked for, three characters that stand in few others, or two of a script that has more of them. */
+/**
+ * Of each word that is looked for, three characters that are in few others, or two of a script that has more of them.
+ */
 const byPiece = signsBy(table.pieces, (word) =>
   Array.from(word).reduce((all, each) => nextPiece(all, each.charCodeAt(0)), 0),
 );

@@ -1,6 +1,8 @@
 import table from "./patterns.json" with { type: "json" };
 
-/** The patterns of a group, by their names; `‹name›` stands for another one. A note in the table says what one is for. */
+/**
+ * The patterns of a group, by their names; `‹name›` stands for another one. A note in the table says what one is for.
+ */
 export function patternsOf<Group extends keyof typeof table>(
   group: Group,
   others: Readonly<Record<string, string>> = {},
@@ -75,7 +77,9 @@ function kindOf(code: number): number {
 const shortestPassword = 6;
 const longestPassword = 100;
 
-/** Whether a word that stands where a password is named could be one, though it is short and may have been thought out. */
+/**
+ * Whether a word that stands where a password is named could be one, though it is short and may have been thought out.
+ */
 export function looksLikePassword(word: string): boolean {
   if (word.length < shortestPassword || word.length > longestPassword || !is.marked.test(word)) return false;
   if (is.measured.test(word) || is.technical.test(word) || is.writtenOut.test(word) || is.named.test(word))

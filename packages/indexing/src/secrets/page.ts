@@ -105,7 +105,7 @@ const entities: Readonly<Record<string, string>> = table;
 /** An ampersand or a percent sign may be encoded itself. */
 const deepest = 3;
 
-/** A line as a reader sees it; undefined where it reads as it is written. */
+/** A line as a reader sees it; undefined if it reads as it is written. */
 function foldLine(line: string): Stretch[] | undefined {
   if (!/[\\&%=<*`\u0080-\uffff]/.test(line) || !is.worth.test(line)) return undefined;
   let folded: Stretch[] = [{ seen: line, written: line }];
@@ -124,7 +124,9 @@ function seenIn(line: readonly Stretch[]): string {
   return line.map(({ seen }) => seen).join("");
 }
 
-/** Replaces parts of what is seen, which ascend and do not overlap. What is not seen stays where no part surrounds it. */
+/**
+ * Replaces parts of what is seen, which ascend and do not overlap. What is not seen stays where no part surrounds it.
+ */
 function replaceParts(line: readonly Stretch[], parts: readonly Part[]): Stretch[] {
   const result: Stretch[] = [];
   let at = 0;

@@ -7,7 +7,7 @@ import shapes from "./shapes.json" with { type: "json" };
 const notInside = String.raw`(?<![A-Za-z0-9](?<!\\[nrt]|%[0-9A-F]{2}))`;
 
 interface Start {
-  /** None for what is no secret and is passed over as a whole. */
+  /** None for what is no secret and is skipped as a whole. */
   name: string | undefined;
   text: string;
   rest: RegExp;

@@ -20,7 +20,9 @@ const kinds: readonly Kind[] = table;
 const names = kinds.map(({ words }) => `(${words.join("|")})`).join("|");
 const is = patternsOf("names", { names });
 
-/** Where a name may begin, by its first three characters, or two that are not Latin; small letters and large are one. */
+/**
+ * Where a name may begin, by its first three characters, or two that are not Latin; small letters and large are one.
+ */
 const afterShort = " :=*_\"'`)|";
 const beginsHere = new Uint8Array(1 << 15);
 for (const word of kinds.flatMap(({ words }) => words)) {

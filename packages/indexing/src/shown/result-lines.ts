@@ -23,9 +23,9 @@ export interface ResultLines {
 
 type SnippetPlace = Pick<MemorySearchResult, "startLine" | "endLine" | "snippet" | "lines">;
 
-/** What stands in a snippet for lines that were left out, and inside a line for a part of it. */
+/** What is in a snippet for lines that were excluded, and inside a line for a part of it. */
 const ellipsis = "…";
-/** What is left out of a copy that was made without secrets. */
+/** What is removed from a copy that was made without secrets. */
 const redacted = /\[redacted[^\]]*\]/gu;
 
 /**
@@ -191,7 +191,7 @@ function matchFrom(block: readonly string[], fileLines: readonly string[], start
   return indexes;
 }
 
-/** A line of a snippet may be cut, and what looks like a secret is left out. */
+/** A line of a snippet may be cut, and what looks like a secret is excluded. */
 function isSameLine(shown: string, line: string): boolean {
   if (shown === line || shown.trimEnd() === line.trimEnd()) return true;
   const parts = shown.replaceAll(redacted, ellipsis).split(ellipsis);

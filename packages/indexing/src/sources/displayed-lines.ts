@@ -10,8 +10,8 @@ import { renderSaid, renderWhole } from "./messages.ts";
 import { type ConversationFile, recordsOf } from "./read-conversation.ts";
 
 /**
- * A window of a conversation or a note, one line for each of its lines, redacted; lines without a message are empty. `check`
- * throws if the file must not be read.
+ * A window of a conversation or a note, one line for each of its lines, redacted; lines without a message are empty.
+ * `check` throws if the file must not be read.
  */
 export async function readWindow(
   file: ConversationFile,

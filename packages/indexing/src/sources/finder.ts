@@ -27,8 +27,8 @@ export class Finder {
   }
 
   /**
-   * The entries of a folder, sorted by name; empty if it does not exist. If it cannot be listed, files in the index whose
-   * paths begin with `inside` stay there.
+   * The entries of a folder, sorted by name; empty if it does not exist. If it cannot be listed, files in the index
+   * whose paths begin with `inside` stay there.
    */
   async list(folder: string, inside = ""): Promise<Dirent[]> {
     if (this.#slices.isOver()) await this.#slices.pause();
@@ -46,7 +46,10 @@ export class Finder {
     return (await this.list(folder)).filter((entry) => entry.isDirectory()).map(({ name }) => name);
   }
 
-  /** Adds a file under its name in the index, unless it is taken. `refuse` returns a reason to skip it; failures name `shown`. */
+  /**
+   * Adds a file under its name in the index, unless it is taken. `refuse` returns a reason to skip it; failures name
+   * `shown`.
+   */
   async take(
     name: string,
     absolutePath: string,

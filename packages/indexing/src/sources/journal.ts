@@ -20,8 +20,8 @@ import { transcriptsIn } from "./sessions.ts";
 const journalVersion = 2;
 
 /**
- * The journal of dropped messages as a source of the index: `agents/<agentId>/journal/*.jsonl` below the state folder. A file
- * whose messages are all in an indexed transcript is excluded, and deleted once its retention has ended.
+ * The journal of dropped messages as a source of the index: `agents/<agentId>/journal/*.jsonl` below the state folder.
+ * A file whose messages are all in an indexed transcript is excluded, and deleted once its retention has ended.
  */
 export function createJournalSource(input: {
   stateDir: string;
@@ -104,8 +104,8 @@ const ofTool = /^\[result of [^\]]*\] /;
 const never: AbortSignal = new AbortController().signal;
 
 /**
- * Whether the indexed part of the transcript has every message of a journal file, with the same text under the same id: hosts
- * name a message without an id by its line, and rewrite transcripts.
+ * Whether the indexed part of the transcript has every message of a journal file, with the same text under the same id:
+ * hosts name a message without an id by its line, and rewrite transcripts.
  */
 async function isCovered(kept: Kept, stored: FileRecord, folder: string): Promise<boolean> {
   const cursor = transcriptCursor(stored);

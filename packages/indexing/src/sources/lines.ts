@@ -23,7 +23,10 @@ export interface TranscriptLine {
   ended: boolean;
 }
 
-/** The lines between two positions, several at a time; `longest`: bytes of a line. Keeps one block and one line in memory. */
+/**
+ * The lines between two positions, several at a time; `longest`: bytes of a line. Keeps one block and one line in
+ * memory.
+ */
 export async function* readLines(
   handle: FileHandle,
   from: number,
@@ -153,7 +156,9 @@ const messageTypes: ReadonlySet<unknown> = new Set([undefined, "message", "user"
 const generatedOrigins: ReadonlySet<unknown> = new Set(["inter_session", "internal_system", "heartbeat"]);
 const latestMs = 8.64e15;
 
-/** Parses a line of this kit's own transcripts. Keeps the text of a message, without tool calls, thoughts and images. */
+/**
+ * Parses a line of this kit's own transcripts. Keeps the text of a message, without tool calls, thoughts and images.
+ */
 export function readRecord(line: Buffer | undefined): TranscriptRecord {
   return readJson(line, (record) => {
     const message = objectAt(record, "message") ?? record;

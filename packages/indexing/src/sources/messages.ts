@@ -76,8 +76,9 @@ function isSilent(text: string): boolean {
 }
 
 /**
- * A message as lines for chunks of `tokens`, each with the label `User: ` or `Assistant: `. Redacts before cutting, line by
- * line and joined, so that neither a line end nor a cut hides a secret. Empty without letters, digits or symbols.
+ * A message as lines for chunks of `tokens`, each with the label `User: ` or `Assistant: `. Redacts before cutting,
+ * line by line and joined, so that neither a line end nor a cut hides a secret. Empty without letters, digits or
+ * symbols.
  */
 function renderMessage(role: "user" | "assistant", text: string, tokens: number): string[] {
   const clean = text.toWellFormed().replaceAll("\0", " ").normalize("NFC");
@@ -129,9 +130,9 @@ interface Piece {
 }
 
 /**
- * Joins messages into chunks of at most `tokens`. A chunk ends when it is full, at another day, at a user message if it is half
- * full, and before a distant message. All of it depends on the chunk's own messages, so that a grown file can be cut again
- * from the last chunk. The context of a chunk is its day.
+ * Joins messages into chunks of at most `tokens`. A chunk ends when it is full, at another day, at a user message if it
+ * is half full, and before a distant message. All of it depends on the chunk's own messages, so that a grown file can
+ * be cut again from the last chunk. The context of a chunk is its day.
  */
 export class MessageChunker {
   characters = 0;

@@ -18,9 +18,9 @@ function projectRoot(folder: string): string {
 }
 
 /**
- * Whether a conversation in a folder belongs to the project of another folder. Some agents store `sha256:…` of the path, or
- * `slug:…`, with a dash for every special character: a slug counts if exactly one folder of this machine fits. A deleted
- * folder is a project of its own, as its repository is unknown.
+ * Whether a conversation in a folder belongs to the project of another folder. Some agents store `sha256:…` of the
+ * path, or `slug:…`, with a dash for every special character: a slug counts if exactly one folder of this machine fits.
+ * A deleted folder is a project of its own, as its repository is unknown.
  */
 export function createProjectMatch(projectDir: string): (folder: string | undefined) => boolean {
   const own = path.resolve(projectDir);

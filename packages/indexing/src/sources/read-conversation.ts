@@ -93,7 +93,9 @@ export interface ReadingOptions {
   signal: AbortSignal;
 }
 
-/** Reads the new lines of a transcript, or all of another file. Leaves an incomplete last line. `undefined`: no file. */
+/**
+ * Reads the new lines of a transcript, or all of another file. Leaves an incomplete last line. `undefined`: no file.
+ */
 export async function readTranscript(
   file: ConversationFile,
   stored: FileRecord | undefined,
@@ -276,8 +278,8 @@ async function hashOf(handle: FileHandle, position: number, length: number): Pro
 const background: ReadonlySet<string> = new Set(["search", "watch", "interval"]);
 
 /**
- * Whether a sync reads a changed transcript. In the background (and after a compaction without `postCompactionForce`) only
- * after `deltaBytes` or `deltaMessages`; a new or replaced file always.
+ * Whether a sync reads a changed transcript. In the background (and after a compaction without `postCompactionForce`)
+ * only after `deltaBytes` or `deltaMessages`; a new or replaced file always.
  */
 export async function isTranscriptDue(
   file: ScannedFile,

@@ -27,8 +27,8 @@ interface AgentInput {
 }
 
 /**
- * The transcripts of an agent as a source of the index: `agents/<agentId>/sessions/*.jsonl` below the state folder. Indexes the
- * messages, redacted. Throws `INVALID_ARGUMENT` if the agent id is not a folder name.
+ * The transcripts of an agent as a source of the index: `agents/<agentId>/sessions/*.jsonl` below the state folder.
+ * Indexes the messages, redacted. Throws `INVALID_ARGUMENT` if the agent id is not a folder name.
  */
 export function createSessionSource(input: AgentInput & { settings: MemorySearchSettings }): IndexedSource {
   const { settings } = input;
@@ -151,8 +151,8 @@ interface Listed {
 }
 
 /**
- * Looks up session keys in `sessions.json`, which hosts keep beside the transcripts. Returns the path in the index; undefined
- * for an unknown or ambiguous key, and if the file cannot be read. Cached until the file changes.
+ * Looks up session keys in `sessions.json`, which hosts keep beside the transcripts. Returns the path in the index;
+ * undefined for an unknown or ambiguous key, and if the file cannot be read. Cached until the file changes.
  */
 export function createSessionLookup(input: AgentInput): SessionLookup {
   const folder = sessionsFolder(input);

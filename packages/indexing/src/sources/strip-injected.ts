@@ -1,7 +1,9 @@
 import texts from "./own-texts.json" with { type: "json" };
 import { withoutConnectBlock } from "../text/file-text.ts";
 
-/** What memslot itself puts before a model, so that the same texts are recognised when they come back in a transcript. */
+/**
+ * What memslot itself puts before a model, so that the same texts are recognised when they come back in a transcript.
+ */
 export const ownTexts: Readonly<
   Record<"notesHeading" | "notesIntro" | "recallIntro" | "appendAdvice" | "dropped", string>
 > = texts;
@@ -17,8 +19,8 @@ const ownNotice =
   /^[ \t]*\[[^\n]{1,400}?(?:: (?:the (?:first|last) \d+ of )?\d+ lines [^\n]{0,200}?left out[^\n]{0,80}\. Read (?:them|it) with memory_get:[^\n]{0,500}| is not shown: [^\n]{0,500})\][ \t]*$/gmu;
 
 /**
- * The edges of the delimiter around recalled text. Only the same label and key end it. Texts of one answer share a short key,
- * which anybody may write: it needs its end.
+ * The edges of the delimiter around recalled text. Only the same label and key end it. Texts of one answer share a
+ * short key, which anybody may write: it needs its end.
  */
 const frameEdge =
   /(?<mark>>>>|<<<) (?<edge>\S(?:(?!>>> |<<< )[^\n]){0,400}? (?:[0-9a-f]{24}|[0-9a-f]{12})|\d{6})(?!\w)/gu;
@@ -52,9 +54,10 @@ const envelope =
 const directives = /\[\[ ?(?:reply_to_current|reply_to ?: ?[^\]\n]{0,200}|audio_as_voice) ?\]\]/gi;
 
 /**
- * Returns what was said in a message, without what memslot, a host or a program has added: recalled notes, which must not
- * become memory again, reminders, facts about sender and channel, system events, thinking and delivery marks. Every text of
- * an event and every line of a transcript passes here. A delimiter that nothing ends goes to the end of the message.
+ * Returns what was said in a message, without what memslot, a host or a program has added: recalled notes, which must
+ * not become memory again, reminders, facts about sender and channel, system events, thinking and delivery marks. Every
+ * text of an event and every line of a transcript passes here. A delimiter that nothing ends goes to the end of the
+ * message.
  */
 export function stripInjected(text: string, role: "user" | "assistant"): string {
   const said = role === "user" ? userText(text) : assistantText(text);

@@ -198,7 +198,7 @@ export class Agreement {
     const isFirst = this.#seen === undefined && this.#changes === 0;
     this.#edits++;
     const remade = this.#ledger.health().remade ?? 0;
-    // One that was begun anew has forgotten what it owes.
+    // One that was recreated has forgotten what it owes.
     if (remade !== this.#remade) for (const space of this.#spaces.values()) await this.#ledger.oweVectors(space);
     this.#remade = remade;
     // Asked before the list, so that a change in between is detected next time.
@@ -229,7 +229,7 @@ export class Agreement {
     await this.#ledger.note(notes.finishing, undefined);
   }
 
-  /** Gives the store every vector that it is owed. False where there was none. */
+  /** Gives the store every vector that it is owed. False if there was none. */
   async #handOver(): Promise<boolean> {
     if (!this.#givesVectors) return false;
     for (let hasGiven = false; ; hasGiven = true) {

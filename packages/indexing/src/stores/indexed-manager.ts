@@ -16,9 +16,11 @@ export async function createIndexedManager(input: {
   store: ChunkStore;
   context: MemoryPluginContext;
   backend: string;
-  /** The right to work on a store that other hosts write to, given to one at a time. Absent: only this machine writes. */
+  /**
+   * The right to work on a store that other hosts write to, given to one at a time. Absent: only this machine writes.
+   */
   leases?: IndexLeases | undefined;
-  /** False: it finds by words alone. No provider is asked, and no vector is given to it. */
+  /** False: it finds by keywords only. No provider is asked, and no vector is given to it. */
   keepsVectors?: boolean | undefined;
 }): Promise<MemorySearchManager> {
   const { store, context, backend, leases, keepsVectors } = input;
@@ -38,7 +40,7 @@ export async function createIndexedManager(input: {
   }
 }
 
-/** A tool with an index of its own, which answers questions in place of a store. */
+/** A tool with an index of its own, which answers questions instead of a store. */
 interface Searcher {
   /** Finds in the files of the ledger, which are up to date. */
   search(input: SearchInput): Promise<SearchOutcome>;

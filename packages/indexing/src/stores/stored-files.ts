@@ -18,7 +18,10 @@ export function createStoredFiles(parts: StoreParts): FileTable & Pick<NoteIndex
   };
 }
 
-/** Writes, and gives the step of the ledger as one of the index, whose revision says what was found out of the store as well. */
+/**
+ * Writes, and gives the step of the ledger as one of the index, whose revision says what was found out of the store as
+ * well.
+ */
 async function stepOf(
   agreement: Agreement,
   work: () => Promise<RevisionStep | void>,

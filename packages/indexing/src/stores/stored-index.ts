@@ -11,9 +11,9 @@ export interface StoredIndexOptions {
   store: ChunkStore;
   /** The right to work on a store that other hosts write to. Absent: that on the ledger, which is of this machine. */
   leases?: IndexLeases | undefined;
-  /** False: it finds by words alone, and is given no vectors. */
+  /** False: it finds by keywords only, and is given no vectors. */
   keepsVectors?: boolean | undefined;
-  /** True for somebody who only looks: nothing is brought in step. */
+  /** Read-only: nothing is synchronised. */
   readOnly?: boolean | undefined;
 }
 

@@ -24,20 +24,20 @@ export interface IndexFacts {
   /** False if the last count has failed: then `stats` may be older than the index. */
   isCounted: boolean;
   roots: MemoryRootStatus[];
-  /** By source: files that the last look found, and what was passed over or failed. */
+  /** By source: files that the last look found, and what was skipped or failed. */
   sources: ReadonlyMap<MemorySource, SourceOutcome>;
   lastSync: LastSync | undefined;
   lastSyncError: string | undefined;
   lastError: { message: string; at: string } | undefined;
   /** Absent before the first scan, unless the index is empty. */
   dirty: boolean | undefined;
-  /** Why chunks have no vector; undefined where all have one, or none is wanted. */
+  /** Why chunks have no vector; undefined if all have one, or none is wanted. */
   missingVectors: string | undefined;
   /** Files are indexed by another recipe than the present one. */
   outdated: boolean;
   /** Why a new build that is there does not take over yet. */
   waitingFor: string | undefined;
-  /** Who was at work on the index when that was looked at last. */
+  /** The writer at the last check. */
   writer: WriterStatus | undefined;
 }
 
@@ -230,7 +230,7 @@ function newestFirst(records: readonly SyncRecord[]): SyncRecord[] {
   return records.toSorted((a, b) => Date.parse(b.finishedAt) - Date.parse(a.finishedAt)).slice(0, most);
 }
 
-/** What is damaged is left out. */
+/** Skips damaged entries. */
 function recordsOf(text = "[]"): SyncRecord[] {
   try {
     return (JSON.parse(text) as Partial<SyncRecord>[]).filter(

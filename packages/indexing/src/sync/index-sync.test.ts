@@ -45,7 +45,6 @@ const found = async (store: FakeStore, word: string): Promise<string[]> =>
     ({ path }) => path,
   );
 
-/** The calls that write or build, in their order. */
 function work(store: FakeStore): string[] {
   const names = store.calls.map(({ method }) => method);
   return names.filter((name) => /replaceFiles|removeFiles|touchFiles|Build$/.test(name));
@@ -297,7 +296,7 @@ describe("another process at work", () => {
 
   test("what it has left is looked at anew by whoever has the right after it, before he writes", async () => {
     const { store, source } = await lab();
-    // As a place of many hosts: what was found out serves until somebody wants to know it anew.
+    // Shared store: findings stay valid until a fresh check.
     const revision = store.revision.bind(store);
     let known: string | undefined;
     store.revision = async (how?: { fresh: boolean }) =>
@@ -311,7 +310,7 @@ describe("another process at work", () => {
       await (await lab({ store: { ...store, revision }, source: other })).index.sync(syncParams());
       store.calls.length = 0;
     };
-    // The right to what takes long comes first, then that to the files, when all were looked at.
+    // The long-work lease comes first, then the file lease after the scan.
     store.before("leases.acquire", () => store.before("leases.acquire", meanwhile));
     await index.sync(syncParams());
     expect(work(store)).toEqual([]);
@@ -348,7 +347,7 @@ describe("another process at work", () => {
     expect(now, "it was asked for again before").toBe(tooLongMs);
     expect(progress.some((label) => label.includes("process 77"))).toBe(isShared);
 
-    // One that lets go in time costs the wait and no error.
+    // A lease released in time costs only the wait.
     now = 0;
     store.before("leases.holder", () => {
       now = inTimeMs;
@@ -395,7 +394,6 @@ describe("what is known without looking", () => {
 });
 
 describe("a search that goes on before the look at the files has ended", () => {
-  /** A promise that is opened by hand. */
   function gate(): { opened: Promise<void>; open: () => void } {
     const { promise, resolve } = Promise.withResolvers<void>();
     return { opened: promise, open: resolve };
@@ -447,7 +445,6 @@ test("an index that another process has made is seen by one that never looks at 
   await other.index.sync(syncParams());
   expect(await index.freshen(never)).toBeUndefined();
   expect(index.facts().stats).toMatchObject({ files: 1, chunks: 1 });
-  // With nothing new nothing is counted.
   store.calls.length = 0;
   await index.freshen(never);
   expect(store.calls.map(({ method }) => method)).toEqual(["revision"]);

@@ -24,18 +24,17 @@ import { type IndexParts, LongWork, type SyncParams } from "./long-work.ts";
 import { createNoteDays, StoredListing } from "./stored-files.ts";
 import { type SyncOutcome, syncFiles } from "./sync.ts";
 
-/** How long a search waits for the files to be indexed, before it answers from what is there. */
+/** Maximum wait of a search for indexing. */
 const searchWaitsMs = 300;
-/** How long of that for another process that writes, so that there is time left to report which one. */
+/** Part of it for another writing process, so that there is time to report it. */
 const othersMayTakeMs = 200;
-/** How long it waits for another process that makes the first index. */
+/** Maximum wait for another process that makes the first index. */
 const firstIndexWaitsMs = 10_000;
-/** How long a sync that does not want to wait waits all the same: for what is done in a moment. */
+/** Minimum wait of a sync with `wait: false`. */
 const graceMs = 1500;
-/** The same where hosts share the index: what takes a moment here takes seconds there, and one that died keeps its right for 60. */
+/** The same for a shared index: operations take seconds, and a dead host keeps its lease for 60. */
 const sharedGraceMs = 90_000;
 
-/** A scan for searches. */
 interface SearchScan {
   outcome: Promise<SearchCondition | undefined>;
   /** How many files have changed; undefined until all were scanned. */
@@ -45,11 +44,11 @@ interface SearchScan {
 interface IndexSyncInput extends IndexParts {
   /** False: a search does not scan the files. */
   onSearch: boolean;
-  /** True for somebody who wants to know how the index is. */
+  /** Read-only open. */
   readOnly?: boolean | undefined;
   /** Whose index it is, for a trace. */
   names: { agentId: string; backend: string };
-  /** Learns what has changed without a scan; absent: each scan asks the file system for everything. */
+  /** Detects changes without a scan. Absent: every scan lists everything. */
   freshness?: Freshness | undefined;
 }
 
@@ -60,7 +59,7 @@ export async function createIndexSync(input: IndexSyncInput): Promise<IndexSync>
   return new IndexSync(input, record);
 }
 
-/** Keeps an index up to date: who may write when, and how long a search waits for it. */
+/** Keeps an index up to date: coordinates writers and the wait of searches. */
 export class IndexSync {
   readonly #input: IndexSyncInput;
   readonly #record: IndexRecord;
@@ -70,9 +69,8 @@ export class IndexSync {
   readonly #closing = new AbortController();
   /** One scan at a time. */
   readonly #inTurn = pLimit(1);
-  /** A scan that some search waits for and that has not begun: later searches wait for the same. */
+  /** A planned scan that later searches join. */
   #next: SearchScan | undefined;
-  /** The state of the index that the facts were counted at. */
   #followed: string | undefined;
 
   constructor(input: IndexSyncInput, record: IndexRecord) {
@@ -82,7 +80,7 @@ export class IndexSync {
     this.#longWork = new LongWork(input, record, this.#closing.signal);
   }
 
-  /** Files first, then what takes long: a new build where one is due, and vectors. */
+  /** Indexes files, then runs long work: a due rebuild, and vectors. */
   async sync({ wait, ...params }: ManagerSyncParams): Promise<SyncReport> {
     const { store, vectors, freshness } = this.#input;
     const own = { ...params, signal: AbortSignal.any([params.signal, this.#closing.signal]) };
@@ -106,34 +104,34 @@ export class IndexSync {
         );
       const done = await indexed(own);
       await vectors?.count();
-      // The right to do it is only asked for where there is something to do: that alone would be a write.
+      // Without work no lease is requested, since that would be a write.
       if (!this.#longWork.isDue() && vectors?.isBehind() !== true) return done.report;
       return await this.#longWork.runForSearch(own, done);
     } catch (error) {
       if (!(error instanceof HeldElsewhere)) throw error;
       if (isAsked) throw busyError(error.holder);
-      // The answer that follows says that it is stale.
+      // The answer reports that it is out of date.
       return { added: 0, changed: 0, removed: 0, unchanged: this.#record.facts.stats.files, failed: [] };
     }
   }
 
   /**
-   * For a search: scans the files, from now on, and waits a little until their words are in, without end while the index
-   * is empty. Vectors are made behind it. Says why the answer cannot be taken as fresh, where it cannot.
+   * Before a search: starts a scan and waits briefly for its keywords (without limit for an empty index). Vectors
+   * follow in the background. Returns why the answer may be out of date.
    */
   async freshen(signal: AbortSignal): Promise<SearchCondition | undefined> {
-    // Another process may have made the index, or changed it, since this one counted.
+    // Another process may have changed the index since the last count.
     await this.#follow();
     if (!this.#input.onSearch) {
       const reason = this.#record.whyStale();
       return reason === undefined ? undefined : { state: "stale", reason };
     }
-    // One that runs already may have passed the note that was saved a moment ago.
+    // A running scan may have passed a note that was just saved.
     const scan = (this.#next ??= this.#plan(() => void (this.#next = undefined)));
     const before = this.#longWork.behind;
     const limitMs = this.#isEmpty() ? undefined : searchWaitsMs;
     const unfresh = await waitFor(scan.outcome, limitMs, signal, () => soFar(scan));
-    // Vectors of a note or two are there in a moment, and the answer is better with them.
+    // Vectors of one or two notes are quick and improve the answer.
     const { behind } = this.#longWork;
     if (this.#input.vectors && behind && behind !== before)
       await waitFor(behind, searchWaitsMs, signal, () => undefined);
@@ -141,8 +139,7 @@ export class IndexSync {
   }
 
   /**
-   * For a search: reads these files again, whatever their records say, and scans all others. Says why that is not done,
-   * where it takes longer than a while.
+   * Before a repeated search: reads these files again and scans the others. Returns a reason if that takes too long.
    */
   async reread(keys: readonly FileKey[], signal: AbortSignal): Promise<SearchCondition | undefined> {
     const scan = this.#plan(() => this.#distrust(keys));
@@ -151,7 +148,7 @@ export class IndexSync {
     return await waitFor(scan.outcome, limitMs, signal, () => soFar(scan));
   }
 
-  /** Scans the files with nobody waiting for more than their words. Never throws: what fails is in the facts. */
+  /** Scans in the background. Never throws: errors are recorded in the facts. */
   async scan(reason: "watch" | "interval"): Promise<void> {
     const work = async (): Promise<void> => {
       await this.#input.store.revision({ fresh: true });
@@ -162,12 +159,10 @@ export class IndexSync {
     await this.#inTurn(work).catch(() => undefined);
   }
 
-  /** Something has changed, as a watcher reports. */
   markDirty(): void {
     this.#record.markDirty();
   }
 
-  /** What the index holds, by source. */
   async stored(): Promise<StoredFiles> {
     return await this.#listing.files();
   }
@@ -181,12 +176,10 @@ export class IndexSync {
     return this.#record.snapshot();
   }
 
-  /** The last syncs, the newest first, over all processes. */
   async history(): Promise<SyncRecord[]> {
     return await this.#record.history.list();
   }
 
-  /** Stops what is running and waits for it. */
   async close(): Promise<void> {
     this.#closing.abort();
     await Promise.allSettled([this.#inTurn(() => undefined), this.#longWork.close()]);
@@ -197,12 +190,12 @@ export class IndexSync {
     return this.#record.facts.stats.chunks === 0;
   }
 
-  /** How long a scan for a search waits for another process that writes. */
+  /** How long a scan before a search waits for another writer. */
   #patience(): number {
     return this.#isEmpty() ? firstIndexWaitsMs : othersMayTakeMs;
   }
 
-  /** Counts again where the files that answer have changed since, whichever process has done it. */
+  /** Counts again if the active files have changed, by any process. */
   async #follow(): Promise<void> {
     const { store, vectors } = this.#input;
     const revision = await store.revision({ fresh: true });
@@ -210,11 +203,11 @@ export class IndexSync {
       await this.#record.count();
       await vectors?.count();
       this.#followed = this.#record.facts.isCounted ? revision : undefined;
-      // Vectors that others make change no file.
+      // Vectors of other processes change no file.
     } else if ((vectors?.facts().missing ?? 0) > 0) await vectors?.count();
   }
 
-  /** A scan that begins, with `first`, when those before it have ended. */
+  /** Plans a scan after the running ones, starting with `first`. */
   #plan(first: () => Promise<void> | void): SearchScan {
     const scan: SearchScan = { changed: undefined, outcome: this.#inTurn(() => this.#scanFor(scan, first)) };
     return scan;
@@ -254,7 +247,7 @@ export class IndexSync {
     await withWriteRight(store, "files", right, () => store.touchFiles(records));
   }
 
-  /** Whether a scan would find nothing that the index does not hold, where that is known without one. */
+  /** Whether the index is known to be up to date without a scan. */
   async #isUnchanged(): Promise<boolean> {
     const { sources, freshness } = this.#input;
     const found = this.#record.beginScan();
@@ -265,11 +258,11 @@ export class IndexSync {
     return true;
   }
 
-  /** Scans the files, and has vectors made behind it. */
+  /** Scans the files and starts vectors in the background. */
   async #pass(reason: string, waitMs: () => number, onPlanned?: (changed: number) => void): Promise<void> {
     const { names, vectors } = this.#input;
     const params: SyncParams = { reason, force: false, progress: () => {}, signal: this.#closing.signal };
-    // What an application asks for is traced where it asks.
+    // Calls of an application are traced there.
     const done = await traceCall(
       "sync",
       () => ({ ...names, reason, force: false }),
@@ -281,7 +274,7 @@ export class IndexSync {
     if (this.#longWork.isDue()) this.#longWork.runBehind(params, done);
   }
 
-  /** Brings the words that answer up to date. */
+  /** Updates the keyword index. */
   async #indexFiles(
     params: SyncParams,
     waitMs: () => number,
@@ -313,7 +306,7 @@ export class IndexSync {
         onPlanned,
         withRight: (write) =>
           withWriteRight(store, "files", { ...params, waitMs }, async () => {
-            // As the process that had the right before has left it.
+            // In the state that the previous lease owner left.
             await store.revision({ fresh: true });
             await write();
           }),
@@ -328,9 +321,8 @@ function countsOf({ added, changed, removed, unchanged, failed }: SyncReport): P
   return { added, changed, removed, unchanged, failed: failed.length };
 }
 
-/** What is known of the files when a search goes on without the end of its scan. */
 function soFar({ changed }: SearchScan): SearchCondition | undefined {
-  // Nothing has changed: what is left of the scan is to count.
+  // Nothing has changed; the rest of the scan still counts.
   if (changed === 0) return undefined;
   if (changed === undefined) return { state: "stale", reason: "not all files were looked at yet" };
   const verb = changed === 1 ? "is" : "are";
@@ -342,7 +334,7 @@ function changedFiles(count: number | undefined): string {
   return count === 1 ? "1 file has changed" : `${count} files have changed`;
 }
 
-/** What an outcome is, or after `limitMs` what there is to say without it. Rejects with the reason of an abort. */
+/** Waits for an outcome, or after `limitMs` returns a substitute. Rejects on abort. */
 async function waitFor<Outcome>(
   outcome: Promise<Outcome>,
   limitMs: number | undefined,

@@ -9,14 +9,11 @@ import { behindTheScenes, HeldElsewhere, type IndexRecord, withWriteRight } from
 import { nothingDone, type OtherRecipe, type SyncOutcome, syncFiles } from "./sync.ts";
 import { smallBatch } from "./stored-files.ts";
 
-/** How long a sync for one search works on what takes long before the search goes on with what is there. */
+/** Time limit for long work before a search. */
 const searchFillsMs = 10_000;
-/**
- * How long a provider that failed is left alone, then it is tried again whether or not somebody searches; a sync that
- * somebody asks for tries it at once.
- */
+/** Cooldown of a failed provider; an explicit sync retries at once. */
 const providerRestMs = 15_000;
-/** Recipes that are remembered, and for how long the last one keeps an index to itself. */
+/** Remembered recipes, and how long the last one owns an index. */
 const mostOwners = 5;
 const ownedMs = 24 * 60 * 60_000;
 const keptNotice =
@@ -24,16 +21,14 @@ const keptNotice =
 
 export type SyncParams = Omit<ManagerSyncParams, "wait">;
 
-/** What keeps an index up to date. */
 export interface IndexParts {
   store: NoteIndex;
   sources: readonly IndexedSource[];
   vectors: Embedder | undefined;
-  /** Takes what a person should know. */
   notify?: ((line: string) => void) | undefined;
 }
 
-/** What takes long once the words are in: a new build where one is due, and vectors. One does it at a time, over all processes. */
+/** Long work after indexing: a due rebuild, and vectors. One process at a time. */
 export class LongWork {
   readonly #parts: IndexParts & { record: IndexRecord; closing: AbortSignal };
   readonly #turns = pLimit(1);
@@ -41,10 +36,9 @@ export class LongWork {
   readonly #watchers = new Set<(update: SyncProgress) => void>();
   readonly #providerRest = createRest<true>();
   #nextTry: NodeJS.Timeout | undefined;
-  /** Work with nobody waiting for all of it. */
   #behind: Promise<void> | undefined;
   #again = false;
-  /** The index of another recipe answers, and the user was told. */
+  /** An index of another recipe is in use, and the user was notified. */
   #isKept = false;
   readonly #tellOthers = createProgressTeller(async (update) => await this.#parts.store.leases?.report(update));
 
@@ -52,12 +46,10 @@ export class LongWork {
     this.#parts = { ...parts, record, closing };
   }
 
-  /** What is being done with nobody waiting for all of it. */
   get behind(): Promise<void> | undefined {
     return this.#behind;
   }
 
-  /** Whether there is something to do, as far as is known. */
   isDue(): boolean {
     const { stats, outdated, waitingFor } = this.#parts.record.facts;
     const isBegun = stats.generation?.next !== undefined || this.#parts.vectors?.isBehind() === true;
@@ -66,21 +58,17 @@ export class LongWork {
     return isBegun || stats.files > 0;
   }
 
-  /** Does it, and returns the report of the whole. */
   async run(params: SyncParams, { report }: SyncOutcome): Promise<SyncReport> {
     const { store } = this.#parts;
     if (store.startBuild && this.#buildIsDue(params))
       return await this.#rebuild(await store.startBuild(buildName(this.#parts.sources)), params, report);
-    // Begun for settings that have been taken back since.
+    // Started for settings that were reverted since.
     if (this.#parts.record.facts.stats.generation?.next) await store.abandonBuild();
     const pendingVectors = await this.#fillVectors(params);
     return pendingVectors ? { ...report, pendingVectors } : report;
   }
 
-  /**
-   * Builds the whole index again beside the one that answers, vectors included, and puts it in place of that. What was
-   * changed meanwhile is taken along before.
-   */
+  /** Rebuilds the index with vectors next to the active one and replaces it, including changes made meanwhile. */
   async #rebuild(table: FileTable, params: SyncParams, report: SyncReport): Promise<SyncReport> {
     const { store, sources, vectors } = this.#parts;
     const { facts } = this.#parts.record;
@@ -104,7 +92,7 @@ export class LongWork {
     };
   }
 
-  /** Runs work in its turn, as the only process that does. Others can see how far it is. */
+  /** Runs work exclusively; its progress is visible to others. */
   async inTurn(
     params: SyncParams,
     waitMs: number,
@@ -126,7 +114,7 @@ export class LongWork {
     };
     this.#watchers.add(params.progress);
     try {
-      // Whoever gives up waiting for its turn is told at once.
+      // An abort while waiting is reported at once.
       return await withDeadline({ what: "sync", signals: [signal] }, () => this.#turns(alone));
     } catch (error) {
       if (error instanceof HeldElsewhere) record.facts.writer = error.holder;
@@ -137,7 +125,7 @@ export class LongWork {
     }
   }
 
-  /** As much of it as can be done in a moment: what is there answers for the rest. */
+  /** Does what is quick; existing data answers for the rest. */
   async runForSearch(params: SyncParams, done: SyncOutcome): Promise<SyncReport> {
     const patience = AbortSignal.timeout(searchFillsMs);
     const signal = AbortSignal.any([params.signal, patience]);
@@ -153,7 +141,7 @@ export class LongWork {
     }
   }
 
-  /** Does it behind whoever asks, and leaves what comes of it in the facts. While it runs, what is new is taken along. */
+  /** Runs long work in the background, including new changes; results are in the facts. */
   runBehind(params: SyncParams, done: SyncOutcome): void {
     this.#again = this.#behind !== undefined;
     const work = async (): Promise<void> => {
@@ -169,7 +157,6 @@ export class LongWork {
       .finally(() => (this.#behind = undefined));
   }
 
-  /** Waits for what is running; what was to be tried later is not. */
   async close(): Promise<void> {
     clearTimeout(this.#nextTry);
     await this.#turns(() => undefined);
@@ -189,13 +176,13 @@ export class LongWork {
   }
 
   /**
-   * What to do with files of another recipe. Two versions of memslot, or two configurations, can share one index: without
-   * an owner each would rebuild it after every edit of the other. `keep`: the other recipe has replaced this one within the
-   * last day, so its files answer as they are. `reread`: the index belongs to this recipe, and only those files are read
-   * again.
+   * What to do with files of another recipe. Two versions of memslot, or two configurations, can share one index:
+   * without an owner each would rebuild it after every edit of the other. `keep`: the other recipe has replaced this
+   * one within the last day, so its files answer as they are. `reread`: the index belongs to this recipe, and only
+   * those files are read again.
    */
   async otherRecipe(isAsked: boolean): Promise<OtherRecipe> {
-    // With builds, files of another recipe answer until the new build takes over.
+    // With builds, files of another recipe stay active until the new build.
     if (this.#parts.store.startBuild === undefined) return "reread";
     const own = buildName(this.#parts.sources);
     const [last, ...before] = await this.#owners();
@@ -242,7 +229,7 @@ export class LongWork {
     }
   }
 
-  /** A provider that is back is noticed by itself. */
+  /** Retries a provider after its cooldown. */
   #tryAgainLater(): void {
     clearTimeout(this.#nextTry);
     const tryAgain = (): void => {
@@ -263,16 +250,16 @@ function withPending(report: SyncReport, chunks: number, reason: string): SyncRe
   return chunks === 0 ? report : { ...report, pendingVectors: { chunks, reason } };
 }
 
-/** How often it is said, at most, how far work is: as often as it is written down for others to read. */
+/** Interval of progress reports. */
 const tellEveryMs = 500;
 
 /**
- * Says to others how far work is: at once, then every half second while it goes on, and what came last is not lost. A sync
- * tells of every file, and each message to a thread or another machine costs more than a small file does.
+ * Throttles progress reports to one per interval; the last one is never lost. A report costs more than indexing a small
+ * file.
  */
 export function createProgressTeller(tell: (update: SyncProgress) => Promise<void>): (update: SyncProgress) => void {
   let untold: SyncProgress | undefined;
-  /** It was told a moment ago, or is being told. */
+  /** In the interval after a report. */
   let isResting = false;
 
   async function tellLatest(): Promise<void> {
@@ -290,7 +277,6 @@ export function createProgressTeller(tell: (update: SyncProgress) => Promise<voi
   };
 }
 
-/** What a build is made by. One that was interrupted goes on under the same name. */
 function buildName(sources: readonly IndexedSource[]): string {
   return sources.map(({ source, recipe }) => `${source}: ${recipe}`).join("; ");
 }

@@ -7,7 +7,6 @@ import { fileOf, open, tempPath } from "../ledger/test/ledgers.ts";
 import type { StoredFiles } from "../indexed-source.ts";
 import { StoredListing } from "./stored-files.ts";
 
-/** A listing of a real ledger, and how often it has read all files. */
 function listingOf(index: Pick<NoteIndex, "listFiles" | "revision">) {
   let lists = 0;
   const listFiles = async (): Promise<FileRecord[]> => {
@@ -28,7 +27,7 @@ function inOrder(files: readonly FileRecord[]): FileRecord[] {
   return files.map((file) => ({ ...file, cursor: file.cursor })).toSorted((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-/** Like files that a look at the notes makes: times that are no whole numbers, and a state that is kept, or none. */
+/** Like scanned notes: fractional times, with and without state. */
 function noteOf(path: string, version: number): IndexedFile {
   const file = fileOf(path, [`${path} ${version}`]);
   return {

@@ -6,13 +6,12 @@ import type { NoteIndex } from "../note-index.ts";
 import type { FileTable } from "../ledger/ledger.ts";
 import type { FileRecord, RevisionStep, IndexedFile } from "../index-records.ts";
 
-/** What writes to a table of files. */
 export type TableWrites = Omit<FileTable, "listFiles">;
 
 /** The files of a source, to be changed. */
 type FilesOf = (source: MemorySource) => Map<string, FileRecord>;
 
-/** What the store holds of each file, listed again only if another process has changed it. */
+/** The files of the store, listed again only after changes by another process. */
 export class StoredListing {
   readonly #store: Pick<FileTable, "listFiles"> & Pick<NoteIndex, "revision">;
   #known: { revision: string; files: StoredFiles } | undefined;
@@ -24,7 +23,7 @@ export class StoredListing {
   }
 
   async files(): Promise<StoredFiles> {
-    // Asked before the list, so that a change in between shows at the next time.
+    // Asked before the list, so that a change in between is detected next time.
     const revision = await this.#store.revision();
     if (this.#known?.revision !== revision) {
       const files = filesBySource(await this.#store.listFiles());
@@ -36,7 +35,7 @@ export class StoredListing {
     return this.#known.files;
   }
 
-  /** True if the last result of `files` is still so, as far as the store can tell. */
+  /** True if the last result of `files` is current, as far as known. */
   async isCurrent(): Promise<boolean> {
     return this.#known !== undefined && this.#known.revision === (await this.#store.revision());
   }
@@ -46,7 +45,7 @@ export class StoredListing {
     this.#known = undefined;
   }
 
-  /** The same table: what is written by it joins the list, which then need not be read again. */
+  /** Wraps a table so that its writes update the list. */
   follow(table: TableWrites): TableWrites {
     return {
       replaceFiles: async (files) => {
@@ -69,7 +68,7 @@ export class StoredListing {
     };
   }
 
-  /** A step from any other state than the one that is known leads to what has to be read. */
+  /** Any other step invalidates the list. */
   #wrote(step: RevisionStep | void, change: (filesOf: FilesOf) => void): void {
     if (step === undefined || this.#known?.revision !== step.from) return;
     this.#known.revision = step.to;
@@ -77,7 +76,7 @@ export class StoredListing {
   }
 }
 
-/** Another list: whoever has the one before goes on with it. */
+/** Copies on write for readers of the old list. */
 function changed(files: StoredFiles, written: readonly ((filesOf: FilesOf) => void)[]): StoredFiles {
   const sources = new Map<MemorySource, Map<string, FileRecord>>();
   const filesOf: FilesOf = (source) => {
@@ -89,20 +88,19 @@ function changed(files: StoredFiles, written: readonly ((filesOf: FilesOf) => vo
   return new Map([...files, ...sources]);
 }
 
-/** How much is written in one transaction. */
 export interface BatchSize {
   files: number;
   characters: number;
 }
 
-/** What somebody waits for is written in large batches. */
+/** Batch size while a caller waits. */
 const largeBatch: BatchSize = { files: 64, characters: 400_000 };
-/** Behind the one that answers a build is made in small ones: searches come in between, and little is done again. */
+/** Smaller batches for a background build: searches run in between. */
 export const smallBatch: BatchSize = { files: 8, characters: 64_000 };
 
-/** Gathers files into batches, each written whole; at most one batch is on its way while the next is filled. */
+/** Collects files into atomic batches; one batch is written while the next is filled. */
 export class BatchWriter {
-  /** What the store has thrown. It ends a sync; a file that cannot be read does not. */
+  /** Error of the store. It ends a sync; an unreadable file does not. */
   failure: { readonly error: unknown } | undefined;
   readonly #table: Pick<FileTable, "replaceFiles" | "touchFiles">;
   readonly #size: BatchSize;
@@ -132,7 +130,7 @@ export class BatchWriter {
     await this.#running;
   }
 
-  /** Waits for the batch that is on its way, whatever comes of it: the store must not be closed under it. */
+  /** Waits for the running batch, since the store must not be closed during it. */
   async settled(): Promise<void> {
     await this.#running.catch(() => {});
   }
@@ -150,13 +148,13 @@ export class BatchWriter {
         throw error;
       }
     });
-    // The next send or flush awaits it; until then a failure must not count as unhandled.
+    // Awaited by the next send or flush; not an unhandled rejection until then.
     this.#running.catch(() => {});
     await before;
   }
 }
 
-/** Gives the days, in order, that there are notes of in these places, by their names. Nobody learns of what may not be seen. */
+/** Returns the days with notes in these places, by file name. Includes visible notes only. */
 export function createNoteDays(): (files: StoredFiles, places: readonly SearchedSource[]) => number[] {
   let known: { files: StoredFiles; dated: { path: string; source: string; day: number }[] } | undefined;
   return (files, places) => {

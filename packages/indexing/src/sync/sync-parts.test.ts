@@ -19,7 +19,6 @@ import type { IndexedSource, StoredFiles } from "../indexed-source.ts";
 
 const settings = settingsWith();
 
-/** A store that holds some notes, with their vectors where there is a provider. */
 async function filled(withVectors = false): Promise<{ store: FakeStore; vectors: Embedder | undefined }> {
   const workspaceDir = folderWith({
     "MEMORY.md": "The kitten is called Mia.",

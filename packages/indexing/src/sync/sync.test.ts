@@ -18,7 +18,9 @@ function notes(count: number): Record<string, string> {
   );
 }
 
-/** Makes the files old, and lets that be a while ago: one that was changed just now is always compared by its content. */
+/**
+ * Makes the files old, and lets that be a while ago: one that was changed just now is always compared by its content.
+ */
 function settle(workspace: string, ...files: string[]): void {
   for (const file of files) utimesSync(path.join(workspace, file), new Date(2020, 0, 1), new Date(2020, 0, 1));
   letRest(...files.map((file) => path.join(workspace, file)));

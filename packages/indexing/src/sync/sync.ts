@@ -18,14 +18,13 @@ import { codeOf } from "@memslot/core/files";
 import { isUsualGap } from "../scan/workspace.ts";
 
 const readsAtOnce = 8;
-/** Of a sync that has found nothing. */
 export const nothingDone: Omit<SyncReport, "failed"> = { added: 0, changed: 0, removed: 0, unchanged: 0 };
 export interface SyncOutcome {
   report: SyncReport;
   roots: MemoryRootStatus[];
-  /** By source: how many files there are, and what was passed over or failed. Absent for what was not looked at. */
+  /** By source: how many files there are, and what was skipped or failed. Absent for what was not looked at. */
   sources: ReadonlyMap<MemorySource, SourceOutcome>;
-  /** Files in the index were made by another recipe: the whole index is to be built anew. */
+  /** Files in the index have another recipe: a rebuild is due. */
   outdated: boolean;
 }
 
@@ -42,15 +41,15 @@ export interface SyncInput {
   /** Called if a file was indexed by another recipe. Absent: such files are read again. */
   otherRecipe?: (() => Promise<OtherRecipe>) | undefined;
   params: Omit<ManagerSyncParams, "wait">;
-  /** False: for a search, or behind the scenes. */
+  /** False: for a search or in the background. */
   isAsked?: boolean | undefined;
   /** Absent: large ones. */
   batch?: BatchSize | undefined;
-  /** Called when all files were looked at, with how many have changed; not where that is not known without reading some. */
+  /** Called after the scan with the number of changed files, if known without reading. */
   onPlanned?: ((changed: number) => void) | undefined;
   /**
-   * Runs the writing with the right to write. It may wait for it, and throws where it is not to be had. Called only
-   * when there is something to write. Absent: no lock is needed.
+   * Runs the writes under the write lock, and throws if that is unavailable. Called only if there is something to
+   * write. Absent: no lock.
    */
   withRight?: ((write: () => Promise<void>) => Promise<void>) | undefined;
 }
@@ -70,8 +69,8 @@ interface Plan {
 }
 
 /**
- * Brings the words of a build up to date with the files: scan, compare, cut, write. Keyword search sees each file as
- * soon as it is in; vectors are made afterwards from what the store holds. One bad file is reported and passed over.
+ * Updates the keyword index of a build: scan, compare, cut, write. Each file is searchable when written; vectors
+ * follow. Failing files are reported and skipped.
  */
 export async function syncFiles(input: SyncInput): Promise<SyncOutcome> {
   const { params, table } = input;
@@ -95,7 +94,7 @@ export async function syncFiles(input: SyncInput): Promise<SyncOutcome> {
   if (changed > 0 || unsure === 0) input.onPlanned?.(changed);
   if (plan.work.length > 0 || plan.gone.length > 0) {
     const write = async (): Promise<void> => {
-      // The process that had the lock before may have done it all.
+      // The previous lock owner may have done everything.
       if (!(await listing.isCurrent())) plan = await planSync(input, scans, await listing.files());
       await carryOut(plan, input, listing.follow(table), report);
     };
@@ -111,7 +110,7 @@ export async function syncFiles(input: SyncInput): Promise<SyncOutcome> {
   };
 }
 
-/** Whether a file is the one that its record is about, by all that can be told without reading it. */
+/** Whether a file equals its record, without reading it. */
 export function isAsStored(file: ScannedFile, before: FileRecord, source: IndexedSource): boolean {
   if (before.mtimeMs !== file.mtimeMs || before.size !== file.size) return false;
   if (file.stamp === undefined) return source.holdsContent === undefined;
@@ -119,14 +118,14 @@ export function isAsStored(file: ScannedFile, before: FileRecord, source: Indexe
   return file.stamp === before.cursor || file.stamp === recordedState(before).stamp;
 }
 
-/** Whether a file is only read because it was saved so shortly before it was read last that it may have changed since. */
+/** Whether a file is read only because it was saved shortly before its last read. */
 function isUnsure({ file, before, source }: Work): boolean {
   if (before === undefined || source.holdsContent === undefined || recordedState(before).stamp !== undefined)
     return false;
   return before.mtimeMs === file.mtimeMs && before.size === file.size;
 }
 
-/** What another host has put into a shared index just as it is here is taken over, without the right to write there. */
+/** Imports files that another host has indexed in the same form, without a lease. */
 async function adoptHeld(work: readonly Work[], { table, params: { signal } }: SyncInput): Promise<number> {
   const unread = table.adoptFiles ? work.filter(({ before }) => before?.hash === "") : [];
   let adopted = 0;
@@ -135,7 +134,7 @@ async function adoptHeld(work: readonly Work[], { table, params: { signal } }: S
   };
   const writer = new BatchWriter({ replaceFiles, touchFiles: async () => undefined });
   await forEachAtOnce(unread, readsAtOnce, async ({ source, file }) => {
-    // Reading it for the index says what is wrong.
+    // Indexing it reports the error.
     const reading = await source.read(file, undefined, signal).catch(() => undefined);
     if (reading?.changed && reading.more !== true) await writer.replace(reading.changed);
   });
@@ -144,7 +143,7 @@ async function adoptHeld(work: readonly Work[], { table, params: { signal } }: S
   return adopted;
 }
 
-/** The files without a stamp to rely on that have the content of their record all the same. */
+/** Files without a reliable stamp whose content equals their record. */
 async function readToCompare(
   source: IndexedSource,
   files: readonly ScannedFile[],
@@ -195,9 +194,9 @@ async function planSync(
         if (before) noteSkipped(before, source, scan);
       } else plan.work.push({ source, scan, file, before });
     }
-    // With single transcripts named, nothing was asked about the others.
+    // With given transcripts, others were not scanned.
     if (params.sessions) continue;
-    // As a rule every file is still there, and that is told by counting.
+    // Equal counts mean that no file is gone.
     if (known === own.size) continue;
     const present = new Set(scan.files.map(({ path }) => path));
     for (const file of own.values()) {
@@ -207,14 +206,14 @@ async function planSync(
   }
   plan.outdated = otherRecipe === "rebuild";
   if (params.sessions) return plan;
-  // A kind of memory that is no longer wanted leaves nothing behind.
+  // Remove sources that are no longer configured.
   const wanted = new Set(sources.map(({ source }) => source));
   for (const [source, files] of stored)
     if (!wanted.has(source)) for (const path of files.keys()) plan.gone.push({ path, source });
   return plan;
 }
 
-/** What could not be looked at this time is not gone. */
+/** Places that could not be scanned are not removed. */
 function isUnknown(path: string, { unknown }: ScanResult): boolean {
   return unknown.some((prefix) => path === prefix || (prefix.endsWith("/") && path.startsWith(prefix)));
 }
@@ -250,12 +249,11 @@ async function carryOut(
     throw writer.failure === undefined ? error : writer.failure.error;
   }
   signal.throwIfAborted();
-  // Behind what came in, so that a file under a new name finds the vectors of the old one.
+  // After additions, so that a renamed file finds its vectors.
   if (gone.length > 0) await table.removeFiles(gone);
   report.removed = gone.length;
 }
 
-/** Reads a file to its end, as many readings as that takes. */
 async function readInto(
   writer: BatchWriter,
   { source, scan, file, before }: Work,
@@ -276,7 +274,7 @@ async function readInto(
   }
 }
 
-/** What is taken and has nothing to find is passed over like what is not taken, in every sync. */
+/** Reports indexed files without searchable text as skipped. */
 function noteSkipped(record: FileRecord, source: IndexedSource, scan: ScanResult): void {
   const issue = source.issueOf?.(record);
   if (issue !== undefined) scan.issues.set(record.path, issue);
@@ -313,9 +311,9 @@ export function readFailure(error: unknown): string {
   return outOfDescriptors(error) ?? messageOf(error);
 }
 
-/** Works on the items in their order, so many at a time. After a failure the others end with the item they have. */
+/** Processes items in order with limited concurrency. After a failure running items finish. */
 async function forEachAtOnce<T>(items: readonly T[], atOnce: number, work: (item: T) => Promise<void>): Promise<void> {
-  // A promise for each of many thousand items would take more memory than the items.
+  // An iterator: a promise per item would take more memory than the items.
   const rest = items.values();
   let failure: { error: unknown } | undefined;
   const worker = async (): Promise<void> => {

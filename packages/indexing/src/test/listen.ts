@@ -2,7 +2,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { CallMessages } from "@memslot/core";
 import { onTestFinished } from "vitest";
 
-/** What is told of calls when they end, until the test does. */
+/** Calls reported at their end, until the test ends. */
 export function listen<Name extends keyof CallMessages>(name: Name): CallMessages[Name][] {
   const seen: CallMessages[Name][] = [];
   const channel = `tracing:memslot:${name}:asyncEnd`;

@@ -3,7 +3,7 @@ import { isEnding } from "./word-forms.ts";
 import type { SearchTerm } from "./query-terms.ts";
 import { scanTerms } from "./words.ts";
 
-/** How often each of the terms that were asked for stands in a text, and how many words it has. */
+/** How often each of the terms that were asked for is in a text, and how many words it has. */
 export interface CountedText {
   /** By the index of the term. */
   counts: ReadonlyMap<number, number>;
@@ -20,7 +20,10 @@ export function inverseDocumentFrequency(chunkCount: number, documentFrequency: 
   return Math.log(1 + (chunkCount - count + 0.5) / (count + 0.5));
 }
 
-/** What one term of this weight adds to the score of a text that holds it `count` times. `share`: its length by the usual one. */
+/**
+ * What one term of this weight adds to the score of a text that holds it `count` times. `share`: its length by the
+ * usual one.
+ */
 export function termScore(idf: number, count: number, share: number): number {
   return (idf * count * (k1 + 1)) / (count + k1 * (1 - b + b * share));
 }
@@ -31,8 +34,8 @@ function idealTermScore(idf: number): number {
 }
 
 /**
- * BM25 of texts, from nothing but what is given: for a search within a scope, where the figures of a whole index would
- * tell what stands outside. `texts` are those that hold any of the terms; the usual length is theirs.
+ * BM25 from the given texts only, for a search within a scope: counts of the whole index would reveal other notes.
+ * `texts` contain a term; the average length is theirs.
  */
 export function bm25Within(
   texts: readonly CountedText[],
@@ -43,7 +46,7 @@ export function bm25Within(
   return texts.map(({ counts, length }) => {
     const share = usualLength > 0 ? length / usualLength : 1;
     let score = 0;
-    // In the order of the terms: a sum of the same numbers in another order is another number.
+    // Fixed order of summation, for reproducible results.
     for (const [index, weight] of weights.entries()) {
       score += termScore(weight, counts.get(index) ?? 0, share);
     }
@@ -51,17 +54,17 @@ export function bm25Within(
   });
 }
 
-/** In more chunks than this, very common terms do not choose the candidates: the cost of a search follows its matches. */
+/** Above this number of chunks, very common terms do not choose candidates. */
 const manyChunks = 5000;
 /** Chunks that may hold a term, as a share of all, before it counts as very common. */
 const commonShare = 0.2;
 
-/** Whether there are so many chunks that a search may not look at all that hold a word. */
+/** Whether there are too many chunks to score every match. */
 export function isLarge(chunkCount: number): boolean {
   return chunkCount > manyChunks;
 }
 
-/** The terms that some chunk contains. Among many chunks the very common ones are apart: `holders` counts the chunks with a term. */
+/** Terms with a match; in a large index, common ones apart. `holders`: chunk counts by term. */
 export function byRarity<Term>(
   terms: readonly Term[],
   holders: readonly number[],
@@ -73,12 +76,15 @@ export function byRarity<Term>(
   return { rare: matching(0, limit), common: matching(limit, Infinity) };
 }
 
-/** What a word counts that ends with one of the query. */
+/** Weight of a compound that ends with a query word. */
 const endingShare = 0.5;
 
 /** A term of the query with its weight. */
 export interface WeightedTerm extends SearchTerm {
-  /** Inverse document frequency: log(1 + (N - n + 0.5) / (n + 0.5)) over chunks (Robertson and Spärck Jones, as in BM25). */
+  /**
+   * Inverse document frequency: log(1 + (N - n + 0.5) / (n + 0.5)) over chunks (Robertson and Spärck Jones, as in
+   * BM25).
+   */
   idf: number;
 }
 
@@ -123,7 +129,7 @@ export function matchLines(
   const matchLine = (line: string): LineMatches => {
     const counts = new Map<number, number>();
     const positions: LineMatches["positions"] = [];
-    // Where a word was found as it is written, its stem is no second one.
+    // A word found as written does not count by its stem again.
     const foundAt = hasForms ? new Map<number, number>() : undefined;
     const note = (index: number, start: number, share = 1): void => {
       foundAt?.set(index, start);
@@ -155,10 +161,7 @@ function add(counts: Map<number, number>, index: number, share: number): void {
   counts.set(index, (counts.get(index) ?? 0) + share);
 }
 
-/**
- * BM25 of a chunk. Computed here and not taken from the store, so that a score means the same with every store, and in
- * an index of three chunks, where SQLite's own weights are next to nothing.
- */
+/** BM25 of a chunk, computed here: equal for every store, and meaningful in tiny indexes. */
 export function bm25(matches: TextMatches, averageWords: number, terms: readonly WeightedTerm[]): number {
   const length = averageWords > 0 ? matches.words / averageWords : 1;
   let score = 0;
@@ -184,8 +187,7 @@ export function lineScore(line: LineMatches, terms: readonly WeightedTerm[]): nu
 const nearWords = 8;
 
 /**
- * Rewards words that stand next to each other in the query and close together in the text: for each such pair the
- * smaller of the two weights, divided by how far apart they are, nothing beyond 8 words.
+ * Bonus for adjacent query words that are close in the text: the smaller weight divided by the distance, up to 8 words.
  */
 export function proximityScore(matches: TextMatches, terms: readonly WeightedTerm[]): number {
   const nearest = new Map<number, number>();

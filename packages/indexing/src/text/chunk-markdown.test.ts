@@ -15,7 +15,6 @@ function cut(lines: readonly string[], options = usual): TextChunk[] {
   return [...chunkMarkdown(lines, options, { head: readNoteHead(lines, parse) })];
 }
 
-/** A line of about so many tokens, recognisable by its name. */
 function line(name: string, tokens: number): string {
   return `${name} ${"word ".repeat(tokens)}`.slice(0, tokens * 4).trimEnd();
 }
@@ -141,7 +140,7 @@ describe("headings", () => {
   ])(
     "%s are read in one go",
     (_, text) => {
-      // Work that grows with a power of the length would run into the time limit of the test.
+      // Superlinear work would exceed the test timeout.
       expect(cut([text, text, "text"]).length).toBeGreaterThan(0);
     },
     20_000,

@@ -4,7 +4,7 @@ import { embeddedContext, type FileContext, foldedTitle } from "./note-context.t
 import { headingOf } from "./note-head.ts";
 import { estimateTokens, splitLongLine, surrogateSafe } from "./token-weight.ts";
 
-/** Part of every recipe: raise it when the same file gives other chunks. */
+/** Part of every recipe. Increment it when chunks change. */
 export const chunkerVersion = 4;
 
 export interface ChunkingOptions {
@@ -20,8 +20,7 @@ export interface TextChunk {
   endLine: number;
   text: string;
   /**
-   * What was given as `above`, then the headings that the first line stands under, outermost first, joined by ` > `.
-   * Behind it what was given as `beside`, in lines of its own.
+   * `above`, then the headings of the first line, outermost first, joined by ` > `; then `beside` on separate lines.
    */
   context: string;
   /** SHA-256 of context and text. */
@@ -30,7 +29,6 @@ export interface TextChunk {
 
 /** A heading is repeated in the context of every chunk below it. */
 const maxTitleLength = 200;
-/** A context stands with every chunk, too: its titles and what is beside them have so many characters each at most. */
 const maxContextLength = 1000;
 
 interface Line {
@@ -55,7 +53,7 @@ export function* chunkMarkdown(
   const headings: string[] = [];
   let pending: Line[] = [];
   let pendingTokens = 0;
-  /** How many of the pending lines stand in the chunk before too. */
+  /** Pending lines that are repeated from the previous chunk. */
   let carried = 0;
   let context = contextOf([]);
   let fence: string | undefined;
@@ -112,7 +110,6 @@ export function* chunkMarkdown(
     const needed = opensFence ? fencedTokens(lines, index, opensFence, options.tokens) : line.tokens;
     if (pending.length > 0 && pendingTokens + needed > options.tokens) {
       yield* flush(true);
-      // The carried lines must leave room for what comes.
       while (pending.length > 0 && pendingTokens + needed > options.tokens) {
         pendingTokens -= pending.shift()?.tokens ?? 0;
         carried--;
@@ -141,7 +138,7 @@ function isFenceEnd(text: string, fence: string): boolean {
   return trimmed.startsWith(fence) && trimmed.replaceAll(fence[0] ?? "`", "") === "";
 }
 
-/** The tokens of a whole code block if it fits into one chunk, else of its first line: then it has to be torn anyway. */
+/** Tokens of a code block if it fits into a chunk, else of its first line. */
 function fencedTokens(lines: readonly string[], start: number, fence: string, limit: number): number {
   let sum = 0;
   for (let index = start; index < lines.length; index++) {
@@ -176,12 +173,11 @@ function toChunk(lines: readonly Line[], context: string): TextChunk | undefined
   };
 }
 
-/** Names the vector of a chunk. */
 export function chunkHash({ context, text }: { context: string; text: string }): string {
   return createHash("sha256").update(embeddedContext(context)).update("\0").update(text).digest("hex");
 }
 
-// No expression here may look at a line in more than one way: a line can be as long as a file.
+// Expressions must be linear: a line can be as long as a file.
 const fenceMarks = /^ {0,3}(`{3,}|~{3,})/;
 
 /** The level of a heading that is underlined with `===` or `---`. */
@@ -191,7 +187,6 @@ function setextLevel(line: string, next: string): 1 | 2 | undefined {
   return /^-{3,}\s*$/.test(next) ? 2 : undefined;
 }
 
-/** The marks that begin a code block and that its end has to repeat. */
 function startsFence(line: string): string | undefined {
   const match = fenceMarks.exec(line);
   // Back-ticks that come again in the same line are code inside a sentence.

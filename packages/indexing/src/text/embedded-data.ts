@@ -1,6 +1,6 @@
 /**
- * Replaces a run of data that is no text: a picture, an archive, a certificate. It has no letter and no digit, so it
- * gives no term and is no chunk by itself.
+ * Replaces a run of binary data (picture, archive, certificate). Without letters and digits, so it gives no term and no
+ * chunk.
  */
 const dataMark = "[…]";
 /** A line of data that ends a chunk. No other line of a note holds a NUL. */
@@ -14,8 +14,8 @@ const longestNamed = 4000;
 /** Identifiers and paths are shorter. */
 const surelyData = 1000;
 /**
- * The least share of places between two letters or digits where their kind changes, of digits, and the most of `/`, `_`, `-`
- * and `+`. Encoded bytes have about .5, .15 and .03.
+ * Minimum share of class changes and digits, and maximum share of `/`, `_`, `-` and `+`, of encoded data. Encoded bytes
+ * have about .5, .15 and .03.
  */
 const [fewestChanges, fewestDigits, mostJoiners] = [0.4, 0.02, 0.125];
 /** Lengths of a line of data that is broken over lines. */
@@ -24,7 +24,7 @@ const hashLengths: ReadonlySet<number> = new Set([64, 96, 128]);
 /** So many further lines of data are blank lines of their chunk. */
 const mostBlank = 40;
 
-// Expressions that repeat a class without a bound overflow their stack on a line of 16 MB: ends are searched for instead.
+// Unbounded repeated classes overflow the stack on a line of 16 MB, so ends are searched separately.
 const uriStart = /(?<![\p{L}\p{N}])data:(?:[\w.+-]{1,100}\/[\w.+-]{1,100})?(?:;[\w.+=-]{1,100}){0,5},/giu;
 const row = /^[\s>]*([\w+/-]+={0,2}|\[…\])\s*$/;
 const lastRow = /^([\s>]{0,100})[\w+/-]{0,1000}={0,2}(?=[)"'>])/;
@@ -41,8 +41,8 @@ const kinds = Uint8Array.from({ length: 128 }, (_, code) => {
 });
 
 /**
- * Replaces data URIs and long runs of base64 or hexadecimal digits by a mark, also where they are broken over lines. Lines keep
- * their numbers: the further lines of such a run are blank, or `furtherData`.
+ * Replaces data URIs and long base64 or hexadecimal runs by a mark, also across lines. Line numbers stay: further lines
+ * are blank or `furtherData`.
  */
 export function withoutData(lines: readonly string[]): string[] {
   /** Lines of data since the mark; undefined outside of data. */
@@ -67,8 +67,8 @@ export function withoutData(lines: readonly string[]): string[] {
 }
 
 /**
- * The same before secrets are looked for: random characters look like some, and looking takes long. A text with a private key
- * stays as it is, since it is the key that is to be named, and its last line may not look like data.
+ * The same before secret detection, since random data is slow and looks like secrets. Texts with a private key are
+ * unchanged.
  */
 export function withoutPictures(lines: readonly string[]): readonly string[] {
   return lines.some((line) => line.includes("PRIVATE KEY")) ? lines : withoutData(lines);
@@ -140,10 +140,7 @@ function isData(text: string, { word, name, run, end }: Record<"word" | "name" |
   return looksEncoded(text.slice(run, end));
 }
 
-/**
- * Whether a run is hexadecimal digits, or large and small letters and digits in frequent change, as no path and no identifier
- * has them. A character that is repeated counts once.
- */
+/** Whether a run is hexadecimal, or mixed case and digits in frequent change. Repeated characters count once. */
 function looksEncoded(run: string): boolean {
   if (!/\d/.test(run)) return false;
   if (!/[^\da-f]/i.test(run.replace(/^0x/i, ""))) return true;

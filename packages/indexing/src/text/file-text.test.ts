@@ -62,7 +62,6 @@ describe("bytes that are text", () => {
   const english = "We moved the budget review to Friday, and Ana keeps the keys of the old mill.\n".repeat(40);
   const russian = "Мы перенесли обсуждение бюджета на пятницу, а ключи от мельницы у Анны.\n".repeat(40);
 
-  /** A text in a code page of one byte a character, as Windows wrote them. */
   function codePage(text: string, first: number): Buffer {
     return Buffer.from(Array.from(text, (letter) => codeOf(letter.codePointAt(0) ?? 0, first)));
   }

@@ -5,16 +5,16 @@ export const textVersion = 2;
 
 /** How much of the beginning of a file tells whether it is text. */
 const sampleBytes = 64 * 1024;
-/** A stray NUL or a name in an old encoding makes no binary file. */
+/** Tolerated foreign bytes in a text file. */
 const fewStrangers = 8;
 const mostStrangers = 0.2;
 
-/** What Windows-1252 has in place of the control characters 0x80 to 0x9F. */
+/** What Windows-1252 has instead of the control characters 0x80 to 0x9F. */
 const westernSigns = "€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ";
 /** A character of UTF-8 that is no ASCII, or one byte that is none, in bytes that are written as Latin-1. */
 const sequences =
   /([\xC2-\xDF][\x80-\xBF]|\xE0[\xA0-\xBF][\x80-\xBF]|\xED[\x80-\x9F][\x80-\xBF]|[\xE1-\xEF][\x80-\xBF]{2}|\xF0[\x90-\xBF][\x80-\xBF]{2}|[\xF1-\xF3][\x80-\xBF]{3}|\xF4[\x80-\x8F][\x80-\xBF]{2})|[\x80-\xFF]/g;
-/** Words of another script that is read as Windows-1252: no western word is made of accents alone, or has many in a row. */
+/** Words of another code page read as Windows-1252: western words have no long runs of accents. */
 const foreignWords =
   /(?<![\p{L}\p{M}])[\x80-\xFFŒœŠšŽžŸƒ]{2,}(?![\p{L}\p{M}])|(?:([\x80-\x9F\xA1-\xFF€‚-…†-‡ˆ‰Š‹Œ‘-”•–—˜™š›œŽžŸƒ])(?!\1)){4,}/gu;
 /** Signs and capitals between two small letters, where another code page has a letter. */
@@ -24,8 +24,8 @@ const foreignLetters = /(?<=\p{Ll})[\x81\x8D\x8F\x90\x9D\xA1-\xB3\xB5\xB6\xB8-\x
 const noText = /[\p{Cn}\p{Co}\p{Cs}\p{Cc}\uFFFD]/u;
 
 /**
- * The text of a file: UTF-8, UTF-16 with or without a byte order mark, or Windows-1252 (and so Latin-1). Valid UTF-8 is
- * never read as anything else. Single bytes of Windows-1252 in UTF-8 are read as what they are.
+ * Decodes a file: UTF-8, UTF-16 with or without byte order mark, or Windows-1252. Valid UTF-8 always stays UTF-8.
+ * Single Windows-1252 bytes in UTF-8 are decoded.
  */
 export function decodeText(bytes: Uint8Array): string {
   const utf16 = utf16Of(bytes);
@@ -43,15 +43,13 @@ export function noteText(bytes: Uint8Array): string {
   return withoutConnectBlock(decodeText(copy));
 }
 
-/** The lines of a note as editors and `grep -n` count them. */
 export function decodeLines(bytes: Uint8Array): string[] {
   return splitLines(noteText(bytes));
 }
 
 /**
- * Why bytes are no note: a picture under the name of a note, say, or text in an encoding that cannot be told. Undefined for
- * text with some bytes in it that are none. NULs at the end do not count, unless there is nothing else: a machine that lost
- * power leaves them behind what was written.
+ * Why bytes are not text (a picture, an unknown encoding); undefined for text with a few invalid bytes. Trailing NULs
+ * are ignored: a power cut leaves them.
  */
 export function whyNotText(bytes: Uint8Array): string | undefined {
   const sample = bytes.subarray(0, sampleBytes);
@@ -89,7 +87,7 @@ function isStrange(code: number): boolean {
   return isControl || code === 0xfffd;
 }
 
-/** By its byte order mark; without one, by the NULs that stand in every other byte and nowhere else. */
+/** By byte order mark, else by NULs in every other byte. */
 function utf16Of(bytes: Uint8Array): "utf-16le" | "utf-16be" | undefined {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return "utf-16le";
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return "utf-16be";
@@ -141,7 +139,7 @@ export const connectMarkers = {
 } as const;
 const connectBlock = new RegExp(`^[ \\t]*${connectMarkers.begin}[^]{0,4000}?${connectMarkers.end}`, "gmu");
 
-/** Empties the lines of that block, which is an instruction to a model and no note. */
+/** Blanks the lines of that block, which is an instruction to a model. */
 export function withoutConnectBlock(text: string): string {
   return text.includes(connectMarkers.begin)
     ? text.replaceAll(connectBlock, (block) => block.replaceAll(/[^\r\n]/gu, ""))
@@ -149,8 +147,7 @@ export function withoutConnectBlock(text: string): string {
 }
 
 /**
- * Lines end at LF or CRLF. A final line end does not begin another line. `isKept` is given each line with the number of those
- * that were kept before it.
+ * Splits at LF or CRLF. A final line end begins no line. `isKept` gets each line and the number of lines kept before.
  */
 export function splitLines(text: string, isKept?: (line: string, kept: number) => boolean): string[] {
   return linesFrom(text, 0, Infinity, isKept);
@@ -168,7 +165,7 @@ function linesFrom(text: string, begin: number, count: number, isKept?: Paramete
   return lines;
 }
 
-/** So many lines are passed at most to come to one that is asked for. */
+/** Maximum number of lines read to find one. */
 const linesOfMark = 4096;
 
 /** The lines of a text, of which only those that are asked for are cut. */
@@ -194,13 +191,12 @@ export class TextLines {
     return linesFrom(this.#text, at, last - first + 1);
   }
 
-  /** How many lines there are. */
   count(): number {
     const mark = this.#markUpTo(Infinity);
     return mark * linesOfMark + linesFrom(this.#text, this.#marks[mark] ?? 0, Infinity).length;
   }
 
-  /** Reads until the mark is known, or to the end, and gives the last mark up to it. Looks at single characters, which is fastest. */
+  /** Reads up to a mark, or to the end, and returns the last mark. Single characters are fastest. */
   #markUpTo(mark: number): number {
     const text = this.#text;
     let lines = 0;

@@ -1,6 +1,5 @@
 import { type NoteHead, readNoteHead } from "./note-head.ts";
 
-/** What all of a file stands under and has with it. */
 export interface FileContext {
   /** Outermost first, such as its day and its name. */
   above?: readonly string[];
@@ -18,7 +17,6 @@ export function foldedTitle(title: string): string {
     .trim();
 }
 
-/** What a chunk stands under, as its context says. */
 export interface ChunkNames {
   /** Day and title of the note, then the headings, outermost first. */
   titles: string[];
@@ -32,13 +30,13 @@ export interface ChunkNames {
 const betweenTitles = " > ";
 const aliasMark = "= ";
 const betweenAliases = " | ";
-/** Characters of the other names of a note, and of its tags, that stand with every chunk: the first that fit. */
+/** Maximum length of aliases and tags in each context. */
 const maxBeside = 400;
 /** Ends the context of a note whose day is the one that it was made on. */
 const writtenMark = "\n~";
 const isTags = (line: string): boolean => /^#\S+(?: #\S+)*$/u.test(line);
 
-/** What all chunks of a note stand under: its day, by its name or else by its front matter, and its title, and beside them other names and tags. */
+/** The context of all chunks of a note: its day (file name or front matter) and title; then aliases and tags. */
 export function contextOfNote(
   day: string | undefined,
   lines: readonly string[],
@@ -83,10 +81,12 @@ export function namesIn(context: string): ChunkNames {
   };
 }
 
-/** What a template fills in: `{{title}}`, `<% tp.file.title %>`, `${title}`. Not code in backticks, nor `${HOME}` or `${1}`. */
+/**
+ * What a template fills in: `{{title}}`, `<% tp.file.title %>`, `${title}`. Not code in backticks, nor `${HOME}` or
+ * `${1}`.
+ */
 const placeholder = /\{\{[^{}]*\}\}|<%[^%]*%>|\$\{(?![A-Z_\d])[^{}]*\}/u;
 
-/** Whether a name is that of a template. */
 export function isTemplateName(name: string): boolean {
   return placeholder.test(name) && placeholder.test(name.replaceAll(/`[^`]*`/gu, ""));
 }
@@ -96,8 +96,7 @@ const plainNames: ReadonlySet<string> = new Set(["memory", "readme", "index", "_
 const dateInName = /^\d{4}[-_.]?\d{2}[-_.]?\d{2}[-_. ]*|^\d{4}-(?:W\d{2}|\d{2})$/iu;
 
 /**
- * The name that a note has by its file, without a date and with spaces between its words; of a `README.md` that of its
- * folder. Undefined for one that is named by its day alone.
+ * The file name without date and separators; for `README.md` the folder name. Undefined for a name that is only a date.
  */
 export function nameOfNote(path: string): string | undefined {
   const parts = path.split("/");
@@ -113,7 +112,7 @@ export function nameOfNote(path: string): string | undefined {
 /** Changes with what a note is found by beside its text and its context. */
 export const pathNamesVersion = 2;
 
-/** The text that the words of a chunk come from. The names of its place are not in the context, so a moved note keeps its vectors. */
+/** Text from which terms are taken. Path names are not in the context, so a moved note keeps its vectors. */
 export function searchedText({ path, text, context }: { path: string; text: string; context: string }): string {
   return [text, context, pathNames(path, context)].filter(Boolean).join("\n");
 }
@@ -121,9 +120,8 @@ export function searchedText({ path, text, context }: { path: string; text: stri
 const emoji = /\p{Extended_Pictographic}|\p{RI}{2}/gu;
 
 /**
- * The names that a note is found by for the place where it lies, a line each: its own, and those of its folders in the
- * workspace but for `memory` and figures. Emoji in them stand in a line of their own, where they are words. Undefined where
- * there is none.
+ * Names of a note from its path, one per line: file and folders, except `memory` and numbers. Emoji are on separate
+ * lines. Undefined if none.
  */
 export function pathNames(path: string, context = ""): string | undefined {
   const isOutside = path.startsWith("/") || /^[A-Za-z]:/u.test(path);
@@ -143,7 +141,6 @@ const smallWords: ReadonlySet<string> = new Set(
   "a an and at by for from in of on or the to with de du des der die das und".split(" "),
 );
 
-/** The names of a note made of the initials of its file name and its title, as `SSRF`. */
 function initialNames(path: string, context: string): string[] {
   const names = [nameOfNote(path), ...namesIn(context).titles.slice(0, 2)];
   return [...new Set(names.flatMap((name) => (name === undefined ? [] : initialsOf(name))))];

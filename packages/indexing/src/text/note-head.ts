@@ -2,31 +2,27 @@ import type { parse as parseYaml } from "yaml";
 import { isoDate } from "./times/calendar.ts";
 import { timeOfPath } from "./times/time-of-path.ts";
 
-/** What a note says of itself before and beside its text. */
 export interface NoteHead {
-  /** Lines of the front matter, 0 where there is none. */
+  /** Lines of the front matter, 0 if there is none. */
   lines: number;
   title: string | undefined;
   /** The day that its front matter says it is of or was made on, as `YYYY-MM-DD`. */
   day: string | undefined;
   /** The same, where it only says when the note was made. */
   madeOn?: string | undefined;
-  /** Other names of the note. */
   aliases: string[];
   /** Without `#`, those of the front matter first, each once. */
   tags: string[];
-  /** True where the front matter says more than how the note is named, filed and shown, or is no YAML. */
+  /** True if the front matter says more than how the note is named, filed and shown, or is no YAML. */
   saysMore: boolean;
 }
 
-/** Front matter that is longer than this is text. */
 const maxHeadLines = 200;
 const maxHeadLength = 20_000;
 /** What is kept of names and tags: they stand with every chunk. */
 const maxNames = 12;
 const maxTags = 30;
 const maxNameLength = 200;
-/** A longer one is no tag. */
 const maxTagLength = 100;
 
 /** Properties that name, file or show a note. All others are things that a note says. */
@@ -39,9 +35,8 @@ const ownProperties: ReadonlySet<string> = new Set(
 );
 
 /**
- * Reads the front matter (YAML between two lines `---`) and the `#tags` of a note. What is nearly YAML is read property by
- * property; a note never fails for it. A second block of properties right behind the first belongs to it. `parse` is that of
- * `yaml`; without it front matter is text.
+ * Reads front matter and `#tags` of a note. Invalid YAML is read property by property and never fails. A second block
+ * directly after the first belongs to it. `parse`: of `yaml`; without it front matter is text.
  */
 export function readNoteHead(lines: readonly string[], parse: typeof parseYaml | undefined): NoteHead {
   const blocks = frontMatter(lines);
@@ -77,14 +72,13 @@ export function mayHaveFrontMatter(lines: readonly string[]): boolean {
   return lines[0]?.trimEnd() === "---";
 }
 
-/** Where the blocks of properties begin and end. */
 function frontMatter(lines: readonly string[]): { from: number; end: number }[] {
   const end = endOfBlock(lines, 0);
   if (end < 0) return [];
   const from = lines.findIndex((line, index) => index > end && line.trim() !== "");
   const second = endOfBlock(lines, from);
   const inside = lines.slice(from + 1, Math.max(from, second));
-  // Between two rulers may be a text.
+  // Text between two rulers is not front matter.
   const isBlock =
     second > 0 &&
     inside.every((line) => /^(?:\s|#|- |$)/u.test(line) || property.test(line)) &&
@@ -97,7 +91,7 @@ function frontMatter(lines: readonly string[]): { from: number; end: number }[] 
     : [{ from: 0, end }];
 }
 
-/** The index of the line that ends a block, -1 where there is none. */
+/** The index of the line that ends a block, -1 if there is none. */
 function endOfBlock(lines: readonly string[], from: number): number {
   if (lines[from]?.trimEnd() !== "---") return -1;
   let length = 0;
@@ -111,8 +105,8 @@ function endOfBlock(lines: readonly string[], from: number): number {
 }
 
 /**
- * Numbers (from 0) of the lines of front matter that say nothing of the note's subject: its marks, and properties that name,
- * file or show the note, with what is indented below them. Empty where the text does not begin with front matter.
+ * Line numbers (from 0) of front matter without content: marks, and properties for name, filing and display. Empty
+ * without front matter.
  */
 export function silentLines(lines: readonly string[]): ReadonlySet<number> {
   const silent = new Set<number>();
@@ -129,10 +123,9 @@ export function silentLines(lines: readonly string[]): ReadonlySet<number> {
 
 /** A property with its value, as far as it is in that line. */
 const property = /^["']?([^\s"':#-][^:："']*)["']?\s*[:：](?!\/\/)\s*(.*)$/u;
-/** What begins with `#` is a comment to YAML, and a tag or a title to who writes it. */
+/** YAML treats `#` as a comment; authors mean a tag or title. */
 const hidden = /^(?:\s*-|(?:title|tags?|keywords|alias(?:es)?)\s*:)[ \t]+#[^\s#]/iu;
 
-/** In lower case; empty where the line begins no property. */
 function nameIn(line: string): string {
   return property.exec(line)?.[1]?.trim().toLowerCase() ?? "";
 }
@@ -146,7 +139,7 @@ function addProperties(to: Map<string, unknown[]>, lines: readonly string[], par
     for (const [name, value] of Object.entries(whole)) add(name, value);
     return;
   }
-  /** What is named with `&name`, by `*name`: cut, since it may name itself many times. */
+  /** Anchors and aliases: bounded, since an anchor may contain itself. */
   const known = new Map<string, string[]>();
   const plain = lines.map((line) => line.replaceAll("\t", "  "));
   for (let index = 0; index < plain.length;) {
@@ -164,11 +157,10 @@ function addProperties(to: Map<string, unknown[]>, lines: readonly string[], par
   }
 }
 
-/** The properties of what is YAML. */
 function mappingIn(lines: readonly string[], parse: typeof parseYaml): object | undefined {
   if (lines.some((line) => hidden.test(line))) return undefined;
   try {
-    // Aliases of YAML can grow without end, and Obsidian writes none.
+    // YAML aliases can expand without limit.
     const value: unknown = parse(lines.join("\n"), { maxAliasCount: 0, logLevel: "error" });
     return typeof value === "object" && !Array.isArray(value) ? (value ?? {}) : undefined;
   } catch {
@@ -183,7 +175,6 @@ function looseValue(text: string, known: ReadonlyMap<string, string[]>): string[
   return list.flatMap((each) => known.get(each.trim()) ?? each.trim().replaceAll(/^["']|["']$/gu, ""));
 }
 
-/** The texts of a property that is one or a list of them. */
 function textsOf(value: unknown): string[] {
   if (Array.isArray(value)) return value.flatMap((each) => textsOf(each));
   if (typeof value === "number" || typeof value === "boolean") return [String(value)];
@@ -194,7 +185,9 @@ function textsOf(value: unknown): string[] {
 
 const inlineTag = /(?<![\p{L}\p{N}_/#&[(=.:-])#([\p{L}\p{N}_][\p{L}\p{N}_/-]*)/gu;
 
-/** The first tags: those that are known, then `#tags` in the text. Numbers alone, headings and what stands in code are none. */
+/**
+ * The first tags: those that are known, then `#tags` in the text. Numbers alone, headings and what is in code are none.
+ */
 function tagsIn(lines: readonly string[], from: number, known: readonly string[]): string[] {
   const tags = new Set(known);
   for (const [, line] of proseLines(lines, from)) {
@@ -218,12 +211,11 @@ export function* proseLines(lines: readonly string[], from = 0): Generator<[inde
   }
 }
 
-/** A line without what is code in it. */
 export function withoutCode(line: string): string {
   return line.replaceAll(/`[^`]*`/gu, " ");
 }
 
-// No expression here may look at a line in more than one way: a line can be as long as a file.
+// Expressions must be linear: a line can be as long as a file.
 const headingMarks = /^ {0,3}(#{1,6})(?=[ \t]|$)/;
 
 /** A `#` heading. Its title may be empty. */

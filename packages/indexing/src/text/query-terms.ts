@@ -19,12 +19,12 @@ export interface SearchTerm {
   kind: TermKind;
   identifier: boolean;
   /**
-   * What it is in its question, where that is about something else too. `function`: probably a function word, in a question
-   * that does not tell its language: it weighs next to nothing. `question`: part of a phrase such as "how much", which no
-   * answer has to hold.
+   * What it is in its question, where that is about something else too. `function`: probably a function word, in a
+   * question that does not tell its language: it weighs next to nothing. `question`: part of a phrase such as "how
+   * much", which no answer has to hold.
    */
   role?: "function" | "question" | undefined;
-  /** As it stands in the query. */
+  /** As it is in the query. */
   written?: string | undefined;
   /** Further terms that count as this one: its stems in the languages of the notes. Found as they are. */
   forms?: readonly string[] | undefined;
@@ -32,7 +32,6 @@ export interface SearchTerm {
   endings?: readonly Pick<SearchTerm, "term" | "prefix">[] | undefined;
 }
 
-/** A value of a query, and the terms of what it is written as. */
 export interface QueryValue {
   term: SearchTerm;
   written: readonly SearchTerm[];
@@ -45,14 +44,13 @@ const valueTerm = { prefix: false, kind: "word", identifier: true } as const;
 const asking = lazily(() => anyOf("questionWords", "giu"));
 
 /**
- * The distinct terms of a query in their order, without stop words, unless it holds nothing else. At most 64. `held`: the
- * languages of the notes, for the stop words of a question in one of them; those of English are known always.
+ * Distinct query terms in order, at most 64, without stop words unless there is nothing else. `held`: languages of the
+ * notes, for their stop words; English always counts.
  */
 export function queryTerms(query: string, held: readonly LanguageCode[] = []): SearchTerm[] {
   return readQuery(query, held).terms;
 }
 
-/** The terms of a query, and the values that it holds. */
 export function readQuery(
   query: string,
   held: readonly LanguageCode[] = [],
@@ -79,8 +77,8 @@ export function readQuery(
     const isLight = kind === "word" && language === undefined && isFunctionWord(lower, held);
     const asks = phrases.some(([from, to]) => start < to && end > from);
     const role = asks ? "question" : isLight ? "function" : undefined;
-    // The last character of a run is indexed by itself and every other one begins a pair, so that one character on
-    // its own is found as the beginning of a term. At the end of pairs it adds nothing.
+    // The last character of a run is indexed alone and all others begin a pair, so that a single character matches as a
+    // prefix.
     last = { term, prefix: kind === "single", kind, identifier, written };
     found.set(term, { own: last, role, isStopped, start, end });
     if (kind === "word" && term.length > 2 && mayHoldParticles(term)) addReading(last, endingTerm(term));

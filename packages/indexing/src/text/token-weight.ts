@@ -25,7 +25,8 @@ const softBreak = /[\s,，、:：]/gu;
 /**
  * Cuts a line that is too long for one chunk into pieces of at most `tokens`: after a sentence where one ends in the
  * second half of the piece, else after a space or comma there, else between two characters. Each piece begins up to
- * `overlap` tokens before the end of the one before, at such a place too. A generator, since a line can be a whole file.
+ * `overlap` tokens before the end of the one before, at such a place too. A generator, since a line can be a whole
+ * file.
  */
 export function* splitLongLine(line: string, tokens: number, overlap: number): Generator<string> {
   let start = 0;
@@ -53,7 +54,7 @@ function lastBreak(line: string, from: number, to: number): number | undefined {
 
 /** The ends of sentences in a part of the line, or where none ends, of words. */
 function breaks(line: string, from: number, to: number): number[] {
-  // What follows a full stop tells whether it ends a sentence.
+  // The character after a full stop decides whether a sentence ends.
   const window = line.slice(from, to + 1);
   const endsOf = (pattern: RegExp): number[] =>
     Array.from(window.matchAll(pattern), (match) => from + match.index + match[0].length).filter((end) => end <= to);

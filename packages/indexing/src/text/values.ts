@@ -4,7 +4,10 @@ import data from "./values.json" with { type: "json" };
 /** The ways to write a value without what separates its groups, and the range of the text that it stands for. */
 export interface Value {
   terms: readonly string[];
-  /** In a question it is the first of its terms alone: an amount with its decimals is not found by what stands before these. */
+  /**
+   * In a question it is the first of its terms alone: an amount with its decimals is not found by what stands before
+   * these.
+   */
   isExact?: boolean;
   start: number;
   end: number;
@@ -27,7 +30,9 @@ const valueAt = new RegExp(
 );
 const isDate = new RegExp(String.raw`^(?:${date})(?![-.]?\d)`, "u");
 const isYears = /^(?:19|20)\d\d\D(?:(?:19|20)\d\d|\d\d)$/u;
-/** Groups of capitals before digits and behind them, with one sign between two: `RFC 7231`, `M-AB 1234 E`, `AB12 CDE`. */
+/**
+ * Groups of capitals before digits and behind them, with one sign between two: `RFC 7231`, `M-AB 1234 E`, `AB12 CDE`.
+ */
 const codeBefore = /(?<![\p{L}\p{N}])(?:([A-Z]{1,3})[- \u00a0])?([A-Z]{1,8})[ \u00a0]$/u;
 const codeBehind = /^[- \u00a0][A-Z]{1,3}(?![\p{L}\p{N}-])/u;
 
@@ -38,8 +43,8 @@ const longestValue = 160;
 const fewestDigits = 6;
 
 /**
- * The values that begin with the word at an index of a text, as one term each: numbers (`14,500`, `1,249.50`), telephone numbers, an IBAN,
- * a number with its unit (`250 ml`) or with the capitals before it (`ISO 9001`). For those without a space see `joinedValues`.
+ * Values that begin at an index of a text, each as one term: numbers (`14,500`), telephone numbers, IBANs, numbers with
+ * units (`250 ml`) or capitals (`ISO 9001`). For values without spaces see `joinedValues`.
  */
 export function valuesAt(text: string, index: number, wordEnd: number): Value[] {
   const isOpened = index > 0 && "+(".includes(text.charAt(index - 1));
@@ -79,7 +84,7 @@ export function valuesAt(text: string, index: number, wordEnd: number): Value[] 
 const continuing =
   /^(?:[ \u00a0\u2009\u202f]\/? ?(?:[\d(\u0660-\u0fff]|[A-Z](?![a-z]))|[,)–_/]\d|\) \d|[ \u00a0\u2009\u202f-]([a-zµ]{1,4})(?![a-z\d]))/;
 
-/** Tells most numbers apart from values by the characters around them. */
+/** Fast test that excludes most plain numbers. */
 function mayBeValue(text: string, start: number, end: number): boolean {
   const next = continuing.exec(text.slice(end, end + 6));
   if (next !== null && (next[1] === undefined || units.has(next[1]))) return true;
@@ -103,11 +108,10 @@ export function joinedValues(run: string): string[] {
 }
 
 function plainOf(written: string, between = /[^\p{L}\p{N}\p{M}]/gu): string {
-  // The zero of `+49 (0)30` is dialled within the country alone.
+  // The zero of `+49 (0)30` is for domestic calls only.
   return written.replace("(0)", "").replaceAll(between, "").toLowerCase();
 }
 
-/** Whether groups are one value. Without a space they are a run. */
 function isGrouped(groups: string): boolean {
   if (groups.replaceAll(/\D/gu, "").length < fewestDigits) return false;
   if (/[+(]/u.test(groups)) return true;

@@ -1,7 +1,7 @@
 /** Slots of the table, a power of two, and the words that it holds at most. */
 const slots = 1 << 17;
 const maxWords = 50_000;
-/** Slots that are looked at for one word: words that were made to meet in one cost no more. */
+/** Maximum probes per word: bounds the cost of collisions. */
 const maxProbes = 8;
 
 /** Adds a UTF-16 unit to the hash of the ones before it (as in `String.hashCode` of Java). */
@@ -9,17 +9,14 @@ export function addToHash(hash: number, unit: number): number {
   return (Math.imul(hash, 31) + unit) | 0;
 }
 
-/**
- * What is known of words, found by where they stand in a text: a word that was met before is not cut out of it. A pure cache:
- * it changes no answer, only how fast it comes.
- */
+/** Cache of word results, looked up by position in a text without extracting the word. */
 export class WordCache {
   readonly #slots = new Uint32Array(slots);
   readonly #hashes = new Int32Array(maxWords);
   #words: string[] = [];
   #values: string[] = [];
 
-  /** The value of the word that stands there. `hash`: of all of its units. */
+  /** The value of the word that is there. `hash`: of all of its units. */
   get(text: string, start: number, end: number, hash: number): string | undefined {
     for (let probe = 0, slot = spread(hash); probe < maxProbes; probe++, slot = (slot + 1) & (slots - 1)) {
       const entry = (this.#slots[slot] as number) - 1;
@@ -59,7 +56,7 @@ function isAt(word: string, text: string, start: number, end: number): boolean {
   return true;
 }
 
-/** A pure function of a text that keeps its last values: a cache changes no answer, only how fast it comes. */
+/** Memoises a pure function of a text. */
 export function remembered<Value>(find: (key: string) => Value, most = 5000): (key: string) => Value {
   const known = new Map<string, Value>();
   return (key) => {

@@ -1,9 +1,8 @@
 import folds from "./folds.json" with { type: "json" };
 
 const asciiOnly = /^[\x20-\x7e]*$/;
-// Latin, Greek and Cyrillic accents, Hebrew points, Arabic vowel signs and stretched letters, the dots of borrowed sounds in
-// Devanagari and Gurmukhi: written or left out at will. The frames of keycaps, what is invisible, and the white space that
-// some letters are made of when they are taken apart.
+// Optional marks: accents, Hebrew points, Arabic vowel signs, Indic nukta; keycap frames, invisible characters and
+// spaces from decomposition.
 export const leftOut: RegExp =
   /\u0640|[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670\u093c\u0a3c\u20d0-\u20ff\p{Variation_Selector}\u00ad\s]/gu;
 /** Letters that stand for each other in one language or on one keyboard, and the ones that terms have. */
@@ -22,7 +21,7 @@ export function foldWord(word: string): string {
   return asciiDigits(plain.replaceAll(otherLetter, (letter) => otherLetters.get(letter) ?? letter)).normalize("NFC");
 }
 
-/** The same text with the digits 0 to 9 in place of those of other scripts. Digits outside the basic plane stay, so that no offset changes. */
+/** Replaces digits of other scripts by 0 to 9. Digits outside the basic plane stay, to keep offsets. */
 export function asciiDigits(text: string): string {
   if (!fromOtherDigits.test(text)) return text;
   return text.replaceAll(otherDigit, (character) => {
@@ -42,16 +41,16 @@ export function isDigit(unit: number): boolean {
 
 const firstOtherDigit = 0x660;
 
-/** No word of a text begins with these: they mark what a word ends with, as it is and from its last letter to its first. */
+/** Prefixes of ending terms, forward and reversed; no word begins with them. */
 const endingMark = "~-";
 const backwardMark = "~<";
 
-/** The term of a word that may end with another one. What is found by it counts less than the word itself. */
+/** Term of a word that may end a compound; weighs less than the word. */
 export function endingTerm(word: string): string {
   return endingMark + word;
 }
 
-/** The term of a compound: its letters from the last to the first, so that the terms of its ends are beginnings of it. */
+/** Reversed term of a compound, so that its endings are prefixes. */
 export function backwardTerm(word: string): string {
   return backwardMark + [...word].toReversed().join("");
 }
@@ -60,15 +59,18 @@ export function isEnding(term: string): boolean {
   return term.startsWith(endingMark) || term.startsWith(backwardMark);
 }
 
-/** What Arabic and Hebrew write as one with a word: the article with what is before it, and other particles, one letter each. */
+/**
+ * What Arabic and Hebrew write as one with a word: the article with what is before it, and other particles, one letter
+ * each.
+ */
 const scripts = [
   { letters: /^[\u0620-\u06ff]/u, article: /^[وف]?(?:[بك]?ال|لل)(?=.{3})/u, particle: /^[وفبلكس](?=.{3})/u },
   { letters: /^[\u05d0-\u05ea]/u, article: /^[ושכמבל]{0,2}ה(?=.{3})/u, particle: /^[ושכמבל](?=.{3})/u },
 ];
 
 /**
- * A word of Arabic or Hebrew script without its article, or, as the first letter may be one of the word, what is left without
- * one and two particles.
+ * Removes the article of an Arabic or Hebrew word, or, if the first letter may belong to the word, one or two
+ * particles.
  */
 export function withoutParticles(word: string): { noun?: string | undefined; rests: string[] } | undefined {
   const script = scripts.find(({ letters }) => letters.test(word));

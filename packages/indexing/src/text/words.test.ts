@@ -37,7 +37,6 @@ function asked(query: string): string[] {
   return queryTerms(query).map(({ term }) => term);
 }
 
-/** Whether a chunk with this text would be found by each term of the query. */
 function finds(query: string, text: string): boolean {
   const indexed = new Set(terms(text));
   return queryTerms(query).every(({ term, prefix }) =>
@@ -176,7 +175,7 @@ describe("words that were met before", () => {
     return terms;
   }
 
-  /** Two words with the same hash, which anybody can write. */
+  /** Two words with equal hashes. */
   const twins = ["a\u045f", "b\u0440"];
 
   test("words with the same hash are told apart, in the cache and in a text", () => {
@@ -238,7 +237,6 @@ describe("the language of a text", () => {
   test.each(languageTables.splitLetters as [string, string][])(
     "words are counted as what is between other signs: %s",
     (_, word) => {
-      // Two function words tell among 16 words, and not among 17.
       const among = (others: number): string => `nicht, wird ${Array(others).fill(word).join("1")}`;
       expect(languageOfText(among(14))).toBe("de");
       expect(languageOfText(among(15))).toBeUndefined();

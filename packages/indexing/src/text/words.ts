@@ -7,7 +7,7 @@ import { surrogateSafe } from "./token-weight.ts";
 import { addToHash, remembered, WordCache } from "./word-cache.ts";
 import { joinedValues, type Value, valuesAt } from "./values.ts";
 
-/** Part of every recipe: raise it when the same text gives other terms, so that indexes are brought up to date. */
+/** Part of every recipe. Increment it when terms change. */
 export const wordsVersion = 7;
 
 /** Receives each term of a text, with the range of the text that it stands for (UTF-16 units, end exclusive). */
@@ -27,10 +27,10 @@ const unspacedCharacter = 2;
 const joiner = 3;
 /** Says how the character before it is drawn, or where a line may break: it is in a word without being part of it. */
 const invisible = 4;
-/** A word only in a line without any other. */
+/** Counts as a word only in a line without other words. */
 const emoji = 5;
 
-// The marks that Japanese adds to kana (alone, half-width or the vowel sign) are shared by scripts, so they are named.
+// Kana marks are shared between scripts, so they are named.
 const unspacedScripts =
   /[\u3099-\u309a\uff70\uff9e-\uff9f\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}ー々〆〻]/u;
 const invisibles = /[\p{Variation_Selector}\u00ad]/u;
@@ -58,7 +58,7 @@ function classOf(text: string, index: number): number {
   const known = classes[unit] as number;
   if (known !== 255) return known;
   if (unit >= 0xd800 && unit <= 0xdfff) {
-    // Characters outside the basic plane: both halves of a pair get the class of the pair, and are not remembered.
+    // Surrogates get the class of their pair and are not cached.
     const start = unit >= 0xdc00 ? index - 1 : index;
     const character = String.fromCodePoint(text.codePointAt(Math.max(0, start)) ?? 0x20);
     return character.length === 2 ? classify(character) : separator;
@@ -83,10 +83,7 @@ function valueSink(sink: TermSink): ValueSink {
   };
 }
 
-/**
- * The one tokenizer: index, query, snippet and marking all use it, so that a word means the same everywhere.
- * Terms come in the order of the text. They hold no spaces.
- */
+/** The tokenizer of index, query, snippets and highlighting. Terms come in text order, without spaces. */
 export function scanTerms(text: string, sink: TermSink, sinkValue: ValueSink = valueSink(sink)): void {
   const length = text.length;
   let index = 0;
@@ -235,7 +232,7 @@ function scanPart(text: string, start: number, end: number, sink: TermSink, hash
     from = at + piece.length;
     give(termOfWord(piece), at, from, "word", sink);
   }
-  // Stemmed, so that `iPhone` and `iphone` are the same; underscores alone are nothing.
+  // Stemmed, so that `iPhone` and `iphone` are equal; underscores alone are dropped.
   if (from > start) give(termOfWord(part), start, end, "whole", sink);
 }
 
@@ -288,8 +285,7 @@ function give(term: string, start: number, end: number, kind: TermKind, sink: Te
 
 function scanUnspaced(text: string, start: number, end: number, sink: TermSink): void {
   const run = text.slice(start, end);
-  // Half-width kana and separate Hangul letters become the usual characters. Only then can offsets differ, and then
-  // every term stands for the whole run.
+  // Half-width kana and single Hangul letters are normalised. If offsets change, every term covers the whole run.
   const folded = run.normalize("NFKC").replaceAll(leftOut, "");
   const exact = folded.length === run.length;
   let previous = "";
@@ -306,7 +302,7 @@ function scanUnspaced(text: string, start: number, end: number, sink: TermSink):
   if (previous !== "") sink(previous, previousStart, end, "single");
 }
 
-/** Irregular forms and the base they are indexed under. A stemmer cannot know these. */
+/** Irregular forms, which a stemmer cannot know. */
 const irregularForms: ReadonlyMap<string, string> = new Map(
   Object.entries(families).flatMap(([base, forms]) => forms.split(" ").map((form) => [form, base] as const)),
 );

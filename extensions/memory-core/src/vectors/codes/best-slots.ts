@@ -1,13 +1,12 @@
-/** Collects the best of what is scored, so many at most: higher scores first, of equal ones the lower id. */
+/** Collects the best scores, up to a limit: higher scores first, then lower ids. */
 export interface BestSlots {
-  /** The score below which nothing is taken any more; the lowest of all while there is room. */
+  /** Lowest score that is still accepted. */
   floor(): number;
   add(id: number, score: number): void;
   /** Best first. */
   ids(): number[];
 }
 
-/** A binary heap with the worst on top. */
 export function createBestSlots(limit: number): BestSlots {
   const ids: number[] = [];
   const scores: number[] = [];

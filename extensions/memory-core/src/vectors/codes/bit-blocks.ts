@@ -3,19 +3,19 @@ import type Database from "better-sqlite3";
 import { openKernel } from "../kernel/kernel.ts";
 import { bitWidth, blockBytes, blockRows, checksumOf } from "./code-vector.ts";
 
-/** From so many vectors on, bits are compared before codes. */
+/** Number of vectors from which bits are used. */
 export const usualLeastForBits = 50_000;
-/** What the name of the table of bits has after that of the codes. */
+/** Suffix of the bit table. */
 export const bitsSuffix = "_bits";
 /** The choice as bytes begins with `depth` and `vectors`. */
 const headBytes = 8;
 const alignment = 16;
 
-/** What bits are made with, and how far they are trusted. */
+/** Parameters of the bits, and the search depth. */
 export interface BitChoice {
-  /** For each number of a vector, in codes: its bit says whether it is greater. Empty: no bits are to be made. */
+  /** Threshold of each number, in codes: a bit is 1 above it. Empty: no bits. */
   thresholds: Int8Array;
-  /** Of so many `vectors`, so many are compared by their codes: those that are nearest by their bits. */
+  /** Of `vectors`, the number compared by codes: the nearest by bits. */
   depth: number;
   vectors: number;
 }
@@ -41,14 +41,12 @@ export function choiceOf(bytes: Uint8Array | undefined): BitChoice | undefined {
   return { thresholds: new Int8Array(copy.buffer, headBytes), depth, vectors };
 }
 
-/** The bits of a block as they are stored. */
 interface StoredBits {
-  /** Of the bits. */
   sum: number;
   bits: Buffer;
 }
 
-/** What bits are of: the codes of a block, and the thresholds that they were compared with, by their checksums. */
+/** Source of the bits: checksums of the block's codes and of the thresholds. */
 interface MadeOf {
   block: number;
   codesSum: number;
@@ -56,19 +54,15 @@ interface MadeOf {
 }
 
 /**
- * `chunks_codes_…_bits`: the bits of blocks, an eighth of their codes. They can be made of the codes at any time; stored,
- * the first search of a process has them without reading the codes of all vectors. A row that is of other codes or other
- * thresholds is not there. All calls are made inside a transaction.
+ * `chunks_codes_…_bits`: the bits of blocks, an eighth of their codes. Derived from codes; stored so that the first
+ * search need not read all codes. Rows of other codes or thresholds are ignored. Call inside a transaction.
  */
 export interface BitBlocks {
   /** False until some were stored. `find` and `put` are only for a table that is there. */
   exists(): boolean;
   find(of: MadeOf): StoredBits | undefined;
   put(of: MadeOf, stored: StoredBits): void;
-  /**
-   * The blocks of a codes table that have none, so many of them at most. Makes the table where it is not there, and deletes
-   * the rows of blocks that are gone.
-   */
+  /** Blocks of a codes table without bits, up to a limit. Creates the table and deletes rows of removed blocks. */
   missing(thresholdsSum: number, most: number): { block: number; codesSum: number }[];
 }
 
@@ -116,10 +110,9 @@ function createSql(table: string): string {
   `;
 }
 
-/** Gives the bits of the codes of a whole block; undefined where it is none. */
+/** Gives the bits of the codes of a whole block; undefined if it is none. */
 export type BitMaker = (codes: Uint8Array) => StoredBits | undefined;
 
-/** Throws what the host throws where it has no WebAssembly. */
 export function createBitMaker(width: number, thresholds: Int8Array): BitMaker {
   const bits = bitWidth(width);
   const places = { rows: 0, thresholds: blockBytes(width), out: blockBytes(width) + width };

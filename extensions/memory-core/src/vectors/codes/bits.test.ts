@@ -20,7 +20,6 @@ const space = spaceOf("m", dimensions);
 const leastForBits = 4000;
 const questions = 6;
 
-/** An index with vectors, and questions that are drawn like these. */
 interface Base {
   path: string;
   asked: Float32Array[];
@@ -157,7 +156,6 @@ test("where bits tell too little none are made, and the answers are those of the
   for (const one of [store, exact, other]) one.close();
 });
 
-/** The rows of bits that are stored, without the bits. */
 function storedIn(path: string): { block: number; codes_sum: number; thresholds_sum: number; sum: number }[] {
   return edit(path, (db) =>
     db
@@ -175,7 +173,7 @@ describe("stored bits", () => {
     const { path, asked } = await filled("clustered");
     expect(storedIn(path).map(({ block }) => block)).toEqual(Array.from({ length: whole }, (_, index) => index + 1));
     const exact = opened(path, { engine: "exact" });
-    // Whoever reads codes finds that they are not what was written, and makes them anew.
+    // Whoever reads codes finds that they are not what was written, and rebuilds them.
     edit(path, (db) => db.exec("UPDATE chunks_codes_1 SET codes = zeroblob(length(codes)) WHERE block > 0"));
     const sources = ["memory", "sessions"];
     for (const [index, vector] of asked.entries()) {
@@ -273,7 +271,6 @@ function hasTable(path: string): boolean {
   );
 }
 
-/** Whether all codes are zeros. */
 function isSpoilt(path: string): boolean {
   return (
     valueIn(path, "SELECT count(*) FROM chunks_codes_1 WHERE block > 0 AND codes = zeroblob(length(codes))") ===

@@ -3,29 +3,26 @@ import type { BitChoice } from "./bit-blocks.ts";
 import type { BlockSlots, CodeTables } from "./code-tables.ts";
 import { bitWidth, blockBytes, blockRows, encodeQuestion } from "./code-vector.ts";
 
-/** Bits of shorter vectors say too little. */
+/** Bits of shorter vectors carry too little information. */
 const leastDimensions = 256;
-/** Of the nearest neighbours that are tried, the part that has to lie within the depth. */
+/** Required recall of the sampled neighbours within the depth. */
 const wantedRecall = 0.995;
-/** Other questions may want more than those that were tried. */
+/** Safety factor for other queries. */
 const spareDepth = 2;
 const leastDepth = 512;
-/** If more of all vectors than this had to be compared by their codes, bits would not be worth it. */
+/** Above this share of code comparisons, bits are not worthwhile. */
 const mostCompared = 1 / 8;
 /** Blocks that thresholds are made of, and rows of each. */
 const sampledBlocks = 256;
 const sampledRows = 4;
-/** Blocks that are measured. If there are more, the nearest of a part of them are farther away: that asks for more. */
+/** Measured blocks. With more blocks a part has farther neighbours, which increases the depth. */
 const mostBlocks = 400;
 const questions = 32;
-/** Neighbours of each question that are looked for. */
 const neighbours = 10;
 
 /**
- * Chooses the threshold of each number: its mean over a sample (mean-centred binary quantisation). How deep a search has to look
- * is measured on vectors of the index, each asked for among the others; if it is too deep, as with vectors whose numbers are
- * mostly 0, no bits are made. The mean is not made of single vectors in a way that a search would tell. Called inside a
- * transaction. Throws what the host throws if it has no WebAssembly.
+ * Chooses thresholds: the mean of each number over a sample (mean-centred binary quantisation). The depth is measured
+ * with vectors of the index as queries; if it is too large, no bits are made.
  */
 export function chooseBits(tables: CodeTables, width: number): BitChoice {
   const { rows: vectors } = tables.size();
@@ -40,17 +37,17 @@ export function chooseBits(tables: CodeTables, width: number): BitChoice {
   return depth > vectors * mostCompared ? none : { thresholds, depth, vectors };
 }
 
-/** How many vectors are compared by their codes, of so many whose bits were. */
+/** Number of vectors compared by codes, by the number of bits. */
 export function depthFor({ depth, vectors }: BitChoice, count: number): number {
   return Math.max(leastDepth, Math.ceil((depth * count) / vectors));
 }
 
-/** True if there are so many more vectors that it has to be made again. */
+/** Whether growth requires new parameters. */
 export function isOutgrown({ vectors }: BitChoice, count: number): boolean {
   return count >= 2 * vectors;
 }
 
-/** The mean of some codes from all over the blocks. */
+/** Mean of codes sampled from all blocks. */
 function meanOf(tables: CodeTables, width: number): Int8Array {
   const sums = new Float64Array(width);
   let count = 0;
@@ -66,7 +63,6 @@ function meanOf(tables: CodeTables, width: number): Int8Array {
   return Int8Array.from(sums, (sum) => (count === 0 ? 0 : Math.round(sum / count)));
 }
 
-/** A vector of the index that is asked for. */
 interface Asked {
   id: number;
   /** Best first; `distance` is that of the bits (Hamming). */
@@ -76,9 +72,8 @@ interface Asked {
 }
 
 /**
- * Asks for some vectors of the index among all others, by their codes and by the bits that these thresholds give. `ranks`:
- * for each of the nearest of these vectors, how many are as near as it by their bits, itself among them; `vectors`: among how
- * many they were looked for.
+ * Queries the index with some of its vectors, by codes and by bits. `ranks`: for each nearest vector, how many are as
+ * near by bits; `vectors`: the number compared.
  */
 function measureRanks(tables: CodeTables, width: number, thresholds: Int8Array): { ranks: number[]; vectors: number } {
   const places = placesFor(width);
@@ -137,7 +132,7 @@ function placesFor(
   return { rows: 0, bits, thresholds, out, numbers, signs, end: signs + questions * bitWidth(width) };
 }
 
-/** The vector that a row of codes stands for, as a question in the numbers of the kernel. */
+/** The vector of a row of codes as a query for the kernel. */
 function vectorAt(block: Uint8Array, row: number, width: number, mean: Float32Array | undefined): Int16Array {
   const { buffer, byteOffset } = block;
   const codes = new Int8Array(buffer, byteOffset + row * width, width);
@@ -145,7 +140,6 @@ function vectorAt(block: Uint8Array, row: number, width: number, mean: Float32Ar
   return encodeQuestion(Float64Array.from(codes, (code, index) => code * factor + (mean?.[index] ?? 0))).numbers;
 }
 
-/** Adds the rows of a block to the nearest vectors of a question. */
 function add(
   { id: own, nearest, counts }: Asked,
   { ids, scores, distances }: { ids: Int32Array; scores: Float32Array; distances: Int32Array },
@@ -166,7 +160,6 @@ function ranksOf({ nearest, counts }: Asked): number[] {
   return nearest.map(({ distance }) => counts.subarray(0, distance + 1).reduce((sum, count) => sum + count, 0));
 }
 
-/** So many of them at most, from all over. */
 function evenly<Item>(items: readonly Item[], most: number): Item[] {
   const step = Math.max(1, items.length / most);
   return Array.from({ length: Math.min(most, items.length) }, (_, index) => items[Math.floor(index * step)] as Item);

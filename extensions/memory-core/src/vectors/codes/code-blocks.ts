@@ -4,49 +4,47 @@ import type { CodeDirectory } from "./code-directory.ts";
 import type { BlockSlots, CodeTables } from "./code-tables.ts";
 import { blockBytes, blockRows, differenceOf, encodeQuestion, questionCodes } from "./code-vector.ts";
 
-/** Longer vectors do not fit into the places below. */
+/** Longer vectors do not fit into the layout below. */
 export const longestWidth = 16_384;
-/** What the first bytes of the memory are for: the question, its bits, thresholds, and what the kernel gives. */
+/** Layout of the first bytes of the memory: query, bits, thresholds, results. */
 export const places = { question: 0, bits: 32_768, thresholds: 36_864, out: 53_248 } as const;
-/** The codes of one block that are not kept. The regions of blocks begin behind them. */
+/** Scratch block for codes that are not cached. Regions of blocks follow. */
 const spareBlock = 65_536;
 
 /** The codes and bits that a generation has in the database. */
 export interface LaidOut {
   directory: CodeDirectory;
   tables: CodeTables;
-  /** Undefined where none are stored. */
+  /** Undefined if none are stored. */
   storedBits: BitBlocks | undefined;
 }
 
 /** Which blocks are kept, and how. */
 interface Shape {
-  /** Bytes of the codes of a row. */
   width: number;
-  /** Bytes of the bits of a row; 0: there are no bits. */
   bits: number;
-  /** Whether codes are kept, behind the bits of their block, or only bits. */
+  /** Whether codes are cached after the bits, or bits only. */
   withCodes: boolean;
 }
 
-/** Blocks of one index in memory, up to a limit, with the kernel that compares them. */
+/** Cached blocks of one index, up to a limit, with the kernel that compares them. */
 export interface CodeBlocks extends Shape {
   kernel: Kernel;
   /** What the kernel has written at `places.out`: one number for each row of a block. */
   scores: Float32Array;
   distances: Int32Array;
-  /** A new search begins in what is laid out. */
+  /** Starts a search. */
   begin(laidOut: LaidOut): void;
-  /** Puts a question where the kernel finds it. Returns its numbers. */
+  /** Stores a query for the kernel. Returns its numbers. */
   ask(vector: Float32Array): Int16Array;
   /**
-   * The place of a block until the next one is held: its bits, and behind them its codes, which may be still to be read.
-   * Throws where it is not what was written.
+   * Returns the place of a block, valid until the next call: bits, then codes, possibly unread. Throws if it is
+   * damaged.
    */
   hold(slots: BlockSlots): number;
-  /** The place of the codes of a block, which are read where they are not there yet. */
+  /** Place of the codes of a block; reads them if needed. */
   holdCodes(slots: BlockSlots): number;
-  /** Whether the codes of the block that is held are there, too. */
+  /** Whether the codes of the current block are present. */
   isWhole(): boolean;
 }
 
@@ -57,7 +55,6 @@ interface Region {
   /** Of the codes and the thresholds; undefined until they were read. */
   sum: number | undefined;
   isWhole: boolean;
-  /** The search that has used it last. */
   usedBy: number;
 }
 
@@ -69,19 +66,19 @@ export function openCodeBlocks(shape: Shape, limitBytes: number): CodeBlocks {
   const capacity = Math.max(1, Math.floor(limitBytes / regionBytes));
   const kernel = openKernel(firstRegion + regionBytes, firstRegion + capacity * regionBytes);
   const { buffer } = kernel.bytes();
-  /** By block, the one that was used longest ago first. */
+  /** By block, least recently used first. */
   const regions = new Map<number, Region>();
   let held: Region | undefined;
   let search = 0;
   let laidOut: LaidOut;
 
-  /** A region for a block: a new one, or in place of the block that was used longest ago. */
+  /** A region for a block: new, or of the least recently used block. */
   function regionFor(block: number): Region {
     const at = firstRegion + regions.size * regionBytes;
     const [oldest] = regions.values();
     if (oldest === undefined || (regions.size < capacity && kernel.grow(at + regionBytes)))
       return { at, block, sum: undefined, isWhole: false, usedBy: 0 };
-    // Of blocks that this search has all used, the first ones are kept: the next search begins with them.
+    // Of blocks all used by this search, keep the first: the next search begins with them.
     const given = oldest.usedBy < search ? oldest : (held ?? oldest);
     regions.delete(given.block);
     return { ...given, block, sum: undefined, usedBy: 0 };
@@ -107,7 +104,7 @@ export function openCodeBlocks(shape: Shape, limitBytes: number): CodeBlocks {
     return bits > 0 ? (laidOut.directory.bits?.sum ?? 0) : 0;
   }
 
-  /** Puts a block into a region. Gives whether that is all of it. */
+  /** Loads a block into a region. Returns whether it is complete. */
   function load(slots: BlockSlots, at: number): boolean {
     if (bits > 0 && loadBits(slots, at)) return false;
     const codesAt = withCodes ? at + bitBytes : spareBlock;
@@ -121,7 +118,7 @@ export function openCodeBlocks(shape: Shape, limitBytes: number): CodeBlocks {
     put(laidOut.tables.codes(slots.block), slots, { at, bytes: blockBytes(width), sum: slots.sum });
   }
 
-  /** Bits as they are stored. False where there are none. */
+  /** Loads stored bits. False if there are none. */
   function loadBits(slots: BlockSlots, at: number): boolean {
     const madeOf = { block: slots.block, codesSum: slots.sum, thresholdsSum: thresholdsSum() };
     const stored = laidOut.storedBits?.find(madeOf);
@@ -155,7 +152,7 @@ export function openCodeBlocks(shape: Shape, limitBytes: number): CodeBlocks {
       const { numbers } = encodeQuestion(vector);
       kernel.bytes().set(new Uint8Array(numbers.buffer), places.question);
       if (bits === 0) return numbers;
-      // The bits of a question are made as those of a row of codes.
+      // Query bits are made like row bits.
       kernel.bytes().set(questionCodes(differenceOf(vector, laidOut.directory.mean), width), spareBlock);
       kernel.bytes().fill(0, places.bits, places.bits + bits);
       kernel.signs(spareBlock, places.thresholds, places.bits, 1, width, bits);

@@ -6,17 +6,17 @@ import { type BitChoice, sumOfThresholds } from "./bit-blocks.ts";
 import type { BlockSlots, CodeTables, TailRow } from "./code-tables.ts";
 import { blockRows } from "./code-vector.ts";
 
-/** What of the codes of a generation is always at hand: everything but the codes of its blocks. */
+/** Everything about the codes of a generation except the codes. */
 export interface CodeDirectory {
   blocks: readonly BlockSlots[];
   tail: readonly TailRow[];
-  /** What codes are differences from; undefined where they are not. */
+  /** What codes are differences from; undefined if they are not. */
   mean: Float32Array | undefined;
-  /** What bits are made with; undefined where there are none. */
+  /** What bits are made with; undefined if there are none. */
   bits: (BitChoice & { sum: number }) | undefined;
 }
 
-/** Reads what has changed since the last time, whoever changed it. Called inside a transaction. Throws where it is damaged. */
+/** Reads changes since the last call, by any process. Call inside a transaction. Throws if damaged. */
 export type ReadDirectory = (generation: number, tables: CodeTables) => CodeDirectory;
 
 export function createReadDirectory(db: Database.Database): ReadDirectory {
@@ -49,7 +49,7 @@ export function createReadDirectory(db: Database.Database): ReadDirectory {
   }
 
   return (generation, tables) => {
-    // Of another connection, and of this one; what was rolled back only makes it read once more.
+    // Versions of other and own connections; a rollback only causes another read.
     const key = `${generation} ${dataVersion.get()} ${ownChanges.get()}`;
     if (known?.key === key) return known.directory;
     known = undefined;
@@ -66,17 +66,16 @@ export function countRows({ blocks, tail }: CodeDirectory): number {
   return blocks.length * blockRows + tail.length;
 }
 
-/** Whether a slot is asked for: those of some sources, and of these only in some files. */
 export interface SlotFilter {
   sources: readonly MemorySource[];
-  /** 1 for each file that is within the scope, by its id; absent: all. */
+  /** 1 for each file in scope, by id; absent: all. */
   files: Uint8Array | undefined;
 }
 
 /** Scopes whose files are remembered. */
 const remembered = 8;
 
-/** 1 for each file of the generation that a query with a scope is about, by its id. Called inside a transaction. */
+/** Files in the scope of a query, by id. Call inside a transaction. */
 export type ScopeFiles = (generation: number, query: Pick<VectorQuery, "sources" | "scope">) => Uint8Array;
 
 export function createScopeFiles(db: Database.Database, generations: Pick<Generations, "revision">): ScopeFiles {

@@ -13,57 +13,56 @@ import { chooseBits, isOutgrown } from "./choose-bits.ts";
 import { codeTable, type CodeTables, createCodeTables, type TailRow } from "./code-tables.ts";
 import { blockRows, checksumOf, differenceOf, encodeVector } from "./code-vector.ts";
 
-/** Deleted vectors leave holes. With this many blocks beside twice those that are needed codes are made anew. */
+/** Surplus blocks, beyond twice the required number, that cause a rebuild of the codes. */
 const spareBlocks = 8;
-/** Of fewer vectors there is no mean. */
+/** Minimum number of vectors for a mean. */
 const leastForMean = blockRows;
 const sampledForMean = 1024;
-/** Blocks whose bits are stored at a time, while others cannot write. */
+/** Blocks whose bits are stored per transaction. */
 const storedAtOnce = 64;
 /** More vectors are not counted before a search. */
 const countedAtOnce = 20_000;
 
 /**
- * The codes of one space for each generation, kept in step with chunks and vectors. Which space that is stands in `meta`,
- * written in the same transaction as every change; where the line is missing, codes are not relied on.
+ * Codes of one space per generation, in step with chunks and vectors. The space is recorded in `meta` in the same
+ * transaction; without that record codes are not used.
  */
 export interface CodeLayout {
   tables(generation: number): CodeTables;
   bitBlocks(generation: number): BitBlocks;
-  /** The space that is laid out, whoever did it; undefined where codes cannot be relied on. */
+  /** The coded space, by any process; undefined if unreliable. */
   held(generation: number): number | undefined;
-  /** The space that they are kept in step with, whether they can be relied on or not. */
+  /** The coded space, reliable or not. */
   named(generation: number): number | undefined;
-  /** Makes them hold this space, unless they do already. Called outside of transactions. */
+  /** Codes this space unless done. Call outside of transactions. */
   settle(generation: number, space: KnownSpace, chunks: Pick<EmbeddedChunks, "countEmbedded">): void;
-  /** The same whatever they hold. False where another process writes for long. */
+  /** Rebuilds the codes. False if another process is writing. */
   layOutAnew(generation: number, space: KnownSpace): boolean;
-  /** Keeps codes in step, inside a transaction that changes chunks or vectors, or says that they are not. */
+  /** Updates codes inside a transaction, or marks them as unreliable. */
   put(generation: number, chunk: Omit<TailRow, "file" | "code">, vector: Float32Array): void;
   remove(generation: number, id: number): void;
-  /** True where they are as many as there are vectors. Called inside a transaction. */
+  /** Whether codes and vectors agree in number. Call inside a transaction. */
   isWhole(generation: number, chunks: Pick<EmbeddedChunks, "countEmbedded">): boolean;
-  /** True where there are enough vectors for a mean, and codes were made without one. Called inside a transaction. */
+  /** Whether codes lack a mean although there are enough vectors. Call inside a transaction. */
   lacksMean(generation: number): boolean;
-  /** Chooses what bits are made with, where there are enough vectors now. Called outside of transactions. */
+  /** Chooses bit parameters if there are enough vectors. Call outside of transactions. */
   chooseBits(generation: number): void;
   /**
-   * Stores the bits of some blocks that have none. Called outside of transactions. False: that was all. Undefined where
-   * another process is writing.
+   * Stores bits of some blocks. Call outside of transactions. False: complete. Undefined: another process is writing.
    */
   storeBits(generation: number): boolean | undefined;
-  /** Deletes what is laid out for a generation, inside a transaction. True: there was something. */
+  /** Deletes the layout of a generation inside a transaction. True: something was deleted. */
   drop(generation: number): boolean;
   /** True while there is something. */
   holds(generation: number): boolean;
 }
 
-/** True where there are many more blocks than vectors need. */
+/** True if there are many more blocks than vectors need. */
 export function hasManyHoles({ rows, blocks }: { rows: number; blocks: number }): boolean {
   return blocks > 2 * Math.ceil(rows / blockRows) + spareBlocks;
 }
 
-/** True where there could be fewer. */
+/** True if there could be fewer. */
 export function hasHoles({ rows, blocks }: { rows: number; blocks: number }): boolean {
   return blocks > Math.ceil(rows / blockRows);
 }
@@ -91,7 +90,7 @@ export function createCodeLayout(
   }
 
   function rebuild(generation: number, { id, dimensions }: KnownSpace): void {
-    // Another process may have put the next one in its place.
+    // Another process may have activated the next generation.
     if (!generations.live().includes(generation)) return;
     const table = tables(generation);
     table.create();
@@ -109,7 +108,7 @@ export function createCodeLayout(
     }
   }
 
-  /** Work on codes must not fail the call: what they hold can be made anew. */
+  /** Work on codes must not fail the call: they can be rebuilt. */
   function follow(generation: number, work: (table: CodeTables) => void): void {
     try {
       work(tables(generation));
@@ -139,7 +138,7 @@ export function createCodeLayout(
     const make = createBitMaker(width, thresholds);
     for (const { block, codesSum } of missing) {
       const codes = table.codes(block);
-      // What is not what was written is noticed by who searches.
+      // Damage is detected by searches.
       const made = codes && checksumOf(new Uint8Array(codes)) === codesSum ? make(codes) : undefined;
       if (made === undefined) return false;
       bitBlocks(generation).put({ block, codesSum, thresholdsSum }, made);
@@ -181,7 +180,7 @@ export function createCodeLayout(
         const before = table.bits();
         return rows >= leastForBits && (!before || isOutgrown(before, rows)) ? table.width() : undefined;
       };
-      // Measured before anybody is kept from writing.
+      // Measured before taking the write lock.
       const chosen = transactions.read(() => {
         const width = wants();
         return width === undefined ? undefined : { width, choice: chooseBits(tables(generation), width) };
@@ -202,7 +201,6 @@ export function createCodeLayout(
   };
 }
 
-/** Chunks that stand in a slot or wait for one. */
 function countSlots(table: CodeTables): number {
   const inBlocks = table.versions().reduce((sum, { block }) => {
     const ids = table.slots(block)?.ids ?? new Int32Array(0);

@@ -7,42 +7,35 @@ import type { BlockSlots } from "./code-tables.ts";
 import { bitWidth, blockBytes, blockRows, codeWidth, productOf } from "./code-vector.ts";
 
 const mebibyte = 1024 * 1024;
-/**
- * Blocks whose codes are read for one search, so that none takes long because memory is empty. The first search reads none:
- * a process may have no other. When nobody asks, so many are read at a time.
- */
+/** Maximum blocks whose codes a search reads, to bound its time. The first search of a process reads none. */
 const readAtOnce = 32;
-/** Chunks at most that bits propose if codes are not in memory. */
+/** Maximum candidates from bits if codes are not in memory. */
 const proposedByBits = 1024;
 
 interface ScanQuery {
   vector: Float32Array;
   filter: SlotFilter;
-  /** Vectors to give. */
   limit: number;
 }
 
-/** Compares a question with the codes of all vectors, in WebAssembly. */
+/** Compares a query with all vector codes, in WebAssembly. */
 export interface CodeScan {
   /**
-   * The chunks whose codes are nearest, and others that may be as near. Filters are tested before they are counted.
-   * Throws where a block is not what was written. Undefined where codes cannot tell.
+   * Chunks with the nearest codes, and those that may be as near. Filters apply before the limit. Throws if a block is
+   * damaged. Undefined if inconclusive.
    */
   nearest(laidOut: LaidOut, query: ScanQuery): number[] | undefined;
-  /**
-   * Reads codes that the searches so far have left out, some blocks of them. Throws where one is not what was written.
-   * Gives the place to go on from; undefined: that was all, or they are not kept.
-   */
+  /** Reads some skipped codes. Throws if damaged. Returns the next position; undefined: complete, or not cached. */
   readMore(laidOut: LaidOut, from: number): number | undefined;
 }
 
-/** Throws where the host has no WebAssembly with SIMD. */
+/** Throws if the host has no WebAssembly with SIMD. */
 export function createCodeScan(memoryMB: number): CodeScan {
   const limitBytes = memoryMB * mebibyte;
   let opened: { key: string; blocks: CodeBlocks } | undefined;
   /** Searches in what is opened. */
   let searches = 0;
-  // Shows at once whether it is to be had.
+  // Shows at once whether it is available.
   openKernel(1);
 
   function open(width: number, bits: number, count: number): CodeBlocks {
@@ -63,7 +56,7 @@ export function createCodeScan(memoryMB: number): CodeScan {
       const count = countRows(directory);
       const choice = directory.bits?.thresholds.length === width ? directory.bits : undefined;
       const blocks = open(width, choice ? bitWidth(width) : 0, count);
-      // What bits are made with was chosen by all vectors, and a scope is told nothing that depends on those outside.
+      // Bit parameters depend on all vectors, so a scope does not use them.
       const byBits = filter.files === undefined ? choice : undefined;
       if (!byBits && !blocks.withCodes) return undefined;
       blocks.begin(laidOut);
@@ -80,7 +73,7 @@ export function createCodeScan(memoryMB: number): CodeScan {
     },
     readMore(laidOut, from) {
       const blocks = opened?.blocks;
-      // Where bits have come or gone since the last search, the next one has another memory.
+      // With or without bits, the memory layout differs.
       if (!blocks?.withCodes || blocks.bits === 0 || laidOut.directory.bits?.thresholds.length !== blocks.width)
         return undefined;
       blocks.begin(laidOut);
@@ -106,7 +99,7 @@ interface ScanJob {
   mayRead: number;
 }
 
-/** Vectors that are in no block yet: few. */
+/** Adds vectors that are in no block yet. */
 function addTail({ laidOut, filter, best }: ScanJob, numbers: Int16Array): void {
   const { sources, files } = filter;
   for (const { id, source, file, code } of laidOut.directory.tail)
@@ -133,21 +126,18 @@ function addBlocks({ laidOut, blocks, filter, best }: ScanJob): void {
   }
 }
 
-/** True where a slot of the block is of one of the files. */
+/** True if a slot of the block is of one of the files. */
 function someIn({ ids, files }: BlockSlots, wanted: Uint8Array): boolean {
   return files.some((file, slot) => ids[slot] !== 0 && wanted[file] === 1);
 }
 
-/**
- * So many of all by their bits, and these by their codes. Gives those that are still to be compared as they are: of
- * blocks whose codes are not in memory.
- */
+/** Selects by bits, then by codes. Returns candidates for exact comparison, of blocks whose codes are not in memory. */
 function addByBits(job: ScanJob, wanted: number): number[] {
   const { asked, distances, counts } = measure(job);
   const nearest = farthest(counts, wanted);
   const { best, blocks } = job;
   const { kernel, width } = blocks;
-  // So many vectors are read faster than all codes. Of more, codes are.
+  // Few vectors are faster than all codes.
   const mayPropose = wanted <= proposedByBits;
   const proposed: number[] = [];
   let { mayRead } = job;
@@ -183,7 +173,7 @@ function nearestByBits(job: ScanJob): number[] {
   return best.ids();
 }
 
-/** The distances of the bits of all slots of the blocks that are asked, and how many chunks there are at each distance. */
+/** Bit distances of all requested slots, and a histogram. */
 function measure({ laidOut, blocks, filter }: ScanJob): {
   asked: BlockSlots[];
   distances: Uint16Array;

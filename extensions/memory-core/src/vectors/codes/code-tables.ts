@@ -13,20 +13,18 @@ export function codeTable(generation: number): string {
 const suffixes = ["", "_slots", "_places", "_tail"] as const;
 
 const largestId = 2 ** 31 - 1;
-/** In the place of a block: the mean of the vectors that are coded. */
+/** Row number of the mean. */
 const meanBlock = -1;
-/** In the place of a block: what bits are made with, see `BitChoice`. */
+/** Row number of the bit parameters, see `BitChoice`. */
 const thresholdsBlock = 0;
 
-/** What stands in a block, without its codes. */
 export interface BlockSlots {
   block: number;
   source: MemorySource;
-  /** Goes up when a chunk is taken out, and begins anywhere. */
+  /** Incremented on removal; the start is random. */
   version: number;
   /** Of the codes, which never change. */
   sum: number;
-  /** The chunk in each slot, 0 where there is none any more, and its file. */
   ids: Int32Array;
   files: Int32Array;
 }
@@ -41,7 +39,7 @@ export interface TailRow {
 
 /**
  * `chunks_codes_…`: the vectors of one space once more, for the chunks of one generation, one byte for each number, in
- * blocks of 256 of one source as they are scanned. It can be made anew from the stored vectors at any time.
+ * blocks of 256 of one source as they are scanned. It can be rebuilt from the stored vectors at any time.
  *
  * - `chunks_codes_…`: the codes of a block, written once.
  * - `chunks_codes_…_slots`: which chunks they are of.
@@ -52,27 +50,26 @@ export interface TailRow {
  * All calls are made inside a transaction.
  */
 export interface CodeTables {
-  /** False where one is missing. */
+  /** False if one is missing. */
   exists(): boolean;
   /** Whether there is one at all. */
   hasAny(): boolean;
   create(): void;
   drop(): void;
-  /** Puts a vector in place of what is there of the chunk. */
+  /** Replaces the vector of the chunk. */
   put(row: TailRow): void;
-  /** Puts those of a source in that are not there yet, a block of them or fewer. */
   fill(source: MemorySource, rows: readonly TailRow[]): void;
   remove(id: number): void;
-  /** Vectors, and the blocks that some of them lie in. Reads little. */
+  /** Vectors, and the blocks that some of them are in. Reads little. */
   size(): { rows: number; blocks: number };
-  /** Bytes of the codes of a vector; undefined where there is no block. */
+  /** Bytes of the codes of a vector; undefined if there is no block. */
   width(): number | undefined;
   versions(): { block: number; version: number }[];
   slots(block: number): BlockSlots | undefined;
   tail(): TailRow[];
   /** The codes of a block. */
   codes(block: number): Buffer | undefined;
-  /** What codes are differences from; undefined where they are not. */
+  /** What codes are differences from; undefined if they are not. */
   mean(): Float32Array | undefined;
   setMean(mean: Float32Array): void;
   /** Undefined until it was chosen. */
@@ -84,7 +81,6 @@ export function createCodeTables(db: Database.Database): (generation: number) =>
   return perGeneration((generation) => openCodeTables(db, codeTable(generation)));
 }
 
-/** A block of the codes as it is stored, without them. */
 type StoredSlots = Omit<BlockSlots, "ids" | "files"> & { ids: Buffer; files: Buffer };
 
 function openCodeTables(db: Database.Database, table: string): CodeTables {
@@ -142,7 +138,7 @@ function openCodeTables(db: Database.Database, table: string): CodeTables {
 
   function addBlock(source: MemorySource, rows: readonly TailRow[]): number {
     const bytes = packRows(rows.map(({ code }) => code));
-    // The block of the thresholds may be there before any other, and no number comes twice in a row.
+    // The threshold row may precede all others; numbers do not repeat.
     const insertCodes = `INSERT INTO ${table} (block, codes)
       VALUES (1 + (SELECT max(${thresholdsBlock}, coalesce(max(block), ${thresholdsBlock})) FROM ${table}), ?)`;
     const insertSlots = `INSERT INTO ${table}_slots (block, source, version, sum, ids, files) VALUES (?, ?, ?, ?, ?, ?)`;
@@ -222,7 +218,7 @@ function createSql(table: string): string {
   `;
 }
 
-/** A copy: a small buffer is cut out of a shared pool and may begin at any byte. */
+/** A copy: small buffers are pool slices and may be unaligned. */
 function numbersOf(bytes: Buffer): Int32Array {
   return new Int32Array(new Uint8Array(bytes).buffer);
 }

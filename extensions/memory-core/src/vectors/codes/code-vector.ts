@@ -1,8 +1,7 @@
 /** Vectors in one block: what is read, kept and compared at a time. */
 export const blockRows = 256;
-/** Rows begin at a multiple of so many bytes. */
+/** Rows begin at a multiple of that many bytes. */
 const alignment = 16;
-/** A float32. */
 const factorBytes = 4;
 const largestCode = 127;
 const largestAsked = 32_767;
@@ -30,16 +29,16 @@ export function blockBytes(width: number): number {
   return blockRows * rowBytes(width);
 }
 
-/** Bytes of the codes of a vector in a block of so many bytes. */
+/** Bytes of the codes of a vector in a block of that many bytes. */
 export function widthOf(bytes: number): number {
   return bytes / blockRows - factorBytes;
 }
 
 /**
- * How a vector of length 1 differs from the mean, in whole numbers of one byte each (int8 scalar quantisation): scaled so
- * that the largest difference takes the whole range, with the factor (float32) that undoes it. The product of a question
- * with the mean is the same for all vectors and does not change their order, and of vectors that lie close together the
- * differences tell more than the vectors.
+ * How a vector of length 1 differs from the mean, in whole numbers of one byte each (int8 scalar quantisation): scaled
+ * so that the largest difference takes the whole range, with the factor (float32) that undoes it. The product of a
+ * question with the mean is the same for all vectors and does not change their order, and of vectors that lie close
+ * together the differences tell more than the vectors.
  */
 export function encodeVector(vector: Float32Array, mean?: Float32Array): Uint8Array {
   const width = codeWidth(vector.length);
@@ -51,14 +50,14 @@ export function encodeVector(vector: Float32Array, mean?: Float32Array): Uint8Ar
   const codes = new Int8Array(bytes.buffer);
   for (let index = 0; index < difference.length; index++) {
     const value = (difference[index] as number) * scale;
-    // Faster than Math.round, which matters with every vector of an index.
+    // Faster than Math.round for every vector.
     codes[index] = Math.trunc(value + (value < 0 ? -0.5 : 0.5));
   }
   new DataView(bytes.buffer).setFloat32(width, 1 / scale, true);
   return bytes;
 }
 
-/** The vector in the length 1, less the mean. Of zeros only the mean is left. */
+/** The unit vector minus the mean; for a zero vector only the mean. */
 export function differenceOf(vector: Float32Array, mean: Float32Array | undefined): Float64Array {
   const { length } = sizeOf(vector);
   const scale = length > 0 ? 1 / length : 0;
@@ -69,16 +68,15 @@ export function differenceOf(vector: Float32Array, mean: Float32Array | undefine
 }
 
 /**
- * A question in whole numbers of two bytes each, as large as sums of products with codes can be without overflow: by the
- * inequality of Cauchy and Schwarz no sum is larger than the product of the two lengths. `unit` makes a cosine of what is
- * counted with it.
+ * Quantises a query to int16, as large as possible without overflow of sums (Cauchy-Schwarz). `unit` converts a sum to
+ * a cosine.
  */
 export function encodeQuestion(vector: Float32Array | Float64Array): { numbers: Int16Array; unit: number } {
   const width = codeWidth(vector.length);
   const numbers = new Int16Array(width);
   const { peak, length } = sizeOf(vector);
   if (!(peak > 0)) return { numbers, unit: 0 };
-  // Rounding makes a question longer by half a step in each of its numbers at most.
+  // Rounding lengthens a query by at most half a step per number.
   const room = largestSum / (largestCode * Math.sqrt(width)) - Math.sqrt(width) / 2;
   const scale = Math.min(largestAsked / peak, room / length);
   for (let index = 0; index < vector.length; index++) numbers[index] = Math.round((vector[index] as number) * scale);
@@ -94,7 +92,7 @@ export function questionCodes(vector: Float64Array, width: number): Int8Array {
   );
 }
 
-/** The same as `products` of the kernel, to the last bit, for one row. */
+/** Bit-exact JavaScript version of `products` of the kernel for one row. */
 export function productOf(row: Uint8Array, question: Int16Array): number {
   const codes = new Int8Array(row.buffer, row.byteOffset, question.length);
   let sum = 0;
@@ -119,10 +117,7 @@ export function packRows(rows: readonly Uint8Array[]): Buffer {
   return block;
 }
 
-/**
- * The checksum of a block, as `checksum` of the kernel counts it: Fletcher's two sums over whole numbers of four bytes, in
- * four lanes, folded into 32 bits.
- */
+/** Checksum of a block as in the kernel: Fletcher sums over int32 in four lanes, folded to 32 bits. */
 export function checksumOf(bytes: Uint8Array): number {
   const words = new Int32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / Int32Array.BYTES_PER_ELEMENT);
   const plain = new Int32Array(lanes);
@@ -136,7 +131,7 @@ export function checksumOf(bytes: Uint8Array): number {
   let folded = 0;
   for (let lane = 0; lane < lanes; lane++) {
     const sum = plain[lane] as number;
-    // Turned, so that a change of one bit does not cancel out.
+    // Rotated, so that single-bit changes do not cancel.
     folded ^= rotated((running[lane] as number) ^ rotated(sum, 13), 8 * lane);
   }
   return folded;

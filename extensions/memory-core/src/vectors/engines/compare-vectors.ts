@@ -4,7 +4,7 @@ import type Database from "better-sqlite3";
 
 const bytesPerNumber = 4;
 
-/** Cosine similarity of the query to vectors that are stored as bytes. A stored vector of another length gives undefined. */
+/** Cosine similarity of the query to stored vectors. Undefined for another length. */
 export type Similarity = (stored: Buffer) => number | undefined;
 
 export function similarityTo(query: Float32Array): Similarity {
@@ -37,7 +37,7 @@ export interface VectorComparison {
 
 /** The index of chunks by their hash has to be there. */
 export function openVectorComparison(db: Database.Database): VectorComparison {
-  // Chunks first: there may be many more vectors than chunks. The index saves reading the texts of all of them.
+  // Chunks first: there may be many more vectors. The index avoids reading the texts.
   const chunksAndVectors = `chunks c INDEXED BY chunks_by_hash
     CROSS JOIN embedding_cache e ON e.hash = c.hash AND e.space_id = :spaceId`;
   const among = (scoped: boolean): Database.Statement<[Record<string, unknown>], { id: number; embedding: Buffer }> =>

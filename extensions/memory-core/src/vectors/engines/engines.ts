@@ -4,12 +4,11 @@ import type Database from "better-sqlite3";
 import { type CodeScan, createCodeScan } from "../codes/code-scan.ts";
 import { type CompareInSqlite, loadSqliteVec, openCompareInSqlite } from "./sqlite-vec.ts";
 
-/** What compares vectors: codes in WebAssembly, sqlite-vec, or every vector exactly in JavaScript. */
+/** Vector engines: codes in WebAssembly, sqlite-vec, or exact comparison in JavaScript. */
 type EngineName = "wasm" | "sqlite-vec" | "exact";
 
 const usualMemoryMB = 1024;
 
-/** How vectors are compared. */
 export interface VectorSettings {
   /** False: every vector is compared exactly. */
   enabled: boolean;
@@ -25,7 +24,7 @@ export interface VectorSettings {
 
 type Engine = { name: "wasm"; scan: CodeScan } | { name: "sqlite-vec"; compare: CompareInSqlite } | { name: "exact" };
 
-/** Which engine answers, loaded at the first need of it. One that fails gives way to the next, with the same answers. */
+/** The active engine, loaded on first use. If it fails the next one takes over, with the same results. */
 export interface Engines {
   engine(): Engine;
   /** The one that is in use cannot be used any more. */

@@ -12,7 +12,7 @@ const probeRows: readonly (readonly number[])[] = [
 ];
 const probeDistances = [0, 0.2, 1];
 
-/** Loads sqlite-vec into a connection and proves that it does what it is for: makes a table, fills it, and asks it. */
+/** Loads sqlite-vec and tests it with a small table. */
 export function loadSqliteVec(db: Database.Database, extensionPath: string | undefined): VecOutcome {
   let path = extensionPath;
   try {
@@ -25,7 +25,7 @@ export function loadSqliteVec(db: Database.Database, extensionPath: string | und
   }
 }
 
-/** Required when it is wanted, not imported: most processes never search by vector. */
+/** Loaded with require on demand: most processes never search by vector. */
 function bundledPath(): string {
   const require = createRequire(import.meta.url);
   const { getLoadablePath } = require("sqlite-vec") as { getLoadablePath(): string };
@@ -52,7 +52,7 @@ function bytesOf(numbers: readonly number[]): Buffer {
   return Buffer.from(Float32Array.from(numbers).buffer);
 }
 
-/** The chunks of a generation that are nearest by the distance that sqlite-vec counts, in single precision, nearest first. */
+/** Nearest chunks of a generation by sqlite-vec's distance, in single precision. */
 export type CompareInSqlite = (
   generation: number,
   query: Pick<VectorQuery, "vector" | "sources" | "scope">,
@@ -62,7 +62,7 @@ export type CompareInSqlite = (
 
 /** Needs sqlite-vec. It compares the stored vectors: nothing is laid out for it. */
 export function openCompareInSqlite(db: Database.Database): CompareInSqlite {
-  // A vector of zeros is at no angle to anything, and one of another length cannot be compared.
+  // Zero vectors and vectors of another length cannot be compared.
   const nearest = (scoped: boolean): Database.Statement<[Record<string, unknown>], number> =>
     db
       .prepare<[Record<string, unknown>], number>(`
@@ -73,7 +73,7 @@ export function openCompareInSqlite(db: Database.Database): CompareInSqlite {
         ORDER BY coalesce(vec_distance_cosine(v.embedding, :question), 1), c.id LIMIT :limit
       `)
       .pluck();
-  // Made at the first search: before it the index of chunks may not be there.
+  // Prepared at the first search, since the chunk index may not exist before.
   const prepared = new Map<boolean, ReturnType<typeof nearest>>();
   return (generation, query, spaceId, limit) => {
     const { vector } = query;

@@ -1,21 +1,27 @@
 import { kernelBytes } from "./kernel-bytes.ts";
 
 /**
- * What `kernel.wat` does, in a memory of its own. Places are bytes from its beginning, all of them a multiple of 16; widths
- * are bytes of a row, a multiple of 16; rows are contiguous.
+ * The functions of `kernel.wat` with their memory. Offsets and row widths are multiples of 16 bytes; rows are
+ * contiguous.
  */
 export interface Kernel {
-  /** out[row] = factors[row] × Σ rows[row][i] × question[i]. Rows: int8; question: int16; factors, out: float32. `count` is a multiple of 4. */
+  /**
+   * out[row] = factors[row] × Σ rows[row][i] × question[i]. Rows: int8; question: int16; factors, out: float32. `count`
+   * is a multiple of 4.
+   */
   products(rows: number, question: number, factors: number, out: number, count: number, width: number): void;
   /** The same of one row, with its factor. */
   product(row: number, question: number, factor: number, width: number): number;
-  /** out[row] = bits of the row that differ from those of the question (Hamming), as int32. `count` is a multiple of 4. */
+  /**
+   * out[row] = bits of the row that differ from those of the question (Hamming), as int32. `count` is a multiple of 4.
+   */
   differences(rows: number, question: number, out: number, count: number, width: number): void;
-  /** Sets the bits of `out`, all zero before, where a number of a row (int8) is greater than the threshold of its place. */
+  /**
+   * Sets the bits of `out`, all zero before, where a number of a row (int8) is greater than the threshold of its place.
+   */
   signs(rows: number, thresholds: number, out: number, count: number, width: number, outWidth: number): void;
   /** Of bytes that are a multiple of 16, as `checksumOf` counts it. */
   checksum(at: number, bytes: number): number;
-  /** The memory in its present length. A view of a part of it stays valid when the memory grows. */
   bytes(): Uint8Array<SharedArrayBuffer>;
   /** Makes the memory at least so long. Returns false if its limit or that of the host is reached. */
   grow(bytes: number): boolean;
@@ -35,13 +41,10 @@ interface Host {
 
 const pageBytes = 65_536;
 const mostPages = 65_536;
-/** The memory grows in steps of so many pages. */
+/** The memory grows in steps of that many pages. */
 const growPages = 64;
 
-/**
- * Opens the kernel with a memory of so many bytes, which can grow up to `limitBytes`. Throws what the host throws if it has
- * no WebAssembly, or none with SIMD.
- */
+/** Opens the kernel with a memory that can grow to `limitBytes`. Throws if the host lacks WebAssembly or SIMD. */
 export function openKernel(bytes: number, limitBytes: number = bytes): Kernel {
   const { WebAssembly: host } = globalThis as { WebAssembly?: Host };
   if (host === undefined) throw new Error("this Node has no WebAssembly");

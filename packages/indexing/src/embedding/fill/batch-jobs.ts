@@ -57,7 +57,10 @@ const shortCallMs = minuteMs;
 const longCallMs = 5 * minuteMs;
 const writtenAtOnce = 256;
 
-/** Makes missing vectors by batch jobs, which the next run resumes, and the rest by direct calls. Returns why it ended early. */
+/**
+ * Makes missing vectors by batch jobs, which the next run resumes, and the rest by direct calls. Returns why it ended
+ * early.
+ */
 export async function fillByJobs(options: BatchOptions, fill: RequestFill): Promise<FillStop | undefined> {
   return await new JobRun(options, fill).run();
 }
@@ -261,7 +264,10 @@ class JobRun {
       this.#countFailure(why ?? kept.reason ?? `the job ${job.job} returned no vectors`, job.failures);
   }
 
-  /** Stores the results of a job, also after an abort: they are paid for. `missing`: texts with neither a vector nor a refusal. */
+  /**
+   * Stores the results of a job, also after an abort: they are paid for. `missing`: texts with neither a vector nor a
+   * refusal.
+   */
   async #keep(
     hashes: readonly string[],
     results: readonly JobResult[],

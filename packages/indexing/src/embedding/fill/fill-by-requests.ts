@@ -27,8 +27,9 @@ const pingMs = 15_000;
 type Retry = "part" | "again";
 
 /**
- * Makes missing vectors with direct calls. A refused request is sent again in halves, down to the text that is to blame,
- * which is quarantined; so is a text that the server fails at while it answers a plain word. Returns why it ended early.
+ * Makes missing vectors with direct calls. A refused request is sent again in halves, down to the text that is to
+ * blame, which is quarantined; so is a text that the server fails at while it answers a plain word. Returns why it
+ * ended early.
  */
 export async function fillByRequests(fill: RequestFill): Promise<FillStop | undefined> {
   return await new RequestFilling(fill).run();

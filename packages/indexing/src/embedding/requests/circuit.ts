@@ -111,7 +111,10 @@ export class Circuit {
     return step === "deny" ? undefined : this.#pass(step === "probe");
   }
 
-  /** Sends a request until it is answered. Throws an `ProviderError` when it gives up, `OverBudget`, or the signal's reason. */
+  /**
+   * Sends a request until it is answered. Throws an `ProviderError` when it gives up, `OverBudget`, or the signal's
+   * reason.
+   */
   async run<Answer>(
     call: Call,
     provider: string,
@@ -156,7 +159,9 @@ export class Circuit {
     }
   }
 
-  /** The first request of a process and a probe go alone: a wrong key is refused once, and not for each concurrent call. */
+  /**
+   * The first request of a process and a probe go alone: a wrong key is refused once, and not for each concurrent call.
+   */
   async #admit({ signal, asked, waitsForLimit }: Call, isBack: boolean): Promise<Pass> {
     let mayAsk = asked;
     for (;;) {

@@ -55,7 +55,10 @@ export function packText(chunk: PendingChunk, provider: ProviderLimits): PackedT
   return packed(chunk.hash, whole.slice(0, indexAtTokens(whole, 0, limit * margin)));
 }
 
-/** Cuts a refused text so far that its length cannot be the cause: a token is a byte at least. Undefined if it is so short. */
+/**
+ * Cuts a refused text so far that its length cannot be the cause: a token is a byte at least. Undefined if it is so
+ * short.
+ */
 export function shortenText({ hash, text }: PackedText, provider: ProviderLimits): PackedText | undefined {
   const limit = inputLimit(provider);
   if (limit === undefined) return undefined;

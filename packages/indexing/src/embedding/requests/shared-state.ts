@@ -27,8 +27,8 @@ const retryMs = 60_000;
 /**
  * `embeddings/state.sqlite` of the state folder: failures, usage and batch jobs of embedding providers, shared by all
  * agents and processes. It is not part of an index, so that a rebuilt index keeps the day's count and its jobs. While
- * the file cannot be used, this process keeps its state in memory. A damaged file is set aside on the day after its last
- * write: until then it may have counts of the day that a budget must not grant again.
+ * the file cannot be used, this process keeps its state in memory. A damaged file is set aside on the day after its
+ * last write: until then it may have counts of the day that a budget must not grant again.
  */
 export class SharedState {
   readonly file: string;

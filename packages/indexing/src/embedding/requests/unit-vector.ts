@@ -2,7 +2,10 @@ import { ProviderError, type EmbeddingProvider, messageOf } from "@memslot/core"
 
 export type VectorMaker = Pick<EmbeddingProvider, "id" | "dimensions">;
 
-/** Scales a vector to length 1. Throws an `ProviderError` of kind `transient` if it is empty, zero, not finite or of a wrong size. */
+/**
+ * Scales a vector to length 1. Throws an `ProviderError` of kind `transient` if it is empty, zero, not finite or of a
+ * wrong size.
+ */
 export function unitVector(vector: ArrayLike<number>, provider: VectorMaker): Float32Array {
   const { length } = vector;
   const expected = provider.dimensions ?? length;
@@ -40,7 +43,9 @@ export class BadVectors extends ProviderError {
   }
 }
 
-/** Checks and scales the vectors of an answer. Throws `BadVectors`, or an `ProviderError` for a wrong number of vectors. */
+/**
+ * Checks and scales the vectors of an answer. Throws `BadVectors`, or an `ProviderError` for a wrong number of vectors.
+ */
 export function unitVectors(
   answer: readonly ArrayLike<number>[],
   texts: number,

@@ -40,7 +40,9 @@ export class Usage {
     this.#state.write((sql) => this.#add(sql, day ?? currentDay(sql), spent));
   }
 
-  /** Returns the day that the tokens are counted on; undefined if it would exceed `limit`, or if they cannot be stored. */
+  /**
+   * Returns the day that the tokens are counted on; undefined if it would exceed `limit`, or if they cannot be stored.
+   */
   reserve(spent: Spent, limit: number): string | undefined {
     const stored = this.#state.store((sql) => {
       const day = currentDay(sql);

@@ -13,7 +13,7 @@ export interface FreshIndex {
   readonly index: IndexSync;
   readonly store: FakeStore;
   readonly watch: RootWatch;
-  /** Why the last search scanned all files; undefined where it did not. */
+  /** Why the last search scanned all files; undefined if it did not. */
   whySwept(): string | undefined;
   /** Waits as a search does, once; true: the answer may be called `ok`. */
   tryFreshen(): Promise<boolean>;

@@ -29,7 +29,10 @@ export interface Walked {
   sweepAgrees: boolean;
 }
 
-/** Changes notes and searches in any order, and compares each fresh answer with the files. Ends with the first stale one. */
+/**
+ * Changes notes and searches in any order, and compares each fresh answer with the files. Ends with the first stale
+ * one.
+ */
 export async function walkAtRandom(input: {
   place: string;
   seed: number;
@@ -57,7 +60,7 @@ export async function walkAtRandom(input: {
       const isFresh = await fresh.tryFreshen();
       if (fresh.whySwept() === undefined) walked.told++;
       else walked.swept++;
-      // What cannot be read, as where a link stands for the workspace, is left out of an answer, which says so.
+      // What cannot be read, as where a link stands for the workspace, is excluded from an answer, which reports it.
       if (!isFresh || fresh.index.facts().lastSync?.report.failed.length !== 0) continue;
       const wrong = differences(notes.truth(), await fresh.held());
       if (wrong.length > 0) walked.stale = { after, wrong };
@@ -77,14 +80,16 @@ function differences(truth: Record<string, string>, held: Record<string, string>
     .map((note) => `${note}: is ${truth[note] ?? "not there"}, and the index has ${held[note] ?? "nothing"}`);
 }
 
-/** Notes that change as people, editors and version control change them, at random and the same way for the same seed. */
+/**
+ * Notes that change as people, editors and version control change them, at random and the same way for the same seed.
+ */
 interface ChangingNotes {
   readonly workspace: string;
   /** A folder of notes elsewhere, named by its path. */
   readonly extra: string;
   /** Does one thing, and says what. */
   change(): string;
-  /** What the notes say now, by path as the index has it: read anew, by the plainest means. */
+  /** What the notes say now, by path as the index has it: read again, by the plainest means. */
   truth(): Record<string, string>;
 }
 
@@ -143,7 +148,7 @@ function createChangingNotes(place: string, seed: number): ChangingNotes {
     }
   }
 
-  /** Puts a folder in the place of another, whatever stands there. */
+  /** Puts a folder in the place of another, whatever is there. */
   function moveFolder(from: string, to: string): void {
     if (!isFolder(from) || to.startsWith(`${from}/`) || from.startsWith(`${to}/`) || from === to) return;
     rmSync(to, { recursive: true, force: true });

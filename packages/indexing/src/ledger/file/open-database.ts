@@ -42,7 +42,7 @@ export function openDatabase(options: OpenOptions, tables: CompanionTables): Ope
       if (opened.notice !== undefined) notices.push(opened.notice);
       return { ...opened, location: path, isOnDisk: true, identity: fileIdentity(path), notices };
     } catch (error) {
-      // Another process has set it aside meanwhile: what it has put there is looked at.
+      // Another process has set it aside meanwhile: what it has put there is examined.
       if (attempt < attempts && identity !== undefined && identityBefore(path) !== identity) continue;
       const reason = reasonOf(error);
       if (isDamage(error) && options.mayCreate === false) {

@@ -15,7 +15,8 @@ const walKeptBytes = 8 * 1024 * 1024;
 const walPages = 500;
 
 /**
- * Of each store `active` answers, at most one is `next`, and what is `dropped` waits to be deleted. No number comes twice.
+ * Of each store `active` answers, at most one is `next`, and what is `dropped` waits to be deleted. No number comes
+ * twice.
  */
 const createGenerationTable: string = `
   CREATE TABLE generations (

@@ -1,6 +1,6 @@
 import { linkSync, renameSync, rmSync, statSync } from "node:fs";
 
-/** Names a file whatever its path: `device:inode`. Undefined where there is no file. */
+/** Names a file whatever its path: `device:inode`. Undefined if there is no file. */
 export function fileIdentity(path: string): string | undefined {
   const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
   return stats && `${stats.dev}:${stats.ino}`;

@@ -114,7 +114,9 @@ export class SharedLedger
 
 class SharedThread {
   readonly members = new Set<SharedLedger>();
-  /** The ledger whose call the thread is inside and how many calls it has begun. 0: no ledger is to blame for its end. */
+  /**
+   * The ledger whose call the thread is inside and how many calls it has begun. 0: no ledger is to blame for its end.
+   */
   readonly #running = new Int32Array(new SharedArrayBuffer(8));
   readonly #worker: Worker;
   #failure: unknown;

@@ -24,7 +24,7 @@ async function failureOf(work: Promise<unknown>): Promise<MemoryError> {
 }
 
 describe("a store that is opened again", () => {
-  /** A store that fails as it is told, in place of the one on disk. */
+  /** A store that with configurable faults, instead of the one on disk. */
   type Failing = { options: OpenOptions; openOnce: typeof openDatabaseStore; opened(): number };
   function failing(error: Error, failures: number, { isEmpty = false } = {}): Failing {
     let opened = 0;

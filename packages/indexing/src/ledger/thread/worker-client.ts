@@ -10,7 +10,9 @@ const terminateWaitsMs = 1000;
 const stuckAfterMs = 120_000;
 
 export interface WorkerClient {
-  /** Rejects with `UNAVAILABLE` when the worker has died or does not answer in time, and with `CLOSED` after `close`. */
+  /**
+   * Rejects with `UNAVAILABLE` when the worker has died or does not answer in time, and with `CLOSED` after `close`.
+   */
   call(
     method: Request["method"],
     args: readonly unknown[],

@@ -90,7 +90,10 @@ export function createUpkeep(
   };
 }
 
-/** Bytes of each table with its indexes and, for a virtual table, with the tables that it keeps for itself; the largest first. */
+/**
+ * Bytes of each table with its indexes and, for a virtual table, with the tables that it keeps for itself; the largest
+ * first.
+ */
 function tableBytes(db: Database.Database): { name: string; bytes: number }[] {
   const owners = new Map(
     db

@@ -51,7 +51,10 @@ const mostRefused = 100;
 export interface PassageLimits {
   maxResults: number;
   maxTokens: number;
-  /** The notes stay in the order that they are given in; else the best comes first. A list: no note is worth less than another. */
+  /**
+   * The notes stay in the order that they are given in; else the best comes first. A list: no note is worth less than
+   * another.
+   */
   keepsOrder?: boolean;
 }
 
@@ -60,7 +63,7 @@ export interface ChosenPassages {
   passages: ScoredPassage[];
   /** Notes that had a place and no line within the budget. */
   overBudget: number;
-  /** Places of the notes that are shown which hold words of the query and had no room. */
+  /** Places of the notes that are shown which hold words of the query and did not fit. */
   further: number;
 }
 
@@ -166,7 +169,7 @@ export function choosePassages(
   };
 }
 
-/** How many places of a note had no room, of those that are worth it: lines one behind the other are one. */
+/** How many places of a note did not fit, of those that are worth it: lines consecutive are one. */
 function leftOver({ pieces, chosen }: NotePieces, isWorthIt: (piece: WorthyPiece) => boolean): number {
   const taken = new Set(chosen);
   const isLeft = pieces.map((piece) => !taken.has(piece) && isWorthIt(piece));
@@ -237,7 +240,7 @@ class Budget {
   }
 }
 
-/** A line that stands in two chunks counts once, with its better worth. */
+/** A line that is in two chunks counts once, with its better worth. */
 function onceEach(pieces: readonly WorthyPiece[]): WorthyPiece[] {
   const known = new Map<string, WorthyPiece>();
   for (const piece of pieces) {

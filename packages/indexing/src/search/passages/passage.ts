@@ -10,14 +10,14 @@ import { lineScore, matchLines, type WeightedTerm } from "../../text/bm25.ts";
 const maxSnippetLength = 678;
 const maxHeadingLength = 80;
 
-/** Stands for what was left out. */
+/** Stands for what was excluded. */
 const gap = "…";
 
 /** Lines of one note that are shown together. */
 export interface Passage {
   startLine: number;
   endLine: number;
-  /** The lines that are shown; undefined where lines have no numbers of their own. */
+  /** The lines that are shown; undefined if lines have no numbers of their own. */
   lines: LineRange[] | undefined;
   heading: string | undefined;
   snippet: string;
@@ -39,7 +39,10 @@ export function inOrder(a: Piece, b: Piece): number {
   return lineOf(a) - lineOf(b) || a.start - b.start || (a.candidate.row.id < b.candidate.row.id ? -1 : 1);
 }
 
-/** A passage in the wider lines that it was found in: `…` at its beginning and its end stands for what is left out there. */
+/**
+ * A passage in the wider lines that it was found in: `…` at its beginning and its end stands for what is excluded
+ * there.
+ */
 export function within(passage: Passage, startLine: number, endLine: number): Passage {
   const before = startLine < passage.startLine ? `${gap}\n` : "";
   const behind = endLine > passage.endLine ? `\n${gap}` : "";
@@ -108,7 +111,7 @@ function rangesOf(pieces: readonly Piece[]): LineRange[] {
   return ranges;
 }
 
-/** Whether anything but empty lines was left out between two pieces. */
+/** Whether anything but empty lines was excluded between two pieces. */
 export function isGap(before: Piece, next: Piece): boolean {
   const [from, to] = [lineOf(before), lineOf(next)];
   if (to <= from + 1) return false;
@@ -129,7 +132,7 @@ function textOf(pieces: readonly Piece[]): string {
 /** The joint of a piece with the one that stood before it last: most stay the same while pieces are added. */
 const joints = new WeakMap<Piece, { before: Piece; text: string }>();
 
-/** What stands between two pieces: line ends with the empty lines there, and marks for what is left out. */
+/** What stands between two pieces: line ends with the empty lines there, and marks for what is excluded. */
 function joint(before: Piece, next: Piece): string {
   const known = joints.get(next);
   if (known?.before === before) return known.text;
@@ -177,7 +180,10 @@ const neighbourShare = 0.3;
 const farShare = 0.1;
 /** What a question hands to the line that answers it. */
 const answerShare = 0.8;
-/** What a line gets whose label holds a word of the query (`Anna: …`, `**Phone:** …`), as a share of the weight of all words of the query. */
+/**
+ * What a line gets whose label holds a word of the query (`Anna: …`, `**Phone:** …`), as a share of the weight of all
+ * words of the query.
+ */
 const labelShare = 0.1;
 /** Up to the colon: at most 40 characters, behind bullets and emphasis. */
 const label = /^[^\p{L}\p{N}]{0,12}([^:：]{1,40})(?::[\s*_]|：)/u;
@@ -304,7 +310,10 @@ export function idsOf(pieces: readonly Piece[]): Map<string, Piece> {
 
 const indented = /^(\s*)(?:[-*+]|\d+[.)])\s/u;
 
-/** For each piece the place of the point that an indented point belongs to, or of the head of a table for one of its rows; else -1. */
+/**
+ * For each piece the place of the point that an indented point belongs to, or of the head of a table for one of its
+ * rows; else -1.
+ */
 export function parentsOf(pieces: readonly Piece[]): number[] {
   let head = -1;
   const open: { depth: number; at: number }[] = [];

@@ -19,7 +19,7 @@ export interface AskedQuery {
   phrases: readonly Phrase[];
   /** None of them is. */
   excluded: readonly Phrase[];
-  /** One of them holds the path; no filter where there is none. */
+  /** One of them holds the path; no filter if there is none. */
   paths: readonly PathPattern[];
   excludedPaths: readonly PathPattern[];
   /** In lower case. The note has all of them, or tags below them. */
@@ -27,7 +27,7 @@ export interface AskedQuery {
   excludedTags: readonly string[];
   /** Those of the options that the query lets in. */
   sources: readonly MemorySource[];
-  /** True where the query names sources. */
+  /** True if the query names sources. */
   namesSources: boolean;
   /** Days, both included. */
   from: number | undefined;
@@ -109,7 +109,7 @@ export function isFiltered(asked: AskedQuery): boolean {
   return filtersRows(asked) || asked.namesSources || asked.order !== "relevance" || asked.unread.length > 0;
 }
 
-/** Whether chunks are left out that a word or a vector finds. */
+/** Whether chunks are excluded that a word or a vector finds. */
 export function filtersRows({ from, to, ...asked }: AskedQuery): boolean {
   const lists = [asked.phrases, asked.excluded, asked.paths, asked.excludedPaths, asked.tags, asked.excludedTags];
   return from !== undefined || to !== undefined || lists.some(({ length }) => length > 0);

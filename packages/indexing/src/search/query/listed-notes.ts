@@ -20,7 +20,7 @@ import type { Phrase } from "./parse-query.ts";
 
 /** What each note of a list is worth: nothing was looked for, and no score is 1. */
 const listedScore = 0.95;
-/** Notes whose texts are read at once, where words are left out. */
+/** Notes whose texts are read at once, where words are excluded. */
 const readAtOnce = 100;
 
 /** A question with its filters. */

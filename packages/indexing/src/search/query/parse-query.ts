@@ -91,7 +91,7 @@ function filterAt(query: string, at: number): { read: WrittenFilter; end: number
   return { read, end };
 }
 
-/** What stands between the marks that open at `at`; undefined where none open, or nothing closes them. */
+/** What stands between the marks that open at `at`; undefined if none open, or nothing closes them. */
 function quotedAt(query: string, at: number): { value: string; end: number } | undefined {
   const open = query[at] ?? "";
   const marks = closing.get(open);
@@ -113,7 +113,7 @@ function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | u
   return pattern.exec(text) ?? undefined;
 }
 
-/** Words that stand one behind the other. */
+/** Words that stand consecutive. */
 export interface Phrase {
   text: string;
   words: readonly PhraseWord[];

@@ -22,7 +22,7 @@ test.each(tables.twoWords as [string, boolean][])("%s fits a tag of two words: %
 });
 
 describe("a query", () => {
-  /** Short: words as they are, phrases in «», what is left out behind a minus, filters in []. */
+  /** Short: words as they are, phrases in «», what is excluded behind a minus, filters in []. */
   function read(query: string): string {
     return parseQuery(query)
       .map((part) => {

@@ -97,7 +97,7 @@ export function daysOfLine(row: DatedRow, line: number): Days[] {
   return part?.days ? [part.days] : daysOfChunk(row);
 }
 
-/** The lines of a chunk from the first to the last that are of some of these days; undefined where there are none. */
+/** The lines of a chunk from the first to the last that are of some of these days; undefined if there are none. */
 export function linesWithin<Row extends DatedRow & Pick<ChunkRow, "startLine" | "endLine">>(
   row: Row,
   isAsked: (days: Days) => boolean,
@@ -129,7 +129,7 @@ function datedLines({ path, context, text }: DatedRow): DatedLines[] {
     const heading = line.startsWith("#") ? headingOf(line) : undefined;
     if (heading === undefined) continue;
     const days = within(heading.title, ofNote);
-    // What stands under a day belongs to it, until something stands beside it.
+    // What stands under a day belongs to it, until something is next to it.
     if (days === undefined && (level === 0 || heading.level > level)) continue;
     level = days === undefined ? 0 : heading.level;
     const last = parts.at(-1);

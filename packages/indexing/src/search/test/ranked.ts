@@ -8,7 +8,10 @@ import type { Candidate } from "../rank.ts";
 import { queryTerms } from "../../text/query-terms.ts";
 import { scanTerms } from "../../text/words.ts";
 
-/** The terms of a query with weights as in an index of 1,000 chunks; `counts` says how many hold a term, 10 if not named. */
+/**
+ * The terms of a query with weights as in an index of 1,000 chunks; `counts` says how many hold a term, 10 if not
+ * named.
+ */
 export function weightedTerms(query: string, counts: Record<string, number> = {}): WeightedTerm[] {
   return queryTerms(query).map((term) => ({ ...term, idf: inverseDocumentFrequency(1000, counts[term.term] ?? 10) }));
 }

@@ -83,7 +83,7 @@ async function find(terms: readonly SearchTerm[], source: WordSource, most?: num
   return { ...answer, documentFrequencies: wordCounts(terms, answer.documentFrequencies) };
 }
 
-/** What is told of the words that were read otherwise, as the chunks that were found write them, each once. */
+/** The reported corrections, as the matching chunks spell them, each once. */
 function readingsShown(
   readings: readonly OtherReading[],
   rows: readonly ChunkRow[],

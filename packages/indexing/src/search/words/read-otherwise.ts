@@ -27,7 +27,7 @@ const maxMistyped = 4;
 const maxLetters = 64;
 /** Limit of one-letter variants per query in a large index. A word of eight letters has 450. */
 const maxSpellings = 1000;
-/** Places where a compound may be cut, and typing errors, that are looked at in the notes. */
+/** Places where a compound may be cut, and typing errors, that are examined in the notes. */
 const looksAt = 3;
 /** Chunks in which it is looked for first how a word is written: as a rule one of them tells. */
 const fewChunks = 10;
@@ -102,7 +102,9 @@ async function readWritten(
   return readings;
 }
 
-/** The numbers that begin with these digits and are written in one piece: groups of digits are joined as a whole only. */
+/**
+ * The numbers that begin with these digits and are written in one piece: groups of digits are joined as a whole only.
+ */
 async function longerNumber(digits: SearchTerm, source: WordSource): Promise<SearchTerm | undefined> {
   const longer = new Set<string>();
   for (const row of (await source.find([{ term: digits.term, prefix: true }])).rows)
@@ -275,11 +277,15 @@ export function oneErrorAway(word: string): string[] {
 
 /** Letters that are written as two where a keyboard lacks them, and the one that is left of each without its mark. */
 const spelledOut = data.spelledOut.map(([from = "", to = ""]) => [new RegExp(from, "g"), to] as const);
-/** Letters that no keyboard of another language has, by the one that is written in their place. One of a word is enough. */
+/**
+ * Letters that no keyboard of another language has, by the one that is written in their place. One of a word is enough.
+ */
 const barred: Readonly<Record<string, string>> = data.barred;
 const inTwo: Readonly<Record<string, string>> = data.inTwo;
 
-/** Other ways to write a word that holds, or lacks, letters with marks: `Mueller` for `Müller` and the other way round. */
+/**
+ * Other ways to write a word that holds, or lacks, letters with marks: `Mueller` for `Müller` and the other way round.
+ */
 export function otherSpellings(written: string, folded: string): string[] {
   const lower = written.normalize("NFC").toLowerCase();
   const words = [lower.replaceAll(/[äöüåøæß]/g, (letter) => inTwo[letter] ?? letter)];

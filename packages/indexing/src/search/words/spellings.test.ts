@@ -45,7 +45,7 @@ describe("one typing error", () => {
 
   test("all words at one error of a word of seven letters are given", () => {
     const letters = "abcdefghijklmnopqrstuvwxyz";
-    // By formula: 7 left out, 26 x 8 put in (7 of them twice), 25 x 7 others, 6 swapped.
+    // By formula: 7 deletions, 26 x 8 put in (7 of them twice), 25 x 7 others, 6 swapped.
     expect(oneErrorAway("plankto")).toHaveLength(7 + letters.length * 8 - 7 + 25 * 7 + 6);
   });
 

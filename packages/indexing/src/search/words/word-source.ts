@@ -9,7 +9,10 @@ import { scanTerms, termOfWord } from "../../text/words.ts";
 import { pathNames, searchedText } from "../../text/note-context.ts";
 
 export interface WordSource {
-  /** `most`: chunks that are wanted of each source, where it is to be seen how a word is written. Absent: as many as a search wants. */
+  /**
+   * `most`: chunks that are wanted of each source, where it is to be seen how a word is written. Absent: as many as a
+   * search wants.
+   */
   find(terms: readonly QueryTerm[], most?: number): Promise<IndexKeywordAnswer>;
   /** How many chunks hold each of the terms. */
   count(terms: readonly QueryTerm[]): Promise<readonly number[]>;
@@ -17,7 +20,7 @@ export interface WordSource {
   remember?(countLanguages: () => Promise<readonly LanguageCode[]>): Promise<readonly LanguageCode[]>;
 }
 
-/** The languages other than English that these notes are in. Undefined where there is none. */
+/** The languages other than English that these notes are in. Undefined if there is none. */
 export async function languagesOf(source: WordSource): Promise<HeldLanguages | undefined> {
   const countLanguages = async (): Promise<readonly LanguageCode[]> => {
     const counts = await source.count(languageCodes.map((code) => ({ term: languageTerm(code), prefix: false })));
@@ -133,7 +136,7 @@ interface WordPlace {
   isStem: boolean;
 }
 
-/** How a word is written in one of these chunks, or in its name; undefined where it does not stand. */
+/** How a word is written in one of these chunks, or in its name; undefined if it does not stand. */
 export function writtenIn(
   rows: readonly ChunkRow[],
   term: SearchTerm,
@@ -151,7 +154,7 @@ export function writtenIn(
 /** Parts of a compound have this many words between them at most: "Frist der Steuer", "Versicherung für das Auto". */
 const mostBetween = 2;
 
-/** The text in which two words stand next to each other, in either order; undefined where they do not. */
+/** The text in which two words stand next to each other, in either order; undefined if they do not. */
 export function writtenTogether(
   rows: readonly ChunkRow[],
   pair: readonly [SearchTerm, SearchTerm],

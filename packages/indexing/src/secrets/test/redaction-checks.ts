@@ -13,7 +13,10 @@ import data from "./redaction-checks.json" with { type: "json" };
 const names = data.names;
 const between = [..." \n`\"'()@&。", "\r\n", ", ", " | ", "**", ": ", "\n\n", String.raw`\n`];
 
-/** Texts of secrets, names, innocent notes and random characters: lines stay where they are, and nothing is redacted twice. */
+/**
+ * Texts of secrets, names, innocent notes and random characters: lines stay where they are, and nothing is redacted
+ * twice.
+ */
 export function expectSoundRedaction({ seed, texts }: { seed: number; texts: number }): void {
   const random = randomFrom(seed);
   const innocent = secretTable<string[]>("innocent-notes");

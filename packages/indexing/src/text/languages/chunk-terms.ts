@@ -5,7 +5,7 @@ import { backwardTerm } from "../word-forms.ts";
 import { languageOfCompounds, languageOfText, functionWords, type LanguageCode, mayBeCompound } from "./languages.ts";
 import type { Stemmers } from "./stemmers.ts";
 
-/** No word of a text begins with it: what does stands beside the words. */
+/** Prefix of terms that are not words. */
 const mark = "~";
 
 /** The term that stands for a stem of another language than English, beside the words of a text in it. */
@@ -13,7 +13,6 @@ export function stemTerm(stem: string): string {
   return mark + stem;
 }
 
-/** The term that stands with every text in a language. */
 export function languageTerm(code: LanguageCode): string {
   return mark + mark + code;
 }
@@ -28,8 +27,8 @@ function stemTerms(word: string, stem: string, code: LanguageCode): string[] {
 const shortestCompound = 8;
 
 /**
- * The terms of a text, joined by spaces, as a store indexes them: its words, and where it is in another language than
- * English the stems of that, besides; and the days that it names, as `2020-10-26`. `ofFile`: asked for the language of the file, where a text does not tell its own.
+ * Terms of a text as indexed: its words, their stems if it is not English, and dates such as `2020-10-26`. `ofFile`:
+ * returns the language of the file for texts without a clear one.
  */
 export function chunkTerms(text: string, stemmers: Stemmers, ofFile?: () => LanguageCode | undefined): string {
   const days = daysInText(text)
@@ -58,8 +57,8 @@ export interface HeldLanguages {
 export type TermScanner = (text: string, sink: TermSink) => void;
 
 /**
- * Gives the terms of the lines of one chunk, as they stand in its index. `held`: the languages that are asked for; without
- * one, words are all there is. A chunk that does not tell its language is read in each of them.
+ * Returns a scanner for the lines of a chunk, equal to its index terms. `held`: languages to consider. A chunk without
+ * a clear language is read in each.
  */
 export function scannerFor(lines: readonly string[], { stemmers, held }: HeldLanguages): TermScanner {
   const told = languageOfText(lines.join("\n"));

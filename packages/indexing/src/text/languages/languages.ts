@@ -14,7 +14,7 @@ export const functionWords = Object.fromEntries(
 
 export const englishWords: ReadonlySet<string> = functionWords.en;
 
-/** The list is short on purpose: leaving out "own", "after", "before", "both" or "all" made answers measurably worse. */
+/** Deliberately short: excluding "own", "after", "before", "both" or "all" made answers measurably worse. */
 export const stopWords: ReadonlySet<string> = wordsIn(languages.en.stopWords);
 
 const ambiguous = new Set(Object.values(languages).flatMap((language) => [...wordsIn(language.ambiguous)]));
@@ -60,23 +60,20 @@ function wordsIn(list = ""): Set<string> {
   return new Set(list.split(" "));
 }
 
-/** Weight of function words from which on a text, or a question, is taken to be in their language. */
+/** Weight of function words that identifies a language. */
 const enoughInText = 2;
 const enoughInQuestion = 1;
-/** The smallest share of a text's words that they are. Names and titles in another language do not make a text of it. */
+/** Minimum share of function words, so that names and titles in another language do not count. */
 const leastShare = 0.12;
-/** Words that are looked at: a chunk tells its language with its first ones, and a file is more. */
+/** Words examined per chunk; a file has more. */
 const mostOfChunk = 80;
 const mostOfFile = 400;
 
-/**
- * The language of a chunk, by its function words: `en`, or one whose stemmer we have; undefined where it does not tell.
- */
+/** The language of a chunk by its function words: `en` or one with a stemmer; undefined if unclear. */
 export function languageOfText(text: string): LanguageCode | "en" | undefined {
   return told(firstWords(text, mostOfChunk));
 }
 
-/** The language of a whole file, where it is another than English. */
 export function languageOfFile(lines: readonly string[]): LanguageCode | undefined {
   const language = told(firstWords(lines.join("\n"), mostOfFile));
   return language === "en" ? undefined : language;
@@ -87,10 +84,7 @@ const longWord = /(?<!\p{L})\p{Lu}?\p{Ll}{8,63}(?!\p{L})/gu;
 const mostLetters = 4000;
 const enoughGroups = 2;
 
-/**
- * The language whose compounds a text holds that is too short to tell its language otherwise: by the letters of its long
- * words, half of which have to look like it.
- */
+/** Compound language of a short text, by the letters of its long words, of which half must match. */
 export function languageOfCompounds(text: string): LanguageCode | undefined {
   const words = text.slice(0, mostLetters).normalize("NFC").match(longWord) ?? [];
   let [best, most]: [LanguageCode | undefined, number] = [undefined, enoughGroups - 1];
@@ -104,10 +98,7 @@ export function languageOfCompounds(text: string): LanguageCode | undefined {
   return best;
 }
 
-/**
- * The language of a question, which is short: English, or one of those that its notes are in. `words` are as they are
- * written.
- */
+/** Language of a query: English or one of the notes. `words` are as written. */
 export function languageOfQuestion(
   written: readonly string[],
   held: readonly LanguageCode[],
@@ -144,12 +135,15 @@ function weigh(
   return { best, weight, english };
 }
 
-/** What words are that were met before: the function word, or nothing. */
+/** Cache: the function word, or nothing. */
 const known = new WordCache();
 const letter = /[\p{L}\p{M}]/u;
 const isLetter = new Int8Array(0x10000).fill(-1);
 
-/** How many words (runs of letters) a text begins with, and which of them are function words of any language, in small letters. */
+/**
+ * How many words (runs of letters) a text begins with, and which of them are function words of any language, in small
+ * letters.
+ */
 function firstWords(text: string, most: number): { count: number; functionWords: string[] } {
   const functionWords: string[] = [];
   let count = 0;
@@ -180,7 +174,7 @@ function isLetterAt(text: string, index: number): boolean {
   const unit = text.charCodeAt(index);
   const told = isLetter[unit] as number;
   if (told >= 0) return told === 1;
-  // Both halves of a pair are what the pair is, and are not remembered.
+  // Surrogates are not cached.
   if (unit >= 0xd800 && unit <= 0xdfff) {
     const start = unit >= 0xdc00 && index > 0 && (text.charCodeAt(index - 1) & 0xfc00) === 0xd800 ? index - 1 : index;
     return letter.test(String.fromCodePoint(text.codePointAt(start) ?? unit));

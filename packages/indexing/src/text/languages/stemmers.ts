@@ -8,19 +8,16 @@ type Stemmer = (word: string) => string;
 export type Stemmers = Readonly<Record<LanguageCode, Stemmer>>;
 
 const maxStemsKept = 50_000;
-/** Words of more letters have no stem: the time of a stemmer grows with the square of a word's length. */
+/** Longer words have no stem: stemming takes quadratic time. */
 const maxLetters = 64;
 
-/**
- * The Snowball stemmers (Porter 2001). Loaded when there is something to index, or when the index holds a text that is not
- * English: 40 kB, some 10 ms.
- */
+/** The Snowball stemmers (Porter 2001), loaded on demand: 40 kB, about 10 ms. */
 export const loadStemmers: () => Promise<Stemmers> = lazily(async () => {
   const stemmers = Object.entries(await import("./stemmer-modules.ts"));
   return Object.fromEntries(stemmers.map(([code, stem]) => [code, keeping(stem)])) as unknown as Stemmers;
 });
 
-/** Keeps the stems of words. Stemmers recognise suffixes by their accents, so the accents go last. */
+/** Caches stems. Accents are removed last, since suffixes depend on them. */
 function keeping(stem: Stemmer): Stemmer {
   const kept = remembered((word) => foldWord(stem(word.normalize("NFC").toLowerCase())), maxStemsKept);
   return (word) => (word.length > maxLetters ? "" : kept(word));

@@ -74,7 +74,7 @@ export function expectSoundPieces({ seed, lines }: { seed: number; lines: number
     let reached = 0;
     for (const piece of splitLongLine(text, tokens, overlap)) {
       check(estimateTokens(piece) <= tokens, `round ${round}: is too large`);
-      // The same words may stand in the line several times: a piece begins where the one before ended, or before that.
+      // The same words may are in the line several times: a piece begins where the one before ended, or before that.
       const next = text.length - text.slice(reached).trimStart().length;
       const at = overlap === 0 ? text.indexOf(piece, reached) : text.lastIndexOf(piece, next);
       check(at >= 0 && at <= next, `round ${round}: lost text`);

@@ -13,24 +13,22 @@ export type Season = "spring" | "summer" | "autumn" | "winter";
 
 const dayMs = 86_400_000;
 
-/** The first day that is counted: where a span is open to the past, it begins here. */
+/** First day of ranges that are open to the past. */
 export const firstDay: number = Math.floor(Date.parse("1000-01-01") / dayMs);
 
-/** The number of a day; undefined where there is no such day, such as the 31st of February. */
+/** The number of a day; undefined if there is no such day, such as the 31st of February. */
 export function dayNumber(year: number, month: number, day: number): number | undefined {
   if (!(year >= 1000 && year <= 9999)) return undefined;
   const number = Math.floor(Date.UTC(year, month - 1, day) / dayMs);
   const real = new Date(number * dayMs);
-  // A day that does not exist would be counted on into the next month.
+  // Nonexistent days would roll over into the next month.
   return real.getUTCMonth() + 1 === month && real.getUTCDate() === day ? number : undefined;
 }
 
-/** The day that it is where the caller is. */
 export function localDay(now: Date): number {
   return Math.floor(Date.UTC(now.getFullYear(), now.getMonth(), now.getDate()) / dayMs);
 }
 
-/** A day number as `2026-03-05`. */
 export function isoDate(day: number): string {
   return new Date(day * dayMs).toISOString().slice(0, 10);
 }
@@ -85,7 +83,6 @@ export function seasonDays(year: number, season: Season): Days | undefined {
   return monthDays(year, { spring: 3, summer: 6, autumn: 9, winter: 12 }[season], 3);
 }
 
-/** Easter Sunday of the western churches, after Gauss and Butcher. */
 function easterDay(year: number): number | undefined {
   const [century, rest] = [Math.floor(year / 100), year % 100];
   const golden = year % 19;
@@ -106,7 +103,10 @@ export function joined(first: Days | undefined, last: Days | undefined): Days | 
   return first && last && first.from <= last.to ? { from: first.from, to: last.to } : undefined;
 }
 
-/** Holidays that people date by, with month, first day and number of days. Those of the moon, other than Easter, are not counted. */
+/**
+ * Holidays that people date by, with month, first day and number of days. Those of the moon, other than Easter, are not
+ * counted.
+ */
 export type Holiday =
   | "christmas"
   | "christmasEve"
@@ -132,7 +132,6 @@ export function holidayDays(holiday: Holiday, year: number): Days | undefined {
   return first === undefined ? undefined : spanFrom(first + ((3 - weekdayOf(first) + 7) % 7) + 21, 1);
 }
 
-/** Whether it is one day. */
 export function isOneDay(holiday: Holiday): boolean {
   return holiday === "thanksgiving" || holidays[holiday][2] === 1;
 }

@@ -2,7 +2,7 @@ import { type Days, nthWithin, thirdOf, yearOf } from "./calendar.ts";
 import { distantTime, type FoundTime, openTime, withoutOverlaps } from "./found-time.ts";
 import { type Grammar, type Groups, groupsOf } from "./grammar.ts";
 
-/** Makes one time of several ("summer" and "last year"), and of one with the words before it ("since", "end of"). */
+/** Combines adjacent dates ("summer", "last year") and applies words before them ("since", "end of"). */
 export function combineTimes(
   text: string,
   found: readonly FoundTime[],
@@ -21,12 +21,12 @@ export function combineTimes(
   );
   times = times.map((time) => first(time, (language) => countedWithin(text, time, language)) ?? time);
   times = times.map((time) => first(time, (language) => partOf(text, time, language)) ?? time);
-  // The "last week" of "last week of June" is none of its own.
+  // "Last week of June" is one expression.
   times = withoutOverlaps(times);
   times = joinNeighbours(times, (a, b) =>
     first(a.languages.length === 0 ? b : a, (language) => range(text, a, b, language)),
   );
-  // Nor is the "last week" of "last week before Christmas".
+  // As is "last week before Christmas".
   return withoutOverlaps(times.map((time) => first(time, (language) => openSpan(text, time, language, today)) ?? time));
 }
 

@@ -4,9 +4,8 @@ import { type Groups, groupsOf } from "./grammar.ts";
 
 export type TimeUnit = "day" | "week" | "month" | "season" | "year" | "span";
 
-/** A time as some words name it, before it is known which year is meant. */
 export interface FoundTime {
-  /** Where the words stand in the folded text. */
+  /** Where the words are in the folded text. */
   start: number;
   end: number;
   unit: TimeUnit;
@@ -15,21 +14,23 @@ export interface FoundTime {
   days(year: number): Days | undefined;
   /** What the time is measured from, where it is not the time itself: "March" in "since March". */
   named?: { unit: TimeUnit; days(year: number): Days | undefined } | undefined;
-  /** All on one side of what is named. */
+  /** Open on one side. */
   isOpen?: boolean | undefined;
-  /** 0 is Monday: a day of the week is another day beside the name of a week. */
+  /** 0 is Monday. */
   weekday?: number | undefined;
-  /** The word alone may be anything ("Friday", "summer"): it is a time only beside another one, or where nothing else is asked. */
+  /**
+   * The word alone is ambiguous ("Friday", "summer"): a date only next to another one, or if the query has nothing
+   * else.
+   */
   lone?: boolean | undefined;
-  /** From one day to another: "from" is no "since" before it. */
+  /** A range: a "from" before it does not mean "since". */
   isRange?: boolean | undefined;
-  /** A day that no calendar has: the 31st of February. */
+  /** A date that does not exist: the 31st of February. */
   isNoDay?: boolean | undefined;
-  /** The languages that the words are of; none for figures. */
+  /** Languages of the words; none for digits. */
   languages: readonly string[];
 }
 
-/** What words are read against. */
 export interface ReadingContext {
   today: number;
   dayFirst: boolean;
@@ -58,7 +59,6 @@ export function findAll(
 
 export type TimeRead = Omit<FoundTime, "start" | "end" | "languages">;
 
-/** A time whose days are known. */
 export function known(unit: TimeUnit, days: Days | undefined): TimeRead | undefined {
   return days && { unit, hasYear: true, days: () => days };
 }
@@ -79,7 +79,7 @@ export function dayOf(read: TimeRead | undefined, month: number, day: number): T
   return isWritten ? { unit: "day", hasYear: true, days: () => undefined, isNoDay: true } : undefined;
 }
 
-/** The last such time that is over, the one of now or of this year, or the next one to come. */
+/** The last such date in the past, the present one, or the next. */
 export function besideToday(
   unit: TimeUnit,
   today: number,
@@ -100,8 +100,8 @@ function exists({ hasYear, days, isNoDay }: TimeRead): boolean {
 }
 
 /**
- * The longest of those that overlap, the first of those that are as long; what is the same in several languages is of
- * all of them. In their order in the text.
+ * Keeps the longest of overlapping dates, the first of equal ones; equal dates of several languages are merged. In text
+ * order.
  */
 export function withoutOverlaps(found: readonly FoundTime[]): FoundTime[] {
   const kept: FoundTime[] = [];
@@ -127,7 +127,7 @@ export function withoutOverlaps(found: readonly FoundTime[]): FoundTime[] {
   return kept.sort((a, b) => a.start - b.start);
 }
 
-/** What may be no time, where nothing beside it says that it is one. */
+/** Marks an ambiguous date unless sure. */
 export function loneUnless(isSure: boolean, read: TimeRead | undefined): TimeRead | undefined {
   return read && (isSure ? read : { ...read, lone: true });
 }
@@ -135,7 +135,6 @@ export function loneUnless(isSure: boolean, read: TimeRead | undefined): TimeRea
 /** The months of a unit. */
 const monthsOf = { month: 1, quarter: 3, year: 12 } as const;
 
-/** The week, weekend, month, quarter or year that is `step` after the one of today. */
 export function unitBeside(unit: CountedUnit | undefined, step: number, today: number): TimeRead | undefined {
   if (unit === undefined || unit === "day") return undefined;
   const { from, to } = weekAround(today + 7 * step);
@@ -146,10 +145,7 @@ export function unitBeside(unit: CountedUnit | undefined, step: number, today: n
   return known(unit === "quarter" ? "season" : unit, monthDays(yearOf(today), first + count * step, count));
 }
 
-/**
- * "Three weeks ago": a day, the days around one, a month or a year, as exactly as people mean it. A count of 0 is
- * "a few".
- */
+/** "Three weeks ago": a day, a range of days, a month or a year, with the usual precision. A count of 0 is "a few". */
 export function agoDays(count: number | undefined, unit: CountedUnit | undefined, today: number): TimeRead | undefined {
   if (count === undefined || count < 0 || count > 300) return undefined;
   if (count === 0) return recentDays(6, unit, today - (unit === "day" ? 2 : 0));
@@ -158,7 +154,6 @@ export function agoDays(count: number | undefined, unit: CountedUnit | undefined
   return unitBeside(unit, -count, today);
 }
 
-/** "A year ago today": the day of the same date, or of the same day of the week. */
 export function sameDayAgo(
   count: number | undefined,
   unit: CountedUnit | undefined,
@@ -210,7 +205,7 @@ export function weekdayBeside(weekday: number, step: number, today: number): Tim
 
 export type Opening = "since" | "before" | "after" | "until";
 
-/** What is on one side of a time: "since March", "before 2024". */
+/** An open range: "since March", "before 2024". */
 export function openTime<Time extends TimeRead>(time: Time, opening: Opening, today: number): Time {
   return measured(time, "span", opening !== "since", ({ from, to }) => {
     if (opening === "since") return { from, to: from > today ? to : today };
@@ -219,7 +214,6 @@ export function openTime<Time extends TimeRead>(time: Time, opening: Opening, to
   });
 }
 
-/** "The week before" a time, "two weeks before" it. Without a count it is the one that touches it. */
 export function distantTime<Time extends TimeRead>(
   time: Time,
   unit: CountedUnit,

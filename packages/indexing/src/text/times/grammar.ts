@@ -5,27 +5,25 @@ import { type CountedUnit, countedUnits, type Doubt, type Language } from "./lan
 import tables from "./patterns.json" with { type: "json" };
 
 /**
- * A letter or figure of folded text. A range, as the classes of Unicode make patterns slow to build; Chinese characters are
- * none, as they stand beside words without a space.
+ * A letter or digit of folded text. A plain range, since Unicode classes compile slowly; Chinese characters are
+ * excluded, as words need no spaces there.
  */
 const edge = "[0-9a-z\\xb5-\\u1fff]";
 
-/** Words as one group, which matches nothing where there are none. */
+/** Words as one group, which matches nothing if there are none. */
 function oneOf(...words: readonly string[]): string {
   return `(?:${words.filter((word) => word !== "").join("|") || "(?!)"})`;
 }
 
-/** Which of the patterns a word is, counted from 0. */
 export function indexOf(patterns: readonly string[], word: string): number {
   return patterns.findIndex((pattern) => pattern !== "" && namedPattern(`^(?:${pattern})$`).test(word));
 }
 
-/** The groups of a match, by their names. */
 export type Groups = Readonly<Record<string, string | undefined>>;
 
 /**
- * A pattern in which several groups may have one name. Node 22 has none such, even where only one of them can match: the
- * further ones get a number here, and `groupsOf` gives them their name back.
+ * A pattern with repeated group names, which Node 22 does not support: they get numbers, and `groupsOf` restores the
+ * names.
  */
 export function namedPattern(source: string, flags = ""): RegExp {
   const counts = new Map<string, number>();
@@ -37,7 +35,7 @@ export function namedPattern(source: string, flags = ""): RegExp {
   return new RegExp(numbered, flags);
 }
 
-/** What the groups of a `namedPattern` hold; undefined where there is no match. */
+/** What the groups of a `namedPattern` hold; undefined if there is no match. */
 export function groupsOf(match: RegExpExecArray | null): Groups | undefined {
   if (match === null) return undefined;
   const groups: Record<string, string | undefined> = {};
@@ -54,8 +52,8 @@ const figure = "(?:(?<!\\d)\\d{1,2}(?!\\d)|[一二三四五六七八九十两]{1
 const parts: Readonly<Record<string, string>> = { ...tables.parts, edge, figure };
 
 /**
- * A form with what it names in `${}`: a part of the table, or fields of a language, as one group (`${to|until}`) that
- * matches nothing where the language has no such words.
+ * Fills a form: `${name}` is a part of the table or a field of the language, as one group that matches nothing without
+ * such words.
  */
 export function filled(form: string, language: object = {}): string {
   return form.replaceAll(/\$\{([\w.|]+)\}/g, (_, names: string) => {
@@ -100,14 +98,17 @@ export function chineseNumber(word = ""): number | undefined {
   return values.reduce((sum, value) => 10 * sum + value, 0);
 }
 
-/** A text as it is compared: small letters, no accents, simplified characters; and where each part of it stood. */
+/** Normalised text (lower case, no accents, simplified characters) with source offsets. */
 export interface FoldedText {
   text: string;
   /** For each place in `text`, and for its end, the place in the text as it was written. */
   offsets: readonly number[];
 }
 
-/** Apostrophes and dashes, and of the traditional characters those that words for dates, and for asking about them, have. */
+/**
+ * Apostrophes and dashes, and of the traditional characters those that words for dates, and for asking about them,
+ * have.
+ */
 const replaced = new Map(Object.entries(tables.folded));
 
 export function foldText(written: string): FoldedText {
@@ -129,10 +130,9 @@ function foldCharacter(character: string): string {
   return replaced.get(character) ?? character.normalize("NFKD").replaceAll(/\p{M}/gu, "").toLowerCase();
 }
 
-/** What stands around a time: `since`, `joins`, `serving`. */
 type Around = keyof typeof tables.around;
 
-/** The words of a language for times. Its patterns are made when they are first needed: most queries name no time. */
+/** The date words of a language. Patterns are compiled on first use: most queries have no date. */
 export class Grammar {
   readonly name: string;
   /** Undefined for Chinese, whose times are read by rules of its own. */
@@ -192,7 +192,7 @@ export const monthWords: readonly string[] = Array.from({ length: 12 }, (_, inde
   oneOf(...dated.map(({ dates }) => dates?.months[index] ?? "")),
 );
 
-/** Whether a folded text may name a time at all. What it costs is all that most searches pay. */
+/** Fast test whether a folded text may contain a date. */
 export function mayNameTime(text: string): boolean {
   return /[\d〇\u4e00-\u9fff]/.test(text) || dated.some((grammar) => grammar.pattern("hint").test(text));
 }

@@ -1,9 +1,8 @@
 import type { Holiday, Part, Season } from "./calendar.ts";
 
 /**
- * How a language with spaces names times. Every string is the inside of a regular expression over folded text (small
- * letters, no accents): words with `|` between them, no group that captures. A language that has no such word leaves it
- * empty.
+ * Date words of a language with spaces. Each string is the inside of a regular expression over folded text:
+ * alternatives with `|`, no capturing groups, empty if there is no such word.
  */
 export interface Language {
   /** January first. */
@@ -36,9 +35,7 @@ export interface Language {
   ago: Around;
   /** "The last 3 days" is no one's last week. */
   recent: Around;
-  /** "The past week": up to today, where "last week" is the one before this. */
   past: string;
-  /** "Lately", "the last days". */
   lately: string;
   /** One of a unit needs no number: неделю назад. */
   countMayLack?: boolean | undefined;
@@ -66,30 +63,35 @@ export interface Language {
   monthFirst: boolean;
   /** Words that look like a time of this language and are something else. */
   doubts?: readonly Doubt[] | undefined;
-  /** All that a question holds that asks for nothing but a time: "what did I do", "notes of". */
+  /** Filler words of queries that ask only for a date: "what did I do", "notes of". */
   fillers: string;
 }
 
 /** A language, as its file `<code>.json` describes it. Lists of words are in small letters, separated by spaces. */
 export interface LanguageFile {
-  /** In English. */
   name: string;
   /** Module of `@orama/stemmers`. Absent: words are taken as they are, or stemmed with those of all texts (English). */
   stemmer?: string;
   /** Words of a question that are not searched for, whatever language the notes are in. */
   stopWords?: string;
-  /**
-   * Words that hold sentences together and are not searched for. They tell languages apart, and are left out of a
-   * question in theirs. Short on purpose: a word that may be meant is no function word.
-   */
+  /** Function words: excluded from queries in the language, and used to detect it. Keep it short. */
   functionWords?: string;
-  /** For a language that writes two words as one: groups of letters that its long words have, as a pattern with `|` between them. */
+  /**
+   * For a language that writes two words as one: groups of letters that its long words have, as a pattern with `|`
+   * between them.
+   */
   longWords?: string;
-  /** Those of them that are words of English too, or part of names ("de la Rosa"): alone they tell nothing of a language. */
+  /**
+   * Those of them that are words of English too, or part of names ("de la Rosa"): alone they tell nothing of a
+   * language.
+   */
   ambiguous?: string;
   /** Words of English that questions are about, though another language has them as function words. */
   contentWords?: string;
-  /** Phrases that ask and name nothing that is asked for ("how much", "tell me about"), as patterns with `|` between them. */
+  /**
+   * Phrases that ask and name nothing that is asked for ("how much", "tell me about"), as patterns with `|` between
+   * them.
+   */
   questionWords: string;
   /** How people call themselves, and whom they talk to, as patterns with `|` between them. */
   speaker: string;
@@ -108,11 +110,10 @@ interface Around {
 }
 
 /**
- * A pattern for each part that tells: the words, what is before and after them, all of the text, the words as they are
- * written. `${served}` stands for that part of `patterns.json`.
+ * A pattern per part: the words, the text before and after, the whole text, the words as written. `${served}` is a part
+ * of `patterns.json`.
  */
 export type Doubt = Readonly<Partial<Record<DoubtedPart, string>>> & {
-  /** Only of a day of the week. */
   weekday?: boolean;
 };
 

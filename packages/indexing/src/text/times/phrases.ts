@@ -49,7 +49,7 @@ const figures = lazily(() => patternsOf("figures", "g"));
 const figureReaders: Readonly<Record<string, Reader<ReadingContext>>> = {
   day: ({ y, m, d }) => dayOf(known("day", oneDay(Number(y), Number(m), Number(d))), Number(m), Number(d)),
 
-  /** The day first or the month, as it is configured, and the other way round where there is no such day. */
+  /** Day or month first as configured, or swapped if that date does not exist. */
   either({ a, b, y }, { dayFirst }) {
     const year = y?.length === 2 ? 2000 + Number(y) : y;
     const ways = [
@@ -180,7 +180,7 @@ function withLongYear({ yy, ...groups }: Groups): Groups {
   return yy === undefined ? groups : { ...groups, y: String(Number(yy) + (Number(yy) < 50 ? 2000 : 1900)) };
 }
 
-/** Whether the words before say that a word such as "May" or "summer" is a time. */
+/** Whether the preceding words show that "May" or "summer" is a date. */
 function isAnnounced({ grammar, before }: PhraseReading): boolean {
   return grammar.pattern("announced").test(before);
 }
@@ -194,7 +194,6 @@ function countOf(grammar: Grammar, { few }: Language, word = ""): number | undef
   return indexOf([few], word) === 0 ? 0 : grammar.numberOf(word);
 }
 
-/** A name in the calendar of which every year has one. */
 interface Named {
   unit: FoundTime["unit"];
   days(year: number): Days | undefined;

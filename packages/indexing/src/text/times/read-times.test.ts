@@ -10,10 +10,8 @@ import tables from "./test/readings.json" with { type: "json" };
 import path from "node:path";
 import { groupsOf, namedPattern } from "./grammar.ts";
 
-/** Sunday. */
 const now = new Date(2026, 2, 15, 12);
 
-/** The lines of a table, without empty lines and remarks. */
 function table(name: string): string[][] {
   return readFileSync(new URL(`test/phrases/${name}.txt`, import.meta.url), "utf8")
     .split("\n")
@@ -127,7 +125,6 @@ test("a day reads back as it is written in figures, in ten languages, in questio
   expectDaysReadBack({ seed: 11, days: 12 });
 });
 
-/** Day numbers of dates, in order. */
 function days(...dates: string[]): number[] {
   return dates.map((date) => Date.parse(date) / 86_400_000).toSorted((a, b) => a - b);
 }

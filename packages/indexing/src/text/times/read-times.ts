@@ -9,14 +9,13 @@ import type { Doubt, DoubtedPart } from "./language.ts";
 import tables from "./patterns.json" with { type: "json" };
 import { numericTimes, phraseTimes } from "./phrases.ts";
 
-/** A span of days that a query names. */
 export interface Period extends Days {
   unit: TimeUnit;
-  /** The words of the query that name it, and where they stand in it. */
+  /** The words of the query that name it, and where they are in it. */
   text: string;
   start: number;
   end: number;
-  /** 0 for what the words mean most likely, then on: a day of which no year is named is one of each year. */
+  /** 0 for the likeliest meaning; a day without a year has one rank per year. */
   rank: number;
   /** What it is measured from, where that is named and not the time itself: "March" in "since March". */
   near: (Days & { unit: TimeUnit }) | undefined;
@@ -24,11 +23,10 @@ export interface Period extends Days {
   isOpen: boolean;
 }
 
-/** The times in a query, and what else there is in it. */
 export interface QueryTimes {
   /** In the order of the query, those of the same words by rank. */
   periods: Period[];
-  /** The query without the words that name a time, and without those that only serve them, such as "on". */
+  /** The query without date expressions and their prepositions. */
   rest: string;
   /** The query asks for nothing but a time: "yesterday", "what did I do on 12 March". */
   isOnlyTime: boolean;
@@ -37,7 +35,6 @@ export interface QueryTimes {
 }
 
 export interface TimeReading {
-  /** What "yesterday" is counted from, as a date where the process is. */
   now: Date;
   /** The days that the workspace has notes of, in order: a year that is not named is one of theirs. */
   days?: readonly number[] | undefined;
@@ -45,13 +42,13 @@ export interface TimeReading {
   dayFirst?: boolean | undefined;
 }
 
-/** What is further on in a long text is no question. */
+/** Longer text is not searched for dates. */
 const maxLength = 2000;
 
 /**
- * The days, weeks, months, seasons and years that a query names, in figures, English, German, French, Spanish,
- * Portuguese, Italian, Dutch, Russian and Chinese. A span open to the past begins with the year 1000, one open to the
- * future ends today.
+ * Finds days, weeks, months, seasons and years in a query, in digits, English, German, French, Spanish, Portuguese,
+ * Italian, Dutch, Russian and Chinese. A range open to the past begins with the year 1000, one open to the future ends
+ * today.
  */
 export function readTimes(query: string, { now, days = [], dayFirst = true }: TimeReading): QueryTimes {
   const folded = foldText(query.slice(0, maxLength));
@@ -94,7 +91,7 @@ function isSaidOfDay(text: string, { weekday, languages, end }: FoundTime): bool
   return weekday !== undefined && languages.includes("english") && !/^(?!'s)[^]*[\p{L}\p{N}]/u.test(text.slice(end));
 }
 
-/** A time with the words around it that are there for nothing else: "on the", and what a possessive adds. */
+/** Extends a date by its prepositions and possessive. */
 function withServing(text: string, time: FoundTime): { start: number; end: number } {
   const starts = languagesOf(time, grammars).map(
     (each) => startOf(text, time.start, each.pattern("serving")) ?? time.start,
@@ -117,7 +114,7 @@ function textWithout(text: string, places: readonly { start: number; end: number
 /** What a Chinese question holds that asks for nothing but a time. */
 const chineseFillers = namedPattern(zh.chineseDates.fillers, "g");
 
-/** Whether what is left of a question without its times asks for nothing. */
+/** Whether the rest of a query asks for nothing. */
 function isNothing(rest: string): boolean {
   const text = foldText(rest)
     .text.replaceAll(chineseFillers, " ")
@@ -126,20 +123,20 @@ function isNothing(rest: string): boolean {
     .trim();
   if (text === "") return true;
   const words = text.split(" ").filter((word) => /[\p{L}\p{N}]/u.test(word));
-  // One language for all of it: the German "war" is no English one.
+  // One language for all of it: German "war" is not English.
   return grammars.some((grammar) => {
     if (grammar.name === "german" && words.every((word) => word === "war" || word === "so")) return false;
     return words.every((word) => grammar.pattern("filler").test(word));
   });
 }
 
-/** Things are written down about when they happen, rather after it. */
+/** Events are usually recorded on the day or later. */
 const daysBefore = 3;
 const daysAfter = 7;
 
 /**
- * The years of a time that names none, the best first: each up to now in which the workspace has a note of
- * then, the latest first; if none has, one of about then, or of that month. What no note is about is the latest up to now.
+ * Candidate years of a date without one, best first: past years with a note of that date, latest first; else with a
+ * note near it; else the latest.
  */
 function yearsInWorkspace(time: FoundTime, today: number, noteDays: readonly number[]): number[] {
   const named = (time.named ?? time).days;
@@ -155,13 +152,13 @@ function yearsInWorkspace(time: FoundTime, today: number, noteDays: readonly num
   ];
   for (const widen of wider) {
     const noted = years.filter((year) => holdsAny(noteDays, widen(spanOf(year))));
-    // What is on one side of a time is not said of several years.
+    // Open ranges have one year.
     if (noted.length > 0) return time.named ? noted.slice(0, 1) : noted;
   }
   return years.slice(0, 1);
 }
 
-/** The years in which there was such a time and it had begun, the latest first; at least the latest. */
+/** Years in which the date has begun, latest first; at least the latest. */
 function upToNow(named: FoundTime["days"], today: number, oldest: number): number[] {
   const years: number[] = [];
   // A leap day may be eight years away.
@@ -186,7 +183,7 @@ function holdsAny(sorted: readonly number[], { from, to }: Days): boolean {
 const { measured, numbered } = tables.doubts;
 const regExp = remembered((pattern) => namedPattern(filled(pattern)));
 
-/** Whether words that look like a time are probably something else: "version 10.01.2024", "may 5 users", "hier" in German. */
+/** Whether a date-like text is probably something else: "version 10.01.2024", "may 5 users", German "hier". */
 function isDoubtful(time: FoundTime, text: string, written: string): boolean {
   const words = text.slice(time.start, time.end);
   const before = text.slice(Math.max(0, time.start - 40), time.start);

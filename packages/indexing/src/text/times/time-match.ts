@@ -26,13 +26,16 @@ const ofTheTime = 0.85;
 /** How a note's day, or the days that it is of, fit the periods of a query. */
 export interface TimeMatch {
   /**
-   * How well they fit, 0 to 1: 1 inside a period; up to 0.6 in the days after it, since things are written down after they
-   * happen, falling to nothing within 7 days of a day or week and 14 of what is longer; 0.2 in as many days before it. A note
-   * of more days than the period fits by its share, over a half. What happened two weeks before a day is in notes of
-   * that day too.
+   * How well they fit, 0 to 1: 1 inside a period; up to 0.6 in the days after it, since things are written down after
+   * they happen, falling to nothing within 7 days of a day or week and 14 of what is longer; 0.2 in as many days before
+   * it. A note of more days than the period fits by its share, over a half. What happened two weeks before a day is in
+   * notes of that day too.
    */
   match: number;
-  /** The same, times 1.2 for what is of a day, 0.8 for what is of a longer time, and 0.4 for what is about then or of a year. */
+  /**
+   * The same, times 1.2 for what is of a day, 0.8 for what is of a longer time, and 0.4 for what is about then or of a
+   * year.
+   */
   weight: number;
 }
 

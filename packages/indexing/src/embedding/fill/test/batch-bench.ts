@@ -89,7 +89,9 @@ export interface ScriptedBatches extends EmbeddingBatches {
   /** Every call, as `submit job-1`. */
   readonly calls: string[];
   readonly mostRunning: number;
-  /** How the next jobs go, in their order; an error is a submit that fails. Those after them finish at the second look. */
+  /**
+   * How the next jobs go, in their order; an error is a submit that fails. Those after them finish at the second look.
+   */
   scripts: (JobScript | Error)[];
   /** How the jobs of this name go from now on. */
   set(job: string, script: JobScript): void;

@@ -5,7 +5,9 @@ import { EmbeddingRequests } from "../requests.ts";
 import { SharedState } from "../shared-state.ts";
 import { Usage } from "../usage.ts";
 
-/** How one request goes: an error, no answer at all, a wait in milliseconds before a good one, or what the answer is. */
+/**
+ * How one request goes: an error, no answer at all, a wait in milliseconds before a good one, or what the answer is.
+ */
 export type Step = Error | "ok" | "hang" | number | ((texts: readonly string[]) => ArrayLike<number>[]);
 
 export interface ScriptedProvider extends EmbeddingProvider {
