@@ -1,3 +1,4 @@
+import { utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isRunning } from "@memslot/test-tools/child";
 import { eventually } from "@memslot/test-tools/wait";
@@ -54,4 +55,14 @@ test("a command that does not finish in time fails as timeout, and its process i
   await vi.advanceTimersByTimeAsync(600_000);
   expect(await failure).toMatchObject({ reason: "timeout" });
   expect(isRunning(fake.starts("cleanup")[0]?.pid ?? 0)).toBe(false);
+});
+
+test("a marker of long ago is that of a killed update, also if a process has its number now", async () => {
+  const { client, folder } = openLab({ limits: { lockWaitMs: 0 } });
+  const marker = join(folder, "update.unfinished");
+  writeFileSync(marker, String(process.pid));
+  expect(await failureOf(client.cleanup(noSignal))).toMatchObject({ reason: "index_busy" });
+  utimesSync(marker, new Date(0), new Date(0));
+  await client.cleanup(noSignal);
+  expect(client.isTorn()).toBe(true);
 });

@@ -1,9 +1,9 @@
-import { existsSync, readFileSync, rmSync } from "node:fs";
+import { readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isAbort, MemoryError, messageOf, withDeadline } from "@memslot/core";
 import { SerialQueue } from "@memslot/core/host";
-import { acquireLock, type ProcessLock } from "@memslot/core/files";
+import { acquireLock, codeOf, type ProcessLock } from "@memslot/core/files";
 import { isRunning } from "@memslot/core/process-mark";
 import { QmdFailure, type QmdFailureReason } from "../failures.ts";
 import type { FoundQmd } from "./find-qmd.ts";
@@ -75,6 +75,8 @@ export interface QmdClientOptions {
 }
 
 const busyPollMs = 200;
+/** Longer than any update. The process id in an older marker may belong to another program by now. */
+const longestUpdateMs = 3_600_000;
 /** An embed ends by itself at its cap; this much later it is stopped. */
 const embedExtraMs = 60_000;
 
@@ -282,8 +284,15 @@ export class QmdClient {
 
 /** The state of the update that wrote the marker; undefined without a marker. */
 function markState(marker: string): "running" | "left" | undefined {
-  if (!existsSync(marker)) return undefined;
-  return isRunning(readFileSync(marker, "utf8").trim()) === true ? "running" : "left";
+  try {
+    const ageMs = Date.now() - statSync(marker).mtimeMs;
+    const mark = readFileSync(marker, "utf8").trim();
+    return ageMs < longestUpdateMs && isRunning(mark) === true ? "running" : "left";
+  } catch (error) {
+    // An update that ends removes it.
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
 }
 
 interface RawRow {

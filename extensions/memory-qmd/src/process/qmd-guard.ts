@@ -13,6 +13,7 @@ export interface GuardSettings {
 }
 
 const hostPipe = 3;
+const isWindows = process.platform === "win32";
 
 /**
  * Node loads this module into a qmd process before qmd (`--import`). It ends the process when the host ends, however
@@ -41,7 +42,8 @@ function watchHost({ graceMs }: GuardSettings): void {
   const pipe = new Socket({ fd: hostPipe });
   pipe.on("error", () => {});
   pipe.on("close", () => {
-    endGroup("SIGTERM");
+    // On Windows any signal kills at once, and an update has its grace to end by itself.
+    if (!isWindows) endGroup("SIGTERM");
     setTimeout(() => endGroup("SIGKILL"), graceMs);
   });
   pipe.resume();
@@ -49,7 +51,7 @@ function watchHost({ graceMs }: GuardSettings): void {
 
 /** The host starts each command in a process group of its own. */
 function endGroup(signal: NodeJS.Signals): void {
-  process.kill(process.platform === "win32" ? process.pid : 0, signal);
+  process.kill(isWindows ? process.pid : 0, signal);
 }
 
 const given = process.env["MEMSLOT_QMD_GUARD"];
