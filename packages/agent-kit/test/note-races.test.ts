@@ -383,6 +383,27 @@ describe("while a note is replaced, what another program", () => {
   });
 });
 
+test.each<[string, () => void, string]>([
+  ["a file that an editor saves stays", () => save(curated, "saved\n"), "saved\n"],
+  ["a line that is appended stays", () => appendFileSync(curated, "late\n"), "theirs\nlate\n"],
+])("while a replacement finds that the replaced file was written to, %s", async (_, happens, left) => {
+  writeFileSync(curated, "one\n");
+  const { sha256 = "" } = (await readNote(place())) ?? {};
+  moments = {
+    afterLook: () => writeFileSync(curated, "theirs\n"),
+    afterExchange: () => {
+      moments.afterStat = () => {
+        moments.afterStat = undefined;
+        happens();
+      };
+    },
+  };
+  const replaced = await replaceNote({ ...place(), text: "mine\n", sha256 });
+  expect(replaced).toMatchObject({ state: "conflict", note: { text: left } });
+  expect(readFileSync(curated, "utf8")).toBe(left);
+  expect(readdirSync(workspaceDir).toSorted()).toEqual(["MEMORY.md", "memory"]);
+});
+
 test("a line that a program appends late, through the file that it had open before a replacement, is in the note", async () => {
   writeFileSync(curated, "one\n");
   const { sha256 = "" } = (await readNote(place())) ?? {};

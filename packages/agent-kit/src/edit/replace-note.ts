@@ -125,13 +125,17 @@ async function saveReplaced({ folder, name }: Note): Promise<void> {
     const appended = await closing(await folder.open(replaced.name, constants.O_RDONLY), async (handle) => {
       return (await settledBytes(handle)).subarray(replaced.size);
     });
-    if (appended.length > 0)
-      await closing(await folder.open(name, constants.O_RDWR | constants.O_APPEND), async (handle) => {
-        const bytes = await bytesOf(handle);
-        if (!bytes.includes(appended)) await appendWhole(handle, behind(bytes, appended));
-      });
+    if (appended.length > 0) await appendTo({ folder, name }, appended);
     await folder.remove(replaced.name);
   }
+}
+
+/** Appends what another program appended to another file of the note, unless the note has it. */
+async function appendTo({ folder, name }: Pick<Note, "folder" | "name">, appended: Buffer): Promise<void> {
+  await closing(await folder.open(name, constants.O_RDWR | constants.O_APPEND), async (handle) => {
+    const bytes = await bytesOf(handle);
+    if (!bytes.includes(appended)) await appendWhole(handle, behind(bytes, appended));
+  });
 }
 
 /** Writes the new text beside the note and renames it over the note. */
@@ -164,7 +168,13 @@ async function exchange(
       await handle.write(behind(bytes, meanwhile.subarray(there.bytes.length)));
       await handle.sync();
     } else if (!meanwhile.equals(there.bytes)) {
-      await putBack(note, isKept ? replaced : undefined, meanwhile, there.stats);
+      const stats = await handle.stat({ bigint: true });
+      // A file that another program has saved since wins.
+      const isOwn = (now: BigIntStats | undefined): boolean => now?.ino === stats.ino && now.dev === stats.dev;
+      if (await putBack(note, isKept ? replaced : undefined, { ...there, bytes: meanwhile }, isOwn)) {
+        const appended = (await bytesOf(handle)).subarray(bytes.length);
+        if (appended.length > 0) await appendTo(note, appended);
+      }
       return { state: "conflict", note: await present(note) };
     }
     await syncFolder(folder.path);
@@ -197,12 +207,19 @@ function behind(bytes: Buffer, appended: Buffer): Buffer {
   return isEnded ? appended : Buffer.concat([Buffer.from("\n"), appended]);
 }
 
-/** Puts the old file back, itself if it still has a name: a program that writes to it goes on there. */
-async function putBack(note: Note, replaced: string | undefined, bytes: Buffer, stats: BigIntStats): Promise<void> {
+/**
+ * Puts the old file back, itself if it still has a name: a program that writes to it goes on there. False: the note is not
+ * `isOwn` any more.
+ */
+async function putBack(
+  note: Note,
+  replaced: string | undefined,
+  { bytes, stats }: OpenedNote,
+  isOwn: (now: BigIntStats | undefined) => boolean,
+): Promise<boolean> {
   const { folder, name } = note;
-  const always = (): boolean => true;
   try {
-    if (replaced !== undefined) return void folder.replace(name, replaced, always);
+    if (replaced !== undefined) return folder.replace(name, replaced, isOwn);
   } catch (error) {
     // Removed by a process with another state folder, which took it for a leftover.
     if (codeOf(error) !== "ENOENT") throw error;
@@ -214,7 +231,9 @@ async function putBack(note: Note, replaced: string | undefined, bytes: Buffer, 
     await keepOwner(handle, stats);
     await handle.sync();
   });
-  folder.replace(name, copy, always);
+  const isDone = folder.replace(name, copy, isOwn);
+  if (!isDone) await folder.remove(copy);
+  return isDone;
 }
 
 async function present(note: Note): Promise<NoteContent | undefined> {
