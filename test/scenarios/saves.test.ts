@@ -39,14 +39,14 @@ describe("a note whose change the file system does not show", () => {
       (await again.check({ fix }))?.findings.find(({ name }) => name === "contents");
     const found = await contents(false);
     expect(found).toMatchObject({ ok: false });
-    expect(found?.message).toMatch(/^1 files hold .*; 1 differ although .*: memory\/a\.md$/);
+    expect(found?.message).toMatch(/^1 file matches .*; 1 differ although .*: memory\/a\.md$/);
     expect(await contents(true)).toMatchObject({ ok: true, fixed: expect.stringContaining("read again") as string });
     expect(await again.sync()).toMatchObject({ changed: 1, unchanged: 1 });
-    expect(await contents(false)).toMatchObject({ ok: true, message: "2 files hold what was indexed of them" });
+    expect(await contents(false)).toMatchObject({ ok: true, message: "2 files match the index" });
     house.write({ "memory/b.md": "The walrus is on the beach.\n" });
     expect(await contents(false)).toMatchObject({
       ok: true,
-      message: "1 files hold what was indexed of them; 1 have changed since the last sync: memory/b.md",
+      message: "1 file matches the index; 1 changed since the last sync: memory/b.md",
     });
   });
 });

@@ -68,7 +68,7 @@ async function finishFlushes(agent: Agent, signal: AbortSignal): Promise<void> {
 function banner(opened: { notes: OpenedNotes; agent: Agent; model?: ChatModel | undefined; index: string }): string {
   const { notes, agent, model, index } = opened;
   const lines = [
-    "memslot demo agent: ask about a folder of Markdown notes, and see where each answer stands.",
+    "memslot demo agent: ask about a folder of Markdown notes, and see the source of each answer.",
     `Notes: ${notes.agent.workspaceDir}${notes.isSample ? " (a copy of the sample notes, removed at the end)" : ""}`,
     `Index: ${index}`,
     `Answers: ${model ? `${model.name}, which reads the notes through tools` : withoutModel}`,
@@ -83,7 +83,7 @@ function banner(opened: { notes: OpenedNotes; agent: Agent; model?: ChatModel | 
 }
 
 const withoutModel: string =
-  "a built-in responder. It is no language model: it finds lines in the notes and quotes them. Set OPENAI_API_KEY, OPENAI_BASE_URL or GEMINI_API_KEY, or give --model FILE.gguf, to talk to a real one.";
+  "a built-in responder. It is not a language model: it finds lines in the notes and quotes them. Set OPENAI_API_KEY, OPENAI_BASE_URL or GEMINI_API_KEY, or pass --model FILE.gguf, to use a language model.";
 
 /** Brings the index up to date. Gives a line about it. */
 async function sync({ memory, offReason }: OpenedNotes, signal: AbortSignal): Promise<string> {

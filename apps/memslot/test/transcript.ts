@@ -229,7 +229,7 @@ const usualMasks: readonly Mask[] = [
   [/(?<=^ {2}\w+ +)\d+(?:\.\d+)? k?B$/gmu, "SIZE"],
   [/\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b[0-9a-f]{12,64}\b|(?<=-)[0-9a-f]{8}(?=\.sqlite)/gu, "HASH"],
   [/(?<=HASH\.sqlite \()[^)]*/gu, "SIZE"],
-  [/(?<="(?:\w+Bytes|bytes)": )\d{5,}|\d+(?= pages are sound)|(?<=space:? +)\d+(?= bytes)/gu, "N"],
+  [/(?<="(?:\w+Bytes|bytes)": )\d{5,}|\d+(?= pages without errors)|(?<=space:? +)\d+(?= bytes)/gu, "N"],
   [/(?<=127\.0\.0\.1:)\d+/gu, "PORT"],
   [/\b\d+(?:\.\d+)? m?s\b/gu, "N s"],
   [/\d+\.\d+\.\d+ on \w+ \w+/gu, "VERSION on PLATFORM"],

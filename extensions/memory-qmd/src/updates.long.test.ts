@@ -279,11 +279,11 @@ describe("a search by meaning", () => {
     const { results, report } = await lab.ask("lynx");
     expect(results.map(({ path }) => path)).toEqual(["memory/a.md"]);
     expect(report.state).toBe("degraded");
-    expect(report.reason).toMatch(/words answered alone/);
+    expect(report.reason).toMatch(/keyword search only/);
     lab.fake.set({});
     const before = lab.fake.calls("query").length;
     const again = await lab.ask("lynx");
-    expect(again.report.reason).toMatch(/words answered alone/);
+    expect(again.report.reason).toMatch(/keyword search only/);
     for (const { arguments: given } of lab.fake.calls("query").slice(before))
       expect(JSON.stringify(given)).not.toContain('"vec"');
   });
@@ -294,10 +294,10 @@ describe("a search by meaning", () => {
     const lab = await openSemantic({ limits: { timeoutMs: 4000 }, paths: [{ path: shared, name: "Shared notes" }] });
     lab.fake.set({ mcp: { hang: "models" } });
     const reason = (await lab.ask("lynx")).report.reason ?? "";
-    expect(reason).toMatch(/words answered alone: ./);
+    expect(reason).toMatch(/keyword search only: ./);
     const { results, report } = await lab.ask("lynx", { sessionKey: "agent:main:telegram:group:-1" });
     expect(results).not.toEqual([]);
-    expect(report.conditions).toEqual([{ state: "degraded", reason: "words answered alone" }]);
+    expect(report.conditions).toEqual([{ state: "degraded", reason: "keyword search only" }]);
     expect(JSON.stringify(report)).not.toContain(reason);
   });
 

@@ -214,7 +214,7 @@ describe("the report of the manager", () => {
 
   const told = async (given: Partial<SearchReport>, embeddings?: object): Promise<SearchReport> =>
     (await ask(guarded(searchOf([result()], given), embeddings))).report;
-  const gone = { state: "degraded", reason: "keywords answered alone: the provider is down" } as const;
+  const gone = { state: "degraded", reason: "keyword search only: the provider is down" } as const;
   const behind = { state: "stale", reason: "4000 files have changed and are being indexed", count: 4000 } as const;
 
   test.each([

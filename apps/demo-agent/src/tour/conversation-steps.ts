@@ -18,16 +18,16 @@ const waterLog = Array.from(
 /** A conversation gets longer than its model's window, and nothing that mattered is lost. */
 export const conversationSteps: readonly Step[] = [
   {
-    name: "The context fills up, and memory is written before that is needed",
+    name: "The context fills up, and memory is saved before that",
     run: async (tour) => {
       tour.at("2026-03-10 19:30");
       await tour.openAgent();
       const flushes = tour.model.holdFlushes();
       await tour.ask(key);
       await fill(tour, flushTokens);
-      tour.say(`The request has ${lastTokens(tour)} of ${windowTokens} tokens, and a flush is due from ${flushTokens}`);
+      tour.say(`The request has ${lastTokens(tour)} of ${windowTokens} tokens, and a flush starts at ${flushTokens}`);
       await flushes.begun;
-      tour.check("the reply came while the flush was still at work", (await notes(tour)).includes(code), false);
+      tour.check("the reply came while the flush was still running", (await notes(tour)).includes(code), false);
       flushes.release();
       await tour.settled();
       const entry = (await notes(tour)).split("\n").find((line) => line.includes(code));
@@ -37,7 +37,7 @@ export const conversationSteps: readonly Step[] = [
     },
   },
   {
-    name: "Compaction, and a fact recalled that was nowhere else",
+    name: "Compaction, and and a recalled fact that was nowhere else",
     run: async (tour) => {
       const before = lastTokens(tour);
       tour.say(await tour.agent.compact(tour.signal));
@@ -69,15 +69,17 @@ export const conversationSteps: readonly Step[] = [
       tour.check(`a message of ${waterLog.length} characters is answered, once`, replies.length, 1);
       const [, dropped = []] = droppedIn(lines);
       const held = journaled(await tour.records("flush")).filter((id) => dropped.includes(id));
-      tour.say(`${dropped.length} messages had to go first. With the flush held, ${held.length} are in its journal`);
-      tour.check("some were, and each is there", [held.length > 0, held.toSorted()], [true, dropped.toSorted()]);
+      tour.say(
+        `${dropped.length} messages were removed to make space. With the flush held, ${held.length} are in its journal`,
+      );
+      tour.check("every removed message is there", [held.length > 0, held.toSorted()], [true, dropped.toSorted()]);
       flushes.release();
       await tour.settled();
       const after = await tour.records("flush");
       const done = after.flatMap(({ ids = [] }) => ids).filter((id) => dropped.includes(id));
       const left = journaled(after).length;
-      tour.say(`Then the flush ran: ${done.length} of ${dropped.length} handed over, ${left} left in the journal`);
-      tour.check("each was handed over", [done.length, left], [dropped.length, 0]);
+      tour.say(`Then the flush ran: ${done.length} of ${dropped.length} processed, ${left} left in the journal`);
+      tour.check("each was processed", [done.length, left], [dropped.length, 0]);
       const given = tour.model.seen.slice(seen).some(({ kind, text }) => kind === "flush" && text.includes(pills));
       tour.check("the model has read them in a flush turn", given, true);
       tour.holds("and their fact is in the notes", await notes(tour), "filled on Sundays before nine");
@@ -92,7 +94,9 @@ export const conversationSteps: readonly Step[] = [
       await tour.agent.compact(tour.signal);
       await tour.openMemory({ provider: "openai", slot: "memory-lancedb" }).catch(async (error: unknown) => {
         tour.signal.throwIfAborted();
-        tour.say(`memory-lancedb is not to be had here (${messageOf(error)}): memory-core by words alone instead`);
+        tour.say(
+          `memory-lancedb is not available here (${messageOf(error)}): memory-core with keyword search only instead`,
+        );
         await tour.openMemory({ provider: "none" });
       });
       const after = await tour.ask(heatingQuestion);

@@ -25,12 +25,16 @@ export const notesSteps: readonly Step[] = [
       tour.check("before and after midnight are two days", [before.day, after.day], ["2026-03-02", "2026-03-03"]);
       tour.holds("the citation names the lines that were written", await tour.cited(after.citation), recipe);
       const again = await append(tour, recipe, "daily");
-      tour.check("the same once more is recognised and not written", again.state, "duplicate");
+      tour.check("a duplicate is recognised and not written", again.state, "duplicate");
       tour.at("2026-03-05 18:20");
       const fact = await append(tour, cat, "longterm");
       tour.holds("a lasting fact goes to MEMORY.md", await tour.cited(fact.citation), cat);
       const files = [...(await tour.notes()).keys()];
-      tour.check(`that is all: ${files.join(", ")}`, files, ["MEMORY.md", heatingPath, "memory/2026-03-03.md"]);
+      tour.check(`no other file exists: ${files.join(", ")}`, files, [
+        "MEMORY.md",
+        heatingPath,
+        "memory/2026-03-03.md",
+      ]);
     },
   },
   {
@@ -55,12 +59,12 @@ export const notesSteps: readonly Step[] = [
       const shared = [...wordsOf(meantQuestion).intersection(wordsOf(cat))];
       tour.check("the question has no word in common with its note", shared, []);
       const byWords = await search(tour, meantQuestion);
-      tour.check("by words alone it is not found", byWords.results.filter(isMemory), []);
-      tour.say(`Now with vectors: provider "openai", and remote.baseUrl is the toy at ${tour.embeddings.baseUrl}`);
+      tour.check("keyword search alone does not find it", byWords.results.filter(isMemory), []);
+      tour.say(`Now with vectors: provider "openai", and remote.baseUrl is a toy model at ${tour.embeddings.baseUrl}`);
       await tour.openMemory({ provider: "openai" });
       const { results, debug } = await search(tour, meantQuestion);
       tour.holds("by meaning it is the first result", await tour.cited(results[0] && formatCitation(results[0])), cat);
-      tour.check("and vectors have been asked", debug.mode, "hybrid");
+      tour.check("vector search was used", debug.mode, "hybrid");
     },
   },
 ];

@@ -30,17 +30,17 @@ export const recoverySteps: readonly Step[] = [
       const before = await tour.records("sessions");
       await tour.openAgent();
       const opened = await tour.records("sessions");
-      tour.check("nothing is lost or doubled by it", opened, before);
+      tour.check("nothing is lost or duplicated", opened, before);
       const seen = tour.model.seen.length;
       await tour.ask(heatingQuestion);
       const given = tour.model.seen[seen]?.text ?? "";
       const summary = before.findLast(({ type }) => type === "compaction")?.summary ?? "(no summary)";
       const last = before.findLast(({ message }) => message?.role === "assistant")?.message?.content?.[0]?.text;
-      tour.say(`${before.length} lines of transcript; the context goes on with the summary and the messages behind it`);
+      tour.say(`${before.length} lines of transcript; the context resumes with the summary and the messages after it`);
       tour.holds("the summary is in the context", given, summary);
       tour.holds("and so is what was said last", given, last ?? "(no last message)");
       const after = await tour.records("sessions");
-      tour.check("the transcript has grown by this turn alone", after.slice(0, before.length), before);
+      tour.check("the transcript has grown by this turn only", after.slice(0, before.length), before);
       const ids = after.map(({ id }) => id);
       tour.check("and every line is there once", new Set(ids).size, ids.length);
     },
@@ -52,13 +52,13 @@ export const recoverySteps: readonly Step[] = [
       const before = await tour.ask(heatingQuestion);
       await tour.memory.close();
       await rm(path.join(tour.stateDir, "memory"), { recursive: true });
-      tour.say("state/memory is gone, with every index and vector in it; the notes are what is left");
+      tour.say("state/memory is deleted, with every index and vector; only the notes remain");
       await tour.openMemory({ provider: "openai" });
       const { files, chunks } = tour.memory.status();
       const after = await tour.ask(heatingQuestion);
-      tour.say(`Made again from ${files} files (${chunks} chunks): ${after.text}`);
+      tour.say(`Rebuilt from ${files} files (${chunks} chunks): ${after.text}`);
       tour.check("the same answer from the same lines", after, before);
-      tour.check("files are the memory", after.sources[0]?.startsWith(heatingPath), true);
+      tour.check("the files are the memory", after.sources[0]?.startsWith(heatingPath), true);
     },
   },
 ];

@@ -62,10 +62,8 @@ export async function runTour(options: TourOptions): Promise<number> {
   try {
     await mkdir(path.join(rootDir, "notes"));
     write(paint("bold", "A month with an assistant, on a virtual clock."));
-    write(
-      "In a temporary folder and on 127.0.0.1: no key, no network, no model. The chat model keeps to a script, and",
-    );
-    write("the vectors come from a toy that knows a few synonyms; all else is what an agent really runs.");
+    write("In a temporary folder and on 127.0.0.1: no key, no network, no model. The chat model follows a script, and");
+    write("the vectors come from a toy that knows a few synonyms; everything else is the code an agent runs.");
     let running = Promise.resolve();
     const tour = await openTour({ rootDir, parts: { ...tourParts, ...options.parts }, signal, teller });
     try {
@@ -94,7 +92,7 @@ export async function runTour(options: TourOptions): Promise<number> {
     if (!signal.aborted) process.off("exit", removeNow);
   }
   const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
-  const outcome = failed.size === 0 ? "all held" : `${failed.size} failed`;
+  const outcome = failed.size === 0 ? "all passed" : `${failed.size} failed`;
   write(`\n${steps.length} steps, ${outcome}, in ${seconds} s`);
   for (const name of failed) write(`     ${paint("red", "FAILED")}  ${name}`);
   if (failed.size > 0) return 1;

@@ -120,7 +120,7 @@ function embeddingState({ agents, plugins }: MemslotConfig, plugin: FoundPlugin)
   if (settings.some(({ fallback }) => isNamed(fallback)))
     return { state: "ready", reason: `memorySearch.fallback is "${plugin.id}"` };
   if (settings.some(({ provider }) => /^\s*(?:auto)?\s*$/iu.test(provider)))
-    return { state: "ready", reason: 'memorySearch.provider is "auto", which takes the first that can be used' };
+    return { state: "ready", reason: 'memorySearch.provider is "auto", which uses the first available' };
   return { state: "ready", reason: `memorySearch.provider is "${settings[0]?.provider ?? ""}"` };
 }
 

@@ -116,7 +116,9 @@ function sentence(text: string): string {
 /** The search report as text (`--explain`): what each retriever found, what was excluded, timings. */
 function formatReport(report: SearchReport): string {
   const { dropped } = report;
-  const timings = Object.entries(report.timingsMs ?? {}).map(([step, ms]) => `${step} ${ms.toFixed(1)} ms`);
+  const timings = Object.entries(report.timingsMs ?? {}).map(
+    ([step, ms]) => `${step === "legs" ? "search" : step} ${ms.toFixed(1)} ms`,
+  );
   const rows: [string, string | undefined][] = [
     ["Backend", report.backend],
     ["Mode", report.mode],
@@ -148,7 +150,9 @@ function describeScale({ weight, mean, deviation }: NonNullable<SearchReport["me
 }
 
 function describeRetriever(retriever: SearchLeg | undefined): string {
-  return retriever === undefined ? "not used" : `${retriever.candidates} candidates, ${retriever.kept} in the answer`;
+  return retriever === undefined
+    ? "not used"
+    : `${counted(retriever.candidates, "candidate", "candidates")}, ${retriever.kept} in the answer`;
 }
 
 function describeMatch({ confidence, match }: SearchReport): string | undefined {

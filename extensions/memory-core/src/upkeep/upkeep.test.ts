@@ -55,7 +55,7 @@ test("a sound index is found sound, with figures, and a check writes nothing", a
   expect(findings.map(({ name }) => name)).toEqual(names);
   expect(bad(findings)).toEqual([]);
   const messages = Object.fromEntries(findings.map(({ name, message }) => [name, message]));
-  expect(messages["words"]).toBe("those of 120 chunks");
+  expect(messages["words"]).toBe("terms of 120 chunks");
   expect(messages["files"]).toBe("120 chunks of 40 files");
   expect(messages["vectors"]).toMatch(/^120 vectors in \d+ blocks$/u);
   expect(messages["vector cache"]).toBe("120 vectors");

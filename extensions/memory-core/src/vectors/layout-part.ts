@@ -74,7 +74,7 @@ export function layoutPart(input: {
     name: "vectors",
     look() {
       const all = looks();
-      if (all.length === 0) return { ok: true, message: "none are laid out for fast search" };
+      if (all.length === 0) return { ok: true, message: "none in the accelerated index" };
       const bad = all.filter(({ found }) => !found.ok);
       return {
         ok: bad.length === 0,

@@ -94,7 +94,7 @@ export class WordRepair implements IndexPart {
       else faults.push(fault);
     }
     return faults.length === 0
-      ? { ok: true, message: `those of ${sound} chunks` }
+      ? { ok: true, message: `terms of ${sound} chunks` }
       : { ok: false, message: faults.join("; ") };
   }
 

@@ -86,7 +86,7 @@ export async function searchQmd(input: SearchInput, context: QmdContext): Promis
     keyword,
     vector: isSemantic ? { rows: semanticRows(found, chunks, keyword.answer.rows) } : undefined,
     // The words of qmd may be about another query, or name a note.
-    degraded: note?.reason === undefined || options.audience === "private" ? note?.reason : "words answered alone",
+    degraded: note?.reason === undefined || options.audience === "private" ? note?.reason : "keyword search only",
     legsMs: performance.now() - started,
   });
   if (updates.index.unseen().length > 0) updates.request(unseen.length > own.length ? "soon" : "later");

@@ -68,7 +68,7 @@ export class SemanticMode {
 
   /** Starts the cooldown after a failed semantic search and returns its reason. */
   failed(error: unknown): string {
-    const reason = `words answered alone: ${messageOf(error)}`;
+    const reason = `keyword search only: ${messageOf(error)}`;
     this.#cooldown.start(reason, cooldownMs);
     return reason;
   }

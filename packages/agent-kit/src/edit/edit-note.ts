@@ -138,7 +138,7 @@ function chosen(log: ChangeLog, id: string | undefined, fits: (change: LoggedCha
   if (change === undefined)
     throw invalid(
       id === undefined
-        ? "there is no change that could be taken back"
+        ? "there is no change to undo"
         : `there is no such change as ${JSON.stringify(id)}: \`memslot log\` lists them`,
     );
   if (change.state === "done") return change;

@@ -175,7 +175,7 @@ export class Integrity {
     const now = this.#state();
     this.#known = now;
     // Another process that checkpoints has deleted or rewritten the record.
-    if (now.file !== before.file && isSpoilt(path)) throw new Damage("its bytes are not those that were written");
+    if (now.file !== before.file && isSpoilt(path)) throw new Damage("its content differs from what was written");
     if (now.version !== before.version) this.#checkCounts();
   }
 

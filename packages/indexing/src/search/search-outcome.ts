@@ -250,7 +250,7 @@ function emptyReason(
   if (belowScore > 0) return `${belowScore} result${belowScore === 1 ? " is" : "s are"} below minScore`;
   const [time] = times.periods;
   if (times.isOnlyTime && time !== undefined) return `there is no note of ${spanText(time)}`;
-  if (keyword && keyword.terms.length === 0) return "the query holds no word to search for";
+  if (keyword && keyword.terms.length === 0) return "the query contains no word to search for";
   if (keyword?.terms.every(({ written = "" }) => isFunctionWord(written.toLowerCase(), [])))
     return "the query contains only function words";
   if (keyword?.answer.documentFrequencies.every((n) => n === 0)) return "no memory file holds any word of the query";

@@ -419,7 +419,7 @@ describe("a retriever that fails", () => {
     {
       what: "the query embedding: keywords answer",
       provider: queryFails(refused),
-      report: { mode: "keyword", reason: "keywords answered alone: fake answered 401" },
+      report: { mode: "keyword", reason: "keyword search only: fake answered 401" },
       first: "textScore",
     },
     {
@@ -454,7 +454,7 @@ describe("a retriever that fails", () => {
       what: "for a shared audience the query embedding, without its message, which may be about private notes",
       provider: queryFails(new EmbeddingError("auth", said)),
       shared: true,
-      report: { mode: "keyword", reason: "keywords answered alone: the question could not be embedded" },
+      report: { mode: "keyword", reason: "keyword search only: the question could not be embedded" },
     },
     {
       what: "for a shared audience the keyword search, without its message",

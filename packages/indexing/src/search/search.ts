@@ -241,7 +241,7 @@ async function degradation(
   useKeywords: boolean,
   { store, options }: IndexQuestion,
 ): Promise<string | undefined> {
-  if (vector.status === "rejected") return `keywords answered alone: ${await whyNoVector(vector.reason, options)}`;
+  if (vector.status === "rejected") return `keyword search only: ${await whyNoVector(vector.reason, options)}`;
   if (keyword.status === "rejected") {
     const failed = "keyword search failed, meaning answered";
     return options.audience === "shared" ? failed : `${failed}: ${messageOf(keyword.reason)}`;

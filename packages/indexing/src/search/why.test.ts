@@ -125,12 +125,12 @@ describe("why something is not found", () => {
     },
   );
 
-  test("it holds no word of the query, and meaning was not asked", async () => {
+  test("it contains no word of the query, and meaning was not asked", async () => {
     const folder = tempFolder({ "MEMORY.md": "zebra", "memory/a.md": "giraffe" });
     const told = await why(await open(folder), "zebra", { text: "giraffe" });
     expect(failedStep(told)).toBe("candidate");
-    expect(says(told, "words")).toBe("it holds no word of the query; missing: zebra");
-    expect(says(told, "meaning")).toContain("not searched");
+    expect(says(told, "words")).toBe("it contains no word of the query; missing: zebra");
+    expect(says(told, "meaning")).toContain("vector search was not used");
     expect(told.candidates).toBe(1);
   });
 

@@ -29,7 +29,7 @@ import { ignoredFolders, isMarkdown } from "../scan/folder-rules.ts";
 
 const mostTokens = 4000;
 const mostResults = 200;
-const otherWords = "Ask with words that stand in it.";
+const otherWords = "Use words that the note contains.";
 
 interface WhyInput {
   store: NoteIndex;
@@ -65,7 +65,7 @@ class Ladder {
 
   #whole(): WhyRung[] {
     const known = new Map(this.rungs.map((rung) => [rung.step, rung]));
-    return steps.map((step) => known.get(step) ?? { step, state: "unknown", says: "not come to" });
+    return steps.map((step) => known.get(step) ?? { step, state: "unknown", says: "not reached" });
   }
 }
 
@@ -131,12 +131,12 @@ async function whyOf(input: WhyInput, context: MemoryPluginContext, sources: Sca
   const rank = candidates.findIndex((candidate) => holding.some(({ id }) => id === candidate.row.id));
   const row = candidates[rank]?.row ?? holding.find((each) => fittingPart(each, asked) !== undefined) ?? holding[0];
   if (row === undefined) return ladder.failed("passage", `no passage of ${path} is indexed`);
-  ladder.ok("passage", `${place(row)} holds it`);
+  ladder.ok("passage", `${place(row)} contains it`);
 
   const filtered = whyFiltered(row, input);
   if (filtered !== undefined)
     return ladder.failed("filters", filtered, "Take the filter out of the query, or ask for this source.");
-  ladder.ok("filters", "no filter, source or session leaves it out");
+  ladder.ok("filters", "no filter, source or session excludes it");
   if (trace === undefined) return ladder.found("every note that fits the filters is listed, the newest first", {});
 
   sayWords(ladder, row, trace);
@@ -217,16 +217,16 @@ function placed(
 
 function sayWords(ladder: Ladder, row: ChunkRow, { legs, ranking }: SearchTrace): void {
   const { terms } = ranking;
-  if (legs.keyword === undefined) return ladder.note("words", "words were not searched");
-  if (terms.length === 0) return ladder.note("words", "the query holds no word to search for");
+  if (legs.keyword === undefined) return ladder.note("words", "keyword search was not used");
+  if (terms.length === 0) return ladder.note("words", "the query contains no word to search for");
   const { matches } = candidateOf(row, terms, legs.keyword.languages);
   const named = (isHeld: boolean): string => {
     const own = terms.filter((_, index) => matches.counts.has(index) === isHeld);
     return [...new Set(own.map(({ term, written = term }) => written))].join(", ");
   };
   const [held, missing] = [named(true), named(false)];
-  if (held === "") return ladder.note("words", `it holds no word of the query; missing: ${missing}`);
-  ladder.ok("words", missing === "" ? `it holds ${held}` : `it holds ${held}; missing: ${missing}`);
+  if (held === "") return ladder.note("words", `it contains no word of the query; missing: ${missing}`);
+  ladder.ok("words", missing === "" ? `it contains ${held}` : `it contains ${held}; missing: ${missing}`);
 }
 
 async function sayMeaning(
@@ -235,8 +235,7 @@ async function sayMeaning(
   { store, vectors, options: { signal } }: WhyInput,
   { legs, ranking, input }: SearchTrace,
 ): Promise<void> {
-  if (legs.vector === undefined || vectors === undefined)
-    return ladder.note("meaning", "meaning was not searched: words answered alone");
+  if (legs.vector === undefined || vectors === undefined) return ladder.note("meaning", "vector search was not used");
   const seen = ranking.candidates.find((candidate) => candidate.row.id === row.id)?.vectorScore;
   if (seen !== undefined) return ladder.ok("meaning", `its similarity is ${seen.toFixed(3)}`);
   const { space, vector } = await vectors.embedQuery(input.query, signal);
@@ -245,14 +244,14 @@ async function sayMeaning(
   const found = answer.rows.find(({ id }) => id === row.id);
   const lowest = Math.min(...legs.vector.rows.map(({ score }) => score));
   if (found !== undefined) {
-    const others = `the nearest that were looked at end at ${lowest.toFixed(3)}`;
+    const others = `the nearest vectors examined end at ${lowest.toFixed(3)}`;
     return ladder.note("meaning", `its similarity is ${found.score.toFixed(3)}, scored directly: ${others}`);
   }
   const refused = (await store.quarantined(space, 1000)).find(
     (each) => each.path === row.path && each.source === row.source && each.startLine === row.startLine,
   );
-  if (refused === undefined) return ladder.note("meaning", "it has no vector yet: only words find it");
-  ladder.note("meaning", `the embedding provider refused its text, only words find it: ${refused.reason}`);
+  if (refused === undefined) return ladder.note("meaning", "it has no vector yet: only keyword search finds it");
+  ladder.note("meaning", `the embedding provider refused its text, only keyword search finds it: ${refused.reason}`);
 }
 
 /** Which filter, source or session leaves a passage out. */
@@ -345,7 +344,7 @@ async function whyNotIndexed(
     return { step: "file", says, act };
   };
   if (inside.startsWith("..") || nodePath.isAbsolute(inside))
-    return noNote(`${file} is outside of the workspace`, "Name its folder in extraPaths.");
+    return noNote(`${file} is outside the workspace`, "Name its folder in extraPaths.");
   const problem = problemWith(file, sources);
   if (problem !== undefined)
     return { step: "indexed", says: `it could not be indexed: ${problem}`, act: "Repair the file, then sync." };
@@ -354,12 +353,12 @@ async function whyNotIndexed(
     if (!facts.isFile()) return noNote(`${file} is not a file`, "Name a note.");
   } catch (error) {
     if (codeOf(error) !== "ENOENT") return noNote(`${file} cannot be read: ${messageOf(error)}`);
-    return noNote(`there is no file ${file}`, "Look at the spelling of its path, which is relative to the workspace.");
+    return noNote(`${file} does not exist`, "Check the spelling of the path; it is relative to the workspace.");
   }
-  if (!isMarkdown(file)) return noNote(`${file} is no Markdown, and only Markdown is searched`);
+  if (!isMarkdown(file)) return noNote(`${file} is not Markdown; only Markdown is searched`);
   const folders = inside.split(nodePath.sep).slice(0, -1);
   const ignored = folders.find((name) => name.startsWith(".") || ignoredFolders.has(name));
-  if (ignored !== undefined) return noNote(`the folder ${ignored} is left out`, "Move the note out of it.");
+  if (ignored !== undefined) return noNote(`the folder ${ignored} is excluded`, "Move the note out of it.");
   const { layout } = notesLayout(workspaceDir, settings.notes);
   if (layout !== "all" && !/^(?:memory\/|(?:MEMORY|memory|USER)\.md$)/u.test(inside.split(nodePath.sep).join("/")))
     return noNote(
@@ -368,7 +367,7 @@ async function whyNotIndexed(
     );
   return {
     step: "indexed",
-    says: "it is not indexed yet, it has no text, or a rule of .gitignore leaves it out",
+    says: "it is not indexed yet, it has no text, or a .gitignore rule excludes it",
     act: "Sync, then ask again.",
   };
 }

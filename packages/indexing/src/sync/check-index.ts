@@ -99,7 +99,7 @@ function isSameText(row: { text: string; context: string }, chunk: SampledChunk)
 function sampleFinding(name: string, asked: number, lost: readonly SampledChunk[]): IndexFinding {
   const places = lost.slice(0, 3).map(({ path, startLine, endLine }) => `${path}#L${startLine}-L${endLine}`);
   const ok = lost.length === 0;
-  const found = `${asked - lost.length} of ${asked} chunks found themselves`;
+  const found = `${asked - lost.length} of ${asked} chunks found by their own content`;
   return { name, ok, message: ok ? found : `${found}; not found: ${places.join(", ")}` };
 }
 
@@ -136,12 +136,12 @@ async function compareContents(input: CheckedIndex): Promise<IndexFinding | unde
   if (fix && hidden.length > 0)
     await store.touchFiles(hidden.map((file) => ({ ...file, mtimeMs: -1, cursor: undefined })));
   const parts = [
-    `${same} files hold what was indexed of them`,
+    `${same} ${same === 1 ? "file matches" : "files match"} the index`,
     listed(
-      "differ although their times and sizes say that they are unchanged",
+      "differ although their times and sizes are unchanged",
       hidden.map(({ path }) => path),
     ),
-    listed("have changed since the last sync", changed),
+    listed("changed since the last sync", changed),
     listed("cannot be read", unread),
   ];
   const isFixed = fix && hidden.length > 0;

@@ -98,7 +98,7 @@ describe("a check of the index", () => {
     expect(ok).toBe(false);
     expect(findings.find(({ name }) => name === "sample by words")).toMatchObject({
       ok: false,
-      message: "2 of 3 chunks found themselves; not found: memory/a.md#L1-L1",
+      message: "2 of 3 chunks found by their own content; not found: memory/a.md#L1-L1",
     });
   });
 

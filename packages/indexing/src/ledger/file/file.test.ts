@@ -186,7 +186,7 @@ describe("the sum of a file", () => {
     set({ ...before, stamp: `${size}:${mtimeNs}:${ctimeNs}:${ino}` });
     const ledger = await open(path);
     expect(((await ledger.check()) ?? []).filter(({ ok }) => !ok)).toEqual([
-      { name: "database", ok: false, message: "its bytes are not those that were written" },
+      { name: "database", ok: false, message: "its content differs from what was written" },
     ]);
     await ledger.repair();
     expect(ledger.health()).toMatchObject({ remade: 1 });

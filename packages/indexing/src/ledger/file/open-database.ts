@@ -82,7 +82,7 @@ function openWithoutSpace(options: OpenOptions, tables: CompanionTables): OpenDa
 /** Throws `Damage` if the file is not the one that was written. */
 function checkBytes({ path, damaged }: OpenOptions, identity: string | undefined): void {
   if (damaged !== undefined && damaged.identity === identity) throw new Damage(damaged.reason);
-  if (isSpoilt(path)) throw new Damage("its bytes are not those that were written");
+  if (isSpoilt(path)) throw new Damage("its content differs from what was written");
 }
 
 function identityBefore(path: string): string | undefined {

@@ -29,11 +29,11 @@ export function filePart(db: Database.Database, path: string | undefined): Index
     name: "database",
     look() {
       if (path !== undefined && isSpoilt(path, { anew: true }))
-        return { ok: false, message: "its bytes are not those that were written" };
+        return { ok: false, message: "its content differs from what was written" };
       const faults = quickCheck(db).filter((line) => !isAboutWords(line));
       const pages = Number(db.pragma("page_count", { simple: true }));
       return faults.length === 0
-        ? { ok: true, message: `${pages} pages are sound` }
+        ? { ok: true, message: `${pages} pages without errors` }
         : { ok: false, message: faults.slice(0, namesShown).join("; ") };
     },
   };
@@ -148,7 +148,7 @@ export function spacePart(db: Database.Database): IndexPart {
     name: "space",
     look: () => ({
       ok: true,
-      message: `${bytesOfPages(db, "page_count")} bytes, of which ${bytesOfPages(db, "freelist_count")} hold nothing`,
+      message: `${bytesOfPages(db, "page_count")} bytes, of which ${bytesOfPages(db, "freelist_count")} are free`,
     }),
   };
 }
