@@ -117,13 +117,8 @@ describe("docs/writing-a-memory-plugin.md", () => {
     const asked: unknown[] = [];
 
     beforeAll(async () => {
-      const code = examplesOf(page, "ts").find((example) => example.includes('id: "memory-remote"')) ?? "";
-      // Below this folder, so that package names mean what they mean here.
-      const place = path.join(root, "test/.tutorial");
-      mkdirSync(place, { recursive: true });
-      writeFileSync(path.join(place, "index.ts"), code);
-      ({ default: plugin } = (await import(path.join(place, "index.ts"))) as { default: MemoryPlugin });
-      rmSync(place, { recursive: true, force: true });
+      const file = path.join(root, "docs/examples/remote-manager/index.ts");
+      ({ default: plugin } = (await import(file)) as { default: MemoryPlugin });
       server = createServer(async (request, response) => {
         let body = "";
         for await (const part of request) body += String(part);

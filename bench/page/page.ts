@@ -72,8 +72,8 @@ function commandsPart(figures: CommandFigures | undefined, plots: Map<string, st
   return `## Whole commands
 
 ${files.toLocaleString("en")} generated notes of 4 kB, keyword search without a model. Each command is a new process: the first index once, the others
-${rounds} times (median). Each search asks for a fact in one note, six results, and each program finds it. memslot checks for changed notes; qmd
-does not. A ratio above 1x means that the other program takes more.
+${rounds} times (median). Each program finds the fact that each search asks for. memslot checks for changed notes; qmd does not. A ratio above 1x
+means that the other program takes more.
 
 ${table}
 
@@ -176,26 +176,18 @@ function machinesPart(results: BenchResults): string {
   const steps = Object.entries(results).flatMap(([name, step]): [string, Machine][] =>
     step === undefined ? [] : [[name, step.machine]],
   );
-  const table = markdownTable(
-    ["", "day", "commit", "processor", "cores", "memory", "system", "Node", "load before and after"],
-    steps.map(([name, { day, commit, processor, cores, gigabytes, system, node, load }]) => [
-      name,
-      day,
-      commit,
-      processor,
-      String(cores),
-      `${gigabytes} GB`,
-      system,
-      node,
-      load.join(" and "),
-    ]),
-  );
+  const machineOf = ({ processor, cores, gigabytes, system, node }: Machine): string =>
+    `${processor}, ${cores} cores, ${gigabytes} GB, ${system}, Node ${node}`;
+  const tables = [...Map.groupBy(steps, ([, machine]) => machineOf(machine))].map(([machine, group]) => {
+    const rows = group.map(([name, { day, commit, load }]) => [name, day, commit, load.join(" and ")]);
+    return `${machine}:\n\n${markdownTable(["", "day", "commit", "load before and after"], rows)}`;
+  });
   return `## Where it was measured
 
 A \`+\` behind a commit: files were changed after it. A load above the number of cores: other programs were running; compare processor
 time, not wall time.
 
-${table}`;
+${tables.join("\n\n")}`;
 }
 
 /** The sizes that were measured, as one report. */

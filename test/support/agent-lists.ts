@@ -64,7 +64,7 @@ function agentList(language: "en" | "zh"): string {
   return lines.join("\n");
 }
 
-/** docs/connect.md: the files of each agent, and its command. */
+/** docs/connect.md: the command of each agent, and its files. */
 function agentSections(): string {
   const sections = agents.map((agent) => {
     const byPath = Map.groupBy(
@@ -77,9 +77,9 @@ function agentSections(): string {
     );
     const { always, hooks } = agent.notes ?? {};
     const notes = [`${files.join(", ")}.`, always, hooks, agent.about].filter((each) => each !== undefined);
-    return `**${agent.name}**: ${notes.join(" ")}\n\n\`\`\`sh\n${command(agent)}\n\`\`\``;
+    return `- **${agent.name}**, \`${command(agent)}\`: ${notes.join(" ")}`;
   });
-  return sections.join("\n\n");
+  return sections.join("\n");
 }
 
 /** docs/connect.md: what the hooks of each agent do. */
@@ -117,10 +117,7 @@ function usual(pattern: string): string {
 }
 
 function table(head: readonly string[], rows: readonly string[][]): string {
-  const widths = head.map((name, column) => Math.max(name.length, 3, ...rows.map((row) => row[column]?.length ?? 0)));
-  const line = (cells: readonly string[]): string =>
-    `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`;
-  return [line(head), `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`, ...rows.map(line)].join("\n");
+  return [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
 /** The pages with lists of agents, each list between two marks with its name. */

@@ -25,9 +25,9 @@ describe.each(pages)("$name", ({ text }) => {
 
 const page = pages[0]?.text ?? "";
 
-/** The paragraph before each command, with the paths of the home folder that it names. */
-const paragraphs = [...page.matchAll(/\n\n(\*\*[^]*?)\n\n```sh\n(memslot connect ([a-z-]+)[^\n]*)\n```/gu)].map(
-  ([, paragraph = "", line = "", client = ""]) => ({
+/** Each command, with the paths of the home folder that its list item names. */
+const paragraphs = [...page.matchAll(/^- \*\*.+`(memslot connect ([a-z-]+)[^`]*)`: (.*)$/gmu)].map(
+  ([, line = "", client = "", paragraph = ""]) => ({
     client,
     words: line.split(" ").slice(1),
     paths: [...paragraph.matchAll(/`(~\/[^`]+)`/gu)].map(([, file = ""]) => file),
