@@ -1,11 +1,11 @@
 import { messageOf } from "@memslot/core";
 import { currentFolder } from "@memslot/core/host";
 import { ExitCode } from "./terminal/exit-code.ts";
-import { listenForInterrupt } from "./terminal/interrupt.ts";
 import { createOutput } from "./terminal/output.ts";
 import { runProgram } from "./program.ts";
 
 const LEFT_OPEN_MS = 100;
+const PATIENCE_MS = 2000;
 
 const output = createOutput(process.stdout, process.stderr, process.env);
 const interrupt = listenForInterrupt();
@@ -32,4 +32,34 @@ async function run(): Promise<number> {
     needsToEnd: interrupt.setPatience,
     runningMs: () => performance.now(),
   });
+}
+
+/** Handles SIGINT and SIGTERM: the first aborts, the second or a timeout ends the process. */
+interface Interrupt {
+  readonly signal: AbortSignal;
+  /** The exit code of an interrupted run; undefined before that. */
+  exitCode(): number | undefined;
+  /** Sets how long the command may take to stop. */
+  setPatience(milliseconds: number): void;
+}
+
+function listenForInterrupt(): Interrupt {
+  const controller = new AbortController();
+  let exitCode: number | undefined;
+  let patienceMs = PATIENCE_MS;
+  const stop = (code: number) => (): void => {
+    if (exitCode !== undefined) process.exit(exitCode);
+    exitCode = code;
+    controller.abort();
+    setTimeout(() => process.exit(code), patienceMs).unref();
+  };
+  process.on("SIGINT", stop(ExitCode.interrupted));
+  process.on("SIGTERM", stop(ExitCode.terminated));
+  return {
+    signal: controller.signal,
+    exitCode: () => exitCode,
+    setPatience(milliseconds) {
+      patienceMs = milliseconds;
+    },
+  };
 }

@@ -1,5 +1,5 @@
 // A memory plugin for a server that has the notes already: `docs/writing-a-memory-plugin.md` explains it.
-import { MemoryError, type MemorySearchManager, defineMemoryPlugin, messageOf } from "@memslot/core";
+import { MemoryError, type MemoryPlugin, type MemorySearchManager, defineMemoryPlugin, messageOf } from "@memslot/core";
 import { readMemoryFile } from "@memslot/indexing";
 
 /** What the server answers with. */
@@ -11,7 +11,7 @@ interface Found {
   score: number;
 }
 
-export default defineMemoryPlugin({
+const plugin: MemoryPlugin = defineMemoryPlugin({
   id: "memory-remote",
   async open(context): Promise<MemorySearchManager> {
     const { options, workspaceDir } = context;
@@ -66,3 +66,5 @@ export default defineMemoryPlugin({
     };
   },
 });
+
+export default plugin;

@@ -1,3 +1,4 @@
+import { agentsWithState } from "@memslot/core/host";
 import type { Command } from "commander";
 import type { CommandContext } from "../command-context.ts";
 import { bashScript } from "../completion/bash-script.ts";
@@ -5,6 +6,7 @@ import { completedCommands } from "../completion/completed-command.ts";
 import { fishScript } from "../completion/fish-script.ts";
 import type { Shell } from "../completion/shells.ts";
 import { zshScript } from "../completion/zsh-script.ts";
+import { readConfig } from "../open/read-config.ts";
 import { ExitCode } from "../terminal/exit-code.ts";
 
 const scripts = { bash: bashScript, zsh: zshScript, fish: fishScript };
@@ -24,5 +26,18 @@ Then open a new shell.`;
 export async function completion({ output }: CommandContext, program: Command, shell?: Shell): Promise<number> {
   if (shell === undefined) output.print(howToInstall);
   else output.write(scripts[shell](completedCommands(program)));
+  return ExitCode.ok;
+}
+
+/** Ids that need no quoting in a shell. */
+const plainId = /^[\w.-]+$/u;
+
+/** `memslot completion --agents`: the values of `--agent`, one a line, for completion scripts. */
+export async function completedAgents(context: CommandContext): Promise<number> {
+  // Notices about the configuration must not appear in the command line that the user is typing.
+  const quiet = { ...context, output: { ...context.output, notice: () => undefined } };
+  const config = await readConfig(quiet, { lookAround: true });
+  const ids = [...config.agents.map(({ id }) => id), ...agentsWithState(config.stateDir)];
+  for (const id of new Set(ids)) if (plainId.test(id)) context.output.print(id);
   return ExitCode.ok;
 }

@@ -1,11 +1,18 @@
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { messageOf } from "@memslot/core";
-import { createLoopbackServer, listenOn, loopbackUrl } from "@memslot/core/loopback";
+import {
+  type LoopbackPlace,
+  bearerOf,
+  createHostCheck,
+  createLoopbackServer,
+  isSameSecret,
+  listenOn,
+  loopbackUrl,
+} from "@memslot/core/loopback";
 import { toNodeHandler } from "@modelcontextprotocol/node";
 import { type McpServerFactory, createMcpHandler } from "@modelcontextprotocol/server";
 import { createOpenRequests } from "./finish-received.ts";
-import { type Refusal, createHttpGuard } from "./http-guard.ts";
 
 const PATH = "/mcp";
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
@@ -68,4 +75,36 @@ function refuse(request: IncomingMessage, response: ServerResponse, { status, me
   response.writeHead(status, { "content-type": "application/json", connection: "close", ...headers });
   response.end(body);
   request.resume();
+}
+
+/** Why a request is not let in; undefined for one that is. */
+interface Refusal {
+  status: 401 | 403 | 404;
+  message: string;
+  headers?: Record<string, string>;
+}
+
+type HttpGuard = (request: IncomingMessage) => Refusal | undefined;
+
+/** Decides by the head of a request alone. `Host` and `Origin` come first. */
+function createHttpGuard(options: LoopbackPlace & { path: string; token: string }): HttpGuard {
+  const { path, token } = options;
+  const notHere = createHostCheck(options);
+
+  return (request) => {
+    const message = notHere(request);
+    if (message !== undefined) return { status: 403, message };
+    const given = bearerOf(request.headers.authorization);
+    if (given === undefined || !isSameSecret(given, token))
+      return {
+        status: 401,
+        message: "a bearer token is needed",
+        headers: {
+          "www-authenticate": `Bearer realm="memslot"${given === undefined ? "" : ', error="invalid_token"'}`,
+        },
+      };
+    if (request.url !== path && request.url?.startsWith(`${path}?`) !== true)
+      return { status: 404, message: `only ${path} is served` };
+    return undefined;
+  };
 }

@@ -70,8 +70,8 @@ export function describeCompletion(program: Command, run: Run): void {
     .addHelpText("after", examples("memslot completion", "memslot completion bash"))
     .action(
       run(async () => async (context: CommandContext, { agents }: { agents?: boolean }, shell?: string) => {
-        if (agents === true) return (await import("../commands/completed-agents.ts")).completedAgents(context);
-        const { completion } = await import("../commands/completion.ts");
+        const { completedAgents, completion } = await import("../commands/completion.ts");
+        if (agents === true) return completedAgents(context);
         // commander lets no other shell through.
         return completion(context, program, shell as Shell | undefined);
       }),
