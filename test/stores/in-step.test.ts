@@ -162,9 +162,9 @@ test("a ledger that was recreated while it was open is told again which vectors 
     ledger: {
       ...ledger,
       health: () => ({ ...ledger.health(), remade }),
-      async oweVectors(given) {
+      async requestVectors(given) {
         pending.push(given.model);
-        await ledger.oweVectors(given);
+        await ledger.requestVectors(given);
       },
     },
   });

@@ -36,5 +36,5 @@ export {
   offeredPlugins,
 } from "./plugins/known-plugins.ts";
 export { nameFromVisible, unseenCharacter } from "./text/visible-text.ts";
-export { type Tell, isListenedTo, traceCall } from "./debug/trace-call.ts";
+export { type Tell, hasListener, traceCall } from "./debug/trace-call.ts";
 export { type Rest, createRest, lazily, SerialQueue } from "./run-control.ts";

@@ -15,7 +15,7 @@ export interface NoteIndex extends Omit<Ledger, OnlyForStores> {
    * Imports files that another host has indexed in this form and returns their number. Writes only to the ledger, so it
    * needs no lease. Absent: no other host writes.
    */
-  adoptFiles?(files: readonly IndexedFile[]): Promise<number>;
+  importFiles?(files: readonly IndexedFile[]): Promise<number>;
   /** As that of a ledger. Absent: a rebuild replaces one file after the other in place. */
   startBuild?: ((name: string) => Promise<FileTable>) | undefined;
   /**

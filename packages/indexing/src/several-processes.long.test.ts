@@ -24,7 +24,7 @@ test("of two processes that write and two that pay, all is written once and noth
   const hashes = new Set(paid.flatMap((line) => line.split(" ")).filter((hash) => hash !== ""));
   expect([...hashes].toSorted()).toEqual(texts.map(sha256).toSorted());
   const ledger = await open(path);
-  expect(await ledger.owedVectors(9)).toBeUndefined();
+  expect(await ledger.unacknowledgedVectors(9)).toBeUndefined();
   expect(await ledger.listFiles()).toHaveLength(60);
   expect(await ledger.spaceStats(space)).toEqual({ embedded: 120, pending: 0, quarantined: 0 });
   await Promise.all([first, second, payer, other].map((child) => child.end()));

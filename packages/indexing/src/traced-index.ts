@@ -1,4 +1,4 @@
-import { isListenedTo, traceCall } from "@memslot/core/host";
+import { hasListener, traceCall } from "@memslot/core/host";
 import type { NoteIndex } from "./note-index.ts";
 
 /** Calls that return immediately. */
@@ -23,7 +23,7 @@ export function tracedIndex(index: NoteIndex, names: { agentId: string; backend:
         const call = (member as Call).bind(own);
         if (untold.has(name)) return call;
         if (name === "startBuild") return async (...given: readonly unknown[]) => await begun(call, name, given);
-        return isListenedTo("store") ? (...given: readonly unknown[]) => told(call, of + name, given) : call;
+        return hasListener("store") ? (...given: readonly unknown[]) => told(call, of + name, given) : call;
       },
     });
   }

@@ -81,7 +81,7 @@ export function layoutPart(input: {
         message: (bad.length > 0 ? bad : all).map(({ found }) => found.message).join("; "),
       };
     },
-    async *mend() {
+    async *repair() {
       for (const { generation } of looks().filter(({ found }) => !found.ok)) {
         layout.layOutAnew(generation);
         yield;

@@ -165,11 +165,11 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
       const ranked = rank(generations.active().id, query, spaceId);
       return { rows: readRows(db, ranked.toSorted(byScore).slice(0, query.limit)) };
     });
-    mendDamaged();
+    repairDamaged();
     return answer;
   }
 
-  function mendDamaged(): void {
+  function repairDamaged(): void {
     if (damaged !== undefined) layOutAnew(damaged);
     damaged = undefined;
   }
@@ -181,7 +181,7 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
     const { spaceId, from } = toRead;
     const read = (laidOut: LaidOut): number | undefined => engine.scan.readMore(laidOut, from);
     const next = transactions.read(() => byCodes(generations.active().id, spaceId, read));
-    mendDamaged();
+    repairDamaged();
     toRead = next === undefined ? undefined : { spaceId, from: next };
     return toRead !== undefined;
   }
@@ -210,7 +210,7 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
     return hasMore === true;
   }
 
-  function mendHoles(): void {
+  function repairHoles(): void {
     const generation = transactions.read(() => {
       const { id } = generations.active();
       return layout.held(id) !== undefined && hasManyHoles(layout.tables(id).size()) ? id : undefined;
@@ -262,7 +262,7 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
       if ((isQuiet || isCheckDue) && check()) return true;
       if (removed >= removedBeforeLook) {
         removed = 0;
-        mendHoles();
+        repairHoles();
       }
       return storeBits() || (isQuiet && readMore());
     },

@@ -112,7 +112,7 @@ export class WordRepair implements IndexPart {
   }
 
   /** Without FTS5 there is nothing to repair. */
-  async *mend(): Pieces<string> {
+  async *repair(): Pieces<string> {
     const { db, meta, transactions, generations } = this.#parts;
     for (const generation of generations.live()) {
       if (transactions.read(() => this.#compare(generation)).fault !== undefined) {

@@ -10,7 +10,7 @@ const codeLike = /^[A-Z][A-Z\d_]{1,47}$/u;
 const tellNobody = (): void => undefined;
 
 /** Whether the channel has a listener. */
-export function isListenedTo(name: ChannelName): boolean {
+export function hasListener(name: ChannelName): boolean {
   return channels[name].hasSubscribers;
 }
 
@@ -24,11 +24,11 @@ export function traceCall<Name extends ChannelName, Result>(
   run: (tell: Tell<Name>) => Promise<Result>,
   found?: (result: Result) => Partial<CallMessages[Name]>,
 ): Promise<Result> {
-  return isListenedTo(name) ? runTold(name, asked, run, found) : run(tellNobody);
+  return hasListener(name) ? runPublished(name, asked, run, found) : run(tellNobody);
 }
 
 /** Publishes in the order of Node's `tracePromise`, which would also publish result and error. */
-function runTold<Name extends ChannelName, Result>(
+function runPublished<Name extends ChannelName, Result>(
   name: Name,
   asked: () => CallMessages[Name],
   run: (tell: Tell<Name>) => Promise<Result>,

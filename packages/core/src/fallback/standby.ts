@@ -80,7 +80,7 @@ export class Standby extends LazyManager {
   }
 
   /** Adds the standby to a status. */
-  toldIn(status: MemoryProviderStatus, outage: Outage | undefined): MemoryProviderStatus {
+  withStandbyStatus(status: MemoryProviderStatus, outage: Outage | undefined): MemoryProviderStatus {
     const notices = [...(status.custom?.notices ?? [])];
     if (this.#syncError !== undefined) notices.push(`the spare "${this.name}" could not be synced: ${this.#syncError}`);
     return {

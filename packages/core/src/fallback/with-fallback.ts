@@ -72,7 +72,8 @@ export function withFallback(
     readFile: (params) =>
       either("readFile", readFileMs, params.signal, (manager, signal) => manager.readFile({ ...params, signal })),
 
-    status: () => second.toldIn(active()?.status() ?? { backend: primary.name, provider: "none" }, first.outage),
+    status: () =>
+      second.withStandbyStatus(active()?.status() ?? { backend: primary.name, provider: "none" }, first.outage),
 
     async sync(params) {
       const open = second.current;

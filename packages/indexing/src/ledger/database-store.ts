@@ -138,7 +138,7 @@ function openParts(options: OpenOptions, tables: CompanionTables) {
     ...base,
     companion: () => companion,
     cacheMaxEntries: options.cacheMaxEntries,
-    owesVectors: options.owesVectors === true,
+    keepsOwnVectors: options.keepsOwnVectors === true,
   });
   const companion: Companion = openCompanion({
     ...base,

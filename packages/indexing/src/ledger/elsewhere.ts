@@ -4,7 +4,7 @@ import { type Sql, sqlOf } from "./sql.ts";
 import { metaKeys } from "./file/meta.ts";
 import type { FileTables } from "./files.ts";
 import type { LedgerBase } from "./generations.ts";
-import type { LedgerCalls, OwedVectors, Reconciled } from "./ledger.ts";
+import type { LedgerCalls, UnacknowledgedVectors, Reconciled } from "./ledger.ts";
 import type { Spaces } from "./spaces.ts";
 
 interface PendingRow {
@@ -31,16 +31,19 @@ const isLive = "g.store = :store AND g.state <> 'dropped'";
  * runs inside transactions.
  */
 export class VectorsElsewhere {
-  readonly calls: Pick<LedgerCalls, "oweVectors" | "owedVectors" | "paidVectors" | "adoptVectors"> = {
-    oweVectors: (space) => this.#request(space),
-    owedVectors: (limit) => this.#nextBatch(limit),
-    paidVectors: (space, hashes) => {
+  readonly calls: Pick<
+    LedgerCalls,
+    "requestVectors" | "unacknowledgedVectors" | "acknowledgeVectors" | "importVectors"
+  > = {
+    requestVectors: (space) => this.#request(space),
+    unacknowledgedVectors: (limit) => this.#nextBatch(limit),
+    acknowledgeVectors: (space, hashes) => {
       const { spaces, transactions } = this.#input;
       const spaceId = spaces.find(space);
       if (spaceId !== undefined && hashes.length > 0)
         transactions.write(() => this.#acknowledge(spaceId, hashes.map(toKey)));
     },
-    adoptVectors: (space, files) => this.#importFiles(space, files),
+    importVectors: (space, files) => this.#importFiles(space, files),
   };
   readonly #input: Input;
   readonly #sql: Sql;
@@ -194,7 +197,7 @@ export class VectorsElsewhere {
     cache.spacesInUse.add(isNoted ? known : transactions.write(add));
   }
 
-  #nextBatch(limit: number): OwedVectors | undefined {
+  #nextBatch(limit: number): UnacknowledgedVectors | undefined {
     const { transactions, spaces, prepare } = this.#input;
     prepare();
     for (;;) {

@@ -148,7 +148,7 @@ interface IndexCalls extends VectorCalls {
 }
 
 /** Vectors of one space that the store is owed. */
-export interface OwedVectors {
+export interface UnacknowledgedVectors {
   space: VectorSpace;
   entries: readonly { hash: string; vector: Float32Array }[];
 }
@@ -173,16 +173,16 @@ export interface ElsewhereCalls {
    * The store is to have the vectors of this space from now on: those of all chunks are owed to it, unless they have
    * been given before. From then on `replaceFiles`, `putVectors` and a build owe what they bring.
    */
-  oweVectors(space: VectorSpace): void;
-  /** Some of what is owed, of one space. Undefined if nothing is. It stays owed until `paidVectors`. */
-  owedVectors(limit: number): OwedVectors | undefined;
+  requestVectors(space: VectorSpace): void;
+  /** Some of what is owed, of one space. Undefined if nothing is. It stays owed until `acknowledgeVectors`. */
+  unacknowledgedVectors(limit: number): UnacknowledgedVectors | undefined;
   /** The store has them. */
-  paidVectors(space: VectorSpace, hashes: readonly string[]): void;
+  acknowledgeVectors(space: VectorSpace, hashes: readonly string[]): void;
   /**
    * The store has vectors for all chunks of these files in this space, which another host has made: for this store they
    * count as embedded. Their numbers are not known here, so that they count for no other store.
    */
-  adoptVectors(space: VectorSpace, files: readonly FileKey[]): void;
+  importVectors(space: VectorSpace, files: readonly FileKey[]): void;
   /**
    * Compares its files with those that the store holds, of the build that answers or of the one with this number. What
    * differs in hash or recipe, or is not held, is forgotten. Where `embedded` says so, vectors are adopted or owed

@@ -16,7 +16,7 @@ test("what is owed, noted and built outlives a process that is killed", async ()
   expect(await child.ask("owe")).toBe("done");
   await child.kill();
   const ledger = await open(path);
-  expect(await ledger.owedVectors(9)).toEqual({
+  expect(await ledger.unacknowledgedVectors(9)).toEqual({
     space,
     entries: [{ hash: sha256("two"), vector: vectorOf("two") }],
   });
@@ -61,13 +61,13 @@ test("a damaged ledger is set aside, keeps its vectors, and owes them when the s
   await again.listFiles();
   expect(again.health().notices).toEqual([expect.stringMatching(/was damaged .* is made anew/u)]);
   expect(await again.listFiles()).toEqual([]);
-  expect([await again.noted("seen"), await again.owedVectors(9)]).toEqual([undefined, undefined]);
+  expect([await again.noted("seen"), await again.unacknowledgedVectors(9)]).toEqual([undefined, undefined]);
   const file = { path: "a.md", source: "memory", hash: sha256("x"), recipe: "1", embedded: [space] };
   expect(await again.reconcile([file])).toEqual({ lost: [], unknown: [file] });
-  await again.oweVectors(space);
+  await again.requestVectors(space);
   await again.replaceFiles([fileOf("a.md", texts)]);
   expect(await again.pendingVectors(space, 9)).toEqual([]);
-  expect((await again.owedVectors(1000))?.entries).toHaveLength(400);
+  expect((await again.unacknowledgedVectors(1000))?.entries).toHaveLength(400);
 });
 
 test("where no file can be used the ledger is kept in memory, and does all the same", async () => {
@@ -77,7 +77,7 @@ test("where no file can be used the ledger is kept in memory, and does all the s
   expect(ledger.health()).toMatchObject({ location: ":memory:", isTemporary: true });
   await ledger.replaceFiles([fileOf("a.md", ["one"])]);
   await ledger.putVectors(space, [{ hash: sha256("one"), vector: vectorOf("one") }]);
-  expect((await ledger.owedVectors(9))?.entries).toHaveLength(1);
+  expect((await ledger.unacknowledgedVectors(9))?.entries).toHaveLength(1);
   await ledger.note("seen", "1");
   expect(await ledger.noted("seen")).toBe("1");
   await (await ledger.startBuild("v2")).replaceFiles([fileOf("b.md", ["two"])]);

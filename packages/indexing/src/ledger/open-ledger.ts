@@ -31,7 +31,7 @@ export function ledgerOptions(context: MemoryPluginContext, store: string): Ledg
  * reports both. Throws `UNAVAILABLE` if SQLite does not load, and `AbortError` if `signal` is aborted.
  */
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
-  return await openLedgerWith({ ...options, owesVectors: true });
+  return await openLedgerWith({ ...options, keepsOwnVectors: true });
 }
 
 /** Also returns the calls of the store extension, and options for tests. */
@@ -71,7 +71,7 @@ export function ledgerOf<Companion>(
 }
 
 /** Options for a store extension and for tests. */
-export interface ThreadOptions extends LedgerOptions, Pick<OpenOptions, "companion" | "owesVectors"> {
+export interface ThreadOptions extends LedgerOptions, Pick<OpenOptions, "companion" | "keepsOwnVectors"> {
   busyTimeoutMs?: number | undefined;
 }
 

@@ -11,16 +11,16 @@ describe("vectors that are owed", () => {
   const other = spaceOf("other", 4);
 
   /** The texts of these whose vectors are owed in the batch that is next. */
-  function owedTexts(store: OpenedStore, ...texts: string[]): string[] {
-    const batch = store.owedVectors(100);
+  function unacknowledgedTexts(store: OpenedStore, ...texts: string[]): string[] {
+    const batch = store.unacknowledgedVectors(100);
     return texts.filter((text) => batch?.entries.some(({ hash }) => hash === sha256(text)));
   }
 
   function pay(store: OpenedStore): number {
     let count = 0;
-    for (let batch = store.owedVectors(2); batch; batch = store.owedVectors(2)) {
+    for (let batch = store.unacknowledgedVectors(2); batch; batch = store.unacknowledgedVectors(2)) {
       count += batch.entries.length;
-      store.paidVectors(
+      store.acknowledgeVectors(
         batch.space,
         batch.entries.map(({ hash }) => hash),
       );
@@ -31,21 +31,21 @@ describe("vectors that are owed", () => {
   test("what is embedded is owed with its numbers until it is paid, and not again", async () => {
     const store = openHere(tempPath());
     store.replaceFiles([fileOf("a.md", ["one", "two", "three"])]);
-    expect(store.owedVectors(10)).toBeUndefined();
+    expect(store.unacknowledgedVectors(10)).toBeUndefined();
     embed(store, space, "one", "two");
     embed(store, space, "nobody's");
-    const batch = store.owedVectors(10);
+    const batch = store.unacknowledgedVectors(10);
     expect(batch?.space).toEqual(space);
     expect(batch?.entries.toSorted((left, right) => left.hash.localeCompare(right.hash))).toEqual(
       ["one", "two"]
         .map((text) => ({ hash: sha256(text), vector: vectorOf(text) }))
         .toSorted((left, right) => left.hash.localeCompare(right.hash)),
     );
-    store.paidVectors(space, [sha256("one")]);
-    expect(owedTexts(store, "one", "two")).toEqual(["two"]);
+    store.acknowledgeVectors(space, [sha256("one")]);
+    expect(unacknowledgedTexts(store, "one", "two")).toEqual(["two"]);
     expect(pay(store)).toBe(1);
-    store.oweVectors(space);
-    expect(store.owedVectors(10), "noted before").toBeUndefined();
+    store.requestVectors(space);
+    expect(store.unacknowledgedVectors(10), "noted before").toBeUndefined();
     store.close();
   });
 
@@ -56,15 +56,15 @@ describe("vectors that are owed", () => {
     embed(first, space, "one", "shared");
     const second = openHere(path, { store: "second" });
     second.replaceFiles([fileOf("b.md", ["shared", "late"])]);
-    expect(second.owedVectors(10)).toBeUndefined();
-    second.oweVectors(space);
-    expect(owedTexts(second, "one", "shared", "late")).toEqual(["shared"]);
+    expect(second.unacknowledgedVectors(10)).toBeUndefined();
+    second.requestVectors(space);
+    expect(unacknowledgedTexts(second, "one", "shared", "late")).toEqual(["shared"]);
     embed(first, space, "late");
-    expect(owedTexts(second, "shared", "late"), "a store that is not told of it asks its own ledger").toEqual([
-      "shared",
-    ]);
+    expect(unacknowledgedTexts(second, "shared", "late"), "a store that is not told of it asks its own ledger").toEqual(
+      ["shared"],
+    );
     expect(pay(first)).toBe(2);
-    expect(owedTexts(second, "shared")).toEqual(["shared"]);
+    expect(unacknowledgedTexts(second, "shared")).toEqual(["shared"]);
     first.close();
     second.close();
   });
@@ -75,15 +75,15 @@ describe("vectors that are owed", () => {
     embed(store, space, "one");
     pay(store);
     store.replaceFiles([fileOf("a.md", ["one", "two"])]);
-    expect(owedTexts(store, "one", "two")).toEqual(["one"]);
+    expect(unacknowledgedTexts(store, "one", "two")).toEqual(["one"]);
     pay(store);
     const build = store.startBuild("v2");
     store.replaceFiles([fileOf("a.md", ["one", "new"])], build);
-    expect(owedTexts(store, "one", "new")).toEqual(["one"]);
+    expect(unacknowledgedTexts(store, "one", "new")).toEqual(["one"]);
     embed(store, space, "new");
-    expect(owedTexts(store, "one", "new")).toEqual(["one", "new"]);
+    expect(unacknowledgedTexts(store, "one", "new")).toEqual(["one", "new"]);
     store.abandonBuild();
-    expect(owedTexts(store, "one", "new"), "the text is in no build any more").toEqual(["one"]);
+    expect(unacknowledgedTexts(store, "one", "new"), "the text is in no build any more").toEqual(["one"]);
     store.close();
   });
 
@@ -100,7 +100,7 @@ describe("vectors that are owed", () => {
     embed(again, space, "two");
     while (await again.tidy());
     expect(again.knownVectors(other, [sha256("one")]), "evicted: the space is in no use").toEqual([]);
-    expect(again.owedVectors(10)).toMatchObject({ space, entries: [{ hash: sha256("two") }] });
+    expect(again.unacknowledgedVectors(10)).toMatchObject({ space, entries: [{ hash: sha256("two") }] });
     expect(pay(again)).toBe(1);
     again.close();
   });
@@ -115,7 +115,7 @@ describe("vectors of another host", () => {
     store.replaceFiles([fileOf("a.md", ["one", "two"]), fileOf("b.md", ["three"])]);
     embed(store, space, "two");
     store.quarantine(space, [{ hash: sha256("one"), reason: "refused here" }]);
-    store.adoptVectors(space, [file]);
+    store.importVectors(space, [file]);
     return store;
   }
 
@@ -130,7 +130,7 @@ describe("vectors of another host", () => {
     expect(store.knownVectors(space, ["one", "two", "three"].map(sha256))).toEqual(["one", "two"].map(sha256));
     expect(store.vectorOf(space, sha256("one"))).toBeUndefined();
     expect(store.vectorOf(space, sha256("two"))).toBeDefined();
-    expect(store.owedVectors(9)?.entries).toMatchObject([{ hash: sha256("two") }]);
+    expect(store.unacknowledgedVectors(9)?.entries).toMatchObject([{ hash: sha256("two") }]);
     store.quarantine(space, [{ hash: sha256("one"), reason: "refused again" }]);
     expect(store.quarantined(space, 9)).toEqual([]);
     expect(store.stats().cachedVectors).toBe(1);
@@ -143,7 +143,7 @@ describe("vectors of another host", () => {
     embed(store, space, "one");
     expect(store.vectorOf(space, sha256("one"))).toBeDefined();
     expect(store.spaceStats(space)).toEqual({ embedded: 2, pending: 1, quarantined: 0 });
-    expect(store.owedVectors(9)?.entries).toHaveLength(2);
+    expect(store.unacknowledgedVectors(9)?.entries).toHaveLength(2);
     store.close();
     expect(edit(path, (db) => db.prepare("SELECT count(*) FROM adopted_vectors").pluck().get())).toBe(0);
   });
@@ -227,20 +227,20 @@ describe("files compared with those of the store", () => {
     const store = openHere(tempPath());
     store.replaceFiles([fileOf("a.md", ["one", "two"]), fileOf("b.md", ["three"]), fileOf("c.md", ["four", "five"])]);
     embed(store, space, "one", "two", "four");
-    store.paidVectors(space, ["one", "two", "four"].map(sha256));
+    store.acknowledgeVectors(space, ["one", "two", "four"].map(sha256));
     const held = (embedded: StoredFile["embedded"]): StoredFile[] => [
       heldOf("a.md", ["one", "two"], { embedded }),
       heldOf("b.md", ["three"], { embedded: [space, elsewhere] }),
       heldOf("c.md", ["four", "five"], { embedded: [] }),
     ];
     store.reconcile(held([space]));
-    expect(store.owedVectors(9), "a.md is whole there, c.md is not whole here").toBeUndefined();
+    expect(store.unacknowledgedVectors(9), "a.md is whole there, c.md is not whole here").toBeUndefined();
     expect(store.knownVectors(space, [sha256("three")])).toHaveLength(1);
     expect(store.spaceStats(elsewhere)).toMatchObject({ embedded: 1, pending: 4 });
     store.reconcile(held([]));
     expect(
       store
-        .owedVectors(9)
+        .unacknowledgedVectors(9)
         ?.entries.map(({ hash }) => hash)
         .toSorted(),
     ).toEqual(["one", "two"].map(sha256).toSorted());

@@ -35,10 +35,10 @@ export function createVectors(
     cacheMaxEntries: number;
     store: string;
     /** The store keeps its own vectors; new ones in the cache are pending for it. */
-    owesVectors: boolean;
+    keepsOwnVectors: boolean;
   },
 ): Vectors {
-  const { db, transactions, generations, companion, store, owesVectors } = input;
+  const { db, transactions, generations, companion, store, keepsOwnVectors } = input;
   const spaces = new Spaces(db, store);
   const cache = new VectorCache({ ...input, maxEntries: input.cacheMaxEntries, prepare: chunks });
   const elsewhere = new VectorsElsewhere({ ...input, spaces, cache, prepare: chunks });
@@ -71,7 +71,7 @@ export function createVectors(
     const embedded = chunks();
     const spaceId = transactions.write(() => {
       const id = spaces.add(space);
-      if (owesVectors) elsewhere.note(id);
+      if (keepsOwnVectors) elsewhere.note(id);
       const live = generations.live();
       const at = now();
       spaces.written(id, at);
@@ -83,7 +83,8 @@ export function createVectors(
         const owners = embedded.chunksWith(key);
         if (owners.length === 0) cache.wake();
         for (const owner of owners) companion().embedded(id, owner, vector);
-        if (owesVectors && owners.some(({ generation }) => live.includes(generation))) elsewhere.addPending(id, key);
+        if (keepsOwnVectors && owners.some(({ generation }) => live.includes(generation)))
+          elsewhere.addPending(id, key);
       }
       return id;
     });
@@ -192,7 +193,7 @@ export function createVectors(
     listener: {
       wrote({ gone: old, added }) {
         for (const { hash } of [...old, ...added]) cache.use(hash, (turn ??= now()));
-        if (owesVectors) for (const { hash } of added) elsewhere.added(hash);
+        if (keepsOwnVectors) for (const { hash } of added) elsewhere.added(hash);
         gone.push(...old.map(({ hash }) => hash));
         if (old.length > 0) cache.wake();
         removed += old.length;

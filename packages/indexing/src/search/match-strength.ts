@@ -29,7 +29,7 @@ const apartShare = 0.6;
 /** Factor if a possible name is missing. */
 const maybeNameMissing = 0.6;
 /** Penalty share of words in other notes than the best one. */
-const scatterShare = 0.5;
+const dispersionShare = 0.5;
 /** A missing Chinese character pair is often not a word. */
 const unknownPairShare = 0.3;
 
@@ -79,13 +79,13 @@ export function matchStrength(input: MatchInput): MatchStrength {
   const said = shareSaidOf(shown, terms, asked);
   const meaning = said * strengthOfMeaning(shown, input.scale);
   const absent = [...named].filter((index) => !seen.has(index) && !(meaning > 0 && unsure.has(index)));
-  const { weight: elsewhere, isApart } = scattering(shown, terms, asked);
+  const { weight: elsewhere, isApart } = termDispersion(shown, terms, asked);
   const scattered = elsewhere / total;
   const unknown = maybeNames(input.query, terms, input.frequencies);
   const words =
     (bestPlace(shown, asked) / total) *
     (1 - missingShare * missing) *
-    (1 - scatterShare * scattered) *
+    (1 - dispersionShare * scattered) *
     (isApart ? apartShare : 1) *
     (unknown.size > 0 ? maybeNameMissing : 1) *
     said;
@@ -168,7 +168,7 @@ function strengthOfMeaning(candidates: readonly Candidate[], scale: MeaningScale
  * Dispersion of the query terms over the displayed notes. `weight`: of terms only in other notes than the best.
  * `isApart`: no note has two words of the query, all together more than one.
  */
-function scattering(
+function termDispersion(
   shown: readonly Candidate[],
   terms: readonly WeightedTerm[],
   { weights, ofTime }: AskedTerms,

@@ -117,7 +117,7 @@ export class Agreement {
       }
       this.#unknown.delete(fileName(file));
     }
-    for (const { space, files: own } of spaces.values()) await this.#ledger.adoptVectors(space, own);
+    for (const { space, files: own } of spaces.values()) await this.#ledger.importVectors(space, own);
   }
 
   /** Runs writes to both, one at a time, and sends resulting vectors. */
@@ -155,8 +155,8 @@ export class Agreement {
   async owe(space: VectorSpace): Promise<void> {
     if (!this.#givesVectors) return;
     this.#spaces.set(spaceName(space), space);
-    await this.#ledger.oweVectors(space);
-    if ((await this.#ledger.owedVectors(1)) !== undefined) await this.write(async () => undefined);
+    await this.#ledger.requestVectors(space);
+    if ((await this.#ledger.unacknowledgedVectors(1)) !== undefined) await this.write(async () => undefined);
   }
 
   /** Compares the lists if one may have changed alone. `fresh`: check the present state. */
@@ -199,7 +199,7 @@ export class Agreement {
     this.#edits++;
     const remade = this.#ledger.health().remade ?? 0;
     // One that was recreated has forgotten what it owes.
-    if (remade !== this.#remade) for (const space of this.#spaces.values()) await this.#ledger.oweVectors(space);
+    if (remade !== this.#remade) for (const space of this.#spaces.values()) await this.#ledger.requestVectors(space);
     this.#remade = remade;
     // Asked before the list, so that a change in between is detected next time.
     const before = await this.#state();
@@ -233,11 +233,11 @@ export class Agreement {
   async #handOver(): Promise<boolean> {
     if (!this.#givesVectors) return false;
     for (let hasGiven = false; ; hasGiven = true) {
-      const owed = await this.#ledger.owedVectors(vectorsAtOnce);
+      const owed = await this.#ledger.unacknowledgedVectors(vectorsAtOnce);
       if (owed === undefined) return hasGiven;
       await this.#store.putVectors(owed.space, owed.entries);
       const hashes = owed.entries.map(({ hash }) => hash);
-      await this.#ledger.paidVectors(owed.space, hashes);
+      await this.#ledger.acknowledgeVectors(owed.space, hashes);
     }
   }
 

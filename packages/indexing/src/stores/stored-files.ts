@@ -5,12 +5,12 @@ import type { IndexedFile, RevisionStep } from "../index-records.ts";
 import type { FileChunks, StoreBuild, StoreFiles } from "../chunk-store.ts";
 import type { Agreement, StoreParts } from "./agreement.ts";
 
-export function createStoredFiles(parts: StoreParts): FileTable & Pick<NoteIndex, "adoptFiles"> {
+export function createStoredFiles(parts: StoreParts): FileTable & Pick<NoteIndex, "importFiles"> {
   const { ledger, agreement } = parts;
   return {
     ...inBoth(parts, agreement),
     listFiles: async () => [...(await ledger.listFiles()), ...agreement.unknownFiles()],
-    async adoptFiles(given) {
+    async importFiles(given) {
       const held = given.filter((file) => agreement.isHeld(file));
       if (held.length > 0) await agreement.adopt(held);
       return held.length;

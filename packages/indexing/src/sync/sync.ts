@@ -32,7 +32,7 @@ export interface SyncOutcome {
 export type OtherRecipe = "reread" | "keep" | "rebuild";
 
 export interface SyncInput {
-  table: FileTable & Pick<NoteIndex, "adoptFiles">;
+  table: FileTable & Pick<NoteIndex, "importFiles">;
   /** What is known of the table. Absent: no other process writes to it. */
   listing?: StoredListing | undefined;
   sources: readonly IndexedSource[];
@@ -84,7 +84,7 @@ export async function syncFiles(input: SyncInput): Promise<SyncOutcome> {
   const report: SyncReport = { ...nothingDone, failed: scans.flatMap(({ scan }) => scan.failed) };
 
   let plan = await planSync(input, scans, await listing.files());
-  const adopted = await adoptHeld(plan.work, input);
+  const adopted = await importHeld(plan.work, input);
   if (adopted > 0) {
     listing.forget();
     plan = await planSync(input, scans, await listing.files());
@@ -126,11 +126,11 @@ function isUnsure({ file, before, source }: Work): boolean {
 }
 
 /** Imports files that another host has indexed in the same form, without a lease. */
-async function adoptHeld(work: readonly Work[], { table, params: { signal } }: SyncInput): Promise<number> {
-  const unread = table.adoptFiles ? work.filter(({ before }) => before?.hash === "") : [];
+async function importHeld(work: readonly Work[], { table, params: { signal } }: SyncInput): Promise<number> {
+  const unread = table.importFiles ? work.filter(({ before }) => before?.hash === "") : [];
   let adopted = 0;
   const replaceFiles: FileTable["replaceFiles"] = async (files) => {
-    adopted += (await table.adoptFiles?.(files)) ?? 0;
+    adopted += (await table.importFiles?.(files)) ?? 0;
   };
   const writer = new BatchWriter({ replaceFiles, touchFiles: async () => undefined });
   await forEachAtOnce(unread, readsAtOnce, async ({ source, file }) => {

@@ -29,10 +29,10 @@ const commands: Record<string, (...given: string[]) => Promise<string>> = {
   async pay() {
     const own = await ledger();
     const paid: string[] = [];
-    for (let batch = await own.owedVectors(7); batch; batch = await own.owedVectors(7)) {
+    for (let batch = await own.unacknowledgedVectors(7); batch; batch = await own.unacknowledgedVectors(7)) {
       const hashes = batch.entries.map(({ hash }) => hash);
       paid.push(...hashes);
-      await own.paidVectors(batch.space, hashes);
+      await own.acknowledgeVectors(batch.space, hashes);
     }
     return paid.join(" ");
   },
@@ -40,7 +40,7 @@ const commands: Record<string, (...given: string[]) => Promise<string>> = {
     const own = await ledger();
     await own.replaceFiles([fileOf("a.md", ["one", "two", "three"])]);
     await own.putVectors(space, entriesOf(["one", "two"]));
-    await own.paidVectors(space, [sha256("one")]);
+    await own.acknowledgeVectors(space, [sha256("one")]);
     await own.note("revision", "7");
     await (await own.startBuild("v2")).replaceFiles([fileOf("b.md", ["two"])]);
     return "done";

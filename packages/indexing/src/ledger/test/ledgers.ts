@@ -19,7 +19,7 @@ export function tempPath(): string {
 
 /** Opens a ledger that is closed when the test has ended. */
 export async function open(path: string, given: Partial<ThreadOptions> = {}): Promise<Ledger> {
-  const ledger = await openLedgerWith({ path, store: "one", cacheMaxEntries: 50_000, owesVectors: true, ...given });
+  const ledger = await openLedgerWith({ path, store: "one", cacheMaxEntries: 50_000, keepsOwnVectors: true, ...given });
   onTestFinished(() => ledger.close());
   return ledger;
 }
@@ -31,7 +31,7 @@ export function openHere(path: string, given: Partial<OpenOptions> = {}): Opened
     store: "one",
     cacheMaxEntries: 50_000,
     busyTimeoutMs: 1000,
-    owesVectors: true,
+    keepsOwnVectors: true,
     ...given,
   });
 }

@@ -1,7 +1,7 @@
 import { reasonOf, StoreFailure, isPieces, type Pieces } from "./remote.ts";
 import type { NoteIndex } from "../../note-index.ts";
 import type { CompanionModule, CompanionTables } from "../companion.ts";
-import type { LastingStore } from "./lasting-store.ts";
+import type { ReopeningStore } from "./reopening-store.ts";
 import type { OpenOptions, Reply, Request } from "./protocol.ts";
 
 /** What a host calls all the time, and what writes nothing. */
@@ -18,7 +18,7 @@ export function createLedgerService(
   add: (task: () => Promise<void>) => void,
   isOneOfMany: () => boolean = () => false,
 ): { receive(request: Request): void; close(): void } {
-  let store: LastingStore | undefined;
+  let store: ReopeningStore | undefined;
   let sentHealth = "";
   let sentRevision: string | undefined;
   let isTidying = false;
@@ -93,11 +93,11 @@ export function createLedgerService(
     return await store.call(request.method, request.args);
   }
 
-  async function open(options: OpenOptions): Promise<LastingStore["methods"]> {
+  async function open(options: OpenOptions): Promise<ReopeningStore["methods"]> {
     try {
       // Loaded here, so that a library that fails to load is an error reply and not the end of the thread.
-      const { openLastingStore } = await import("./lasting-store.ts");
-      store = await openLastingStore(options, await companionOf(options));
+      const { openReopeningStore } = await import("./reopening-store.ts");
+      store = await openReopeningStore(options, await companionOf(options));
       return store.methods;
     } catch (error) {
       if (error instanceof StoreFailure) throw error;

@@ -7,7 +7,7 @@ export interface OpenOptions extends Omit<LedgerOptions, "oneShot" | "signal"> {
   /** What a store keeps in the same file: the address of the module that makes it, and what is handed to it. */
   companion?: { module: string; settings: unknown } | undefined;
   /** The store keeps vectors of its own: it is owed those that come into the cache. */
-  owesVectors?: boolean | undefined;
+  keepsOwnVectors?: boolean | undefined;
   busyTimeoutMs: number;
   /** The file that was found damaged while open (`fileIdentity`), and the reason. */
   damaged?: { identity: string; reason: string } | undefined;

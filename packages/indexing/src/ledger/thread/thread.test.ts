@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { noCompanion } from "../companion.ts";
 import type { OpenedStore, openDatabaseStore } from "../database-store.ts";
-import { openLastingStore } from "./lasting-store.ts";
+import { openReopeningStore } from "./reopening-store.ts";
 import type { OpenOptions, Request } from "./protocol.ts";
 import { StoreFailure } from "./remote.ts";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -52,26 +52,26 @@ describe("a store that is opened again", () => {
 
   test("a database that can no longer be written is opened again, and the call made once more", async () => {
     const once = failing(sqliteError("SQLITE_READONLY_DBMOVED"), 1);
-    const store = await openLastingStore(once.options, noCompanion, once.openOnce);
+    const store = await openReopeningStore(once.options, noCompanion, once.openOnce);
     expect(await store.call("spaces", [])).toBe("answer");
     expect(once.opened()).toBe(2);
     const twice = failing(sqliteError("SQLITE_READONLY"), 2);
-    const other = await openLastingStore(twice.options, noCompanion, twice.openOnce);
+    const other = await openReopeningStore(twice.options, noCompanion, twice.openOnce);
     await expect(other.call("spaces", [])).rejects.toThrow("it failed");
     expect(twice.opened()).toBe(2);
   });
 
   test("a disk that damages what is written to it is not fought for ever, and other failures are told as they are", async () => {
     const damaged = failing(sqliteError("SQLITE_CORRUPT"), 100);
-    const store = await openLastingStore(damaged.options, noCompanion, damaged.openOnce);
+    const store = await openReopeningStore(damaged.options, noCompanion, damaged.openOnce);
     for (let call = 0; call < 10; call++) await expect(store.call("spaces", [])).rejects.toThrow("it failed");
     expect(damaged.opened()).toBe(4);
     const full = failing(sqliteError("SQLITE_FULL"), 1);
-    const other = await openLastingStore(full.options, noCompanion, full.openOnce);
+    const other = await openReopeningStore(full.options, noCompanion, full.openOnce);
     await expect(other.call("spaces", [])).rejects.toThrow("it failed");
     expect(full.opened()).toBe(1);
     const first = failing(sqliteError("SQLITE_FULL"), 1, { isEmpty: true });
-    expect(await (await openLastingStore(first.options, noCompanion, first.openOnce)).call("spaces", [])).toBe(
+    expect(await (await openReopeningStore(first.options, noCompanion, first.openOnce)).call("spaces", [])).toBe(
       "answer",
     );
     expect(first.opened()).toBe(2);

@@ -17,7 +17,7 @@ export interface IndexPart {
   name: string;
   look(): Look;
   /** Says what was done. Called outside of transactions. */
-  mend?(): Pieces<string>;
+  repair?(): Pieces<string>;
 }
 
 const batchRows = 500;
@@ -68,7 +68,7 @@ export function chunksPart(input: {
       const [files, chunks] = counts.get(generations.active().id) ?? [];
       return { ok: true, message: `${chunks} chunks of ${files} files` };
     },
-    async *mend() {
+    async *repair() {
       let forgotten = 0;
       for (const generation of generations.live()) {
         const files = wrong.all(generation);
@@ -104,7 +104,7 @@ export function leftoversPart(db: Database.Database, transactions: Transactions)
         .flatMap(({ what, count }) => (count === 0 ? [] : [`${count} ${what}`]));
       return found.length === 0 ? { ok: true, message: "none" } : { ok: false, message: found.join(", ") };
     },
-    async *mend() {
+    async *repair() {
       const others = leftovers.flatMap(([, ...rows]) => rows).filter((rows) => rows !== ofNoFile);
       transactions.write(() => others.forEach((rows) => void sql.run(`DELETE ${rows}`)));
       const remove = `DELETE FROM chunks WHERE id IN (SELECT id ${ofNoFile} LIMIT ${batchRows})`;
@@ -133,7 +133,7 @@ export function cachePart(db: Database.Database, transactions: Transactions): In
       const message = `of ${rows} vectors ${empty} have no numbers and ${odd} the wrong ones, and ${lost} belong to nothing`;
       return { ok: false, message };
     },
-    async *mend() {
+    async *repair() {
       const wrong = `SELECT e.vector_id ${entries} WHERE v.id IS NULL OR ${isOdd}`;
       transactions.write(() => void sql.run(`DELETE FROM embedding_cache WHERE vector_id IN (${wrong})`));
       const remove = `DELETE FROM vectors WHERE id IN (SELECT id ${ofNoText} LIMIT ${batchRows})`;

@@ -50,13 +50,13 @@ export function createUpkeep(
     }
   }
 
-  async function* mendPart(part: IndexPart): Pieces<IndexFinding> {
+  async function* repairPart(part: IndexPart): Pieces<IndexFinding> {
     const { name } = part;
     const before = transactions.read(() => part.look());
     if (before.ok) return { name, ...before };
     // The pages are damaged; this file has nothing to repair them from.
-    if (!part.mend) throw new Damage(before.message);
-    const fixed = `${before.message}: ${yield* part.mend()}`;
+    if (!part.repair) throw new Damage(before.message);
+    const fixed = `${before.message}: ${yield* part.repair()}`;
     return { name, ...transactions.read(() => part.look()), fixed };
   }
 
@@ -72,7 +72,7 @@ export function createUpkeep(
     async *repair() {
       const findings: IndexFinding[] = [];
       for (const part of parts) {
-        findings.push(yield* mendPart(part));
+        findings.push(yield* repairPart(part));
         yield;
       }
       return findings;

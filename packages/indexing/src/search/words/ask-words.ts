@@ -2,7 +2,7 @@ import type { WordReading } from "@memslot/core";
 import type { ChunkRow, IndexKeywordAnswer } from "../../index-records.ts";
 import type { HeldLanguages } from "../../text/languages/chunk-terms.ts";
 import { type QueryValue, readQuery, type SearchTerm } from "../../text/query-terms.ts";
-import { type OtherReading, readOtherwise } from "./read-otherwise.ts";
+import { type OtherReading, correctTerms } from "./correct-terms.ts";
 import {
   countWords,
   languagesOf,
@@ -39,7 +39,7 @@ export async function askWords(query: string, source: WordSource): Promise<Words
   const isLong = terms.length >= manyTerms;
   const found = await find(terms, source, isLong ? 1 : undefined);
   const others = found.documentFrequencies.includes(0)
-    ? await readOtherwise(terms, found, { source, languages })
+    ? await correctTerms(terms, found, { source, languages })
     : new Map<SearchTerm, OtherReading>();
   if (others.size === 0) return { answer: isLong ? await find(terms, source) : found, terms, languages, readings: [] };
   const asked = terms.flatMap((term) => others.get(term)?.by ?? [term]);

@@ -8,7 +8,7 @@ import {
   otherCharacters,
   otherSpellings,
   splitWord,
-} from "./read-otherwise.ts";
+} from "./correct-terms.ts";
 import tables from "../test/names.json" with { type: "json" };
 
 function distance(a: string, b: string): number {

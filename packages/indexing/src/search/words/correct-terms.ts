@@ -41,7 +41,7 @@ interface SearchedNotes {
  * Corrects terms without a match, in this order: joined with a neighbour, other letters, prefix of a longer word, two
  * words, one typo. Uncorrectable terms stay. `found`: chunk counts.
  */
-export async function readOtherwise(
+export async function correctTerms(
   terms: readonly SearchTerm[],
   found: Pick<IndexKeywordAnswer, "chunkCount" | "documentFrequencies">,
   notes: SearchedNotes,

@@ -12,16 +12,16 @@ import { isAboutWordsOnly, isDamage, isSqliteError } from "../file/store-errors.
 const maxRepairs = 3;
 
 /** Reopens its store when the file is deleted, replaced, unwritable or damaged, and repeats the failed call once. */
-export interface LastingStore extends Pick<OpenedStore, "methods" | "health" | "tidy" | "shrink" | "close"> {
+export interface ReopeningStore extends Pick<OpenedStore, "methods" | "health" | "tidy" | "shrink" | "close"> {
   /** Runs a call. Long calls return `Pieces`. */
   call(method: string, args: readonly unknown[]): Promise<unknown>;
 }
 
-export async function openLastingStore(
+export async function openReopeningStore(
   options: OpenOptions,
   tables: CompanionTables = noCompanion,
   openOnce: typeof openDatabaseStore = openDatabaseStore,
-): Promise<LastingStore> {
+): Promise<ReopeningStore> {
   const { path, moves = 0 } = options;
   let store: OpenedStore = openOnce({ ...options, opening: `${moves}.1` }, tables);
   await store.settle();
