@@ -15,7 +15,7 @@ import { pathToFileURL } from "node:url";
 import { startEmbeddingApi } from "@memslot/fakes/embedding-api";
 import { writeTinyGguf } from "@memslot/fakes/gguf";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { manifestAt, publishedPlaces, root } from "./support/repository.ts";
+import { root } from "./support/repository.ts";
 import { type Asked, loadedFiles } from "./support/loaded-files.ts";
 import {
   createStranger,
@@ -26,20 +26,7 @@ import {
   type Stranger,
   strangersNotes,
 } from "./support/stranger.ts";
-import {
-  isJoined,
-  missingImports,
-  orphans,
-  packAll,
-  type PackedPackage,
-  publint,
-  readPackedPackage,
-  strayFiles,
-  undeclaredImports,
-  unjoined,
-  withoutSources,
-  wrongTypes,
-} from "./support/packing.ts";
+import { packAll, readPackedPackage, type PackedPackage } from "./support/packing.ts";
 import tables from "./data/packed.json" with { type: "json" };
 
 const oldestNode = process.env["MEMSLOT_PACKED_NODE"] === undefined ? "22.22.0" : "22";
@@ -73,50 +60,6 @@ async function install(name: string, packageManager: "npm" | "pnpm" = "npm"): Pr
   await stranger.install("memslot");
   return stranger;
 }
-
-describe.each(publishedPlaces)("the tarball of %s", (place) => {
-  const read = (): PackedPackage => {
-    const found = packed.get(place);
-    if (!found) throw new Error(`${place} was not packed`);
-    return found;
-  };
-
-  test("holds what was built, a README and a licence, and nothing else", () => {
-    expect(strayFiles(read())).toEqual([]);
-    expect(orphans(place, read())).toEqual([]);
-    expect(missingImports(read())).toEqual([]);
-    expect(unjoined(read())).toEqual([]);
-    expect([...read().files.keys()]).toEqual(expect.arrayContaining(["LICENSE", "README.md", "dist/index.js"]));
-  });
-
-  test("says what it is and runs on, and names no source", () => {
-    const { manifest } = read();
-    const repository = manifestAt(place);
-    expect(manifest).toMatchObject(tables.manifest);
-    // The same places as in the repository, which runs from the sources.
-    expect(manifest.exports).toEqual(withoutSources(repository.exports));
-    expect(manifest.imports).toEqual(withoutSources(repository.imports));
-    expect(JSON.stringify(manifest)).not.toMatch(/workspace:|catalog:|\.\/src\//);
-  });
-
-  test("names every package that its code and its types import", () => {
-    expect(undeclaredImports(read())).toEqual([]);
-  });
-
-  test("passes publint", async () => {
-    expect(await publint(read())).toBe("");
-  });
-
-  test("passes are-the-types-wrong", async () => {
-    expect(await wrongTypes(read())).toBe("");
-  });
-});
-
-test("parts of the packages are joined, and a text for OpenCode's runtime stays as it is", () => {
-  expect([...packed.values()].filter(isJoined).length).toBeGreaterThan(8);
-  const command = [...(packed.get("apps/memslot")?.files ?? [])].map(([, text]) => text).join("\n");
-  expect(command).toContain('import { spawn } from "node:child_process";\n\nconst hook');
-});
 
 describe.each(["npm", "pnpm"] as const)("memslot, installed with %s into an empty folder", (packageManager) => {
   let stranger: Stranger;

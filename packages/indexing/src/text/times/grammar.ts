@@ -130,7 +130,29 @@ function foldCharacter(character: string): string {
   return replaced.get(character) ?? character.normalize("NFKD").replaceAll(/\p{M}/gu, "").toLowerCase();
 }
 
-type Around = keyof typeof tables.around;
+/** Words around a date, by kind. Written out because the types of a package must not import JSON. */
+type Around =
+  | "hint"
+  | "announced"
+  | "opened"
+  | "betweenDays"
+  | "joins"
+  | "counted"
+  | "early"
+  | "middle"
+  | "late"
+  | "to"
+  | "and"
+  | "between"
+  | "betweenOrFrom"
+  | "since"
+  | "before"
+  | "after"
+  | "until"
+  | "distanceBefore"
+  | "distanceAfter"
+  | "serving"
+  | "filler";
 
 /** The date words of a language. Patterns are compiled on first use: most queries have no date. */
 export class Grammar {
