@@ -11,7 +11,7 @@ test("a script of questions is answered from the sample notes, with citations, a
   const place = createPlace();
   const script = "What does error code QF-4093 mean?\n\n葱油拌面的葱要用小火熬多久？\n我们房贷的利率是多少？\n";
   const { exitCode, stdout, stderr } = await runDemo(place, script);
-  expect(stderr).toMatch(/no language model/);
+  expect(stderr).toMatch(/not a language model/);
   expect(exitCode).toBe(0);
   // On a slow machine an answer adds that not all files were scanned yet.
   const [first, second, third, ...more] = stdout.split(/\n\n(?=From|笔记里|记忆里没有|Memory holds)/);
