@@ -17,15 +17,11 @@ type Context = Pick<EmbeddingPluginContext, "settings" | "providers" | "environm
 export const googleHost = "generativelanguage.googleapis.com";
 const keyHeader = "x-goog-api-key";
 
-/** With `provider: "auto"` the settings under `remote` belong to another provider. */
 function isAuto({ settings }: Context): boolean {
   return ["auto", ""].includes(settings.provider.trim().toLowerCase());
 }
 
-/**
- * Returns the first key that is set, valid or not. `GOOGLE_API_KEY` is often the key of another Google service and counts
- * only if the configuration names this provider.
- */
+/** The first key that is set, valid or not. `GOOGLE_API_KEY` counts only if the configuration names this provider. */
 export function findKey(context: Context): FoundKey | undefined {
   const { settings, environment } = context;
   return firstSet({
@@ -36,17 +32,13 @@ export function findKey(context: Context): FoundKey | undefined {
   });
 }
 
-/** Settings of Google in `models.providers`, which may have two names. */
 function providerSettings({ providers }: Context, key: "apiKey" | "baseUrl"): Record<string, string | undefined> {
   return Object.fromEntries(
     ["google", "gemini"].map((name) => [`models.providers.${name}.${key}`, providers[name]?.[key]]),
   );
 }
 
-/**
- * Reads base URL, key and headers. A version at the end of the base URL replaces `v1beta`; `/openai` after it is dropped,
- * since it is Google's version of another API. Throws `CONFIG` for settings that cannot work.
- */
+/** Reads base URL (a version at its end replaces `v1beta`, `/openai` is dropped), key and headers. Throws `CONFIG`. */
 export function resolveApi(context: Context, model: string): HttpApi {
   const { value = `https://${googleHost}`, source: urlSource = "remote.baseUrl" } =
     firstSet({

@@ -118,7 +118,6 @@ function openProvider(context: EmbeddingPluginContext): EmbeddingProvider {
 }
 
 interface GeminiModel {
-  /** Without `models/`. */
   name: string;
   /** Length of a vector; undefined for an unknown model. */
   dimensions: number | undefined;
@@ -154,7 +153,6 @@ function resolveModel(written: string | undefined, length: number | undefined): 
   };
 }
 
-/** Tells a model what a text is for: by a task type, or by a prefix. */
 interface Task {
   type: string | undefined;
   prefix: string;
@@ -184,8 +182,7 @@ function taskOf(
 }
 
 /**
- * Jobs of `asyncBatchEmbedContent` with the texts in an uploaded file: the results are lines that can be read one by one.
- * A job with its texts inside answers with all vectors at once. Google deletes files after two days.
+ * Batch jobs with uploaded files, whose results are lines to be read one by one. Google deletes files after two days.
  */
 function batchApi(client: HttpClient, model: string): Omit<BatchApi, "dimensions" | "line"> {
   const uploadUrl = new URL(client.api.baseUrl);

@@ -6,7 +6,6 @@ import { type FromChild, type LoadRequest, type ToChild, hostPipe } from "./prot
 
 // Ctrl-C reaches every process of a terminal; this one ends with the host, which may have work to finish.
 process.on("SIGINT", () => {});
-// At once: there is nothing to clean up.
 process.on("disconnect", endNow);
 if (!process.connected) endNow();
 // In a thread: native code may block the main one.
@@ -16,9 +15,7 @@ new Worker(watch, { workerData: { watches: hostPipe }, execArgv: [] }).unref();
 process.env["GGML_NO_BACKTRACE"] = "1";
 
 interface QueuedText {
-  /** Id of its request. */
   id: number;
-  /** Index in its request. */
   index: number;
   text: string;
   query: string | undefined;

@@ -4,7 +4,7 @@ import { homedir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
-/** The release that this package is made for; what `peerDependencies` allows is taken too. */
+/** The release that this package is made for; any other that `peerDependencies` allows is accepted. */
 const version = "3.22.1";
 
 /** Builds of node-llama-cpp for processors, by platform and architecture of Node. */
@@ -27,7 +27,6 @@ export interface Machine {
 
 export interface LlamaPlaces {
   stateDir: string;
-  /** In place of the folder of this package. */
   beside?: string | undefined;
   machine?: Machine | undefined;
 }

@@ -1,18 +1,14 @@
 import { type FileHandle, open } from "node:fs/promises";
 
-/** What the head of a GGUF file says of the model in it. */
+/** Facts from the head of a GGUF file. */
 export interface GgufInfo {
-  /** `general.name`. */
   name: string | undefined;
   /** Tokens that one text may have. */
   contextLength: number | undefined;
   dimensions: number | undefined;
 }
 
-/**
- * Reads the head of a model file and checks the file size against it, so that truncated downloads and error pages are
- * detected before native code runs. Reads at most some megabytes. Throws an `Error` with the reason.
- */
+/** Reads the head of a model file and checks the file size against it. Throws an `Error` with the reason. */
 export async function readGguf(path: string): Promise<GgufInfo> {
   const file = await open(path, "r");
   try {
@@ -46,7 +42,6 @@ async function readHeader(file: FileHandle, size: number): Promise<Header> {
 
 interface Header {
   keys: ReadonlyMap<string, string | number>;
-  /** Bytes that the whole file has at least. */
   end: number;
 }
 
@@ -85,12 +80,11 @@ interface Cursor {
   u32(): number;
   u64(): number;
   text(): string;
-  /** Passes over as many texts: there may be hundreds of thousands. */
+  /** Skips this many texts: there may be hundreds of thousands. */
   skipTexts(count: number): void;
   scalar(type: number): number;
 }
 
-/** Reads on from the start. Everything throws `tooShort` when the bytes end. */
 function cursorOf(bytes: Buffer): Cursor {
   let at = 0;
   const take = (length: number): number => {
@@ -164,7 +158,7 @@ const blocks: Readonly<Record<number, readonly [numbers: number, bytes: number]>
   30: [1, 2], // BF16
 };
 
-/** Of a type that is not in the table at least one byte has to be there. */
+/** A type that is not in the table needs at least one byte. */
 function tensorBytes(type: number, numbers: number): number {
   const block = blocks[type];
   return block === undefined ? 1 : Math.ceil(numbers / block[0]) * block[1];

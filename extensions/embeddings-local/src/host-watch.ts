@@ -5,7 +5,6 @@ import { workerData } from "node:worker_threads";
 const { watches } = workerData as { watches: number };
 
 const socket = new Socket({ fd: watches });
-// At once: there is nothing to clean up.
 socket.on("close", () => process.kill(process.pid, "SIGKILL"));
 socket.on("error", () => {});
 socket.resume();

@@ -13,11 +13,10 @@ import { PartFile } from "./download/part-file.ts";
 
 export interface LocalModel {
   address: ModelAddress;
-  /** What its file says; undefined if there is no file. */
+  /** Facts from its file; undefined if there is no file. */
   info: GgufInfo | undefined;
   /** Facts about the default model before its download. */
   known: Pick<GgufInfo, "dimensions" | "contextLength"> | undefined;
-  /** Changes when the file is replaced. */
   stamp: string;
   /** May be downloaded: local embeddings were requested by name. */
   mayFetch: boolean;
@@ -28,10 +27,7 @@ const ownNames: readonly string[] = ["local", "@memslot/embeddings-local"];
 const embeddingGemma = { name: /embedding-?gemma-300m/i, dimensions: 768, contextLength: 2048, megabytes: 330 };
 const pathKey = "agents.defaults.memorySearch.local.modelPath";
 
-/**
- * Finds the model of a context without network. Throws `CONFIG` for an invalid address, and `UNAVAILABLE` for an
- * invalid file.
- */
+/** Finds the model of a context without network. Throws `CONFIG` (address) and `UNAVAILABLE` (file). */
 export async function findModel(context: EmbeddingPluginContext): Promise<LocalModel> {
   const { settings, model } = context;
   const places: AddressPlaces = {
@@ -49,7 +45,6 @@ export async function findModel(context: EmbeddingPluginContext): Promise<LocalM
   return { address, info, known, stamp: await stampOf(address.path), mayFetch };
 }
 
-/** An earlier model, which is known by what `provider.model` said then. */
 async function rememberedAddress(
   model: string,
   modelPath: string | undefined,
@@ -81,7 +76,7 @@ export function missingModel({ address }: LocalModel): string {
   return `its model ${fileName} is not on this machine (memorySearch.provider "local" fetches it${size})`;
 }
 
-/** Bytes of the file, or of what has come of it. */
+/** Bytes of the file, or of its downloaded part. */
 export async function bytesOfModel({ address: { path }, info }: LocalModel): Promise<number> {
   if (info === undefined) return new PartFile(path).size();
   return (await stat(path)).size;

@@ -8,7 +8,7 @@ import { configSchema, type RunnerTimes } from "./model-runner.ts";
 export interface LocalPluginOverrides {
   times?: Partial<RunnerTimes> | undefined;
   downloadLimits?: Partial<DownloadLimits> | undefined;
-  /** In place of the folder of this package, where node-llama-cpp is looked for first. */
+  /** Searched first for node-llama-cpp, instead of the folder of this package. */
   beside?: string | undefined;
 }
 
@@ -44,7 +44,7 @@ export function createLocalPlugin(overrides: LocalPluginOverrides = {}): Embeddi
       if ("missing" in llama) throw new MemoryError("UNAVAILABLE", `${llama.missing}; ${llama.action}`);
       const model = await findModel(context);
       if (model.info === undefined && !model.mayFetch) throw new MemoryError("UNAVAILABLE", missingModel(model));
-      // A start that only asks which provider is available loads neither the download nor the model's process.
+      // Finding an available provider loads neither the download nor the model's process.
       const { createLocalProvider } = await import("./local-provider.ts");
       const times = { ...defaultTimes, ...overrides.times };
       return createLocalProvider({ context, model, llama: llama.url, times, downloadLimits: overrides.downloadLimits });

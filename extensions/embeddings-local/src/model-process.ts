@@ -5,7 +5,6 @@ import { fileURLToPath } from "node:url";
 import { childEnvironment } from "@memslot/core/providers";
 import { type FromChild, type LoadedModel, type LoadRequest, type ToChild, hostPipe } from "./protocol.ts";
 
-/** What came of the texts of one request. */
 export interface EmbeddedTexts {
   vectors: Float32Array[];
   tokens: number;
@@ -42,12 +41,8 @@ const killWaitsMs = 1000;
 const keptWordsLength = 2048;
 const lastWordsWaitMs = 100;
 
-/**
- * Host side of `child.ts`: a process with one model. Keeps the host alive only while an answer is due, and ends with
- * the host or after too long a silence.
- */
+/** Host side of `child.ts`: a process with one model. Keeps the host alive only while an answer is due. */
 export class ModelProcess {
-  /** Resolves when the process is gone. */
   readonly exited: Promise<void>;
   readonly #child: ChildProcess;
   readonly #limits: ProcessLimits;
@@ -85,7 +80,7 @@ export class ModelProcess {
     return this.#child.pid;
   }
 
-  /** Rejects with an `Error` where node-llama-cpp or the model says what is wrong, and with `ProcessEnded`. */
+  /** Rejects with the `Error` of node-llama-cpp or the model, or with `ProcessEnded`. */
   get loaded(): Promise<LoadedModel> {
     return this.#loading.promise;
   }
@@ -94,9 +89,7 @@ export class ModelProcess {
     return this.#ended === undefined;
   }
 
-  /**
-   * Rejects with `ProcessEnded`, with an `Error` for a text that is refused, and at once with the reason of an abort.
-   */
+  /** Rejects with `ProcessEnded`, with an `Error` for a refused text, and at once if aborted. */
   async embed(
     texts: readonly string[],
     { urgent, signal, query }: { urgent: boolean; signal: AbortSignal | undefined; query?: string | undefined },
@@ -154,8 +147,7 @@ export class ModelProcess {
     child.on("error", (error) => this.#end(`cannot be started: ${error.message}`));
     child.once("exit", (code, signal) => {
       const told = (): void => this.#end(`ended with ${signal ?? `code ${code}`}`);
-      // With "close" its last words have been read. Where a process that it has started still holds the pipe, that is
-      // late.
+      // At "close" all of its output has been read; that is late if a child process still has the pipe.
       child.once("close", told);
       setTimeout(told, lastWordsWaitMs);
     });
@@ -193,7 +185,6 @@ export class ModelProcess {
     this.#watch();
   }
 
-  /** Holds the host and the clock while an answer is due. */
   #watch(): void {
     clearTimeout(this.#silence);
     const isDue = this.#isLoading || this.#pending.size > 0;
@@ -218,7 +209,7 @@ export class ModelProcess {
   }
 
   #send(message: ToChild): void {
-    // What cannot be sent has no receiver any more; its end is told by "close".
+    // The "close" event reports why a message could not be sent.
     if (this.#child.connected) this.#child.send(message, () => {});
   }
 }

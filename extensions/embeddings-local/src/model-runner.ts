@@ -5,7 +5,6 @@ import { type EmbeddedTexts, ModelProcess, ProcessEnded, type ProcessLimits } fr
 import type { LoadedModel, LoadRequest } from "./protocol.ts";
 import { untilAborted } from "./shared-run.ts";
 
-/** Options of `plugins.entries.local.config`. */
 export interface LocalOptions {
   /** Texts embedded at the same time. */
   contexts: number;
@@ -40,14 +39,13 @@ export function readOptions(options: Readonly<Record<string, unknown>>): LocalOp
 }
 
 export interface RunnerTimes extends ProcessLimits {
-  /** A process without work is ended after this time, to free its memory. */
   idleMs: number;
 }
 
 interface EmbedOptions {
   urgent: boolean;
   signal: AbortSignal | undefined;
-  /** Of a model that ranks. */
+  /** For a ranking model. */
   query?: string | undefined;
 }
 
@@ -101,7 +99,6 @@ export class ModelRunner {
     return this.#running?.process.isRunning() === true;
   }
 
-  /** Ends the process, within about two seconds. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#idle);

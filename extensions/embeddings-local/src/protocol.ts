@@ -1,7 +1,5 @@
-/** File descriptor of the pipe to the host, after the three standard ones and the channel. */
 export const hostPipe = 4;
 
-/** The first message to the process that runs the model. */
 export interface LoadRequest {
   type: "load";
   /** The entry of node-llama-cpp, as a URL. */
@@ -16,17 +14,12 @@ export interface LoadRequest {
 
 export type ToChild =
   | LoadRequest
-  /**
-   * Each text is answered by its own message. `urgent` texts precede those that wait. With a query the vector has one
-   * number: how well the text answers it, 0 to 1.
-   */
+  /** Each text has its own answer. `urgent` texts go first. With `query` the vector is one score, 0 to 1. */
   | { type: "embed"; id: number; texts: readonly string[]; urgent: boolean; query?: string | undefined }
-  /** The caller has left. */
   | { type: "cancel"; id: number };
 
 export type FromChild =
   | ({ type: "loaded" } & LoadedModel)
-  /** The model was not loaded. */
   | { type: "failed"; message: string }
   /** `index` of the text in the request; `tokens` of it that were embedded. */
   | { type: "vector"; id: number; index: number; vector: Float32Array; tokens: number }

@@ -1,15 +1,13 @@
 import type { SyncProgress } from "@memslot/core";
 
-/** What a caller of a shared run gives. */
 export interface RunCaller {
   signal?: AbortSignal | undefined;
   progress?: ((update: SyncProgress) => void) | undefined;
 }
 
 /**
- * Work that many may ask for and that is done once at a time: whoever comes while it is under way joins, and is told
- * how far it is. A caller that is aborted leaves at once; when all have left, the work is aborted. What failed can be
- * asked for again.
+ * Work that runs once at a time. Later callers join and get its progress; an aborted caller leaves at once, and the
+ * work is aborted when all have left. A failed run can be repeated.
  */
 export function createSharedRun(
   work: (context: { signal: AbortSignal; progress: (update: SyncProgress) => void }) => Promise<void>,
@@ -33,7 +31,6 @@ export function createSharedRun(
     run.done = work({ signal: controller.signal, progress }).finally(() => {
       if (current === run) current = undefined;
     });
-    // Every caller is told; when all have left, nobody is.
     run.done.catch(() => undefined);
     return run;
   }
@@ -48,7 +45,7 @@ export function createSharedRun(
     } finally {
       run.callers.delete(caller);
       if (run.callers.size === 0) {
-        // Whoever comes next begins anew and does not join what is being given up.
+        // The next caller starts a new run and does not join an aborted one.
         if (current === run) current = undefined;
         run.controller.abort();
       }

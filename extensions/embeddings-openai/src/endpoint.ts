@@ -87,10 +87,8 @@ export function urlAdvice(baseUrl: URL, urlSource: string): string {
 }
 
 /**
- * Returns the key and its source. `remote.apiKey` goes to the configured URL, whatever it is. The keys of OpenAI go to
- * OpenAI, and over https:// to a host of the internet that is configured in its place, which a proxy needs; never to this
- * machine, to a private network or over http://. A key beside a base URL goes to the host of that URL alone;
- * `OPENAI_API_KEY` beside `OPENAI_BASE_URL` goes there, too.
+ * Returns the key and its source. `remote.apiKey` goes to the configured URL; other keys only to OpenAI, to the host of
+ * the base URL beside them, or over https:// to a proxy on the internet.
  */
 function chooseKey(
   { settings, providers, environment }: Context,

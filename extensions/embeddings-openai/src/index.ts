@@ -102,10 +102,7 @@ interface TextRules {
   cacheKey: string | undefined;
 }
 
-/**
- * Input types are sent unchanged; OpenAI does not have that field, other servers do. Without them each text gets the
- * prefix that the model was trained with: a server of this API adds none. OpenAI's models have none.
- */
+/** Input types are sent unchanged. Without them each text gets the prefix that the model was trained with. */
 function textRules(model: string, settings: EmbeddingPluginContext["settings"], isOpenAi: boolean): TextRules {
   const { inputType, queryInputType = inputType, documentInputType = inputType, outputDimensionality } = settings;
   const inputTypes = { query: queryInputType, document: documentInputType };
@@ -183,8 +180,7 @@ const openAiModels: Readonly<Record<string, { dimensions: number; usd: number }>
 const inputTokens = table.inputTokens as [name: string, tokens: number][];
 
 /**
- * Returns the limits of one request. OpenAI accepts 2048 texts and 300,000 tokens; smaller requests are answered sooner
- * and lose less when they fail. Other hosts count as smaller; the host splits requests that a server refuses.
+ * The limits of one request: OpenAI accepts 2048 texts and 300,000 tokens; smaller requests lose less when they fail.
  */
 function limitsOf(
   model: string,

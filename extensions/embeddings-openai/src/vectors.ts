@@ -11,15 +11,11 @@ const tooLong = new RegExp(table.failures[0]?.match ?? "", "i");
 /** Format in which vectors are requested; `none` omits the field, which some servers refuse. */
 export type VectorFormat = "base64" | "float" | "none";
 
-/**
- * The vector formats of a server. Many accept base64 alone or numbers alone, and some refuse the field. The accepted
- * format is stored by URL and model in the state folder, so that each process uses it from the first request.
- */
+/** The vector formats of a server, which may accept only some. The accepted one is stored by URL and model. */
 export class VectorFormats {
   readonly #file: string;
   /** Formats that may be tried, the current one first. */
   #formats: VectorFormat[] = ["base64", "float", "none"];
-  /** The server answered, or all formats were tried: a server fault is no reason to try others. */
   #isSettled = false;
 
   constructor(configured: VectorFormat | "auto", { stateDir, name }: { stateDir: string; name: string }) {
@@ -39,8 +35,7 @@ export class VectorFormats {
   }
 
   /**
-   * Sends a request in the current format, and in the others if the format may be why it failed: the server names the
-   * field, or answers the first request with no vectors or a fault. If all fail, the first failure or answer counts.
+   * Sends a request in the current format, and in the others if the format may be the fault. The first failure counts.
    */
   async request(send: (format: VectorFormat) => Promise<ArrayLike<number>[]>): Promise<ArrayLike<number>[]> {
     const attempts = [];
@@ -79,16 +74,12 @@ export class VectorFormats {
   }
 }
 
-/** Vectors of an answer, and the tokens that it states. */
 interface VectorAnswer {
   vectors: ArrayLike<number>[];
   tokens: number | undefined;
 }
 
-/**
- * Reads vectors in base64 or as numbers, ordered by their `index` if they have one. The host checks count, size and
- * numbers. Undefined for an answer of another kind.
- */
+/** Reads vectors in base64 or as numbers, ordered by `index`. Undefined for an answer of another kind. */
 export function readVectors(body: unknown): VectorAnswer | undefined {
   const { data, usage } = recordOf(body);
   if (!Array.isArray(data)) return undefined;

@@ -12,10 +12,9 @@ export interface CompanionSettings {
   disableFts: boolean;
 }
 
-/** What the thread answers beside the calls of a ledger. */
+/** Requests to the thread besides those of a ledger. */
 export type CompanionCalls = Pick<ReturnType<typeof createWords>, "searchKeyword"> & Pick<VectorSearch, "searchVector">;
 
-/** Keyword index and vector layout in the ledger file. Loaded in its thread. */
 export const createCompanion: CompanionModule["createCompanion"] = (settings) =>
   companionOf(settings as CompanionSettings);
 

@@ -18,11 +18,8 @@ export interface SqliteStoreFaults {
 }
 
 /**
- * Opens an index in a SQLite file: its chunks are in the ledger's file and its words and vectors in the ledger's
- * thread, so that one transaction covers both and a search costs one message. A file that cannot be used (foreign,
- * locked, read-only) is left alone and the index is kept in memory; a damaged one is set aside and rebuilt:
- * `health().notices` says so. Throws `UNAVAILABLE` when SQLite itself does not load, and `AbortError` when `signal` is
- * aborted.
+ * Opens an index in a SQLite file; an unusable file is left alone and the index kept in memory, a damaged one is set
+ * aside and rebuilt (see `health().notices`). Throws `UNAVAILABLE` if SQLite does not load, and `AbortError`.
  */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<SqliteIndex> {
   return await openStore(options, {});

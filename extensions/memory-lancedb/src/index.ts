@@ -6,9 +6,8 @@ export type { LanceStoreSettings, OpenedStore } from "./open-store.ts";
 export type { LanceOptions } from "./place/address.ts";
 
 /**
- * Opens an index in LanceDB as a `ChunkStore`, with the leases of a place that several hosts share. The first call loads
- * LanceDB. Throws `CONFIG` for an invalid option, and `UNAVAILABLE` if LanceDB does not load or the place cannot be used. An
- * index of another agent or of a later release is not touched: the store is then in memory, and `stats().notices` says so.
+ * Opens an index in LanceDB as a `ChunkStore`. Throws `CONFIG` and `UNAVAILABLE`. An index of another agent or a later
+ * release is not touched: the store is in memory then (see `stats().notices`).
  */
 export async function openLanceStore(settings: LanceStoreSettings): Promise<OpenedStore> {
   const { signal } = settings;

@@ -27,7 +27,7 @@ const writeMs = 300_000;
 const compactMs = 3_600_000;
 /** LanceDB uses all cores for one search. The limit lets writes come through between searches. */
 const searchesAtOnce = 4;
-/** The index of the words of more chunks is read piece by piece, as words are searched for. */
+/** Above this number of chunks the word index is read on demand. */
 const warmedAtMost = 50_000;
 
 interface StoreOptions {
@@ -58,7 +58,6 @@ export function createStore(options: StoreOptions): Required<ChunkStore> {
   const counts = new TermCounts();
   /** In a bucket the size of a table is a request. */
   const sizes = new VersionCache<number>(20);
-  /** The table and version whose index of words was read at once. */
   let warmed: string | undefined;
   let closing: Promise<void> | undefined;
 

@@ -9,10 +9,7 @@ import { keyOf, type QmdFile } from "./update/index-record.ts";
 const sampleSize = 10;
 const wordsOfNote = 6;
 
-/**
- * Checks the index of qmd: it has all notes that it has read, and a sample of notes is found by their own words. `fix`:
- * rebuilds an index with a problem.
- */
+/** Checks that the index of qmd has all notes, and finds a sample by their own words. `fix`: rebuilds it. */
 export async function checkIndex(context: QmdContext, fix: boolean, signal: AbortSignal): Promise<IndexCheck> {
   const { folder, updates, record } = context;
   signal.throwIfAborted();
@@ -62,7 +59,6 @@ async function findingsOf(context: QmdContext, signal: AbortSignal): Promise<Ind
   ];
 }
 
-/** Notes that qmd has read. It skips notes without a word. */
 function indexedFiles({ record, updates, workspaceDir }: QmdContext): QmdFile[] {
   const { collections } = updates.index;
   const isIndexed = ({ source, path: shown }: QmdFile): boolean =>
@@ -83,7 +79,6 @@ async function searchSample(
   for (const file of sample) {
     const [chunk] = await record.chunksOf([file], signal);
     const words = new Set((chunk?.text ?? "").match(/[\p{L}\p{N}]{3,}/gu) ?? []);
-    // The longest words are mostly the rarest.
     const query = [...words].toSorted((left, right) => right.length - left.length).slice(0, wordsOfNote);
     if (query.length === 0) continue;
     asked++;

@@ -3,7 +3,6 @@ import table from "./failure-reasons.json" with { type: "json" };
 
 export type QmdFailureReason = keyof typeof table;
 
-/** What the user can do, and how qmd 2.8.3 reports the failure. Words are tried in this order. */
 const reasons: Readonly<Record<QmdFailureReason, { action?: string; words?: string }>> = table;
 const reasonNames = Object.keys(table) as QmdFailureReason[];
 
@@ -26,16 +25,14 @@ export interface ProcessEnd {
 }
 
 const crashSignals: ReadonlySet<unknown> = new Set("SIGSEGV SIGABRT SIGBUS SIGILL SIGFPE SIGTRAP SIGSYS".split(" "));
-/** Exit codes by which a wrapper reports these signals: 128 and the number of the signal. */
 const crashCodes: ReadonlySet<unknown> = new Set([132, 133, 134, 135, 136, 139]);
 
-/** The failure that the end of a process and the end of its stderr describe. */
 export function failureOfEnd(what: string, { code, signal }: ProcessEnd, stderr: string): QmdFailure {
   const how = signal === null ? `ended with code ${code}` : `ended with ${signal}`;
   const words = failureLine(stderr);
   const message = `${what} ${how}${words === "" ? "" : `: ${words}`}`;
   if (crashSignals.has(signal) || crashCodes.has(code)) return new QmdFailure("crash", message);
-  // A server that ends by itself with 0 has failed too.
+  // A server that exits by itself with 0 has failed too.
   const hasCrashed = signal !== null || code === 0 || (code !== null && code > 128);
   return new QmdFailure(reasonIn(stderr) ?? (hasCrashed ? "crash" : "qmd_error"), message);
 }

@@ -131,7 +131,6 @@ const refusal: SearchReport = {
 
 const namedNotes = 3;
 
-/** The status of the notes and what is known about qmd. Sends no request. */
 function statusOf(
   inner: MemoryProviderStatus,
   { found, folder, updates, record, options, client, semantic }: QmdContext,
@@ -210,7 +209,6 @@ function withinLimits(
   };
 }
 
-/** The leading lines within the limit, at least a part of the first. */
 function shortened(snippet: string, limit: number | undefined): string {
   if (limit === undefined || snippet.length <= limit) return snippet;
   const end = snippet.lastIndexOf("\n", limit - 2);

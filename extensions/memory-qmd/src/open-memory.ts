@@ -31,7 +31,6 @@ export async function openPlugin(context: MemoryPluginContext): Promise<MemorySe
   }
 }
 
-/** Notices about settings without an effect. */
 export function noticesOf({ settings }: Pick<MemoryPluginContext, "settings">, options: QmdOptions): string[] {
   const { mcporter, sessions, rerank, searchMode } = options;
   const notices: [when: boolean, text: string][] = [

@@ -34,7 +34,6 @@ type WrittenOptions = {
   [Key in keyof QmdOptions]?: QmdOptions[Key] extends object ? Partial<QmdOptions[Key]> : QmdOptions[Key];
 };
 
-/** Reads `memory.qmd` after it was checked against the schema. */
 export function readOptions(given: Readonly<Record<string, unknown>>): QmdOptions {
   const { command, paths = [], sessions, update, scope, ...written }: WrittenOptions = given;
   return {
@@ -105,10 +104,7 @@ interface SessionFacts {
   rawKey: string;
 }
 
-/**
- * Whether a session may search. The owner without a session key, at a terminal, always may. A subagent matches no rule.
- * Without settings every session may: other checks decide what it sees.
- */
+/** Whether a session may search. The owner always may; a subagent matches no rule. Without settings all may. */
 export function maySearch(settings: ScopeSettings | undefined, sessionKey: string | undefined): boolean {
   if (settings === undefined || sessionKey === undefined) return true;
   const facts = factsOf(sessionKey);

@@ -21,7 +21,6 @@ export interface UserMessage extends Said {
 
 export interface AssistantMessage extends Said {
   readonly role: "assistant";
-  /** Empty if it only called tools. */
   readonly text: string;
   readonly toolCalls?: readonly ToolCall[] | undefined;
 }
@@ -41,10 +40,7 @@ export type NewMessage = Unsaid<UserMessage> | Unsaid<AssistantMessage> | Unsaid
 
 type Unsaid<M extends Said> = Omit<M, "id" | "at"> & Partial<Said>;
 
-/**
- * Recorded messages as a model may get them: every tool call has exactly one result, directly behind it. Leaves out calls
- * that were never answered, results without a call, and empty messages of the assistant.
- */
+/** Recorded messages as a model may get them: each tool call has exactly one result, directly behind it. */
 export function modelContext(recorded: readonly ConversationMessage[]): ConversationMessage[] {
   return turnsOf(recorded).flatMap(({ message, toolCalls, results }): ConversationMessage[] => {
     if (message.role === "tool") return [];
@@ -54,10 +50,7 @@ export function modelContext(recorded: readonly ConversationMessage[]): Conversa
   });
 }
 
-/**
- * The same for a reader that saves what the messages say, with every message: a tool call without a result and a result
- * without a call become text of the assistant.
- */
+/** The same for a reader that saves all messages: unpaired tool calls and results become text of the assistant. */
 export function handedOver(recorded: readonly ConversationMessage[]): ConversationMessage[] {
   return turnsOf(recorded).flatMap(({ message, toolCalls, results }): ConversationMessage[] => {
     if (message.role === "tool") return [resultAsText(message)];
@@ -81,7 +74,6 @@ export function withCalls(message: AssistantMessage, toolCalls: readonly ToolCal
 interface Turn {
   /** A result only if no call has it. */
   message: ConversationMessage;
-  /** Calls with a result, and their results. */
   toolCalls: readonly ToolCall[];
   results: readonly ToolMessage[];
 }

@@ -49,7 +49,6 @@ export async function unlessLocked<T>(
   }
 }
 
-/** The message of `BUSY` after a wait of so many seconds. */
 export function busyFor(what: string, seconds: number, next = "try again"): LockOptions["busy"] {
   return (owner) =>
     `${what} locked by ${owner ? `process ${owner.pid}` : "another process"} for more than ${seconds} s; ${next}`;

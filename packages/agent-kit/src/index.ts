@@ -1,4 +1,4 @@
-// Of a file that is handed on whole (`*`), all that it exports is public.
+// Everything in a module with `export *` is public.
 export { type ChatType, type CitationsMode, formatCitation, parseCitation } from "./citations.ts";
 export type {
   AssistantMessage,

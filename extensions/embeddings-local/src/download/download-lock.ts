@@ -5,22 +5,20 @@ import { acquireLock } from "@memslot/core/files";
 
 export interface DownloadLockOptions {
   path: string;
-  /** A number that changes while the holder is at work. */
+  /** A number that changes while the lock owner works. */
   look: () => Promise<number>;
-  /** Called whenever the holder has got on. */
   onWait: () => Promise<void>;
-  /** True when there is nothing left to do. */
+  /** True if the work is complete. */
   isDone: () => Promise<boolean>;
   pollMs: number;
-  /** A holder that does not get on for this time has lost the lock. */
+  /** A lock owner without progress for this time loses the lock. */
   takeOverMs: number;
   signal: AbortSignal;
 }
 
 /**
- * Waits until no other process does the same work, and gives what ends the lock; `done` when the other one has done it.
- * A holder that has died, or does not get on, is not waited for. The lock only saves double work: two that hold it by
- * an unlucky chance, as one that did not get on and comes back, do each other no harm.
+ * Waits until no other process does the same work. Returns the release, or `done` if another process has done it. Two
+ * owners at once only do the work twice.
  */
 export async function takeLock(options: DownloadLockOptions): Promise<(() => Promise<void>) | "done"> {
   const { path, look, onWait, isDone, pollMs, takeOverMs, signal } = options;
@@ -31,7 +29,7 @@ export async function takeLock(options: DownloadLockOptions): Promise<(() => Pro
     if (await isDone()) return "done";
     const release = await tryLock(path, signal);
     if (release !== undefined) {
-      // The one before may have come to its end between the two.
+      // The previous owner may have finished in between.
       if (!(await isDone())) return release;
       await release();
       return "done";
@@ -47,7 +45,6 @@ export async function takeLock(options: DownloadLockOptions): Promise<(() => Pro
   }
 }
 
-/** Undefined if another running process owns it. */
 async function tryLock(path: string, signal: AbortSignal): Promise<(() => Promise<void>) | undefined> {
   try {
     const lock = await acquireLock(path, { waitMs: 0, busy: () => `${path} is held`, signal });

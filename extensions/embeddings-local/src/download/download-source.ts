@@ -6,38 +6,34 @@ export interface SourceRequest {
   /** Sent to the origin of `url` and nowhere else. */
   token: string | undefined;
   fileName: string;
-  /** Byte to go on from; what is there already came with this validator. */
+  /** First byte to download; the bytes before it came with this validator. */
   from: number;
   validator: string | undefined;
-  /** Time that each server has until it answers. */
+  /** Time limit for the answer of each server. */
   connectMs: number;
   signal: AbortSignal;
 }
 
-/** The beginning of an answer; its body is still to be read. */
 export interface Source {
   /** Where the body comes from, for people to read. */
   host: string;
-  /**
-   * Locked from the start: an unlocked body is cancelled, as if it had ended, when its response is garbage-collected.
-   */
+  /** Locked from the start: an unlocked body ends silently when its response is garbage-collected. */
   body: ReadableStreamDefaultReader<Uint8Array>;
-  /** The byte that the body begins with. */
+  /** Offset of the body in the file. */
   from: number;
-  /** Bytes of the whole file, where it is said. */
+  /** Bytes of the whole file, if reported. */
   size: number | undefined;
-  /** SHA-256 of the whole file in hexadecimal, where the hub says it. */
+  /** SHA-256 of the whole file in hexadecimal, if the hub reports it. */
   sha256: string | undefined;
-  /** Names this content, to go on with it later. Undefined if the server has no strong one. */
+  /** Identifies this content when resuming. Undefined if the server has no strong validator. */
   validator: string | undefined;
 }
 
 const maxRedirects = 5;
 
 /**
- * Asks for a file, or for the rest of it. Follows redirects, with the token to the first origin only and never from
- * https to http. Throws an `EmbeddingError`: `auth` where it is refused or not there, `transient` where the server
- * cannot be reached or does not answer. Gives undefined when there is nothing behind `from`.
+ * Requests a file or the rest of it; undefined if nothing follows `from`. The token goes to the first origin only,
+ * never from https to http. Throws an `EmbeddingError`: `auth` or `transient`.
  */
 export async function openSource(wanted: SourceRequest): Promise<Source | undefined> {
   const origin = new URL(wanted.url).origin;
@@ -46,7 +42,7 @@ export async function openSource(wanted: SourceRequest): Promise<Source | undefi
   for (let count = 0; count <= maxRedirects; count++) {
     const isHome = url.origin === origin;
     const response = await ask(url, isHome ? wanted.token : undefined, wanted);
-    // Only the hub's own word counts, not that of whoever keeps the bytes for it.
+    // Trust only the hub's own facts, not those of the storage host.
     if (isHome) said = { size: linkedSize(response) ?? said.size, sha256: linkedSha256(response) ?? said.sha256 };
     if (response.status < 300) return sourceOf(response, url, said);
     await response.body?.cancel();

@@ -12,12 +12,11 @@ export interface DownloadRequest {
   url: string;
   /** Sent to the origin of `url` and nowhere else. */
   token?: string | undefined;
-  /** The file to make. It appears when it is whole, and not before. */
+  /** The target file. It appears only when complete. */
   path: string;
-  /** How the file is called in messages. */
+  /** The name of the file in messages. */
   fileName: string;
   signal: AbortSignal;
-  /** Whole megabytes (10⁶ bytes), with `downloading <file>` as the label. */
   progress: (update: SyncProgress) => void;
   limits?: Partial<DownloadLimits> | undefined;
   disk?: Disk | undefined;
@@ -28,9 +27,8 @@ export interface DownloadLimits {
   connectMs: number;
   /** Without a byte. */
   stallMs: number;
-  /** Between two looks at what another process does. */
+  /** Between two checks of another process's progress. */
   pollMs: number;
-  /** Bytes of a file whose size is not said. */
   unknownSizeBytes: number;
 }
 
@@ -45,10 +43,8 @@ const defaultLimits: DownloadLimits = {
 type Download = Omit<DownloadRequest, "limits" | "disk"> & { limits: DownloadLimits; disk: Disk; part: PartFile };
 
 /**
- * Fetches a model file. What was there of it before is gone on from; the size, the checksum where the hub says one, and
- * the head of the file are compared before it gets its name. Several processes that want the same file fetch it once.
- * Throws an `EmbeddingError`: `transient` where the network is at fault, `auth` where trying again at once is of no
- * use.
+ * Downloads a model file once for all processes, resuming a partial one, and verifies size, checksum and head. Throws
+ * an `EmbeddingError`: `transient` for network faults, `auth` if an immediate retry is pointless.
  */
 export async function download(request: DownloadRequest): Promise<void> {
   const limits = { ...defaultLimits, ...request.limits };
@@ -62,7 +58,7 @@ export async function download(request: DownloadRequest): Promise<void> {
       onWait: async () => report(task, await part.size(), (await part.notes())?.size),
       isDone: () => exists(path),
       pollMs: limits.pollMs,
-      // Its own limits end a holder that is alive earlier than this.
+      // A live owner reaches its own limits earlier.
       takeOverMs: limits.connectMs + limits.stallMs,
       signal,
     });
@@ -88,7 +84,7 @@ async function complete(task: Download): Promise<void> {
     await part.removeNotes();
     await rename(part.path, task.path);
   } catch (error) {
-    // Another process that was at the same work has been faster, and has compared what it put there.
+    // Another process has finished and verified the same file.
     if ((await exists(part.path)) || !(await exists(task.path))) throw error;
   }
 }
@@ -111,7 +107,7 @@ async function transfer(task: Download): Promise<void> {
         const { done, value } = await source.body.read();
         if (done) break;
         extend();
-        // It would fill the disk before it is compared.
+        // Otherwise it could fill the disk before it is verified.
         if (written + value.length > (size ?? task.limits.unknownSizeBytes)) throw tooLong(task, source);
         await task.disk.write(file, value, written);
         written += value.length;
@@ -128,7 +124,7 @@ async function transfer(task: Download): Promise<void> {
     await withDeadline({ what: task.fileName, deadlineMs: stallMs, signals: [task.signal] }, read);
   } catch (error) {
     if (isFull(error)) throw noRoom(task, (size ?? written) - written, error);
-    // A connection that breaks is a TypeError of `fetch`; the rest is the disk's.
+    // A broken connection is a TypeError of `fetch`; other errors are those of the disk.
     if (task.signal.aborted || !(MemoryError.is(error) || error instanceof TypeError)) throw error;
     const why = MemoryError.is(error)
       ? `no byte came for ${stallMs / 1000} s`
@@ -139,7 +135,7 @@ async function transfer(task: Download): Promise<void> {
   }
 }
 
-/** Opens the source where the part ends, or at the beginning when the part is of another content. */
+/** Opens the source at the end of the part, or at 0 if the part has other content. */
 async function resume(task: Download): Promise<Source> {
   const { part, limits, url, token, fileName, signal } = task;
   const ask = { url, token, fileName, signal, connectMs: limits.connectMs };
@@ -160,7 +156,6 @@ async function resume(task: Download): Promise<Source> {
   return source;
 }
 
-/** Compares what was written with what was said of it. */
 async function verify(task: Download): Promise<void> {
   const { part, fileName, signal } = task;
   const notes = await part.notes();

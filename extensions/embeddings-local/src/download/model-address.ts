@@ -5,11 +5,10 @@ import { MemoryError } from "@memslot/core";
 export const defaultModel = "hf:ggml-org/embeddinggemma-300M-GGUF/embeddinggemma-300M-Q8_0.gguf";
 const defaultEndpoint = "https://huggingface.co";
 
-/** Where a model is, or will be. */
+/** Location of a model, downloaded or not. */
 export interface ModelAddress {
-  /** Names the model wherever the file lies: the address it is fetched from, or the name of the file. */
+  /** Identifies the model wherever the file is: its address or file name. */
   model: string;
-  /** The file on this machine. */
   path: string;
   fileName: string;
   /** Undefined for a file that the user has put there. */
@@ -18,21 +17,16 @@ export interface ModelAddress {
 
 interface ModelSource {
   url: string;
-  /** It is fetched from a model hub, which takes `HF_TOKEN` and says checksums. */
+  /** From a model hub, which accepts `HF_TOKEN` and reports checksums. */
   isHub: boolean;
 }
 
 export interface AddressPlaces {
-  /** Absolute. */
   cacheDir: string;
-  /** The value of `HF_ENDPOINT`. */
   hubEndpoint: string | undefined;
 }
 
-/**
- * Reads an absolute path, `hf:user/repository/folder/file.gguf` (with `#branch` behind it, where it is not `main`) or
- * an `https:` address. Throws `CONFIG` for anything else.
- */
+/** Reads an absolute path, `hf:user/repository/folder/file.gguf#branch` or an `https:` address. Throws `CONFIG`. */
 export function parseModelAddress(written: string, places: AddressPlaces): ModelAddress {
   if (written.startsWith("hf:")) return hubAddress(written, places);
   if (/^https?:/i.test(written)) return webAddress(written, places);
@@ -40,10 +34,7 @@ export function parseModelAddress(written: string, places: AddressPlaces): Model
   return { model: basename(written), path: written, fileName: basename(written), source: undefined };
 }
 
-/**
- * The paths at which a model may lie that is known only by the name of its file: beside the one that is configured
- * now, and in the cache.
- */
+/** Possible paths of a model known only by file name: beside the configured one, and in the cache. */
 export function placesOfFile(fileName: string, configured: string | undefined, cacheDir: string): string[] {
   const folders = configured !== undefined && isAbsolute(configured) ? [dirname(configured), cacheDir] : [cacheDir];
   return folders.map((folder) => join(folder, fileName));
@@ -70,7 +61,7 @@ function webAddress(written: string, { cacheDir }: AddressPlaces): ModelAddress 
   const fileName = decodeURIComponent(url?.pathname.split("/").at(-1) ?? "");
   if (url === undefined || !isPlainName(fileName)) throw unusable(written, "it does not name a file");
   if (url.username !== "" || url.password !== "") throw unusable(written, "it holds a password");
-  // What follows a question mark may be a signature: neither a part of the name nor to be shown.
+  // The query may be a signature: neither part of the name nor to be displayed.
   const model = `${url.origin}${url.pathname}`;
   const folder = createHash("sha256").update(model).digest("hex").slice(0, 12);
   return { model, path: join(cacheDir, "url", folder, fileName), fileName, source: { url: url.href, isHub: false } };
@@ -87,7 +78,6 @@ function parseUrl(text: string): URL | undefined {
   return url !== null && /^https?:$/.test(url.protocol) ? url : undefined;
 }
 
-/** A name that is one step of a path on every system. */
 function isPlainName(name: string): boolean {
   // eslint-disable-next-line no-control-regex -- these are what file names must not hold
   return name !== "" && name !== "." && name !== ".." && !/[\\/:*?"<>|\u0000-\u001f]/.test(name);

@@ -3,7 +3,6 @@ import { createReadStream } from "node:fs";
 import { type FileHandle, open, readFile, rm, stat, statfs, writeFile } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 
-/** What the server stated about the file when the download began. */
 interface PartNotes {
   url: string;
   size?: number | undefined;
@@ -26,7 +25,6 @@ export class PartFile {
     return (await stat(this.path).catch(() => undefined))?.size ?? 0;
   }
 
-  /** Undefined if there are no readable notes. */
   async notes(): Promise<PartNotes | undefined> {
     const text = await readFile(this.#notesPath, "utf8").catch(() => "");
     try {
@@ -45,7 +43,6 @@ export class PartFile {
     return file;
   }
 
-  /** SHA-256 in hexadecimal. */
   async sha256(signal: AbortSignal): Promise<string> {
     const hash = createHash("sha256");
     await pipeline(createReadStream(this.path, { highWaterMark: 1024 * 1024 }), hash, { signal });
@@ -71,7 +68,6 @@ export interface Disk {
 export const realDisk: Disk = {
   async freeBytes(folder) {
     const { blocks, bavail, bsize } = await statfs(folder);
-    // Some network file systems do not report it.
     return blocks === 0 ? Number.POSITIVE_INFINITY : bavail * bsize;
   },
   async write(file, bytes, position) {

@@ -22,7 +22,6 @@ import { layoutPart } from "./layout-part.ts";
 
 /** Removed chunks that justify a check for holes. */
 const removedBeforeLook = 64;
-/** After this many failures the codes are not at fault. */
 const mostDamages = 3;
 const fewestDimensions = 8;
 /** Minimum number of exactly scored vectors, and factor over the requested number. */
@@ -51,22 +50,17 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
   const scopeFiles = createScopeFiles(db, generations);
   /** The space to lay out for fast search. */
   let wanted: KnownSpace | undefined;
-  /** Chunks removed since the last check. */
   let removed = 0;
-  /** Whether codes must be compared with the vectors. */
   let isUnchecked = true;
   /** So many are new that the check is due even without idle time. */
   let isCheckDue = false;
   /** Vectors added since the last check. */
   let added = 0;
   let addedBeforeCheck = 2 * blockRows;
-  /** New blocks may lack bits. */
   let lacksBits = false;
-  /** Vectors coded since the last check. */
   let put = 0;
   /** The searched space until all its codes were read, and the next block. */
   let toRead: { spaceId: number; from: number } | undefined;
-  /** A generation with damaged codes. */
   let damaged: number | undefined;
   let damages = 0;
 
@@ -201,7 +195,6 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
     return true;
   }
 
-  /** Returns whether more remain. */
   function storeBits(): boolean {
     // A reading process leaves this to writers.
     if (!lacksBits || !transactions.hasWritten() || engines.engine().name !== "wasm") return false;
@@ -277,7 +270,6 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
   };
 }
 
-/** Number of exactly scored vectors for an answer. */
 function rescored(limit: number): number {
   return Math.max(fewestRescored, limit + spareRescored);
 }

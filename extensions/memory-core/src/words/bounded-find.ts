@@ -14,10 +14,8 @@ const maxWords = 64;
 export type AskWords = (match: string, newest: number | undefined) => ScoredId[];
 
 /**
- * Finds chunks that hold one of the terms, without going through more than so many of them: the time that a search
- * takes follows the chunks that hold a word. Where the terms are in too many, chunks that hold the rarest three of them
- * come first, and what is missing is filled with those that hold the rarest ones, as many as may be looked for. Best
- * first.
+ * Best chunks for the terms without reading more than a bounded number: chunks with the rarest three terms first, then
+ * those with the rarest ones.
  */
 export function findBounded(
   terms: readonly CountedTerm[],

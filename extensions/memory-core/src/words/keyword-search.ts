@@ -81,7 +81,6 @@ interface FindStatements {
   findNth: Database.Statement<[Record<string, unknown>], number>;
 }
 
-/** One active generation at a time. Call inside a transaction. */
 function prepareStatements(
   db: Database.Database,
   generation: number,

@@ -25,10 +25,7 @@ export function wordsNotice(path: string): string {
   return `the words of the index ${path} were missing or out of date; they are made anew from the texts in it, and no note is read again`;
 }
 
-/**
- * Checks the word tables against the chunks: missing or stale tables are emptied and refilled by `WordRepair`. True:
- * emptied.
- */
+/** Checks the word tables against the chunks; stale ones are emptied for `WordRepair`. True: emptied. */
 export function settleWords(input: {
   db: Database.Database;
   meta: Meta;
@@ -61,10 +58,7 @@ function hasSoundWords(db: Database.Database, generation: number): boolean {
   }
 }
 
-/**
- * Replaces the word table of a generation by an empty one and records that. Call inside a transaction. Throws if SQLite
- * cannot drop the old one.
- */
+/** Replaces a word table by an empty one and records that, inside a transaction. Throws if SQLite cannot. */
 function emptyWords(db: Database.Database, meta: Meta, generation: number): void {
   db.exec(`DROP TABLE IF EXISTS ${wordTable(generation)}; ${createWordIndex(generation)}`);
   meta.set(`${metaKeys.wordsMissing}${generation}`, "1");
@@ -74,7 +68,6 @@ function emptyWords(db: Database.Database, meta: Meta, generation: number): void
 export class WordRepair implements IndexPart {
   readonly name = "words";
   readonly #parts: Pick<LedgerParts, "db" | "meta" | "transactions" | "generations">;
-  /** False if this SQLite has no FTS5. */
   readonly #canIndex: boolean;
   readonly #doneTo = new Map<number, number>();
 
@@ -111,7 +104,6 @@ export class WordRepair implements IndexPart {
     return this.#next() !== undefined;
   }
 
-  /** Without FTS5 there is nothing to repair. */
   async *repair(): Pieces<string> {
     const { db, meta, transactions, generations } = this.#parts;
     for (const generation of generations.live()) {
@@ -147,7 +139,6 @@ export class WordRepair implements IndexPart {
     return { chunks, fault: `${missing} of ${chunks} chunks lack their words, and ${extra} are of no chunk` };
   }
 
-  /** A generation whose chunks lack words. */
   #next(): number | undefined {
     const key = this.#canIndex ? this.#parts.meta.startingWith(metaKeys.wordsMissing)[0]?.key : undefined;
     return key === undefined ? undefined : Number(key.slice(metaKeys.wordsMissing.length));

@@ -3,14 +3,10 @@ import type Database from "better-sqlite3";
 import { bm25Within, type CountedText, filterParameters, isAsked, readRows } from "@memslot/indexing/ledger-tables";
 import { wordTable } from "./word-tables.ts";
 
-/**
- * Keyword search within a scope, of one generation. Called inside a transaction. `terms` are folded as the index is.
- */
+/** Keyword search in a scope of one generation, inside a transaction. `terms` are folded. */
 export type ScopedKeywordSearch = (query: KeywordQuery, terms: readonly QueryTerm[]) => IndexKeywordAnswer;
 
-/**
- * Counts, weighs and limits within the scope only. FTS5 ranks depend on the whole index and would reveal other chunks.
- */
+/** Scores within the scope only: FTS5 ranks depend on the whole index and would reveal other chunks. */
 export function createScopedKeywordSearch(db: Database.Database, generation: number): ScopedKeywordSearch {
   const words = wordTable(generation);
   db.exec(`
@@ -34,7 +30,6 @@ export function createScopedKeywordSearch(db: Database.Database, generation: num
     `SELECT d.id, hex(d.sz) AS size FROM json_each(?) wanted CROSS JOIN ${words}_docsize d ON d.id = wanted.value`,
   );
 
-  /** The chunks of the scope, each with its place in their order. */
   function chunksIn(query: KeywordQuery): Map<number, number> {
     const places = new Map<number, number>();
     for (const file of filesIn.all(filterParameters(generation, query)))
@@ -42,7 +37,6 @@ export function createScopedKeywordSearch(db: Database.Database, generation: num
     return places;
   }
 
-  /** How often each chunk of the scope holds a term. */
   function countIn(places: ReadonlyMap<number, number>, { term, prefix }: QueryTerm): Map<number, number> {
     const counts = new Map<number, number>();
     const all = prefix ? holdingPrefix.all(term, `${term}\u{10ffff}`) : holding.all(term);

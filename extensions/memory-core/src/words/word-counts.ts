@@ -9,10 +9,8 @@ const maxPrefixWords = 1000;
 /** Postings counted per query, about 8 ms. The rest is estimated. */
 const countedAtMost = 500_000;
 const lookedAt = 1000;
-/** Words whose counts are remembered until something is written. */
 const keptWords = 4000;
 
-/** A term that is looked for, as FTS5 is asked for it. */
 export interface CountedTerm {
   term: QueryTerm;
   chunks: number;
@@ -78,7 +76,6 @@ export function createWordCounts(db: Database.Database, generation: number): Wor
     return postings;
   }
 
-  /** Forgets what was counted before the last change, in this process or another. */
   function expire(): void {
     const state = `${String(db.pragma("data_version", { simple: true }))} ${changes.get()}`;
     if (state === countedAt && counts.size + estimates.size <= keptWords) return;

@@ -1,15 +1,9 @@
 import type Database from "better-sqlite3";
 
-/**
- * Splits at spaces and control characters only: the tokenizer has prepared the words, such as `c++`. Bytes above ASCII
- * belong to words; A-Z are folded.
- */
+/** Splits at spaces and control characters only: words such as `c++` are prepared. A-Z are folded. */
 const ftsTokenizer = `ascii tokenchars '${asciiPunctuation().replaceAll("'", "''")}'`.replaceAll('"', '""');
 
-/**
- * The words of one generation; texts are in `chunks`. One table per generation, so that searches need no filter, counts
- * are exact, and an old one is dropped at once.
- */
+/** The word table of one generation: one each, so that counts are exact and an old one is dropped at once. */
 export function wordTable(generation: number): string {
   return `chunks_fts_${generation}`;
 }

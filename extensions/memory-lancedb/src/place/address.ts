@@ -29,23 +29,17 @@ export type Address =
   | { kind: "folder"; folder: string }
   /** The index is the prefix `name` below `root`. */
   | { kind: "bucket"; root: string; name: string }
-  /** `name` and a dot start the name of each table. */
   | { kind: "cloud"; uri: string; name: string };
 
-/** Addresses that are refused, in the order in which they are tried: a pattern, and what to write. */
 const refusals = refused as [pattern: string, message: string][];
-/** More than one letter: one letter is a drive of Windows. */
 const schemePattern = /^([a-z][a-z\d+.-]+):\/\/(.*)$/i;
 /** Ends the name of an index in a bucket, so that LanceDB lists it as a table of `root`. */
 export const indexEnding = ".lance";
 
 export interface IndexNames {
   agentId: string;
-  /** The name of the index among those at the same place. Absent: `agentId`. */
   name?: string | undefined;
-  /** The name where several machines share the place. Absent: `name`. */
   sharedName?: string | undefined;
-  /** The folder of the index if the options name no place. Absent: a folder below `stateDir`. */
   folder?: string | undefined;
   stateDir: string;
 }
@@ -84,10 +78,7 @@ function absoluteFolder(path: string): string {
 
 const maxLength = 96;
 
-/**
- * The name of an agent as one part of a path, of an object's key and of a table's name. Safe ids are kept; any other id is
- * made safe and ends with a hash, so that two agents never share a name.
- */
+/** An agent's name as part of paths, keys and table names. Unsafe ids end with a hash, so that none collide. */
 export function agentFolder(agentId: string): string {
   // Windows drops a dot at the end.
   if (/^\w(?:[\w.-]*[\w-])?$/.test(agentId) && agentId.length <= maxLength) return agentId;
@@ -95,10 +86,7 @@ export function agentFolder(agentId: string): string {
   return `_${agentId.replaceAll(/[^\w-]/g, "_").slice(0, 64)}-${mark}`;
 }
 
-/**
- * Storage options for LanceDB: the defaults of `settings.json` and those of the user, in snake case (`accessKeyId` and
- * `ACCESS_KEY_ID` are `access_key_id`). Throws `CONFIG` for a value that is not a string.
- */
+/** Storage options for LanceDB in snake case: the defaults and those of the user. Throws `CONFIG` for a non-string. */
 export function storageOptionsOf({ storageOptions = {} }: LanceOptions): Record<string, string> {
   const given = Object.entries(storageOptions).map(([name, value]): [string, string] => {
     if (typeof value !== "string")

@@ -3,11 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 const patienceMs = 5000;
 const pauseMs = 5;
 
-/**
- * Closes tables and connections of LanceDB. One of them cannot be closed while a call of it is under way, as happens
- * where the caller of a search was not patient: the library says then that it is borrowed. Such calls are waited for,
- * five seconds at most; what is left after that is freed when they end.
- */
+/** Closes tables and connections of LanceDB. Waits up to five seconds for running calls, which borrow them. */
 export async function closeNative(...natives: readonly { close(): void }[]): Promise<void> {
   const until = performance.now() + patienceMs;
   for (const native of natives) {

@@ -11,10 +11,7 @@ export interface PlaceErrors {
 
 type Fault = "region" | "bucket" | "keys" | "reach";
 
-/**
- * Messages of LanceDB and of object storages by fault, in the order in which they are tried. A missing or short table or
- * file (`null`) is not a fault of the place, whatever else the message contains.
- */
+/** LanceDB and storage messages by fault, in order. A missing table or file (`null`) is no fault of the place. */
 const signs = (data as [Fault | null, string][]).map(([fault, words]) => [fault, new RegExp(words, "i")] as const);
 
 export function faultOf(message: string): Fault | undefined {
@@ -53,7 +50,6 @@ export function remoteErrors({ name, noun, place, keys, lance }: RemoteErrorsInp
 }
 
 const secretName = /key|secret|token|sas|signature|password|credential|account|auth|bearer/i;
-/** Storages repeat key ids of AWS in their errors, wherever they were set. */
 const awsKeyId = /\b(?:AKIA|ASIA)[A-Z\d]{12,}\b/g;
 
 /** Replaces the secrets of the options in a text, and user names and queries of addresses. */
@@ -62,7 +58,6 @@ function redacted(text: string, { storageOptions = {}, apiKey = "" }: LanceOptio
     .filter(([name, value]) => secretName.test(name) && typeof value === "string" && value.length > 3)
     .map(([, value]) => value);
   let result = text;
-  // The longest first: it may contain a shorter one.
   for (const secret of [...secrets, apiKey].toSorted((a, b) => b.length - a.length))
     if (secret !== "") result = result.replaceAll(secret, "(set)").replaceAll(encodeURIComponent(secret), "(set)");
   return result
@@ -72,9 +67,8 @@ function redacted(text: string, { storageOptions = {}, apiKey = "" }: LanceOptio
 }
 
 /**
- * Runs a call to LanceDB, which takes no signal: an abort or a deadline (`UNAVAILABLE`) ends the wait, and the call goes
- * on in the background. Faults of the place become `UNAVAILABLE` with the next step. Other errors are rethrown, without
- * keys. `what` starts the messages, as in "searching the index".
+ * Runs a call to LanceDB, which takes no signal: an abort or a deadline ends only the wait. Faults of the place become
+ * `UNAVAILABLE`; other errors are rethrown without keys. `what`: "searching the index".
  */
 export type Within = <T>(
   what: string,
@@ -124,7 +118,6 @@ export function createRun({ within, location }: { within: Within; location: stri
   };
 }
 
-/** True if another process wrote to the same table at the same time: the same write may be tried again. */
 export function isConflict(error: unknown): boolean {
   // Of two processes that create a table at once, the later one replaces the table of the other.
   return /commit conflict|conflicted with|concurrent|preempted|too many attempts|does not match existing table schema/i.test(
@@ -132,7 +125,6 @@ export function isConflict(error: unknown): boolean {
   );
 }
 
-/** True if a table, or a file of one of its versions, does not exist. */
 export function isGone(error: unknown): boolean {
   return /not found|no such file/i.test(messageOf(error));
 }

@@ -43,7 +43,6 @@ interface Driver extends Pick<LancePlace, "folder" | "tablePrefix" | "location">
   uri: string;
   options?: Partial<ConnectionOptions>;
   errors: PlaceErrors;
-  /** The index among others at the place: its name, and how they are listed, by location. */
   name?: string;
   list?(connection: Connection, connect: (uri: string) => Promise<Connection>): Promise<[name: string, at: string][]>;
 }

@@ -7,9 +7,8 @@ import { chunkRow, fileRow, keyOf, type Listing, type Replacement, type Written 
 import { fileColumns } from "./tables.ts";
 
 /**
- * Puts files into a table, in one commit. The id of a row is a hash of its content, and that of a file's row one of its name:
- * if two hosts put in the same file at once, LanceDB makes the later one check again, and the file is there once. `known` is
- * what the table holds if other processes hardly ever write: new files are then appended, without a lookup.
+ * Puts files into a table in one commit. Row ids are hashes, so that simultaneous writes of a file collapse into one.
+ * `known`: the table's content if other processes rarely write.
  */
 export async function putFiles(table: Table, files: readonly FileChunks[], known?: Listing): Promise<Written> {
   const replaced = foldVersions(files);
@@ -74,7 +73,7 @@ function superseded(replaced: readonly Replacement[]): Filter {
   );
 }
 
-/** Several versions of a file in one call are applied in their order, each to what the one before has left. */
+/** Several versions of a file in one call are applied in order. */
 function foldVersions(files: readonly FileChunks[]): Replacement[] {
   const folded = new Map<string, Replacement>();
   for (const file of files) {

@@ -35,15 +35,11 @@ interface StateInput {
   isShared: boolean;
 }
 
-/** The line of the row that marks a build as finished. */
 const finishedLine = -1;
 
 /**
- * What is known of an index: which build answers, its files, and what the caller knows of it.
- *
- * A reader only asks whether the table that it knows has changed. A build that takes over leaves the older table, which is
- * deleted before the next write. So a reader of the older table reads the same files, and looks for another build when that
- * table is gone.
+ * The known state of an index. A reader only checks whether its table has changed; an older table is deleted before the
+ * next write, and the reader then looks for the next build.
  */
 export class IndexState {
   readonly vectors: Vectors;
@@ -54,7 +50,6 @@ export class IndexState {
   readonly #finished = new Set<string>();
   #current: Build | undefined;
   #revision: string | undefined;
-  /** The id of the index that the caller knows, or `none`. An index that replaces it has other files. */
   #callersIndex: string | undefined;
 
   constructor(input: StateInput) {
@@ -68,7 +63,6 @@ export class IndexState {
     return at !== undefined && at === this.#revision;
   }
 
-  /** The build that answers, as of `at` or later; undefined if nothing was written. */
   async build(at?: string): Promise<Build | undefined> {
     if (this.#current && this.isCurrent(at)) return this.#current;
     const again = this.#current && (await this.#open(this.#current.number));

@@ -33,7 +33,6 @@ interface LeaseInput {
 interface LeaseRow {
   /** The lease, or `made` for the row that says that the table is complete. */
   name: string;
-  /** Of the owner. Empty: free, as without a row. */
   token: string;
   renewed_at: number;
   status: string;
@@ -47,9 +46,8 @@ const trimEvery = 64;
 const keepMs = 600_000;
 
 /**
- * Leases as rows of a table that all hosts see. One conditional write takes a lease: it puts in the row, or replaces the row
- * of an owner that has not renewed it in time. LanceDB lets one of several such writes win and checks the condition again
- * for the others.
+ * Leases as rows of a shared table. One conditional write takes a free or expired lease; LanceDB lets one of several
+ * such writes win.
  */
 export class Leases implements IndexLeases {
   readonly #input: LeaseInput;
@@ -101,7 +99,6 @@ export class Leases implements IndexLeases {
     });
   }
 
-  /** Other hosts see it with the next renewal. */
   async report(progress: SyncProgress): Promise<void> {
     const row = this.#held.get("build")?.row;
     if (row) row.status = JSON.stringify({ ...statusIn(row), ...progress });
@@ -177,7 +174,6 @@ export class Leases implements IndexLeases {
     return this.#use(() => retryConflicts(put, 6));
   }
 
-  /** Empty if there is no table, or one that is not complete. */
   #rows(): Promise<LeaseRow[]> {
     return this.#use(async (table) => ((await table?.query().toArray()) ?? []) as LeaseRow[]);
   }

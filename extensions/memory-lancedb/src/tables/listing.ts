@@ -3,7 +3,7 @@ import type { FileChunks, FileFilter, FileKey, PathScope } from "@memslot/indexi
 import { allOf, type Filter, not, oneOf } from "../lance/filter.ts";
 import { rowsOf } from "../lance/rows.ts";
 
-/** A shared table of at most so many rows is kept in memory, where each part of a table would be a request. */
+/** Largest shared table that is kept in memory. */
 export const inMemoryAtMost = 10_000;
 
 export interface ListedChunk extends FileKey {
@@ -18,20 +18,17 @@ export interface ListedFile extends FileKey {
   chunks: readonly ListedChunk[];
 }
 
-/** A file as a write leaves it: from `fromLine` on, its chunks are those of `file`. */
 export interface Replacement {
   file: FileChunks;
   fromLine: number;
 }
 
-/** A write: the version of the table that it made, and what it changed. */
 export interface Written {
   version: number;
   replaced: readonly Replacement[];
   removed: readonly FileKey[];
 }
 
-/** The files of a build and the positions of their chunks, in one version of its table. */
 export class Listing {
   readonly files: Map<string, ListedFile> = new Map();
   chunkCount: number = 0;
@@ -133,7 +130,6 @@ export async function readListing(table: Table, version: number, keepsWords: boo
   return listing;
 }
 
-/** The files that a search covers, and a filter for the rows of their chunks. */
 export interface Scope {
   files: readonly ListedFile[];
   chunkCount: number;

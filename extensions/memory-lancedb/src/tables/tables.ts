@@ -68,7 +68,6 @@ export function spaceId({ provider, model, providerKey, dimensions }: VectorSpac
   return createHash("sha256").update(text).digest("hex").slice(0, 16);
 }
 
-/** The tables of one index, kept open at the version that was checked last. */
 export class Tables {
   /** The names that the last listing found, and those opened or created since. */
   readonly listed: Set<string> = new Set();

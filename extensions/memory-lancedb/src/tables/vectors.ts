@@ -5,13 +5,12 @@ import { rowsOf, tableOf } from "../lance/rows.ts";
 import { inMemoryAtMost, type ListedFile } from "./listing.ts";
 import { type SpaceTable, spaceId, type Tables, vectorColumns, vectorsTable, VersionCache } from "./tables.ts";
 
-/** A small index keeps so many vectors of texts that no chunk has; a larger one as many as it has chunks. */
+/** Minimum number of unused vectors that are kept; a larger index keeps as many as it has chunks. */
 const fewestKept = 64;
 const deletedAtOnce = 2000;
 
 interface SpaceVectors {
   space: VectorSpace;
-  /** By hash of the text; with vectors of unit length if they are kept in memory. */
   vectors: Map<string, Float32Array | undefined>;
   isInMemory: boolean;
 }

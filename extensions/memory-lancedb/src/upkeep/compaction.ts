@@ -7,9 +7,7 @@ import { inMemoryAtMost } from "../tables/listing.ts";
 export interface CompactionSettings {
   afterMs: number;
   afterWrites: number;
-  /** Younger versions of a table are kept for readers in other processes. */
   keepVersionsMs: number;
-  /** How long a requested compaction waits for that of another host. */
   othersMs: number;
 }
 
@@ -134,7 +132,6 @@ async function unindexed(table: Table, index: string): Promise<number> {
 export async function optimizeTable(table: Table, keepVersionsMs: number): Promise<void> {
   if (await hasVectors(table)) await indexVectors(table);
   await table.optimize({ cleanupOlderThan: new Date(Date.now() - keepVersionsMs) });
-  // The first call has made versions itself.
   if (keepVersionsMs === 0) await table.optimize({ cleanupOlderThan: new Date() });
 }
 

@@ -53,7 +53,6 @@ const readAtMostBytes = 256 * 1024 * 1024;
 /** Files that LanceDB never changes, and whose names are unique. */
 const immutableFile = /\.lance[\\/](?:data|_deletions|_indices)[\\/]/;
 
-/** What the last process that closed the index has left in the folder. */
 interface Recorded {
   versions: Record<string, [version: number, rows: number]>;
   /** Bytes and checksum of each file that LanceDB does not change. */
@@ -72,9 +71,8 @@ export interface FolderRepair {
 }
 
 /**
- * A repair drops all tables, which are filled again from the ledger. LanceDB reports missing and truncated files when it reads
- * them. It does not report a lost newest version, in place of which an older one would answer, and changed bytes: those are
- * found when the index is opened, by version numbers, counts and checksums. Adds a line to `notices` for each repair.
+ * Repairs drop all tables, which the ledger refills. LanceDB reports missing and truncated files; a lost newest version
+ * and changed bytes are found at opening by versions, counts and checksums.
  */
 export function createFolderRepair(input: {
   folder: string;
@@ -95,7 +93,6 @@ export function createFolderRepair(input: {
     return reason;
   }
 
-  /** One repair for all calls that fail at once. Returns what was wrong, or undefined. */
   function repair(failure: Error): Promise<string | undefined> {
     repairing ??= unreadableTables(tables, input.within)
       .then(({ length }) => {

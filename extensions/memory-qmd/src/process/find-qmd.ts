@@ -7,13 +7,11 @@ import { type HostEnvironment, runQmd } from "./run-qmd.ts";
 
 export interface FoundQmd {
   version: string;
-  /** Its package folder, or its command if that is not a package. */
   location: string;
   argv: readonly string[];
 }
 
 export interface FindQmdOptions {
-  /** A name that is looked up in `PATH`, or a path. */
   command: string;
   environment: HostEnvironment;
   signal: AbortSignal;
@@ -22,10 +20,7 @@ export interface FindQmdOptions {
 const oldestVersion = "2.8.3";
 const versionDeadlineMs = 5000;
 
-/**
- * Finds qmd without starting it if it is a package; another command is started with `--version`. Throws `QmdFailure`:
- * `not_installed`, `not_built`, `unsupported_version`, or how that start failed.
- */
+/** Finds qmd; a command outside of a package is started with `--version`. Throws `QmdFailure`. */
 export async function findQmd(options: FindQmdOptions): Promise<FoundQmd> {
   options.signal.throwIfAborted();
   const file = await findCommand(options.command, options.environment);
@@ -35,7 +30,6 @@ export async function findQmd(options: FindQmdOptions): Promise<FoundQmd> {
   throw new QmdFailure("unsupported_version", message);
 }
 
-/** The file of a command, as a shell would find it. */
 async function findCommand(command: string, environment: HostEnvironment): Promise<string> {
   const isWindows = process.platform === "win32";
   const isPath = isAbsolute(command) || command.includes("/") || (isWindows && command.includes("\\"));
@@ -87,10 +81,7 @@ async function packageAbove(file: string | undefined): Promise<{ folder: string;
 
 const longestShim = 16 * 1024;
 
-/**
- * The file that a shim starts: `"%dp0%\node_modules\@tobilu\qmd\bin\qmd"` in a `.cmd` of npm,
- * `"$basedir/../@tobilu/qmd/bin/qmd"` in a shell script of pnpm.
- */
+/** The file that a shim of npm (`.cmd`) or pnpm (shell script) starts. */
 async function shimTarget(file: string): Promise<string | undefined> {
   const text = await readFile(file, "latin1").catch(() => "");
   if (text.length > longestShim || text.includes("\0")) return undefined;

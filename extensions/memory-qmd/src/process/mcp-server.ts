@@ -45,8 +45,7 @@ export class McpServer {
   }
 
   /**
-   * Calls a tool and returns its structured content. A call whose server crashed is repeated once with a new server, unless
-   * it loads models. Throws `QmdFailure`, at once while the server rests after failures, and the reason of an abort.
+   * Calls a tool. Repeats a call once after a crash, unless it loads models. Throws `QmdFailure` and the abort reason.
    */
   async call(name: string, input: Record<string, unknown>, limits: CallLimits): Promise<Record<string, unknown>> {
     for (let tries = 1; ; tries++) {
@@ -131,7 +130,6 @@ export class McpServer {
 
   #failed(child: QmdProcess, failure: QmdFailure): void {
     this.#end(child);
-    // The failures of a server that `stop` ended do not count.
     if (this.#child !== child) return;
     this.#forget(child);
     const { restartMs } = this.#limits;

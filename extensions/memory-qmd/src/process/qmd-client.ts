@@ -30,7 +30,6 @@ export interface QmdQuery {
 
 export interface QmdRow {
   collection: string;
-  /** Relative to the folder of the collection, with `/`. */
   path: string;
   /** Where qmd believes the match to be. Often wrong. */
   line?: number | undefined;
@@ -67,7 +66,6 @@ const defaultLimits: QmdLimits = {
 
 export interface QmdClientOptions {
   found: FoundQmd;
-  /** Contains `index.yml` and `index.sqlite`; the working directory of qmd. */
   folder: string;
   environment: HostEnvironment;
   limits?: Partial<QmdLimits> | undefined;
@@ -77,12 +75,10 @@ export interface QmdClientOptions {
 const busyPollMs = 200;
 /** Longer than any update. The process id in an older marker may belong to another program by now. */
 const longestUpdateMs = 3_600_000;
-/** An embed ends by itself at its cap; this much later it is stopped. */
 const embedExtraMs = 60_000;
 
 /**
- * Talks to qmd: the MCP server answers searches, a process each does what the server has no tool for, one at a time over
- * all processes of this machine. Methods throw `QmdFailure`, or `AbortError`.
+ * Talks to qmd: an MCP server for searches, and one process at a time per machine for commands. Throws `QmdFailure`.
  */
 export class QmdClient {
   readonly #options: QmdClientOptions;
@@ -90,7 +86,6 @@ export class QmdClient {
   readonly #server: McpServer;
   readonly #work = new SerialQueue();
   readonly #closing = new AbortController();
-  /** Exists while an update runs, and stays when it was killed. */
   readonly #marker: string;
   #mode: "lexical" | "semantic" = "lexical";
   #isPaused = false;
@@ -105,10 +100,7 @@ export class QmdClient {
     this.#server = new McpServer(this.#limits, start);
   }
 
-  /**
-   * Files for a query, best first. `unknown_collection`: qmd knows none of the collections. A query with models that takes
-   * too long leaves the server alive.
-   */
+  /** Files for a query, best first. Throws `unknown_collection`. A slow query with models leaves the server alive. */
   async query({ deadlineMs, signal, collections, ...query }: QmdQuery): Promise<QmdRow[]> {
     return await this.#run(signal, async (inner) => {
       const mayBeSlow = query.rerank || query.searches.some(({ type }) => type !== "lex");
@@ -129,10 +121,7 @@ export class QmdClient {
     return statusOf(await this.#run(signal, ask));
   }
 
-  /**
-   * Reads all collections. `files` sets the deadline. `timeout`: it was stopped; `isTorn` reports whether it had to be
-   * killed. `unknown_collection`: it found no collection.
-   */
+  /** Reads all collections; `files` sets the deadline. Throws `timeout` (see `isTorn`) and `unknown_collection`. */
   async update({ files, signal }: { files: number; signal: AbortSignal }): Promise<void> {
     const { updateBaseMs, updatePerFileMs } = this.#limits;
     const { stdout, stderr } = await this.#command("update", updateBaseMs + files * updatePerFileMs, signal);
@@ -141,7 +130,6 @@ export class QmdClient {
     for (const line of stderr.split("\n")) if (/skipp/i.test(line)) this.#options.notify(`qmd: ${line.trim()}`);
   }
 
-  /** Embeds notes for at most this long. False: another process does. */
   async embed({ minutes, signal }: { minutes: number; signal: AbortSignal }): Promise<boolean> {
     const deadlineMs = minutes * 60_000 + embedExtraMs;
     const { stdout, stderr } = await this.#command("embed", deadlineMs, signal, ["--timeout", `${minutes}`]);
@@ -152,7 +140,6 @@ export class QmdClient {
     await this.#command("cleanup", this.#limits.updateBaseMs, signal);
   }
 
-  /** Has the next call start another server, after `index.yml` was changed. */
   async restart(): Promise<void> {
     await this.#server.stop();
   }
@@ -179,7 +166,6 @@ export class QmdClient {
     rmSync(this.#marker, { force: true });
   }
 
-  /** `semantic`: qmd may load models. */
   async setMode(mode: "lexical" | "semantic"): Promise<void> {
     if (mode === this.#mode) return;
     this.#mode = mode;

@@ -2,23 +2,18 @@ import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { Socket } from "node:net";
 import { isMainThread, Worker, workerData } from "node:worker_threads";
 
-/** Settings of the guard, passed as JSON in `MEMSLOT_QMD_GUARD`. */
 export interface GuardSettings {
   /** Between SIGTERM and SIGKILL after the host has ended, in milliseconds. */
   graceMs: number;
   /** A file that exists while the command runs, and stays when the command was killed. */
   marker?: string | undefined;
-  /** Content of the marker: a process mark with this scope. */
   scope: string;
 }
 
 const hostPipe = 3;
 const isWindows = process.platform === "win32";
 
-/**
- * Node loads this module into a qmd process before qmd (`--import`). It ends the process when the host ends, however
- * the host ended. The main thread of qmd may be busy or hang, so a thread watches the pipe.
- */
+/** Preloaded into qmd (`--import`): a thread ends the process when the host ends, even if qmd hangs. */
 function guard(settings: GuardSettings): void {
   // Processes that qmd starts are not guarded.
   for (const name of ["NODE_OPTIONS", "MEMSLOT_QMD_GUARD"]) delete process.env[name];

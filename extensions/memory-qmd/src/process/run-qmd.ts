@@ -14,15 +14,11 @@ export interface QmdLimits {
   statusMs: number;
   updateBaseMs: number;
   updatePerFileMs: number;
-  /** After SIGTERM to an update, before SIGKILL: a killed update may leave a document out of the index forever. */
   updateGraceMs: number;
-  /** After the end of the input of the server, before SIGTERM. */
   stopMs: number;
-  /** After SIGTERM to the server, before SIGKILL. */
   killMs: number;
   /** Pauses before the server is started again: after the first failure, the second, and so on. */
   restartMs: readonly number[];
-  /** How long a command waits for one of another process. */
   lockWaitMs: number;
 }
 
@@ -32,7 +28,6 @@ export interface StartOptions {
   argv: readonly string[];
   environment: Readonly<Record<string, string>>;
   folder: string;
-  /** Between SIGTERM and SIGKILL, also after this process has ended, in milliseconds. */
   graceMs: number;
   isBackground?: boolean | undefined;
   marker?: string | undefined;
@@ -67,7 +62,6 @@ export class QmdProcess {
         NODE_OPTIONS: `--import=${import.meta.resolve("#qmd-guard")}`,
         MEMSLOT_QMD_GUARD: JSON.stringify(settings),
       },
-      // The guard watches the fourth pipe.
       stdio: ["pipe", "pipe", "pipe", "pipe"],
       // A signal to the group of this process, as Ctrl+C in a terminal, must not reach it.
       detached: !isWindows,
@@ -103,7 +97,6 @@ export class QmdProcess {
     });
   }
 
-  /** The failure that its end describes. Call it after `ended`. */
   failure(what: string): QmdFailure {
     const { argv, folder } = this.#options;
     if (this.#startError === undefined) return failureOfEnd(what, this.#end, this.stderr);
@@ -134,17 +127,13 @@ export class QmdProcess {
 export interface RunOptions extends StartOptions {
   what: string;
   deadlineMs: number;
-  /** An abort stops the command. */
   signal: AbortSignal;
 }
 
 /** Largest output of a command and of one answer, in bytes. */
 export const maxOutput: number = 4 * 1024 * 1024;
 
-/**
- * Runs a command to its end, also one that was stopped for an abort or its deadline. Throws `QmdFailure` unless it
- * ended with code 0 in time, and the reason of an abort.
- */
+/** Runs a command to its end. Throws `QmdFailure` unless it ends with 0 in time, and the reason of an abort. */
 export async function runQmd(options: RunOptions): Promise<{ stdout: string; stderr: string }> {
   const { what, deadlineMs, signal } = options;
   signal.throwIfAborted();
@@ -189,10 +178,7 @@ export async function runQmd(options: RunOptions): Promise<{ stdout: string; std
 /** The kinds of work, and how long qmd waits for a locked index in each. */
 const busyTimeoutMs = { query: 2000, update: 30_000, embed: 30_000 };
 
-/**
- * The environment of qmd: a short list of variables of the host, so that no key reaches qmd, and the variables that keep
- * qmd to its folder. Host variables `QMD_*` and `NODE_OPTIONS` are not passed on: some of them run commands.
- */
+/** The environment of qmd: few host variables, so that no key reaches it. Some `QMD_*` variables run commands. */
 export function qmdEnvironment(options: {
   environment: HostEnvironment;
   folder: string;

@@ -22,7 +22,6 @@ export interface QmdQuestion {
 export interface QmdAnswer {
   rows: QmdRow[];
   isSemantic: boolean;
-  /** Why they did not, if the configuration asks for them. */
   note?: Pick<SearchReport, "reason" | "action"> | undefined;
 }
 
@@ -85,7 +84,6 @@ export class QmdSearcher {
   }
 }
 
-/** One list of several: the best of each, then the second of each, each file once. */
 function interleave(lists: readonly (readonly QmdRow[])[]): QmdRow[] {
   const longest = Math.max(0, ...lists.map(({ length }) => length));
   const rows = Array.from({ length: longest }, (_, rank) => lists.flatMap((list) => list[rank] ?? [])).flat();

@@ -15,7 +15,6 @@ import type { QmdFile, QmdRecord } from "../update/index-record.ts";
 const ownFiles = 200;
 const ownBytes = 8 * 1024 * 1024;
 
-/** The newest of these files that may be read without qmd. */
 export function newestFiles(files: readonly QmdFile[]): QmdFile[] {
   let bytes = 0;
   const newest = files.toSorted((left, right) => right.mtimeMs - left.mtimeMs).slice(0, ownFiles);
@@ -25,17 +24,13 @@ export function newestFiles(files: readonly QmdFile[]): QmdFile[] {
 
 export interface FilteredFiles {
   asked: AskedQuery;
-  /** The places, narrowed to files whose paths match. */
   places: SearchedSource[];
   /** The files to read, if they are few or there are no words for qmd. */
   read: QmdFile[] | undefined;
   note: SearchCondition | undefined;
 }
 
-/**
- * The files of a query with filters; undefined for a query without. qmd knows no dates, tags and exclusions: few files
- * are read and filtered exactly, of more the files that qmd finds are filtered.
- */
+/** The files of a query with filters. qmd cannot filter by date and tag: few files are read here, more are filtered. */
 export function filteredFiles(input: SearchInput, record: Pick<QmdRecord, "files">): FilteredFiles | undefined {
   const { asked, options, query } = input;
   if (asked === undefined || !(filtersRows(asked) || query === "")) return undefined;

@@ -14,9 +14,8 @@ const wordPattern = new RegExp(String.raw`${unspaced}+|${spaced}(?:[-.]${spaced}
 const isUnspaced = new RegExp(`^${unspaced}`, "u");
 
 /**
- * The lists of words of a question, at most ten for each call; none for a question without a word. qmd finds a file only
- * if it contains all words of a list, so a sentence finds nothing: the first list is all words, then each word is one. A
- * run without spaces (Chinese, Japanese, Korean) is a phrase to qmd: its neighbouring pairs are lists too.
+ * The word lists of a question, at most ten. A qmd list matches files with all its words: first all words, then each
+ * one; runs without spaces also as pairs of characters.
  */
 export function lexicalLists(question: string): QmdSearch[][] {
   const found = wordsOf(question);
@@ -47,7 +46,6 @@ function wordsOf(question: string): string[] {
   return content.length > 0 ? content : all;
 }
 
-/** Composed, on one line, without control characters, not too long. */
 function clean(question: string): string {
   return question
     .toWellFormed()

@@ -44,16 +44,12 @@ export interface QmdContext {
 /** Fewer visible files are read without qmd. */
 const fewFiles = 20;
 const wantedFiles = 60;
-/** The same where only a part of a collection is visible. */
 const wantedOfPart = 200;
 const firstIndexWaitsMs = 10_000;
 const maxRows = 200;
 const searchAgain = "search again in a moment, or run `memslot memory index`";
 
-/**
- * Searches with qmd: qmd finds files, and the lines, snippets and scores come from the texts of these files. Files that
- * qmd has not read as they are now are searched here, so a search never waits for an update of the index.
- */
+/** qmd finds files; lines, snippets and scores come from their texts. Files that qmd lacks are searched here. */
 export async function searchQmd(input: SearchInput, context: QmdContext): Promise<SearchOutcome> {
   const { options, query } = input;
   const { updates, record } = context;
@@ -209,8 +205,7 @@ function collectionsOf(
 }
 
 /**
- * One chunk of each file that qmd found with models, in its order: the best one by words, else the one where qmd believes
- * the match to be, else the first. Its score comes from the place in the list: 1 / (1 + 0.15 × rank).
+ * One chunk of each file in qmd's order: best by words, else qmd's line, else the first. Score: 1 / (1 + 0.15 × rank).
  */
 function semanticRows(
   found: readonly FoundInPlace[],
@@ -235,10 +230,7 @@ export interface FoundFile {
   line: number | undefined;
 }
 
-/**
- * The memory files of the rows of qmd, each once, in their order; other files are dropped. `isLost`: no row leads to a
- * file, so the index of qmd is about other folders.
- */
+/** The memory files of qmd's rows, each once, in order. `isLost`: no row leads to a file. */
 export function foundFiles(
   rows: readonly QmdRow[],
   collections: readonly Collection[],

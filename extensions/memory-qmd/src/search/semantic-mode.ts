@@ -36,7 +36,6 @@ export class SemanticMode {
     this.isWanted = input.options.searchMode !== "search";
   }
 
-  /** Undefined before the first check. */
   get hasModels(): boolean | undefined {
     return this.#hasModels;
   }

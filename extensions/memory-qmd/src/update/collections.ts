@@ -8,12 +8,9 @@ import { slug } from "../state-folder.ts";
 export interface Collection {
   name: string;
   source: MemorySource;
-  /** Absolute, with links resolved. */
   root: string;
   pattern: string;
-  /** The names of the files, if it is not the whole folder. */
   only?: readonly string[] | undefined;
-  /** Globs of files that match the pattern but are no memory. */
   ignore: readonly string[];
   /** From `extraPaths`; else it is private to the owner. */
   isExtra: boolean;
@@ -26,10 +23,7 @@ const ownFiles = ["MEMORY.md", "memory.md", "USER.md"];
 // qmd searches the names of collections too, so a name must not be a word.
 const ownName = "mslot";
 
-/**
- * The collections of qmd: the notes of the workspace, existing extra paths, and exported transcripts. Links are not
- * followed; two collections of the same files become one.
- */
+/** The collections of qmd: notes, extra paths and exported transcripts, without links and duplicates. */
 export function collectionsOf(input: {
   workspace: Workspace;
   named: QmdOptions["paths"];

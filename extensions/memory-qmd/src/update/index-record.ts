@@ -2,10 +2,8 @@ import { type ChunkRow, type FileKey, type FileRecord, type Ledger } from "@mems
 import { type FoundChunk, withTerms } from "@memslot/indexing/engine";
 import { hasIndex } from "../state-folder.ts";
 
-/** A memory file, and whether the index of qmd has it as it is. */
 export interface QmdFile extends FileRecord {
   chunks: number;
-  /** Its hash when qmd read it last. */
   seen?: string | undefined;
 }
 
@@ -20,7 +18,6 @@ interface IndexState {
 const noState: IndexState = { seen: {}, empty: [] };
 const note = "qmd";
 
-/** The memory files of the ledger, and which of them qmd has read. */
 export class QmdRecord {
   readonly #ledger: Ledger;
   readonly #folder: string;
@@ -79,7 +76,6 @@ export class QmdRecord {
     if (!this.#readOnly) await this.#ledger.note(note, this.#noted);
   }
 
-  /** A new list after each change. */
   get files(): readonly QmdFile[] {
     return this.#files;
   }
@@ -92,13 +88,11 @@ export class QmdRecord {
     return this.#state;
   }
 
-  /** Paths of removed files that qmd has read. */
   removed(): string[] {
     const keys = Object.keys(this.#state.seen).filter((key) => !this.#byKey.has(key));
     return keys.map((key) => key.slice(key.indexOf("\n") + 1));
   }
 
-  /** The chunks of these files, in their order. */
   async chunksOf(files: readonly QmdFile[], signal: AbortSignal): Promise<FoundChunk[]> {
     const rows = await this.#rowsOf(files, true);
     return await withTerms(
@@ -107,12 +101,10 @@ export class QmdRecord {
     );
   }
 
-  /** Records that qmd has read these files as they were. */
   async markSeen(files: readonly FileRecord[], state: Omit<IndexState, "seen">): Promise<void> {
     await this.#note({ seen: Object.fromEntries(files.map((file) => [keyOf(file), file.hash])), ...state });
   }
 
-  /** Records that the index of qmd is gone or unreliable. */
   async forgetSeen(): Promise<void> {
     await this.#note(noState);
   }

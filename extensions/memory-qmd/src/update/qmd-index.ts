@@ -24,7 +24,6 @@ export class QmdIndex {
   status: QmdIndexStatus | undefined;
   collections: readonly Collection[];
   #unseen: { of: readonly QmdFile[]; collections: readonly Collection[]; files: readonly QmdFile[] } | undefined;
-  /** Whether the next update rebuilds it, and keeps the old one aside. */
   #rebuild: "no" | "lost" | "damaged" = "no";
 
   constructor(input: IndexInput) {
@@ -32,7 +31,6 @@ export class QmdIndex {
     this.collections = input.collections();
   }
 
-  /** The files that it does not have as they are. */
   unseen(): readonly QmdFile[] {
     const { files: of } = this.#input.record;
     if (this.#unseen?.of !== of || this.#unseen.collections !== this.collections) {
@@ -137,7 +135,6 @@ export class QmdIndex {
     throw new QmdFailure("qmd_error", `qmd has indexed none of ${files.length} notes`, { action });
   }
 
-  /** One update, and another one after a repair. */
   async #updateOnce(signal: AbortSignal): Promise<void> {
     const { folder, record, client } = this.#input;
     const run = (): Promise<void> => client.update({ files: record.files.length, signal });
@@ -157,10 +154,7 @@ export class QmdIndex {
     await run();
   }
 
-  /**
-   * Empties the index, so that the next update fills it. A damaged one is kept aside, and the one before it deleted. An
-   * index with embeddings is emptied by an update without files: embeddings belong to texts, and return with them.
-   */
+  /** Empties the index for the next update. Sets a damaged one aside; keeps embeddings, which belong to texts. */
   async empty(isDamaged: boolean, signal: AbortSignal): Promise<void> {
     const { folder, client, record } = this.#input;
     if (this.status === undefined && !isDamaged && hasIndex(folder)) await this.#tryStatus(signal);
@@ -192,10 +186,7 @@ export const models = {
 
 const emptyPattern = ".nothing/none.md";
 
-/**
- * Writes `index.yml` if it differs, or always with `force`. qmd reads collections only from a file that differs from the
- * last one, so the file has a number that increases. Returns whether it was written.
- */
+/** Writes `index.yml` if it differs or `force`. Its number increases because qmd ignores an unchanged file. */
 export function writeIndexYaml(
   folder: string,
   collections: readonly Pick<Collection, "name" | "root" | "pattern" | "ignore">[],

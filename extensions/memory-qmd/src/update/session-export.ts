@@ -19,7 +19,6 @@ export class SessionExport {
     return transcripts.find((path) => fileName(path) === name);
   }
 
-  /** Writes the changed transcripts among these files and deletes removed ones. */
   async update(files: readonly FileRecord[]): Promise<void> {
     const note = `exported ${this.folder}`;
     const before = new Map(JSON.parse((await this.#ledger.noted(note)) ?? "[]") as [path: string, state: string][]);

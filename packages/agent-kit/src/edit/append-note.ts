@@ -24,7 +24,6 @@ export interface AppendNoteOptions {
   kind: NoteKind;
   /** At most 8, of letters, digits, `-` and `_`. */
   tags?: readonly string[] | undefined;
-  /** The moment of writing: with the time zone it gives the day and the stamp. */
   at: Date;
   /** The user's, as an IANA name. */
   timeZone: string;
@@ -38,7 +37,6 @@ export interface AppendedNote {
   path: string;
   startLine: number;
   endLine: number;
-  /** `path#Lfrom-Lto` of the entry. */
   citation: string;
   day: string;
 }
@@ -50,11 +48,8 @@ export const curatedBudget = 20_000;
 const maxWrites = 4;
 
 /**
- * Appends an entry to the notes of a workspace, on disk when it resolves. The rest of the file stays as it is: the entry
- * goes to the end with one write. Returns `duplicate` if the file has the same text and tags.
- *
- * Throws `INVALID_ARGUMENT` for a text or tags that cannot become a note, a full curated file, an unknown time zone and an
- * invalid date; `WORKSPACE` if the file cannot be written; an `AbortError` before anything was written.
+ * Appends an entry to the notes of a workspace, on disk when it resolves. Returns `duplicate` if the file has the same
+ * text and tags. Throws `INVALID_ARGUMENT`, `WORKSPACE`, and an `AbortError` before anything was written.
  */
 export async function appendNote(options: AppendNoteOptions): Promise<AppendedNote> {
   const { text, tags = [], kind, timeZone, signal } = options;
@@ -105,8 +100,7 @@ async function appendEntry(
   }
 }
 
-// Module-level: callers that write the same file (a tool, a flush) do not know each other, and two at a time would both
-// miss that the other writes the same entry.
+// Module-level: a tool and a flush that write the same file would both miss that the other writes the same entry.
 const turns = new Map<string, Promise<unknown>>();
 
 async function inTurn<Result>(key: string, run: () => Promise<Result>): Promise<Result> {
@@ -130,7 +124,6 @@ export async function curatedName(workspaceDir: string): Promise<string> {
 }
 
 interface NoteTarget extends NotePath {
-  /** The first lines of a new file. */
   heading: string;
   signal?: AbortSignal | undefined;
 }

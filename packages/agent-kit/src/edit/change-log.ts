@@ -21,7 +21,6 @@ export interface NoteChangeRecord extends Changer, LineChange {
   id: string;
   at: string;
   kind: ChangeKind;
-  /** The note, relative to the workspace. */
   path: string;
   reason?: string | undefined;
   /** The id of the change that this one takes back. */
@@ -58,10 +57,7 @@ export function newChangeId(): string {
   return randomBytes(4).toString("hex");
 }
 
-/**
- * Reads the log of a workspace and runs a step while no other process changes it. Throws `BUSY` after a wait of 10 s, and
- * `UNAVAILABLE` if the state folder cannot be used.
- */
+/** Runs a step with the log of a workspace locked. Throws `BUSY` after 10 s, `UNAVAILABLE` without state folder. */
 export async function withLog<T>(place: LogPlace, run: (log: ChangeLog) => Promise<T>): Promise<T> {
   const { stateDir, signal } = place;
   const workspaceDir = await realpath(place.workspaceDir).catch(() => path.resolve(place.workspaceDir));
@@ -105,7 +101,6 @@ interface LogLine {
   outcome?: ChangeOutcome;
 }
 
-/** A log as it was read, up to the end of its last whole line. */
 interface KnownLog {
   readonly file: bigint;
   readonly bytes: number;
@@ -120,7 +115,6 @@ const keptLogs = 8;
 /** A log only grows, so that a process with many changes does not read all of it each time. */
 const known = new Map<string, KnownLog>();
 
-/** All changes of a log, oldest first. Throws what the file system throws. */
 async function readLog(file: string): Promise<LoggedChange[]> {
   const opened = await open(file, constants.O_RDONLY).catch(unlessMissing);
   if (opened === undefined) return [];
@@ -155,7 +149,6 @@ async function resumed(handle: FileHandle, before: KnownLog | undefined): Promis
   return { file: stats.ino, bytes, tail, changes };
 }
 
-/** From the last to the first, as an undo may itself be undone. */
 function withUndone(entries: ReadonlyMap<string, LoggedChange>): LoggedChange[] {
   const changes = new Map([...entries].map(([id, change]) => [id, { ...change }]));
   for (const { state, undoes } of [...changes.values()].toReversed()) {

@@ -45,10 +45,7 @@ export function replacedDrafts(folder: string, note: string): { name: string; si
   });
 }
 
-/**
- * Waits while another process replaces the note that this file was: it still has such a name until the new file has the
- * bytes that were appended to it. Ends after 10 s, as a process that was killed adds nothing any more.
- */
+/** Waits up to 10 s while another process replaces this file, until the new file has the appended bytes. */
 export async function waitForExchange(note: string, file: BigIntStats): Promise<void> {
   const endsAtMs = performance.now() + exchangeMs;
   while (isBeingReplaced(note, file) && performance.now() < endsAtMs) await sleep(2);

@@ -33,12 +33,10 @@ export interface ForgetNoteOptions extends TextInNote {
   reason: string;
 }
 
-/** `unchanged`: the new text is the old one. */
 export type EditedNote = { state: "done"; change: NoteChangeRecord; note: NoteContent } | { state: "unchanged" };
 
 /**
- * Replaces a text in a note; the change is logged first. Throws `INVALID_ARGUMENT` if the file has changed since it was read,
- * if it does not have the old text exactly once, and for lines that could not have been appended; otherwise as `replaceNote`.
+ * Replaces a text in a note; the change is logged first. Throws as `replaceNote`, and if the old text is not unique.
  */
 export async function editNote(options: EditNoteOptions): Promise<EditedNote> {
   const { old, relPath, supersedes } = options;
@@ -110,8 +108,8 @@ export async function listChanges(place: ChangePlace): Promise<readonly LoggedCh
 }
 
 /**
- * Takes a change back to the byte, by default the latest one that is not itself an undo; other changes of the file stay.
- * Throws `INVALID_ARGUMENT` if there is none, if it was taken back already, and if its lines or their neighbours have changed.
+ * Takes a change back to the byte, by default the latest. Throws `INVALID_ARGUMENT` if there is none or its lines
+ * changed.
  */
 export async function undoChange(place: ChangePlace, id?: string): Promise<NoteChangeRecord> {
   return await withChanges(place, (changes) => {
@@ -120,10 +118,7 @@ export async function undoChange(place: ChangePlace, id?: string): Promise<NoteC
   });
 }
 
-/**
- * Brings back forgotten lines, by default the latest, and removes them from the trash: to their old place, else to the old
- * line number. Throws as `undoChange` does, and for another change.
- */
+/** Restores forgotten lines, by default the latest, and removes them from the trash. Throws as `undoChange` does. */
 export async function restoreNote(place: ChangePlace, id?: string): Promise<NoteChangeRecord> {
   return await withChanges(place, (changes) => {
     const change = chosen(changes.log, id, ({ kind }) => kind === "forget" || kind === "delete");

@@ -11,9 +11,7 @@ export function localTime(now: Date, timeZone: string): LocalTime {
 }
 
 export interface LocalTime {
-  /** `YYYY-MM-DD` */
   day: string;
-  /** `HH:MM`, 00:00 to 23:59 */
   time: string;
 }
 

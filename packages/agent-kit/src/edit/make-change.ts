@@ -28,7 +28,6 @@ import {
 } from "./replace-note.ts";
 import { closing, hashOf, makeFile } from "./safe-writes.ts";
 
-/** Which notes may be changed, and by whom. */
 export interface ChangePlace extends Omit<NoteName, "relPath"> {
   changer: Changer;
   at: Date;
@@ -39,7 +38,6 @@ export interface ChangePlace extends Omit<NoteName, "relPath"> {
 export interface WantedChange extends Pick<NoteChangeRecord, "kind" | "reason" | "undoes" | "trash"> {
   id?: string | undefined;
   relPath: string;
-  /** The file of the lines that are brought back. */
   outOfTrash?: string | undefined;
 }
 
@@ -51,7 +49,6 @@ export type MadeChange =
 /** Writes a change to the log and its lines to the trash, before the note is touched. Undefined: no file. */
 type Begin = (before: Buffer | undefined, after: Buffer | undefined) => Promise<NoteChangeRecord>;
 
-/** In place of the hash of a file that does not exist. */
 export const noFile = "";
 
 /** Runs a step with the log of changes locked, after the outcome of every earlier change has been logged. */
@@ -89,10 +86,7 @@ export class NoteChanges {
     return { state: made.state === "replaced" ? "unchanged" : "conflict", note: made.note };
   }
 
-  /**
-   * Creates a note and its folders, whole and on disk. Throws `INVALID_ARGUMENT` if it exists, and `PATH_NOT_ALLOWED` for a
-   * path outside the memory.
-   */
+  /** Creates a note and its folders, whole and on disk. Throws `INVALID_ARGUMENT` if it exists, `PATH_NOT_ALLOWED`. */
   async make({ text, ...wanted }: WantedChange & { text: string }): Promise<NoteChangeRecord> {
     const note = { ...this.#place, relPath: wanted.relPath };
     await noteFile(note);
@@ -137,7 +131,6 @@ export class NoteChanges {
     );
   }
 
-  /** Runs a change and logs its outcome, also if it fails and leaves the note as it was. */
   async #logged<T>(
     wanted: WantedChange,
     run: (begin: Begin) => Promise<T>,
@@ -171,7 +164,6 @@ export class NoteChanges {
       if (change !== undefined && !isMade(result)) await this.#notDone(change);
       else if (change !== undefined) {
         if (outOfTrash !== undefined) await dropTrash(this.#place, outOfTrash);
-        // A full log does not undo the change: the next change settles this one.
         await this.log.end(id, "done").catch(() => undefined);
       }
       return result;
@@ -235,7 +227,6 @@ async function outcomeOf(place: ChangePlace, change: NoteChangeRecord, log: Chan
 /** No index reads a folder whose name begins with a dot. */
 const trashFolder = "memory/.trash";
 
-/** The trash file of a change: one each, so that each can be restored or deleted for good. */
 export function trashName(id: string, day: string): string {
   return `${trashFolder}/${day}-${id}.md`;
 }

@@ -1,14 +1,12 @@
 import { tidyTags, tidyText, withoutListMark } from "./note-text.ts";
 
-/** Lines that begin a heading or a code block. */
 const opensBlock = /^ {0,3}(?:#{1,6}(?=[ \t]|$)|`{3}|~{3})/;
 
 /** Stamps of the daily logs and of the curated file. */
 const stamped = /^- (?:\d{2}:\d{2}|\d{4,6}-\d{2}-\d{2}) (.*)$/;
 
 /**
- * The lines that `memory_append` writes: a list item of stamp, text and tags. All lines but the first are indented, so that
- * they belong to the list item and none begins a heading, a code block or front matter.
+ * A list item of stamp, text and tags. Lines are indented so that none begins a heading, code block or front matter.
  */
 export function noteEntry(note: { stamp: string; text: string; tags: readonly string[] }): string[] {
   const [first = "", ...rest] = tidyText(note.text).split("\n");
@@ -38,7 +36,6 @@ export function findSame(lines: readonly string[], entry: readonly string[]): Li
   return undefined;
 }
 
-/** The line after the last one that belongs to the list item. */
 export function endOfEntry(lines: readonly string[], start: number): number {
   let end = start + 1;
   for (let index = end; index < lines.length; index++) {

@@ -15,7 +15,6 @@ import {
 import { holdsNotes } from "@memslot/indexing/host";
 import { closing, unlessThere } from "./safe-writes.ts";
 
-/** A note by its path, relative to the workspace and with `/`. */
 export interface NotePath {
   workspaceDir: string;
   relPath: string;
@@ -29,10 +28,7 @@ export function cannotWrite({ relPath, workspaceDir }: NotePath, reason: string,
   return new MemoryError("WORKSPACE", `cannot write ${relPath} in ${workspaceDir}: ${reason}`, { cause });
 }
 
-/**
- * Opens the folder of a note and creates the folders on the way below the workspace. Follows no symbolic link, and creates
- * each folder in the one that it has checked, so that nothing outside the workspace is written.
- */
+/** Opens the folder of a note and creates missing folders. Follows no symbolic link, to stay inside the workspace. */
 export async function openWay(note: NotePath): Promise<FolderInPlace> {
   const workspaceDir = await realpath(note.workspaceDir);
   if (!(await stat(workspaceDir)).isDirectory()) throw cannotWrite(note, "the workspace is not a folder");
@@ -52,7 +48,6 @@ export async function openWay(note: NotePath): Promise<FolderInPlace> {
   return folder;
 }
 
-/** Throws for a link or another obstacle on the way from the workspace to the file, and names it. */
 async function checkWay(note: NotePath, workspaceDir: string): Promise<void> {
   const parts = note.relPath.split("/");
   for (let count = 1; count <= parts.length; count++) {
@@ -100,10 +95,7 @@ const markText = `This folder is a folder of notes: memslot takes all Markdown i
 which agents write to. Without this file only MEMORY.md, USER.md and memory/ would be.
 `;
 
-/**
- * Keeps a folder of notes one when MEMORY.md or memory/ is created in it: writes the mark first if the folder has notes that
- * the agent's layout would hide. Throws what the file system throws.
- */
+/** Writes the layout mark before MEMORY.md or memory/ is created in a folder of notes, which would hide its notes. */
 export async function keepNotesLayout(workspaceDir: string): Promise<void> {
   const place = await realpath(workspaceDir);
   if (existsSync(path.join(place, notesMark))) return;

@@ -7,7 +7,6 @@ const textLimit = 8_000;
 const tagLimit = 8;
 const tagLength = 40;
 
-/** Why a note is refused, and what to change. */
 interface NoteProblem {
   readonly field: "text" | "tags";
   readonly error: string;
@@ -22,7 +21,6 @@ export function tidyText(text: string): string {
     .trim();
 }
 
-/** `- X`, `* X` and `- [ ] X` say what `X` says. */
 export function withoutListMark(text: string): string {
   return text.replace(/^(?:[-*+\u2022] +)?(?:\[ \] +)?/u, "");
 }
@@ -38,8 +36,7 @@ export function tidyTags(tags: readonly string[]): string[] {
 }
 
 /**
- * Why a text cannot become a note: it would change the meaning of the file around it, could pass for a citation or the end
- * of a recalled text, or has characters that a reader cannot see.
+ * Why a text cannot become a note: it would alter the file around it, imitate a citation or delimiter, or be invisible.
  */
 export function noteProblem({ text, tags = [] }: { text: string; tags?: readonly string[] }): NoteProblem | undefined {
   const error = textProblem(text);
@@ -96,10 +93,7 @@ function numbered(count: number): string {
   return count.toLocaleString("en-US");
 }
 
-/**
- * A text from another source as it may be written to a note: LF line ends, secrets masked, without control characters and
- * prompt marks, with invisible characters made visible.
- */
+/** A foreign text as a note may have it: LF line ends, secrets masked, without control characters and prompt marks. */
 export function copiedText(text: string): string {
   const clean = text
     .toWellFormed()
@@ -133,8 +127,7 @@ export function linesOf(text: string): string[] {
 }
 
 /**
- * Marks of turns, roles and tools in the prompts of models, by shape: `<|…|>`, words in brackets that templates have in
- * common, single tokens. Ordinary tags, code and conflict marks have other shapes.
+ * Marks of turns, roles and tools in the prompts of models, by shape: `<|…|>`, common words in brackets, single tokens.
  */
 const marks = [
   String.raw`<\|(?=[^\s<>\|]*\p{L})[^\s<>\|]{1,80}\|>`,
@@ -154,7 +147,6 @@ const edge = new RegExp(
 const triple = /[\u22D8\u22D9\u2AF7\u2AF8]/;
 const double = /[«»\u226A\u226B\u300A\u300B\u27EA\u27EB\u2AA1\u2AA2]/;
 
-/** The first mark in a text that a model may take for the begin or the end of a turn. */
 function promptMark(text: string): string | undefined {
   const folded = text.normalize("NFKC");
   const mark = anyMark.exec(folded)?.[0];

@@ -14,7 +14,6 @@ export function onlyPlace(text: string, old: string, relPath: string): number {
   return at;
 }
 
-/** A text with a part replaced, and the whole lines of that part before and after. */
 interface SplicedText {
   text: string;
   linesBefore: string;
@@ -33,10 +32,7 @@ export function splice(text: string, at: number, length: number, by: string): Sp
   };
 }
 
-/**
- * Throws `INVALID_ARGUMENT` for lines that could not have been appended. Checks whole lines, as harmless parts can add up to
- * a hostile text. An agent adds neither headings nor code blocks.
- */
+/** Throws `INVALID_ARGUMENT` for lines that cannot be appended. Whole lines: harmless parts can form a hostile text. */
 export function checkLines({ text, linesBefore, linesAfter }: SplicedText, relPath: string): void {
   const problem = linesAfter.trim() === "" ? undefined : noteProblem({ text: linesAfter });
   if (problem !== undefined) throw invalid(`the lines as they would be: ${problem.error}`);
@@ -62,8 +58,7 @@ const item =
   /^(?<mark>[ \t]*(?:[-*+]|\d{1,9}[.)]) (?:\[.\] )?)?(?<stamp>(?:\d{2}:\d{2}|\d{4,6}-\d{2}-\d{2}) )?(?<said>.*)$/u;
 
 /**
- * The new text and, below it, the lines that it supersedes, struck and linked to it: in editors of notes `[[#^id]]` leads to
- * the line that ends with `^id`. Throws `INVALID_ARGUMENT` for lines that cannot be struck.
+ * The new text above the lines it supersedes, struck and linked by `[[#^id]]`. Throws for lines that cannot be struck.
  */
 export function superseding(old: string, text: string, { id, day }: { id: string; day: string }): string {
   const refused = (why: string) =>
@@ -93,7 +88,6 @@ export function superseding(old: string, text: string, { id, day }: { id: string
 export interface LineChange {
   /** The first line that differs, counted from 1. */
   startLine: number;
-  /** Bytes before the lines. */
   offset: number;
   /** The lines with their line ends, before and after the change. */
   before: string;
@@ -121,11 +115,7 @@ export function reversed(change: LineChange): LineChange {
   return { ...change, before: change.after, after: change.before };
 }
 
-/**
- * The bytes with `before` of a change replaced by `after`: between the same neighbours, else at the only place that has
- * these lines. Restored lines go next to the neighbour that is left. Undefined if there is no such place, or several and
- * none at the old offset.
- */
+/** The bytes with a change applied between the same neighbours, else at the only match. Undefined if there is none. */
 export function applied(bytes: Buffer, change: LineChange): Buffer | undefined {
   const offset = placeOf(bytes, change);
   if (offset === undefined) return undefined;
@@ -134,7 +124,6 @@ export function applied(bytes: Buffer, change: LineChange): Buffer | undefined {
   return Buffer.concat([head, Buffer.from(isLast ? change.after : `${change.after}\n`), rest]);
 }
 
-/** The bytes with lines put back whose place is lost: at their old line number, else at the end. */
 export function putBack(bytes: Buffer, { startLine, after }: LineChange): Buffer {
   const lines = linesOf(bytes.toString("utf8"));
   const head = lines.slice(0, startLine - 1).join("");
@@ -177,7 +166,6 @@ function linesOf(text: string): string[] {
   return text.split(/(?<=\n)/u).filter((line) => line !== "");
 }
 
-/** How many items two lists have in common at their begin, and at their end behind that. */
 function commonEnds<T>(was: readonly T[], now: readonly T[]): { head: number; tail: number } {
   const most = Math.min(was.length, now.length);
   let head = 0;
@@ -189,10 +177,7 @@ function commonEnds<T>(was: readonly T[], now: readonly T[]): { head: number; ta
 
 const mark = "\uFEFF";
 
-/**
- * The bytes of a text that replaces others: with their byte order mark, and with their line ends in unchanged lines. New
- * lines get the line end that most of the others have.
- */
+/** The bytes of a new text, with the byte order mark and line ends of the replaced ones. */
 export function bytesLike(before: Uint8Array, text: string): Buffer {
   const old = new TextDecoder("utf-8", { ignoreBOM: true }).decode(before);
   const hasMark = old.startsWith(mark);

@@ -19,7 +19,6 @@ import { cannotWrite, failureOf, type NotePath, throwIfAborted } from "./note-fo
 import { bytesLike } from "./plan-change.ts";
 import { appendWhole, closing, hashOf, readWhole } from "./safe-writes.ts";
 
-/** One note of a memory. `workspaceDir` may be a link: its target counts. */
 export interface NoteName extends NotePath {
   /** Which files of the workspace are memory. */
   settings: Pick<MemorySearchSettings, "extraPaths" | "notes">;
@@ -29,7 +28,6 @@ export interface NoteName extends NotePath {
 export interface NoteContent {
   /** All of it, with LF line ends and without a byte order mark. Secrets are not masked. */
   text: string;
-  /** Of its bytes, hexadecimal: identifies this state of the file. */
   sha256: string;
   bytes: number;
   /** Time of the last save (ISO 8601). */
@@ -51,22 +49,15 @@ export type ReplacedNote =
   | { state: "replaced"; note: NoteContent }
   | { state: "conflict"; note: NoteContent | undefined };
 
-/**
- * Reads all of a note for editing. Returns undefined if there is none. Throws `PATH_NOT_ALLOWED` for a file outside the
- * memory, and `WORKSPACE` if it cannot be read or is larger than 4 MB.
- */
+/** Reads a note for editing; undefined if there is none. Throws `PATH_NOT_ALLOWED`, and `WORKSPACE` above 4 MB. */
 export async function readNote(given: NoteName): Promise<NoteContent | undefined> {
   return await inFolder(given, present);
 }
 
 /**
- * Replaces the text of a note if the note is unchanged since it was read: whole or not at all, on disk when it resolves.
- * Concurrent calls wait for each other. The file keeps its mode but becomes another file, so a note with a second name (a
- * hard link) is refused; no file is created.
- *
- * Text that other programs append during the replacement is kept behind the new text; any other change of theirs wins and
- * is a conflict. Throws as `readNote` does, `INVALID_ARGUMENT` for a text that cannot be a note, `BUSY` if another process
- * has the note locked for 5 s, and an `AbortError` before anything was written.
+ * Replaces the text of an unchanged note, whole or not at all, on disk when it resolves. Text appended meanwhile is
+ * kept; any other change is a conflict. Throws as `readNote`, `INVALID_ARGUMENT`, `BUSY` after 5 s, and an `AbortError`
+ * before it writes.
  */
 export async function replaceNote(options: ReplaceNoteOptions): Promise<ReplacedNote> {
   const { text, sha256 } = options;
@@ -81,7 +72,6 @@ export async function replaceNote(options: ReplaceNoteOptions): Promise<Replaced
 export interface NoteChange {
   /** The new bytes. Undefined if the note is not in the expected state, which is a conflict. Its errors are thrown. */
   make(bytes: Buffer, now: NoteContent): Buffer | undefined;
-  /** Runs when only the disk can still prevent the change. If it throws, nothing is written. */
   prepare?(before: Buffer, after: Buffer): Promise<void>;
 }
 
@@ -130,7 +120,6 @@ async function saveReplaced({ folder, name }: Note): Promise<void> {
   }
 }
 
-/** Appends what another program appended to another file of the note, unless the note has it. */
 async function appendTo({ folder, name }: Pick<Note, "folder" | "name">, appended: Buffer): Promise<void> {
   await closing(await folder.open(name, constants.O_RDWR | constants.O_APPEND), async (handle) => {
     const bytes = await bytesOf(handle);
@@ -138,7 +127,6 @@ async function appendTo({ folder, name }: Pick<Note, "folder" | "name">, appende
   });
 }
 
-/** Writes the new text beside the note and renames it over the note. */
 async function exchange(
   note: Note,
   there: OpenedNote,
@@ -201,16 +189,12 @@ async function keepOwner(handle: FileHandle, { mode, uid, gid }: BigIntStats): P
   await handle.chmod(Number(mode & 0o7777n));
 }
 
-/** Text to append to these bytes, on a line of its own. */
 function behind(bytes: Buffer, appended: Buffer): Buffer {
   const isEnded = bytes.length === 0 || bytes.at(-1) === 10 || appended[0] === 10 || appended[0] === 13;
   return isEnded ? appended : Buffer.concat([Buffer.from("\n"), appended]);
 }
 
-/**
- * Puts the old file back, itself if it still has a name: a program that writes to it goes on there. False: the note is not
- * `isOwn` any more.
- */
+/** Puts the old file back, by its own name if it still has one. False: the note is not `isOwn` any more. */
 async function putBack(
   note: Note,
   replaced: string | undefined,
@@ -272,7 +256,6 @@ function whyFixed(bytes: Uint8Array): string | undefined {
   return hasReturns ? "it has line ends of old Macs (CR alone), which no page can keep" : undefined;
 }
 
-/** Opens the folder of a note. Throws `PATH_NOT_ALLOWED` and `WORKSPACE`. */
 async function inFolder<T>(given: NoteName, run: (note: Note) => Promise<T>): Promise<T> {
   const { relPath } = given;
   try {
@@ -328,7 +311,6 @@ async function bytesOf(handle: FileHandle): Promise<Buffer> {
   return await readWhole(handle, size);
 }
 
-/** How often, and after which pause, a replaced file is read again. */
 const maxReads = 20;
 const pauseMs = 10;
 
@@ -344,7 +326,6 @@ async function settledBytes(handle: FileHandle): Promise<Buffer> {
   return bytes;
 }
 
-/** Reads a note under its lock. Undefined if there is none. */
 export async function readLocked(
   given: NoteName & Pick<ReplaceNoteOptions, "signal">,
 ): Promise<{ bytes: Buffer; content: NoteContent } | undefined> {

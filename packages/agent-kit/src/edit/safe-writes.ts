@@ -8,10 +8,7 @@ import { draftOf } from "./drafts.ts";
 /** How many bytes behind the begin of a failed write are searched for what it left. */
 const maxSearched = 1_000_000;
 
-/**
- * Appends bytes to a file, on disk when it resolves: all of them or none. If the disk takes only a part, the part is
- * removed again before this throws; bytes that other programs appended meanwhile stay.
- */
+/** Appends all bytes to a file or none, on disk when it resolves. Bytes of other programs stay. */
 export async function appendWhole(handle: FileHandle, bytes: Buffer): Promise<void> {
   const begin = fstatSync(handle.fd).size;
   let written = 0;
@@ -28,7 +25,6 @@ export async function appendWhole(handle: FileHandle, bytes: Buffer): Promise<vo
   }
 }
 
-/** Removes the last write. If other programs have appended behind it, line ends take its place. */
 async function takeBack(handle: FileHandle, bytes: Buffer, begin: number, cause: unknown): Promise<void> {
   try {
     // Synchronous, so that nothing of this process runs between the comparison and the cut.
@@ -61,10 +57,7 @@ async function blankOut(handle: FileHandle, bytes: Buffer, begin: number): Promi
   });
 }
 
-/**
- * Creates a file, whole and on disk or not at all, and returns the result of `prepare`. `prepare` runs when only the disk
- * or a file of that name can still prevent it. Throws what the file system throws: `EEXIST` if the file is there.
- */
+/** Creates a file, whole and on disk or not at all. `prepare` runs last before that. Throws `EEXIST` if it exists. */
 export async function makeFile<T>(
   folder: FolderInPlace,
   name: string,
@@ -111,7 +104,6 @@ export async function unlessThere<T>(making: Promise<T>): Promise<T | undefined>
   });
 }
 
-/** Runs a step with an open file or folder and closes it in any case. */
 export async function closing<Opened extends { close(): Promise<void> }, T>(
   opened: Opened,
   run: (opened: Opened) => Promise<T>,

@@ -22,9 +22,8 @@ export interface ConversationJournal {
   /** Adds messages that are new to it, on disk when it resolves. Returns how many they were. Throws `UNAVAILABLE`. */
   add(messages: readonly ConversationMessage[]): Promise<number>;
   /**
-   * Writes a digest of the waiting messages into the daily log of each day. Returns undefined if nothing waits or another
-   * process does so. Interrupted at any point, the next call neither loses nor repeats anything. Throws `WORKSPACE` if a log
-   * cannot be written; the messages wait then.
+   * Writes a digest of waiting messages into the log of each day; undefined if none wait. Crash-safe. Throws
+   * `WORKSPACE`.
    */
   digest(signal?: AbortSignal | undefined): Promise<ConversationDigest | undefined>;
   /** Number of entries that wait for a digest. */
@@ -43,10 +42,7 @@ interface DigestPlan {
   readonly citations?: readonly string[] | undefined;
 }
 
-/**
- * Opens the journal of a conversation that hooks report. Returns undefined if `memoryFlush.enabled` is false, and for the
- * session of a group. Throws `INVALID_ARGUMENT` for a session of another agent.
- */
+/** Opens the journal of a conversation. Undefined for groups and with the flush off. Throws `INVALID_ARGUMENT`. */
 export async function openConversationJournal(
   options: ConversationJournalOptions,
 ): Promise<ConversationJournal | undefined> {

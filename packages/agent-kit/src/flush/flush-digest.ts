@@ -11,10 +11,8 @@ import { mostlySaid } from "./same-fact.ts";
 
 /** The origin of a conversation, which its digest names. */
 export interface ConversationOrigin {
-  /** The program: `claude-code`. */
   readonly client: string;
   readonly sessionId: string;
-  /** In most cases the name of a folder. */
   readonly project?: string | undefined;
 }
 
@@ -24,7 +22,6 @@ export interface DigestOptions {
   readonly timeZone: string;
   /** For messages without a valid time. */
   readonly fallbackTime: Date;
-  /** Nothing is left out or cut: the messages are kept nowhere else. */
   readonly everything?: boolean | undefined;
   /** Earlier notes from these messages. */
   readonly notes?: readonly string[] | undefined;
@@ -33,12 +30,10 @@ export interface DigestOptions {
 }
 
 const maxCharacters = 2_000;
-/** Below what one note may have. */
 const maxCharactersOfEach = 7_000;
 const mereQuestion = /^[^.!?。！？\n]*[?？]$/;
 const citesNotes = /#L\d+(?:-L?\d+)?(?!\d)/;
 const maxOfMessage = 300;
-/** Characters of a message that are read for the digest. */
 const maxRead = 20_000;
 
 interface FlushDigest {
@@ -47,11 +42,8 @@ interface FlushDigest {
 }
 
 /**
- * The plain digest of one day: what the user wrote and the first sentence of each answer, secrets masked. Leaves out mere
- * questions, which would be found in place of their answers, answers that cite notes, and what `notes` say already. Depends
- * on the messages and `notes` alone, so that a second write is recognised. Empty if nothing is left.
- *
- * One note of at most 2,000 characters; the journal has the rest. With `everything`, as many notes as all of it takes.
+ * The digest of one day: the user's messages and the first sentence of each answer, secrets masked, without mere
+ * questions, answers that cite notes, and what `notes` say. Deterministic, so that a second write is recognised.
  */
 function flushDigests(messages: readonly ConversationMessage[], options: DigestOptions): FlushDigest[] {
   const { everything = false, notes = [] } = options;
@@ -105,7 +97,6 @@ export function isDigestOfOther(line: string, project: string): boolean {
   return found !== undefined && found !== named(project);
 }
 
-/** A name without the punctuation of the heading. */
 function named(name: string): string {
   return (
     visibleText(harmless(name.replaceAll(/[(),:]/gu, " ")))

@@ -2,7 +2,6 @@ import { estimateTokens } from "@memslot/indexing/host";
 import { type ConversationMessage, handedOver, resultAsText, tokensOf, withCalls } from "../conversation.ts";
 import { localClock } from "../edit/local-day.ts";
 
-/** Messages of one local day that fit into one flush turn. */
 export interface FlushGroup {
   readonly day: string;
   /** The time of the last message of the day in this group: the date of the turn's notes. */
@@ -15,10 +14,7 @@ export interface FlushGroup {
 /** Characters of a tool result that are handed over: recalled notes must not become memory again. */
 const maxToolText = 500;
 
-/**
- * Cuts messages into flush turns: one for each local day, so that every note is in the log of its day, and more if a day
- * has more than `maxTokens`. A tool result stays with its call. A single larger message is handed over in pieces.
- */
+/** Splits messages into flush turns of one local day and at most `maxTokens`. A tool result stays with its call. */
 export function flushGroups(
   messages: readonly ConversationMessage[],
   options: { timeZone: string; maxTokens: number; fallbackTime: Date },
@@ -44,7 +40,6 @@ export function timeOf(message: ConversationMessage, fallback: Date): Date {
   return Number.isNaN(at.getTime()) ? fallback : at;
 }
 
-/** A message, or an answer with calls and their results. */
 type Unit = ConversationMessage[];
 
 function unitsOf(messages: readonly ConversationMessage[]): Unit[] {
@@ -85,7 +80,6 @@ function packed(units: readonly Unit[], maxTokens: number): Pack[] {
   return packs;
 }
 
-/** A unit without its calls, each message in pieces. */
 function piecesOf(unit: Unit, maxTokens: number): Pack[] {
   return unit.flatMap((message) => {
     const plain =

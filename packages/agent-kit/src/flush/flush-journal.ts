@@ -17,7 +17,6 @@ import { type ConversationMessage, resultAsText } from "../conversation.ts";
 import { hashOf } from "../edit/safe-writes.ts";
 import { messageLine } from "../session/transcript-entry.ts";
 
-/** An entry of the journal, as it is on disk. Times are ISO text. */
 export interface FlushRecord {
   readonly version: 1;
   readonly sessionKey: string;
@@ -25,7 +24,6 @@ export interface FlushRecord {
   readonly compactionCount: number;
   readonly createdAt: string;
   readonly messages: readonly ConversationMessage[];
-  /** Rounds without success, each of several tries. */
   readonly rounds: number;
   readonly tries: number;
   readonly lastTriedAt?: string | undefined;
@@ -113,17 +111,13 @@ const doneDays = 90;
 /** Marks of an agent that are kept, the latest ones. */
 const maxMarks = 500;
 
-/**
- * Messages that were dropped and not yet handed over, as files in `agents/<agentId>/flush/` of the state folder. The
- * `journal/` next to it keeps all dropped messages where searches find them.
- */
+/** Dropped messages not yet handed over, as files in `agents/<agentId>/flush/` of the state folder. */
 export class FlushJournal {
   readonly folder: string;
   /** Problems with the files, one line each. */
   readonly #notices = new Set<string>();
   readonly #keptFolder: string;
   readonly #journalDays: number;
-  /** Message ids by session id. */
   readonly #done = new Map<string, Set<string>>();
   readonly #entries = new Map<string, WaitingEntry>();
   readonly #marks = new Map<string, number>();
@@ -189,7 +183,6 @@ export class FlushJournal {
     this.#entries.set(name, { sessionId, sessionKey, createdAt, ids: new Set(messages.map(({ id }) => id)) });
   }
 
-  /** The same messages have the same file. */
   #keptOf({ sessionId, messages }: FlushRecord): string {
     const name = journalFileName(nameOf(sessionId), hashOfIds(messages.map(({ id }) => id)));
     return path.join(this.#keptFolder, name);
@@ -216,7 +209,6 @@ export class FlushJournal {
     }
   }
 
-  /** Names of the entries of a session key, or of all, oldest first. */
   entryNames(sessionKey?: string): readonly string[] {
     return [...this.#entries]
       .filter(([, entry]) => sessionKey === undefined || entry.sessionKey === sessionKey)
@@ -228,10 +220,7 @@ export class FlushJournal {
     return this.#done.get(sessionId)?.has(messageId) === true;
   }
 
-  /**
-   * Each message once, without text that memslot or a program has injected, and without those that were handed over or wait
-   * in the journal.
-   */
+  /** Each message once, without injected text and without those that were handed over or wait in the journal. */
   unknownOf(sessionId: string, messages: readonly ConversationMessage[]): ConversationMessage[] {
     const waiting = [...this.#entries.values()].filter((entry) => entry.sessionId === sessionId);
     const isKnown = (id: string): boolean => this.isDone(sessionId, id) || waiting.some(({ ids }) => ids.has(id));
@@ -259,14 +248,12 @@ export class FlushJournal {
     this.#noteEntry(name, record);
   }
 
-  /** An entry as it is on disk now; undefined if it is gone, or was damaged and set aside. */
   async read(name: string): Promise<FlushRecord | undefined> {
     const record = await this.#readEntry(name);
     if (record === undefined) this.#entries.delete(name);
     return record;
   }
 
-  /** Replaces an entry, on disk when it resolves. */
   async save(name: string, record: FlushRecord): Promise<void> {
     await this.#write(name, record);
     this.#noteEntry(name, record);
@@ -282,7 +269,6 @@ export class FlushJournal {
     this.#seen.add(name);
   }
 
-  /** The same until this process ends, for a disk that cannot be written. */
   markDoneHere(sessionId: string, ids: readonly string[]): void {
     const known = this.#done.get(sessionId) ?? new Set();
     for (const id of ids) known.add(id);

@@ -8,7 +8,6 @@ import { flat } from "../edit/note-text.ts";
 import type { FlushNote } from "./flush-journal.ts";
 import { saysAll } from "./same-fact.ts";
 
-/** The notes that one flush has written so far, over all its turns, tries and restarts. */
 export class FlushNotes {
   all: readonly FlushNote[];
   readonly #workspaceDir: string;
@@ -31,7 +30,6 @@ export class FlushNotes {
     this.all = [...this.all.filter((note) => !unsure.includes(note)), ...found];
   }
 
-  /** The note in the same file that says all that a text says. */
   saying({ text, kind, day }: Pick<FlushNote, "text" | "kind" | "day">): FlushNote | undefined {
     const same = this.all.filter((note) => note.kind === kind && (kind === "longterm" || note.day === day));
     const wanted = flat(text);
@@ -57,10 +55,7 @@ export class FlushNotes {
   }
 }
 
-/**
- * The notes that are in their files, each with its place. The others were never written, or a user has removed them. A file
- * that cannot be read counts as complete.
- */
+/** The notes that are in their files, each with its place. A file that cannot be read counts as complete. */
 export async function notesThatExist(notes: readonly FlushNote[], workspaceDir: string): Promise<FlushNote[]> {
   const files = new Map<string, Promise<readonly string[] | undefined>>();
   const found: FlushNote[] = [];

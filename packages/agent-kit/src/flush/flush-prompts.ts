@@ -14,16 +14,12 @@ export interface FlushMoment {
   readonly timeZone: string;
 }
 
-/** Notes of earlier turns of the same flush, and why the last try failed. */
 interface FlushBefore {
   readonly written: readonly Pick<FlushNote, "text">[];
   readonly problem?: string | undefined;
 }
 
-/**
- * The two texts of a flush turn: the configured ones, else the built-in ones. Adds what makes a flush turn recognisable and
- * silent if a configured text lacks it.
- */
+/** The two texts of a flush turn, configured or built-in, with the opening and the sentinel added if missing. */
 export function flushPrompts(
   settings: CompactionSettings,
   { day, time, timeZone }: FlushMoment,

@@ -12,9 +12,8 @@ import type { FlushNotes } from "./flush-notes.ts";
 import { flushPrompts, isNoReply, noReply } from "./flush-prompts.ts";
 
 /**
- * Runs a model on messages that are about to be dropped, so that it notes what is worth keeping: one turn of its own with
- * `tools` as its only tools. Returns the model's final text, which is not shown. `prompt` is the user's message behind
- * `messages`. Must end when `signal` is aborted, which is also its deadline.
+ * Runs a model with `tools` as its only tools on messages about to be dropped; returns its final text. `prompt` follows
+ * `messages`. Must end when `signal` is aborted.
  */
 export type FlushTurn = (turn: {
   systemPrompt: string;
@@ -24,25 +23,19 @@ export type FlushTurn = (turn: {
   signal: AbortSignal;
 }) => Promise<string>;
 
-/** The outcome of one flush turn. `entries`: citations of what it wrote, in each case. */
 export type TurnOutcome =
   | { readonly state: "done"; readonly entries: readonly string[] }
   | { readonly state: "failed" | "unwritable"; readonly entries: readonly string[]; readonly error: string };
 
-/** The same for all turns and tries for some messages. */
 export interface TurnRun {
   /** What the flush has written so far: the model gets the list, and the tool refuses to write any of it again. */
   readonly notes: FlushNotes;
   readonly signal: AbortSignal;
 }
 
-/** Notes of one turn. A model that has more gets another turn with the list of these. */
 const maxEntries = 50;
 
-/**
- * Runs one flush turn; `problem` is why the last try for these messages failed. Throws only an `AbortError`, if `signal` was
- * aborted.
- */
+/** Runs one flush turn; `problem`: why the last try failed. Throws only an `AbortError`, if `signal` was aborted. */
 export async function runFlushTurn(
   group: FlushGroup,
   turn: { agent: AgentConfig; runTurn: FlushTurn; tools: readonly MemoryTool[]; turnDeadlineMs: number },
@@ -78,7 +71,6 @@ export async function runFlushTurn(
 
 /** The tools, with `memory_append` recording what it writes. */
 function watch(tools: readonly MemoryTool[], notes: FlushNotes, day: string) {
-  /** Of accepted notes, also of those that existed already. */
   const entries: string[] = [];
   let written = 0;
   let unwritable: string | undefined;

@@ -28,11 +28,8 @@ export interface MemoryFlush {
   /** After a turn, with the messages of the context: starts a flush if `shouldFlush` says so. Never throws. */
   afterTurn(state: FlushState, messages: readonly ConversationMessage[]): FlushDecision;
   /**
-   * Before a host drops exactly these messages: resolves as soon as they are safe, and the flush turn runs in the background.
-   * A message that was handed over before, or is in the journal, is not taken again.
-   *
-   * Throws `UNAVAILABLE` if neither the journal nor the notes can be written: then nothing may be dropped. Throws `CLOSED`
-   * after `close()`, and an `AbortError`.
+   * Before a host drops these messages: resolves as soon as they are safe. Throws `UNAVAILABLE` if neither the journal
+   * nor the notes can be written (drop nothing then), `CLOSED`, and an `AbortError`.
    */
   beforeDrop(
     messages: readonly ConversationMessage[],
@@ -40,16 +37,12 @@ export interface MemoryFlush {
   ): Promise<DropReceipt>;
   /** Starts what the journal of the agent holds. For the start of a session. */
   retry(): void;
-  /**
-   * Waits for running work. Returns the last report since the last call that could start a flush; undefined if that call had
-   * nothing to do.
-   */
+  /** Waits for running work. Returns the report of the last flush; undefined if there was nothing to do. */
   settled(): Promise<FlushReport | undefined>;
   readonly status: {
     /** Entries of this session key in the journal. */
     readonly pending: number;
     readonly lastReport?: FlushReport | undefined;
-    /** Problems with the journal, one line each. */
     readonly notices: readonly string[];
   };
   /** Ends running work; the journal keeps what is not done. Can be called twice. */
@@ -58,21 +51,17 @@ export interface MemoryFlush {
 
 export interface DropReceipt {
   /**
-   * `journaled`: on disk, and handed over in the background. `nothing`: each was handed over before, or is in the journal.
-   * `saved`: the journal cannot be written, so they were handed over before this resolved. `off`: the flush is off.
-   * `skipped`: nothing of them is kept, see `reason`.
+   * `saved`: the journal cannot be written, so the model got them at once. `skipped`: nothing is kept, see `reason`.
    */
   readonly state: "journaled" | "nothing" | "saved" | "off" | "skipped";
   readonly reason?: string | undefined;
-  /** How many messages this call has put into the journal or handed over. */
   readonly messages: number;
 }
 
 const journalDeadlineMs = 10_000;
 
 /**
- * The flush of one session. The session of a group, or with a peer who is not the owner, has none: its messages do not go
- * into private notes. Throws `INVALID_ARGUMENT` for a session of another agent.
+ * The flush of one session. None for groups and other people. Throws `INVALID_ARGUMENT` for another agent's session.
  */
 export async function createMemoryFlush(options: MemoryFlushOptions): Promise<MemoryFlush> {
   const { agent, stateDir, session } = options;
@@ -93,7 +82,6 @@ export async function createMemoryFlush(options: MemoryFlushOptions): Promise<Me
   const queue = new SerialQueue();
   const additions = new SerialQueue();
   let lastReport: FlushReport | undefined;
-  /** Since a call found nothing running. */
   let currentReport: FlushReport | undefined;
   /** The cycle of the running flush after a turn. */
   let busyCycle: number | undefined;
@@ -171,7 +159,6 @@ export async function createMemoryFlush(options: MemoryFlushOptions): Promise<Me
     }
   }
 
-  /** A call that finds nothing running gets a report of its own. */
   function renew(): void {
     if (queue.isIdle) currentReport = undefined;
   }
@@ -277,7 +264,6 @@ export interface FlushState {
   /** Growth of the transcript since the last compaction. */
   readonly bytesSinceCompaction?: number | undefined;
   readonly compactionCount: number;
-  /** The `compactionCount` of the last flush; undefined before the first one. */
   readonly memoryFlushCompactionCount?: number | undefined;
 }
 
@@ -289,11 +275,8 @@ export interface FlushDecision {
 const flushIsOff = "off: compaction.memoryFlush.enabled is false";
 
 /**
- * Whether a flush is due: once in each compaction cycle, as soon as the context reaches the window less `reserveTokensFloor`
- * and less `softThresholdTokens`, or the transcript has grown by `forceFlushTranscriptBytes`.
- *
- * The two figures are made for large windows. If they add up to more than half of the window (a local model with 8,192
- * tokens), both are scaled down in proportion, so that together they are half of it: a flush is then due at half.
+ * Whether a flush is due: once per compaction cycle, at window - `reserveTokensFloor` - `softThresholdTokens` or after
+ * `forceFlushTranscriptBytes`. The two figures are scaled down to half of the window if they exceed it.
  */
 export function shouldFlush(state: FlushState, settings: CompactionSettings): FlushDecision {
   const { enabled, forceFlushTranscriptBytes, softThresholdTokens } = settings.memoryFlush;

@@ -1,33 +1,25 @@
 import { lazily } from "@memslot/core/host";
 import { scanTerms, stopWords } from "@memslot/indexing/host";
 
-/** The statements of a text, by its words. */
 interface Said {
   /** Content words, stemmed; single characters of scripts without spaces. */
   readonly words: ReadonlySet<string>;
   /** Words with a digit, with their sign, without leading zeros. */
   readonly figures: ReadonlySet<string>;
-  /** In their order: `1.10`, `7:40`, `2026-5-14`. */
   readonly numbers: readonly string[];
-  /** Words with a capital inside a sentence. */
   readonly names: ReadonlySet<string>;
   readonly order: readonly string[];
   readonly isNegated: boolean;
-  /** The word behind each "not". */
   readonly denied: ReadonlySet<string>;
 }
 
-/** Words that one wording of a fact has and another has not. */
 const light = wordSet(
   "user also does doesn don didn isn wasn name call say said tell told mention remember note know now about just please one some get got that than then there these those way not no never 用 户 的 了 是 在 有 我 你 他 她 它 们 说 叫 名 字 和 也 要 会 就 把 被 为 吗 呢 吧 过 这 那 个 由 与 及 对 以 于 其 从 到",
 );
-/** Words that name the kind of a number. */
 const labels = wordSet("number phone telephone price cost amount total sum fee value decide decision final date");
-/** Their order says nothing. */
 const calendar = wordSet(
   "january february march april may june july august september october november december monday tuesday wednesday thursday friday saturday sunday",
 );
-/** In the languages that most notes are written in. */
 const negatingWords = [
   "not|no|never|without|cannot|nobody|nothing|nor|neither|hardly|barely|rarely|off",
   "stop(?:s|ped)?|quit|refuse[sd]?|refusal|hate[sd]?|dislike[sd]?|avoid(?:s|ed)?|cancel(?:s|led|ed)?|former(?:ly)?",
@@ -38,7 +30,6 @@ const negation = new RegExp(
   String.raw`(?<!\p{L})(?:${negatingWords})(?!\p{L})|n['’]t\b|[不没沒無无未勿莫戒]|ない|ません`,
   "giu",
 );
-/** Stop words with a meaning. */
 const telling: ReadonlySet<string> = new Set(["his", "her", "hers", "their", "our"]);
 const halfOfDay = /\d\s*[ap]\.?m\b/giu;
 const signs = /(?<![\p{L}\p{N}.)])(?:[-−](?=\d)|(?:[±<>≤≥]=?)\s?(?=\d))/gu;
@@ -58,9 +49,8 @@ function wordSet(words: string): () => ReadonlySet<string> {
 }
 
 /**
- * Whether a line says all that a text says, in any order and form of its words. A number, a name, a "not" or any other
- * content word that the line lacks makes another fact: "sent" and "paid" of one invoice must not hide each other. A fact that
- * is not recognised is written a second time, which is the smaller harm.
+ * Whether a line says all that a text says. Any figure, name, negation or content word it lacks makes another fact: a
+ * second copy of a fact is less harm than a lost one.
  */
 export function saysAll(line: string, text: string): boolean {
   const [there, given] = [read(line), read(text)];
@@ -78,7 +68,6 @@ export function saysAll(line: string, text: string): boolean {
   return [...given.words].every((word) => there.words.has(word) || (isTelling && labels().has(word)));
 }
 
-/** Whether these notes together say what a message says: all its figures and names, and most of its words. */
 export function mostlySaid(notes: readonly string[], message: string): boolean {
   if (notes.length === 0) return false;
   const [there, given] = [read(notes.join("\n")), read(message)];
@@ -125,7 +114,6 @@ function read(given: string): Said {
   return { words, figures, numbers, names, order, isNegated: text.search(negation) >= 0, denied };
 }
 
-/** The form of a number: only numbers of one form can be exchanged. */
 function formOf(number: string): string {
   return number.replaceAll(/\d+/g, (digits) => (digits.length < 3 ? "few" : `${digits.length}`));
 }
@@ -134,7 +122,6 @@ function isWithin(part: ReadonlySet<string>, whole: ReadonlySet<string>): boolea
   return [...part].every((item) => whole.has(item));
 }
 
-/** Whether another text has these words in this order, with any words between them. */
 function isInOrder(words: readonly string[], there: readonly string[]): boolean {
   let next = 0;
   for (const word of there) if (word === words[next]) next++;

@@ -45,11 +45,7 @@ export interface SaveContext extends FlushModel {
 }
 
 export interface FlushReport {
-  /**
-   * `done`: the model wrote notes. `nothing`: it found nothing to keep. `failed`: the messages are in the journal and will
-   * be tried again. `skipped`: nothing was tried, see `reason`; the messages are in the journal. `digested`: the notes have
-   * a plain digest; the messages are in the journal until a model takes them.
-   */
+  /** `failed`, `skipped`: the messages wait in the journal. `digested`: so too, and the notes have a plain digest. */
   readonly state: "done" | "nothing" | "failed" | "skipped" | "digested";
   /** Why, for a person; always set for `failed` and `skipped`. */
   readonly reason?: string | undefined;
@@ -57,16 +53,13 @@ export interface FlushReport {
   readonly messages: number;
   /** How often a model was asked, in this run. */
   readonly tries: number;
-  /** Local days of the messages, as YYYY-MM-DD. */
   readonly days: readonly string[];
 }
 
 /** After so many rounds without success a digest is written. */
 const maxRounds = 3;
-/** How long a host waits for messages that the journal cannot take, and how much of it a model may use. */
 const inlineMs = 30_000;
 const modelMs = 20_000;
-/** A turn with less would be all prompt. */
 const leastTokens = 256;
 
 export interface SavedEntry {
@@ -74,10 +67,7 @@ export interface SavedEntry {
   readonly report: FlushReport;
 }
 
-/**
- * Works on one entry of the journal once. Returns undefined if there is nothing to report: another process works on it, it
- * is done already, or it waits for a model. Throws if the signal is aborted; the entry stays.
- */
+/** Processes a journal entry once; undefined if there is nothing to report. Throws if aborted; the entry stays. */
 export async function saveEntry(
   name: string,
   context: SaveContext,
@@ -177,8 +167,7 @@ async function saveRecord(
 }
 
 /**
- * Saves messages to the notes at once, because the journal cannot be written: by one try of the model, and a digest of what
- * it does not take. Throws `UNAVAILABLE` if that fails as well: only the conversation has the messages then.
+ * Saves messages at once if the journal cannot be written: one try of the model, else a digest. Throws `UNAVAILABLE`.
  */
 export async function saveInline(
   messages: readonly ConversationMessage[],
@@ -261,23 +250,18 @@ function writeDigests(
 interface HandedOver {
   readonly entries: readonly string[];
   readonly tries: number;
-  /** Undefined if every group was handed over. */
   readonly failure?: { readonly error: string; readonly unwritable: boolean } | undefined;
 }
 
 interface HandOverRun extends TurnRun {
   /** Decides which notes `memory_search` may return. */
   readonly sessionKey: string;
-  /** Waits between the tries for one group: one try more than there are waits. */
   readonly retryDelaysMs: readonly number[];
   /** Gets the ids of messages that are handed over, before the next turn begins. */
   readonly onDone: (messageIds: readonly string[]) => Promise<void>;
 }
 
-/**
- * Hands messages over to the model, one group after another. After a group that fails, each other group gets a single try, as
- * the model may be down. Ends if notes cannot be written.
- */
+/** Hands messages over, group by group. After a failure other groups get one try, as the model may be down. */
 async function handOver(
   messages: readonly ConversationMessage[],
   context: SaveContext,
@@ -320,10 +304,7 @@ async function handOver(
   return failure === undefined ? { entries: [...entries], tries } : endedWith(failure, false);
 }
 
-/**
- * The tools of one flush turn: `memory_append`, which dates each entry with the time of the messages, and `memory_search` if
- * memory is open.
- */
+/** The tools of a flush turn: `memory_append`, dated by the messages, and `memory_search` if memory is open. */
 function turnTools(context: FlushModel, sessionKey: string, at: Date): MemoryTool[] {
   const { memory, agent } = context;
   // The turn itself masks secrets.

@@ -22,7 +22,6 @@ import {
 export interface ImportNotesOptions extends Omit<NoteName, "relPath"> {
   /** The name of their folder, `memory/imports/<source>/`: lower-case letters, digits, `-`. */
   source: string;
-  /** Read one by one. */
   notes: AsyncIterable<ImportedNote>;
   /** Writes notes again that were deleted since their import. */
   again?: boolean | undefined;
@@ -37,7 +36,6 @@ export interface ImportNotesOptions extends Omit<NoteName, "relPath"> {
 export type ImportState = "added" | "changed" | "unchanged" | "edited" | "deleted";
 
 export interface ImportedNotes {
-  /** Relative to the workspace, with slashes. */
   folder: string;
   counts: Record<ImportState, number>;
   /** The paths of notes with a user's changes, which were kept. */
@@ -45,10 +43,8 @@ export interface ImportedNotes {
 }
 
 /**
- * Imports notes to `memory/imports/<source>/`, one file each, identified by its id: an unchanged note adds nothing, a new
- * version replaces the old one, and a note that the user has changed or deleted is not written. Secrets are masked. Each file
- * is complete or not there; links are not followed. Throws `WORKSPACE`, `INVALID_ARGUMENT`, errors of `notes`, and an
- * `AbortError`; written files stay, and another run continues.
+ * Imports notes to `memory/imports/<source>/`, one file each by id; notes that the user changed or deleted are kept so.
+ * Throws `WORKSPACE`, `INVALID_ARGUMENT`, errors of `notes`, and an `AbortError`; another run continues.
  */
 export async function importNotes(options: ImportNotesOptions): Promise<ImportedNotes> {
   const { workspaceDir, source, notes, dryRun = false, onNote, signal } = options;
@@ -93,7 +89,6 @@ export async function importNotes(options: ImportNotesOptions): Promise<Imported
   }
 }
 
-/** Undefined if the folder does not exist in a dry run. */
 async function openFolder(place: NotePath, dryRun: boolean): Promise<FolderInPlace | undefined> {
   if (!dryRun) {
     const folder = await openWay(place);

@@ -7,13 +7,11 @@ import { hashOf } from "../edit/safe-writes.ts";
 
 /** A note from another program. */
 export interface ImportedNote {
-  /** Permanent in its source. */
   id: string;
   title: string;
   /** Of its begin, `YYYY-MM-DD`. */
   day?: string | undefined;
   url?: string | undefined;
-  /** Markdown, without the title. */
   text: string;
 }
 
@@ -21,12 +19,10 @@ const idLength = 12;
 const nameShape = /(?:^|-)([0-9a-f]{12})\.md$/u;
 const headShape = /^---\n(?:.*\n)*?state: ([0-9a-f]{64})\n---\n/u;
 
-/** The file name of a new note: `2024-03-12-heat-pump-0a1b2c3d4e5f.md`. */
 export function namedFor({ day, title, id }: Pick<ImportedNote, "day" | "title" | "id">): string {
   return `${[day, slugOf(title), keyOf(id)].filter(Boolean).join("-")}.md`;
 }
 
-/** Identifies a note of a source in file names. */
 export function keyOf(id: string): string {
   return hashOf(id).slice(0, idLength);
 }
@@ -46,7 +42,6 @@ export function fileTextOf(source: string, note: ImportedNote): string {
   return `---\n${head.join("\n")}\nstate: ${hashOf(body)}\n---\n${body}`;
 }
 
-/** Whether a file is unchanged since its import. */
 export function isAsImported(text: string): boolean {
   const found = headShape.exec(text);
   return found !== null && hashOf(text.slice(found[0].length)) === found[1];
@@ -58,10 +53,7 @@ export interface ImportedKeys {
   add(key: string): void;
 }
 
-/**
- * Reads the list from the state folder, one key in each line. If it is lost, the next import writes deleted notes again. Throws
- * `UNAVAILABLE` if it cannot be written.
- */
+/** Reads the list, one key a line. Without it the next import restores deleted notes. Throws `UNAVAILABLE`. */
 export async function openImportedKeys(place: {
   workspaceDir: string;
   stateDir: string;

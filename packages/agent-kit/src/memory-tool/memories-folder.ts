@@ -64,13 +64,9 @@ function sizeText(bytes: number): string {
 
 export const memoriesRoot = "/memories";
 
-/** Notes next to `memory/`. */
 const besideMemory = new Set(["MEMORY.md", "memory.md", "USER.md"]);
 
-/**
- * The path in the workspace of a path of the model: `/memories/x.md` is `memory/x.md`, and `/memories/MEMORY.md` the curated
- * file. Throws for any other path and for unusual spellings.
- */
+/** The workspace path of a model's path: `/memories/x.md` is `memory/x.md`. Throws for any unusual spelling. */
 export function workspacePath(given: string): string {
   const refused = (why: string): Error => new Error(`Path ${given} is not allowed: ${why}`);
   const parts = given.replace(/\/+$/u, "").split("/");

@@ -15,10 +15,7 @@ import { checkInput, memoryCommandFields } from "../tools/tool-input.ts";
 import type { EditOptions } from "../tools/memory-tools.ts";
 import { entriesIn, shownFolder, memoriesRoot, workspacePath } from "./memories-folder.ts";
 
-/**
- * The commands of Anthropic's memory tool (`memory_20250818`). Each returns the text of its result, or throws an `Error` with
- * it; SDKs put `Error: ` before it and mark it as an error.
- */
+/** The commands of Anthropic's memory tool (`memory_20250818`). Each returns its text or throws an `Error` with it. */
 export interface MemoryCommands {
   view(command: { path: string; view_range?: readonly number[] | undefined }): Promise<string>;
   create(command: { path: string; file_text: string }): Promise<string>;
@@ -35,13 +32,10 @@ export interface MemoryCommandsOptions {
   edit: EditOptions;
 }
 
-/** Lines before and after an edit in its snippet. */
 const around = 3;
 
 /**
- * The memory tool for the notes of a workspace: `/memories` is `memory/`, with `MEMORY.md` among its files. Its writes are
- * checked as in `memory_edit`, logged first, and taken back by `memslot undo`. Throws `INVALID_ARGUMENT` for the session of a
- * group, which may neither read nor change private notes.
+ * The memory tool for a workspace; `/memories` is `memory/` with `MEMORY.md`. Throws `INVALID_ARGUMENT` for a group.
  */
 export function createMemoryCommands({ memory, sessionKey, edit }: MemoryCommandsOptions): MemoryCommands {
   const { workspaceDir, agentId } = memory;
@@ -76,7 +70,6 @@ export function createMemoryCommands({ memory, sessionKey, edit }: MemoryCommand
     await rewriteNote({ ...place(), relPath }, { kind: "edit" }, newText);
   };
 
-  /** The note at a path, or all notes in a folder. */
   async function notesAt(shown: string): Promise<string[]> {
     const relPath = workspacePath(shown);
     if (relPath === "memory") throw new Error(`Cannot delete or rename ${memoriesRoot} itself`);

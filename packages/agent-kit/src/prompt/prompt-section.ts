@@ -1,7 +1,6 @@
 import type { CitationsMode } from "../citations.ts";
 import texts from "../model-texts.json" with { type: "json" };
 
-/** A line of the section, for agents that have all, any or none of some tools. */
 interface Line {
   readonly text: string;
   readonly all?: readonly string[];

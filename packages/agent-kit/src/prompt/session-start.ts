@@ -25,7 +25,6 @@ export interface SessionStartOptions {
   now: Date;
   /** The user's, as an IANA name: it decides which day is today. */
   timeZone: string;
-  /** `startSession` takes it from the key of the session. */
   session: StartingSession;
   /** As in `ConversationOrigin`: digests of other projects are excluded from the logs. */
   project?: string | undefined;
@@ -35,7 +34,6 @@ export interface SessionStartOptions {
 
 export interface StartingSession {
   kind: SessionKind;
-  /** True if only the user reads the session. */
   private: boolean;
 }
 
@@ -57,16 +55,14 @@ interface Part {
   lines: string[];
   /** A curated file keeps its start, a log its end. */
   keep: "start" | "end";
-  /** Excluded lines about other projects. */
   excluded: number;
 }
 
 const intro = `${ownTexts.notesHeading}\n\n${ownTexts.notesIntro}`;
 
 /**
- * The notes that a session starts with: the curated memory (private main sessions only) and the daily logs of yesterday and
- * today (private sessions only). If the budget cuts a file, a line in the text says so and how to read the rest. Throws
- * `WORKSPACE` if the folder cannot be read and `INVALID_ARGUMENT` for an unknown time zone.
+ * The notes a session starts with: curated memory and the last two daily logs, private sessions only. A line in the
+ * text reports cuts. Throws `WORKSPACE` and `INVALID_ARGUMENT`.
  */
 export async function sessionStartContext(options: SessionStartOptions): Promise<SessionStartContext> {
   const { workspaceDir, budgetChars = 20_000 } = options;
@@ -143,7 +139,6 @@ function noticeOf({ file: { path: name }, lines, keep, excluded }: Part, omitted
 
 export interface StartSessionOptions extends Omit<SessionStartOptions, "workspaceDir" | "session"> {
   memory: Memory;
-  /** The key of the session. Left out: the owner, at a terminal. */
   sessionKey?: string | undefined;
   /** Called if the index could not be updated. Searches and `status()` report it too. */
   onSyncError?: ((error: unknown) => void) | undefined;
@@ -152,9 +147,8 @@ export interface StartSessionOptions extends Omit<SessionStartOptions, "workspac
 }
 
 /**
- * Starts a session: updates the index if `sync.onSessionStart` is set, and returns the notes that the session starts with.
- * Does not wait for the sync; a search before its end reports `stale`, or waits a little. Throws as `sessionStartContext`
- * does, and `INVALID_ARGUMENT` for a session of another agent.
+ * Starts a session: begins a sync if `sync.onSessionStart`, without waiting, and returns the notes to start with.
+ * Throws as `sessionStartContext`, and `INVALID_ARGUMENT` for a session of another agent.
  */
 export async function startSession(options: StartSessionOptions): Promise<SessionStartContext> {
   const { memory, sessionKey, onSyncError, signal, ...rest } = options;

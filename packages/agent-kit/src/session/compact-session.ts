@@ -6,9 +6,7 @@ import type { Session } from "./session.ts";
 
 const summaryDeadlineMs = 60_000;
 const handOverDeadlineMs = 60_000;
-/** A model that copies instead of summarising would free no tokens. */
 const maxSummaryLength = 16_000;
-/** Tokens of a message beside its text. */
 const messageTokens = 4;
 
 /** Summarises messages that are about to leave the context, with the summary of earlier ones. */
@@ -39,7 +37,6 @@ export interface CompactionReport {
   readonly kept: number;
   readonly tokensBefore: number;
   readonly tokensAfter: number;
-  /** The begin of the context now. */
   readonly summary?: string | undefined;
   /** Undefined if nothing was dropped. */
   readonly summarizedBy?: "model" | "digest" | undefined;
@@ -47,11 +44,7 @@ export interface CompactionReport {
   readonly reason?: string | undefined;
 }
 
-/**
- * Compacts the context of a session: the last turns stay, and the messages before them go to `flush` and become a summary.
- * Messages that arrive meanwhile stay. Rejects, with nothing dropped, if `flush` fails, if aborted, and if the transcript
- * cannot be written.
- */
+/** Compacts a session: older messages go to `flush` and become a summary. Rejects, with nothing dropped, on failure. */
 export async function compactSession(options: CompactSessionOptions): Promise<CompactionReport> {
   const { session, keepTokens, flush, signal } = options;
   if (!(keepTokens >= 0)) throw invalid("keepTokens must be a number, 0 or more");
@@ -102,7 +95,6 @@ function contextTokens(messages: readonly ConversationMessage[], summary: string
   return tokensOf(messages, messageTokens) + estimateTokens(summary ?? "");
 }
 
-/** The first message that stays: one of the user, so that no answer and no tool result is without its question. */
 function cutOf(messages: readonly ConversationMessage[], keepTokens: number): { index: number; reason?: string } {
   let tokens = 0;
   let cut: number | undefined;
@@ -153,10 +145,7 @@ const maxCarriedLength = 4_000;
 const cutMark = "[…]";
 const heading = "[Plain digest, made without a model: first lines only]";
 
-/**
- * The summary without a model: the first line of each message of the user and the first sentence of each answer, the newest
- * 2,000 characters of them, behind at most 4,000 of the earlier summary.
- */
+/** The summary without a model: first lines and sentences of the newest messages, behind the earlier summary. */
 function plainDigest(messages: readonly ConversationMessage[], previousSummary?: string | undefined): string {
   const lines = messages.map((message) => digestLine(message)).filter((line) => line !== "");
   const kept: string[] = [];
@@ -194,7 +183,6 @@ function shortened(text: string): string {
     .trimEnd()} ${cutMark}`;
 }
 
-/** The begin and the end of a summary that grew too long. */
 function carry(summary: string): string {
   const text = summary.trim();
   if (text.length <= maxCarriedLength) return text;

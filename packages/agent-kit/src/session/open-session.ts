@@ -158,7 +158,6 @@ async function sessionOf(
   };
 }
 
-/** The messages of a transcript, computed again only after it has grown. */
 function contentOf(file: TranscriptFile): () => Pick<Session, "context" | "recorded"> {
   let known: { at: string; context: SessionContext; recorded: readonly ConversationMessage[] } | undefined;
   return () => {
@@ -216,7 +215,6 @@ function checkLength(line: string): void {
   );
 }
 
-/** The list of sessions gets the time of the last message no more often than this. */
 const noteEveryMs = 5_000;
 
 /** The list's entry of an open session. It follows the transcript, which decides. */
@@ -268,12 +266,10 @@ class ListedSession {
     this.#isNoted = this.#entry.updatedAt === written.updatedAt;
   }
 
-  /** Reports a failure: the list follows the next time, or when the session is opened next. */
   async noteSafely(): Promise<void> {
     await this.note({}).catch((error: unknown) => this.#list.notify(messageOf(error)));
   }
 
-  /** In the background, and not each time. */
   noteSoon(): void {
     this.touch();
     this.#isNoted = false;
@@ -286,7 +282,6 @@ class ListedSession {
     if (!this.#isNoted) await this.noteSafely();
   }
 
-  /** Waits for the background. */
   async settle(): Promise<void> {
     await this.#noting(() => undefined);
   }

@@ -14,9 +14,7 @@ const maxKeyLength = 512;
 const draftAgeMs = 60 * 60 * 1000;
 
 /**
- * Opens the sessions of an agent: transcripts as JSONL, which the index reads too, and the list of their keys in
- * `sessions.json`. Close it at the end. Throws `INVALID_ARGUMENT` for an agent id that cannot be a folder name, `CONFIG` if
- * the folder is a link, and `UNAVAILABLE` if it cannot be created or read.
+ * Opens the sessions of an agent (JSONL transcripts). Throws `INVALID_ARGUMENT`, `CONFIG` for a link, `UNAVAILABLE`.
  */
 export async function openSessions(options: OpenSessionsOptions): Promise<Sessions> {
   checkAgentPlace(options);
@@ -31,7 +29,6 @@ export async function openSessions(options: OpenSessionsOptions): Promise<Sessio
   // Reports a damaged list now and not in the middle of a conversation.
   await table.read();
 
-  /** One call at a time for a key. */
   async function forKey<T>(key: string, run: () => Promise<T>): Promise<T> {
     checkKey(key);
     let inTurn = turns.get(key);
@@ -105,7 +102,6 @@ async function prepareFolder(folder: string): Promise<void> {
   });
 }
 
-/** Removes drafts of killed processes. */
 async function removeDrafts(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     if (!/\.(?:json|lock|takeover)\.[0-9a-f-]{36}\.tmp$/.test(name)) continue;

@@ -22,12 +22,10 @@ export type DescribeSession = (input: {
 
 export interface SessionNoteOptions {
   workspaceDir: string;
-  /** The session that ended, see `Session`. */
   session: { readonly key: string; readonly id: string };
   messages: readonly ConversationMessage[];
   /** Of messages that were compacted before. */
   summary?: string | undefined;
-  /** Asks a model. Without it no note is written. */
   describe?: DescribeSession | undefined;
   at: Date;
   timeZone: string;
@@ -40,9 +38,7 @@ export type SessionNote =
   | { readonly path?: undefined; readonly reason: string };
 
 /**
- * Writes a short note about a session that was ended with /new or /reset: `memory/YYYY-MM-DD-slug.md`. Never changes an
- * existing file, and writes one note per session and day. Masks secrets. Rejects with `AbortError` when aborted; every other
- * failure is the `reason`.
+ * Writes a note about an ended session, `memory/YYYY-MM-DD-slug.md`, once per session and day. Rejects only if aborted.
  */
 export async function writeSessionNote(options: SessionNoteOptions): Promise<SessionNote> {
   const { workspaceDir, session, messages, summary, describe, signal, at, timeZone } = options;

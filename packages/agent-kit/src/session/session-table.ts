@@ -22,7 +22,6 @@ export interface TableEntry {
 type SessionTable = Map<string, TableEntry>;
 
 const maxReadOnlyBytes = 64 * 1024 * 1024;
-/** All values of the file: other hosts also keep other things there. */
 type RawTable = Map<string, unknown>;
 
 /** Reads the list without changing anything. Empty if it is missing, damaged or a link. */
@@ -52,10 +51,7 @@ export class SessionTableFile {
     return await this.#locked(async () => tableOf(await this.#load(), this.#folder));
   }
 
-  /**
-   * Changes entries of the list while no other process does. Returns the result of `change`. Throws `BUSY` if another process
-   * has the list locked for 5 s.
-   */
+  /** Changes the list under its lock. Returns the result of `change`. Throws `BUSY` after 5 s. */
   async change<T>(change: (table: SessionTable) => T): Promise<T> {
     return await this.#locked(async () => {
       const raw = await this.#load();
@@ -160,10 +156,7 @@ function countOf(value: unknown): number {
   return typeof value === "number" && Number.isSafeInteger(value) && value > 0 ? value : 0;
 }
 
-/**
- * The list of sessions by the first lines of the transcripts, which have the key. Of several with one key the latest is
- * current. Transcripts of other hosts have no key.
- */
+/** The list rebuilt from the first lines of the transcripts. Of several with one key the latest is current. */
 async function rebuildTable(folder: string): Promise<SessionTable> {
   const began = new Map<string, number>();
   const table: SessionTable = new Map();
@@ -196,7 +189,6 @@ export function factsOf(key: string, folder: string, entry: TableEntry, transcri
   };
 }
 
-/** Hosts also write milliseconds. */
 function isoOf(value: unknown): string | undefined {
   if (typeof value === "string") return value;
   return typeof value === "number" && value > 0 && value <= 8.64e15 ? new Date(value).toISOString() : undefined;

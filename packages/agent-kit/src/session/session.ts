@@ -1,11 +1,9 @@
 import type { ConversationMessage, NewMessage, UserMessage } from "../conversation.ts";
 
-/** A session without its messages. */
 export interface SessionFacts {
   /** As the host names it: `agent:main:main`. */
   readonly key: string;
   readonly id: string;
-  /** The transcript, absolute. */
   readonly file: string;
   /** Time of the last message or note, as ISO text. */
   readonly updatedAt: string;
@@ -15,13 +13,10 @@ export interface SessionFacts {
   readonly transcriptBytes: number;
   /** Bytes of the transcript behind its last compaction. */
   readonly bytesSinceCompaction: number;
-  /** Lines that cannot be read. Undefined while the session is not open. */
   readonly brokenLines?: number | undefined;
 }
 
-/** The context of a model: everything since the last compaction. */
 export interface SessionContext {
-  /** Of all compacted messages. */
   readonly summary?: string | undefined;
   /** Every tool call has exactly one result, directly behind it: model APIs refuse anything else. */
   readonly messages: readonly ConversationMessage[];
@@ -43,11 +38,9 @@ export interface SessionPatch {
   readonly [more: string]: unknown;
 }
 
-/** A conversation that this process has open. Every call throws `CLOSED` after `close` and after a reset. */
 export interface Session {
   readonly key: string;
   readonly id: string;
-  /** The transcript, absolute. */
   readonly file: string;
   readonly context: SessionContext;
   /** The messages since the last compaction, with tool calls that were never answered, unlike `context`. */
@@ -57,9 +50,8 @@ export interface Session {
   readonly unanswered: UserMessage | undefined;
   readonly closed: boolean;
   /**
-   * Writes messages, on disk when it resolves, and returns them with id and time. A message with a known id (since the last
-   * compaction, or among the last 1,000 before) is not written again, and the known one is returned. Throws
-   * `INVALID_ARGUMENT` if one of them is invalid, and writes none; `UNAVAILABLE` if the file cannot be written.
+   * Writes messages, on disk when it resolves, and returns them with id and time; known ids are not written again.
+   * Throws `INVALID_ARGUMENT` if one is invalid, and writes none; `UNAVAILABLE`.
    */
   append(...messages: readonly NewMessage[]): Promise<ConversationMessage[]>;
   /** Writes the new begin of the context. The messages before stay in the transcript. */
@@ -72,15 +64,12 @@ export interface Session {
 
 /** The sessions of one agent: `<stateDir>/agents/<agentId>/sessions`. */
 export interface Sessions {
-  /** Of the transcripts and `sessions.json`, absolute. */
   readonly folder: string;
-  /** Opens the session of a key, or begins one. Throws `BUSY` if another process has it open. */
   open(sessionKey: string): Promise<Session>;
   /** Closes the session of a key and begins another under the key. Keeps the transcript, and a session without messages. */
   reset(sessionKey: string): Promise<Session>;
   /** Every session with a key, the last used first. */
   list(): Promise<SessionFacts[]>;
-  /** Closes all open sessions. */
   close(): Promise<void>;
 }
 

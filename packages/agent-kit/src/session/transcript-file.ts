@@ -14,10 +14,7 @@ export const maxLineBytes: number = 16 * 1024 * 1024;
 /** Ids of messages before the last compaction that are still known. */
 const olderIdsKept = 1_000;
 
-/**
- * The content of a transcript: the messages since the last compaction, however long the file is. Reading and writing both go
- * through `take`, and so give the same state.
- */
+/** The messages since the last compaction. Reading and writing both go through `take`, and so give the same state. */
 export class TranscriptState {
   summary: string | undefined;
   messages: ConversationMessage[] = [];
@@ -29,7 +26,6 @@ export class TranscriptState {
   brokenLines = 0;
   /** The id of the last line with one: the parent of the next. */
   lastId: string | undefined;
-  /** The latest time of a line, as ISO text. */
   lastAt: string | undefined;
   begun = false;
   spoken = false;
@@ -101,10 +97,7 @@ export class TranscriptFile {
     this.#handle = handle;
   }
 
-  /**
-   * Reads the file line by line. A last line without a line end gets one: it counts if it is complete, and is skipped if its
-   * process was killed while it wrote.
-   */
+  /** Reads the file. A last line without a line end gets one, and counts if it is complete. */
   async read(): Promise<void> {
     const state = new TranscriptState();
     const { size } = await this.#handle.stat();
@@ -153,7 +146,6 @@ export class TranscriptFile {
   }
 }
 
-/** Opens a transcript, creates it if it is missing, and reads it. Existing lines are never changed. */
 export async function openTranscript(file: string): Promise<TranscriptFile> {
   return await using(file, async () => {
     const flags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | noSurprises;

@@ -3,17 +3,13 @@ import { redactSecrets, secretsIn } from "@memslot/indexing/host";
 import type { MemoryTool } from "./memory-tool.ts";
 import { badInput } from "./tool-input.ts";
 
-/** The arguments of each tool that are written to files. */
 const written: Readonly<Record<string, readonly string[]>> = {
   memory_append: ["text", "tags"],
   memory_edit: ["new"],
   memory_forget: ["reason"],
 };
 
-/**
- * A text of a model as it may be written to a note. With `refuse`, a secret of certain shape is a `problem`; any other, such
- * as a password behind its name, is masked as with `mask`. Kinds of secrets in the replaced text are allowed.
- */
+/** A model's text as a note may have it. `refuse`: a certain secret is a `problem`; others are masked. */
 export function checkSecrets(
   text: string,
   rule: AgentConfig["secrets"] = "refuse",

@@ -29,7 +29,6 @@ export function memoryGetTool(
       const { relPath, ...cited } = notePlace(input.path, memory.workspaceDir);
       const { from, lines } = input.from === undefined && input.lines === undefined ? cited : input;
       try {
-        // Before the text: if the file changes in between, an edit of that text is refused.
         const hash = change && (await hashOf(memory.workspaceDir, change, relPath));
         const read = (inner: AbortSignal): Promise<MemoryReadResult> =>
           memory.readFile({ path: relPath, from, lines, sessionKey, signal: inner });

@@ -19,7 +19,6 @@ interface AppendInput {
   readonly tags?: readonly string[];
 }
 
-/** The note that a model asks for; undefined for arguments that the tool refuses. */
 export function noteInput(input: unknown): AppendInput | undefined {
   const checked = inputOf<AppendInput>("memory_append", input);
   return checked.ok ? checked.values : undefined;
@@ -84,10 +83,7 @@ export function shortHash(sha256: string): string {
   return sha256.slice(0, 16);
 }
 
-/**
- * The file and lines that a model names, by a path of a result or a citation. `\\` between folders counts as `/` unless a file
- * has that very name.
- */
+/** The file and lines that a model names. `\\` counts as `/` unless a file has that very name. */
 export function notePlace(given: string, workspaceDir: string): { relPath: string; from?: number; lines?: number } {
   const cited = parseCitation(given);
   const name = nameFromVisible(cited?.path ?? given.trim());
@@ -103,7 +99,6 @@ interface ChangeInput {
   readonly old: string;
 }
 
-/** `memory_edit`: replaces a text in a note, with the hash of the state that was read. */
 export function memoryEditTool(setting: ToolSetting, change: ChangeSetting): MemoryTool {
   type Input = ChangeInput & { readonly new: string; readonly supersedes?: boolean };
   return changeTool<Input>("memory_edit", setting, change, ({ new: text, supersedes }, place) =>

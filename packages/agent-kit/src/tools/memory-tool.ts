@@ -4,16 +4,12 @@ export interface MemoryTool<Result extends object = MemoryToolResult> {
   readonly description: string;
   /** For any SDK that takes JSON Schema. Each set of tools has its own copy. */
   readonly inputSchema: ToolInputSchema;
-  /**
-   * Runs the tool with unchecked arguments of a model. Returns an object for the model, also for bad input and failures;
-   * throws only an `AbortError`, if `signal` was aborted.
-   */
+  /** Runs the tool with unchecked arguments. Returns an object also for failures; throws only an `AbortError`. */
   execute(input: unknown, options?: { signal?: AbortSignal | undefined }): Promise<Result>;
   /** Called if a call could not run: an unknown tool, or arguments that are not JSON. */
   onBadCall?(call: { readonly name: string; readonly error: string }): void;
 }
 
-/** A JSON Schema of type `object` that allows no further properties. */
 export type ToolInputSchema = {
   type: "object";
   properties: Record<string, ToolInputProperty>;
@@ -32,7 +28,6 @@ export type ToolInputProperty = {
 
 /** The answer of a tool. The `outputSchema` of `toMcpTools` describes the fields of each tool. */
 export interface MemoryToolResult {
-  /** Of `memory_search`. */
   results?: MemoryToolHit[] | undefined;
   more?: number | undefined;
   confidence?: "strong" | "weak" | "none" | undefined;

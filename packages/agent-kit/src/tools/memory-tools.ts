@@ -36,7 +36,6 @@ export interface MemoryToolsOptions {
   cooldownMs?: number | undefined;
   /** `false` leaves `memory_append` out. */
   append?: false | AppendOptions | undefined;
-  /** For `memory_edit` and `memory_forget`, see `editOptions`. Left out or `false`: notes can only be added. */
   edit?: false | EditOptions | undefined;
   /** The clock of deadlines and cooldowns, in milliseconds. */
   now?: (() => number) | undefined;
@@ -55,7 +54,6 @@ export interface EditOptions extends AppendOptions {
   settings: Pick<MemorySearchSettings, "extraPaths" | "notes">;
 }
 
-/** The option `edit` from the configuration: `false` with `memory.write: "append"`. `usual`: if it is not configured. */
 export function editOptions(
   config: Pick<MemslotConfig, "agent" | "stateDir" | "write">,
   agentId: string,
@@ -67,9 +65,8 @@ export function editOptions(
 }
 
 /**
- * Creates `memory_search`, `memory_get` and, except for a group, `memory_append` of one agent; with `edit` also `memory_edit`
- * and `memory_forget`. None if memory is off. Throws `INVALID_ARGUMENT` for a `sessionKey` of another agent and an unknown
- * time zone.
+ * Creates the memory tools of one agent; none if memory is off. Throws `INVALID_ARGUMENT` for a `sessionKey` of another
+ * agent and an unknown time zone.
  */
 export function createMemoryTools(options: MemoryToolsOptions): MemoryTool[] {
   const now = options.now ?? (() => performance.now());

@@ -11,14 +11,7 @@ const secret = randomBytes(32);
 
 const keyLength = 24;
 
-/**
- * A recalled text in a delimiter with an unpredictable key, so that no line of the text ends it. `label`: where the text is
- * from. Invisible characters become `�` in the text, and are spelled in the label. An empty text stays empty.
- *
- *     >>> memory/boats.md#L3-L9 0123456789abcdef01234567
- *     - The harbour code is HX-19.
- *     <<< memory/boats.md#L3-L9 0123456789abcdef01234567
- */
+/** A recalled text in a delimiter with an unpredictable key: `>>> LABEL KEY`, the text, `<<< LABEL KEY`. */
 export function frameRecalled(label: string, text: string): string {
   const shown = visibleText(text);
   if (shown === "") return "";
@@ -27,13 +20,7 @@ export function frameRecalled(label: string, text: string): string {
   return `>>> ${edge}\n${shown}\n<<< ${edge}`;
 }
 
-/**
- * The texts of one answer in delimiters with the same short key, which is in none of them. An empty text stays empty.
- *
- *     >>> 493827
- *     - The harbour code is HX-19.
- *     <<< 493827
- */
+/** The texts of one answer in delimiters with one short key that none of them contains: `>>> 493827`, `<<< 493827`. */
 export function frameTogether(texts: readonly string[]): string[] {
   const shown = texts.map(visibleText);
   const all = shown.join("\n");
@@ -63,10 +50,7 @@ interface RecalledText {
 /** Recent results of the tools, so that they do not become memory a second time. */
 export interface RecentRecalls {
   keep(texts: readonly RecalledText[]): void;
-  /**
-   * The latest place in the file `path` whose text contains this one; undefined for a short text. A text from another file,
-   * such as the log of another day, may be written on purpose.
-   */
+  /** The latest place in the file `path` whose text contains this one; undefined for a short text. */
   holding(text: string, path: string): (Omit<RecalledText, "text"> & { citation: string }) | undefined;
 }
 

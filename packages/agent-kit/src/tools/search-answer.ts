@@ -23,9 +23,7 @@ interface Found extends SearchAnswer {
   toolMs: number;
 }
 
-/** Of a text with its delimiters, if the memory keeps to its own limit. */
 const maxTextLength = 700;
-/** Two lines, `>>> 493827` and `<<< 493827`. */
 const frameLength = 22;
 
 /** Characters of the JSON of an answer. */
@@ -92,7 +90,6 @@ function shownResults(results: readonly MemorySearchResult[]): MemoryToolHit[] {
   });
 }
 
-/** The lines under their heading if both fit. */
 function textOf({ heading, snippet }: MemorySearchResult): string {
   const whole = heading === undefined ? snippet : `[${heading}]\n${snippet}`;
   return whole.length + frameLength > maxTextLength ? snippet : whole;

@@ -1,9 +1,7 @@
 /** Collects the best scores, up to a limit: higher scores first, then lower ids. */
 export interface BestSlots {
-  /** Lowest score that is still accepted. */
   floor(): number;
   add(id: number, score: number): void;
-  /** Best first. */
   ids(): number[];
 }
 

@@ -5,7 +5,6 @@ import { bitWidth, blockBytes, blockRows, checksumOf } from "./code-vector.ts";
 
 /** Number of vectors from which bits are used. */
 export const usualLeastForBits = 50_000;
-/** Suffix of the bit table. */
 export const bitsSuffix = "_bits";
 /** The choice as bytes begins with `depth` and `vectors`. */
 const headBytes = 8;
@@ -20,7 +19,6 @@ export interface BitChoice {
   vectors: number;
 }
 
-/** The checksum that names them. */
 export function sumOfThresholds({ buffer, byteOffset, byteLength }: Int8Array): number {
   return checksumOf(new Uint8Array(buffer, byteOffset, byteLength));
 }
@@ -32,7 +30,6 @@ export function bytesOfChoice({ thresholds, depth, vectors }: BitChoice): Uint8A
   return bytes;
 }
 
-/** Undefined if it is no choice. */
 export function choiceOf(bytes: Uint8Array | undefined): BitChoice | undefined {
   if (bytes === undefined || bytes.byteLength < headBytes) return undefined;
   const copy = new Uint8Array(bytes);
@@ -54,8 +51,7 @@ interface MadeOf {
 }
 
 /**
- * `chunks_codes_…_bits`: the bits of blocks, an eighth of their codes. Derived from codes; stored so that the first
- * search need not read all codes. Rows of other codes or thresholds are ignored. Call inside a transaction.
+ * `chunks_codes_…_bits`: bits of blocks, derived from codes and stored for the first search. Call inside a transaction.
  */
 export interface BitBlocks {
   /** False until some were stored. `find` and `put` are only for a table that is there. */

@@ -7,12 +7,10 @@ import { bitWidth, blockBytes, blockRows, encodeQuestion } from "./code-vector.t
 const leastDimensions = 256;
 /** Required recall of the sampled neighbours within the depth. */
 const wantedRecall = 0.995;
-/** Safety factor for other queries. */
 const spareDepth = 2;
 const leastDepth = 512;
 /** Above this share of code comparisons, bits are not worthwhile. */
 const mostCompared = 1 / 8;
-/** Blocks that thresholds are made of, and rows of each. */
 const sampledBlocks = 256;
 const sampledRows = 4;
 /** Measured blocks. With more blocks a part has farther neighbours, which increases the depth. */
@@ -21,8 +19,7 @@ const questions = 32;
 const neighbours = 10;
 
 /**
- * Chooses thresholds: the mean of each number over a sample (mean-centred binary quantisation). The depth is measured
- * with vectors of the index as queries; if it is too large, no bits are made.
+ * Thresholds by mean-centred binary quantisation. Measures the depth with vectors of the index; no bits if too large.
  */
 export function chooseBits(tables: CodeTables, width: number): BitChoice {
   const { rows: vectors } = tables.size();
@@ -67,14 +64,10 @@ interface Asked {
   id: number;
   /** Best first; `distance` is that of the bits (Hamming). */
   nearest: { score: number; distance: number }[];
-  /** How many vectors there are at each distance. */
   counts: Uint32Array;
 }
 
-/**
- * Queries the index with some of its vectors, by codes and by bits. `ranks`: for each nearest vector, how many are as
- * near by bits; `vectors`: the number compared.
- */
+/** Queries the index by codes and by bits. `ranks`: how many vectors are as near by bits as each nearest one. */
 function measureRanks(tables: CodeTables, width: number, thresholds: Int8Array): { ranks: number[]; vectors: number } {
   const places = placesFor(width);
   const kernel = openKernel(places.end);
@@ -132,7 +125,6 @@ function placesFor(
   return { rows: 0, bits, thresholds, out, numbers, signs, end: signs + questions * bitWidth(width) };
 }
 
-/** The vector of a row of codes as a query for the kernel. */
 function vectorAt(block: Uint8Array, row: number, width: number, mean: Float32Array | undefined): Int16Array {
   const { buffer, byteOffset } = block;
   const codes = new Int8Array(buffer, byteOffset + row * width, width);

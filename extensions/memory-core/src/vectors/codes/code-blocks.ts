@@ -11,36 +11,26 @@ export const places = { question: 0, bits: 32_768, thresholds: 36_864, out: 53_2
 /** Scratch block for codes that are not cached. Regions of blocks follow. */
 const spareBlock = 65_536;
 
-/** The codes and bits that a generation has in the database. */
 export interface LaidOut {
   directory: CodeDirectory;
   tables: CodeTables;
-  /** Undefined if none are stored. */
   storedBits: BitBlocks | undefined;
 }
 
-/** Which blocks are kept, and how. */
 interface Shape {
   width: number;
   bits: number;
-  /** Whether codes are cached after the bits, or bits only. */
   withCodes: boolean;
 }
 
-/** Cached blocks of one index, up to a limit, with the kernel that compares them. */
 export interface CodeBlocks extends Shape {
   kernel: Kernel;
-  /** What the kernel has written at `places.out`: one number for each row of a block. */
   scores: Float32Array;
   distances: Int32Array;
-  /** Starts a search. */
   begin(laidOut: LaidOut): void;
   /** Stores a query for the kernel. Returns its numbers. */
   ask(vector: Float32Array): Int16Array;
-  /**
-   * Returns the place of a block, valid until the next call: bits, then codes, possibly unread. Throws if it is
-   * damaged.
-   */
+  /** The place of a block, valid until the next call: bits, then codes, possibly unread. Throws if it is damaged. */
   hold(slots: BlockSlots): number;
   /** Place of the codes of a block; reads them if needed. */
   holdCodes(slots: BlockSlots): number;
@@ -48,11 +38,9 @@ export interface CodeBlocks extends Shape {
   isWhole(): boolean;
 }
 
-/** What is in a region of the memory. */
 interface Region {
   at: number;
   block: number;
-  /** Of the codes and the thresholds; undefined until they were read. */
   sum: number | undefined;
   isWhole: boolean;
   usedBy: number;
@@ -72,7 +60,6 @@ export function openCodeBlocks(shape: Shape, limitBytes: number): CodeBlocks {
   let search = 0;
   let laidOut: LaidOut;
 
-  /** A region for a block: new, or of the least recently used block. */
   function regionFor(block: number): Region {
     const at = firstRegion + regions.size * regionBytes;
     const [oldest] = regions.values();
@@ -104,7 +91,6 @@ export function openCodeBlocks(shape: Shape, limitBytes: number): CodeBlocks {
     return bits > 0 ? (laidOut.directory.bits?.sum ?? 0) : 0;
   }
 
-  /** Loads a block into a region. Returns whether it is complete. */
   function load(slots: BlockSlots, at: number): boolean {
     if (bits > 0 && loadBits(slots, at)) return false;
     const codesAt = withCodes ? at + bitBytes : spareBlock;
@@ -118,7 +104,6 @@ export function openCodeBlocks(shape: Shape, limitBytes: number): CodeBlocks {
     put(laidOut.tables.codes(slots.block), slots, { at, bytes: blockBytes(width), sum: slots.sum });
   }
 
-  /** Loads stored bits. False if there are none. */
   function loadBits(slots: BlockSlots, at: number): boolean {
     const madeOf = { block: slots.block, codesSum: slots.sum, thresholdsSum: thresholdsSum() };
     const stored = laidOut.storedBits?.find(madeOf);
@@ -152,7 +137,6 @@ export function openCodeBlocks(shape: Shape, limitBytes: number): CodeBlocks {
       const { numbers } = encodeQuestion(vector);
       kernel.bytes().set(new Uint8Array(numbers.buffer), places.question);
       if (bits === 0) return numbers;
-      // Query bits are made like row bits.
       kernel.bytes().set(questionCodes(differenceOf(vector, laidOut.directory.mean), width), spareBlock);
       kernel.bytes().fill(0, places.bits, places.bits + bits);
       kernel.signs(spareBlock, places.thresholds, places.bits, 1, width, bits);

@@ -10,9 +10,7 @@ import { blockRows } from "./code-vector.ts";
 export interface CodeDirectory {
   blocks: readonly BlockSlots[];
   tail: readonly TailRow[];
-  /** What codes are differences from; undefined if they are not. */
   mean: Float32Array | undefined;
-  /** What bits are made with; undefined if there are none. */
   bits: (BitChoice & { sum: number }) | undefined;
 }
 
@@ -61,7 +59,6 @@ export function createReadDirectory(db: Database.Database): ReadDirectory {
   };
 }
 
-/** Chunks that are in it. */
 export function countRows({ blocks, tail }: CodeDirectory): number {
   return blocks.length * blockRows + tail.length;
 }

@@ -18,15 +18,11 @@ const spareBlocks = 8;
 /** Minimum number of vectors for a mean. */
 const leastForMean = blockRows;
 const sampledForMean = 1024;
-/** Blocks whose bits are stored per transaction. */
 const storedAtOnce = 64;
 /** More vectors are not counted before a search. */
 const countedAtOnce = 20_000;
 
-/**
- * Codes of one space per generation, in step with chunks and vectors. The space is recorded in `meta` in the same
- * transaction; without that record codes are not used.
- */
+/** Codes of one space per generation. The space is recorded in `meta`; without that record codes are not used. */
 export interface CodeLayout {
   tables(generation: number): CodeTables;
   bitBlocks(generation: number): BitBlocks;
@@ -47,13 +43,10 @@ export interface CodeLayout {
   lacksMean(generation: number): boolean;
   /** Chooses bit parameters if there are enough vectors. Call outside of transactions. */
   chooseBits(generation: number): void;
-  /**
-   * Stores bits of some blocks. Call outside of transactions. False: complete. Undefined: another process is writing.
-   */
+  /** Stores bits of some blocks, outside of transactions. False: complete. Undefined: another process writes. */
   storeBits(generation: number): boolean | undefined;
   /** Deletes the layout of a generation inside a transaction. True: something was deleted. */
   drop(generation: number): boolean;
-  /** True while there is something. */
   holds(generation: number): boolean;
 }
 
@@ -62,14 +55,12 @@ export function hasManyHoles({ rows, blocks }: { rows: number; blocks: number })
   return blocks > 2 * Math.ceil(rows / blockRows) + spareBlocks;
 }
 
-/** True if there could be fewer. */
 export function hasHoles({ rows, blocks }: { rows: number; blocks: number }): boolean {
   return blocks > Math.ceil(rows / blockRows);
 }
 
 export function createCodeLayout(
   input: LedgerBase & {
-    /** From so many vectors on there are bits. */
     leastForBits?: number | undefined;
   },
 ): CodeLayout {
@@ -126,7 +117,6 @@ export function createCodeLayout(
     return rows === chunks.countEmbedded(spaceId, generation) && rows === countSlots(table);
   }
 
-  /** Gives whether there may be more. */
   function makeBits(generation: number): boolean {
     const table = tables(generation);
     const width = table.width();
@@ -220,7 +210,6 @@ function meanOf(
   let count = 0;
   for (let at = 0; at < embedded.length; at += step) {
     const vector = read(embedded[at]?.[3] ?? 0);
-    // Zeros have no direction.
     if (vector === undefined || vector.every((value) => value === 0)) continue;
     count++;
     for (const [index, value] of differenceOf(vector, undefined).entries())
@@ -231,7 +220,6 @@ function meanOf(
 
 type EmbeddedRow = [id: number, file: number, source: string, vectorId: number];
 
-/** Makes codes of all vectors of a space that chunks of the generation have. */
 function fill(input: {
   db: Database.Database;
   generation: number;
@@ -256,7 +244,6 @@ function fill(input: {
   const mean = embedded.length < leastForMean ? undefined : meanOf(embedded, dimensions, read);
   if (mean) table.setMean(mean);
   const waiting = new Map<string, TailRow[]>();
-  // In the order in which the numbers lie.
   for (const [id, file, source, vectorId] of embedded.toSorted((left, right) => left[3] - right[3])) {
     const vector = read(vectorId);
     if (vector === undefined) continue;

@@ -20,10 +20,7 @@ interface ScanQuery {
 
 /** Compares a query with all vector codes, in WebAssembly. */
 export interface CodeScan {
-  /**
-   * Chunks with the nearest codes, and those that may be as near. Filters apply before the limit. Throws if a block is
-   * damaged. Undefined if inconclusive.
-   */
+  /** Chunks with the nearest codes, filtered before the limit. Throws if damaged. Undefined if inconclusive. */
   nearest(laidOut: LaidOut, query: ScanQuery): number[] | undefined;
   /** Reads some skipped codes. Throws if damaged. Returns the next position; undefined: complete, or not cached. */
   readMore(laidOut: LaidOut, from: number): number | undefined;
@@ -33,7 +30,6 @@ export interface CodeScan {
 export function createCodeScan(memoryMB: number): CodeScan {
   const limitBytes = memoryMB * mebibyte;
   let opened: { key: string; blocks: CodeBlocks } | undefined;
-  /** Searches in what is opened. */
   let searches = 0;
   // Shows at once whether it is available.
   openKernel(1);
@@ -95,7 +91,6 @@ interface ScanJob {
   blocks: CodeBlocks;
   filter: SlotFilter;
   best: BestSlots;
-  /** Blocks whose codes may still be read for this search. */
   mayRead: number;
 }
 
@@ -106,7 +101,6 @@ function addTail({ laidOut, filter, best }: ScanJob, numbers: Int16Array): void 
     if (sources.includes(source) && (files === undefined || files[file] === 1)) best.add(id, productOf(code, numbers));
 }
 
-/** Every block, by its codes. */
 function addBlocks({ laidOut, blocks, filter, best }: ScanJob): void {
   const { kernel, width, scores } = blocks;
   const { sources, files } = filter;
@@ -163,7 +157,6 @@ function addByBits(job: ScanJob, wanted: number): number[] {
   return proposed;
 }
 
-/** The chunks that bits alone find nearest. */
 function nearestByBits(job: ScanJob): number[] {
   const { asked, distances } = measure(job);
   const best = createBestSlots(proposedByBits);
@@ -195,7 +188,6 @@ function measure({ laidOut, blocks, filter }: ScanJob): {
   return { asked, distances, counts };
 }
 
-/** The distance within which so many are. */
 function farthest(counts: Uint32Array, wanted: number): number {
   let within = 0;
   const found = counts.findIndex((count) => (within += count) >= wanted);

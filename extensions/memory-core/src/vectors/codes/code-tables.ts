@@ -4,12 +4,10 @@ import type Database from "better-sqlite3";
 import { type BitChoice, bitsSuffix, bytesOfChoice, choiceOf } from "./bit-blocks.ts";
 import { blockRows, checksumOf, packRows, widthOf } from "./code-vector.ts";
 
-/** The codes of the vectors of one generation. */
 export function codeTable(generation: number): string {
   return `chunks_codes_${generation}`;
 }
 
-/** What its tables end with. */
 const suffixes = ["", "_slots", "_places", "_tail"] as const;
 
 const largestId = 2 ** 31 - 1;
@@ -21,7 +19,6 @@ const thresholdsBlock = 0;
 export interface BlockSlots {
   block: number;
   source: MemorySource;
-  /** Incremented on removal; the start is random. */
   version: number;
   /** Of the codes, which never change. */
   sum: number;
@@ -38,21 +35,11 @@ export interface TailRow {
 }
 
 /**
- * `chunks_codes_…`: the vectors of one space once more, for the chunks of one generation, one byte for each number, in
- * blocks of 256 of one source as they are scanned. It can be rebuilt from the stored vectors at any time.
- *
- * - `chunks_codes_…`: the codes of a block, written once.
- * - `chunks_codes_…_slots`: which chunks they are of.
- * - `chunks_codes_…_places`: for each chunk its block, or that it waits for one.
- * - `chunks_codes_…_tail`: the codes of those that wait, in a table of their own, whose pages are used again.
- * - `chunks_codes_…_bits`: see `bit-blocks.ts`.
- *
- * All calls are made inside a transaction.
+ * `chunks_codes_…`: int8 codes of one space in blocks of 256 per source, rebuilt from vectors on demand. `_slots`:
+ * chunks of a block; `_places`: block of a chunk; `_tail`: codes without a block yet. Call inside a transaction.
  */
 export interface CodeTables {
-  /** False if one is missing. */
   exists(): boolean;
-  /** Whether there is one at all. */
   hasAny(): boolean;
   create(): void;
   drop(): void;
@@ -60,19 +47,14 @@ export interface CodeTables {
   put(row: TailRow): void;
   fill(source: MemorySource, rows: readonly TailRow[]): void;
   remove(id: number): void;
-  /** Vectors, and the blocks that some of them are in. Reads little. */
   size(): { rows: number; blocks: number };
-  /** Bytes of the codes of a vector; undefined if there is no block. */
   width(): number | undefined;
   versions(): { block: number; version: number }[];
   slots(block: number): BlockSlots | undefined;
   tail(): TailRow[];
-  /** The codes of a block. */
   codes(block: number): Buffer | undefined;
-  /** What codes are differences from; undefined if they are not. */
   mean(): Float32Array | undefined;
   setMean(mean: Float32Array): void;
-  /** Undefined until it was chosen. */
   bits(): BitChoice | undefined;
   setBits(choice: BitChoice): void;
 }
@@ -124,7 +106,7 @@ function openCodeTables(db: Database.Database, table: string): CodeTables {
     sql.run(`DELETE FROM ${table} WHERE block = ?`, slots.block);
   }
 
-  /** Makes a block of what waits, if there is enough of it. */
+  /** Creates a block of pending rows if there are enough. */
   function pack(source: MemorySource): void {
     const count = `SELECT count(*) FROM ${table}_places WHERE block IS NULL AND source = ?`;
     if ((sql.value<number>(count, source) ?? 0) < blockRows) return;

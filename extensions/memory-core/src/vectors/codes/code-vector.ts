@@ -19,7 +19,6 @@ export function bitWidth(width: number): number {
   return Math.ceil(width / (8 * alignment)) * alignment;
 }
 
-/** Bytes of a vector in a row of the tail: its codes, then its factor. */
 function rowBytes(width: number): number {
   return width + factorBytes;
 }
@@ -29,16 +28,13 @@ export function blockBytes(width: number): number {
   return blockRows * rowBytes(width);
 }
 
-/** Bytes of the codes of a vector in a block of that many bytes. */
 export function widthOf(bytes: number): number {
   return bytes / blockRows - factorBytes;
 }
 
 /**
- * How a vector of length 1 differs from the mean, in whole numbers of one byte each (int8 scalar quantisation): scaled
- * so that the largest difference takes the whole range, with the factor (float32) that undoes it. The product of a
- * question with the mean is the same for all vectors and does not change their order, and of vectors that lie close
- * together the differences tell more than the vectors.
+ * A unit vector minus the mean in int8 (scalar quantisation), scaled to the full range, with the float32 factor that
+ * undoes it. The mean adds the same to all products, so the order stays.
  */
 export function encodeVector(vector: Float32Array, mean?: Float32Array): Uint8Array {
   const width = codeWidth(vector.length);
@@ -67,10 +63,7 @@ export function differenceOf(vector: Float32Array, mean: Float32Array | undefine
   return difference;
 }
 
-/**
- * Quantises a query to int16, as large as possible without overflow of sums (Cauchy-Schwarz). `unit` converts a sum to
- * a cosine.
- */
+/** Quantises a query to int16 without overflow of sums (Cauchy-Schwarz). `unit` converts a sum to a cosine. */
 export function encodeQuestion(vector: Float32Array | Float64Array): { numbers: Int16Array; unit: number } {
   const width = codeWidth(vector.length);
   const numbers = new Int16Array(width);
@@ -83,7 +76,6 @@ export function encodeQuestion(vector: Float32Array | Float64Array): { numbers: 
   return { numbers, unit: 1 / (scale * length) };
 }
 
-/** A question in the scale of codes, to be compared with the thresholds. */
 export function questionCodes(vector: Float64Array, width: number): Int8Array {
   const { numbers } = encodeQuestion(vector);
   const peak = numbers.reduce((highest, value) => Math.max(highest, Math.abs(value)), 0);
@@ -96,7 +88,6 @@ export function questionCodes(vector: Float64Array, width: number): Int8Array {
 export function productOf(row: Uint8Array, question: Int16Array): number {
   const codes = new Int8Array(row.buffer, row.byteOffset, question.length);
   let sum = 0;
-  // Whole numbers of four bytes, as sums of a question are.
   for (let index = 0; index < question.length; index++)
     sum = (sum + Math.imul(codes[index] as number, question[index] as number)) | 0;
   return Math.fround(Math.fround(sum) * factorOf(row, question.length));

@@ -4,7 +4,6 @@ import type Database from "better-sqlite3";
 
 const bytesPerNumber = 4;
 
-/** Cosine similarity of the query to stored vectors. Undefined for another length. */
 export type Similarity = (stored: Buffer) => number | undefined;
 
 export function similarityTo(query: Float32Array): Similarity {
@@ -23,7 +22,6 @@ export function similarityTo(query: Float32Array): Similarity {
   };
 }
 
-/** Scores chunks by their vectors, one by one. */
 export interface VectorComparison {
   /** Every chunk of the generation that the query is about. In no order. */
   all(

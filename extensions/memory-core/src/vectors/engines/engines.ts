@@ -10,15 +10,12 @@ type EngineName = "wasm" | "sqlite-vec" | "exact";
 const usualMemoryMB = 1024;
 
 export interface VectorSettings {
-  /** False: every vector is compared exactly. */
   enabled: boolean;
-  /** The first one to be tried; `auto`: the first of all. */
   engine?: EngineName | "auto" | undefined;
   /** Another build of sqlite-vec. */
   extensionPath?: string | undefined;
-  /** Mebibytes of blocks of codes kept in memory at most, by each open index. */
+  /** Limit of cached code blocks in mebibytes, for each open index. */
   memoryMB?: number | undefined;
-  /** From so many vectors on their bits are compared first. */
   leastForBits?: number | undefined;
 }
 
@@ -27,9 +24,7 @@ type Engine = { name: "wasm"; scan: CodeScan } | { name: "sqlite-vec"; compare: 
 /** The active engine, loaded on first use. If it fails the next one takes over, with the same results. */
 export interface Engines {
   engine(): Engine;
-  /** The one that is in use cannot be used any more. */
   giveUp(error: string): void;
-  /** Says which engine has answered. */
   answered(name: EngineName): void;
   health(): IndexHealth["vector"];
 }

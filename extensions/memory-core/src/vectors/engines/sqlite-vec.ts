@@ -60,7 +60,6 @@ export type CompareInSqlite = (
   limit: number,
 ) => number[];
 
-/** Needs sqlite-vec. It compares the stored vectors: nothing is laid out for it. */
 export function openCompareInSqlite(db: Database.Database): CompareInSqlite {
   // Zero vectors and vectors of another length cannot be compared.
   const nearest = (scoped: boolean): Database.Statement<[Record<string, unknown>], number> =>

@@ -1,29 +1,18 @@
 import { kernelBytes } from "./kernel-bytes.ts";
 
-/**
- * The functions of `kernel.wat` with their memory. Offsets and row widths are multiples of 16 bytes; rows are
- * contiguous.
- */
+/** The functions of `kernel.wat`. Offsets and row widths are multiples of 16 bytes; rows are contiguous. */
 export interface Kernel {
-  /**
-   * out[row] = factors[row] × Σ rows[row][i] × question[i]. Rows: int8; question: int16; factors, out: float32. `count`
-   * is a multiple of 4.
-   */
+  /** out[row] = factors[row] × Σ rows[row][i] × question[i]; int8 × int16, float32 out. `count`: a multiple of 4. */
   products(rows: number, question: number, factors: number, out: number, count: number, width: number): void;
-  /** The same of one row, with its factor. */
   product(row: number, question: number, factor: number, width: number): number;
-  /**
-   * out[row] = bits of the row that differ from those of the question (Hamming), as int32. `count` is a multiple of 4.
-   */
+  /** out[row] = Hamming distance of the row to the question, int32. `count` is a multiple of 4. */
   differences(rows: number, question: number, out: number, count: number, width: number): void;
-  /**
-   * Sets the bits of `out`, all zero before, where a number of a row (int8) is greater than the threshold of its place.
-   */
+  /** Sets the bits of a zeroed `out` where a number of a row (int8) exceeds its threshold. */
   signs(rows: number, thresholds: number, out: number, count: number, width: number, outWidth: number): void;
   /** Of bytes that are a multiple of 16, as `checksumOf` counts it. */
   checksum(at: number, bytes: number): number;
   bytes(): Uint8Array<SharedArrayBuffer>;
-  /** Makes the memory at least so long. Returns false if its limit or that of the host is reached. */
+  /** Grows the memory to this size. False at its limit or that of the host. */
   grow(bytes: number): boolean;
 }
 
@@ -32,7 +21,6 @@ interface Memory {
   grow(pages: number): number;
 }
 
-/** WebAssembly, which the types of Node leave out. */
 interface Host {
   Memory: new (size: { initial: number; maximum: number; shared: true }) => Memory;
   Module: new (bytes: Uint8Array) => object;
