@@ -12,56 +12,51 @@ import { createSourceLog } from "./answers/sources.ts";
 import { type SystemPrompt, buildSystemPrompt } from "./system-prompt.ts";
 
 export interface AgentOptions {
-  /** Undefined where memory is off. */
   memory: Memory | undefined;
-  /** Why it is off. */
   offReason?: string | undefined;
   config: MemslotConfig;
   agent: AgentConfig;
-  /** Where the transcripts, the session index and the journal of the flush are kept. */
+  /** Folder of the transcripts, the session index and the flush journal. */
   stateDir: string;
   sessionKey: string;
   /** Without one the built-in responder answers, and the flush writes digests. */
   model?: ChatModel | undefined;
-  /** The window to keep to where there is no model; 128,000 if left out. */
+  /** The window without a model; 128,000 if left out. */
   contextWindowTokens?: number | undefined;
   clock?: (() => Date) | undefined;
-  /** Takes what people should know and did not ask for, a line each. */
+  /** Receives notices for the user, a line each. */
   notify: (line: string) => void;
 }
 
 interface AskOptions {
   signal: AbortSignal;
-  /** Gets the answer as it comes. */
+  /** Receives the answer as it is streamed. */
   onText?: ((delta: string) => void) | undefined;
 }
 
 export interface Answer {
   text: string;
-  /** Citations of what it rests on. */
   sources: readonly string[];
-  /** Whether memory was asked for it, also where it rests on nothing that was found. */
+  /** Whether memory was searched, also without a result. */
   searched: boolean;
 }
 
 export interface Agent {
-  /** One turn. Whatever is thrown, the question is in the transcript and the next one can be asked. */
+  /** One turn. After an error the question is in the transcript and the next one can be asked. */
   ask(question: string, options: AskOptions): Promise<Answer>;
-  /** Has the conversation saved to memory now. Gives a line that says what came of it, as the next two do. */
   flush(signal: AbortSignal): Promise<string>;
   compact(signal: AbortSignal): Promise<string>;
   newSession(signal: AbortSignal): Promise<string>;
-  /** Another memory from the next turn on; who opened the old one closes it. */
+  /** Uses another memory from the next turn on; the caller closes the old one. */
   useMemory(memory: Memory | undefined, offReason?: string): void;
   status(): string;
-  /** What the last answer rests on. */
+  /** Citations of the last answer. */
   readonly sources: readonly string[];
-  /** A question that a run before this one did not come to answer. */
+  /** A question that an earlier run did not answer. */
   readonly unanswered: string | undefined;
   readonly pendingFlushes: number;
-  /** Waits for the flush that is running. */
   settled(): Promise<void>;
-  /** What is not done by then stays in the journal. */
+  /** Unfinished work stays in the journal. */
   close(): Promise<void>;
 }
 
@@ -75,7 +70,6 @@ export async function createAgent(options: AgentOptions): Promise<Agent> {
   const conversation = await Conversation.open({ ...options, contextWindowTokens, clock, flushTurn: tasks?.flushTurn });
   const log = createSourceLog();
   let sources: readonly string[] = [];
-  /** Of the last request, before its first message. */
   let promptTokens = 0;
 
   const tools = (): MemoryTool[] => log.watch(conversation.tools(citations));
@@ -92,7 +86,7 @@ export async function createAgent(options: AgentOptions): Promise<Agent> {
     let prompt = await nextPrompt();
     if (contextTokens() > limitTokens) {
       const { dropped } = await conversation.compactTo(limitTokens / 4, tasks?.summarize, signal);
-      // A long answer of a tool in the last turn fills it as well, and then there is nothing to compact.
+      // A long tool result in the last turn can fill it too; then there is nothing to compact.
       if (dropped > 0)
         notify(`The context window is full: ${dropped} older messages were saved and summarised before this turn.`);
       prompt = await nextPrompt();
@@ -121,7 +115,7 @@ export async function createAgent(options: AgentOptions): Promise<Agent> {
       if (tokens > limitTokens / 2) throw tooLong(tokens, contextWindowTokens);
       log.clear();
       sources = [];
-      // A question that was not answered is in the transcript already.
+      // An unanswered question is in the transcript already.
       if (session.unanswered?.text !== question) await session.append({ role: "user", text: question });
       const { text, searched } = await answer(question, options);
       const state = { ...session.facts, contextTokens: contextTokens(), contextWindowTokens };
@@ -165,7 +159,7 @@ export async function createAgent(options: AgentOptions): Promise<Agent> {
   };
 }
 
-/** What a model says to a conversation, all of it and what was shown. Each message is written down as it comes. */
+/** Runs a model on a conversation; returns its full and its displayed text. Each message is recorded at once. */
 async function sayWith(
   model: ChatModel,
   session: Session,
@@ -175,7 +169,7 @@ async function sayWith(
   const shown = createShownAnswer((delta) => onText?.(delta));
   const onMessage = async (message: NewMessage): Promise<void> => {
     await session.append(message);
-    // Words before a tool call are no part of the answer.
+    // Text before a tool call is not part of the answer.
     if (message.role !== "assistant" || !message.toolCalls || message.text === "") return;
     shown.end(message.text);
     onText?.("\n");
@@ -185,7 +179,7 @@ async function sayWith(
   return [text, shown.end(text)];
 }
 
-/** What is kept free for the answer. As the flush does: where the two figures need more than half of a small window, less. */
+/** Tokens reserved for the answer: as in the flush, less in a small window. */
 function reserveTokens(window: number, { reserveTokensFloor, memoryFlush }: CompactionSettings): number {
   const wanted = reserveTokensFloor + memoryFlush.softThresholdTokens;
   return reserveTokensFloor * Math.min(1, window / 2 / wanted);

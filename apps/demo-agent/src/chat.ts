@@ -6,38 +6,34 @@ import type { Agent } from "./agent.ts";
 import { type Command, runCommand } from "./commands.ts";
 import { type History, maxHistoryLines } from "./history.ts";
 
-/** Where lines go that nobody asked for. A chat at a terminal takes it over: none lands in an answer or a prompt. */
+/** Receives notices. A chat at a terminal takes it over, so that none appears in an answer or a prompt. */
 export interface Teller {
   tell(line: string): void;
 }
 
 export interface ChatOptions {
   input: NodeJS.ReadableStream;
-  /** Takes the answers. */
   output: NodeJS.WritableStream;
-  /** Takes everything else. */
   notices: NodeJS.WritableStream;
-  /** A person at a terminal; otherwise the input is a script with one question on each line. */
+  /** A terminal; otherwise the input is a script with one question on each line. */
   interactive: boolean;
   agent: Agent;
   commands: readonly Command[];
   history: History;
   teller: Teller;
   signal: AbortSignal;
-  /** A person wants to leave by Ctrl-C. */
+  /** Called when the user leaves by Ctrl-C. */
   onInterrupt: () => void;
 }
 
 const leavingMs = 2_000;
 
-/** Answers line by line until the input ends or `/quit`. Gives the number of questions and commands that failed. */
+/** Answers line by line until the input ends or `/quit`. Returns the number of failed questions and commands. */
 export async function runChat(options: ChatOptions): Promise<{ failed: number }> {
   const { interactive, agent, commands, notices, output, history, signal } = options;
   signal.throwIfAborted();
   let [failed, answered, ended, quit] = [0, 0, false, false];
-  /** The turn or command at work. */
   let turn: AbortController | undefined;
-  /** The last Ctrl-C with no line typed since. */
   let pressed: { ms: number; atPrompt: boolean } | undefined;
   const waiting: string[] = [];
   const names = [...commands.map(({ name }) => `/${name}`), "/quit"];
@@ -46,7 +42,7 @@ export async function runChat(options: ChatOptions): Promise<{ failed: number }>
     terminal: interactive,
     crlfDelay: Infinity,
     ...(interactive && {
-      // What is typed while an answer is shown waits for the prompt, and a new window size does not wipe the answer.
+      // Typed text waits for the prompt while an answer is shown, and a new window size does not erase the answer.
       output: screen(output, () => turn !== undefined),
       prompt: styled("bold", "you> ", output),
       history: history.lines,
@@ -57,7 +53,7 @@ export async function runChat(options: ChatOptions): Promise<{ failed: number }>
   });
   const close = (): void => lines.close();
   signal.addEventListener("abort", close, { once: true });
-  // Lines that came before the end are still handed out after it.
+  // Lines received before the end are still delivered.
   lines.on("close", () => (ended = true));
   lines.on("history", (typed) => history.keep(typed));
   lines.on("line", () => (pressed = undefined));
@@ -79,14 +75,14 @@ export async function runChat(options: ChatOptions): Promise<{ failed: number }>
       if (!ended) lines.prompt(true);
     };
 
-  /** One Ctrl-C ends a turn and nothing else. */
+  /** Ctrl-C ends a turn and nothing else. */
   async function run(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const own = (turn = new AbortController());
     try {
       await work(AbortSignal.any([signal, own.signal]));
     } catch (error) {
       signal.throwIfAborted();
-      // A person has seen it; a script is told at its end.
+      // A user has seen it; a script gets it in its exit code.
       if (!interactive) failed += 1;
       notices.write(own.signal.aborted && isAbort(error) ? "\n(stopped)\n" : `error: ${printable(messageOf(error))}\n`);
     } finally {
@@ -119,7 +115,7 @@ export async function runChat(options: ChatOptions): Promise<{ failed: number }>
   } finally {
     signal.removeEventListener("abort", close);
     lines.close();
-    // Ctrl-C and Ctrl-D leave the prompt standing.
+    // Ctrl-C and Ctrl-D leave the prompt on the line.
     if (interactive && !quit) notices.write("\n");
   }
 }
@@ -139,7 +135,7 @@ export async function answerOne(
   );
 }
 
-/** Notes and models decide what is shown, but not what the terminal does. */
+/** Notes and models decide what is shown, but must not control the terminal. */
 function printable(text: string): string {
   return text.replaceAll(/[^\P{Cc}\n\t]|\p{Bidi_Control}/gu, "");
 }
@@ -148,7 +144,7 @@ function styled(format: "bold" | "dim", text: string, stream: NodeJS.WritableStr
   return Reflect.get(stream, "isTTY") === true ? styleText(format, text, { stream }) : text;
 }
 
-/** The terminal as the line editor sees it; while `isBusy` nothing that the editor draws is shown. */
+/** The terminal for the line editor; hides what the editor draws while `isBusy`. */
 function screen(output: NodeJS.WritableStream, isBusy: () => boolean): NodeJS.WritableStream {
   const write = (chunk: Buffer): unknown => isBusy() || output.write(chunk);
   const shown = new Writable({ write: (chunk: Buffer, _encoding, done) => void (write(chunk), done()) });

@@ -13,17 +13,17 @@ import { createSampleWorkspace, sampleQuestions } from "./sample-workspace.ts";
 
 const { stdin, stdout, stderr, env } = process;
 
-/** How long a flush may hold up the end of a run. */
+/** Longest delay of the exit by a flush. */
 const farewellMs = 5_000;
 
-/** Everything but answers goes to stderr, so that stdout holds answers alone. */
+/** Everything but answers goes to stderr. */
 const teller: Teller = { tell: (line) => void stderr.write(`${line}\n`) };
 const tell = (line: string): void => teller.tell(line);
 
 async function run(options: DemoOptions, model: ChatModel | undefined, interrupt: Interrupt): Promise<number> {
   const sample = options.workspaceDir === undefined ? await createSampleWorkspace() : undefined;
   const removeNow = (): void => sample?.removeNow();
-  // Also when the process ends without waiting for anything.
+  // Also if the process ends without waiting.
   process.once("exit", removeNow);
   let notes: OpenedNotes | undefined;
   let agent: Agent | undefined;
@@ -44,7 +44,7 @@ async function run(options: DemoOptions, model: ChatModel | undefined, interrupt
       const chat = { input: stdin, commands: chatCommands(agent, notes), history: openHistory(historyFile, tell) };
       ({ failed } = await runChat({ ...shared, ...chat, teller, onInterrupt: () => interrupt.stop(exitInterrupted) }));
     }
-    // Nobody reads what would be saved to a copy that is about to be removed.
+    // The copy is about to be removed.
     if (sample === undefined && model !== undefined) await finishFlushes(agent, signal);
     return failed === 0 ? 0 : 1;
   } finally {
@@ -56,7 +56,6 @@ async function run(options: DemoOptions, model: ChatModel | undefined, interrupt
   }
 }
 
-/** What is not done by then stays in the journal. Without a model it waits there for one in any case. */
 async function finishFlushes(agent: Agent, signal: AbortSignal): Promise<void> {
   const limits = { what: "the memory flush", deadlineMs: farewellMs, signals: [signal] };
   await withDeadline(limits, () => agent.settled()).catch((error: unknown) => tell(messageOf(error)));
@@ -64,7 +63,7 @@ async function finishFlushes(agent: Agent, signal: AbortSignal): Promise<void> {
     tell("What was not saved to memory yet is in the journal; the next start goes on with it.");
 }
 
-/** What a person should know before the first question. */
+/** Facts to know before the first question. */
 function banner(opened: { notes: OpenedNotes; agent: Agent; model?: ChatModel | undefined; index: string }): string {
   const { notes, agent, model, index } = opened;
   const lines = [
@@ -85,11 +84,10 @@ function banner(opened: { notes: OpenedNotes; agent: Agent; model?: ChatModel | 
 const withoutModel: string =
   "a built-in responder. It is not a language model: it finds lines in the notes and quotes them. Set OPENAI_API_KEY, OPENAI_BASE_URL or GEMINI_API_KEY, or pass --model FILE.gguf, to use a language model.";
 
-/** Brings the index up to date. Gives a line about it. */
 async function sync({ memory, offReason }: OpenedNotes, signal: AbortSignal): Promise<string> {
   if (memory === undefined) return `none, memory is off: ${offReason}`;
   let shownMs = -Infinity;
-  // One line that is written over on a terminal; in a pipe there is nothing to watch.
+  // One line, overwritten on a terminal; nothing in a pipe.
   const progress = ({ completed, total }: { completed: number; total: number }): void => {
     if (!stderr.isTTY || performance.now() - shownMs < 50) return;
     shownMs = performance.now();

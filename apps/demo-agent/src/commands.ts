@@ -5,17 +5,15 @@ import { type Memory, MemoryError } from "@memslot/core";
 import type { Agent } from "./agent.ts";
 import { type OpenedNotes, describeIndex } from "./open-notes.ts";
 
-/** A slash command of the chat. */
 export interface Command {
   name: string;
-  /** The name, and what may stand behind it. */
   usage: string;
   help: string;
-  /** Gives what is shown. */
+  /** Returns the text to display. */
   run(argument: string, signal: AbortSignal): Promise<string>;
 }
 
-/** What can be done in the chat beside asking. `notes` holds the memory that is in use, also after `/backend`. */
+/** The commands of the chat. `notes` has the current memory, also after `/backend`. */
 export function chatCommands(agent: Agent, notes: OpenedNotes): Command[] {
   const inUse = (): Memory => {
     if (notes.memory !== undefined) return notes.memory;
@@ -39,7 +37,7 @@ function command(usage: string, help: string, run: Command["run"]): Command {
   return { name: usage.split(" ")[0] ?? "", usage, help, run };
 }
 
-/** Runs `/name argument`. What goes wrong is shown like any other outcome; only an abort is thrown. */
+/** Runs `/name argument`. Failures are displayed; only an abort is thrown. */
 export async function runCommand(commands: readonly Command[], line: string, signal: AbortSignal): Promise<string> {
   const [, name = "", argument = ""] = /^\/(\S*)\s*(.*)$/.exec(line) ?? [];
   const command = commands.find((known) => known.name === name.toLowerCase());
@@ -82,7 +80,6 @@ async function sourceLines(agent: Agent, { memory }: OpenedNotes, signal: AbortS
     const place = parseCitation(citation);
     if (place === undefined || memory === undefined) return citation;
     const { path, startLine: from, endLine } = place;
-    // A note may have gone since, and is a source all the same.
     const read = await memory.readFile({ path, from, lines: endLine - from + 1, signal }).catch(() => undefined);
     const first = read?.text.split("\n").find((line) => line.trim() !== "") ?? "(cannot be read any more)";
     return `${citation}\n  ${first.trim()}`;
@@ -90,7 +87,7 @@ async function sourceLines(agent: Agent, { memory }: OpenedNotes, signal: AbortS
   return (await Promise.all(lines)).join("\n") || "The last answer rests on no note.";
 }
 
-/** Opens the new memory and brings it up to date before it takes the place of the old one, which stays if that fails. */
+/** Opens and syncs the new memory before it replaces the old one, which stays on failure. */
 async function backend(agent: Agent, notes: OpenedNotes, id: string, signal: AbortSignal): Promise<string> {
   const { memory: old } = notes;
   const inUse = old?.status().backend ?? `none, ${notes.offReason}`;

@@ -20,7 +20,7 @@ import { type AgentConfig, type Memory, MemoryError, type MemslotConfig, message
 import { flushLine } from "./flush-line.ts";
 import { describeIndex } from "./open-notes.ts";
 
-/** A flush that takes longer than this goes on behind. */
+/** A longer flush continues in the background. */
 const flushDeadlineMs = 150_000;
 
 interface ConversationOptions {
@@ -28,7 +28,6 @@ interface ConversationOptions {
   config: MemslotConfig;
   agent: AgentConfig;
   sessionKey: string;
-  /** Undefined where it is off, and why. */
   memory: Memory | undefined;
   offReason?: string | undefined;
   contextWindowTokens: number;
@@ -37,7 +36,6 @@ interface ConversationOptions {
   notify: (line: string) => void;
 }
 
-/** The session that is talked in, and the flush that saves it to the memory of the moment. */
 export class Conversation {
   session: Session;
   memory: Memory | undefined;
@@ -46,9 +44,9 @@ export class Conversation {
   readonly #options: ConversationOptions;
   readonly #sessions: Sessions;
   #flush: MemoryFlush | undefined;
-  /** Of the flush. Whoever is next waits for it and has its error. */
+  /** The next caller waits for it and gets its error. */
   #opening: Promise<MemoryFlush>;
-  /** While somebody waits for the report of a flush, it is not told twice. */
+  /** True while a caller waits for the report of a flush, which is then not repeated. */
   #isQuiet = false;
 
   private constructor(options: ConversationOptions, sessions: Sessions, session: Session) {
@@ -77,7 +75,6 @@ export class Conversation {
     return this.#flush?.status.pending ?? 0;
   }
 
-  /** A line about each. */
   status(): { memory: string; session: string; flush: string } {
     const { key, facts, context } = this.session;
     const said = `${context.messages.length} messages since compaction ${facts.compactionCount}`;
@@ -98,7 +95,6 @@ export class Conversation {
     return createMemoryTools({ memory: this.memory, citations, sessionKey: this.session.key, append, edit });
   }
 
-  /** The flush of this session and memory, once it is open. */
   flush(): Promise<MemoryFlush> {
     return this.#opening;
   }
@@ -118,7 +114,7 @@ export class Conversation {
     this.#reopenFlush();
   }
 
-  /** Begins another session. Gives the one that has ended; undefined where nothing has been said in it. */
+  /** Begins another session. Returns the old one; undefined if it has no messages. */
   async reset(signal: AbortSignal): Promise<({ session: Session } & Session["context"]) | undefined> {
     const flush = await this.#opening;
     const ended = this.session;
@@ -130,7 +126,7 @@ export class Conversation {
     return { session: ended, ...context };
   }
 
-  /** Saves what was said, and waits for what comes of it. */
+  /** Saves the conversation and waits for the result. */
   async save(signal: AbortSignal): Promise<FlushReport | undefined> {
     const flush = await this.#opening;
     this.#isQuiet = true;
@@ -155,16 +151,16 @@ export class Conversation {
     const place = { stateDir, session: this.session, memory: this.memory, contextWindowTokens, clock };
     const own = this.memory === undefined ? withoutFlush(agent) : agent;
     this.#flush = await createMemoryFlush({ ...place, agent: own, runTurn: flushTurn, onReport });
-    // What a run before this one could not save.
+    // Messages that an earlier run could not save.
     this.#flush.retry();
     return this.#flush;
   }
 
-  /** After the session or the memory changed. What the old one was at is in the journal, where the new one finds it. */
+  /** After a change of session or memory. Unfinished work is in the journal, where the new one finds it. */
   #reopenFlush(): void {
     const closing = this.#opening.then((flush) => flush.close());
     this.#opening = closing.catch(() => undefined).then(() => this.#openFlush());
-    // The next turn waits for it and has the error.
+    // The next turn waits for it and gets the error.
     this.#opening.catch(() => undefined);
   }
 }
@@ -180,7 +176,6 @@ async function openSession(sessions: Sessions, { sessionKey, agent, notify }: Co
   }
 }
 
-/** Memory that is off is not written to either. */
 function withoutFlush({ compaction, ...agent }: AgentConfig): AgentConfig {
   return { ...agent, compaction: { ...compaction, memoryFlush: { ...compaction.memoryFlush, enabled: false } } };
 }

@@ -1,6 +1,5 @@
 import type { FlushReport } from "@memslot/agent-kit";
 
-/** One line about what came of a flush. */
 export function flushLine({ state, reason, entries, messages }: FlushReport): string {
   const outcome = {
     done: `saved ${messages} messages`,

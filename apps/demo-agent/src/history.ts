@@ -4,14 +4,14 @@ import { codeOf, replaceFileSync } from "@memslot/core/files";
 
 export const maxHistoryLines = 1_000;
 
-/** The lines typed before, the newest first, kept in a file that only its owner can read. */
+/** Earlier lines, newest first, in a file private to the owner. */
 export interface History {
   readonly lines: string[];
-  /** Called with all lines after each one; takes out those that are not to be kept. */
+  /** Called with all lines after each one; removes those that must not be kept. */
   keep(lines: string[]): void;
 }
 
-/** Without a file nothing is kept. A file that cannot be read or written is told once, and the chat goes on. */
+/** Without a file nothing is kept. An unusable file is reported once, and the chat continues. */
 export function openHistory(file: string | undefined, notify: (line: string) => void): History {
   let lines: string[] = [];
   let told = false;
@@ -27,7 +27,7 @@ export function openHistory(file: string | undefined, notify: (line: string) => 
   return {
     lines: lines.slice(0, maxHistoryLines),
     keep: (typed) => {
-      // As in a shell: what begins with a space is nobody's business.
+      // As in a shell, a line that begins with a space is not kept.
       typed.splice(0, typed.length, ...typed.filter((line) => !line.startsWith(" ")).slice(0, maxHistoryLines));
       if (file === undefined || told) return;
       try {

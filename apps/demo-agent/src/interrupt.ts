@@ -1,9 +1,8 @@
-/** What Ctrl-C, a polite kill and a reader that went away mean: stop, tidy up, and end with the code that says so. */
+/** Handles Ctrl-C, SIGTERM and a closed output: stop, clean up, and exit with the matching code. */
 export interface Interrupt {
   readonly signal: AbortSignal;
-  /** Undefined while nothing has happened. */
   exitCode(): number | undefined;
-  /** The first call asks to stop; the next one ends the process at once. */
+  /** The first call aborts; the next one ends the process at once. */
   stop(exitCode: number): void;
 }
 
@@ -24,7 +23,7 @@ export function listenForInterrupt(): Interrupt {
   // A closed terminal; Windows sends it for a closed window.
   process.on("SIGHUP", () => stop(129));
   for (const stream of [process.stdout, process.stderr]) {
-    // Whoever read the answers (`| head`) has seen enough.
+    // The reader of the answers (`| head`) has closed the pipe.
     stream.on("error", () => {
       if (code === undefined) stop(0);
     });

@@ -11,18 +11,17 @@ import { memoryState } from "@memslot/core/host";
 import { openMemory } from "memslot";
 import type { SampleWorkspace } from "./sample-workspace.ts";
 
-/** The memory over the notes; undefined when the configuration turns it off, and why. */
 interface OpenedMemory {
   memory: Memory | undefined;
   offReason: string | undefined;
 }
 
-/** The notes of this run with the memory over them. */
+/** The notes of this run with their memory. */
 export interface OpenedNotes extends OpenedMemory {
   config: MemslotConfig;
   agent: AgentConfig;
   isSample: boolean;
-  /** The same notes with another backend, as `plugins.slots.memory` names it. */
+  /** The same notes with another backend, a value of `plugins.slots.memory`. */
   openWith(backend: string, signal: AbortSignal): Promise<OpenedMemory>;
 }
 
@@ -37,7 +36,7 @@ export interface OpenNotesOptions {
   signal: AbortSignal;
 }
 
-/** Opens the sample with the built-in defaults and nothing of the user's, or the user's notes with their configuration. */
+/** Opens the sample with the built-in defaults, or the user's notes with their configuration. */
 export async function openNotes(options: OpenNotesOptions): Promise<OpenedNotes> {
   const { sample, backend, env, cwd, notify } = options;
   const config = sample
@@ -66,7 +65,6 @@ export async function openNotes(options: OpenNotesOptions): Promise<OpenedNotes>
   return { ...opened, config, agent, isSample, openWith: (id, signal) => open(withSlot(id), signal) };
 }
 
-/** One line about what the index holds and how it is searched. */
 export function describeIndex(status: MemoryProviderStatus, report?: SyncReport): string {
   const mode = status.custom?.searchMode ?? "keyword";
   const how =

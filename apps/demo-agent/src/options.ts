@@ -2,11 +2,9 @@ import { parseArgs } from "node:util";
 import { messageOf } from "@memslot/core";
 
 export interface DemoOptions {
-  /** The user's own notes; undefined for the bundled sample. */
   workspaceDir: string | undefined;
-  /** What `plugins.slots.memory` is for this run. */
   backend: string | undefined;
-  /** The language model; undefined for what the environment names, if anything. */
+  /** The language model; undefined: chosen by the environment. */
   model: string | undefined;
   /** One question to answer instead of a chat. */
   ask: string | undefined;
@@ -44,7 +42,7 @@ export function parseOptions(args: readonly string[]): ParsedOptions {
   const known = { ...texts, tour: boolean, help: { ...boolean, short: "h" } };
   let values: { workspace?: string; backend?: string; model?: string; ask?: string; tour?: boolean; help?: boolean };
   try {
-    // Some package managers hand the separator on.
+    // Some package managers pass the separator on.
     ({ values } = parseArgs({ args: args[0] === "--" ? args.slice(1) : [...args], options: known }));
   } catch (error) {
     return { kind: "usage", error: messageOf(error) };

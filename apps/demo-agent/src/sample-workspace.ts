@@ -4,14 +4,13 @@ import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** A copy of the bundled notes with a state folder of its own, so that a run touches nothing of the user's. */
+/** A copy of the bundled notes with its own state folder, so that a run changes nothing of the user's. */
 export interface SampleWorkspace {
-  /** The folder that holds both. */
   readonly rootDir: string;
   readonly workspaceDir: string;
   readonly stateDir: string;
   remove(): Promise<void>;
-  /** For the very end of a process, when nothing can be waited for. */
+  /** Synchronous, for the exit of the process. */
   removeNow(): void;
 }
 
@@ -37,7 +36,6 @@ export async function createSampleWorkspace(): Promise<SampleWorkspace> {
   return sample;
 }
 
-/** Questions that the sample notes answer, to start with. */
 export const sampleQuestions: readonly string[] = [
   "What does error code QF-4093 mean?",
   "Which address is the printer pinned to?",

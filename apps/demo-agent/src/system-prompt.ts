@@ -9,11 +9,10 @@ import { type AgentConfig, sessionKindOf } from "@memslot/core";
 
 export interface SystemPrompt {
   text: string;
-  /** The notes that stand in it. */
   paths: string[];
 }
 
-/** What the model is told: who it is, how it uses its memory, what a session starts with, and what was compacted. */
+/** The system prompt: role, use of memory, notes of the session start, and the compacted summary. */
 export async function buildSystemPrompt(
   session: Session,
   tools: readonly MemoryTool[],

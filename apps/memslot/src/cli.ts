@@ -39,7 +39,6 @@ interface Interrupt {
   readonly signal: AbortSignal;
   /** The exit code of an interrupted run; undefined before that. */
   exitCode(): number | undefined;
-  /** Sets how long the command may take to stop. */
   setPatience(milliseconds: number): void;
 }
 

@@ -1,16 +1,8 @@
 import { type Memory, type OpenMemoryOptions, openMemory as openMemoryOf } from "@memslot/core";
 
 /**
- * Opens the memory of an agent with the backends and embedding providers that come with this package; plugins named
- * in the configuration are found as well. Concurrent calls for the same agent, workspace and settings share one
- * instance, which is freed when each has closed its own. Throws `MemoryError`.
- *
- * ```ts
- * const config = await loadConfig({ cwd: process.cwd(), env: process.env, workspace: "notes" });
- * const memory = await openMemory({ config, agentId: "main" });
- * const results = await memory.search("when did we move the backups?");
- * await memory.close();
- * ```
+ * Opens the memory of an agent with the bundled backends and providers, and configured plugins. Concurrent calls share
+ * one instance. Throws `MemoryError`.
  */
 export function openMemory(options: Omit<OpenMemoryOptions, "host">): Promise<Memory> {
   return openMemoryOf({ ...options, host: import.meta.url });

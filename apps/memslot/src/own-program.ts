@@ -3,7 +3,6 @@ import { UsageError } from "./terminal/usage-error.ts";
 
 // Directly in `src`, because the built file is directly in `dist`. A file of its own, because `--help` must not load it.
 
-/** Arguments for Node to run this program: the built command, or the sources of a checkout. Absolute paths. */
 export function ownProgram(): string[] {
   if (import.meta.url.endsWith(".ts"))
     return ["--conditions=@memslot/source", fileURLToPath(new URL("cli.ts", import.meta.url))];

@@ -13,10 +13,10 @@ import { nearestCommand } from "./terminal/nearest-command.ts";
 import { type ColorChoice, colorChoices } from "./terminal/ansi/terminal-kind.ts";
 import { packageVersion } from "./package-version.ts";
 
-/** The world around one run; `runProgram` adds the options that all commands share. */
+/** The environment of one run; `runProgram` adds the shared options. */
 export type ProgramWorld = Omit<CommandContext, "configPath" | "workspace" | "onAgent">;
 
-/** Runs one command line and gives its exit code. Never throws, never ends the process. */
+/** Runs one command line and returns its exit code. Never throws, never ends the process. */
 export async function runProgram(argv: readonly string[], world: ProgramWorld): Promise<number> {
   let exitCode: number = ExitCode.ok;
   const program = describeProgram(world, (code) => {
@@ -30,7 +30,7 @@ export async function runProgram(argv: readonly string[], world: ProgramWorld): 
       reportFailure(world.output, error);
       return ExitCode.error;
     }
-    // To an agent a hook that ends with 2 says that the user's prompt is to be thrown away.
+    // For an agent, exit code 2 of a hook means that the prompt is to be discarded.
     return error.exitCode === 0 || argv[0] === "hook" ? ExitCode.ok : ExitCode.usage;
   }
   return exitCode;
@@ -132,14 +132,13 @@ function describeProgram(world: ProgramWorld, setExitCode: (code: number) => voi
   return program;
 }
 
-/** Runs a command in this world, and turns what it throws into words and an exit code. */
+/** Runs a command, and converts errors to messages and an exit code. */
 function runIn(world: ProgramWorld, setExitCode: (code: number) => void): Run {
   return <Options>(load: () => Promise<Action<Options>>) =>
     async (...given: unknown[]): Promise<void> => {
       const command = given.at(-1) as Command;
       const shared = command.optsWithGlobals<SharedOptions>();
       if (shared.color !== undefined) world.output.setColor(shared.color);
-      // A failure before the agent is known is that of the one that was named, else of the usual one.
       let agentId = command.parent?.name() === "memory" ? (shared.agent ?? "main") : undefined;
       const context: CommandContext = {
         ...world,
@@ -199,7 +198,7 @@ provider; * selects all.`,
 }
 
 function suggestOnUnknown(parent: Command, program: Command): void {
-  // Of two that are as near, what this one has is meant.
+  // Of two equally near commands, prefer the subcommand.
   const commands = program.commands.toSorted((a, b) => Number(b === parent) - Number(a === parent));
   const known = commands.flatMap((command) => [
     command.name(),

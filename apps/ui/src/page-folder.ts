@@ -1,4 +1,4 @@
 import { fileURLToPath } from "node:url";
 
-/** Where the built page lies, from the sources and from what is published. */
+/** The built page, from the sources and from the package. */
 export const pageFolder: string = fileURLToPath(new URL("../dist/page", import.meta.url));

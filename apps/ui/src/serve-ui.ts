@@ -25,7 +25,6 @@ export interface ServeUiOptions extends LoginOptions {
 
 const address = "127.0.0.1";
 
-/** Serves the page until `signal` is aborted. Throws `UNAVAILABLE` where the port cannot be had or the page is not built. */
 export async function serveUi({ host, onListening, signal, ...options }: ServeUiOptions): Promise<void> {
   const files = readPage(options.page ?? pageFolder);
   const server = createLoopbackServer();

@@ -1,13 +1,13 @@
-/** The smallest piece of a note that makes sense by itself: a list item, a table row, a paragraph, a line of code. */
+/** The smallest meaningful piece of a note: a list item, a table row, a paragraph, a line of code. */
 export interface NoteUnit {
   /** 1-based, inclusive. */
   startLine: number;
   endLine: number;
-  /** As it is quoted: without list mark, with the column names in front of table cells. */
+  /** As quoted: without list mark, with column names before table cells. */
   text: string;
-  /** The headings that it stands under, outermost first. */
+  /** The headings above it, outermost first. */
   headings: readonly string[];
-  /** What has to be known to understand it: the list items above it, the text before a piece of code. May be empty. */
+  /** Its context: parent list items, or the text before code. May be empty. */
   surroundings: string;
 }
 
@@ -18,16 +18,15 @@ const thematicBreak = /^\s*([-*_])(\s*\1){2,}\s*$/;
 const tableRow = /^\s*\|.*\|\s*$/;
 const tableRule = /^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/;
 
-/** Takes a note, or a window of one that begins at `firstLine`, apart. */
 export function noteUnits(text: string, firstLine = 1): NoteUnit[] {
   const lines = text.split("\n");
   const units: NoteUnit[] = [];
   let headings: string[] = [];
-  /** List items that a deeper one may stand under. */
+  /** Possible parents of a deeper list item. */
   let parents: { indent: number; text: string }[] = [];
   let columns: string[] | undefined;
   let closing: string | undefined;
-  /** The unit that the next line may go on with, and the text before a piece of code. */
+  /** The unit that the next line may continue, and the text before code. */
   let open: NoteUnit | undefined;
   let before = "";
 
@@ -90,7 +89,7 @@ function cellsOf(row: string): string[] {
     .map((cell) => cell.trim());
 }
 
-/** A row by itself is a riddle; with its columns' names it can be read. */
+/** A row is only readable with its column names. */
 function withColumns(columns: readonly string[], cells: readonly string[]): string {
   return cells
     .flatMap((cell, index) => (cell === "" ? [] : columns[index] ? [`${columns[index]}: ${cell}`] : [cell]))

@@ -4,21 +4,20 @@ import type { NoteUnit } from "./note-units.ts";
 export interface CandidateUnit {
   path: string;
   unit: NoteUnit;
-  /** The score of the search result that it was found through. */
   searchScore: number;
 }
 
-/** A unit of a note with how well it answers the question. */
+/** A unit of a note with its score for the question. */
 export interface UnitMatch extends CandidateUnit {
-  /** How much of the question the unit holds together with what it stands under, 0 to 1; rare words count more. */
+  /** Share of the question's words in the unit and its headings, 0 to 1; rare words count more. */
   coverage: number;
-  /** For the order: words in the unit itself count more than those around it. */
+  /** For sorting: words in the unit itself count more than those around it. */
   score: number;
 }
 
 /** A word of the question, or one character of a script that is written without spaces. */
 interface QuestionPart {
-  /** Any of these terms in a text stands for the part. */
+  /** Any of these terms matches the part. */
   readonly terms: readonly string[];
   readonly weight: number;
 }
@@ -26,7 +25,7 @@ interface QuestionPart {
 const aroundShare = 0.6;
 const searchShare = 0.15;
 
-/** Scores the units of the notes that a search has found, best first. */
+/** Scores the units of found notes, best first. */
 export function matchUnits(question: string, candidates: readonly CandidateUnit[]): UnitMatch[] {
   const parts = questionParts(question);
   const texts = candidates.map((candidate) => {
@@ -53,7 +52,6 @@ export function matchUnits(question: string, candidates: readonly CandidateUnit[
     .sort((a, b) => b.score - a.score || a.unit.text.length - b.unit.text.length);
 }
 
-/** A long paragraph holds many words by accident. */
 function lengthPenalty(text: string): number {
   return 0.04 * Math.max(0, Math.log2(text.length / 100));
 }
@@ -62,7 +60,7 @@ function holds(terms: ReadonlySet<string>, part: QuestionPart): boolean {
   return part.terms.some((term) => terms.has(term));
 }
 
-/** What a question is asked with and is not asked about. */
+/** Question words without content. */
 const englishFillers = new Set(
   "mean give tell know many much long take kind there pleas say anyon someon ever happen run us get".split(" "),
 );
@@ -77,14 +75,14 @@ function questionParts(question: string): QuestionPart[] {
     if (wanted) parts.set(term, { terms: [term], weight: 1 });
   }
   for (const [character, pairs] of unspacedCharacters(cleaned)) {
-    // A character between fillers is all that is left of a word: worth something, but it stands in many places.
+    // A character between fillers is the rest of a word: a weak but common match.
     const part = pairs.length > 0 ? { terms: pairs, weight: 0.5 } : { terms: [character], weight: 0.3 };
     parts.set(part.terms.join(" "), part);
   }
   return [...parts.values()];
 }
 
-/** Each character of a script without spaces, with the pairs that it is in. */
+/** Each character of an unspaced script, with its pairs. */
 function unspacedCharacters(text: string): [string, string[]][] {
   const found = new Map<number, [string, string[]]>();
   const note = (start: number, pair: string | undefined): void => {
@@ -103,7 +101,7 @@ function unspacedCharacters(text: string): [string, string[]][] {
   return [...found.values()];
 }
 
-/** All terms of a text, its single characters of scripts without spaces, and the months of the dates in it. */
+/** All terms of a text, its single characters of unspaced scripts, and the months of its dates. */
 function termsOf(text: string): Set<string> {
   const terms = new Set<string>();
   const add = (source: string): void =>

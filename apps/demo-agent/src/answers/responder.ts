@@ -4,27 +4,25 @@ import { type NoteUnit, noteUnits } from "./note-units.ts";
 import { type CandidateUnit, type UnitMatch, matchUnits } from "./question-match.ts";
 
 /**
- * Measured on sample-workspace.questions.json: the right line of a question that shares words with it holds .54 of the
- * question at least, and .6 in all but one; a wrong line, also of a question that the notes cannot answer, .58 at most.
+ * Measured on sample-workspace.questions.json: right lines cover .6 of the question (one .54), wrong ones at most .58.
  */
 const answerCoverage = 0.6;
-/** Under this, a line has no more than an everyday word in common with the question. */
+/** Below this, a line shares no more than a common word with the question. */
 const weakCoverage = 0.3;
 
 const maxResults = 8;
 const maxQuotes = 3;
-/** A further line is quoted when it is nearly as good as the first. */
+/** A further line is quoted if it is nearly as good as the first. */
 const furtherShare = 0.75;
-/** Lines above a result that are read for the heading that it stands under, and lines after it. */
+/** Lines read above a result, for its heading, and after it. */
 const linesAbove = 80;
 const linesBelow = 3;
 
-/** In the digest of a flush: what was asked, and what was answered from these notes, is no note. */
+/** Questions and their answers in a flush digest are not notes. */
 const echo = /^\d{2}:\d{2} (?:assistant: |user: .*[?？]$)/;
 
 /**
- * Answers without a language model: searches, reads the lines around what was found, and quotes those that hold the
- * words of the question, each with its citation. `memory` is undefined where memory is off, for the reason given.
+ * Answers without a language model: searches, and quotes matching lines with citations. `offReason`: why memory is off.
  */
 export async function respond(question: string, { memory, offReason, signal }: RespondOptions): Promise<string> {
   const phrases = phrasesFor(question);
@@ -32,7 +30,7 @@ export async function respond(question: string, { memory, offReason, signal }: R
   const { results, report } = await memory.ask(question, { maxResults, signal });
   const matches = matchUnits(question, await unitsAround(memory, results, signal));
   const lines = composed(question, matches, results, report, phrases);
-  // It may stand where nobody looks.
+  // The answer may be in files that are not searched.
   if (report.unsearched !== undefined && lines[0] !== phrases.found) lines.push(phrases.unsearched(report.unsearched));
   if (report.state !== "ok") lines.push("", phrases.notWhole(report.state, report.reason));
   return lines.join("\n");
@@ -64,7 +62,7 @@ function composed(
   }
   if (best !== undefined && best.coverage >= weakCoverage) return [phrases.weak, ...quote(question, best)];
   if (report?.mode === "keyword") return [phrases.nothing, phrases.wordsOnly];
-  // Search by meaning may have found what no word of the question leads to.
+  // Vector search may have found a note without any word of the question.
   const [first] = results;
   const near = matches.find(({ path, unit }) => {
     if (first?.vectorScore === undefined || path !== first.path) return false;
@@ -83,18 +81,17 @@ function quote(question: string, { path, unit }: UnitMatch): string[] {
   ];
 }
 
-/** Where the line belongs: the day of a daily log, the nearest heading, the list item that it stands under. */
+/** Where the line belongs: day, nearest heading, parent list item. */
 function leadOf(path: string, unit: NoteUnit): string {
   const day = /(?:^|\/)(\d{4}-\d{2}-\d{2})[^/]*\.md$/.exec(path)?.[1];
   const characters = [...unit.surroundings];
   const above = characters.length > 80 ? `${characters.slice(0, 80).join("")}…` : unit.surroundings;
   const heading = unit.headings.at(-1);
-  // Many daily logs have their day as the heading.
+  // The heading of many daily logs is their day.
   const parts = [heading?.startsWith(day ?? "\n") ? undefined : day, heading, above];
   return parts.filter((part) => part !== undefined && part !== "").join(" › ");
 }
 
-/** The units that the results touch, each once, with the best score that leads to it. */
 async function unitsAround(
   memory: Memory,
   results: readonly MemorySearchResult[],
@@ -111,7 +108,7 @@ async function unitsAround(
   return [...found.values()];
 }
 
-/** A line of a conversation, where the user said something: what was asked is found in place of its answer. */
+/** A user's line in a transcript: a question is found in place of its answer. */
 function statement(line: string): string {
   return /^User: .*[^?？\s]$/.test(line) ? `- ${line}` : "";
 }
@@ -120,10 +117,10 @@ async function unitsOf(memory: Memory, result: MemorySearchResult, signal: Abort
   const from = Math.max(1, result.startLine - linesAbove);
   const to = result.endLine + linesBelow;
   const lines: string[] = [];
-  // A read gives a window of limited size and says where more begins.
+  // A read returns a limited window and the start of the next one.
   for (let next: number | undefined = from; next !== undefined && next <= to;) {
     const read = await memory.readFile({ path: result.path, from: next, lines: to - next + 1, signal });
-    // What comes after the counted lines is a notice.
+    // The lines after the counted ones are a notice.
     const part = read.text.split("\n").slice(0, read.lines ?? 0);
     lines.push(...(result.source === "memory" ? part : part.map(statement)));
     next = read.nextFrom !== undefined && read.nextFrom > next ? read.nextFrom : undefined;
@@ -134,7 +131,7 @@ async function unitsOf(memory: Memory, result: MemorySearchResult, signal: Abort
 
 const maxChars = 320;
 
-/** The sentences of a long text that hold most of the question, whole; a short text as it is. */
+/** Whole sentences with most words of the question; a short text unchanged. */
 function excerpt(question: string, text: string): string {
   if (text.length <= maxChars) return text;
   const sentences = sentencesOf(text);
@@ -159,14 +156,14 @@ function sentencesOf(text: string): string[] {
   return [...new Intl.Segmenter("en", { granularity: "sentence" }).segment(text)].map(({ segment }) => segment);
 }
 
-/** The few words of its own that the responder has, in the language of the question. */
+/** Fixed phrases of the responder, by language. */
 interface Phrases {
   found: string;
   weak: string;
   nothing: string;
-  /** Why something that is in the notes may not have been found. */
+  /** Why an existing note may not have been found. */
   wordsOnly: string;
-  /** Notes below the workspace that are no part of the memory. */
+  /** Notes in the workspace that are not part of the memory. */
   unsearched: (unsearched: UnsearchedFiles) => string;
   notWhole: (state: string, reason: string | undefined) => string;
   off: (reason: string | undefined) => string;

@@ -1,13 +1,13 @@
 import { isNoReply } from "@memslot/agent-kit";
 
-/** Between what a model says, piece by piece, and who reads it: the sign that it has nothing to say is not shown. */
+/** Filters the sentinel out of streamed model output. */
 export interface ShownAnswer {
   onText(delta: string): void;
-  /** After each message of the model. Gives its text as it is shown. */
+  /** After each message of the model. Returns its displayed text. */
   end(text: string): string;
 }
 
-/** What the sentinel may begin with, with the signs and the key that models put around it. */
+/** Possible beginnings of the sentinel with punctuation around it. */
 const mayBecome =
   /^(?:[^\p{L}\p{N}]*(?:json\W*)?(?:"\w*"?\s*:?\s*"?)?(?:N(?:O(?:_(?:R(?:E(?:P(?:LY?)?)?)?)?)?)?)?[^\p{L}\p{N}]*)$/iu;
 const maxHeld = 60;

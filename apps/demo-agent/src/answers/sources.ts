@@ -1,15 +1,15 @@
 import { type MemoryTool, formatCitation, parseCitation } from "@memslot/agent-kit";
 
-/** Remembers what the tools returned during one turn, to say afterwards what the answer rests on. */
+/** Records the tool results of one turn, to cite the sources of the answer. */
 export interface SourceLog {
-  /** The same tools, watched. */
+  /** The same tools, recorded. */
   watch(tools: readonly MemoryTool[]): MemoryTool[];
   clear(): void;
-  /** Whether any of the tools that look into memory was used. */
+  /** Whether a tool that reads memory was used. */
   readonly searched: boolean;
   /**
-   * Citations, best first: those that the answer names, else what was read, else the best results of the searches.
-   * What an answer names without having seen it is no source; `shown` are the files that stand in the prompt.
+   * Citations, best first: those named in the answer, else what was read, else the best results. `shown`: files in the
+   * prompt.
    */
   behind(answer: string, shown: readonly string[]): string[];
 }

@@ -6,9 +6,8 @@ import { createLocalModel } from "./local.ts";
 import { createOpenAiModel } from "./openai.ts";
 
 /**
- * The model that the environment and `--model` name; undefined where they name none. Loads nothing. A file that ends in
- * `.gguf` is a local model, a name that begins with `gemini-` goes to Gemini where there is a key for it, everything
- * else to the first of OpenAI, Gemini and `MEMSLOT_CHAT_MODEL` that is set. Throws `CONFIG` for what cannot be right.
+ * The model of `--model` and the environment, without loading it: `.gguf` is local, `gemini-…` is Gemini if it has a
+ * key, else the first configured of OpenAI, Gemini and `MEMSLOT_CHAT_MODEL`. Throws `CONFIG`.
  */
 export function chooseModel(
   options: { readonly model?: string | undefined },
@@ -63,7 +62,7 @@ function endpointIn(
   return { apiKey, baseUrl, where: baseUrl ?? provider, keyName, urlName };
 }
 
-/** Messages name the address, so that nothing secret may be in it. */
+/** Messages name the address, so it must not contain a secret. */
 function checkAddress(address: string, name: string): void {
   const url = URL.parse(address);
   if (url === null || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash) {
@@ -72,7 +71,7 @@ function checkAddress(address: string, name: string): void {
   }
 }
 
-/** Tokens by the beginning of a model's name; what is not known here has as many as most. */
+/** Context windows by the prefix of a model's name. */
 const windows: readonly (readonly [RegExp, number])[] = [
   [/^gpt-4\.1/, 1_047_576],
   [/^gpt-5/, 400_000],

@@ -3,23 +3,20 @@ import { MemoryError, type MemoryErrorCode, messageOf } from "@memslot/core";
 /** Where a language model answers over the network. */
 export interface Endpoint {
   readonly model: string;
-  /** Undefined where the endpoint wants none. */
+  /** Undefined if the endpoint needs none. */
   readonly apiKey: string | undefined;
   /** Undefined for the provider's own. */
   readonly baseUrl: string | undefined;
-  /** What people call it. */
   readonly where: string;
-  /** The environment variables that hold the key and the address. */
   readonly keyName: string;
   readonly urlName: string;
 }
 
-/** One line about what went wrong at an endpoint and what to do about it. The key is never in it. */
+/** A failure of an endpoint and the next step, on one line without the key. */
 export class EndpointFailure extends Error {
   readonly code: MemoryErrorCode;
-  /** Of the answer, where there is one. */
   readonly status: number | undefined;
-  /** How long to wait before the same request may go better; undefined where it will not. */
+  /** Wait before a retry; undefined if a retry is pointless. */
   readonly waitMs: number | undefined;
 
   constructor(
@@ -34,20 +31,20 @@ export class EndpointFailure extends Error {
   }
 }
 
-/** The failure in what a request has thrown, which an SDK may have wrapped. */
+/** The failure inside a thrown error, which an SDK may have wrapped. */
 export function failureOf(thrown: unknown, endpoint: Endpoint): EndpointFailure {
   const chain = causesOf(thrown);
   const known = chain.find((error) => error instanceof EndpointFailure);
   if (known !== undefined) return known;
   if (MemoryError.is(thrown)) return new EndpointFailure(thrown.code, thrown.message);
-  // What the SDKs make of an error in the middle of a stream. Some servers write a status where others have a word.
+  // SDK errors in the middle of a stream. Some servers write a status in place of a code.
   const { status, code, error } = (chain[0] ?? {}) as { status?: unknown; code?: unknown; error?: unknown };
   const number = [status, code].find((value) => typeof value === "number");
   const text = typeof error === "object" && error !== null ? JSON.stringify({ error }) : messageOf(thrown);
   return answerFailure(endpoint, { status: number, text });
 }
 
-/** What an answer means that is no success. Of its text only words count that all servers use. */
+/** The failure of an error response, by words that all servers use. */
 export function answerFailure(
   endpoint: Endpoint,
   answer: { status: number | undefined; text: string; headers?: Headers | undefined },
@@ -75,7 +72,7 @@ export function answerFailure(
   return failure("UNAVAILABLE", `${where} answered with an error${at}, check --model and ${urlName}: ${told}`);
 }
 
-/** A request that got no answer at all. Where nobody listens, nobody will in a second. */
+/** A request without a response. A refused connection is not retried. */
 export function unreachable(endpoint: Endpoint, error: unknown): EndpointFailure {
   const last = causesOf(error).at(-1);
   const code = last !== undefined && "code" in last ? String(last.code) : "";
@@ -86,7 +83,7 @@ export function unreachable(endpoint: Endpoint, error: unknown): EndpointFailure
   });
 }
 
-/** The message in an answer, on one line and without the key, which some endpoints put into their errors. */
+/** The message of a response, on one line and without the key, which some endpoints repeat. */
 function wordsOf(text: string, { apiKey }: Endpoint): string {
   let words = text;
   try {

@@ -7,27 +7,26 @@ import { createEventReader } from "./event-stream.ts";
 
 /** How patient a client is. */
 export interface Patience {
-  /** How long an endpoint may send nothing at all; 60 s if left out. */
+  /** Longest silence of an endpoint; 60 s if left out. */
   readonly silenceMs?: number | undefined;
-  /** The pause before the first new try, which doubles; half a second if left out. */
+  /** Pause before the first retry, doubled each time; half a second if left out. */
   readonly retryDelayMs?: number | undefined;
 }
 
-/** One try of a request. */
 export interface Attempt {
-  /** Gives an answer whose body is a stream of events, or fails. Watches the time, and follows no redirect with the key. */
+  /** Returns a response with an event stream, or fails. Watches the time, and follows no redirect with the key. */
   readonly fetch: typeof fetch;
   readonly signal: AbortSignal;
   readonly onText: (delta: string) => void;
-  /** Whether the stream said that it is complete. */
+  /** Whether the stream was completed. */
   readonly isComplete: () => boolean;
 }
 
 const maxRetries = 2;
-/** Who is to be left alone for longer than this is not waited for. */
+/** A longer requested wait is not awaited. */
 const longestWaitMs = 10_000;
 
-/** Asks an endpoint, and again where that may help and nothing was shown yet. Throws as `ChatModel.complete` does. */
+/** Requests an answer; retries if useful and nothing was shown yet. Throws as `ChatModel.complete` does. */
 export async function endpointReply(
   endpoint: Endpoint,
   { silenceMs = 60_000, retryDelayMs = 500 }: Patience,
@@ -58,7 +57,7 @@ export async function endpointReply(
       const failure = failureOf(thrown, endpoint);
       const waitMs = Math.max(failure.waitMs ?? Infinity, retryDelayMs * 2 ** retries);
       if (shown || retries >= maxRetries || waitMs > longestWaitMs) {
-        // Without a cause: what an SDK throws may hold the key.
+        // Without a cause: SDK errors may contain the key.
         throw new MemoryError(failure.code, failure.message);
       }
       await sleep(waitMs, undefined, { signal: request.signal });

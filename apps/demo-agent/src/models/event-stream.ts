@@ -1,14 +1,14 @@
 import type { Transformer } from "node:stream/web";
 
-/** Reads the body of one answer as server-sent events, whatever the endpoint made of the wish for them. */
+/** Reads a response as server-sent events, also if the endpoint did not stream. */
 export interface EventReader {
-  /** The same answer with nothing in its body but events that every SDK understands. */
+  /** The same response with only events that every SDK accepts. */
   read(response: Response): Response;
   /** True after `[DONE]`, or after one JSON text in place of a stream. */
   isComplete(): boolean;
 }
 
-/** `onBytes` is called at every sign of life; some servers send comments only to be known alive. */
+/** `onBytes` is called for all bytes; some servers send comments as keep-alive. */
 export function createEventReader(onBytes: () => void): EventReader {
   const decoder = new TextDecoder();
   const encoder = new TextEncoder();
@@ -16,7 +16,7 @@ export function createEventReader(onBytes: () => void): EventReader {
   let held = "";
   let complete = false;
 
-  /** Gives the whole lines of what is held. A line end may have come with its first half only. */
+  /** Returns whole lines of the buffer. It may end in the middle of a line end. */
   const takeLines = (atEnd: boolean): string => {
     const lines = held.split(/\r\n|\n|\r(?!$)/);
     held = atEnd ? "" : (lines.pop() ?? "");
@@ -34,7 +34,7 @@ export function createEventReader(onBytes: () => void): EventReader {
     transform(chunk, controller) {
       onBytes();
       held += decoder.decode(chunk, { stream: true });
-      // The first character tells more than the content type does.
+      // The first character is more reliable than the content type.
       const [first] = held.trimStart();
       if (kind === undefined && first === "<") throw new Error(held);
       if (first !== undefined) kind ??= first === "{" || first === "[" ? "json" : "events";
@@ -42,7 +42,7 @@ export function createEventReader(onBytes: () => void): EventReader {
     },
     flush(controller) {
       if (kind === undefined) throw new Error("an empty answer");
-      // One SDK overlooks an event without a blank line behind it.
+      // One SDK ignores an event without a blank line after it.
       controller.enqueue(encoder.encode(kind === "json" ? wholeJson() : `${takeLines(true)}\n\n`));
     },
   };

@@ -10,12 +10,12 @@ export function createGeminiModel(
   endpoint: Endpoint,
   options: Patience & { readonly contextWindowTokens: number },
 ): ChatModel {
-  /** What the model wants back beside each of its calls, by the id of the call. */
+  /** Signatures that the model needs back with its calls, by call id. */
   const signatures = new Map<string, string>();
 
   const ask = async (request: ModelRequest, attempt: Attempt): Promise<ModelReply> => {
     const { FunctionCallingConfigMode, GoogleGenAI } = await import("@google/genai/web");
-    // Tools and system text are described for this version; the SDK would take `v1`. Without `retryOptions` it asks once.
+    // For this API version; the SDK would use `v1`. Without `retryOptions` it does not retry.
     const baseUrl = (endpoint.baseUrl ?? googleUrl).replace(/\/v1(?:beta)?\/?$/, "");
     const httpOptions = { apiVersion: "v1beta", baseUrl, fetch: attempt.fetch };
     const client = new GoogleGenAI({ apiKey: endpoint.apiKey ?? "none", vertexai: false, httpOptions });
@@ -34,7 +34,7 @@ export function createGeminiModel(
     return await readReply(stream, attempt, signatures);
   };
 
-  /** From version 3 on, the first call of a message is refused without one; this word stands in after a restart. */
+  /** Required from version 3 on for the first call of a message; this value is accepted after a restart. */
   const signatureFor = ({ id }: ToolCall, isFirst: boolean): string | undefined =>
     signatures.get(id) ??
     (isFirst && /gemini-(?:[3-9]|\d\d)/.test(endpoint.model) ? "skip_thought_signature_validator" : undefined);
@@ -55,7 +55,7 @@ function declarationOf({ name, description, inputSchema }: MemoryTool): object {
 
 type SignatureFor = (call: ToolCall, isFirst: boolean) => string | undefined;
 
-/** Messages of the same side become one, and the first is the user's: Gemini wants both to take turns. */
+/** Gemini needs alternating turns that start with the user: merges messages of the same role. */
 function contentsOf(messages: readonly NewMessage[], signatureFor: SignatureFor): Content[] {
   const contents: { role: string; parts: Part[] }[] = [];
   for (const message of messages) {
@@ -108,7 +108,7 @@ async function readReply(
   }
   attempt.signal.throwIfAborted();
   if (finishReason === undefined) throw new Error("the answer broke off in the middle");
-  // Held back, or a call that the model could not write properly.
+  // Blocked, or an invalid call.
   const isEmpty = text.trim() === "" && toolCalls.length === 0;
   if (isEmpty && finishReason !== "STOP") throw new Error(`the answer is empty (${finishReason})`);
   return { text, toolCalls, inputTokens };

@@ -8,11 +8,10 @@ import { newCallId, objectIn } from "./tool-call-fragments.ts";
 import type { MemoryTool, NewMessage } from "@memslot/agent-kit";
 
 export interface LocalModelOptions {
-  /** A GGUF file. */
   readonly path: string;
-  /** At most; 8192 if left out, as a longer window costs memory. A model may have been made for less. */
+  /** Upper limit; 8192 if left out, as a longer window costs memory. */
   readonly contextWindowTokens?: number | undefined;
-  /** Stands in for the import of the package, which is an optional one. */
+  /** Replaces the import of the optional package. */
   readonly load?: (() => Promise<typeof import("node-llama-cpp")>) | undefined;
 }
 
@@ -22,10 +21,7 @@ interface OpenModel {
   close(): Promise<void>;
 }
 
-/**
- * A chat model in this process, through node-llama-cpp. Both are loaded at the first request; what is asked at the same
- * time is answered one after the other.
- */
+/** A chat model in this process, through node-llama-cpp, loaded at the first request. Requests run one at a time. */
 export function createLocalModel(options: LocalModelOptions): ChatModel {
   const name = basename(options.path);
   let windowTokens = options.contextWindowTokens ?? 8192;
@@ -38,7 +34,7 @@ export function createLocalModel(options: LocalModelOptions): ChatModel {
     try {
       opening ??= openModel(options, windowTokens);
       const model = await opening.catch((error: unknown) => {
-        // The package or the file may be there at the next request.
+        // The package or the file may exist at the next request.
         opening = undefined;
         throw error;
       });
@@ -90,7 +86,7 @@ async function openModel(
   const info = await readGgufFileInfo(path, { logWarnings: false, spliceSplitFiles: false });
   const ends = (info.tensorInfo ?? []).map(({ fileOffset }) => Number(fileOffset) + 1);
   if (Math.max(info.infoEndOffset ?? 0, ...ends) > fileBytes) throw unusable(path, "it is cut short; fetch it again");
-  // Without these, native code would not fail but end the whole process.
+  // Without these, native code would end the whole process.
   const facts: Record<string, unknown> = { ...info.architectureMetadata, ...info.architectureMetadata.attention };
   const needed = ["block_count", "embedding_length", "feed_forward_length", "head_count"];
   const missing = needed.find((key) => !(key in facts));
@@ -100,7 +96,6 @@ async function openModel(
   try {
     const model = await llama.loadModel({ modelPath: path });
     const contextSize = Math.min(maxWindowTokens, model.trainContextSize);
-    // One core stays free for the host: threads that wait for each other on a busy machine are slower than one.
     const context = await model.createContext({ contextSize, threads: Math.max(1, availableParallelism() - 1) });
     const chat = new Chat({ contextSequence: context.getSequence() });
     return { chat, windowTokens: contextSize, close: () => llama.dispose() };
@@ -110,7 +105,7 @@ async function openModel(
   }
 }
 
-/** Looks at the first bytes, before anything heavy is loaded for a file that is none. */
+/** Checks the first bytes before anything heavy is loaded. */
 async function sizeOfGguf(path: string): Promise<number> {
   const file = await open(path, "r").catch((error: unknown) => {
     throw unusable(path, `it cannot be opened (${messageOf(error)}); check --model or MEMSLOT_CHAT_MODEL`);
@@ -150,7 +145,7 @@ async function generate(
   const { response, functionCalls = [] } = await chat.generateResponse(history, {
     functions,
     signal,
-    // It would drop earlier messages by itself where they leave less than a tenth of the window.
+    // Otherwise it drops earlier messages at less than a tenth of the window.
     contextShift: { size: 1 },
     maxTokens: roomTokens,
     onTextChunk: (delta) => void (signal.aborted || delta === "" || request.onText?.(delta)),
@@ -161,12 +156,11 @@ async function generate(
   return { text: response, toolCalls, inputTokens };
 }
 
-/** What an answer wants at least. */
+/** Minimum tokens for an answer. */
 const minAnswerTokens = 256;
-/** What the marks around messages and calls may take that are put in while the model writes. */
 const marginTokens = 32;
 
-/** A conversation as node-llama-cpp wants it: all that the model did between two messages of the user is one item. */
+/** A conversation for node-llama-cpp: all output between two user messages is one item. */
 function historyOf(system: string, messages: readonly NewMessage[]): ChatHistoryItem[] {
   const history: ChatHistoryItem[] = [{ type: "system", text: system }];
   const results = new Map<string, string>();
@@ -189,12 +183,12 @@ function historyOf(system: string, messages: readonly NewMessage[]): ChatHistory
   return history;
 }
 
-/** The grammar writes every field of an object, so that one that may be left out has to allow `null`. */
+/** The grammar writes every field of an object, so an optional one has to allow `null`. */
 function functionsOf(tools: readonly MemoryTool[]): ChatModelFunctions {
   return Object.fromEntries(
     tools.map(({ name, description, inputSchema }) => {
       const properties = Object.entries(inputSchema.properties).map(([field, schema]) => {
-        // These schemas hold nothing but types, texts and lists of values.
+        // These schemas contain only types, texts and lists of values.
         const given = schema as unknown as GbnfJsonSchema;
         return [field, inputSchema.required.includes(field) ? given : { oneOf: [given, { type: "null" as const }] }];
       });

@@ -10,9 +10,8 @@ import { estimateTokens } from "@memslot/indexing/host";
 import type { ChatModel } from "./chat-model.ts";
 import { runToolLoop } from "./tool-loop.ts";
 
-/** What the agent has a model do beside answering. The user sees nothing of these turns. */
 export interface ModelTasks {
-  /** The same model, given no more than this: what tools returned long ago is left out first. */
+  /** The same model with a smaller limit: old tool results are dropped first. */
   within(limitTokens: number): ChatModel;
   flushTurn: FlushTurn;
   summarize: Summarize;
@@ -50,12 +49,12 @@ export function modelTasks(model: ChatModel): ModelTasks {
   };
 }
 
-/** About how many tokens a request has before its first message. */
+/** Estimated tokens of a request before its first message. */
 export function fixedTokens(system: string, tools: readonly MemoryTool[]): number {
   return estimateTokens(system + JSON.stringify(tools));
 }
 
-/** About how many tokens messages have in a request. */
+/** Estimated tokens of messages in a request. */
 export function tokensOf(messages: readonly NewMessage[]): number {
   return messages.reduce((sum, message) => {
     const calls = message.role === "assistant" ? (message.toolCalls ?? []) : [];
@@ -65,7 +64,7 @@ export function tokensOf(messages: readonly NewMessage[]): number {
 
 const leftOut = '{"status":"error","error":"left out, the conversation is too long; ask for less, or answer now"}';
 
-/** Tools may return more within one turn than the window holds, where nothing can be compacted. */
+/** The tool results of one turn may exceed the window, and cannot be compacted. */
 function fitted(messages: readonly NewMessage[], limitTokens: number): readonly NewMessage[] {
   let excess = tokensOf(messages) - limitTokens;
   if (excess <= 0) return messages;

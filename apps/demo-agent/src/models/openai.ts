@@ -13,21 +13,20 @@ export function createOpenAiModel(
   endpoint: Endpoint,
   options: Patience & { readonly contextWindowTokens: number },
 ): ChatModel {
-  /** Not every endpoint knows the option that has the tokens counted. */
+  /** Some endpoints do not know the option that counts tokens. */
   let countsTokens = true;
 
   const open = async (request: ModelRequest, attempt: Attempt, countTokens: boolean): Promise<ChunkStream> => {
-    // It takes a quarter of a second, which nobody without an endpoint should wait for.
+    // Loading takes a quarter of a second.
     const { OpenAI: Client } = await import("openai");
     const client = new Client({
       apiKey: endpoint.apiKey ?? "none",
       baseURL: endpoint.baseUrl ?? "https://api.openai.com/v1",
       fetch: attempt.fetch,
       logLevel: "off",
-      // Who asks sees to both.
       maxRetries: 0,
       timeout: 3_600_000,
-      // What is not given is looked for in the environment.
+      // Otherwise it is read from the environment.
       organization: null,
       project: null,
       adminAPIKey: null,
@@ -77,13 +76,13 @@ function wireMessage(message: NewMessage): WireMessage {
     tool_calls: toolCalls.map(({ id, name, arguments: written }) => ({
       id,
       type: "function",
-      // Some endpoints read these again, and refuse the whole conversation for a bad one.
+      // Some endpoints parse these again, and refuse the whole conversation for an invalid one.
       function: { name, arguments: objectIn(written) === undefined ? "{}" : written },
     })),
   };
 }
 
-/** One message or a piece of it, as far as it is used here. Compatible endpoints are not as strict as the SDK's types. */
+/** A message or delta. Compatible endpoints are less strict than the SDK's types. */
 interface Said {
   content?: unknown;
   refusal?: unknown;
@@ -99,7 +98,7 @@ async function readReply(stream: ChunkStream, attempt: Attempt): Promise<ModelRe
   for await (const chunk of stream) {
     inputTokens = chunk.usage?.prompt_tokens ?? inputTokens;
     const choice = chunk.choices?.[0] as { delta?: Said; message?: Said; finish_reason?: string | null } | undefined;
-    // An endpoint that does not stream has a message in place of the pieces.
+    // An endpoint that does not stream sends a message in place of deltas.
     const said = choice?.delta ?? choice?.message;
     if (said === undefined) continue;
     isThere = true;

@@ -1,17 +1,16 @@
 import { randomUUID } from "node:crypto";
 import type { ToolCall } from "@memslot/agent-kit";
 
-/** A piece of a tool call as chat completions stream it. Servers leave out what they like. */
+/** A delta of a tool call. Servers omit any of its fields. */
 export interface ToolCallFragment {
   index?: number | null;
   id?: string | null;
   function?: { name?: string | null; arguments?: unknown } | null;
 }
 
-/** Puts tool calls together that come in pieces, several at a time. */
+/** Assembles tool calls from deltas, several at a time. */
 export interface ToolCallAssembler {
   add(fragment: ToolCallFragment): void;
-  /** The calls in the order in which they began. */
   calls(): ToolCall[];
 }
 
@@ -27,8 +26,7 @@ export function createToolCallAssembler(): ToolCallAssembler {
 
   const draftFor = ({ index, id, function: called }: ToolCallFragment): Draft => {
     const last = typeof index === "number" ? drafts.findLast((draft) => draft.index === index) : drafts.at(-1);
-    // Some servers give every call the same index, or none: another id with a name begins another call. Others make up
-    // a new id for each piece, so that an id alone says nothing.
+    // Some servers give every call the same index, or a new id to each delta: only a new id with a name begins a call.
     const beginsAnother = id && called?.name && last?.id && id !== last.id;
     if (last !== undefined && !beginsAnother) return last;
     const draft = { index: index ?? undefined, id: "", name: "", arguments: "" };
@@ -41,7 +39,7 @@ export function createToolCallAssembler(): ToolCallAssembler {
       const draft = draftFor(fragment);
       const { name, arguments: written } = fragment.function ?? {};
       draft.id ||= fragment.id ?? "";
-      // A whole name may be said again with each piece.
+      // The whole name may be repeated in each delta.
       if (name && name !== draft.name) draft.name += name;
       if (typeof written === "string") draft.arguments += written;
       else if (written) draft.arguments += JSON.stringify(written);
@@ -59,12 +57,12 @@ export function createToolCallAssembler(): ToolCallAssembler {
   };
 }
 
-/** An id for a call that came without one; nine letters and digits, as the strictest endpoint wants them. */
+/** An id for a call without one: nine letters and digits, for the strictest endpoint. */
 export function newCallId(): string {
   return randomUUID().replaceAll("-", "").slice(0, 9);
 }
 
-/** What a model wrote where an object is wanted; undefined where it is none. */
+/** The object in a model's text; undefined if it is none. */
 export function objectIn(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text);

@@ -5,30 +5,28 @@ import type { ChatModel } from "./chat-model.ts";
 export interface ToolLoopOptions {
   readonly model: ChatModel;
   readonly system: string;
-  /** What was said so far; the last one is what is to be answered. */
   readonly messages: readonly NewMessage[];
   readonly tools: readonly MemoryTool[];
-  /** How often the model may call tools before it has to answer; 8 if left out. */
+  /** Rounds of tool calls before the model has to answer; 8 if left out. */
   readonly maxRounds?: number | undefined;
   readonly signal: AbortSignal;
-  /** Gets the model's words piece by piece, also those that it says before a tool call. Never called after an abort. */
+  /** Receives streamed text, also before a tool call. Never called after an abort. */
   readonly onText?: ((delta: string) => void) | undefined;
-  /** Is waited for before the next step, so that a host can make each message durable. Never called after an abort. */
+  /** Awaited before the next step, so that a host can store each message. Never called after an abort. */
   readonly onMessage?: ((message: NewMessage) => Promise<void> | void) | undefined;
-  /** How long all of it may take; 180 s if left out. */
+  /** Total time limit; 180 s if left out. */
   readonly timeoutMs?: number | undefined;
 }
 
-/** What came of it: `messages` are the new ones, in order, and the last of them says `text`. */
+/** `messages`: the new ones, in order; the last has `text`. */
 export interface ToolLoopResult {
   readonly text: string;
   readonly messages: NewMessage[];
 }
 
 /**
- * Lets a model answer: it may call tools for some rounds, then it has to say something. What a tool refuses goes back to
- * the model. Throws an `AbortError` at once when `signal` is aborted, `UNAVAILABLE` when the time is over or the model
- * says nothing, and what the model throws.
+ * Lets a model answer, with some rounds of tool calls. Tool errors go back to the model. Throws an `AbortError` at
+ * once, `UNAVAILABLE` after the time limit or without an answer, and errors of the model.
  */
 export async function runToolLoop(options: ToolLoopOptions): Promise<ToolLoopResult> {
   let saving: Promise<void> | undefined;
@@ -42,7 +40,7 @@ export async function runToolLoop(options: ToolLoopOptions): Promise<ToolLoopRes
   try {
     return await withDeadline(limits, (signal) => converse(options, save, signal));
   } finally {
-    // A message that is being written when the call is aborted is there or not, and nothing in between.
+    // A message that is being stored when the call is aborted is stored whole or not at all.
     await saving?.catch(() => undefined);
   }
 }
@@ -92,10 +90,7 @@ function noAnswer(model: ChatModel, calledTools: boolean, maxRounds: number): Me
   return new MemoryError("UNAVAILABLE", `${model.name} ${problem}; ask again, or choose another model`);
 }
 
-/**
- * The messages as a model takes them: an interrupted turn may have left a tool call without its answer, and a compaction
- * an answer without its call, which endpoints refuse. The first is answered with what happened, the second left out.
- */
+/** Messages that endpoints accept: an interrupted call gets a result, and a result without its call is dropped. */
 function wholeMessages(messages: readonly NewMessage[]): NewMessage[] {
   const whole: NewMessage[] = [];
   let open = new Map<string, string>();

@@ -7,7 +7,7 @@ const key = `For the record: the spare key of the allotment hangs behind the blu
 const keyQuestion = "Where does the spare key of the allotment hang?";
 const pills = "For the record: grandmother's pill box is filled on Sundays before nine.";
 const topics = ["tomatoes", "the water barrel", "the fence", "the compost", "seed potatoes", "the shed door"];
-/** 2,700 tokens: as much as one message may have. */
+/** 2,700 tokens: the limit of one message. */
 const waterLog = Array.from(
   { length: 200 },
   (_, day) => `Day ${day}: ${40_000 + day * 37} litres, no leak, pressure as before.`,
@@ -15,7 +15,7 @@ const waterLog = Array.from(
   .join("\n")
   .slice(0, 10_800 - 40);
 
-/** A conversation gets longer than its model's window, and nothing that mattered is lost. */
+/** A conversation that outgrows its model's window. */
 export const conversationSteps: readonly Step[] = [
   {
     name: "The context fills up, and memory is saved before that",
@@ -107,7 +107,7 @@ export const conversationSteps: readonly Step[] = [
   },
 ];
 
-/** Small talk until a request has that many tokens. */
+/** Adds small talk up to this number of tokens. */
 async function fill(tour: Tour, tokens: number): Promise<void> {
   for (let turn = 0; lastTokens(tour) < tokens && turn < 40; turn += 1)
     await tour.ask(`Let us talk about ${topics[turn % topics.length]} for a while.`);
@@ -117,12 +117,11 @@ function lastTokens(tour: Tour): number {
   return tour.model.seen.findLast(({ kind }) => kind === "reply")?.tokens ?? 0;
 }
 
-/** All notes as one text. */
 async function notes(tour: Tour): Promise<string> {
   return [...(await tour.notes()).values()].join("\n");
 }
 
-/** Ids of the messages that each compaction has taken out of the context. */
+/** Ids of the messages that each compaction dropped. */
 function droppedIn(lines: readonly StateRecord[]): string[][] {
   const ids = lines.filter(({ type }) => type === "message").map(({ id = "" }) => id);
   const ends = lines
@@ -131,7 +130,7 @@ function droppedIn(lines: readonly StateRecord[]): string[][] {
   return ends.map((end, index) => ids.slice(ends[index - 1] ?? 0, end));
 }
 
-/** Ids of the messages that wait in the journal. */
+/** Ids of the messages in the journal. */
 function journaled(records: readonly StateRecord[]): string[] {
   return records.flatMap(({ messages = [] }) => messages.map(({ id }) => id));
 }

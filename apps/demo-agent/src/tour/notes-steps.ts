@@ -5,12 +5,12 @@ import { type Step, type Tour, timeZone } from "./tour.ts";
 const heating = "The heating shows E-4471 when its filter is blocked: rinse it, then hold reset for five seconds.";
 const recipe = "奶奶的红烧肉要用小火炖九十分钟，最后才放冰糖。";
 const cat = "The vet says Momo must not eat chicken: it makes her itch.";
-/** Shares no word with the note that answers it. */
+/** Shares no word with the matching note. */
 const meantQuestion = "Does our kitten have an allergy to poultry?";
 export const heatingQuestion = "What does E-4471 on the heating mean?";
 export const heatingPath = "memory/2026-03-02.md";
 
-/** What is written is a file, and it is found by its words and by its meaning. */
+/** Written notes are files, found by words and by meaning. */
 export const notesSteps: readonly Step[] = [
   {
     name: "Notes are files, each on the user's day",

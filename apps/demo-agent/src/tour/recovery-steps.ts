@@ -3,7 +3,7 @@ import path from "node:path";
 import { heatingPath, heatingQuestion } from "./notes-steps.ts";
 import type { Step } from "./tour.ts";
 
-/** What fails, ends or is deleted comes back, because the files are the memory. */
+/** Recovery after failures, ends of processes and deleted files. */
 export const recoverySteps: readonly Step[] = [
   {
     name: "The embedding provider fails",

@@ -12,12 +12,12 @@ import { recoverySteps } from "./recovery-steps.ts";
 import { type Teller, type TourParts, openTour, tourParts } from "./tour.ts";
 
 export interface TourOptions {
-  /** Takes the story as plain text; on a terminal with colour, unless `NO_COLOR` is set. */
+  /** Receives plain text; with colour on a terminal unless `NO_COLOR` is set. */
   output: NodeJS.WritableStream & { readonly isTTY?: boolean };
   signal: AbortSignal;
-  /** No pauses for a reader. They are made on a terminal only. */
+  /** No pauses, which are made on a terminal only. */
   fast?: boolean | undefined;
-  /** Parts in place of the usual ones. */
+  /** Replaces default parts. */
   parts?: Partial<TourParts> | undefined;
 }
 
@@ -27,8 +27,7 @@ const pauseMs = 700;
 const farewellMs = 3_000;
 
 /**
- * Plays a month of an assistant's life in a temporary folder and checks every promise on the way. Gives the exit code:
- * 0 when all held, 1 when one did not, 130 when it was aborted. Leaves nothing behind.
+ * Plays a month of an assistant in a temporary folder and checks each step. Exit code: 0, 1 (failed), 130 (aborted).
  */
 export async function runTour(options: TourOptions): Promise<number> {
   const { output, signal } = options;
@@ -56,7 +55,7 @@ export async function runTour(options: TourOptions): Promise<number> {
   if (signal.aborted) return exitInterrupted;
   const rootDir = await realpath(await mkdtemp(path.join(os.tmpdir(), "memslot-tour-")));
   const removal = { recursive: true, force: true, maxRetries: 5, retryDelay: 100 };
-  // Also when the process ends without waiting for anything.
+  // Also if the process ends without waiting.
   const removeNow = (): void => rmSync(rootDir, removal);
   process.once("exit", removeNow);
   try {
@@ -79,7 +78,7 @@ export async function runTour(options: TourOptions): Promise<number> {
         if (output.isTTY === true && options.fast !== true) await sleep(pauseMs, undefined, { signal });
       }
     } finally {
-      // A step that was aborted may be opening what has to be closed, and what is open still writes.
+      // An aborted step may still open something that has to be closed.
       await Promise.race([running.catch(() => undefined), sleep(farewellMs)]);
       await tour.close();
     }
@@ -88,7 +87,7 @@ export async function runTour(options: TourOptions): Promise<number> {
     return exitInterrupted;
   } finally {
     await rm(rootDir, removal);
-    // An opening that was aborted ends in its own time, and may still make a folder.
+    // An aborted opening may still create a folder.
     if (!signal.aborted) process.off("exit", removeNow);
   }
   const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);

@@ -2,12 +2,11 @@ import { formatCitation, type NewMessage, type ToolCall } from "@memslot/agent-k
 import { estimateTokens } from "@memslot/indexing/host";
 import type { ChatModel, ModelReply } from "../models/chat-model.ts";
 
-/** What `memory_search` gives, as far as the tour looks at it. */
 export interface SearchAnswer {
   readonly state: string;
   readonly warning?: string;
   readonly debug: { readonly mode: string };
-  /** Undefined in what is left of an answer that did not fit into the window. */
+  /** Undefined in an answer that was cut to fit the window. */
   readonly results?: readonly {
     path: string;
     startLine: number;
@@ -17,28 +16,25 @@ export interface SearchAnswer {
   }[];
 }
 
-/** A request as the model got it; `text` is all that it could know: system text and every message. */
+/** A request as the model got it; `text`: system text and all messages. */
 interface SeenRequest {
   readonly kind: "reply" | "flush" | "summary";
   readonly tokens: number;
   readonly text: string;
 }
 
-/** A chat model without a model: it keeps to a script, so that the tour needs no key. The agent does not know that. */
+/** A scripted chat model, so that the tour needs no key. */
 export interface ScriptedModel extends ChatModel {
   readonly seen: readonly SeenRequest[];
   readonly lastSearch: SearchAnswer | undefined;
-  /** Flush turns wait from now on until `release`; `begun` resolves when the first one has come. */
+  /** Holds flush turns until `release`; `begun` resolves when the first one has started. */
   holdFlushes(): { readonly begun: Promise<void>; readonly release: () => void };
 }
 
 const smallTalk =
   "That sounds good. We could begin with the part that takes longest, look at the weather before the weekend, and leave the rest for a quiet evening. ";
 
-/**
- * The script: a question is looked up with `memory_search` and answered with the best line found; anything else gets
- * small talk; a flush turn appends each sentence that begins with "For the record:"; a summary names no detail.
- */
+/** Questions are searched and answered with the best line; a flush appends sentences with "For the record:". */
 export function createScriptedModel(contextWindowTokens: number): ScriptedModel {
   const seen: SeenRequest[] = [];
   let lastSearch: SearchAnswer | undefined;
@@ -83,7 +79,7 @@ export function createScriptedModel(contextWindowTokens: number): ScriptedModel 
         hold = undefined;
         end.resolve();
       };
-      // Of a step that has failed before it came to it.
+      // Of a failed step.
       hold?.release();
       hold = { begin: begun.resolve, end: end.promise, release };
       return { begun: begun.promise, release };
@@ -108,7 +104,7 @@ export function createScriptedModel(contextWindowTokens: number): ScriptedModel 
   };
 }
 
-/** The line of the best result that shares most words with the question, with its citation. */
+/** The best matching line of the best result, with its citation. */
 function quoted(question: string, { results = [], state, warning }: SearchAnswer): string {
   const [best] = results;
   const caveat = state === "ok" ? "" : ` (${warning})`;

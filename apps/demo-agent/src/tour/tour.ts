@@ -8,7 +8,6 @@ import { type Agent, type Answer, createAgent } from "../agent.ts";
 import { type ScriptedModel, createScriptedModel } from "./scripted-model.ts";
 import { type ToyEmbeddings, startToyEmbeddings } from "./toy-embeddings.ts";
 
-/** What a tour is made of. Tests put a broken part in the place of one, to see that the tour notices. */
 export interface TourParts {
   createModel: typeof createScriptedModel;
   openMemory: typeof openMemory;
@@ -16,22 +15,21 @@ export interface TourParts {
 
 export const tourParts: TourParts = { createModel: createScriptedModel, openMemory };
 
-/** One promise of memory, played and checked. */
+/** One feature of memory, played and checked. */
 export interface Step {
   readonly name: string;
   readonly run: (tour: Tour) => Promise<void>;
 }
 
-/** Takes what a step has to tell. */
 export interface Teller {
   say(line: string): void;
-  /** Tells whether `found` is what was expected. Where it is not, the tour has failed; the step goes on. */
+  /** Reports whether `found` is as expected. If not, the tour has failed; the step continues. */
   check(what: string, found: unknown, expected: unknown): void;
-  /** The same for a text that has to hold another one. */
+  /** The same for a text that has to contain another one. */
   holds(what: string, text: string, wanted: string): void;
 }
 
-/** The one assistant whose month is played: its files, its memory, its model and its conversation. */
+/** The assistant of the tour: its files, memory, model and conversation. */
 export interface Tour extends Teller {
   readonly signal: AbortSignal;
   readonly stateDir: string;
@@ -39,46 +37,44 @@ export interface Tour extends Teller {
   readonly model: ScriptedModel;
   readonly memory: Memory;
   readonly agent: Agent;
-  /** Moves the virtual clock to a time in `timeZone`, such as `2026-03-02 23:58`. */
+  /** Sets the virtual clock, in `timeZone`: `2026-03-02 23:58`. */
   at(time: string): void;
-  /** Opens a memory in place of the one that is open; the conversation goes on with it. */
+  /** Replaces the open memory; the conversation continues with it. */
   openMemory(options: { provider: "none" | "openai"; slot?: string }): Promise<void>;
   openAgent(): Promise<void>;
   ask(question: string): Promise<Answer>;
-  /** Waits for the flush behind the reply, and has the index know what it wrote. */
+  /** Waits for the flush after the reply, and syncs the index. */
   settled(): Promise<void>;
   call(tool: string, input: object): Promise<unknown>;
   /** Every note, by its path. */
   notes(): Promise<ReadonlyMap<string, string>>;
-  /** The lines of the notes that a citation names. */
+  /** The cited lines. */
   cited(citation: string | undefined): Promise<string>;
-  /** Lines of the transcript on disk, or entries of the flush's journal. */
+  /** Lines of the transcript, or entries of the flush journal. */
   records(kind: "sessions" | "flush"): Promise<StateRecord[]>;
   close(): Promise<void>;
 }
 
-/** What the state folder has in JSON, as far as the tour looks at it. */
 export interface StateRecord {
   type?: string;
   id?: string;
   message?: { role?: string; content?: { text?: string }[] };
-  /** Of a compaction. */
   summary?: string;
   firstKeptEntryId?: string;
-  /** Of a journal entry: what waits; and what was handed over. */
+  /** Of a journal entry: waiting messages, and those handed over. */
   messages?: { id: string }[];
   ids?: string[];
 }
 
 export const timeZone = "Asia/Shanghai";
 const agentId = "main";
-/** Small, so that it fills up in a dozen turns. */
+/** Small, to fill up in a dozen turns. */
 export const windowTokens = 9_000;
 const reserveTokens = 2_500;
-/** From here on a flush is due. */
+/** Threshold of a flush. */
 export const flushTokens = 4_000;
 
-/** Opens what the steps share; nothing of the user's is read. */
+/** Opens the shared parts; reads nothing of the user's. */
 export async function openTour(options: {
   rootDir: string;
   parts: TourParts;
@@ -114,7 +110,7 @@ export async function openTour(options: {
       const memoryFlush = { softThresholdTokens: windowTokens - reserveTokens - flushTokens };
       const defaults = {
         userTimezone: timeZone,
-        // A search gives the look for changed notes 0.3 s, which is not enough on every machine: the tour syncs by itself.
+        // The scan before a search has 0.3 s, too little on slow machines: the tour syncs by itself.
         memorySearch: { provider, model: "toy", remote, sync: { watch: false, onSearch: false } },
         compaction: { reserveTokensFloor: reserveTokens, memoryFlush },
       };
@@ -161,7 +157,7 @@ export async function openTour(options: {
     },
     records: async (kind) => {
       const folder = path.join(path.dirname(sessionsFolder({ stateDir, agentId })), kind);
-      // The journal's folder comes with its first entry.
+      // The journal's folder is created with its first entry.
       const names = (await readdir(folder).catch(() => [])).filter((name) => /\.jsonl?$/.test(name));
       const wanted = names.filter((name) => name !== "sessions.json").toSorted();
       const texts = await Promise.all(wanted.map((name) => readFile(path.join(folder, name), "utf8")));
@@ -169,7 +165,6 @@ export async function openTour(options: {
       return lines.map((line) => JSON.parse(line) as StateRecord);
     },
     close: async () => {
-      // One that fails to close does not keep the others open.
       const closed = await Promise.allSettled([agent?.close(), embeddings.stop(), model.close()]);
       const [last] = await Promise.allSettled([open?.memory.close()]);
       for (const end of [...closed, last]) if (end.status === "rejected") throw end.reason;

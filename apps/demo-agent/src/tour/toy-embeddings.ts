@@ -2,17 +2,14 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 
-/** A server on this machine that speaks the embeddings API of OpenAI, as far as the tour needs it. */
+/** A local server with the embeddings API of OpenAI, as far as the tour needs it. */
 export interface ToyEmbeddings {
-  /** For `memorySearch.remote.baseUrl`. */
   readonly baseUrl: string;
-  /** Listens again, at the same port. */
   start(): Promise<void>;
-  /** Cuts every connection, as a provider that fails. */
   stop(): Promise<void>;
 }
 
-/** All that the toy knows of meaning: words of one row mean the same to it. */
+/** Groups of synonyms. */
 const meanings: readonly (readonly string[])[] = [
   ["cat", "kitten", "pet", "momo"],
   ["chicken", "poultry"],
@@ -22,7 +19,7 @@ const meanings: readonly (readonly string[])[] = [
 ];
 const otherWords = 128;
 
-/** Starts the toy at a free port of 127.0.0.1. It is no model: it counts words, and knows the few synonyms above. */
+/** Starts it at a free port of 127.0.0.1. It counts words and knows the synonyms above. */
 export async function startToyEmbeddings(): Promise<ToyEmbeddings> {
   const server = createServer(async (request, response) => {
     try {
@@ -47,14 +44,14 @@ export async function startToyEmbeddings(): Promise<ToyEmbeddings> {
     start: () => listen(port),
     stop: () =>
       new Promise((resolve) => {
-        // One that is stopped already says so, which is as good.
+        // An error means that it is stopped already.
         server.close(() => resolve());
         server.closeAllConnections();
       }),
   };
 }
 
-/** A heavy place for each meaning, and a hundred light ones that all other words share. */
+/** A heavy dimension for each group, and a hundred light ones for all other words. */
 function toyVector(text: string): number[] {
   const vector = Array.from({ length: meanings.length + otherWords }, () => 0);
   for (const word of text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [""]) {

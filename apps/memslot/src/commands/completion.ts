@@ -22,7 +22,6 @@ fish  memslot completion fish > ~/.config/fish/completions/memslot.fish
 
 Then open a new shell.`;
 
-/** `memslot completion`: prints a completion script, or how to install it. */
 export async function completion({ output }: CommandContext, program: Command, shell?: Shell): Promise<number> {
   if (shell === undefined) output.print(howToInstall);
   else output.write(scripts[shell](completedCommands(program)));

@@ -6,7 +6,6 @@ export interface ConfigCommandOptions {
   json?: boolean;
 }
 
-/** `memslot config`: every effective value and its origin, secrets redacted. */
 export async function config(context: CommandContext, options: ConfigCommandOptions): Promise<number> {
   const { output } = context;
   const settings = await readConfig(context, { lookAround: true });

@@ -30,7 +30,6 @@ export interface ConnectCommandOptions {
   json?: boolean;
 }
 
-/** What one client came to. */
 interface Outcome {
   client: ClientId;
   name: string;
@@ -54,7 +53,7 @@ interface Task {
   receipts: Receipts;
 }
 
-/** `memslot connect`: writes the memory into the files of an agent, or takes it out again. */
+/** `memslot connect`: writes the memory into the files of an agent, or removes it. */
 export async function connect(context: CommandContext, options: ConnectCommandOptions, name?: string): Promise<number> {
   if (options.user === true && options.project === true)
     throw new UsageError("--user and --project exclude each other");
@@ -67,14 +66,13 @@ export async function connect(context: CommandContext, options: ConnectCommandOp
     cwd: context.cwd,
   };
   const task: Task = { context, options, config, place, receipts: openReceipts(config.stateDir) };
-  // commander lets no other name through.
   if (name === undefined) return await connectFound(task);
   const outcome = await connectOne(task, agentOf(name));
   if (options.json === true) context.output.printJson({ ok: outcome.state !== "refused", ...outcome });
   return exitCodeOf(outcome);
 }
 
-/** Those that are there: each is asked about. Where nobody can be asked they are listed, and nothing is written. */
+/** Asks about each agent found. Without a terminal it lists them and writes nothing. */
 async function connectFound(task: Task): Promise<number> {
   const { context, options, place, receipts } = task;
   const { output, stdin } = context;
@@ -124,7 +122,7 @@ async function connectOne(task: Task, client: Agent): Promise<Outcome> {
     stateDir: context.env["MEMSLOT_HOME"]?.trim() ? config.stateDir : undefined,
     readOnly: options.readOnly === true,
     keys: keyVariables(agent, context.env),
-    // What was written with hooks is taken away with them.
+    // Hooks are removed with the rest.
     hooks: options.hooks !== false || options.remove === true,
     recall: options.recall ?? "strong",
   });
@@ -191,7 +189,7 @@ async function connectOne(task: Task, client: Agent): Promise<Outcome> {
   return done;
 }
 
-/** The plan as it is now: what was shown is what is written, or nothing is. */
+/** Plans again: writes what was displayed, or nothing. */
 async function asShown(shown: Plan, makePlan: () => Promise<Plan>): Promise<Plan> {
   const now = await makePlan();
   const textsOf = ({ changes, refusals }: Plan): string =>
@@ -201,7 +199,7 @@ async function asShown(shown: Plan, makePlan: () => Promise<Plan>): Promise<Plan
   throw new MemoryError("BUSY", `${names} changed in the meantime; run the command again`);
 }
 
-/** A client that is started before there are any notes finds an empty memory, not a failure. */
+/** Without notes, a client finds an empty memory, not a failure. */
 async function makeWorkspace(workspaceDir: string): Promise<void> {
   await mkdir(workspaceDir, { recursive: true, mode: 0o700 });
 }
@@ -210,7 +208,7 @@ function whichOf(client: Agent, { scope, cwd: projectDir }: AgentPlace): Connect
   return { client: client.id as ClientId, scope, ...(scope === "project" && { projectDir }) };
 }
 
-/** The file that was named for this run: a client's process has neither this option nor this environment. */
+/** The file named for this run: a client's process has neither this option nor this environment. */
 function configFileOf({ configPath, env, cwd }: CommandContext): string | undefined {
   const named = configPath ?? (env["MEMSLOT_CONFIG"]?.trim() ? env["MEMSLOT_CONFIG"] : undefined);
   return named === undefined ? undefined : resolvePath(named, cwd, env);

@@ -26,7 +26,7 @@ export interface HookCommandOptions {
   finish?: string;
 }
 
-/** From the start of the process, which takes seconds on a busy machine. The end of a session is waited for least. */
+/** From the start of the process, which takes seconds on a busy machine. */
 const deadlineMs: Record<HookMoment, number> = {
   start: 5000,
   prompt: 2500,
@@ -34,12 +34,11 @@ const deadlineMs: Record<HookMoment, number> = {
   "turn-end": 5000,
   end: 2500,
 };
-/** Nobody waits for it. */
+/** Runs in the background. */
 const finishMs = 20_000;
 
 /**
- * `memslot hook`: one event of an agent. Whatever goes wrong, it ends with 0 and says nothing: an agent must not stand
- * still because of its memory. `memslot doctor` tells what went wrong last.
+ * `memslot hook`: one event of an agent. Always ends with 0 and without a message; `memslot doctor` reports failures.
  */
 export async function hook(given: CommandContext, options: HookCommandOptions, client = ""): Promise<number> {
   const context = quiet(given, options);
@@ -93,7 +92,6 @@ function deadlineOf({ env }: CommandContext, moment: HookMoment): number {
   return Number.isSafeInteger(named) && named > 0 ? named : deadlineMs[moment];
 }
 
-/** Undefined where memory is off for the agent. */
 async function placeOf(
   context: CommandContext,
   options: HookCommandOptions,
@@ -105,10 +103,7 @@ async function placeOf(
   return { config, agent, states: openHookStates(config.stateDir), now: () => new Date(), signal };
 }
 
-/**
- * Asks the index as it is: the MCP server beside it keeps it fresh, and to look at every note would take too long. With
- * `provider: "auto"` only by words: the user has named no service to wait for.
- */
+/** Searches without a scan, which the MCP server does. With `provider: "auto"` by words only. */
 async function withIndex(
   context: CommandContext,
   { config, agent, signal }: HookPlace,
@@ -118,7 +113,7 @@ async function withIndex(
   return await withMemory({ ...context, signal }, config, agent, use, how);
 }
 
-/** In a process of its own, which outlives this one. */
+/** In a detached process. */
 function finishLater({ client, sessionId }: HookEvent, context: CommandContext, options: HookCommandOptions): void {
   const { configPath, workspace } = context;
   const words = [
@@ -134,12 +129,12 @@ function finishLater({ client, sessionId }: HookEvent, context: CommandContext, 
   const { cwd, env } = context;
   const child = spawn(process.execPath, words, { cwd, env, detached: true, stdio: "ignore", windowsHide: true });
   child.on("error", () => {
-    // The next session that starts has it done.
+    // The next session does it.
   });
   child.unref();
 }
 
-/** The same surroundings, in which nothing is said but the answer. */
+/** The same context without messages. */
 function quiet(context: CommandContext, { home }: HookCommandOptions): CommandContext {
   const { cwd, env } = context;
   return {

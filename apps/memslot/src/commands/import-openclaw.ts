@@ -10,7 +10,6 @@ import { readConfig } from "../open/read-config.ts";
 import { ExitCode } from "../terminal/exit-code.ts";
 import { printable } from "../terminal/printable.ts";
 
-/** `memslot import openclaw`: writes a memslot configuration from its settings. The notes stay in its workspace. */
 export async function importOpenClaw(
   context: CommandContext,
   options: { dryRun?: boolean; json?: boolean },

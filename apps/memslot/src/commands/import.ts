@@ -19,7 +19,6 @@ import { UsageError } from "../terminal/usage-error.ts";
 export interface ImportCommandOptions {
   agent?: string;
   dryRun?: boolean;
-  /** Write notes again that the user deleted. */
   again?: boolean;
   json?: boolean;
 }

@@ -63,7 +63,6 @@ export async function init(context: CommandContext, options: InitCommandOptions)
   return ExitCode.ok;
 }
 
-/** The existing notes; undefined if the workspace does not exist. */
 async function surveyWorkspace(
   { cwd, env, signal }: CommandContext,
   workspaceDir: string,
@@ -74,7 +73,6 @@ async function surveyWorkspace(
   return await surveyNotes({ workspaceDir: canonical, settings, stateDir: resolveStateDir({ cwd, env }) }, signal);
 }
 
-/** Prints the layout of existing notes and what is excluded. Prints nothing if there are none. */
 function reportSurvey({ output }: CommandContext, survey: NotesSurvey | undefined, isFolderOfNotes: boolean): void {
   if (survey === undefined || (survey.layout === "all" && !isFolderOfNotes)) return;
   output.print(`Layout: ${describeLayout(survey)}: ${counted(survey.files, "Markdown file")}`);
@@ -126,7 +124,6 @@ function planSteps(
           flag: "wx",
           mode: 0o600,
         });
-        // The user asked for this file, so it is trusted.
         await trustConfig(configFile, { stateDir, env });
       },
     },
@@ -163,7 +160,6 @@ async function make(step: Step): Promise<void> {
   }
 }
 
-/** The existing file at a path. `memory.md` counts as `MEMORY.md`, and a link counts even if it is broken. */
 async function whatIsThere(wanted: string): Promise<string | undefined> {
   const folder = path.dirname(wanted);
   const name = path.basename(wanted);

@@ -12,7 +12,6 @@ export interface TrustCommandOptions {
   json?: boolean;
 }
 
-/** `memslot trust`: trusts a configuration file with its current content. */
 export async function trust(context: CommandContext, options: TrustCommandOptions, named?: string): Promise<number> {
   const { output, cwd, env } = context;
   const stateDir = resolveStateDir({ cwd, env });

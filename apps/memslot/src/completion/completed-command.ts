@@ -6,15 +6,12 @@ export interface CompletedCommand {
   words: string;
   commands: readonly { name: string; description: string }[];
   options: readonly CompletedOption[];
-  /** Its first argument. */
   argument: CompletedValue | undefined;
 }
 
 export interface CompletedOption {
-  /** `-n`, `--max-results`. */
   flags: readonly string[];
   description: string;
-  /** Undefined if it takes none. */
   value: CompletedValue | undefined;
 }
 

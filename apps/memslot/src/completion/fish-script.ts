@@ -57,7 +57,6 @@ function completing(value: CompletedValue): string {
   return { text: "", files: "-F", folders: "-a '(__fish_complete_directories)'", agents }[value.kind];
 }
 
-/** Quotes a text for fish. */
 function quoted(text: string): string {
   return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
 }

@@ -7,7 +7,6 @@ interface FlagPlace {
   flag: string;
 }
 
-/** The flags with a value that `fits`. */
 export function flagsWithValue(
   commands: readonly CompletedCommand[],
   fits: (value: CompletedValue) => boolean = () => true,
@@ -34,7 +33,6 @@ function valueKinds(commands: readonly CompletedCommand[]): { value: CompletedVa
   }));
 }
 
-/** A `case` pattern for `command|flag`. */
 export function flagPattern({ words, flag }: FlagPlace): string {
   return words === "*" ? `*${quoted(`|${flag}`)}` : quoted(`${words}|${flag}`);
 }
@@ -56,7 +54,6 @@ function stepBranches(commands: readonly CompletedCommand[]): string[] {
   return stepsOf(commands).flatMap(({ step, leadsTo }) => branch([quoted(step)], `command=${quoted(leadsTo)}`));
 }
 
-/** The branches that complete the value of the flag before the cursor. */
 export function valueBranches(
   commands: readonly CompletedCommand[],
   completing: (value: CompletedValue) => string,
@@ -66,7 +63,6 @@ export function valueBranches(
   );
 }
 
-/** Indents lines. */
 export function indented(lines: readonly string[], depth: number): string {
   return lines.map((line) => " ".repeat(depth) + line).join("\n");
 }

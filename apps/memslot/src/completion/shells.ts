@@ -1,3 +1,2 @@
-/** The supported shells. */
 export const shells = ["bash", "zsh", "fish"] as const;
 export type Shell = (typeof shells)[number];

@@ -2,10 +2,7 @@ import { type ConfigReferenceRow, configReference } from "@memslot/core/host";
 
 type Group = Map<string, Group | ConfigReferenceRow>;
 
-/**
- * The first `memslot.json5`: the workspace, and the common keys as comments with their defaults. `workspace` is written
- * as it is given; a relative one starts at the folder of the file. `notes` is written where it is given.
- */
+/** The first `memslot.json5`, with common keys as comments. A relative `workspace` starts at the file's folder. */
 export function initialConfigText(options: { workspace: string; notes?: "all" }): string {
   const given: Readonly<Record<string, string | undefined>> = {
     "agents.defaults.workspace": options.workspace,

@@ -13,13 +13,11 @@ import { type JsonEntry, jsonEdit } from "./json-edit.ts";
 import { type TextEdit, markedBlock, wholeFile } from "./text-edit.ts";
 import { tomlEdit } from "./toml-edit.ts";
 
-/** Where the files of an agent are searched. `cwd`: the project. */
 export interface AgentPlace extends PatternPlace {
   readonly scope: ConnectScope;
   readonly cwd: string;
 }
 
-/** A file of a connection, with the edit that writes its part. */
 export interface ConnectedFile {
   readonly path: string;
   readonly what: AgentFile["what"];

@@ -2,10 +2,7 @@ import { type FileChange, isSame } from "./plan.ts";
 import type { ConnectionKey, Receipt, ReceiptFile, Receipts } from "./receipts.ts";
 import { readTarget, removeFolders, sha256Of, writeTarget } from "./target-file.ts";
 
-/**
- * Writes the planned changes. Saves the backups and the receipt before it changes a file, so that the connection can be
- * removed even if the process is killed. If a file cannot be written, restores the earlier files and the receipt and throws.
- */
+/** Writes the planned changes after the backups and the receipt, so that they can be undone. Restores on failure. */
 export async function carryOut(
   changes: readonly FileChange[],
   receipt: Omit<Receipt, "files" | "version">,
@@ -50,10 +47,7 @@ export async function carryOut(
   for (const name of superseded) await receipts.drop(name);
 }
 
-/**
- * Removes a connection as planned, with its receipt and backups. Without a receipt it stores backups of the files and
- * returns their paths.
- */
+/** Removes a connection as planned. Without a receipt it backs the files up and returns the paths. */
 export async function takeBack(
   changes: readonly FileChange[],
   which: ConnectionKey,
@@ -74,10 +68,7 @@ export async function takeBack(
   return backups;
 }
 
-/**
- * Another agent may have written into a file after this one, and its backup contains this one's lines. Replaces that backup
- * with ours, the file before both. Returns the backups that now belong to another receipt.
- */
+/** Replaces backups of later connections that contain our lines by our earlier ones. Returns those now in use. */
 async function handOver(receipt: Receipt, receipts: Receipts): Promise<Set<string>> {
   const kept = new Set<string>();
   for (const other of receipts.all()) {

@@ -48,7 +48,6 @@ export function connectionFor(client: string, options: ConnectionOptions): Conne
   };
 }
 
-/** The environment variables that are set and contain the API key of a configured embedding provider. */
 export function keyVariables({ memorySearch: { provider, fallback } }: AgentConfig, env: NodeJS.ProcessEnv): string[] {
   const known: Record<string, string[]> = { openai: ["OPENAI_API_KEY"], gemini: ["GEMINI_API_KEY", "GOOGLE_API_KEY"] };
   const names = [provider, fallback].flatMap((id) => known[id.trim().toLowerCase()] ?? []);

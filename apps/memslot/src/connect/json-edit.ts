@@ -11,7 +11,6 @@ import { indentAt, insertion, lookOf, removal, spliced, written } from "./json-t
 import { isOwnHook, isOwnServer } from "./own-entries.ts";
 import { type TextEdit, UnusableFile, formOf, lineAt, plain } from "./text-edit.ts";
 
-/** One value of a JSON file. */
 export type JsonEntry =
   /** A value at a path. `memslot`: a value of another program is refused; `any`: an existing value stays. */
   | { readonly path: readonly string[]; readonly value: unknown; readonly owner: "memslot" | "any" }
@@ -25,9 +24,7 @@ const isOthers = ({ owner }: JsonValue, value: unknown): boolean => owner === "m
 
 const parsing = { allowTrailingComma: true, disallowComments: false, allowEmptyContent: true };
 
-/**
- * An edit of a JSON file. Comments, order, indentation, line ends and the byte order mark stay. What the edit does not name says afterwards what it said before.
- */
+/** An edit of a JSON file. Comments, order, indentation, line ends and the byte order mark stay. */
 export function jsonEdit(puts: readonly JsonEntry[]): TextEdit {
   return {
     put: (text) => edited(text, (body, lineEnd) => puts.reduce((now, put) => putOne(now, put, lineEnd), body)),
@@ -132,7 +129,6 @@ function removeOne(body: string, put: JsonEntry): string {
   return isOver && isBare ? removeUp(text, put.list) : text;
 }
 
-/** The places of own items in a list: items, or handlers in a group with handlers of others. In order. */
 function ownPlaces(items: readonly unknown[]): (string | number)[][] {
   return items.flatMap((item, index) => {
     if (isOwnHook(item)) return [[index]];
@@ -160,7 +156,6 @@ function setValue(body: string, put: JsonValue, lineEnd: string): string {
 
 interface Found {
   node: Node | undefined;
-  /** The innermost existing object, and how many names of the path lead to it. */
   parent: Node | undefined;
   depth: number;
 }
@@ -225,7 +220,6 @@ function removeAt(body: string, path: readonly (string | number)[]): string {
   return container === undefined || member === undefined ? body : spliced(body, removal(body, container, member));
 }
 
-/** The value at a path, with the property or item of the container that it is. */
 function placeOf(body: string, path: readonly (string | number)[]): { node?: Node; member?: Node; container?: Node } {
   const root = rootOf(body);
   const node = root && findNodeAtLocation(root, [...path]);
@@ -265,7 +259,6 @@ function isNothing(value: unknown): boolean {
   return value === undefined || value === null || (typeof value === "object" && Object.keys(value).length === 0);
 }
 
-/** Deletes a value and the objects around it that contain nothing else. */
 function dropPath(value: unknown, path: readonly string[]): void {
   for (let end = path.length; end > 0; end--) {
     const parent = at(value, path.slice(0, end - 1));

@@ -6,7 +6,6 @@ const lineComment: SyntaxKind = 12;
 const blockComment: SyntaxKind = 13;
 const blank: SyntaxKind = 15;
 
-/** A replacement for the text between two positions. */
 export interface Splice {
   readonly offset: number;
   readonly length: number;
@@ -14,7 +13,6 @@ export interface Splice {
 }
 
 export interface JsonLook {
-  /** One step of indentation. */
   readonly unit: string;
   readonly lineEnd: string;
 }
@@ -29,10 +27,7 @@ export function written(value: unknown, indent: string, { unit, lineEnd }: JsonL
   return JSON.stringify(value, undefined, unit).replaceAll("\n", `${lineEnd}${indent}`);
 }
 
-/**
- * A new last member of an object, or without a `name` a new last item of a list. A comment after the previous member stays
- * there. A container on one line stays on one line.
- */
+/** A new last member of an object or, without a `name`, of a list. Comments and one-line form stay. */
 export function insertion(
   text: string,
   container: Node,
@@ -104,7 +99,6 @@ export function spliced(text: string, splices: readonly Splice[]): string {
   return result;
 }
 
-/** The white space at the beginning of the line of a position. */
 export function indentAt(text: string, offset: number): string {
   const start = text.lastIndexOf("\n", offset - 1) + 1;
   return /^[\t ]*/u.exec(text.slice(start, offset))?.[0] ?? "";
@@ -123,7 +117,6 @@ function commaBehind(text: string, from: number, closing: number): number | unde
   return at < closing ? at : undefined;
 }
 
-/** The position after the comments on the rest of the line. */
 function endOfLine(text: string, from: number, closing: number): number {
   const scanner = createScanner(text, false);
   scanner.setPosition(from);

@@ -5,7 +5,6 @@ import type { Receipt, ReceiptFile, Receipts } from "./receipts.ts";
 import { UnusableFile } from "./text-edit.ts";
 import { type TargetFile, readTarget, sha256Of } from "./target-file.ts";
 
-/** A file before and after. A text is undefined where there is no file. */
 export interface FileChange {
   readonly path: string;
   readonly what: ConnectedFile["what"];
@@ -84,7 +83,6 @@ export async function planRemove(
   return await planEach(files, async (each, file) => {
     const before = earlier?.files.find(({ target }) => target === file.target);
     const change = { path: each.path, what: each.what, file, base: undefined, earlier: before };
-    // Another agent reads the same lines from the same file.
     if (shared.includes(file.target) || file.text === undefined) return { ...change, after: file.text };
     if (before !== undefined && sha256Of(file.text) === before.after)
       return { ...change, after: before.backup === undefined ? undefined : await receipts.backup(before.backup) };

@@ -6,9 +6,7 @@ import { acquireLock, replaceFile } from "@memslot/core/files";
 import { type ClientId, clientIds } from "@memslot/core/host";
 import type { Connection, ConnectScope } from "@memslot/indexing/host";
 
-/** A file of a connection. */
 export interface ReceiptFile {
-  /** As the agent names it. */
   readonly path: string;
   /** With links followed. */
   readonly target: string;
@@ -25,9 +23,7 @@ export interface Receipt {
   readonly version: 1;
   readonly client: ClientId;
   readonly scope: ConnectScope;
-  /** Only with the scope `project`. */
   readonly projectDir?: string | undefined;
-  /** ISO 8601. */
   readonly at: string;
   readonly server: Connection["server"];
   readonly keys?: Connection["keys"] | undefined;
@@ -53,10 +49,8 @@ export function openReceipts(stateDir: string) {
     }
   };
   return {
-    /** The path of a backup. */
     pathOf: (name: string): string => path.join(folder, path.basename(name)),
     get: (which: ConnectionKey): Receipt | undefined => read(`${nameOf(which)}.json`),
-    /** All readable ones. */
     all(): Receipt[] {
       let names: string[];
       try {

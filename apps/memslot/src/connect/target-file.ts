@@ -6,7 +6,6 @@ import { MemoryError, messageOf } from "@memslot/core";
 import { codeOf, replaceFile } from "@memslot/core/files";
 import { UnusableFile } from "./text-edit.ts";
 
-/** The current state of a file. */
 export interface TargetFile {
   /** The path with links followed, so that a link stays a link. */
   readonly target: string;
@@ -59,10 +58,7 @@ async function followed(file: string): Promise<string> {
   throw new UnusableFile("its links lead in a circle");
 }
 
-/**
- * Writes a file, or with `undefined` deletes it. Returns the folders that it created. Throws `BUSY` if the file has changed
- * since it was read, and `UNAVAILABLE` if the system refuses.
- */
+/** Writes or (`undefined`) deletes a file. Returns created folders. Throws `BUSY` if it changed, `UNAVAILABLE`. */
 export async function writeTarget(
   { target, text: before, mode }: TargetFile,
   text: string | undefined,
@@ -84,7 +80,6 @@ export async function writeTarget(
   }
 }
 
-/** Innermost first. */
 async function missingFolders(folder: string): Promise<string[]> {
   const missing: string[] = [];
   for (let place = folder; place !== path.dirname(place); place = path.dirname(place)) {
@@ -94,7 +89,6 @@ async function missingFolders(folder: string): Promise<string[]> {
   return missing;
 }
 
-/** Deletes empty folders, inner ones first. */
 export async function removeFolders(folders: readonly string[]): Promise<void> {
   for (const folder of folders.toSorted((a, b) => b.length - a.length)) {
     try {

@@ -26,9 +26,7 @@ export function lineAt(text: string, offset: number): number {
   return text.slice(0, offset).split("\n").length;
 }
 
-/** What every edit keeps. */
 interface TextForm {
-  /** A byte order mark, or empty. */
   readonly mark: string;
   readonly lineEnd: "\n" | "\r\n";
 }
@@ -55,7 +53,6 @@ export function plain(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, plain(each)]));
 }
 
-/** The lines around a block. Each is a whole line and is in a file once. */
 interface Markers {
   readonly begin: string;
   readonly end: string;
@@ -104,7 +101,6 @@ function placeOf(body: string, { begin, end }: Markers): { start: number; end: n
   return { start, end: stop + end.length };
 }
 
-/** The positions of the lines with exactly this text. */
 function linesLike(body: string, line: string): number[] {
   const found: number[] = [];
   for (let at = body.indexOf(line); at >= 0; at = body.indexOf(line, at + line.length)) {

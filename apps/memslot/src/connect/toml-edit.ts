@@ -7,11 +7,7 @@ import { type TextEdit, UnusableFile, formOf, markedBlock, plain, tomlMarkers } 
 const flat = String.raw`[^{}"\n]|"(?:[^"\\\n]|\\.)*"`;
 const ownInline = new RegExp(String.raw`(?<=\{[^\n]*)memslot = \{(?:${flat}|\{(?:${flat})*\})*\}(?:, )?`, "u");
 
-/**
- * A table of a TOML file, in a block of its own at the end, as no library preserves comments. If its group is an inline
- * table, the new table is written into it, as TOML allows no other place. An existing table of this name is the user's own:
- * then the file is left unchanged.
- */
+/** A table of a TOML file, in a block at its end or in its inline group. A table of the user's is left unchanged. */
 export function tomlEdit(table: readonly [string, string], value: object): TextEdit {
   const [group, name] = table;
   const lines = stringify({ [group]: { [name]: value } })

@@ -2,7 +2,6 @@ import { MemoryError, messageOf } from "@memslot/core";
 import type { Output } from "../terminal/output.ts";
 import { printable } from "../terminal/printable.ts";
 
-/** One check of `memslot doctor`. */
 export interface DoctorCheck {
   name: string;
   /** `warn`: works with reduced quality. */
@@ -33,7 +32,6 @@ export function failedBy(error: unknown): DoctorCheck {
   return failed("store", messageOf(error));
 }
 
-/** One check as text: status, name and message on a line, the next step below. */
 export function formatCheck({ status, name, message, next }: DoctorCheck, style: Output["style"]): string {
   const colour = { ok: "green", warn: "yellow", fail: "red" } as const;
   const line = `${style(colour[status], status.padEnd(4))} ${name.padEnd(10)} ${printable(message)}`;

@@ -33,7 +33,6 @@ export async function liveSearch(memory: Memory, signal: AbortSignal): Promise<D
   }
 }
 
-/** An indexed note: MEMORY.md, else the latest. Undefined if there is none. */
 export async function someNote(memory: Memory, signal: AbortSignal): Promise<string | undefined> {
   const list = await memory.listFiles({ signal });
   if (list === undefined) return "MEMORY.md";

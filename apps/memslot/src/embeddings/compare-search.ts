@@ -26,10 +26,8 @@ export interface Comparison {
 
 const SHOWN = 3;
 
-/** The hybrid half of a comparison. */
 export type AskedByMeaning = Omit<Comparison, "before">;
 
-/** Searches for the typed query, else for a line of the notes; undefined if there is no note. */
 export async function askByMeaning(
   memory: Memory,
   typed: string | undefined,
@@ -56,7 +54,6 @@ export async function compareWithWords(
   return { ...asked, before };
 }
 
-/** A query from the longest line of a note. */
 async function lineOfNotes(
   memory: Memory,
   signal: AbortSignal,
@@ -86,7 +83,6 @@ export function questionFrom(note: string): string | undefined {
   return cut.includes(" ") ? cut.replace(/\s+\S*$/u, "") : cut.toWellFormed();
 }
 
-/** Both answers as text, with a `+` at new results. */
 export function describeComparison({ question, from, before, after, reason }: Comparison): string {
   const placeOf = ({ path, startLine, endLine }: MemorySearchResult): string => `${path}#L${startLine}-L${endLine}`;
   const known = new Set(before.map(placeOf));

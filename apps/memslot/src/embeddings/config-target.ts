@@ -4,7 +4,6 @@ import { type ConfigEdit, fileToEdit, searchGroupIn } from "@memslot/core/host";
 /** The provider for every agent without a setting of its own. */
 export interface ProviderChoice {
   provider: "local" | "none";
-  /** Undefined: unchanged. */
   modelPath?: string | undefined;
 }
 
@@ -12,7 +11,6 @@ export interface ProviderChoice {
 export interface ConfigTarget {
   /** The file to change: the one in use, or the user's own if that one is not trusted. */
   file: string;
-  /** Agents that use the defaults. */
   agents: readonly AgentConfig[];
   /** Agents with their own provider or model, which is kept: `agents.list[work].memorySearch.provider`. */
   keepers: readonly { id: string; key: string }[];

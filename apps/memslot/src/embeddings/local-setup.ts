@@ -11,7 +11,6 @@ import { createProgress } from "../terminal/progress.ts";
 const pluginId = "local";
 const OPEN_DEADLINE_MS = 30_000;
 
-/** The state of the local provider; `setup` is undefined if the plugin is not installed. */
 export interface LocalState {
   plugin: FoundPlugin | undefined;
   setup: EmbeddingSetup | undefined;

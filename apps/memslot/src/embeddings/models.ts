@@ -4,9 +4,7 @@ import { resolvePath } from "../open/resolve-path.ts";
 
 /** A model that `memslot embeddings on` offers. */
 export interface OfferedModel {
-  /** The name to type. */
   name: string;
-  /** The value of `local.modelPath`. */
   address: string;
   /** Size of the download, in 10⁶ bytes. */
   megabytes: number;
@@ -17,9 +15,7 @@ export interface OfferedModel {
 /** The chosen model: an offered one, or any other with only its address known. */
 export type ChosenModel = Pick<OfferedModel, "name" | "address"> & Partial<OfferedModel>;
 
-/**
- * The first is the default of `provider: "local"`. Sizes and licences are from the files on huggingface.co, November 2026.
- */
+/** The first is the default of `provider: "local"`. Sizes and licences: huggingface.co, November 2026. */
 export const offeredModels = models as unknown as readonly [OfferedModel, ...OfferedModel[]];
 
 /** The model for a typed name, file or address. Throws `UsageError` for anything else. */

@@ -8,14 +8,12 @@ import { type ConfigTarget, type ProviderChoice, configTarget, isChosen, withCho
 import { type LocalState, localState } from "./local-setup.ts";
 import { type ChosenModel, modelAt, offeredModels } from "./models.ts";
 
-/** The steps to confirm. */
 export interface Plan {
   model: ChosenModel;
   choice: ProviderChoice;
   target: ConfigTarget;
   /** The agents to index: those that use the defaults and have a memory. The comparison uses the first. */
   agents: readonly [AgentConfig, ...AgentConfig[]];
-  /** The future configuration. */
   next: MemslotConfig;
   state: LocalState;
   /** False if the file has these settings already. */
@@ -46,7 +44,6 @@ function noAgent(config: MemslotConfig, { keepers }: ConfigTarget): MemoryError 
   return new MemoryError("CONFIG", `memory is off: ${[...new Set(reasons)].join("; ")}; enable it first`);
 }
 
-/** The plan as text. */
 export function describePlan(config: MemslotConfig, { model, target, agents, state, changesFile }: Plan): string {
   const { setup, plugin } = state;
   const size = model.megabytes === undefined ? undefined : `${model.megabytes} MB`;
@@ -84,10 +81,7 @@ export function shownAddress(address: string): string {
   return address.replace(/\?.*$/su, "");
 }
 
-/**
- * Checks that these agents would use vectors, before anything is downloaded. Throws `CONFIG` if a setting or the backend
- * prevents it, and `WORKSPACE` if the notes cannot be read.
- */
+/** Checks before any download that these agents would use vectors. Throws `CONFIG` and `WORKSPACE`. */
 async function checkUse(config: MemslotConfig, agents: readonly AgentConfig[]): Promise<void> {
   const { known, missing } = await findPlugins(config);
   const decision = resolveMemorySlot(config, known, missing);

@@ -1,4 +1,3 @@
-/** Bytes for people, in thousands: `812 B`, `3.4 kB`, `12.5 MB`. */
 export function byteSize(bytes: number): string {
   if (bytes < 1000) return `${bytes} B`;
   if (bytes < 1e6) return `${(bytes / 1e3).toFixed(1)} kB`;

@@ -1,13 +1,11 @@
 import type { MemoryFallback, MemoryProviderStatus } from "@memslot/core";
 import { localTime } from "./local-time.ts";
 
-/** Which backend or provider replaces which, and why. */
 export function describeFallback(fallback: MemoryFallback): string {
   const { from, to } = fallback;
   return `${from}${to === undefined ? "" : ` → ${to}`}: ${describeOutage(fallback)}`;
 }
 
-/** Why, since when, and when the primary is retried. */
 export function describeOutage({ reason, since, retryAt }: MemoryFallback): string {
   const times = [
     since === undefined ? undefined : `since ${localTime(since)}`,

@@ -1,6 +1,5 @@
 import type { SearchFilters, SearchReport } from "@memslot/core";
 
-/** The parsed query, on one line. */
 export function describeFilters(filters: SearchFilters): string {
   const { words, phrases = [], excluded = [], paths = [], excludedPaths = [], tags = [], excludedTags = [] } = filters;
   const parts = [
@@ -20,7 +19,6 @@ export function describeFilters(filters: SearchFilters): string {
   return parts.filter((part) => part !== undefined).join("; ");
 }
 
-/** The notes below the results: the date range, what was excluded, and filters that could not be read. */
 export function filterNotes({
   lines,
   report,

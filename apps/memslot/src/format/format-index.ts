@@ -4,14 +4,12 @@ import { describeWriter } from "./format-writer.ts";
 import { localTime } from "./local-time.ts";
 import { counted } from "../open/report-failed-files.ts";
 
-/** The index version that answers. */
 export function describeGeneration({ generation }: MemoryProviderStatus): string | undefined {
   if (generation === undefined) return undefined;
   const built = generation.builtAt === undefined ? "" : `, built ${localTime(generation.builtAt)}`;
   return `${generation.id}${built}`;
 }
 
-/** The index version that is being built to replace it. */
 export function describeRebuild({ generation }: MemoryProviderStatus): string | undefined {
   const next = generation?.next;
   if (next === undefined) return undefined;
@@ -33,7 +31,6 @@ export function describeWatch({ watch }: MemoryProviderStatus): string | undefin
   return reason === undefined ? watched : `${watched}: ${reason}`;
 }
 
-/** How searches stay current with the files, and why they need a full scan. */
 export function describeFreshness({ freshness }: MemoryProviderStatus): string | undefined {
   if (freshness === undefined) return undefined;
   const { by, reason } = freshness;

@@ -10,7 +10,6 @@ const reasons: Readonly<Record<LeftOut["reason"], string>> = {
   other: "not Markdown (.md, .markdown, .mdx)",
 };
 
-/** Which files of a workspace are notes, and why. */
 export function describeLayout({ layout, why }: ChosenLayout): string {
   return layout === "all"
     ? `folder of notes: all Markdown below the workspace (${why})`

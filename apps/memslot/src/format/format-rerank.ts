@@ -3,7 +3,6 @@ import type { MemoryProviderStatus, RerankReport } from "@memslot/core";
 /** Number of results that `--explain` lists. */
 const MOST_PLACES = 12;
 
-/** The reranker, its host and the origin of its key; or why the requested one is not used. */
 export function describeReranker({ rerank }: MemoryProviderStatus): string | undefined {
   if (rerank === undefined) return undefined;
   const { id, model, host, keySource, requested, reason } = rerank;

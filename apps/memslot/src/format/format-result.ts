@@ -10,9 +10,7 @@ const maxLineLength = 700;
 const beforeMatch = 200;
 
 /**
- * One result as text: score and `path:line`, then its numbered lines. Matching lines are marked with `12:`, context lines
- * with `12-`, as in grep. Styles and links are included; control characters of notes and names are made visible. `explain`
- * adds the parts of the score.
+ * One result as text: score, `path:line` and numbered lines; matching ones with `12:`, others with `12-`, as in grep.
  */
 export function formatResult(
   { result, lines, path }: PlacedResult,
@@ -38,7 +36,6 @@ export function formatResult(
   return [`${style("green", result.score.toFixed(3))} ${shown}${parts}`, ...body].join("\n");
 }
 
-/** The parts of the score. */
 function partsOf({ textScore, vectorScore, parts: given }: MemorySearchResult): string {
   const parts = [
     ...(given === undefined ? [] : [describeParts(given)]),

@@ -156,14 +156,12 @@ function describeDirty(status: MemoryProviderStatus): string {
   return status.dirty ? "yes: memslot memory index updates it" : "no";
 }
 
-/** Undefined if the list of findings says it all. */
 function describeCheck({ check, checkError }: AgentStatus): string | undefined {
   if (checkError !== undefined) return `failed: ${checkError}`;
   if (check === undefined) return "not checked (memslot memory status --deep checks it)";
   return check.findings.length === 0 ? "not checked: not supported by this backend" : undefined;
 }
 
-/** Whether this process has scanned the files. */
 function wasScanned({ roots = [] }: MemoryProviderStatus): boolean {
   return roots.length > 0;
 }
@@ -212,7 +210,6 @@ interface FormatCheckOptions {
   style: Output["style"];
 }
 
-/** The result of an index check: a line for each finding, then the tables with their sizes. */
 function formatCheck({ findings, tables = [] }: IndexCheck, { fix, style }: FormatCheckOptions): string[] {
   const width = Math.max(0, ...findings.map(({ name }) => name.length));
   const lines = findings.map((finding) => {

@@ -1,7 +1,6 @@
 import type { HealthPart, UnsearchedFiles } from "@memslot/core";
 import { counted } from "../open/report-failed-files.ts";
 
-/** The number of Markdown files that are not searched, and the setting that includes them; undefined if there are none. */
 export function describeUnsearched({ files, more, folders }: UnsearchedFiles): string | undefined {
   if (files === 0) return undefined;
   const where = folders.length === 0 ? "" : ` (in ${folders.join(", ")}${more ? ", …" : ""})`;
@@ -9,7 +8,6 @@ export function describeUnsearched({ files, more, folders }: UnsearchedFiles): s
   return `${count} below the workspace${where}: memorySearch.notes: "all" includes them`;
 }
 
-/** The health of a memory in one line. */
 export function describeHealth({ state, reason }: HealthPart): string {
   const word = { unknown: "no known problem", empty: "no notes" }[String(state)] ?? state;
   return [word, reason].filter(Boolean).join(": ");

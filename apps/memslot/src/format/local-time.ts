@@ -1,4 +1,3 @@
-/** An ISO time in local time: `2026-03-14 09:05`. Text that is not a time is returned unchanged. */
 export function localTime(iso: string): string {
   const date = new Date(iso);
   if (Number.isNaN(date.getTime())) return iso;

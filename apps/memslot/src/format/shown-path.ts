@@ -11,7 +11,6 @@ export interface Places {
   agentId: string;
 }
 
-/** The file of a result, as opened from `cwd`. */
 export interface ShownPath {
   /** Relative to `cwd`, or absolute outside it. A result without a file (a journal) keeps its name in the memory. */
   name: string;
@@ -19,7 +18,6 @@ export interface ShownPath {
   absolutePath: string | undefined;
 }
 
-/** A result with the path of its file. */
 export interface PlacedResult extends ResultLines {
   path: ShownPath;
 }
@@ -41,7 +39,6 @@ export function shownPath(
   return { name: relative.startsWith("-") ? `.${path.sep}${relative}` : relative, absolutePath };
 }
 
-/** Results with the paths of their files. */
 export function placeResults(results: readonly ResultLines[], places: Places): PlacedResult[] {
   return results.map((lines) => ({ ...lines, path: shownPath(lines.result, places) }));
 }

@@ -13,12 +13,10 @@ export interface HookEvent {
   /** The agent whose answer format the sender reads. */
   readonly shape: ClientId;
   readonly moment: HookMoment;
-  /** The agent's own name of the event, for the answer. */
   readonly name: string;
   readonly sessionId: string;
   /** Identifies the turn; undefined if the agent does not send an id. */
   readonly turnId?: string | undefined;
-  /** The working folder of the agent. */
   readonly cwd?: string | undefined;
   /** Why a session starts: `startup`, `resume`, `clear`, `compact`. */
   readonly source?: string | undefined;

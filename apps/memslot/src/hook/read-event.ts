@@ -36,17 +36,13 @@ export function storedAnswer({ shape }: HookEvent): string | undefined {
   return stored && JSON.stringify(stored);
 }
 
-/**
- * Reads the input of a hook. Returns `undefined` if it is not an event, has no session, comes from a subagent or has a name
- * that memslot does not use. `at`: when it arrived.
- */
+/** Reads the input of a hook. `undefined` for no event, no session, a subagent or an unused name. */
 export function readEvent(text: string, given: ClientId, at: Date): HookEvent | undefined {
   const input = objectOf(text);
   const name = textIn(input, "hook_event_name") ?? textIn(input, "hookEventName");
   const sessionId = textIn(input, "session_id") ?? textIn(input, "sessionId") ?? textIn(input, "conversation_id");
   if (input === undefined || name === undefined || sessionId === undefined || sessionId.length > 200) return undefined;
   const moment = momentOf(name);
-  // A subagent talks to the agent that started it, not to the user.
   if (moment === undefined || textIn(input, "agent_id") !== undefined) return undefined;
   const turnId = textIn(input, "turn_id") ?? textIn(input, "generation_id");
   const client = senderOf(input, given);

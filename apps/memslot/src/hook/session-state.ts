@@ -5,10 +5,8 @@ import { type ClientId, resolveStateDir } from "@memslot/core/host";
 import { acquireLock, replaceFile } from "@memslot/core/files";
 import type { HookEvent } from "./hook-event.ts";
 
-/** How far a transcript was read. */
 export interface TranscriptPlace {
   readonly file: string;
-  /** In bytes, at the end of a line. */
   readonly offset: number;
 }
 
@@ -29,7 +27,6 @@ export interface SessionState {
   readonly waits?: boolean | undefined;
 }
 
-/** What identifies a session. */
 export type SessionKey = Pick<SessionState, "client" | "sessionId">;
 export type HookStates = ReturnType<typeof openHookStates>;
 
@@ -45,7 +42,6 @@ export function openHookStates(stateDir: string) {
   const fileOf = (client: ClientId, sessionId: string): string =>
     path.join(folder, `${client}-${hashOf([sessionId])}.json`);
   return {
-    /** The state of a session; empty for a new one. */
     read: (client: ClientId, sessionId: string): SessionState => stateIn(fileOf(client, sessionId), client, sessionId),
     /** Changes a state and saves it, under a lock across processes. Throws `BUSY` if it is held for half a second. */
     async change<T>(
@@ -155,7 +151,6 @@ export function noteFault(context: Parameters<typeof resolveStateDir>[0], fault:
   }
 }
 
-/** Undefined without a recorded failure. */
 export function lastFault(stateDir: string): HookFault | undefined {
   try {
     const fault = JSON.parse(readFileSync(faultFile(stateDir), "utf8")) as Partial<HookFault>;

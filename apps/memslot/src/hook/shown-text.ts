@@ -81,8 +81,7 @@ function questionOf(prompt: string): string {
 }
 
 /**
- * The notes that match a prompt, in at most 400 tokens, without lines that the session has already seen; empty without a
- * match. Throws as a search does.
+ * The notes that match a prompt, in at most 400 tokens, without lines the session has seen. Throws as a search does.
  */
 export async function recallText(
   memory: Memory,
@@ -118,7 +117,6 @@ export function linesShown(text: string): string[] {
   return [...new Set(lines.filter((line) => /[\p{L}\p{N}]{2}/u.test(line)).map((line) => hashOf([line]).slice(0, 12)))];
 }
 
-/** A text without the lines that were already shown. */
 function unshownPart(text: string, shown: ReadonlySet<string>): string {
   const isNew = (line: string): boolean => linesShown(line).every((hash) => !shown.has(hash));
   const left = text
@@ -129,10 +127,7 @@ function unshownPart(text: string, shown: ReadonlySet<string>): string {
   return linesShown(left).length === 0 ? "" : left;
 }
 
-/**
- * An upper bound for the tokens of a text, so that a limit holds: not below o200k_base for prose, tables, ids, numbers, emoji
- * and other alphabets, and at most 2.3 times as much. `answerTokens` is exact for prose only.
- */
+/** An upper bound for the tokens of a text: at least o200k_base, at most 2.3 times as much. */
 function tokensAtMost(text: string): number {
   let tokens = (text.match(/\n/gu)?.length ?? 0) + (text.match(digitAfterSpace)?.length ?? 0);
   for (const [word] of text.matchAll(/\S+/gu)) {

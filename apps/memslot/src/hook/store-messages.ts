@@ -17,7 +17,6 @@ export interface HookPlace {
   readonly signal: AbortSignal;
 }
 
-/** The messages of an event, or the transcript that contains them. */
 type Said = Pick<HookEvent, "client" | "sessionId" | "cwd" | "transcript" | "messages">;
 
 /** How long an event continues to read a transcript. The rest is read by the next event or at the end of the session. */
@@ -26,10 +25,7 @@ const readOnMs = 400;
 const partBytes = 4 * 1024 * 1024;
 const maxTold = 400;
 
-/**
- * Stores the messages since the last event in the journal. They are on disk when it resolves, and only then marked as read:
- * after a kill in between they are read again, and the journal drops duplicates.
- */
+/** Stores new messages in the journal, on disk before they are marked as read; the journal drops duplicates. */
 export async function storeMessages(said: Said, place: HookPlace, forMs: number = readOnMs): Promise<void> {
   const until = performance.now() + forMs;
   while ((await storePart(said, place)) && performance.now() < until) place.signal.throwIfAborted();
@@ -41,7 +37,6 @@ export async function storeRest({ client, sessionId, transcript }: SessionState,
   await storeMessages({ client, sessionId, transcript: transcript.file, messages: [] }, place, Infinity);
 }
 
-/** Returns whether the transcript has more. */
 async function storePart(said: Said, place: HookPlace): Promise<boolean> {
   return await place.states.change(said, async (before) => {
     const state = { ...before, project: before.project ?? projectOf(said.cwd) };
@@ -107,23 +102,18 @@ function toldAs({ role, text }: ConversationMessage): string {
   return hashOf([role, text.trim()]);
 }
 
-/** Removes the first equal one. Returns whether there was one. */
 function takeOut(left: string[], wanted: string): boolean {
   const index = left.indexOf(wanted);
   if (index >= 0) left.splice(index, 1);
   return index >= 0;
 }
 
-/** The name of the project folder. */
 export function projectOf(cwd: string | undefined): string | undefined {
   const name = cwd === undefined ? "" : path.basename(cwd.replaceAll("\\", "/"));
   return name === "" ? undefined : name;
 }
 
-/**
- * The messages that a transcript has since the last reading. Another file, or one that became shorter, is read from its
- * beginning: message ids stay the same. The last line counts once it has its end. Throws what the file system throws.
- */
+/** The new messages of a transcript; all of them if the file was replaced. Throws what the file system throws. */
 async function readNewPart(
   file: string,
   session: SessionKey,
@@ -152,7 +142,6 @@ async function readNewPart(
   }
 }
 
-/** The message in a line of a transcript; undefined for other records and invalid lines. */
 function messageIn(
   { bytes, start }: TranscriptLine,
   { client, sessionId }: SessionKey,

@@ -11,8 +11,7 @@ import {
 } from "./conversation.ts";
 
 /**
- * A conversation of ChatGPT's export. Its messages are a tree, as a question can be asked anew in other words: read is
- * the branch that was shown last. https://help.openai.com/en/articles/7260999
+ * A conversation of ChatGPT's export, by the branch that was shown last. https://help.openai.com/en/articles/7260999
  */
 export function readChatGpt(entry: unknown, leftOut: LeftOut): Conversation | undefined {
   const fields = fieldsOf(entry);
@@ -33,7 +32,7 @@ export function readChatGpt(entry: unknown, leftOut: LeftOut): Conversation | un
   );
 }
 
-/** From the first message to the last one that was shown; where that is not said, to the one that stands last. */
+/** From the first message to the last one shown; if unknown, to the last one in the file. */
 function branchOf(mapping: Record<string, unknown>, current: string): unknown[] {
   const branch: unknown[] = [];
   const seen = new Set<string>();

@@ -6,12 +6,12 @@ import { below } from "./conversation-note.ts";
 import { fieldsOf, leaveOut, type LeftOut, momentOf, textOf } from "./conversation.ts";
 import { exportParts } from "./export-file.ts";
 
-/** What Claude has noted itself, and the projects with what was put into them. */
+/** Files with Claude's own memories, and projects with their documents. */
 const keptName = /(?:^|\/)(?:memories|projects)\.json$|(?:^|\/)projects\/[^/]+\.json$/u;
-/** These are files of some pages, not of years. */
+/** These files have some pages, not years of messages. */
 const maxBytes = 64 * 1024 * 1024;
 
-/** The notes that an export of Claude holds beside its conversations: none where it has no such files. */
+/** The notes in an export of Claude beside its conversations, if any. */
 export async function* claudeKept(input: {
   file: string;
   dayOf: (at: Date) => string;

@@ -1,11 +1,11 @@
 import { type ImportedNote, localClock } from "@memslot/agent-kit";
 import type { Conversation } from "./conversation.ts";
 
-/** Headings of a message stand below the one that says who speaks. */
+/** Headings of a message are lowered below that of its speaker. */
 const lowerBy = 2;
 const deepest = 6;
 
-/** Gives the notes of conversations: what was said, in its order, under headings that say who and when. */
+/** Makes the notes of conversations: messages in order, under headings with speaker and time. */
 export function createNoteMaker(input: { product: string; timeZone: string }): (from: Conversation) => ImportedNote {
   const clock = localClock(input.timeZone);
   return ({ id, title, begun, url, messages }) => {
@@ -19,7 +19,7 @@ export function createNoteMaker(input: { product: string; timeZone: string }): (
   };
 }
 
-/** A message that can have no say in the structure of the note: its headings are lower ones, and what it opened is closed. */
+/** A message that cannot change the structure of the note: headings lowered, open blocks closed. */
 export function below(text: string): string {
   let fence: string | undefined;
   const lines = text.split(/\r\n?|\n/u).map((line) => {

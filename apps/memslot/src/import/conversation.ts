@@ -1,4 +1,4 @@
-/** A conversation as an export tells it. */
+/** A conversation of an export. */
 export interface Conversation {
   id: string;
   title: string;
@@ -13,22 +13,19 @@ export interface Message {
   text: string;
 }
 
-/** What is not taken over of an export, by the reason: how often. */
+/** Counts of excluded entries by reason. */
 export type LeftOut = Map<string, number>;
 
 export function leaveOut(leftOut: LeftOut, reason: string, count = 1): void {
   if (count > 0) leftOut.set(reason, (leftOut.get(reason) ?? 0) + count);
 }
 
-/**
- * Reads one entry of an export; undefined where it is no conversation of this kind, or one in which nobody said anything,
- * which is counted.
- */
+/** Reads one entry of an export; undefined for another kind, and for an empty conversation, which is counted. */
 export type ReadConversation = (entry: unknown, leftOut: LeftOut) => Conversation | undefined;
 
 export const notOne = "entries that are no conversation";
 
-/** A conversation in which something was said; without a time of its own it was begun with its first message. */
+/** A conversation with messages; without a time of its own it gets that of its first message. */
 export function ifSaid(conversation: Conversation, leftOut: LeftOut): Conversation | undefined {
   const [first] = conversation.messages;
   if (first !== undefined) return { ...conversation, begun: conversation.begun ?? first.at };
@@ -36,7 +33,7 @@ export function ifSaid(conversation: Conversation, leftOut: LeftOut): Conversati
   return undefined;
 }
 
-/** An object of the export, whatever is in it. */
+/** An object of the export, unchecked. */
 export function fieldsOf(value: unknown): Record<string, unknown> | undefined {
   return typeof value === "object" && value !== null && !Array.isArray(value)
     ? (value as Record<string, unknown>)

@@ -7,14 +7,13 @@ import { openPromise, type ZipFile } from "yauzl";
 
 /** A file of an export, to be read once. */
 interface ExportPart {
-  /** As an error names it. */
+  /** For error messages. */
   name: string;
   open(): Promise<Readable>;
 }
 
 /**
- * The files of an export whose names fit, by their way in it: of a zip as it was sent, of a folder that was unpacked, and
- * one file that was named itself, with `alone` whatever it is called. In their order, one open at a time. Throws `INVALID_ARGUMENT` for what cannot be read.
+ * The files of an export whose names fit: of a zip, a folder, or (`alone`) one named file. Throws `INVALID_ARGUMENT`.
  */
 export async function* exportParts(
   file: string,

@@ -4,15 +4,15 @@ import json5 from "json5";
 import { MemoryError, messageOf, parseConfig } from "@memslot/core";
 import { fieldsOf, leaveOut, type LeftOut, textOf } from "./conversation.ts";
 
-/** What there is of an OpenClaw, and what of its configuration memslot can use. */
+/** An OpenClaw installation, and the usable part of its configuration. */
 export interface OpenClawHome {
   /** Its configuration. */
   readonly file: string;
-  /** As it stands in memslot's, without keys. */
+  /** In memslot's form, without keys. */
   readonly config: Record<string, unknown>;
-  /** The workspaces of its agents, the usual one first. */
+  /** The workspaces of its agents, the default one first. */
   readonly workspaces: readonly string[];
-  /** What memslot says of the values that it does not know. */
+  /** Notices about unknown values. */
   readonly notices: readonly string[];
 }
 
@@ -20,10 +20,7 @@ type Fields = Record<string, unknown>;
 
 const secrets: ReadonlySet<string> = new Set(["apiKey", "headers", "token"]);
 
-/**
- * Reads `openclaw.json`, or that of a folder. Workspaces stay where they are, as the layout is the same; settings are those
- * that have the same meaning in both. What is left out is counted. Throws `INVALID_ARGUMENT` for what cannot be read.
- */
+/** Reads `openclaw.json`, or that of a folder, and keeps settings of the same meaning. Throws `INVALID_ARGUMENT`. */
 export function readOpenClaw(
   given: string,
   { env, leftOut }: { env: NodeJS.ProcessEnv; leftOut: LeftOut },
@@ -81,7 +78,7 @@ function configIn(file: string): Fields {
   }
 }
 
-/** Its agents in the older spelling and in the newer one, each with what memslot can use of it. */
+/** Its agents in the old and the new form, each with its usable settings. */
 function agentsIn(agents: Fields, leftOut: LeftOut): Fields[] {
   const listed = Array.isArray(agents["list"]) ? agents["list"].map(fieldsOf) : [];
   const entries = Object.entries(fieldsOf(agents["entries"]) ?? {}).map(([id, entry]) => ({ ...fieldsOf(entry), id }));
@@ -100,7 +97,7 @@ function agentsIn(agents: Fields, leftOut: LeftOut): Fields[] {
   });
 }
 
-/** Settings of search without keys, and without what is about OpenClaw's own index and its conversations. */
+/** Search settings without keys, OpenClaw's own index and its conversations. */
 function searchOf(search: unknown, leftOut: LeftOut): Fields | undefined {
   const fields = fieldsOf(search);
   if (fields === undefined) return undefined;
@@ -110,7 +107,7 @@ function searchOf(search: unknown, leftOut: LeftOut): Fields | undefined {
   return withoutSecrets(rest, leftOut);
 }
 
-/** A key by the name of its variable stays: it says nothing. */
+/** A key given by the name of its variable stays: it is no secret. */
 function withoutSecrets(fields: Fields, leftOut: LeftOut): Fields {
   const kept = Object.entries(fields).flatMap(([name, value]): [string, unknown][] => {
     const group = fieldsOf(value);
@@ -123,7 +120,7 @@ function withoutSecrets(fields: Fields, leftOut: LeftOut): Fields {
   return Object.fromEntries(kept);
 }
 
-/** Without values that are not there, and groups that are empty. */
+/** Without undefined values and empty groups. */
 function without(fields: Record<string, unknown>): Fields {
   return Object.fromEntries(
     Object.entries(fields).filter(([, value]) => {

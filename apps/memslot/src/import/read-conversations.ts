@@ -4,16 +4,13 @@ import { streamArray } from "stream-json/streamers/stream-array.js";
 import { type Conversation, type LeftOut, notOne, type ReadConversation } from "./conversation.ts";
 import { exportParts } from "./export-file.ts";
 
-/** One, or several with numbers. */
+/** One file, or several with numbers. */
 const conversationsName = /(?:^|\/)conversations(?:-\d+)?\.json$/u;
 
-/**
- * The conversations of an export, one at a time, whatever its size; what is left out of them is counted. Throws
- * `INVALID_ARGUMENT` for what cannot be read, is no list in JSON, or holds not one conversation of this kind.
- */
+/** The conversations of an export, one at a time. Throws `INVALID_ARGUMENT` for an unreadable file or none inside. */
 export async function* readConversations(input: {
   file: string;
-  /** As an error names the kind. */
+  /** The product name in errors. */
   product: string;
   read: ReadConversation;
   leftOut: LeftOut;
@@ -25,7 +22,7 @@ export async function* readConversations(input: {
   for await (const part of exportParts(file, conversationsName, { alone: true })) {
     parts++;
     try {
-      // What goes wrong with the file is what goes wrong with its items.
+      // Errors of the file are errors of its items.
       const items = pipeline(await part.open(), streamArray.withParserAsStream(), () => undefined);
       for await (const { value } of items as AsyncIterable<{ value: unknown }>) {
         signal.throwIfAborted();

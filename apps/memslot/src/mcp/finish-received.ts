@@ -1,13 +1,13 @@
-/** How long an ending server goes on with what it was asked before. */
+/** Time for an ending server to finish its requests. */
 export const FINISH_DEADLINE_MS = 5000;
-/** For what is on its way and was not read yet. */
+/** For data in transit. */
 const QUIET_MS = 20;
 
-/** What was asked and not answered yet. */
+/** Requests without an answer yet. */
 export interface OpenRequests {
   begin(request: unknown): void;
   end(request: unknown): void;
-  /** Resolves when all are answered and no other comes, and in any case after five seconds. */
+  /** Resolves when all are answered and no other arrives, at the latest after five seconds. */
   finished(): Promise<void>;
 }
 

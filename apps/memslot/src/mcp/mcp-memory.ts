@@ -9,20 +9,20 @@ import {
   withDeadline,
 } from "@memslot/core";
 
-/** How long a call waits for a memory that is still being opened. */
+/** How long a call waits for the memory to open. */
 const OPENING_DEADLINE_MS = usualDeadlines.searchMs;
-/** After a failure the next call that comes later than this tries again. */
+/** After a failure a call that comes later than this tries again. */
 const RETRY_AFTER_MS = 5000;
 
-/** The memory behind the server, which answers before it is open and also when it cannot be opened. */
+/** The memory behind the server, which answers also before it is open and if it cannot be opened. */
 export interface McpMemory {
-  /** What the agent is offered; empty where memory is off for it. */
+  /** The offered tools; empty if memory is off. */
   readonly tools: readonly MemoryTool[];
-  /** Opens the memory and brings its index up to date, both in the background. */
+  /** Opens the memory and syncs its index, both in the background. */
   start(): void;
-  /** Runs a tool. `onProgress` is told how far the first index is while the call lasts, and not after it. */
+  /** Runs a tool. `onProgress` gets the progress of the first index during the call. */
   call(tool: MemoryTool, input: unknown, options: McpCallOptions): Promise<object>;
-  /** The open memory. Throws `MemoryError` with the reason where there is none. */
+  /** The open memory. Throws `MemoryError` with the reason if there is none. */
   open(signal: AbortSignal): Promise<Memory>;
   close(): Promise<void>;
 }
@@ -35,11 +35,11 @@ interface McpCallOptions {
 export interface McpMemoryOptions {
   /** Undefined where memory is off for the agent. */
   openMemory: ((signal: AbortSignal) => Promise<Memory>) | undefined;
-  /** How the tools are made; memory and what stands in for it come from here. */
+  /** Options of the tools, without memory. */
   tools: Omit<MemoryToolsOptions, "memory" | "unavailable">;
   closeMemory: (memory: Memory) => Promise<void>;
   notice: (line: string) => void;
-  /** Told of a failure that no later call can mend: the configuration cannot be used. */
+  /** Called for a failure that no later call can repair: an invalid configuration. */
   onBadConfig: (error: unknown) => void;
   now?: (() => number) | undefined;
 }
@@ -106,7 +106,7 @@ export function createMcpMemory(options: McpMemoryOptions): McpMemory {
     tools: openMemory === undefined ? [] : toolsWithout(new MemoryError("UNAVAILABLE", "the memory is not open yet")),
 
     start() {
-      // What goes wrong is told by `opened`, and to whoever calls.
+      // `opened` and the callers get the error.
       if (openMemory !== undefined) opened(openMemory).catch(() => undefined);
     },
 

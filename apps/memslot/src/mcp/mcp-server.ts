@@ -5,7 +5,7 @@ import { packageVersion } from "../package-version.ts";
 import type { McpMemory } from "./mcp-memory.ts";
 import { listNotes, noteTemplate, readNote } from "./resources.ts";
 
-/** A client is told of progress no more often than this, so that a large folder does not drown it. */
+/** Minimum interval of progress messages. */
 const PROGRESS_EVERY_MS = 100;
 
 export interface McpServerOptions {
@@ -62,11 +62,11 @@ function unknownTool(name: string, memory: McpMemory): ProtocolError {
 
 interface ProgressReports {
   report: (progress: SyncProgress) => void;
-  /** Resolves when all that was reported is on its way, so that nothing comes after the answer. */
+  /** Resolves when all reports are sent, so that none follows the answer. */
   sent(): Promise<void>;
 }
 
-/** Where the request asks for progress: its notifications, each further than the one before. */
+/** The progress notifications of a request that asks for them, increasing. */
 function progressOf({ mcpReq }: ServerContext): ProgressReports | undefined {
   const progressToken = mcpReq._meta?.progressToken;
   if (progressToken === undefined) return undefined;
@@ -78,7 +78,7 @@ function progressOf({ mcpReq }: ServerContext): ProgressReports | undefined {
       if (last !== undefined && (completed <= last.completed || atMs - last.atMs < PROGRESS_EVERY_MS)) return;
       last = { completed, atMs };
       const message = `making the index: ${completed} of ${total}${label === undefined ? "" : `, ${visibleName(label)}`}`;
-      // A client that is gone misses nothing by it.
+      // The client is gone.
       const sent = mcpReq
         .notify({ method: "notifications/progress", params: { progressToken, progress: completed, total, message } })
         .catch(() => undefined);
@@ -88,11 +88,11 @@ function progressOf({ mcpReq }: ServerContext): ProgressReports | undefined {
   };
 }
 
-/** What the revisions of 2025 call a resource that is not there; that of 2026-07-28 says -32602. */
+/** Code of the 2025 revisions for a missing resource; that of 2026-07-28 is -32602. */
 const RESOURCE_NOT_FOUND = -32_002;
 const INVALID_PARAMS = -32_602;
 
-/** Makes a server for the revisions of 2025 answer with their code: the SDK gives that of 2026 to all. */
+/** Restores the code of the 2025 revisions: the SDK sends that of 2026 to all. */
 function useOldNotFoundCode(server: Server): void {
   const connect = server.connect.bind(server);
   server.connect = (transport) => {
@@ -108,7 +108,7 @@ function useOldNotFoundCode(server: Server): void {
   };
 }
 
-/** As the SDK tells it: invalid parameters, with the address and nothing else. */
+/** The error of the SDK: invalid parameters with only the address. */
 function isNotFound({ code, data }: { code: number; data?: unknown }): boolean {
   return (
     code === INVALID_PARAMS &&

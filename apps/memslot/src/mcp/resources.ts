@@ -17,7 +17,7 @@ export interface NoteResource {
   annotations: { lastModified: string };
 }
 
-/** What can be read beyond the list: every memory file by its path. */
+/** Readable beyond the list: every memory file by its path. */
 export const noteTemplate: Record<"uriTemplate" | "name" | "title" | "description" | "mimeType", string> = {
   uriTemplate: `${BASE}{+path}`,
   name: "memory-file",
@@ -26,7 +26,7 @@ export const noteTemplate: Record<"uriTemplate" | "name" | "title" | "descriptio
   mimeType: "text/markdown",
 };
 
-/** `MEMORY.md` and the daily logs of the last seven days, the newest first, as far as they exist. */
+/** `MEMORY.md` and the daily logs of the last seven days, newest first. */
 export async function listNotes(input: { workspaceDir: string; now: Date; timeZone: string }): Promise<NoteResource[]> {
   const days = recentDays(input.now, input.timeZone);
   const wanted = [
@@ -56,7 +56,7 @@ export async function listNotes(input: { workspaceDir: string; now: Date; timeZo
   return found.filter((note) => note !== undefined);
 }
 
-/** Reads what a URI names. Every reason why it may not be read is the same "not found" outside. */
+/** Reads the note of a URI. Every refusal is the same "not found". */
 export async function readNote(
   uri: string,
   open: () => Promise<Memory>,
@@ -83,7 +83,7 @@ function uriOf(relPath: string): string {
   return BASE + relPath.split("/").map(encodeURIComponent).join("/");
 }
 
-/** The path that a URI holds; undefined for a URI of another kind. Whether it may be read is the memory's to say. */
+/** The path in a URI; undefined for another kind. The memory decides whether it may be read. */
 function pathOf(uri: string): string | undefined {
   if (!uri.startsWith(BASE)) return undefined;
   try {
@@ -104,17 +104,14 @@ function recentDays(now: Date, timeZone: string): string[] {
   );
 }
 
-/** A resource is read as a whole, so it must be a size that a client can take. */
+/** A resource is read as a whole, so its size is limited. */
 const MAX_RESOURCE_BYTES = 1_000_000;
 
 /** Lines of one window; a read is cut to its budget of characters before that. */
 const WINDOW_LINES = 5000;
 const cutLine = /\n\[Line \d+ is \d+ characters long and is cut here;[^\n]*\]$/u;
 
-/**
- * All lines of a memory file, as they stand in it, or undefined where there is no such file. Throws `PATH_NOT_ALLOWED`
- * as a read does, and `INVALID_ARGUMENT` for a file that cannot be given whole, which `memory_get` reads in parts.
- */
+/** All lines of a memory file; undefined if missing. Throws `PATH_NOT_ALLOWED`, and `INVALID_ARGUMENT` if too large. */
 async function readWholeNote(memory: Memory, relPath: string, signal: AbortSignal): Promise<string | undefined> {
   const parts: string[] = [];
   let bytes = 0;
@@ -127,7 +124,7 @@ async function readWholeNote(memory: Memory, relPath: string, signal: AbortSigna
     parts.push(window);
     bytes += Buffer.byteLength(window) + 1;
     if (bytes > MAX_RESOURCE_BYTES) throw tooLarge(relPath, `is larger than ${MAX_RESOURCE_BYTES / 1_000_000} MB`);
-    // A backend that does not get on would be asked for ever.
+    // A backend without progress would loop forever.
     if (nextFrom !== undefined && nextFrom <= from)
       throw new MemoryError("PLUGIN", `reading ${relPath} does not get beyond line ${from}`);
     from = nextFrom;
@@ -136,7 +133,7 @@ async function readWholeNote(memory: Memory, relPath: string, signal: AbortSigna
   return text === "" ? "" : `${text}\n`;
 }
 
-/** Agents need to be told in the text that more follows; in the text of a file it has no place. */
+/** The notice about more lines, which agents need, is not part of the file. */
 function withoutNotice(text: string, nextFrom: number | undefined): string {
   if (nextFrom === undefined) return text;
   const notice = `\n[More content available. Use from=${nextFrom} to continue.]`;

@@ -26,20 +26,17 @@ export interface ServeHttpOptions {
   token: string;
   notice: (line: string) => void;
   onListening: (url: string) => void;
-  /** Ends the server, once what was asked is answered. */
+  /** Ends the server after the pending requests. */
   signal: AbortSignal;
 }
 
-/**
- * Serves clients over HTTP until `signal` is aborted. What was asked before is answered, for at most five seconds. Throws
- * `UNAVAILABLE` where the port cannot be had.
- */
+/** Serves clients over HTTP until `signal` is aborted, then finishes within five seconds. Throws `UNAVAILABLE`. */
 export async function serveOverHttp(options: ServeHttpOptions): Promise<void> {
   const { host, signal, notice } = options;
   const onerror = (error: Error): void => notice(`MCP: ${messageOf(error).slice(0, 300)}`);
   const handler = createMcpHandler(options.factory, { onerror, maxRequestBodySize: MAX_BODY_BYTES });
   const convert = toNodeHandler(handler, { onerror, maxRequestBodySize: MAX_BODY_BYTES });
-  // Its types know no field that is there and undefined.
+  // Its types allow no undefined fields.
   const handle = (request: IncomingMessage, response: ServerResponse): Promise<void> =>
     convert(request as Parameters<typeof convert>[0], response);
   const server = createLoopbackServer();
@@ -48,7 +45,7 @@ export async function serveOverHttp(options: ServeHttpOptions): Promise<void> {
   const open = createOpenRequests();
   server.on("request", (request, response) => {
     const refusal = guard(request);
-    // A stream that only listens ends with the server.
+    // A listening stream ends with the server.
     if (refusal === undefined && request.method === "POST") {
       open.begin(response);
       response.once("close", () => open.end(response));
@@ -77,7 +74,7 @@ function refuse(request: IncomingMessage, response: ServerResponse, { status, me
   request.resume();
 }
 
-/** Why a request is not let in; undefined for one that is. */
+/** Why a request is refused. */
 interface Refusal {
   status: 401 | 403 | 404;
   message: string;

@@ -5,7 +5,7 @@ import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/s
 import { type OpenRequests, createOpenRequests } from "./finish-received.ts";
 
 const MAX_MESSAGE_BYTES = 8 * 1024 * 1024;
-/** How long the last answers wait to be read. */
+/** How long the last answers wait for the reader. */
 const UNREAD_MS = 1000;
 
 export interface ServeStdioOptions {
@@ -14,14 +14,11 @@ export interface ServeStdioOptions {
   stdout: NodeJS.WriteStream;
   stderr: NodeJS.WriteStream;
   notice: (line: string) => void;
-  /** Ends the connection, once what was asked is answered. */
+  /** Ends the connection after the pending requests. */
   signal: AbortSignal;
 }
 
-/**
- * Serves one client on stdin and stdout. When the client closes stdin or `signal` is aborted, what was received is
- * answered, for at most five seconds; then requests that still run are aborted.
- */
+/** Serves one client on stdin and stdout. At the end of stdin or an abort, finishes within five seconds. */
 export async function serveOverStdio(options: ServeStdioOptions): Promise<void> {
   const { notice, signal } = options;
   const { frames, giveBack } = takeStdout(options.stdout, options.stderr);
@@ -29,7 +26,7 @@ export async function serveOverStdio(options: ServeStdioOptions): Promise<void> 
     const lines = messageLines(MAX_MESSAGE_BYTES, () =>
       notice(`a message of more than ${MAX_MESSAGE_BYTES / 1024 / 1024} MiB was left out`),
     );
-    // The transport does not see the end of stdin before all that came is answered.
+    // The transport must not see the end of stdin before all requests are answered.
     const unended = new PassThrough();
     lines.pipe(unended, { end: false });
     const transport = new StdioServerTransport(unended, frames, { maxBufferSize: 2 * MAX_MESSAGE_BYTES });
@@ -54,7 +51,7 @@ export async function serveOverStdio(options: ServeStdioOptions): Promise<void> 
     if (!(await isRead(frames))) {
       notice("the client reads no longer: answers that it has not read are dropped");
       frames.destroy();
-      // As where it had closed the pipe: nobody waits for what stands in it.
+      // As if it had closed the pipe.
       options.stdout.destroy(Object.assign(new Error("the client reads no longer"), { code: "EPIPE" }));
     }
   } finally {
@@ -62,7 +59,7 @@ export async function serveOverStdio(options: ServeStdioOptions): Promise<void> 
   }
 }
 
-/** Whether all that was written goes out. A client that is gone for good but holds the other end would keep us here. */
+/** Whether all output was read. A client may be gone while another process holds the pipe. */
 async function isRead(frames: Writable): Promise<boolean> {
   return await new Promise((resolve) => {
     const late = setTimeout(() => resolve(false), UNREAD_MS);
@@ -74,7 +71,7 @@ async function isRead(frames: Writable): Promise<boolean> {
   });
 }
 
-/** Serves by a transport, and knows what was asked and is not answered. */
+/** Serves a transport, and tracks pending requests. */
 function watchRequests<Handle>(transport: Transport, serve: () => Handle): { handle: Handle; open: OpenRequests } {
   const open = createOpenRequests();
   const send = transport.send.bind(transport);
@@ -87,7 +84,7 @@ function watchRequests<Handle>(transport: Transport, serve: () => Handle): { han
   // oxlint-disable-next-line unicorn/prefer-add-event-listener -- a transport is no event target
   transport.onmessage = (message, extra) => {
     if ("method" in message && "id" in message) open.begin(message.id);
-    // Nothing is answered to what is called off.
+    // Cancelled requests get no answer.
     if ("method" in message && message.method === "notifications/cancelled") open.end(message.params?.["requestId"]);
     onmessage?.(message, extra);
   };
@@ -103,10 +100,7 @@ function describe(error: Error): string {
 
 const LINE_FEED = 10;
 
-/**
- * Passes on whole lines and leaves out those of more than `maxBytes`, which are never held in memory: one message that
- * is too long does not end the conversation.
- */
+/** Passes on whole lines of at most `maxBytes`; a longer one is dropped without being buffered. */
 export function messageLines(maxBytes: number, onTooLong: () => void): Transform {
   let parts: Buffer[] = [];
   let length = 0;
@@ -136,18 +130,15 @@ export function messageLines(maxBytes: number, onTooLong: () => void): Transform
   });
 }
 
-/** Stdout while it belongs to the protocol. */
+/** Stdout reserved for the protocol. */
 interface ProtocolStdout {
-  /** What is written here reaches stdout, in order. */
+  /** Writes to stdout, in order. */
   readonly frames: Writable;
-  /** Lets others write to stdout again. */
+  /** Releases stdout. */
   giveBack(): void;
 }
 
-/**
- * Keeps stdout for protocol messages: whatever else the process writes there meanwhile, a library's `console.log`
- * included, goes to stderr, where it harms nobody.
- */
+/** Reserves stdout for protocol messages: other output, such as `console.log` of a library, goes to stderr. */
 function takeStdout(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteStream): ProtocolStdout {
   const write = stdout.write;
   const frames = new Writable({

@@ -9,11 +9,11 @@ const MIN_LENGTH = 16;
 
 export interface BearerToken {
   readonly token: string;
-  /** Where it stands, in words. The token itself is never shown. */
+  /** Where it is stored. The token itself is never shown. */
   readonly origin: string;
 }
 
-/** The token that a client has to bring: from `--token-file`, the environment, else one made at random and kept. */
+/** The token for clients: from `--token-file`, the environment, else a random one that is stored. */
 export async function bearerToken(options: {
   tokenFile: string | undefined;
   env: NodeJS.ProcessEnv;
@@ -28,7 +28,7 @@ export async function bearerToken(options: {
   return { token: await keptToken(file), origin: `in ${file}` };
 }
 
-/** A secret in a file that nobody else can read. Made once. Whoever is first writes it; others read what stands there then. */
+/** A secret in a private file. The first caller writes it; others read it. */
 export async function keptToken(file: string): Promise<string> {
   try {
     await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
@@ -46,7 +46,7 @@ export async function keptToken(file: string): Promise<string> {
         `cannot keep a secret in ${file}: ${messageOf(error)}. Make the folder writable; memslot mcp can take its token from ${VARIABLE}.`,
         { cause: error },
       );
-    // Nobody else is to read it, whoever copied it here.
+    // Restores private permissions, which a copy may have lost.
     const { mode } = await stat(file);
     if ((mode & 0o077) !== 0 && process.platform !== "win32") await chmod(file, 0o600);
   }

@@ -8,10 +8,7 @@ export function isAuto({ memorySearch: { provider } }: AgentConfig): boolean {
   return ["", "auto"].includes(provider.trim().toLowerCase());
 }
 
-/**
- * The configuration of a process that an agent started. Keys in its environment are logins of that agent, so they are used
- * only if the configuration names a provider. `notice` reports an unused key.
- */
+/** The configuration of a process started by an agent: keys in its environment count only for a named provider. */
 export function withoutAgentKeys(
   config: MemslotConfig,
   agent: AgentConfig,

@@ -3,14 +3,12 @@ import { agentsWithState } from "@memslot/core/host";
 import { printable } from "../terminal/printable.ts";
 import { UsageError } from "../terminal/usage-error.ts";
 
-/** The named agent, else the default one. */
 export function chooseAgent(config: MemslotConfig, agentId: string | undefined): AgentConfig {
   if (agentId !== undefined) return namedAgent(config, agentId);
   const [first] = config.agents;
   return first ?? config.agent("main");
 }
 
-/** The named agent, else all. */
 export function chooseAgents(config: MemslotConfig, agentId: string | undefined): readonly AgentConfig[] {
   return agentId === undefined ? config.agents : [namedAgent(config, agentId)];
 }
@@ -31,7 +29,6 @@ function quoted(id: string): string {
   return printable(JSON.stringify(id.length > 64 ? `${id.slice(0, 64)}…` : id));
 }
 
-/** Whether the configuration has agents.list. */
 function listsAgents(config: MemslotConfig): boolean {
   return config.describe().some(({ key }) => key.startsWith("agents.list"));
 }

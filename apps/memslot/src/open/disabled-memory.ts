@@ -8,7 +8,6 @@ export function disabledReason(config: MemslotConfig, agent: AgentConfig): strin
   return enabled ? undefined : (reason ?? "the configuration says so");
 }
 
-/** Prints that the memory is disabled. */
 export function printDisabled(
   { output }: CommandContext,
   agentId: string,

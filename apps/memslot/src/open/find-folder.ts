@@ -10,11 +10,9 @@ const configName = "memslot.json5";
 const marks = ["MEMORY.md", "memory.md", notesMark, ".obsidian"];
 
 /**
- * Finds the folder of notes that contains the current folder, like git finds a repository: the nearest one with MEMORY.md,
- * a memory/ with Markdown, `.obsidian`, `.memslot-notes` or `memslot.json5`. Before the default workspace exists, also the
- * nearest that was indexed before, else the current folder if it contains Markdown or mostly folders of Markdown. Never the
- * home folder, the state folder, the root of a disk, or a parent folder of another user. Undefined if there is none. Reads
- * the disk; throws nothing.
+ * Finds the folder of notes around the current folder, as git finds a repository (MEMORY.md, memory/, `.obsidian`,
+ * `.memslot-notes`, `memslot.json5`); without a default workspace also an indexed one or one of Markdown. Never the
+ * home or state folder, a disk root, or a foreign parent. Throws nothing.
  */
 export function findFolder({ cwd, env }: { cwd: string; env: NodeJS.ProcessEnv }): FoundFolder | undefined {
   const stateDir = resolveStateDir({ cwd, env });
@@ -44,7 +42,6 @@ function canonical(folder: string): string {
   }
 }
 
-/** Whether another user owns a folder. */
 function isForeign(folder: string): boolean {
   const user = process.getuid?.();
   if (user === undefined || user === 0) return false;
@@ -57,15 +54,11 @@ const mostEntries = 2000;
 /** Attachments of notes, ignored when deciding whether a folder contains notes. */
 const shownByNotes = /\.(?:png|jpe?g|gif|webp|svg|heic|pdf|mp[34]|m4a|wav|webm|mov|canvas|base|excalidraw|csv|bib)$/iu;
 
-/** Whether the folder itself contains a Markdown file. */
 function holdsMarkdown(folder: string): boolean {
   return entriesOf(folder).some((entry) => isNote(entry));
 }
 
-/**
- * Whether the subfolders contain mostly notes: at least half of the files in two levels are Markdown, attachments aside.
- * False if it contains a repository, a package or a folder of another user, as /tmp may.
- */
+/** Whether half of the files two levels deep are Markdown. False with a repository, a package or foreign folders. */
 function holdsFoldersOfNotes(folder: string): boolean {
   const owner = ownerOf(folder);
   const seen = { notes: 0, others: 0, entries: 0 };

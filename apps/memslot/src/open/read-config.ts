@@ -7,9 +7,8 @@ import { printable } from "../terminal/printable.ts";
 import { findFolder } from "./find-folder.ts";
 
 /**
- * Reads the configuration; its notices go to stderr. With `lookAround`, a folder of notes that contains the current folder
- * replaces the default workspace, with a notice: for commands that only read notes. `unlessUsual` does so only if the default
- * workspace does not exist: for commands that other programs start. Commands that write notes use the chosen workspace.
+ * Reads the configuration; notices go to stderr. `lookAround`: a found folder of notes replaces the default workspace,
+ * for read-only commands; `unlessUsual`: only if the default one does not exist.
  */
 export async function readConfig(
   context: CommandContext,
@@ -27,7 +26,6 @@ export async function readConfig(
   return config;
 }
 
-/** Whether the workspace was detected from the current folder. */
 export function isFound(config: MemslotConfig): boolean {
   return config.describe().some(({ origin }) => origin === foundOrigin);
 }

@@ -7,10 +7,7 @@ const STDIN_DEADLINE_MS = 30_000;
 
 const whatToSearch = 'pass a query, for example: memslot memory search "the mail server"';
 
-/**
- * The query of a command line: `--query`, else its words. Reads stdin for `-`, or without words if stdin is not a terminal.
- * Throws `UsageError` for an empty or too long query, and if stdin sends nothing in time.
- */
+/** The query: `--query`, the words, or stdin. Throws `UsageError` if it is empty, too long or late. */
 export async function readQuery(
   { stdin, signal }: Pick<CommandContext, "stdin" | "signal">,
   { named, words }: { named: string | undefined; words: readonly string[] },

@@ -1,7 +1,6 @@
 import path from "node:path";
 import { homeDir } from "@memslot/core/host";
 
-/** Makes a path from the command line absolute, with `~` as the home folder. */
 export function resolvePath(text: string, cwd: string, env: NodeJS.ProcessEnv): string {
   return path.resolve(
     cwd,

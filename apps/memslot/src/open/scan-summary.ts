@@ -9,14 +9,12 @@ import type {
 } from "@memslot/core";
 import { isUsualGap } from "@memslot/indexing/host";
 
-/** The result of the last scan, by source. */
 export interface ScanSummary {
   sources: { source: MemorySource; totalFiles: number; issues: string[] }[];
   totalFiles: number;
   issues: string[];
 }
 
-/** One entry of `memory status --json`. */
 export interface AgentStatus {
   agentId: string;
   health: HealthPart;
@@ -26,7 +24,6 @@ export interface AgentStatus {
   /** The result of `--deep` and the repairs of `--fix`. */
   check?: IndexCheck;
   checkError?: string;
-  /** Notes that no search finds. */
   survey?: MemorySurvey;
   scan: ScanSummary;
 }

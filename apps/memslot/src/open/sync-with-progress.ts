@@ -3,14 +3,12 @@ import type { CommandContext } from "../command-context.ts";
 import { createProgress, reportFirstIndex } from "../terminal/progress.ts";
 
 export interface SyncOptions {
-  /** Start of the progress line: `indexing`, or `indexing agent-name`. */
   what: string;
   /** What requested the sync. Default: `cli`. */
   reason?: string;
   force?: boolean;
   /** Wait for another process that is writing to the index; else throws `BUSY`. */
   wait?: boolean;
-  /** Print each file on stderr instead of a progress bar. */
   verbose?: boolean;
 }
 
@@ -51,10 +49,7 @@ export async function syncWithProgress(
   }
 }
 
-/**
- * Limits garbage while many files are read: the growth factor of the young generation, and a collection of the old one
- * after it grew by a third. Otherwise both grow by hundreds of megabytes of garbage.
- */
+/** Limits garbage while many files are read; otherwise the heap grows by hundreds of megabytes. */
 function boundGarbage(growth: 1 | 2): void {
   // An import would load the module in commands that do not need it.
   const { setFlagsFromString } = process.getBuiltinModule("node:v8");

@@ -5,10 +5,7 @@ import { openMemory } from "../open-memory.ts";
 /** Deadline for closing a memory. */
 export const CLOSE_DEADLINE_MS = 5000;
 
-/**
- * Opens the memory of an agent, uses it and closes it. Commands print after that, when nothing can keep the process from
- * ending.
- */
+/** Opens the memory of an agent, uses it and closes it. Commands print afterwards. */
 export async function withMemory<T>(
   context: CommandContext,
   config: MemslotConfig,

@@ -11,7 +11,6 @@ import { findPlugins, fromOf, versionIn } from "./survey.ts";
 
 const LOAD_DEADLINE_MS = 30_000;
 
-/** Installs a plugin unless it is installed, and checks that it loads. Throws `PLUGIN` if it does not. */
 export async function addPlugin(
   context: CommandContext,
   config: MemslotConfig,

@@ -19,7 +19,6 @@ export const keyOfKind: Readonly<Record<Exclude<PluginKind, "memory">, string>> 
   rerank: "agents.defaults.memorySearch.query.rerank.provider",
 };
 
-/** How to select a plugin: a command, or a key and its value. */
 export function howToChoose(kind: PluginKind, id: string): string {
   return kind === "memory" ? `memslot plugins use ${id}` : `${keyOfKind[kind]}: "${id}"`;
 }

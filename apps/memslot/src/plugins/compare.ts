@@ -2,12 +2,10 @@ import { type MemoryFeature, memoryFeatures } from "@memslot/core";
 import { type FoundPlugin } from "@memslot/core/host";
 import { table } from "../format/table.ts";
 
-/** The effect of changing the memory plugin, from the features that both declare. */
 export interface Comparison {
   gained: MemoryFeature[];
   lost: MemoryFeature[];
   kept: MemoryFeature[];
-  /** What happens to the vectors. */
   vectors: "kept" | "made again" | "not used" | "own models" | "none before";
 }
 
@@ -34,7 +32,6 @@ function vectorsOf(
   return has(before, "shared-vectors") && has(after, "shared-vectors") ? "kept" : "made again";
 }
 
-/** A row for each feature of the two. */
 export function comparisonTable(before: Declared, after: Declared, { gained, lost, kept }: Comparison): string {
   const all = Object.keys(memoryFeatures) as MemoryFeature[];
   const rows = all
@@ -48,7 +45,6 @@ export function comparisonTable(before: Declared, after: Declared, { gained, los
   return table(["", before.id, after.id, ""], rows);
 }
 
-/** What happens to the vectors, as a sentence. */
 export function vectorSentence({ vectors }: Comparison, before: Declared, after: Declared): string {
   const sentences: Record<Comparison["vectors"], string> = {
     kept: "No text is embedded again: both use the same stored vectors.",

@@ -6,7 +6,6 @@ import { packageVersion } from "../package-version.ts";
 import { resolvePath } from "../open/resolve-path.ts";
 import { UsageError } from "../terminal/usage-error.ts";
 
-/** What npm installs. */
 export interface InstallSpec {
   spec: string;
   /** The package name, if known before the installation. */
@@ -18,10 +17,7 @@ export interface InstallSpec {
 const looksLikePath = /^(?:\.{1,2}(?:[/\\]|$)|[/\\]|~[/\\]|[a-z]:[/\\])|\.(?:tgz|tar\.gz)$/iu;
 const packageSpec = /^(?<name>(?:@[a-z0-9~-][\w.~-]*\/)?[a-z0-9~][\w.~-]*)(?:@(?<range>[^\s@/:]+))?$/iu;
 
-/**
- * Reads the argument of `plugins add`: the id of an official plugin, a package name (with `@version`), a tarball or a
- * folder. Official plugins are installed in the version of this command. Throws for anything else.
- */
+/** Reads the argument of `plugins add`: an official id (in this version), a package, a tarball or a folder. Throws. */
 export function installSpec(typed: string, { cwd, env }: { cwd: string; env: NodeJS.ProcessEnv }): InstallSpec {
   const official = offeredPlugins(import.meta.url).find(({ id, packageName }) => id === typed || packageName === typed);
   if (official !== undefined) {

@@ -12,9 +12,7 @@ const overrides = { "@lancedb/lancedb": { "@huggingface/transformers": leftOut, 
 /** The npm project in the state folder whose dependencies are the plugins. */
 export interface PluginProject {
   readonly folder: string;
-  /** Its dependencies with their versions. */
   dependencies(): Readonly<Record<string, string>>;
-  /** Creates the project if it is missing. */
   prepare(): void;
 }
 

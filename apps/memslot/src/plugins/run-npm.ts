@@ -87,16 +87,11 @@ function failed(how: string, printed: string): MemoryError {
 /** The command that starts npm. */
 interface NpmCommand {
   program: string;
-  /** Arguments before those of npm, such as its script. */
   args: readonly string[];
-  /** Path of npm. */
   file: string;
 }
 
-/**
- * Finds the npm beside this Node, else the first on the PATH. Prefers to start its script with this Node, without a shell.
- * Undefined if there is none.
- */
+/** Finds npm beside this Node, else on the PATH; prefers its script, without a shell. Undefined if there is none. */
 export function findNpm(node: string, env: NodeJS.ProcessEnv): NpmCommand | undefined {
   const folder = path.dirname(node);
   const beside = [folder, path.join(folder, "..", "lib")].map(scriptBelow).find((file) => existsSync(file));

@@ -25,7 +25,6 @@ export interface SurveyedPlugin {
   state: PluginState;
   /** The reason for the state: a configuration key, or the error of the plugin. */
   reason?: string | undefined;
-  /** The command that installs it. */
   command?: string | undefined;
 }
 
@@ -167,7 +166,6 @@ function realPath(file: string): string | undefined {
   }
 }
 
-/** The version of the package in a folder; undefined if it has none. */
 export function versionIn(folder: string): string | undefined {
   try {
     const { version } = JSON.parse(readFileSync(path.join(folder, "package.json"), "utf8")) as { version?: unknown };
@@ -180,7 +178,6 @@ export function versionIn(folder: string): string | undefined {
 /** The backend that answers while a memory plugin is unavailable. */
 export interface Standby {
   id: string;
-  /** True if it makes no embedding requests. */
   isKeywordOnly: boolean;
 }
 

@@ -3,7 +3,7 @@ import { Argument, type Command, Option } from "commander";
 import { recallModes } from "../hook/hook-event.ts";
 import { type Run, examples, option } from "./command-parts.ts";
 
-/** `memslot connect` and `memslot hook`: the memory in the agents that people use. */
+/** `memslot connect` and `memslot hook`: memory in other agents. */
 export function describeConnect(program: Command, run: Run): void {
   program
     .command("connect")

@@ -32,7 +32,6 @@ export function describeChanges(program: Command, run: Run): void {
     .action(run(async () => (await import("../commands/changes/undo.ts")).restore));
 }
 
-/** Conversations exported from other programs. */
 export function describeImport(program: Command, run: Run): void {
   program
     .command("import")
@@ -65,7 +64,7 @@ export function describeCompletion(program: Command, run: Run): void {
     .command("completion")
     .description("print a shell completion script; without a shell, print how to install it")
     .addArgument(new Argument("[shell]", "the shell").choices(shells))
-    // For the scripts, which ask at each Tab: there may be new ones.
+    // For completion scripts, which ask at each Tab.
     .addOption(new Option("--agents", "print the ids of the agents").hideHelp())
     .addHelpText("after", examples("memslot completion", "memslot completion bash"))
     .action(

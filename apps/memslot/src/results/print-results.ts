@@ -7,17 +7,12 @@ import { UsageError } from "../terminal/usage-error.ts";
 import type { PlacedResult } from "../format/shown-path.ts";
 import type { SortOrder } from "./sort-orders.ts";
 
-/** How results are printed. */
 export interface ResultOptions {
   json?: boolean;
   explain?: boolean;
-  /** Context lines around each matching line. */
   context?: number;
-  /** Print only the paths. */
   paths?: boolean;
-  /** End each path with NUL instead of a line break. */
   null?: boolean;
-  /** Print only the number of matches. */
   count?: boolean;
   sort?: SortOrder;
 }
@@ -60,7 +55,6 @@ export function foundIn(report: SearchReport | undefined, results: readonly Plac
   return { passages: results.length + left, notes: notes.size, more: left > 0 };
 }
 
-/** `12 passages in 3 notes`. */
 function countText({ passages, notes, more }: FoundCounts): string {
   return `${more ? "at least " : ""}${counted(passages, "passage")} in ${counted(notes, "note")}`;
 }
@@ -72,10 +66,7 @@ export function moreText(found: FoundCounts, shown: number): string | undefined 
   return `${found.more ? "At least " : ""}${counted(left, "passage")} more: raise --max-results and --max-tokens to see them.`;
 }
 
-/**
- * Invisible characters in a name, such as a line break, are made visible. With NUL separators names are unchanged, for
- * `xargs -0`, except on a terminal.
- */
+/** Makes invisible characters in names visible, except with NUL separators in a pipe. */
 function printPaths(output: Output, results: readonly PlacedResult[], isNull: boolean): void {
   const names = [...new Set(results.map(({ path }) => path.name))];
   const isRaw = isNull && !output.isTerminal;

@@ -14,7 +14,6 @@ import { type ResultLines, matchedWords } from "@memslot/indexing";
 import { counted } from "../open/report-failed-files.ts";
 import type { PlacedResult } from "../format/shown-path.ts";
 
-/** The results, and how complete they are. */
 export interface SearchAnswer {
   /** The results, with displayed lines unless the output is for a program. */
   lines: ResultLines[];
@@ -22,20 +21,16 @@ export interface SearchAnswer {
   state: SearchReport["state"];
   reason: string | undefined;
   action: string | undefined;
-  /** Another process that is writing to the index. */
   writer: WriterStatus | undefined;
-  /** Number of results below `--min-score`. */
   underMinScore: number;
 }
 
-/** How to print an answer. */
 type AnswerOptions = ResultOptions & { minScore?: number };
 
 const shownFacts = "mode backend confidence match filters found conditions readings excluded unsearched fallback".split(
   " ",
 ) as (keyof SearchReport)[];
 
-/** The answer as JSON: the results and facts about them. */
 export function printAnswerJson(
   context: CommandContext,
   answer: SearchAnswer,

@@ -6,10 +6,7 @@ import type { SortOrder } from "./sort-orders.ts";
 
 const dayMs = 86_400_000;
 
-/**
- * Sorts results for display; equal results keep their order. The date of a note is the day in its name
- * (`memory/2026-03-05.md`), else the modification time of its file. Results without a file come last.
- */
+/** Sorts results for display, stably. The date of a note is the day in its name, else its modification time. */
 export async function sortResults(results: readonly PlacedResult[], order: SortOrder): Promise<PlacedResult[]> {
   if (order === "relevance") return [...results];
   if (order === "path") {
@@ -25,7 +22,6 @@ export async function sortResults(results: readonly PlacedResult[], order: SortO
   return [...known, ...unknown].map(({ placed }) => placed);
 }
 
-/** Milliseconds since 1970; undefined if unknown. */
 async function timeOf({ result, path }: PlacedResult): Promise<number | undefined> {
   const named = timeOfPath(result.path);
   if (named) return named.to * dayMs;

@@ -1,6 +1,5 @@
 /** The exit codes of the command, part of its API. */
 export const ExitCode = {
-  /** Success, also without results. */
   ok: 0,
   error: 1,
   /** Wrong usage or an argument out of range. */

@@ -1,9 +1,6 @@
 import { editDistance } from "@memslot/core/host";
 
-/**
- * The known command nearest to the typed one, by edit distance or by its last word: `search` finds `memory search`.
- * Undefined if none is near.
- */
+/** The nearest known command by edit distance or last word (`search`: `memory search`), if any. */
 export function nearestCommand(typed: string, known: readonly string[]): string | undefined {
   let nearest: string | undefined;
   let least = Number.POSITIVE_INFINITY;

@@ -10,14 +10,12 @@ export function wholeNumber(lowest: number, highest: number): (text: string) => 
   };
 }
 
-/** A parser for commander: a number from 0 to 1. */
 export function fraction(text: string): number {
   const value = text.trim() === "" ? Number.NaN : Number(text);
   if (value >= 0 && value <= 1) return value;
   throw new InvalidArgumentError("It must be a number from 0 to 1.");
 }
 
-/** A parser for commander: collects the values of an option that can be repeated. */
 export function collect(text: string, earlier: readonly string[] | undefined): string[] {
   return [...(earlier ?? []), text];
 }

@@ -7,13 +7,11 @@ type Style = Parameters<typeof styleText>[0];
 
 /** The output of a command: answers on stdout, everything else on stderr. */
 export interface Output {
-  /** Whether stdout is a terminal. */
   readonly isTerminal: boolean;
   readonly stdout: NodeJS.WriteStream;
   readonly stderr: NodeJS.WriteStream;
   /** Whether stderr can redraw a line. */
   readonly canRedraw: boolean;
-  /** Writes an answer and a line break. */
   print(text: string): void;
   /** Writes an answer unchanged. */
   write(text: string): void;
@@ -30,10 +28,8 @@ export interface Output {
   flush(): Promise<void>;
 }
 
-/** The target of a link. */
 interface FileLink {
   absolutePath: string;
-  /** 1-based. */
   line?: number | undefined;
 }
 

@@ -9,7 +9,6 @@ const LINE_INTERVAL_MS = 5000;
 /** The progress of a sync on stderr. A short sync shows nothing. */
 export interface Progress {
   update(progress: SyncProgress): void;
-  /** Clears the bar. Nothing is shown afterwards. */
   stop(): void;
 }
 
@@ -103,9 +102,7 @@ function createBar(stderr: NodeJS.WriteStream, what: string, now: () => number):
   };
 }
 
-/**
- * A label that ends in `.md` or `.jsonl` is a file, and the unit is files. Any other label names a phase.
- */
+/** A label that ends in `.md` or `.jsonl` is a file; any other names a phase. */
 export function phaseOf({ label }: { label?: string | undefined }, what: string): { phase: string; unit: string } {
   if (label === undefined || /\.(?:md|jsonl)$/iu.test(label)) return { phase: what, unit: " files" };
   return { phase: label, unit: label.startsWith("downloading ") ? " MB" : "" };

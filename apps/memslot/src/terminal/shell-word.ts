@@ -1,4 +1,3 @@
-/** Quotes a text for sh. */
 export function quoted(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

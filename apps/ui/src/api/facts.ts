@@ -1,16 +1,15 @@
-/** `GET /api/facts`: what stands at the top of each view. */
+/** `GET /api/facts`: the header of each view. */
 export interface Facts {
   agentId: string;
   workspaceDir: string;
   version: string;
   readOnly: boolean;
-  /** The zone that days of notes are in: `Europe/Berlin`. */
+  /** The user's time zone: `Europe/Berlin`. */
   timeZone: string;
-  /** Today there: `2026-03-05`. */
   today: string;
 }
 
-/** What every route answers with a status of 400 and above. */
+/** The body of every answer with a status of 400 and above. */
 export interface Failure {
   error: {
     /** A code of `MemoryError`, or `UNAUTHORIZED`, `FORBIDDEN`, `NOT_FOUND`, `CONFLICT`, `INTERNAL`. */

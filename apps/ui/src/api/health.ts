@@ -7,23 +7,22 @@ import type {
   SyncReport,
 } from "@memslot/core";
 
-/** `GET /api/health`: what is not told by the state that events bring. */
+/** `GET /api/health`: facts that events do not bring. */
 export interface HealthAnswer {
   health: MemoryHealth;
-  /** Tokens that were sent to embedding providers, the last day first. */
+  /** Tokens sent to embedding providers, newest day first. */
   usage: readonly UsageDay[];
-  /** The last syncs, the vectors that there are, and what the provider in use costs. Absent: the backend does not tell. */
+  /** Last syncs, vectors and costs. Absent: unknown to the backend. */
   details?: IndexDetails | undefined;
 }
 
 export interface UsageDay {
   day: string;
   tokens: number;
-  /** What they cost, by the price of the provider in use. Absent where others were asked that day, or the price is not known. */
+  /** By the price of the current provider. Absent with other providers or an unknown price. */
   usd?: number | undefined;
 }
 
-/** `POST /api/health/<action>` */
 export type HealthAction = "sync" | "force" | "check" | "fix" | "compact" | "release";
 
 export interface ActionAnswer {

@@ -1,21 +1,19 @@
 import type { NoteContent } from "@memslot/agent-kit";
 import type { MemoryFileFacts, MemoryFileList } from "@memslot/core";
 
-/** `GET /api/notes` */
 export interface NotesAnswer {
-  /** Absent: the backend cannot tell. */
+  /** Absent: unknown to the backend. */
   list?: MemoryFileList | undefined;
-  /** What of the workspace is memory, and what decided it. */
+  /** Which files are memory, and why. */
   layout: "agent" | "all";
   why: string;
   backend: string;
 }
 
-/** `GET /api/notes/file?path=…` */
 export interface NoteAnswer {
   path: string;
   note: NoteContent;
-  /** Absent: it is not indexed, or the backend cannot tell. */
+  /** Absent: not indexed, or unknown to the backend. */
   facts?: MemoryFileFacts | undefined;
 }
 
@@ -31,22 +29,21 @@ export interface SavedNote {
   note: NoteContent;
 }
 
-/** What a 409 says beside its error: the note as it stands, if it does. */
+/** In a 409: the current note, if it exists. */
 export interface NoteConflict {
   note?: NoteContent | undefined;
 }
 
-/** `POST /api/notes/take-in` */
 export interface TakeIn {
-  /** Relative to the workspace; absent: everything, as in a folder of notes. */
+  /** Relative to the workspace; absent: all of it. */
   path?: string | undefined;
-  /** False: says what would be changed, and changes nothing. */
+  /** False: a dry run. */
   write: boolean;
 }
 
 export interface TakeInAnswer {
   file: string;
-  /** Whether the file is made by it. */
+  /** Whether the file is created. */
   isNew: boolean;
   /** A file of the folder that is not trusted, which is left as it is. */
   untrusted?: string | undefined;

@@ -3,7 +3,6 @@ import type { CommandContext } from "../../command-context.ts";
 import { chooseAgent } from "../../open/agents.ts";
 import { readConfig } from "../../open/read-config.ts";
 
-/** The notes of an agent, for a change by the user of the command. */
 export async function changePlace(
   context: CommandContext,
   options: { agent?: string },

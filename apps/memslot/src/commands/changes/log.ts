@@ -9,10 +9,8 @@ export interface LogCommandOptions {
   json?: boolean;
 }
 
-/** Displayed characters of a line. */
 const maxShown = 160;
 
-/** `memslot log`: the changes that agents made to notes, newest first. */
 export async function log(context: CommandContext, options: LogCommandOptions): Promise<number> {
   const { output } = context;
   const all = (await listChanges(await changePlace(context, options, "memslot log"))).toReversed();

@@ -8,12 +8,10 @@ export interface UndoCommandOptions {
   json?: boolean;
 }
 
-/** `memslot undo [ID]`: undoes a change of an agent. */
 export async function undo(context: CommandContext, options: UndoCommandOptions, id?: string): Promise<number> {
   return await revert(context, options, "undo", (place) => undoChange(place, id));
 }
 
-/** `memslot restore [ID]`: restores lines that an agent removed. */
 export async function restore(context: CommandContext, options: UndoCommandOptions, id?: string): Promise<number> {
   return await revert(context, options, "restore", (place) => restoreNote(place, id));
 }

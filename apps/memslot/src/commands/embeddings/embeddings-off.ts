@@ -14,7 +14,6 @@ export interface EmbeddingsOffCommandOptions {
   json?: boolean;
 }
 
-/** Something that stays on disk, and how to remove it. */
 interface Left {
   what: string;
   place: string;

@@ -36,7 +36,6 @@ export interface EmbeddingsOnCommandOptions {
   json?: boolean;
 }
 
-/** The index of one agent afterwards. */
 interface IndexedAgent {
   agentId: string;
   backend: string;
@@ -46,10 +45,7 @@ interface IndexedAgent {
   failedFiles: number;
 }
 
-/**
- * `memslot embeddings on`: sets up vector search with a model on this machine. The configuration is changed last, so a
- * failure leaves it unchanged; installed and downloaded files stay for the next run.
- */
+/** `memslot embeddings on`: sets up vector search with a local model. Changes the configuration last. */
 export async function embeddingsOn(
   context: CommandContext,
   options: EmbeddingsOnCommandOptions,
@@ -70,7 +66,6 @@ export async function embeddingsOn(
   }
 }
 
-/** Prints the plan and asks for confirmation, unless everything is done already. */
 async function mayGoOn(
   context: CommandContext,
   config: MemslotConfig,
@@ -117,9 +112,7 @@ async function carryOut(
   return indexed.some(({ failedFiles }) => failedFiles > 0) ? ExitCode.partial : ExitCode.ok;
 }
 
-/**
- * Updates an index with its vectors, then runs the comparison query. Throws `UNAVAILABLE` if the notes cannot be embedded.
- */
+/** Updates an index with its vectors, then runs the query. Throws `UNAVAILABLE` without vectors. */
 async function indexAgent(
   context: CommandContext,
   next: MemslotConfig,

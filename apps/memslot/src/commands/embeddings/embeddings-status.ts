@@ -13,7 +13,6 @@ export interface EmbeddingsStatusCommandOptions {
   json?: boolean;
 }
 
-/** The model file of an agent that uses the local provider. */
 interface ModelFile {
   name: string;
   licence: string | undefined;
@@ -22,13 +21,11 @@ interface ModelFile {
   isThere: boolean;
 }
 
-/** The state of vector search for one agent. */
 interface EmbeddingsEntry {
   agentId: string;
   on: boolean;
   requested: string;
   provider: string;
-  /** Why this provider, or none, is used. */
   reason: string | undefined;
   model?: string | undefined;
   file?: ModelFile | undefined;

@@ -13,7 +13,6 @@ export interface MemoryCompactCommandOptions {
   json?: boolean;
 }
 
-/** `memslot memory compact`: frees unused disk space in the index of each agent. */
 export async function memoryCompact(context: CommandContext, options: MemoryCompactCommandOptions): Promise<number> {
   const config = await readConfig(context, { lookAround: true });
   const agents = chooseAgents(config, options.agent);
@@ -40,7 +39,6 @@ export async function memoryCompact(context: CommandContext, options: MemoryComp
   return exitCode;
 }
 
-/** The report, or why there was nothing to do. */
 async function compactAgent(
   context: CommandContext,
   config: MemslotConfig,

@@ -13,7 +13,6 @@ export interface MemoryEstimateOptions {
   json?: boolean;
 }
 
-/** `memslot memory index --estimate`: the cost of indexing, without indexing or sending anything. */
 export async function memoryEstimate(context: CommandContext, options: MemoryEstimateOptions): Promise<number> {
   const config = await readConfig(context, { lookAround: true });
   const agents = chooseAgents(config, options.agent);
@@ -44,7 +43,6 @@ async function estimateOf(
   return estimate === undefined ? { none: "This backend cannot estimate the cost of indexing." } : { estimate };
 }
 
-/** The estimate as text. */
 function formatEstimate(estimate: SyncEstimate): string {
   const {
     files,

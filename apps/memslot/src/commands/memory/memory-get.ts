@@ -28,7 +28,6 @@ export interface MemoryGetCommandOptions {
   json?: boolean;
 }
 
-/** `memslot memory get`: prints lines of a note. */
 export async function memoryGet(
   context: CommandContext,
   options: MemoryGetCommandOptions,
@@ -58,9 +57,7 @@ export async function memoryGet(
   return result.status === "ok" ? ExitCode.ok : ExitCode.error;
 }
 
-/**
- * Reads a file by its path in the workspace, else by its path from the current folder, as a search prints it.
- */
+/** Reads a file by its path in the workspace, else from the current folder. */
 async function readFromHere(
   { cwd, env }: CommandContext,
   memory: Memory,
@@ -81,7 +78,6 @@ async function readFromHere(
   return asked;
 }
 
-/** Undefined for a path outside the workspace or a missing file. */
 async function pathInWorkspace(absolutePath: string, workspaceDir: string): Promise<string | undefined> {
   try {
     const [folder, workspace] = await Promise.all([realpath(path.dirname(absolutePath)), realpath(workspaceDir)]);
@@ -118,19 +114,15 @@ function printForPeople(
   }
 }
 
-/** The place that `memory get` was called with. */
 interface CitationPath {
   path: string;
-  /** First line, 1-based. */
   from?: number | undefined;
-  /** Number of lines. */
   lines?: number | undefined;
 }
 
 /**
- * Reads a path as copied from a result: `path`, `path:12`, `path:12-20`, `path#L3` or `path#L3-L9`, also with a column or a
- * colon after the line, as compilers and editors write it. Anything else is part of the file name: `10:30.md`,
- * `C:\\notes\\a.md`, `c#.md`.
+ * Reads a path as copied from a result: `path`, `path:12`, `path:12-20`, `path#L3-L9`. Anything else is part of the
+ * name.
  */
 export function parseCitationPath(text: string): CitationPath {
   const citation = parseCitation(text);

@@ -27,10 +27,7 @@ export interface MemoryIndexCommandOptions extends Pick<SyncOptions, "force" | "
   agent?: string;
 }
 
-/**
- * `memslot memory index`: updates the index of each agent. A failure of one agent does not stop the next. Reports another
- * process that is writing to the index, and waits for it with `--wait`.
- */
+/** `memslot memory index`: updates each index, also after a failure of another. `--wait` waits for another writer. */
 export async function memoryIndex(context: CommandContext, options: MemoryIndexCommandOptions): Promise<number> {
   const config = await readConfig(context, { lookAround: true });
   const agents = chooseAgents(config, options.agent);
@@ -102,7 +99,6 @@ function checkKept({ dbPath }: MemoryProviderStatus): void {
   if (dbPath === ":memory:") throw new MemoryError("UNAVAILABLE", "nothing was indexed: no index file can be written");
 }
 
-/** Prints which files of the workspace are notes, and what a folder of notes excludes. */
 function reportLayout(output: Output, { workspaceDir, roots = [] }: MemoryProviderStatus, agent: AgentConfig): void {
   if (workspaceDir === undefined) return;
   output.notice(`layout: ${describeLayout(notesLayout(workspaceDir, agent.memorySearch.notes))}`);

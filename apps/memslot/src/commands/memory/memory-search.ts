@@ -126,7 +126,6 @@ function namesDays({ since, until, order = "relevance" }: MemorySearchCommandOpt
   return since !== undefined || until !== undefined || order !== "relevance";
 }
 
-/** The options of the search itself. */
 function searchOptions(context: CommandContext, options: MemorySearchCommandOptions): MemorySearchOptions {
   return {
     maxResults: options.count === true ? countLimit : options.maxResults,
@@ -144,7 +143,6 @@ function searchOptions(context: CommandContext, options: MemorySearchCommandOpti
   };
 }
 
-/** Prints why a note or line is not found. */
 async function printWhy(
   context: CommandContext,
   memory: Memory,
@@ -168,7 +166,6 @@ function otherWriter(writer: WriterStatus | undefined): WriterStatus | undefined
   return writer?.pid === process.pid ? undefined : writer;
 }
 
-/** The reason, followed by the process that writes to the index unless the reason names it. */
 function withWriter(reason: string | undefined, writer: WriterStatus | undefined): string | undefined {
   if (writer === undefined || reason?.includes(`process ${writer.pid} `) === true) return reason;
   return [reason, describeWriter(writer)].filter((part) => part !== undefined).join("; ");
@@ -183,10 +180,7 @@ function staleBecause(error: unknown, writer: WriterStatus | undefined): Pick<Se
   };
 }
 
-/**
- * Syncs before the search, so that new notes are found, but does not wait for another process. Returns the error of a
- * failed sync: then the search uses the old index.
- */
+/** Syncs before the search without waiting for another process. Returns the error of a failed sync. */
 async function syncFirst(context: CommandContext, memory: Memory, agent: AgentConfig): Promise<unknown> {
   const filesBefore = memory.status().files ?? 0;
   if (!agent.memorySearch.sync.onSearch && filesBefore > 0) return undefined;

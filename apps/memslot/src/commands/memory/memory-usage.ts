@@ -11,7 +11,6 @@ export interface MemoryUsageCommandOptions {
   json?: boolean;
 }
 
-/** `memslot memory usage`: tokens and requests used for embedding, by day and reason. */
 export async function memoryUsage(context: CommandContext, options: MemoryUsageCommandOptions): Promise<number> {
   const config = await readConfig(context, { lookAround: true });
   const { stateDir } = config;

@@ -14,7 +14,6 @@ export interface PluginsAddCommandOptions {
   json?: boolean;
 }
 
-/** `memslot plugins add`: installs a plugin into the state folder with npm, and checks that it can be used. */
 export async function pluginsAdd(
   context: CommandContext,
   options: PluginsAddCommandOptions,

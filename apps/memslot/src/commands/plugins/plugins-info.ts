@@ -14,13 +14,10 @@ export interface PluginsInfoCommandOptions {
 
 interface PluginInfo extends SurveyedPlugin {
   name?: string | undefined;
-  /** The descriptions of its features. */
   features: string[];
   limits: readonly string[];
   options: PluginOption[];
-  /** Its settings, secrets redacted. */
   configured: { key: string; value: unknown; origin: string }[];
-  /** How to select it. */
   choose?: string | undefined;
 }
 
@@ -95,9 +92,7 @@ function describeOption({ key, type, required, description, ...option }: PluginO
   return [`  ${key} (${facts.join(", ")})`, ...(description === undefined ? [] : [`      ${description}`])];
 }
 
-/** One option of a plugin, from its `configSchema`. */
 interface PluginOption {
-  /** Dotted, below `plugins.entries.<id>.config`. */
   key: string;
   type: string;
   default?: unknown;

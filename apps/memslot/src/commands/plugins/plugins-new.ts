@@ -53,7 +53,6 @@ export async function pluginsNew(
   return ExitCode.ok;
 }
 
-/** The last part of the package name. Throws for an invalid name. */
 function idOf(packageName: string): string {
   if (!/^(?:@[a-z0-9][a-z0-9._-]*\/)?[a-z0-9][a-z0-9._-]*$/u.test(packageName) || packageName.length > 100) {
     const words = "lower-case letters, digits, dots and dashes";

@@ -12,7 +12,6 @@ export interface PluginsRemoveCommandOptions {
   json?: boolean;
 }
 
-/** `memslot plugins remove`: uninstalls a plugin. Its index stays. */
 export async function pluginsRemove(
   context: CommandContext,
   options: PluginsRemoveCommandOptions,

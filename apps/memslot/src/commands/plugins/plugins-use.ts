@@ -19,15 +19,11 @@ export interface PluginsUseCommandOptions {
   json?: boolean;
 }
 
-/** The outcome of the command. */
 interface Outcome {
   file: string;
-  /** The value of the slot. */
   slot: string;
-  /** The plugin that was in use before; null if memory was off or had no plugin. */
   before: string | null;
   changed: boolean;
-  /** Other changes in the file. */
   alsoChanged: string[];
   disabled: DisabledPlugin[];
   comparison?: Comparison | undefined;
@@ -86,10 +82,7 @@ function usable(plugin: SurveyedPlugin, { agents }: MemslotConfig): SurveyedPlug
   return plugin;
 }
 
-/**
- * This command trusts a plugin that the configuration does not name yet. A named one is loaded only as it was when it was
- * trusted.
- */
+/** Trusts a plugin that the configuration does not name yet; a named one must be as it was when trusted. */
 async function trustedCopy(plugin: FoundPlugin, config: MemslotConfig, wanted: string): Promise<FoundPlugin> {
   const { trustedCode } = config.plugins;
   if (trustedCode === undefined || trustedCode.some(({ place }) => place === plugin.place)) return plugin;
@@ -179,7 +172,6 @@ function describeOutcome(
   return [...lines, ...stillOff(config)].join("\n");
 }
 
-/** Agents whose memory stays disabled. */
 function stillOff(config: MemslotConfig): string[] {
   const withSlot = { ...config, plugins: { ...config.plugins, enabled: true, slots: { memory: "memory-core" } } };
   return config.agents.flatMap(({ id }) => {
@@ -188,14 +180,11 @@ function stillOff(config: MemslotConfig): string[] {
   });
 }
 
-/** A setting that disables a plugin, and its new value. */
 interface Obstacle {
   edit: ConfigEdit;
-  /** The change as text. */
   words: string;
 }
 
-/** Settings that disable a plugin. */
 function obstaclesTo(
   { plugins }: MemslotConfig,
   { id, packageName }: { id: string; packageName?: string | undefined },

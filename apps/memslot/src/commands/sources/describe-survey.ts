@@ -5,7 +5,6 @@ import { byteSize } from "../../format/byte-size.ts";
 import { counted } from "../../open/report-failed-files.ts";
 import { printable } from "../../terminal/printable.ts";
 
-/** What an agent stores, on one line. */
 export function describeSurvey({ conversations, inProject, projects, notes, bytes }: ClientSurvey): string {
   if (conversations + notes === 0) return "none";
   const where = projects === 0 ? "" : ` in ${counted(projects, "folder")}`;
@@ -14,7 +13,6 @@ export function describeSurvey({ conversations, inProject, projects, notes, byte
   return `${counted(conversations, "conversation")}${where}${own}${kept}, ${byteSize(bytes)}`;
 }
 
-/** The folders, with `~` for the home folder. */
 export function describeFolders({ folders }: ClientSurvey, env: NodeJS.ProcessEnv): string {
   const home = homeDir(env);
   const shown = folders.map((folder) => {

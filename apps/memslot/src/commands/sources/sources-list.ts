@@ -10,7 +10,6 @@ export interface SourcesListOptions {
   json?: boolean;
 }
 
-/** `memslot sources`: the conversations of other agents, and which are searched. Indexes nothing. */
 export async function sourcesList(context: CommandContext, options: SourcesListOptions): Promise<number> {
   const { output, cwd, env, signal } = context;
   const config = await readConfig(context);

@@ -1,12 +1,9 @@
-/** The values of `--color`. */
 export const colorChoices = ["auto", "always", "never"] as const;
 export type ColorChoice = (typeof colorChoices)[number];
 
 type Stream = Pick<NodeJS.WriteStream, "isTTY">;
 
-/**
- * Whether a stream gets colours, in the order of Node: the option, `FORCE_COLOR`, `NO_COLOR`, then the terminal.
- */
+/** Whether a stream gets colours: the option, `FORCE_COLOR`, `NO_COLOR`, then the terminal. */
 export function hasColors(stream: Stream, env: NodeJS.ProcessEnv, choice: ColorChoice): boolean {
   if (choice !== "auto") return choice === "always";
   const forced = env["FORCE_COLOR"];
@@ -15,10 +12,7 @@ export function hasColors(stream: Stream, env: NodeJS.ProcessEnv, choice: ColorC
   return stream.isTTY === true && env["TERM"] !== "dumb";
 }
 
-/**
- * Whether a stream supports hyperlinks (OSC 8) to files: known terminals, overridden by `FORCE_HYPERLINK`. VS Code is
- * excluded because it opens `path:line` by itself, but only the file of a link.
- */
+/** Whether a stream supports hyperlinks (OSC 8). VS Code is excluded: it opens `path:line` by itself. */
 export function takesLinks(stream: Stream, env: NodeJS.ProcessEnv): boolean {
   const forced = env["FORCE_HYPERLINK"];
   if (forced !== undefined) return forced !== "0" && forced !== "false";
