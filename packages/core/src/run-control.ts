@@ -1,5 +1,3 @@
-// When work runs: not again for a while after a failure, once and only when it is needed, or one at a time.
-
 /** Blocks repeated calls after a failure: until the cooldown ends, the failure is reported again without a call. */
 export interface Rest<Failure> {
   current(): { failure: Failure; remainingMs: number } | undefined;
@@ -59,10 +57,7 @@ export class SerialQueue {
     return await promise.finally(() => signal.removeEventListener("abort", onAbort));
   }
 
-  /**
-   * Waits until no task runs or waits, including tasks added meanwhile. Adds no task: two callers that did would
-   * deadlock.
-   */
+  /** Waits until no task runs or waits, including tasks added meanwhile. */
   async settled(): Promise<void> {
     let awaited: Promise<unknown> | undefined;
     while (awaited !== this.#last) {

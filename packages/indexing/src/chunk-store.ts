@@ -12,10 +12,7 @@ export interface StoredFile extends FileKey {
   hash: string;
   /** Names how the file was cut into chunks and words: as it was given. */
   recipe: string;
-  /**
-   * The spaces in which every chunk of the file has its vector. Absent: what was handed over counts as being there. A
-   * store that several hosts share gives them, so that none of them has a text embedded that another has.
-   */
+  /** Spaces in which every chunk of the file has a vector. Absent: everything handed over counts. */
   embedded?: readonly VectorSpace[] | undefined;
 }
 
@@ -29,10 +26,7 @@ export interface LineRange {
 export interface Chunk extends LineRange {
   /** The lines as they are shown. A store need not keep them. */
   text: string;
-  /**
-   * The headings that the chunk stands under: searched and embedded, not shown. May be empty. A store need not keep
-   * them.
-   */
+  /** The headings above the chunk: searched and embedded, not displayed. May be empty. */
   context: string;
   /** The words to index, made by the tokenizer and joined by spaces. No further analysis is wanted. */
   terms: string;
@@ -62,10 +56,7 @@ export interface QueryTerm {
   prefix: boolean;
 }
 
-/**
- * Narrows a search to some files, by paths; a path that ends with `/` stands for all below it, the empty one for
- * everything. A file counts when it is within and not without.
- */
+/** Limits a search to paths; one that ends with `/` covers its folder, the empty one everything. */
 export interface PathScope {
   within: readonly string[];
   without: readonly string[];
@@ -80,10 +71,7 @@ export interface FileFilter {
 
 /** Which state of a store an answer is to be of. */
 export interface StateAsked {
-  /**
-   * What `revision` said last: an answer of that state, or of a later one, will do, so that one look at a place serves
-   * all questions of a search. Absent, or something else: the state from now on.
-   */
+  /** Accept this or a later `revision`. Absent or unknown: the current state. */
   at?: string | undefined;
 }
 
@@ -94,17 +82,9 @@ export interface KeywordQuery extends FileFilter, StateAsked {
   limit: number;
 }
 
-/**
- * With a scope nothing of an answer depends on what stands outside it: counts, scores, order and the choice of what is
- * looked for are made from the chunks of these sources within the scope alone. Without one, counts are those of the
- * whole index, whatever the sources.
- */
+/** With a scope, counts, scores and order depend on the chunks within it alone. */
 export interface KeywordAnswer {
-  /**
-   * Best first; `score` is BM25, positive, higher is better. Never empty where one of these chunks contains a term. The
-   * host itself excludes very common terms before it asks among many chunks, so that every store gives the same
-   * candidates.
-   */
+  /** Best first; `score` is BM25, positive. Never empty if one of these chunks contains a term. */
   rows: readonly ScoredChunk[];
   /** Chunks in the index; with a scope, of these sources within it. */
   chunkCount: number;
@@ -160,21 +140,7 @@ export interface StoreBuild extends StoreFiles {
   abandon(options?: CallOptions): Promise<void>;
 }
 
-/**
- * Keeps chunks and finds them again: the smaller of the two sockets. Everything else (which files there are and have
- * changed, how they are cut, what is embedded and what is still missing, who may write, and what the text of a chunk
- * is)
- * is kept in the ledger of `@memslot/indexing`, once, for all stores.
- *
- * Searches may overlap with each other and with one write; writes come one at a time. A write is whole or not at all
- * for
- * each file, and is seen by the searches that begin after it. What was written is there when the store is opened again,
- * or is not in `listFiles`: what is lost is then given again. After `close` nothing is called.
- *
- * The last argument of every call may carry the `signal` of the caller. When it is aborted, the answer is not used: a
- * store
- * may end the call at once with the reason of the signal. A store that ignores it is right, too.
- */
+/** Stores and searches chunks. Searches may overlap with one write; each file is written atomically. */
 export interface ChunkStore {
   /** Every file that it holds. One without a chunk is held, too. */
   listFiles(how?: StateAsked & CallOptions): Promise<readonly StoredFile[]>;
@@ -182,11 +148,7 @@ export interface ChunkStore {
   replaceFiles(files: readonly FileChunks[], options?: CallOptions): Promise<void>;
   /** Takes files out. Those that it does not hold are skipped. */
   removeFiles(files: readonly FileKey[], options?: CallOptions): Promise<void>;
-  /**
-   * Gives the vectors of texts, unit length, to all chunks with these hashes, of the build that answers and of the one
-   * that is being made. A text keeps its vector as long as one chunk has it, also when that is replaced by one of the
-   * same hash. Vectors of several spaces stand side by side; a hash that no chunk has may be skipped.
-   */
+  /** Stores unit vectors for all chunks with these hashes, in the active and the new build, per space. */
   putVectors(
     space: VectorSpace,
     entries: readonly { hash: string; vector: Float32Array }[],
@@ -198,18 +160,11 @@ export interface ChunkStore {
   searchVector(query: VectorQuery, options?: CallOptions): Promise<VectorAnswer>;
   stats(how?: StateAsked & CallOptions): Promise<StoreStats>;
   close(): Promise<void>;
-  /**
-   * Begins a build of this name, or resumes it where it was begun before; one of another name is dropped. Absent: a
-   * rebuild replaces one file after the other in place.
-   */
+  /** Begins or resumes a build of this name; drops any other. Absent: rebuilds replace files in place. */
   build?(name: string, options?: CallOptions): Promise<StoreBuild>;
   /** Gives space back. Searches go on meanwhile. */
   compact?(options?: CallOptions): Promise<CompactReport>;
-  /**
-   * Changes with every change of the files that answer, whoever makes it, and with every change of what `embedded`
-   * says: a store that other hosts write to has it. Absent: only this workspace and agent write, and the files are
-   * listed when it is opened.
-   */
+  /** Changes with every change of files or `embedded`. Absent: only this workspace and agent write. */
   revision?(options?: CallOptions): Promise<string>;
 }
 

@@ -11,7 +11,6 @@ import { quoteText, sha256Of } from "./names.ts";
 import { canonicalPath } from "./paths.ts";
 import { type FoundValues, textsAt } from "./read-layer.ts";
 
-/** What the settings of every agent are made from. */
 export interface AgentSources {
   readonly stateDir: string;
   readonly values: FoundValues;
@@ -22,7 +21,6 @@ export interface AgentSources {
   readonly ownOrigin: string | undefined;
   /** Prefix of error messages about conflicting values. */
   readonly label: string;
-  /** Where other programs keep their conversations. */
   readonly clientFolders: ClientFolders;
 }
 
@@ -39,12 +37,10 @@ interface Workspace {
   readonly isPlain: boolean;
 }
 
-/** The origin of a workspace that was found around the current folder. */
 export const foundOrigin = "found around the current folder";
 
 const workspaceKey = "agents.defaults.workspace";
 const searchKey = "agents.defaults.memorySearch";
-/** Id of the agent's own workspace, the same on every machine. */
 const ownWorkspaceId = "own";
 const builtInSources: readonly string[] = ["memory", "sessions", "journal", ...clientSources];
 
@@ -123,10 +119,7 @@ export function workspaceOf(own: FoundValues, sources: AgentSources): Workspace 
   return { path, origin, isPlain: isSame(path, isOwn ? configured.path : usual) };
 }
 
-/**
- * The id of a workspace where machines share an index. A written id applies only to the workspace configured beside it:
- * a folder given or found in its place never shares that index.
- */
+/** The id of a workspace where machines share an index. */
 function workspaceIdOf(
   { path, origin, isPlain }: Workspace,
   values: FoundValues,
@@ -176,9 +169,7 @@ function mergedHeaders(own: FoundValues, defaults: FoundValues): Readonly<Record
   return headers;
 }
 
-/**
- * Notices about configured sources: names that only a memory plugin could know, and transcripts that are not indexed.
- */
+/** Notices about configured sources: names only a memory plugin could know, and transcripts that are not indexed. */
 export function sourceNotices(values: FoundValues, effective: readonly string[]): string[] {
   const named = values.get(`${searchKey}.sources`);
   const flag = values.get(`${searchKey}.experimental.sessionMemory`);

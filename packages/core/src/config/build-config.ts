@@ -135,10 +135,7 @@ function pluginEntries(
   return entries;
 }
 
-/**
- * Every key of the table with its effective value and origin, then what each agent overrides (`own`). Secrets are
- * redacted. `slot` is what chose the memory plugin; `defaults` are the settings of an agent that overrides nothing.
- */
+/** Every key of the table with its effective value and origin, then what each agent overrides (`own`). */
 function describeConfig(
   sources: AgentSources,
   slot: FoundValue | undefined,

@@ -35,10 +35,7 @@ export async function searchGroupIn(file: string): Promise<Group> {
   return !has(usualGroup) && has(otherGroup) ? otherGroup : usualGroup;
 }
 
-/**
- * Edits a configuration file and keeps every other byte. Creates a missing file. Throws `CONFIG` if the file cannot be
- * read or written, or if the edit would change another value.
- */
+/** Edits a configuration file, keeping every other byte; creates a missing file. Throws `CONFIG`. */
 export async function editConfigFile(
   file: string,
   edits: readonly ConfigEdit[],
@@ -47,11 +44,7 @@ export async function editConfigFile(
   await changeConfigFile(file, (text = newConfigText) => editConfigText(text, edits), { stateDir });
 }
 
-/**
- * Replaces the text of a configuration file atomically; creates a missing file. `change` maps the old text (with its
- * byte order mark) to the new one. A trusted file stays trusted with its new content; the trust of code it names does
- * not change. Throws `CONFIG` if the file cannot be read, changed or written.
- */
+/** Replaces the text of a configuration file atomically; creates a missing file. Throws `CONFIG`. */
 export async function changeConfigFile(
   file: string,
   change: (text: string | undefined) => Promise<string>,
@@ -80,16 +73,12 @@ export async function changeConfigFile(
   if (trust !== undefined) await trustConfig(path, { stateDir, earlier: trust.code });
 }
 
-/**
- * One change of a configuration: a value that a key is to have, a text that its list is to hold, or is to hold no
- * longer.
- */
+/** One change of a configuration: a new value for a key, or a text to add to or remove from its list. */
 export type ConfigEdit =
   | { readonly key: readonly [string, ...string[]]; readonly value: string | boolean }
   | { readonly key: readonly [string, ...string[]]; readonly with: string }
   | { readonly key: readonly [string, ...string[]]; readonly without: string };
 
-/** What may be written for a key that is not there. */
 type Written = string | boolean | readonly string[];
 
 interface Splice {
@@ -98,10 +87,7 @@ interface Splice {
   readonly text: string;
 }
 
-/**
- * Edits the text of a configuration. Comments, quotes, commas and line ends stay; new lines are indented like their
- * neighbours; missing groups are created. Throws if the result would not parse to the expected value.
- */
+/** Edits the text of a configuration. */
 export async function editConfigText(text: string, edits: readonly ConfigEdit[]): Promise<string> {
   const { parse } = (await import("json5")).default;
   let edited = text;
@@ -260,14 +246,11 @@ function withEdit(config: unknown, edit: ConfigEdit): unknown {
   return wanted;
 }
 
-/**
- * A name as it may are in JSON5 and in a dotted key: quoted where it is more than letters, digits, `_`, `$` and `-`.
- */
+/** A name in JSON5 or a dotted key, quoted if it has characters other than letters, digits, `_`, `$` and `-`. */
 function quoteName(name: string): string {
   return /^[\w$-]+$/.test(name) ? name : JSON.stringify(name);
 }
 
-/** Where a value is in JSON5 text: from `start` up to, and without, `end`. */
 interface PlacedValue {
   readonly start: number;
   readonly end: number;
@@ -279,7 +262,6 @@ interface PlacedValue {
 
 interface PlacedItem {
   readonly value: PlacedValue;
-  /** The comma behind it, where there is one. */
   readonly comma: number | undefined;
 }
 

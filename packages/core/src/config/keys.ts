@@ -19,10 +19,7 @@ export interface ConfigKey {
   readonly choices?: readonly string[];
   /** Never printed. */
   readonly secret?: boolean;
-  /**
-   * Allowed in an untrusted file. Only for keys that tune search: none that widens what is read, names places, owners
-   * or agents, sends data, costs money or switches something off. Other keys are ignored until the file is trusted.
-   */
+  /** Allowed in an untrusted file: only keys that tune search, never access, places, costs or security. */
   readonly harmless?: boolean;
   /** A path that may also be an address such as `hf:user/model`. */
   readonly address?: boolean;
@@ -37,10 +34,7 @@ export interface ConfigKey {
  */
 export const configKeys: readonly ConfigKey[] = rows;
 
-/**
- * Returns the known key nearest to an unknown one: a similar name in the same group, else the same name elsewhere.
- * `group` is the dotted pattern of the group in which the key was written.
- */
+/** Returns the known key nearest to an unknown one: a similar name in the same group, else the same name elsewhere. */
 export function nearestKey(name: string, group: string, siblings: Iterable<string>): string | undefined {
   const sibling = nearestWord(name, siblings);
   if (sibling !== undefined) return group === "" ? sibling : `${group}.${sibling}`;
@@ -59,7 +53,6 @@ function closeness(place: string, group: string): number {
   return (differs < 0 ? names.length : differs) * 100 - names.length;
 }
 
-/** What is known of the values of one type. Values have their variables replaced already. */
 export interface ValueType {
   /** What a key takes, in words: for error messages and for the reference. */
   wanted(key: ConfigKey): string;
@@ -236,7 +229,6 @@ export interface ConfigReferenceRow {
   type: string;
   default: string;
   doc: string;
-  /** Whether the first configuration file has it, as a comment with its default. */
   isCommon: boolean;
 }
 

@@ -12,7 +12,6 @@ import { type TrustRecord, assertTrusted, placeOfProgram, programsIn, trustOf } 
 
 const neededNode = [22, 22] as const;
 
-/** Names that the notice about keys that are set aside lists. */
 const maxNames = 20;
 
 export interface LoadConfigOptions {
@@ -24,15 +23,11 @@ export interface LoadConfigOptions {
   configPath?: string | undefined;
   /** `--workspace`: instead of every other workspace, for every agent. */
   workspace?: string | undefined;
-  /** A folder that was found around the current one, see `FoundFolder`. */
   found?: FoundFolder | undefined;
 }
 
 export interface FoundFolder {
-  /**
-   * Absolute. A `memslot.json5` in it counts as one of the current folder does: the user has not trusted it by going
-   * there.
-   */
+  /** Absolute. A `memslot.json5` in it is not trusted, as in the current folder. */
   folder: string;
   /** Whether it is in for the workspace where nothing names one. */
   isWorkspace: boolean;
@@ -49,10 +44,7 @@ export interface ParseConfigOptions {
   workspace?: string | undefined;
 }
 
-/**
- * Finds, reads and checks the configuration. Without any file every key has its default. Throws `CONFIG` with the file
- * and the key or line.
- */
+/** Finds, reads and checks the configuration. Without any file every key has its default. */
 export async function loadConfig(options: LoadConfigOptions = {}): Promise<MemslotConfig> {
   checkNode();
   const cwd = resolve(options.cwd ?? currentFolder());
@@ -107,10 +99,7 @@ export function checkNode(version: string = process.versions.node): void {
   );
 }
 
-/**
- * Keeps only the harmless keys of an untrusted file and emits one notice with the names of the others. Its agents are
- * dropped.
- */
+/** Keeps only the harmless keys of an untrusted file and emits one notice with the names of the others. */
 function setAside(layer: ConfigLayer): void {
   const removed: string[] = [];
   for (const [at, { key, value, written }] of layer.values) {

@@ -6,9 +6,7 @@ import { namesIn } from "../files/error-code.ts";
 /** Names that Windows keeps for devices, whatever follows a dot. */
 const deviceName = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i;
 
-/**
- * What is wrong with an agent id, in words that follow the id; undefined if nothing is. It becomes part of file names.
- */
+/** Returns the problem of an agent id, in words that follow the id; undefined if it is valid. */
 export function agentIdProblem(id: unknown): string | undefined {
   if (typeof id !== "string") return "it must be a text";
   if (id.trim() === "") return "it must not be blank";
@@ -20,9 +18,7 @@ export function agentIdProblem(id: unknown): string | undefined {
   return undefined;
 }
 
-/**
- * Throws `INVALID_ARGUMENT` for an id that cannot name a folder, or that differs from one of the others by case alone.
- */
+/** Throws `INVALID_ARGUMENT` for an id that cannot name a folder or differs from another only by case. */
 export function checkAgentId(id: unknown, others: readonly string[], advice = ""): void {
   const problem = agentIdProblem(id);
   if (problem !== undefined) throw new MemoryError("INVALID_ARGUMENT", `agent id: ${problem}${advice}`);
@@ -46,9 +42,7 @@ export function agentsWithState(stateDir: string): string[] {
   return [...new Set([...folders, ...indexes])].filter((id) => agentIdProblem(id) === undefined).toSorted();
 }
 
-/**
- * Throws `INVALID_ARGUMENT` for an id that cannot name a folder, or that differs from a known agent's by case alone.
- */
+/** Throws `INVALID_ARGUMENT` for an id that cannot name a folder or differs from a known agent's only by case. */
 export function checkAgentPlace({ stateDir, agentId }: { stateDir: string; agentId: string }): void {
   checkAgentId(agentId, agentsWithState(stateDir));
 }

@@ -6,7 +6,6 @@ import { dirname, join } from "node:path";
 import { MemoryError } from "../contract/errors.ts";
 import { isObject } from "./deep.ts";
 
-/** Beside the `package.json` of a plugin. */
 export const manifestName = "memslot.plugin.json";
 
 const packageName = /^(?:@[a-z0-9~][\w.~-]*\/)?[a-z0-9~][\w.~-]*$/i;
@@ -16,10 +15,7 @@ export function isPackageName(name: string): boolean {
   return packageName.test(name);
 }
 
-/**
- * The folder of an installed package as a module in `from` would find it: an absolute path or `file:` address of a
- * file. The package need not list its manifest in its `exports`.
- */
+/** Returns the folder of an installed package as Node resolves it from the file `from` (path or `file:` address). */
 export function packageFolder(name: string, from: string): string | undefined {
   const require = createRequire(from);
   for (const base of require.resolve.paths(name) ?? []) {
@@ -42,10 +38,7 @@ export function hasManifest(folder: string): boolean {
   return existsSync(join(folder, manifestName));
 }
 
-/**
- * The folders that one of `plugins.load.paths` stands for: itself, or the packages in it. Throws the errors of the file
- * system.
- */
+/** The folders of one entry of `plugins.load.paths`: itself, or the packages in it. Throws file system errors. */
 export async function foldersOfLoadPath(path: string): Promise<string[]> {
   const isPackage = (folder: string): boolean => hasManifest(folder) || existsSync(join(folder, "package.json"));
   if (isPackage(path)) return [path];
@@ -68,7 +61,6 @@ export function dependenciesIn(packageJson: unknown, fields: readonly string[]):
   return [...new Set(names)];
 }
 
-/** What code there is in a place, in one number. */
 interface CodeHash {
   readonly sha256: string;
   readonly files: number;
@@ -78,14 +70,9 @@ interface CodeHash {
 const maxFiles = 20_000;
 const maxBytes = 256 * 1024 * 1024;
 
-/** Not code of the folder itself: what is installed there is found by its name, as Node finds it. */
 const passedOver: ReadonlySet<string> = new Set(["node_modules", ".git"]);
 
-/**
- * Hashes what would run: every file of a folder, links followed, and the same of each package that its package.json
- * depends on, and of those that they depend on, wherever Node finds them. Of a single file its content. Throws `CONFIG`
- * where that is too much, and the errors of the file system.
- */
+/** Hashes all files of a folder and of its dependencies, or one file. Throws `CONFIG` above the size limits. */
 export async function hashCode(place: string): Promise<CodeHash> {
   const hash = createHash("sha256");
   let files = 0;

@@ -56,15 +56,11 @@ export function absolutePath(path: string, baseDir: string, env: Environment): s
   return resolve(baseDir, path);
 }
 
-/** An address such as `hf:user/model` or `https://…`. One letter before the colon is a drive of Windows. */
 export function isAddress(path: string): boolean {
   return /^[a-z][a-z\d+.-]+:/i.test(path);
 }
 
-/**
- * Resolves all symbolic links, also if the last parts of the path do not exist. Returns undefined for a circle of links
- * or an unreadable folder.
- */
+/** Resolves symbolic links, also of missing paths. Undefined for a circle of links or an unreadable folder. */
 export function canonicalPath(path: string, links = 0): string | undefined {
   const parent = dirname(path);
   try {
@@ -115,9 +111,7 @@ export function clientFolders(env: Environment): ClientFolders {
   );
 }
 
-/**
- * A place by its environment. `cwd`: relative paths in variables are resolved against it; without it they are ignored.
- */
+/** A place by its environment. */
 export interface PatternPlace {
   readonly home: string;
   readonly env: Environment;

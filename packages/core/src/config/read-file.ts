@@ -11,7 +11,6 @@ const configFileName = "memslot.json5";
 /** A configuration is written by hand; what is larger is some other file. */
 const maxBytes = 1024 * 1024;
 
-/** A configuration file that was found, and by what. */
 interface ConfigFile {
   readonly path: string;
   /** `named` by option or variable, in the `current` folder, or in the `state` folder. */
@@ -26,7 +25,6 @@ export interface ConfigSource extends ConfigFile, ConfigContent {
 /** The first file of the look-up order: `--config`, `MEMSLOT_CONFIG`, the current folder, the state folder. */
 export function findConfigFile(options: {
   cwd: string;
-  /** In place of the current folder. */
   found?: { folder: string } | undefined;
   env: Environment;
   stateDir: string;
@@ -50,7 +48,6 @@ function isSameFile(left: string, right: string): boolean {
   return left === right || (exists(left) && exists(right) && realpathSync.native(left) === realpathSync.native(right));
 }
 
-/** The user's own file in the state folder, where there is one. */
 export function ownConfigFile(stateDir: string): ConfigFile | undefined {
   const path = join(stateDir, configFileName);
   return exists(path) ? { path, found: "state" } : undefined;
@@ -82,7 +79,6 @@ export function readConfigBytes(path: string): Uint8Array {
   }
 }
 
-/** Parses JSON5 text; `label` is how the message of a syntax error begins. */
 async function parseJson5(text: string, label: string): Promise<unknown> {
   const { default: json5 } = await import("json5");
   try {
@@ -98,7 +94,6 @@ async function parseJson5(text: string, label: string): Promise<unknown> {
 function position(error: unknown, text: string): string {
   const { lineNumber = 1, columnNumber = 1 } = error as { lineNumber?: number; columnNumber?: number };
   if (columnNumber > 0) return `${lineNumber}:${columnNumber}`;
-  // A line that ends too early is reported as column 0 of the next one.
   const line = text.split(/\r\n|[\n\r\u2028\u2029]/)[lineNumber - 2] ?? "";
   return `${lineNumber - 1}:${line.length + 1}`;
 }

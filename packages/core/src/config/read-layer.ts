@@ -5,7 +5,6 @@ import { agentIdProblem, quoteName, quoteText } from "./names.ts";
 import { type Environment, absolutePath } from "./paths.ts";
 import { type ConfigKey, configKeys, nearestKey, shownValue, valueTypeOf } from "./keys.ts";
 
-/** Unknown keys that are named in the notice. */
 const maxUnknownKeys = 20;
 
 /** `${NAME}`, or `$${` for the two characters themselves. */
@@ -77,20 +76,16 @@ function expand({ value, written }: FoundValue, label: string, env: Environment)
   }
 }
 
-/** Where in the file the walk stands. */
 interface WrittenAt {
   readonly written: string;
   /** The same with `*` and `[]`, so that an unknown key of ten agents is reported once. */
   readonly pattern: string;
   readonly name?: string | undefined;
-  /** The values that this place belongs to: those of an agent, or of the layer. */
+  /** The values of this level: of an agent or of the layer. */
   readonly values: FoundValues;
 }
 
-/**
- * Walks a parsed configuration along the table of keys. Throws if a group is not an object or an agent lacks a unique
- * id.
- */
+/** Walks a parsed configuration along the table of keys. */
 function collectValues({ content, label, baseDir }: ConfigContent): ConfigLayer {
   const layer: ConfigLayer = { label, baseDir, values: new Map(), agents: new Map(), notices: [] };
   const unknown = new Set<string>();
@@ -194,12 +189,10 @@ function join(group: string, name: string): string {
 
 interface KeyNode {
   key?: ConfigKey;
-  /** `*` stands for any name. */
   readonly children: Map<string, KeyNode>;
   items?: KeyNode;
 }
 
-/** The table as a tree; other spellings lead to the same node. */
 function keyTree(): KeyNode {
   const root: KeyNode = { children: new Map() };
   for (const key of configKeys) if (key.same === undefined) place(root, key.key.split(".")).key = key;
@@ -225,7 +218,6 @@ function place(root: KeyNode, names: readonly string[]): KeyNode {
 
 export interface FoundValue {
   readonly key: ConfigKey;
-  /** The name that stands for `*` in the key. */
   readonly name: string | undefined;
   /** The key as it was written, for messages: `agents.list[work].workspace`. */
   readonly written: string;
@@ -238,7 +230,6 @@ export interface FoundValue {
 export type FoundValues = Map<string, FoundValue>;
 
 export interface ConfigLayer {
-  /** The file, or words that stand for it: how every message about it begins, and the origin of its values. */
   readonly label: string;
   readonly baseDir: string;
   readonly values: FoundValues;
@@ -265,7 +256,6 @@ export function textsAt(values: FoundValues, key: string): readonly string[] {
 }
 
 function lookupKey(key: ConfigKey, name: string | undefined): string {
-  // Use the whole name: two long names may share a beginning.
   return name === undefined ? key.key : key.key.replace("*", () => JSON.stringify(name));
 }
 

@@ -20,22 +20,15 @@ import { type ConfigLayer, type FoundValue, allValues, changeValues, readLayer, 
 
 const folder = "trusted";
 
-/** The key as written, for messages: `agents.list[work].workspace`. */
 export interface TrustRecord {
   readonly file: string;
-  /** Values by key; `*` is replaced by its name. An agent's own values have the keys of the defaults. */
   readonly sha256: string;
-  /** The values of one file, or of one object from a program. */
   readonly trustedAt: string;
   /** The code that it brings in. Code that is not here, or is not what it was, is not loaded. */
   readonly code: readonly TrustedCode[];
 }
 
-/**
- * Trusts a configuration file with its present content, and the code it names. `stateDir` holds one record per file, so
- * that concurrent calls do not overwrite each other. Code in `earlier` keeps its record, so that changed code is
- * reported again. Throws `CONFIG` if the file cannot be read or the record cannot be written.
- */
+/** Trusts the present content of a configuration file and the code it names. Throws `CONFIG`. */
 export async function trustConfig(
   file: string,
   options: { stateDir: string; env?: Environment | undefined; earlier?: readonly TrustedCode[] | undefined },
@@ -112,7 +105,6 @@ function cannotWrite(target: string, error: unknown): MemoryError {
   );
 }
 
-/** Named for the path of the file, which may have any characters and any length. */
 function placeOf(file: string, stateDir: string): string {
   return join(stateDir, folder, `${sha256Of(file)}.json`);
 }
@@ -133,7 +125,6 @@ function isOptionsOfQmd(key: string, name: string | undefined): boolean {
   return key === "plugins.entries.*.config" && name === "memory-qmd";
 }
 
-/** What the values of a settled layer bring in, as it is now. */
 async function codeNamedBy(layer: ConfigLayer, stateDir: string): Promise<TrustedCode[]> {
   const places = new Set<string>();
   for (const path of textsAt(layer.values, "plugins.load.paths")) {
@@ -186,10 +177,7 @@ function changed(what: string, place: string, how: string, cause?: unknown): Mem
   );
 }
 
-/**
- * Lists programs and libraries (not plugins) that a configuration names by path, with the key of each. `baseDir`
- * resolves relative commands; other paths are absolute.
- */
+/** Lists programs and libraries (not plugins) that a configuration names by path, with the key of each. */
 export function programsIn(layer: ConfigLayer, baseDir: string): { path: string; found: FoundValue }[] {
   const programs: { path: string; found: FoundValue }[] = [];
   for (const found of allValues(layer)) {
@@ -197,7 +185,6 @@ export function programsIn(layer: ConfigLayer, baseDir: string): { path: string;
     if (key.key.endsWith(".store.vector.extensionPath")) programs.push({ path: String(value), found });
     const isQmd = key.key === "memory.qmd" || isOptionsOfQmd(key.key, name);
     const command = isQmd && isObject(value) ? value["command"] : undefined;
-    // A bare name is resolved through PATH, not through this file.
     if (typeof command === "string" && /[/\\]/.test(command)) programs.push({ path: resolve(baseDir, command), found });
   }
   return programs;

@@ -12,7 +12,6 @@ import type {
 } from "./index-answers.ts";
 import type { ManagerSearchOptions, MemorySearchOptions, SearchWhy, WhyTarget } from "./search.ts";
 
-/** What every call of a memory takes among its options. */
 export interface CallOptions {
   signal?: AbortSignal | undefined;
 }
@@ -31,54 +30,35 @@ export interface Call<
   answer: Answer;
 }
 
-/** Calls by name. */
 export type Calls<Table> = { readonly [Name in keyof Table]: Call };
 
 type Options<Fields = object> = [options?: (Fields & CallOptions) | undefined];
 type Params<Fields> = [params: Fields & CallOptions];
 type Checked<Fields = object> = [params: Fields & { signal: AbortSignal }];
 
-/**
- * The calls about an index that a manager may leave out. `Memory` has all of them, and answers `undefined` where the
- * manager lacks the call or cannot tell. Each has a row in `guard/calls.ts`.
- */
+/** The calls about an index, each optional for a manager; each has a row in `guard/calls.ts`. */
 export interface IndexCalls {
   /** What a sync would cost. Nothing is changed and nothing is sent to find out. */
   estimate: Call<Options, Checked, SyncEstimate>;
   /** What the files hold and a search does not find. Changes nothing. */
   survey: Call<Options, Checked, MemorySurvey>;
-  /**
-   * The files that are searched, and those that are not with the reason: at most `limit` of each, 20,000 if omitted,
-   * and how many there are. For the owner only.
-   */
+  /** The searched and the excluded files: at most `limit` of each (default 20,000), with totals. For the owner only. */
   listFiles: Call<Options<{ limit?: number | undefined }>, Checked<{ limit: number }>, MemoryFileList>;
-  /**
-   * How a note was cut into passages, its links, and the links to it. For the owner only. Undefined for a file that is
-   * not indexed.
-   */
+  /** Passages, links and backlinks of a note; undefined if it is not indexed. For the owner only. */
   describeFile: Call<Params<NotePath>, Checked<{ relPath: string }>, MemoryFileFacts>;
-  /**
-   * Why a note or a line is, or is not, among the results of a search with these options, which is run for it. Throws
-   * `INVALID_ARGUMENT` for a session in which the audience is shared.
-   */
+  /** Explains why a note or line is or is not a result. Throws `INVALID_ARGUMENT` for a shared audience. */
   why: Call<
     [query: string, target: WhyTarget, options?: MemorySearchOptions | undefined],
     [query: string, target: WhyTarget, options: ManagerSearchOptions],
     SearchWhy
   >;
-  /**
-   * Whether the index can be relied on: its parts are compared with each other, and a sample of what it holds has to
-   * find itself. With `fix` the index is repaired from its own data, without a request to a provider.
-   */
+  /** Checks the index: compares its parts and searches a sample. `fix` repairs it without a provider request. */
   check: Call<Options<{ fix?: boolean | undefined }>, Checked<{ fix: boolean }>, IndexCheck>;
   /** Gives back space on disk that deleted and changed notes have left. */
   compact: Call<Options, Checked, CompactReport>;
   /** The last syncs with how long they took, and the vectors that there are. Changes nothing. */
   details: Call<Options, Checked, IndexDetails>;
-  /**
-   * The passages as points on a plane, with the place of a query. For the owner only. `dimensions`: 2 to 24, 2 if left
-   * out; of more, `fine` has all.
-   */
+  /** Passages as points, with the place of a query. `dimensions`: 2 to 24, default 2. For the owner only. */
   map: Call<
     Options<{ query?: string | undefined; dimensions?: number | undefined }>,
     Checked<{ query: string | undefined; dimensions: number }>,

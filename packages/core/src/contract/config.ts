@@ -1,10 +1,7 @@
 import { clientFolderPatterns } from "./client-ids.ts";
 import type { ConfigValues } from "./config-values.ts";
 
-/**
- * The configuration, read, checked, defaulted and frozen once. `write`: whether agents may change notes, or only add to
- * them; undefined if it is not set and the host decides.
- */
+/** The configuration, read, checked, defaulted and frozen once. */
 export interface MemslotConfig extends Pick<ConfigValues["memory"], "citations" | "write"> {
   /** The file it was read from; undefined if there is none. */
   readonly file: string | undefined;
@@ -12,9 +9,7 @@ export interface MemslotConfig extends Pick<ConfigValues["memory"], "citations" 
   readonly trusted: boolean;
   /** Absolute: `MEMSLOT_HOME`, else `~/.memslot`. */
   readonly stateDir: string;
-  /**
-   * Warnings, one line each: unknown keys with the nearest known one, keys of an untrusted file that were set aside.
-   */
+  /** Warnings, one line each: unknown keys, and keys of an untrusted file that were ignored. */
   readonly notices: readonly string[];
   /** The agents of `agents.list`, the default one first; `main` alone where there is no list. */
   readonly agents: readonly AgentConfig[];
@@ -45,20 +40,14 @@ export interface AgentConfig {
 
 /** `enabled` is false: no plugin is used at all. The paths of `load` are absolute. */
 export interface PluginsConfig extends Pick<ConfigValues["plugins"], "enabled" | "load" | "deny"> {
-  /**
-   * As written, or what `memory.backend` stands for; undefined if both are absent. The slot resolver gives it its
-   * meaning.
-   */
+  /** As written, or from `memory.backend`; undefined if both are absent. */
   readonly slots: {
     readonly memory: string | undefined;
     /** The older key that chose it, where that is so: for messages. */
     readonly chosenBy?: "memory.backend" | undefined;
   };
   readonly entries: Readonly<Record<string, PluginEntry>>;
-  /**
-   * Where package names in the configuration are looked up: the folder of the config file, and of the user's own file
-   * while the one in use is not trusted. Undefined: nowhere, so that a stranger's folder cannot bring code in.
-   */
+  /** Folder for package lookup: that of the trusted config file. Undefined: no lookup. */
   readonly resolveFrom: string | undefined;
   /** The code that the user has vouched for: no other is loaded. Undefined: whatever the configuration names. */
   readonly trustedCode?: readonly TrustedCode[] | undefined;
@@ -94,10 +83,7 @@ export interface TrustedCode {
 
 type SearchValues = ConfigValues["agents"]["defaults"]["memorySearch"];
 
-/**
- * The effective settings of one agent: `agents.defaults.memorySearch` with `agents.list[].memorySearch` laid over it
- * field by field, every default filled in, frozen. Paths are absolute, and `{agentId}` is replaced.
- */
+/** The effective settings of one agent, merged over the defaults. Paths are absolute; `{agentId}` is replaced. */
 export interface MemorySearchSettings extends SearchValues {
   readonly clients: SearchValues["clients"] & {
     /** Where the programs of `clientSources` keep their conversations. */

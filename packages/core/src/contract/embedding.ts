@@ -7,11 +7,7 @@ export interface EmbeddingCallOptions {
   onUsage?: ((usage: { tokens: number }) => void) | undefined;
 }
 
-/**
- * Turns texts into vectors. It states its limits and holds no loop, no retry and no cache: the host packs requests,
- * splits, retries, checks and normalises. What fails it throws as an `EmbeddingError`, so that the host knows what to
- * do.
- */
+/** Turns texts into vectors. The host packs, splits, retries and caches. Throws `EmbeddingError`. */
 export interface EmbeddingProvider {
   readonly id: string;
   readonly model: string;
@@ -32,15 +28,9 @@ export interface EmbeddingProvider {
   readonly endpoint?: EmbeddingEndpoint | undefined;
   /** Absent if the price is not known. At 0 no budget is kept. */
   readonly price?: EmbeddingPrice | undefined;
-  /**
-   * What has to be done once before the first vector and may take long: fetching a model, loading it. Called before the
-   * first call of the others, by as many as want it; it ends by itself when it does not come on.
-   */
+  /** Slow one-time setup, such as a model download. May be called concurrently; aborts itself if stalled. */
   prepare?(options: { signal: AbortSignal; progress: (update: SyncProgress) => void }): Promise<void>;
-  /**
-   * Loads what the first call will need, with nothing sent: called when a call is likely to come, while other work goes
-   * on. What fails here fails again in the call.
-   */
+  /** Loads what the first call needs, without a request. A failure here recurs in the call. */
   warm?(): Promise<void>;
   embedQuery(text: string, options?: EmbeddingCallOptions): Promise<ArrayLike<number>>;
   /** One vector for each text, in the same order. */
@@ -65,7 +55,7 @@ export interface EmbeddingPrice {
 export interface EmbeddingEndpoint {
   /** `api.openai.com`, `127.0.0.1:11434`, `this machine`. */
   host: string;
-  /** Where the key came from, as `OPENAI_API_KEY` or `remote.apiKey`; undefined if none is sent. Never the key. */
+  /** Hash of endpoint, key and model; recorded failures are stored under this name. */
   keySource?: string | undefined;
   /**
    * Names this endpoint together with its key and model, as a hash: what is remembered of failures (an empty account,
@@ -118,13 +108,8 @@ export interface EmbeddingChoice {
   passedOver?: readonly { id: string; reason: string }[] | undefined;
   /** Set when the provider is the standby already, as the one that was asked for could not be opened. */
   fallback?: MemoryFallback | undefined;
-  /**
-   * The standby, to be opened when the provider fails for good. Absent if there is none, or where it is in use already.
-   */
+  /** The standby, opened when the provider fails permanently. Absent if there is none or it is in use. */
   spare?: { id: string; open: (signal: AbortSignal) => Promise<EmbeddingProvider> } | undefined;
-  /**
-   * Opens the same provider with the model that made earlier vectors, to ask them while those of the present model are
-   * being made. Throws if that model cannot be reached; fetches none. Absent if the application made the provider.
-   */
+  /** Opens the provider with the model of earlier vectors. Throws if it is unavailable; downloads nothing. */
   openModel?: ((model: string, signal: AbortSignal) => Promise<EmbeddingProvider>) | undefined;
 }

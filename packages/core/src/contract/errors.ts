@@ -62,10 +62,7 @@ const networkCode =
 const networkWords =
   /\b(?:connect|read|write|getaddrinfo|query[A-Za-z]+) E(?!NOENT|ACCES|PERM|ISDIR|BADF|INVAL)[A-Z_]+\b/;
 
-/**
- * True for `UNAVAILABLE`, and for an error of the network that a client library threw: by its code, as the cause of
- * another error at any depth, among several in an `AggregateError`, or in the words of Node alone.
- */
+/** True for `UNAVAILABLE` and for network errors, also as a nested cause or inside an `AggregateError`. */
 export function isUnavailable(error: unknown, depth = 0): boolean {
   if (MemoryError.is(error)) return error.code === "UNAVAILABLE";
   if (typeof error !== "object" || error === null || isAbort(error) || depth > 8) return false;

@@ -4,13 +4,9 @@ import type { SessionAudience } from "./search.ts";
 import type { SearchCondition, SearchReport, WordReading } from "./report.ts";
 import type { ExcludedNotes, MemoryProviderStatus } from "./status.ts";
 
-/**
- * Whether answers can be relied on, from good to bad. `unknown`: it was not checked. `empty`: there are no notes.
- * `stale`, `degraded`, `unavailable`: what `SearchReport.state` calls so.
- */
+/** Reliability of answers, from good to bad. `unknown`: not checked. `empty`: no notes. */
 export type HealthState = "ok" | "unknown" | "empty" | "stale" | "degraded" | "unavailable";
 
-/** A verdict with its reason, and what a person can do about it. */
 export interface HealthPart {
   state: HealthState;
   reason?: string | undefined;
@@ -29,7 +25,6 @@ export interface MemoryHealth extends HealthPart {
   survey?: MemorySurvey | undefined;
 }
 
-/** What is known of a memory. What is absent was not checked. */
 export interface HealthFacts {
   status: MemoryProviderStatus;
   /** What of the workspace is memory, see `notesLayout`. */
@@ -83,13 +78,11 @@ function indexHealth({ status, layout, survey, check }: HealthFacts): HealthPart
   if (files === 0 && (survey?.notes ?? 0) > 0)
     return { state: "unknown", reason: "the notes are not indexed yet", action: "Run `memslot memory index`." };
   if (files === 0) return noNotes(workspaceDir, layout);
-  // A search takes in by itself what has changed, unless only a sync does.
   if (status.lastSyncError !== undefined || (condition && freshness?.by === "sync"))
     return { state: "stale", reason: condition?.reason, action: "Run `memslot memory index`." };
   return ok;
 }
 
-/** The verdict on a memory without notes. */
 export function noNotes(workspaceDir: string | undefined, layout: HealthFacts["layout"]): HealthPart {
   const what = layout === "all" ? "Write Markdown notes there" : "Write MEMORY.md or notes in memory/ there";
   return {
@@ -121,7 +114,6 @@ function meaningHealth({ status, probe = status.embedding?.answered }: HealthFac
   const degraded = (reason: string): HealthPart => ({ state: "degraded", reason, action });
   if (provider === "none") {
     const reason = custom?.providerUnavailableReason ?? embedding?.reason;
-    // Words alone were chosen, or nothing else is set up.
     const isChosen = ["auto", "none"].includes(requestedProvider) && reason?.includes("cannot be used") !== true;
     return isChosen
       ? { ...ok, reason: "keyword search only" }
@@ -144,7 +136,6 @@ function meaningHealth({ status, probe = status.embedding?.answered }: HealthFac
 
 /** Under this confidence the best result holds little of what was asked. */
 export const weakConfidence = 0.4;
-/** Of many excluded notes so many are named. */
 export const namedNotes = 3;
 
 /** Whether an answer is empty, or its results do not hold what was asked for. */
@@ -167,7 +158,6 @@ export function describeReadings(readings: readonly WordReading[]): string {
   return readings.map(({ word, as }) => `"${word}" was read as ${as}`).join(", ");
 }
 
-/** What a report says is the case. One without a list has at most the one thing that its state and reason tell. */
 function conditionsOf({ state, reason, conditions }: SearchReport): readonly SearchCondition[] {
   if (Array.isArray(conditions)) return conditions.filter(isCondition);
   if (state !== "stale" && state !== "degraded") return [];

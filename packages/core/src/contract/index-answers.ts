@@ -4,15 +4,15 @@ import type { ExcludedNotes, LastSync, LeftOut, MemorySource, NoteLines } from "
 
 /** What making the index up to date would cost. Nothing is changed and nothing is sent to find out. */
 export interface SyncEstimate {
-  /** Memory files, and how many of them would be indexed again. */
+  /** Memory files, and how many of them would be reindexed. */
   files: number;
   changedFiles: number;
   chunks: number;
-  /** Texts whose vector is there already; a text that stands twice counts once. */
+  /** Texts with a stored vector; a repeated text counts once. */
   cachedTexts: number;
   /** Texts that would be sent. */
   pendingTexts: number;
-  /** Short texts that would be sent besides, to measure what meaning is worth beside words. */
+  /** Additional short texts that would be sent to measure semantic weight. */
   measuringTexts?: number | undefined;
   /** Tokens of both, estimated. */
   tokens: number;
@@ -20,7 +20,6 @@ export interface SyncEstimate {
   requests: number;
   provider: string;
   model?: string | undefined;
-  /** Why nothing would be sent: keyword search only. */
   reason?: string | undefined;
   price?: (EmbeddingPrice & { usd: number }) | undefined;
 }
@@ -28,19 +27,18 @@ export interface SyncEstimate {
 /** What is in the files, and is not found. */
 export interface MemorySurvey {
   excluded: ExcludedNotes;
-  /** How many notes there are, indexed or not. */
+  /** Number of notes, indexed or not. */
   notes: number;
   unsearched: UnsearchedFiles;
 }
 
 /** One thing that was examined in an index. */
 export interface IndexFinding {
-  /** `files`, `words`, `vectors`, `sample`, `space`, … */
   name: string;
   ok: boolean;
   /** What was counted and compared, with the figures. */
   message: string;
-  /** What was done about it, where mending was asked for. */
+  /** The repair, if one was requested. */
   fixed?: string | undefined;
 }
 
@@ -52,7 +50,7 @@ export interface IndexCheck {
   tables?: readonly { name: string; bytes: number }[] | undefined;
 }
 
-/** What giving space back has brought. */
+/** Result of compaction. */
 export interface CompactReport {
   beforeBytes: number;
   afterBytes: number;
@@ -70,41 +68,36 @@ export interface SyncRecord extends Omit<LastSync, "report"> {
   error?: string | undefined;
 }
 
-/** Vectors that may be compared with each other, and how many there are. */
 export interface SpaceDetails {
   provider: string;
   model: string;
   dimensions: number;
   vectors: number;
-  /** Whether questions are compared with it now. */
+  /** Whether queries are compared with it now. */
   inUse: boolean;
 }
 
-/** Details of an index on request: it is read for the answer, so that it is no part of the status. */
 export interface IndexDetails {
-  /** The last of them, over all processes and runs, the newest first; at most 100. */
+  /** The latest syncs of all processes, newest first; at most 100. */
   syncs: readonly SyncRecord[];
-  /** Those that have vectors, the one that was written to last first. */
+  /** Spaces with vectors, most recently written first. */
   spaces: readonly SpaceDetails[];
   /** What the provider in use costs. Absent if that is not known. */
   price?: EmbeddingPrice | undefined;
 }
 
-/** What is tried again from now on. */
 export interface QuarantineRelease {
   /** Chunks that the provider had refused. The next sync sends them once more. */
   chunks: number;
 }
 
-/** A file of the memory, as the index has it. */
 export interface MemoryFile {
   /** Relative to the workspace, with `/`. */
   path: string;
   source: MemorySource;
   bytes: number;
-  /** When it was saved, as it was read last (ISO 8601). Absent if that is not known. */
+  /** Last known modification time (ISO 8601). */
   modified?: string | undefined;
-  /** Passages that it was cut into, of a note. */
   passages?: number | undefined;
   /** Its last line that can be found, of a note. */
   lines?: number | undefined;
@@ -113,25 +106,19 @@ export interface MemoryFile {
   aliases?: readonly string[] | undefined;
   /** Without `#`. */
   tags?: readonly string[] | undefined;
-  /** The first and the last day that it is of, by its name or its front matter: `2026-03-05`. */
   days?: readonly [from: string, to: string] | undefined;
 }
 
-/**
- * What is in a folder of the memory or of the workspace and is not searched. `layout`: Markdown outside of what the
- * layout of the workspace takes. `excluded`: `memorySearch.exclude` names it. `failed`: it was to be taken and could
- * not be. `pending`: the next sync takes it.
- */
+/** A file that is not searched: outside the `layout`, `excluded`, `failed`, or `pending` until the next sync. */
 export interface LeftOutFile {
   path: string;
   /** An excluded folder is not entered: it counts as one. */
   kind: "file" | "folder";
   reason: LeftOut["reason"] | "layout" | "excluded" | "failed" | "pending";
-  /** What is wrong and what to do about it, where it was to be taken. */
+  /** The problem and the next step, for a failed file. */
   detail?: string | undefined;
 }
 
-/** Which files are searched, and which are not. */
 export interface MemoryFileList {
   /** In the order of their paths, no more than were asked for. */
   files: readonly MemoryFile[];
@@ -144,13 +131,12 @@ export interface MemoryFileList {
   more: boolean;
 }
 
-/** Lines of a note that are found together; passages may overlap. Lines are 1-based and inclusive. */
+/** Indexed lines of a note; passages may overlap. Lines are 1-based and inclusive. */
 export interface MemoryPassage {
   startLine: number;
   endLine: number;
 }
 
-/** A link in a note: `[[Heat pump#Noise|the pump]]`, or `[the pump](../house/pump.md#noise)`. */
 export interface NoteLink {
   line: number;
   kind: "wiki" | "markdown";
@@ -170,7 +156,6 @@ export interface NoteBacklink {
   text: string;
 }
 
-/** What the index knows of one note. */
 export interface MemoryFileFacts {
   /** As the index writes it. */
   path: string;
@@ -185,10 +170,7 @@ export interface MemoryFileFacts {
   backlinkCount: number;
 }
 
-/**
- * The passages of the memory as points: near each other where they are about the same, as far as two dimensions can
- * show it. A list for each thing, with an entry for each point, so that 20,000 of them are quickly handed on.
- */
+/** The passages as points, near each other if similar. One list per property, for up to 20,000 points. */
 export interface MemoryMap {
   /** What the places are made of: vectors of the space in use, or words if there are none. */
   by: "meaning" | "words";
@@ -201,11 +183,7 @@ export interface MemoryMap {
   y: readonly number[];
   /** How many passages there are. Of more than 50,000 some are drawn; one without a vector is not. */
   passages: number;
-  /**
-   * Where more dimensions than two were asked for: the place of each point in all of them as bytes from -127 to 127,
-   * one point behind the other, and behind them the query's where it has a place; in Base64. A finer picture can be
-   * made of it.
-   */
+  /** Points in all dimensions (more than two) as bytes -127 to 127, the query last; Base64. */
   fine?: string | undefined;
   /** Where the query would be. */
   query?: readonly [x: number, y: number] | undefined;

@@ -2,7 +2,6 @@ import type { CallsOfManager } from "./calls.ts";
 import type { ManagerSearchOptions, MemorySearchResult, SessionAudience } from "./search.ts";
 import type { MemoryProviderStatus, SyncProgress, SyncReport } from "./status.ts";
 
-/** A window of one file. `status` is `not_found` for an allowed path with no file behind it; then `text` is empty. */
 export interface MemoryReadResult {
   status: "ok" | "not_found";
   text: string;
@@ -27,19 +26,17 @@ export interface ManagerReadParams {
   signal: AbortSignal;
 }
 
-/** Names a session whose transcript is to be indexed now, however little of it is new. */
 export interface SessionTarget {
   sessionId: string;
   sessionKey?: string | undefined;
 }
 
-/** A sync as a manager receives it. */
 export interface ManagerSyncParams {
   /** What asked for it: `cli`, `search`, `session-start`, `watch`, `interval`, `compaction`. For people to read. */
   reason: string;
   /** Rebuild even what has not changed. */
   force: boolean;
-  /** Look at these transcripts only, and take them whatever the thresholds say. Absent: everything. */
+  /** Only these transcripts, regardless of thresholds. Absent: everything. */
   sessions?: readonly SessionTarget[] | undefined;
   /** False: another process that is at work on this index is not waited for; `BUSY` names it. */
   wait: boolean;
@@ -67,11 +64,7 @@ export interface MemoryCapabilities {
   ownsIndex: boolean;
 }
 
-/**
- * What a memory plugin opens. It is called through the guard, which checks arguments, fills in defaults, keeps
- * deadlines, joins concurrent syncs, and refuses calls after `close`: none of that is the plugin's work. Its calls
- * about the index, each of which may be omitted, are those of `IndexCalls`.
- */
+/** What a memory plugin opens. The guard checks arguments, deadlines and concurrency. */
 export interface MemorySearchManager extends CallsOfManager {
   readonly capabilities: MemoryCapabilities;
   search(query: string, options: ManagerSearchOptions): Promise<MemorySearchResult[]>;

@@ -17,7 +17,7 @@ export type MemoryReadParams = NotePath & {
 export interface MemorySyncParams {
   reason?: string | undefined;
   force?: boolean | undefined;
-  /** Look at the transcripts of these sessions only, and take them whatever the thresholds say. */
+  /** Only these transcripts, regardless of thresholds. */
   sessions?: readonly SessionTarget[] | undefined;
   /** False: throws `BUSY` if another process is at work on the same index; true if omitted. */
   wait?: boolean | undefined;
@@ -25,7 +25,6 @@ export interface MemorySyncParams {
   signal?: AbortSignal | undefined;
 }
 
-/** What an application calls. `openMemory` gives one. Its calls about the index are those of `IndexCalls`. */
 export interface Memory extends CallsOfMemory {
   readonly agentId: string;
   readonly workspaceDir: string;
@@ -33,24 +32,14 @@ export interface Memory extends CallsOfMemory {
   readonly ownerAllowFrom: readonly string[];
   /** A search with its report. Takes and throws what `search` does. */
   ask(query: string, options?: MemorySearchOptions): Promise<SearchAnswer>;
-  /**
-   * The results of `ask`, whose report goes to `onDebug`. Results sorted by score, or as `order` says. `"a phrase"`,
-   * `-word`, `path:`, `tag:`, `source:`, `after:` and `before:` in the query are filters. `[]` for a blank query
-   * without days. Throws `MemoryError`, or `AbortError` when aborted.
-   */
+  /** The results of `ask`, sorted by score or `order`. Throws `MemoryError`, or `AbortError` if aborted. */
   search(query: string, options?: MemorySearchOptions): Promise<MemorySearchResult[]>;
   readFile(params: MemoryReadParams): Promise<MemoryReadResult>;
   /** Never throws, also after `close`. */
   status(): MemoryProviderStatus;
-  /**
-   * What was saved before the call is found after it. One sync runs at a time; callers that come meanwhile share the
-   * next.
-   */
+  /** Indexes everything saved before the call. One sync runs at a time; concurrent callers share the next. */
   sync(params?: MemorySyncParams): Promise<SyncReport | undefined>;
-  /**
-   * Whether answers can be relied on, with the reason and the next step. Opens the notes, and sends nothing unless
-   * `deep`: then the index is checked and the embedding provider gets one small request.
-   */
+  /** Health with reason and next step. Sends nothing unless `deep`: then one embedding request, and an index check. */
   health(options?: CallOptions & { deep?: boolean | undefined }): Promise<MemoryHealth>;
   probeEmbeddingAvailability(options?: CallOptions): Promise<AvailabilityProbe>;
   probeVectorAvailability(options?: CallOptions): Promise<boolean>;

@@ -8,17 +8,11 @@ export const CONTRACT = 1;
 
 /** Where a plugin may keep what it derives from the notes of one agent in one workspace. */
 export interface StorePlace {
-  /** Absolute. No other plugin, agent or workspace is given it. It need not be there yet. */
+  /** Absolute; exclusive to this plugin, agent and workspace. May not exist yet. */
   folder: string;
-  /**
-   * The same for the agent and the workspace at each opening, and for no other two of them: where one folder, bucket or
-   * database holds the indexes of many, it names the one. Small letters, digits, `-` and `_`, at most 64 of them.
-   */
+  /** Stable unique name for agent and workspace: lower-case letters, digits, `-` and `_`, at most 64. */
   name: string;
-  /**
-   * The same where several machines share the place: it follows from the agent and the id of the workspace, wherever
-   * that is on each machine. The same as `name` for a workspace without an id. Like a name of a file.
-   */
+  /** The same across machines that share the place: from agent and workspace id; `name` without an id. */
   sharedName: string;
 }
 
@@ -39,15 +33,10 @@ interface Plugin<Kind, Context, Opened> {
   readonly id: string;
   /** A JSON Schema for `plugins.entries.<id>.config`. */
   readonly configSchema?: Readonly<Record<string, unknown>> | undefined;
-  /**
-   * Heavy libraries are loaded here or at the first call, never at import. Of a memory plugin a failure that a standby
-   * could cover is `UNAVAILABLE`. Of the others it is quick and needs no network: what takes long belongs into
-   * `prepare` of the provider.
-   */
+  /** Loads heavy libraries here or at the first call. Throws `UNAVAILABLE` for a failure that a standby can cover. */
   open(context: Context): Promise<Opened>;
 }
 
-/** What a memory plugin is given to open a manager. */
 export interface MemoryPluginContext extends PluginContext {
   /** Never empty. Each agent has its own index. */
   agentId: string;
@@ -55,10 +44,7 @@ export interface MemoryPluginContext extends PluginContext {
   workspaceDir: string;
   /** Where this plugin may keep the index of this agent in this workspace: no other plugin gets the same place. */
   storePlace: StorePlace;
-  /**
-   * Absolute: the folder that is asked from, for which of other programs' conversations are found; the workspace if
-   * omitted.
-   */
+  /** Absolute: the folder that selects other programs' conversations; default: the workspace. */
   projectDir?: string | undefined;
   embeddings: EmbeddingChoice;
   /** Absent: results keep the order of the index. */
@@ -67,10 +53,7 @@ export interface MemoryPluginContext extends PluginContext {
   readOnly?: boolean | undefined;
   /** True if a person asks for a rebuild of the index: what cannot be read of it is repaired first. */
   rebuild?: boolean | undefined;
-  /**
-   * True if the process asks one question and ends: what is quick to answer but slow to start, such as a thread, is not
-   * worth it.
-   */
+  /** True if the process asks one question and ends: slow startup, such as a thread, is not worth it. */
   oneShot?: boolean | undefined;
   /** Tells the user one thing on one line, at most once for each text. */
   notify: (line: string) => void;
@@ -78,32 +61,20 @@ export interface MemoryPluginContext extends PluginContext {
 
 export interface MemoryPlugin extends Plugin<"memory", MemoryPluginContext, MemorySearchManager> {}
 
-/**
- * The settings are those of the agent; for a standby (`memorySearch.fallback`) without what was written for the first
- * provider: `model`, `remote`, input types.
- */
+/** The settings of the agent; for a standby without `model`, `remote` and input types of the first provider. */
 export interface EmbeddingPluginContext extends PluginContext {
   /** `models.providers`: keys and endpoints by the name of the provider. */
   providers: MemslotConfig["providers"];
   /** Reads a variable of the environment that the configuration was read with. */
   environment: (name: string) => string | undefined;
-  /**
-   * In place of the configured model: one whose vectors are there already. Nothing may be fetched for it; where it is
-   * not at hand, opening fails.
-   */
+  /** Replaces the configured model by that of existing vectors; opening fails if it would need a download. */
   model?: string | undefined;
 }
 
 export interface EmbeddingPlugin extends Plugin<"embedding", EmbeddingPluginContext, EmbeddingProvider> {
-  /**
-   * For `provider: "auto"`: whether it can be used as things are, with no network and no download, and why. Absent: it
-   * is used by `auto` only where `plugins.entries.<id>.enabled` is true.
-   */
+  /** For `provider: "auto"`: whether it is usable now, and why. No network. Absent: only if enabled explicitly. */
   available?(context: EmbeddingPluginContext): Promise<{ ok: boolean; reason: string }>;
-  /**
-   * For a plugin that works with files of this machine: what of them is there, and what is to be installed. It looks
-   * only: no network, nothing loaded, nothing written. Throws if a file is there that cannot be used.
-   */
+  /** For local models: what is installed and what is missing. Reads only. Throws for an unusable file. */
   setup?(context: EmbeddingPluginContext): Promise<EmbeddingSetup>;
 }
 
@@ -113,11 +84,8 @@ export interface EmbeddingSetup {
   modelFile: string;
   /** The model is there and whole. */
   isModelThere: boolean;
-  /** Bytes that are there: of the model, or of the part that has come of it. */
   modelBytes: number;
-  /**
-   * What it needs beside itself and is not installed. `npm` are the arguments that install it; absent if nothing can.
-   */
+  /** What must be installed besides. `npm`: arguments that install it; absent if npm cannot. */
   missing?: { reason: string; npm?: readonly string[] | undefined } | undefined;
 }
 
@@ -125,17 +93,11 @@ export type RerankPluginContext = PluginContext & Pick<EmbeddingPluginContext, "
 
 export interface RerankPlugin extends Plugin<"rerank", RerankPluginContext, Reranker> {}
 
-/** A plugin of any kind. */
 export type AnyPlugin = MemoryPlugin | EmbeddingPlugin | RerankPlugin;
 
-/** What a plugin can be. */
 export type PluginKind = AnyPlugin["kind"];
 
-/**
- * What a memory plugin may say of itself in its manifest, so that a person who changes the slot is told what is gained
- * and what is lost. A manifest lists the names that apply under `features`; what else is to be known goes into
- * `limits`, a sentence each.
- */
+/** Features that a memory plugin can declare in its manifest. */
 export const memoryFeatures = {
   keyword: "keyword search with identifiers, Chinese, Japanese, Korean and Thai",
   vector: "vector search with the configured embedding provider",
@@ -151,7 +113,6 @@ export const memoryFeatures = {
   "in-process": "needs no other program",
 } as const;
 
-/** A name of `memoryFeatures`. */
 export type MemoryFeature = keyof typeof memoryFeatures;
 
 /** Beside a plugin's `package.json`, as `memslot.plugin.json`. */

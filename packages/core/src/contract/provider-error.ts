@@ -23,9 +23,7 @@ export type EmbeddingFailure = "transient" | "rate" | "quota" | "auth" | "input"
 const kinds: readonly string[] = ["transient", "rate", "quota", "auth", "input"] satisfies EmbeddingFailure[];
 const marker = Symbol.for("memslot.EmbeddingError");
 
-/**
- * The error of embedding providers and rerankers. `ProviderError.is` recognises it across two copies of this package.
- */
+/** The error of embedding providers and rerankers; `ProviderError.is` works across two copies of this package. */
 export class ProviderError extends Error {
   readonly kind: EmbeddingFailure;
   /** Milliseconds to wait before the next request, if the server states them. */
@@ -88,7 +86,6 @@ function kindOf({ status, message, code = "" }: HttpFailure): EmbeddingFailure {
   if (status === 429) return isQuota ? "quota" : "rate";
   if (status === 403 && isQuota) return "quota";
   if (status === 401 || status === 403 || status === 404 || status === 405) return "auth";
-  // Google answers a wrong key with 400.
   if (status === 400 && /api[_ ]?key/i.test(`${code} ${message}`)) return "auth";
   if (status === 408 || status === 409 || status === 425 || status >= 500 || status < 400) return "transient";
   return "input";

@@ -13,7 +13,6 @@ export interface SearchCondition {
   count?: number | undefined;
 }
 
-/** How many candidates a retriever gave and how many of them are in the answer. */
 export interface SearchLeg {
   candidates: number;
   kept: number;
@@ -31,16 +30,16 @@ export interface WordReading {
 export interface SearchReport {
   backend: string;
   mode: "hybrid" | "keyword" | "vector";
-  /** The worst of what is the case: `unavailable`, `degraded`, `stale`, `ok`. */
+  /** The worst state that applies: `unavailable`, `degraded`, `stale`, `ok`. */
   state: SearchState;
-  /** Why the state is not `ok`, all of it, joined by `; `; or why nothing was found. */
+  /** All reasons why the state is not `ok`, joined by `; `, or why nothing was found. */
   reason?: string | undefined;
-  /** Each thing that is the case, one by one. A manager may leave it out; what an application gets always has it. */
+  /** Every condition. Optional for a manager, always present for an application. */
   conditions?: readonly SearchCondition[] | undefined;
   /** What a person can do about it. */
   action?: string | undefined;
   legs: { keyword?: SearchLeg | undefined; vector?: SearchLeg | undefined };
-  /** The same by source: what each source gave, over both legs. */
+  /** The same by source, over both retrievers. */
   sources?: readonly (SearchLeg & { source: MemorySource })[] | undefined;
   /** Results that were found and not returned, by what dropped them. */
   dropped: {
@@ -48,36 +47,28 @@ export interface SearchReport {
     source: number;
     /** For `maxResults`. */
     limit: number;
-    /** For `maxTokens`. */
     tokens?: number | undefined;
-    /** Private notes that were found for a shared session. Not to be told there: it says what the notes hold. */
+    /** Private notes found for a shared session. Never reported there, as it reveals their content. */
     audience?: number | undefined;
-    /** Results of notes that stand neither in the workspace nor in `extraPaths`: a mistake of the plugin. */
+    /** Results outside the workspace and `extraPaths`: a plugin error. */
     outside?: number | undefined;
-    /** Results of the same lines of the same file: the best one is returned. */
     duplicate?: number | undefined;
   };
   /** All that matches, whether or not it is returned. Absent: the manager does not tell. */
   found?: FoundCounts | undefined;
-  /**
-   * How much of what the query asks for is in one place of what is shown, 0 to 1, by its words, or how near that is in
-   * meaning. Under 0.4 the match is weak. Absent when the keyword search did not run.
-   */
+  /** Coverage of the query in one place of the results, 0 to 1; weak under 0.4. Absent without keyword search. */
   confidence?: number | undefined;
   /** The same in words. Absent when the keyword search did not run, or the manager does not tell. */
   match?: SearchMatch | undefined;
-  /** How the question was read and what was filtered by it. Absent: it was words and nothing else. */
+  /** How the query was parsed and filtered. Absent: plain words. */
   filters?: SearchFilters | undefined;
-  /**
-   * How meaning was added to words: one standard deviation of cosine (`deviation`, around `mean`, over the space) is
-   * worth `weight` of keyword score. Absent if only one of them was searched.
-   */
+  /** Semantic weight: keyword score for one standard deviation of cosine. Absent if only one retriever ran. */
   meaning?: { weight: number; mean: number; deviation: number } | undefined;
-  /** Words that were read otherwise, as they stand nowhere: `"postgress" was read as Postgres`. Absent if none was. */
+  /** Corrected terms: `"postgress" was read as Postgres`. Absent if there are none. */
   readings?: readonly WordReading[] | undefined;
   /** Absent if all notes that the session may see are searched, or the manager does not tell. */
   excluded?: ExcludedNotes | undefined;
-  /** What was not looked at, where the answer is empty or weak. Never told to others than the owner. */
+  /** Unsearched files, if the answer is empty or weak. For the owner only. */
   unsearched?: UnsearchedFiles | undefined;
   fallback?: MemoryFallback | undefined;
   /** What the reranker did. Absent if none is configured, or where there was nothing to put into order. */
@@ -89,10 +80,7 @@ export interface SearchReport {
 /** `newest` and `oldest`: by the days that the found lines are of; `relevance`: the best match first. */
 export type SearchOrder = "relevance" | "newest" | "oldest";
 
-/**
- * How a question was read, if it is more than words, and what was excluded by it. Days are `YYYY-MM-DD` where the
- * process is, both included.
- */
+/** How a query was parsed and what was excluded. Days are local `YYYY-MM-DD`, both included. */
 export interface SearchFilters {
   /** What is left of the question to look for. */
   words: string;
@@ -100,39 +88,33 @@ export interface SearchFilters {
   phrases?: readonly string[] | undefined;
   /** Words and phrases that no result holds. */
   excluded?: readonly string[] | undefined;
-  /** Beginnings of paths, or patterns. A result lies at one of them, and at none of `excludedPaths`. */
+  /** Path prefixes or patterns; a result matches one of them and none of `excludedPaths`. */
   paths?: readonly string[] | undefined;
   excludedPaths?: readonly string[] | undefined;
-  /** A result is of a note with each of them, or with one below it, and with none of `excludedTags`. */
+  /** A result has each of these tags or a tag below it, and none of `excludedTags`. */
   tags?: readonly string[] | undefined;
   excludedTags?: readonly string[] | undefined;
   sources?: readonly MemorySource[] | undefined;
   since?: string | undefined;
   until?: string | undefined;
   order: SearchOrder;
-  /** Notes that fit otherwise and were excluded as no day of theirs is known. */
+  /** Matching notes that were excluded because they have no date. */
   undated?: number | undefined;
-  /** What looks like a filter and was taken for words, with the reason. */
+  /** Text that resembles a filter but was treated as words, with the reason. */
   unread?: readonly string[] | undefined;
 }
 
-/** How much matches a question. */
 export interface FoundCounts {
-  /**
-   * The results, further places of their notes that hold words of the query, and one for each note of which nothing is
-   * returned.
-   */
+  /** The results, further matching passages of their notes, and one for each note without a result. */
   passages: number;
   notes: number;
-  /** True: incomplete, there may be more of both. */
   more: boolean;
 }
 
-/** Whether the results answer the question, as far as words and meaning tell. They are shown all the same. */
+/** Whether the results answer the query, judged by words and meaning. */
 export interface SearchMatch {
-  /** `none`: a name of the question, or an identifier, is in none of them. `weak`: its words do not stand together. */
+  /** `none`: a name or identifier of the query has no match. `weak`: its words are scattered. */
   level: "strong" | "weak" | "none";
-  /** Why it is not strong: a sentence without its full stop. */
   reason?: string | undefined;
 }
 

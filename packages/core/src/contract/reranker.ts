@@ -6,11 +6,7 @@ export interface RerankCallOptions {
   signal: AbortSignal;
 }
 
-/**
- * Reads a query and texts together and says how well each text answers it. It holds no loop, no retry and no cache: the
- * host chooses and cuts the texts, keeps the deadline, tries again, checks the answer and keeps it. What fails it
- * throws as an `EmbeddingError`, as an embedding provider does, so that the host knows what to do.
- */
+/** Scores texts against a query. The host cuts, retries and caches. Throws `EmbeddingError`. */
 export interface Reranker {
   readonly id: string;
   readonly model: string;
@@ -19,10 +15,7 @@ export interface Reranker {
   readonly endpoint?: EmbeddingEndpoint | undefined;
   /** Loads what the first call will need, with nothing sent. What fails here fails again in the call. */
   warm?(): Promise<void>;
-  /**
-   * One score for each text, in the order of the texts: any finite number, higher is better. Scores are compared within
-   * one call only. No score for no text.
-   */
+  /** One finite score per text, in order, higher is better; comparable within one call only. */
   rerank(query: string, texts: readonly string[], options: RerankCallOptions): Promise<readonly number[]>;
   /** Frees everything; a call after it is refused. */
   close?(): Promise<void>;
@@ -41,10 +34,7 @@ export interface RerankChoice {
 
 /** What the reranker did for one search. */
 export interface RerankReport {
-  /**
-   * `done`: the order is the reranker's. `failed`: the order of the index stayed. `unused`: the backend ranks by
-   * itself.
-   */
+  /** `done`: reranked. `failed`: the index order stayed. `unused`: the backend ranks by itself. */
   state: "done" | "failed" | "unused";
   /** Why it is not `done`. */
   reason?: string | undefined;
@@ -55,11 +45,9 @@ export interface RerankReport {
   /** Their scores were kept from an earlier search. */
   cached: boolean;
   ms: number;
-  /** The results in their new order. */
   order?: readonly RerankedPlace[] | undefined;
 }
 
-/** One result before and after. Places are 1-based, among the candidates. */
 export interface RerankedPlace extends NoteLines {
   before: number;
   after: number;

@@ -3,19 +3,13 @@ import type { MemorySource, NoteLines } from "./status.ts";
 
 /** One ranked answer. */
 export interface MemorySearchResult extends NoteLines {
-  /**
-   * 0 to 1, higher is better. With a reranker it is the score of the place: the candidates' scores are dealt out anew,
-   * the highest to the first.
-   */
+  /** 0 to 1, higher is better. A reranker reassigns the candidates' scores in its order. */
   score: number;
   /** Cosine similarity to the query, where the vector search saw this result. */
   vectorScore?: number | undefined;
   /** Keyword score, 0 to 1, where the keyword search found this result. */
   textScore?: number | undefined;
-  /**
-   * The lines of the note that answer, at most 700 characters: `…` on a line of its own stands for lines that were left
-   * out, and inside a line for a part of it.
-   */
+  /** The matching lines, at most 700 characters; `…` marks omitted lines or parts of a line. */
   snippet: string;
   /** Which lines the snippet is of, in their order, where it is not all of them from `startLine` to `endLine`. */
   lines?: readonly LineRange[] | undefined;
@@ -37,18 +31,11 @@ export interface MemorySearchOptions {
   maxResults?: number | undefined;
   /** What `maxResults` is where neither this call nor the configuration says; 6 if omitted. */
   defaultMaxResults?: number | undefined;
-  /**
-   * 100 to 4,000: estimated tokens of all texts together. Left out, it is what the configuration says, or 1,000; of
-   * more than six results each has a sixth of that, where no `defaultMaxResults` is given.
-   */
+  /** 100 to 4,000 estimated tokens for all texts. Default: the configuration, or 1,000. */
   maxTokens?: number | undefined;
   minScore?: number | undefined;
   sources?: readonly MemorySource[] | undefined;
-  /**
-   * The first and the last day that results may be of, both included, where the process is: `2026-03-05`, `2026-03`,
-   * `2026`, or a time in words such as `last week`. What has no day is excluded. Throws `INVALID_ARGUMENT` for what is
-   * no time.
-   */
+  /** First and last day of results, both included: `2026-03-05`, `2026-03`, `last week`. Throws `INVALID_ARGUMENT`. */
   since?: string | undefined;
   until?: string | undefined;
   /** `newest` or `oldest`: those that match at least half as well as the best, by their days. @default "relevance" */
@@ -57,10 +44,7 @@ export interface MemorySearchOptions {
   sessionKey?: string | undefined;
   /** True: each result says what its score is made of (`parts`), to the owner and where the backend can tell. */
   explain?: boolean | undefined;
-  /**
-   * True: keyword search alone. The query is sent to no embedding or reranking provider, as for text that is half
-   * typed.
-   */
+  /** Keyword search only: the query is sent to no embedding or rerank provider. */
   keywordsOnly?: boolean | undefined;
   signal?: AbortSignal | undefined;
   onDebug?: ((report: SearchReport) => void) | undefined;
@@ -72,7 +56,6 @@ export interface SearchAnswer {
   readonly report: SearchReport;
 }
 
-/** A search as a manager receives it: every option is present, checked and in range. */
 export interface ManagerSearchOptions {
   /** 1 to 200. */
   maxResults: number;
@@ -80,26 +63,16 @@ export interface ManagerSearchOptions {
   maxTokens: number;
   /** 0 to 1. Results that only the vector search found need at least this score. */
   minScore: number;
-  /**
-   * True when the caller named `minScore` in this call: then it also cuts results found by words, except those that
-   * hold every word of the query that the index knows, or an identifier exactly as written.
-   */
+  /** The caller set `minScore`: it also cuts keyword results, except full and identifier matches. */
   strict: boolean;
-  /** The sources to search, never empty. They are filtered inside the search, not after it. */
   sources: readonly MemorySource[];
   sessionKey: string | undefined;
-  /** Each result says what its score is made of. Never true for a shared audience. */
   explain?: boolean | undefined;
   /** The query is to be sent to no provider. */
   keywordsOnly?: boolean | undefined;
-  /**
-   * Who reads the answer. `shared`: others than the owner may, so that private notes are excluded inside the search.
-   */
+  /** Who reads the answer. `shared`: private notes are excluded inside the search. */
   audience: SessionAudience;
-  /**
-   * The first and the last day that results may be of, both included, in words: `2026-03-05`, `2026-03`, `last week`.
-   * What cannot be read is `INVALID_ARGUMENT`. What was applied is said in `SearchReport.filters`.
-   */
+  /** First and last day, both included, as text; unreadable text is `INVALID_ARGUMENT`. Applied days: `filters`. */
   since?: string | undefined;
   until?: string | undefined;
   /** Absent: `relevance`. Results in another order are not sorted by score. */
@@ -112,22 +85,14 @@ export interface ManagerSearchOptions {
 /** `private`: the owner of the memory alone. `shared`: a group or a channel, with a shared audience. */
 export type SessionAudience = "private" | "shared";
 
-/**
- * What a score is made of. `words`, `names`, `dates`, `meaning` and the `change` of the reranker add up to it.
- * `meaning` is what the passage would score by its vector alone, and 0 where the vector search did not give it; words,
- * names and dates share the rest as they share the keyword weight.
- */
+/** Parts of a score; they and the reranker's `change` add up to it. `meaning` is 0 without a vector match. */
 export interface ScoreParts {
   /** The words of the query in the text. */
   words: number;
-  /** The name of the note, its headings, other names and tags. */
   names: number;
-  /** A time that the query names. */
   dates: number;
   meaning: number;
-  /**
-   * What the reranker did: the place among the candidates before and after it, and by how much that changed the score.
-   */
+  /** Place among the candidates before and after the reranker, and the change of the score. */
   rerank?: { before: number; after: number; change: number } | undefined;
 }
 
@@ -155,7 +120,6 @@ export interface WhyRung {
   step: WhyStep;
   /** `failed`: excluded here. `unknown`: not reached. `note`: partial, but continued. */
   state: "ok" | "note" | "failed" | "unknown";
-  /** A sentence without its full stop. */
   says: string;
 }
 
@@ -171,15 +135,14 @@ export interface WhyPlace extends NoteLines {
 export interface SearchWhy {
   found: boolean;
   rungs: readonly WhyRung[];
-  /** The first rung that failed, or the place that it has. */
+  /** The first failed step, or the place in the ranking. */
   sentence: string;
-  /** What one can do about it: words, and the options of a search that would show it. */
+  /** The next step: text, and search options that would show it. */
   act?:
     | { says: string; maxResults?: number | undefined; maxTokens?: number | undefined; minScore?: number | undefined }
     | undefined;
   /** Its place among all candidates, and how many those are. */
   place?: WhyPlace | undefined;
   candidates?: number | undefined;
-  /** The one before it. */
   beatenBy?: WhyPlace | undefined;
 }

@@ -7,7 +7,6 @@ export interface MemoryProviderStatus {
   /** The embedding provider in use; `none` in keyword-only mode. */
   provider: string;
   model?: string | undefined;
-  /** The provider that the configuration asks for. */
   requestedProvider?: string | undefined;
   files?: number | undefined;
   chunks?: number | undefined;
@@ -45,13 +44,10 @@ export interface MemoryProviderStatus {
         available?: boolean | undefined;
         /** Whether the store can compare vectors, with or without an extension that makes it fast. */
         storeAvailable?: boolean | undefined;
-        /** Whether questions are answered by vectors: there is a provider, and its vectors are there. */
         semanticAvailable?: boolean | undefined;
         /** `unverified` until they were counted. */
         index?: { state: "empty" | "complete" | "incomplete" | "unverified" } | undefined;
-        /**
-         * What has compared the vectors of the last search, or is going to, such as `wasm`, `sqlite-vec` or `exact`.
-         */
+        /** Engine of the last or next vector comparison, such as `wasm`, `sqlite-vec` or `exact`. */
         engine?: string | undefined;
         extensionPath?: string | undefined;
         /** The loader's own words. */
@@ -65,22 +61,22 @@ export interface MemoryProviderStatus {
   storage?: StorageStatus | undefined;
   batch?: BatchStatus | undefined;
   generation?: GenerationStatus | undefined;
-  /** Who is at work on the index now, in this process or another. */
+  /** The current writer of the index, in this process or another. */
   writer?: WriterStatus | undefined;
   watch?: WatchStatus | undefined;
   freshness?: FreshnessStatus | undefined;
   lastSync?: LastSync | undefined;
   lastSyncError?: string | undefined;
-  /** The last thing that went wrong, whatever it was, and when (ISO 8601). */
+  /** The last error and its time (ISO 8601). */
   lastError?: { message: string; at: string } | undefined;
   custom?:
     | ({
         searchMode?: "hybrid" | "keyword" | "vector" | undefined;
         /** Why there is no embedding provider, and how to add one. */
         providerUnavailableReason?: string | undefined;
-        /** One line each: what a person should know and has not asked for. */
+        /** Notices for the user, one line each. */
         notices?: readonly string[] | undefined;
-        /** What is worth knowing of the index and its place, and nothing to see to. */
+        /** Remarks about the index and its place that need no action. */
         remarks?: readonly string[] | undefined;
       } & Record<string, unknown>)
     | undefined;
@@ -95,7 +91,7 @@ export interface SourceCount {
   chunkBytes?: number | undefined;
   /** Files that the last look found; null until one was made. */
   eligible?: number | null | undefined;
-  /** Files with news that are not taken yet: transcripts that have grown by less than `sync.sessions` asks for. */
+  /** Changed files that are not indexed yet: transcripts below the thresholds of `sync.sessions`. */
   waiting?: number | undefined;
   /** What of this source was skipped or failed, and why. */
   issues?: readonly string[] | undefined;
@@ -110,7 +106,6 @@ export interface StorageStatus {
   embeddingCacheEntries?: number | undefined;
 }
 
-/** The settings of batch jobs, and how they went in this process. */
 export interface BatchStatus {
   enabled: boolean;
   wait: boolean;
@@ -125,10 +120,9 @@ export interface BatchStatus {
   lastProvider?: string | undefined;
 }
 
-/** The complete build of the index that answers, and the one that is being made to take its place. */
+/** The index version in use, and the one being built. */
 export interface GenerationStatus {
   id: number;
-  /** ISO 8601; absent if unknown. */
   builtAt?: string | undefined;
   next?:
     | {
@@ -148,11 +142,9 @@ export interface WriterStatus {
   pid: number;
   host?: string | undefined;
   reason: string;
-  /** ISO 8601. */
   since: string;
   completed?: number | undefined;
   total?: number | undefined;
-  /** What is being worked on. */
   label?: string | undefined;
 }
 
@@ -165,10 +157,7 @@ export interface WatchStatus {
   folders?: number | undefined;
 }
 
-/**
- * How the last search has made sure that it answers from the files as they are. `events`: the watcher has told of every
- * change, and nothing was scanned. `sweep`: all files were scanned. `sync`: no check, only a sync scans.
- */
+/** How the last search checked freshness. `events`: watcher. `sweep`: full scan. `sync`: no check. */
 export interface FreshnessStatus {
   by: "events" | "sweep" | "sync";
   /** Why it is not by events. */
@@ -178,7 +167,6 @@ export interface FreshnessStatus {
 export interface LastSync {
   /** What asked for it: `cli`, `search`, `watch`. For people to read. */
   reason: string;
-  /** ISO 8601. */
   finishedAt: string;
   durationMs: number;
   report: SyncReport;
@@ -193,17 +181,13 @@ export interface MemoryRootStatus {
   leftOut?: readonly LeftOut[] | undefined;
 }
 
-/**
- * What a folder of notes leaves out, by the reason: `.gitignore` names it, its name begins with a dot, it is a folder
- * of a tool, a link, or not Markdown. A folder counts as one: nobody looks into it.
- */
+/** Files excluded from a folder of notes, by reason. An excluded folder counts as one. */
 export interface LeftOut {
   reason: "ignored" | "hidden" | "tool" | "link" | "other";
   files: number;
   folders: number;
 }
 
-/** How vectors are made, as far as it is known without asking anybody. */
 export interface EmbeddingStatus {
   /** Why this provider, or why none. */
   reason: string;
@@ -222,12 +206,9 @@ export interface EmbeddingStatus {
   circuit?: { kind: "rate" | "quota" | "auth"; reason: string; since: string; nextProbeAt: string } | undefined;
   /** Texts that the provider refuses: found by words only, until they change. At most the first hundred. */
   quarantined?: readonly (NoteLines & { reason: string })[] | undefined;
-  /**
-   * What meaning is worth beside words, as it was measured on the notes: `weight` in keyword scores for one standard
-   * deviation of cosine, `quality` from 0 (chance) to 1, of that many pairs of texts. Absent: it was not measured.
-   */
+  /** Measured semantic weight: `weight` in keyword scores per standard deviation, `quality` 0 (chance) to 1. */
   meaning?: { weight: number; quality: number; pairs: number } | undefined;
-  /** The provider gives every text the same vector, so that words answer alone: in words, with what to do. */
+  /** Why vectors are unusable (all the same), with the next step: only keyword search answers. */
   sameVectors?: string | undefined;
   /** Chunks without a vector, and why. */
   pending?: { chunks: number; reason: string } | undefined;
@@ -256,16 +237,12 @@ export interface SyncReport {
   removed: number;
   unchanged: number;
   failed: SyncFailure[];
-  /**
-   * Chunks whose vector is still to be made, with the reason. `failure` is set where the embedding provider failed, and
-   * absent if it is not to blame: the budget of the day is spent, a batch job is under way.
-   */
+  /** Chunks without a vector yet, and why. `failure`: the embedding provider failed. */
   pendingVectors?: { chunks: number; reason: string; failure?: EmbeddingFailure | undefined } | undefined;
 }
 
 /** Lines of a file, 1-based and inclusive. */
 export interface NoteLines {
-  /** Relative to the workspace, with `/`. */
   path: string;
   startLine: number;
   endLine: number;
@@ -277,10 +254,7 @@ export interface SyncFailure {
   reason: string;
 }
 
-/**
- * Notes and folders of notes that a search does not reach: too large, in an unknown encoding, not readable, behind a
- * link, not downloaded from a cloud.
- */
+/** Notes and folders that a search cannot reach: too large, undecodable, unreadable, linked, not downloaded. */
 export interface ExcludedNotes {
   count: number;
   /** Each with what is wrong and what to do about it; in a search report the first three. */

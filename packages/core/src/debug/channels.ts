@@ -7,10 +7,6 @@ export const channelFields: Readonly<Record<ChannelName, readonly string[]>> = t
 
 export const channelNames: readonly ChannelName[] = Object.keys(table) as ChannelName[];
 
-/**
- * Tracing channels of `node:diagnostics_channel`, shared by all copies of this package in a process. A call is
- * published at `tracing:memslot:<name>:start` and, when its promise settles, once at `tracing:memslot:<name>:asyncEnd`;
- * if it failed, also at `:error` before that.
- */
+/** Tracing channels `tracing:memslot:<name>:start`, `:asyncEnd` and `:error`, shared by all copies of the package. */
 export const channels: { readonly [Name in ChannelName]: TracingChannel<unknown, CallMessages[Name]> } =
   Object.fromEntries(channelNames.map((name) => [name, tracingChannel(`memslot:${name}`)])) as typeof channels;

@@ -1,16 +1,10 @@
 import type { SessionAudience } from "../contract/search.ts";
 
-/**
- * One object per call, from start to end; the outcome is filled in at the end. Messages contain counts and lengths,
- * never text of a note, query or key, so any log may hold them.
- */
+/** One object per call, filled in at its end. Contains counts and lengths, never text of notes, queries or keys. */
 export interface CallMessage {
   outcome?: CallOutcome | undefined;
   tookMs?: number | undefined;
-  /**
-   * Set if the call failed: the code of a `MemoryError`, the kind of an `EmbeddingError` (`rate`, `auth`, …), the code
-   * of the system or of a library (`ENOSPC`), `TIMEOUT`, or `UNKNOWN`. Never the message, which may quote input.
-   */
+  /** Code of the failure (`MemoryError`, `EmbeddingError`, system, `TIMEOUT`, `UNKNOWN`), never its message. */
   errorCode?: string | undefined;
 }
 
@@ -19,11 +13,9 @@ type CallOutcome = "ok" | "failed" | "aborted";
 /** `memslot:search`: a call of `memory.search`, whatever the backend. */
 export interface SearchMessage extends CallMessage {
   agentId: string;
-  /** Id of the memory plugin. */
   backend: string;
   /** In UTF-16 units. The query itself is never published. */
   queryLength: number;
-  /** After the settings are applied; absent if the arguments were refused. */
   sources?: readonly string[] | undefined;
   maxResults?: number | undefined;
   audience?: SessionAudience | undefined;
@@ -42,7 +34,6 @@ export interface SyncMessage extends CallMessage {
   /** Reason given by the caller; `search`, `watch` and `interval` for a scan of the index itself. */
   reason?: string | undefined;
   force?: boolean | undefined;
-  /** Files. */
   added?: number | undefined;
   changed?: number | undefined;
   removed?: number | undefined;
@@ -51,16 +42,12 @@ export interface SyncMessage extends CallMessage {
   pendingVectors?: number | undefined;
 }
 
-/**
- * `memslot:embedding`: a request for vectors by an index, with all its attempts. Requests that are sent appear in
- * `memslot:provider`; without one the vector was cached, the request was shared, or requests are paused.
- */
+/** `memslot:embedding`: an embedding call of an index with all attempts; its requests are in `memslot:provider`. */
 export interface EmbeddingMessage extends CallMessage {
   provider: string;
   model: string;
   operation: "embedQuery" | "embedBatch";
   texts: number;
-  /** `search`, or the reason of a sync. */
   reason: string;
   dimensions?: number | undefined;
 }

@@ -12,10 +12,7 @@ const printers = channelNames.map((name) => ({
   print: (message: unknown) => toStderr(lineOf(name, message as CallMessages[ChannelName])),
 }));
 
-/**
- * Prints each call of the channels in `MEMSLOT_DEBUG` to stderr when it ends; `*` names all. Repeated calls apply the
- * present value and never print twice. `notify` gets one line about unknown names.
- */
+/** Prints each call of the channels in `MEMSLOT_DEBUG` to stderr (`*`: all). `notify` reports unknown names. */
 export function printCalls(env: Environment, notify: (line: string) => void): void {
   const wanted = new Set((variable(env, "MEMSLOT_DEBUG") ?? "").split(/[\s,]+/u).filter((name) => name !== ""));
   for (const { name, channel, print } of printers) {

@@ -14,10 +14,7 @@ export function hasListener(name: ChannelName): boolean {
   return channels[name].hasSubscribers;
 }
 
-/**
- * Runs a call and publishes it once on its channel. Without a listener it only runs the call. Listeners cannot change a
- * call: messages hold copies, and Node reports an error of a listener as an uncaught exception.
- */
+/** Runs a call and publishes it once on its channel, if there is a listener. Listeners cannot change the call. */
 export function traceCall<Name extends ChannelName, Result>(
   name: Name,
   asked: () => CallMessages[Name],
@@ -36,7 +33,6 @@ function runPublished<Name extends ChannelName, Result>(
 ): Promise<Result> {
   const channel = channels[name];
   const startedAt = performance.now();
-  // If the message cannot be built, nothing is published.
   const message = quietly(asked);
   if (message === undefined) return run(tellNobody);
   // A listener may have frozen the message.

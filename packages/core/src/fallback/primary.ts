@@ -36,7 +36,6 @@ export interface FallbackOptions {
   syncIdleMs?: number | undefined;
   /** How long opening the standby or the primary may take; 60 s. */
   openMs?: number | undefined;
-  /** Default: the system clock. */
   clock?: BreakerClock | undefined;
 }
 
@@ -69,13 +68,11 @@ interface Source {
 /** Opens a manager on first use, and again after a failure. */
 export class LazyManager {
   readonly name: string;
-  /** The open manager. Its status stays readable after it was closed. */
   current: MemorySearchManager | undefined;
   protected readonly closing: AbortController = new AbortController();
   readonly #source: Source;
   readonly #openMs: number;
   #opening: Promise<MemorySearchManager> | undefined;
-  /** The running open, which may outlive an abort. */
   #work: Promise<MemorySearchManager> | undefined;
 
   constructor(source: Source, openMs = 60_000) {
@@ -85,10 +82,7 @@ export class LazyManager {
     this.#openMs = openMs;
   }
 
-  /**
-   * Callers share one open, which continues if one of them aborts. Throws `UNAVAILABLE` after the deadline and `CLOSED`
-   * after `close`.
-   */
+  /** Concurrent callers share one open. Throws `UNAVAILABLE` after the deadline and `CLOSED` after `close`. */
   async get(signal: AbortSignal | undefined): Promise<MemorySearchManager> {
     if (this.closing.signal.aborted)
       throw new MemoryError("CLOSED", `"${this.name}" is closed; open the memory again to go on`);
@@ -110,7 +104,6 @@ export class LazyManager {
     try {
       return (this.current = await withDeadline(limits, (inner) => (this.#work = this.#open(inner))));
     } catch (error) {
-      // An open past its deadline closes itself.
       if (!signal.aborted) this.#work = undefined;
       throw error;
     } finally {
@@ -131,23 +124,17 @@ export class LazyManager {
 
 const systemClock: BreakerClock = { monotonicMs: () => performance.now(), wallMs: () => Date.now() };
 
-/**
- * A manager behind a circuit breaker. A failure starts a hold-off; after it one call retries while others use the
- * standby. A success ends the outage. Only a search, or a call of the kind that failed, retries: success of another
- * kind proves nothing.
- */
+/** A manager behind a circuit breaker: after a failure and a hold-off, one call retries it. */
 export class Primary extends LazyManager {
   outage: Outage | undefined;
   readonly #options: FallbackOptions;
   readonly #clock: BreakerClock;
-  /** Tries that go on after their calls were answered by others. */
   readonly #trials = new Set<Promise<unknown>>();
   #isTrying = false;
   #waitMs = 0;
   #retryAtMs = 0;
   /** The kind of call that failed; undefined if the primary could not be opened. */
   #failed: string | undefined;
-  /** How often it has changed between working and not working. */
   #turn = 0;
 
   constructor(source: FallbackPrimary, options: FallbackOptions) {
@@ -203,7 +190,7 @@ export class Primary extends LazyManager {
     try {
       return await this.get(signal);
     } catch (error) {
-      // Another one answers already: whatever keeps this one from being opened again is told as the reason.
+      // The standby answers already: report why the primary cannot be reopened.
       if (!isTrial || isAbort(error) || MemoryError.is(error, "CLOSED")) throw error;
       throw new MemoryError("UNAVAILABLE", messageOf(error), { cause: error });
     }

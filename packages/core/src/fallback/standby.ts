@@ -9,7 +9,6 @@ import { type Outage, LazyManager } from "./primary.ts";
 export interface FallbackSpare {
   name: string;
   manager?: MemorySearchManager | undefined;
-  /** Called when the standby is first needed, and again after a failure. */
   open(signal: AbortSignal): Promise<MemorySearchManager>;
 }
 
@@ -23,7 +22,7 @@ export class Standby extends LazyManager {
     this.#primary = primary;
   }
 
-  /** Opens the standby early, so that it is ready when the primary times out. */
+  /** Opens the standby before the primary times out. */
   prepare(): void {
     this.get(this.closing.signal).catch(() => undefined);
   }
@@ -38,14 +37,13 @@ export class Standby extends LazyManager {
     }
   }
 
-  /** Asks what the primary takes long for, where there is an index: making the first one may cost requests. */
+  /** Searches the standby while the primary is slow, if its index exists: building one may cost requests. */
   async searchAhead(query: string, given: ManagerSearchOptions): Promise<ManagerAnswer | undefined> {
     const signal = AbortSignal.any([given.signal, this.closing.signal]);
     const manager = await this.get(signal);
     return (manager.status().files ?? 0) === 0 ? undefined : askManager(manager, query, { ...given, signal });
   }
 
-  /** `ahead`: what has been asked already. */
   search(
     outage: Outage,
     query: string,
@@ -104,7 +102,6 @@ export function labelled(params: ManagerSyncParams, name: string): ManagerSyncPa
   };
 }
 
-/** Whether an error is about the call, not about the manager. */
 function isAnswer(error: unknown): boolean {
   const codes = ["INVALID_ARGUMENT", "PATH_NOT_ALLOWED", "WORKSPACE", "BUSY", "CLOSED"];
   return isAbort(error) || (MemoryError.is(error) && codes.includes(error.code));

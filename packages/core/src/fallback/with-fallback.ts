@@ -6,11 +6,7 @@ import { askManager, type ManagerAnswer } from "../guard/search-answer.ts";
 import { type FallbackOptions, type FallbackPrimary, Primary } from "./primary.ts";
 import { type FallbackSpare, Standby, labelled } from "./standby.ts";
 
-/**
- * Combines two managers. Calls go to the primary; if it is `UNAVAILABLE`, the standby is opened and answers. After a
- * failure the primary has a hold-off, then one call retries it. Answers of the standby are reported as `degraded`; its
- * additional capabilities are not promised.
- */
+/** Calls go to the primary; while it is `UNAVAILABLE`, the standby answers, reported as `degraded`. */
 export function withFallback(
   primary: FallbackPrimary,
   spare: FallbackSpare,
@@ -30,7 +26,6 @@ export function withFallback(
     return "value" in asked ? asked.value : second.ask(asked.outage, signal, (manager) => run(manager, signal));
   }
 
-  /** The manager that answers now; undefined before the first open. */
   function active(): MemorySearchManager | undefined {
     return first.outage ? (second.current ?? first.current) : (first.current ?? second.current);
   }

@@ -5,9 +5,7 @@ export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
 
-/**
- * For a `catch` where a file need not be there: gives undefined for one that is missing, and throws what else it is.
- */
+/** For `catch`: undefined for a missing file; rethrows any other error. */
 export function unlessMissing(error: unknown): undefined {
   if (codeOf(error) === "ENOENT") return undefined;
   throw error;

@@ -15,12 +15,9 @@ import { type FileHandle, link, mkdir, open, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { codeOf } from "./error-code.ts";
 
-/**
- * Opens something first and then asks the system where it is located, since a path may become a link between two calls.
- * Linux reports that through `/proc`; elsewhere the path is checked before and after, see `isThere`.
- */
+/** A path may become a link between two calls, so open first and then check the location (Linux: `/proc`). */
 
-/** A path that turned into a link is not opened, where the platform can say so; a pipe does not hold anybody up. */
+/** Never opens a link, where the platform supports that, and never blocks on a pipe. */
 export const noSurprises: number = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 const asPlaceOnly = 0o10_000_000;
 /** How often something is opened anew that was moved at the same moment. */
@@ -41,7 +38,7 @@ export function cloudStub(path: string): string {
   return join(dirname(path), `.${basename(path)}.icloud`);
 }
 
-/** What iCloud has not downloaded: another file of that name would be a second one. */
+/** A file that iCloud has not downloaded: creating it would make a duplicate. */
 export class NotDownloadedError extends Error {
   readonly code = "ECLOUD";
 
@@ -51,10 +48,7 @@ export class NotDownloadedError extends Error {
   }
 }
 
-/**
- * Opens the file at a canonical path, never through a link. Throws system errors, and `MovedError` if a folder on the
- * path is replaced meanwhile.
- */
+/** Opens the file at a canonical path, never through a link. Throws system errors, and `MovedError`. */
 export async function openInPlace(path: string, flags: number): Promise<FileHandle> {
   for (let attempt = 1; ; attempt++) {
     const handle = await open(path, flags | noSurprises);
@@ -74,7 +68,6 @@ export function listInPlace(path: string): Dirent[] {
   for (let attempt = 1; ; attempt++) {
     const descriptor = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | noSurprises);
     try {
-      // Where there is no /proc, the files in it are examined one by one when they are opened.
       if (!hasDescriptorPaths(descriptor)) return readdirSync(path, { withFileTypes: true });
       if (isThere(descriptor, path)) return readdirSync(wayOf(descriptor), { withFileTypes: true });
     } finally {
@@ -84,7 +77,7 @@ export function listInPlace(path: string): Dirent[] {
   }
 }
 
-/** A folder that was opened: what is made in it is made in this one, wherever its path leads by then. */
+/** An open folder: changes apply to it even if its path changes. */
 export interface FolderInPlace {
   readonly path: string;
   /** Opens an entry, never through a link. Whether the folder is still in its place is asked by `isIn`. */
@@ -93,19 +86,14 @@ export interface FolderInPlace {
   remove(name: string): Promise<void>;
   /** Gives an entry another name besides. */
   link(name: string, other: string): Promise<void>;
-  /**
-   * Replaces one entry by another if `isStill` accepts it; check and rename run without interruption. False: refused.
-   */
+  /** Replaces one entry by another if `isStill` accepts it. False: refused. */
   replace(name: string, by: string, isStill: (there: BigIntStats | undefined) => boolean): boolean;
   /** Whether what was opened is in this folder, and this folder at its path. */
   holds(handle: FileHandle, name: string): boolean;
   close(): Promise<void>;
 }
 
-/**
- * Opens the folder at a canonical path. Throws as `openInPlace` does. Where the system has no way through an open
- * folder (all but Linux), its path is asked again before each step.
- */
+/** Opens the folder at a canonical path. Throws as `openInPlace` does. */
 export async function openFolderInPlace(path: string): Promise<FolderInPlace> {
   const asFolder = (constants.O_DIRECTORY ?? 0) | (process.platform === "linux" ? asPlaceOnly : 0);
   // Windows opens no folders.
@@ -156,9 +144,9 @@ async function named<Result>(path: string, run: () => Promise<Result>): Promise<
 /** Whether what was opened lies at this path. */
 function isThere(descriptor: number, path: string): boolean {
   const place = placeOf(descriptor);
-  // Replaced by a save since it was opened: it did lie there.
+  // The file was replaced by a save after it was opened.
   if (place === path || place === `${path} (deleted)`) return true;
-  // File systems that leave case and the way of accents out of account may give another spelling of the same path.
+  // Case- or accent-insensitive file systems may report another spelling of the path.
   if (place !== undefined && folded(place) !== folded(path)) return false;
   return isThereByPath(descriptor, path) && isThereByPath(descriptor, path);
 }
@@ -171,7 +159,6 @@ function isThereByPath(descriptor: number, path: string): boolean {
     const found = lstatSync(path, { bigint: true });
     return (found.ino === opened.ino && found.dev === opened.dev && !isElsewhere(path)) || found.ino === 0n;
   } catch (error) {
-    // It is gone again; what was opened did not lie elsewhere for all that is known, and is asked for anew.
     if (codeOf(error) === "ENOENT") return false;
     throw error;
   }
@@ -200,7 +187,6 @@ function placeOf(descriptor: number): string | undefined {
   try {
     return readlinkSync(wayOf(descriptor));
   } catch {
-    // No /proc here, or a path that is too long for it.
     return undefined;
   }
 }

@@ -1,4 +1,3 @@
-// Of a file that is handed on whole (`*`), all that it exports is public.
 export { codeOf, unlessMissing } from "./error-code.ts";
 export * from "./in-place.ts";
 export * from "./notes-layout.ts";

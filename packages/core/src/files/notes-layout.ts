@@ -3,10 +3,7 @@ import { homedir } from "node:os";
 import path from "node:path";
 import { cloudStub } from "./in-place.ts";
 
-/**
- * What of a workspace is memory. `agent`: MEMORY.md, USER.md, memory/ and `extraPaths`. `all`: every other Markdown
- * file below it too, as in a folder of notes.
- */
+/** Memory files of a workspace. `agent`: MEMORY.md, USER.md, memory/, `extraPaths`. `all`: also all other Markdown. */
 export type NotesLayout = "agent" | "all";
 
 export interface ChosenLayout {
@@ -14,16 +11,12 @@ export interface ChosenLayout {
   why: string;
 }
 
-/** Stands in a folder of notes in which something of the agent's layout was made later, so that it stays one. */
+/** Marks a folder of notes, so that it stays one if agent files are created in it later. */
 export const notesMark = ".memslot-notes";
 
 const agentPlaces = ["MEMORY.md", "memory.md", "memory"];
 
-/**
- * The layout of a workspace. With `auto` (`memorySearch.notes`) the agent's one where MEMORY.md or memory/ is there and
- * the mark of a folder of notes is not. The home folder and the root of a file system are never folders of notes by
- * themselves. `workspaceDir` is absolute and canonical. Looks at the disk, and throws nothing.
- */
+/** Determines the layout of a workspace (absolute, canonical path) from its files. Never throws. */
 export function notesLayout(workspaceDir: string, notes: "auto" | NotesLayout): ChosenLayout {
   if (notes !== "auto") return { layout: notes, why: `memorySearch.notes is "${notes}"` };
   if (isTooWide(workspaceDir))

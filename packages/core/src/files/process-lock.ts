@@ -6,19 +6,18 @@ import { MemoryError } from "../contract/errors.ts";
 import { codeOf, unlessMissing } from "./error-code.ts";
 import { isRunning, processScope } from "./process-mark.ts";
 
-/** A lock that does not say whose it is belongs to a process which is just writing it, unless it is older than this. */
+/** A lock without an owner is being written, unless it is older than this. */
 const writingMs = 3_000;
-/** How often a holder says that it is alive, for those who cannot see its process. */
+/** Heartbeat interval of a lock owner, for processes that cannot see its process. */
 const beatMs = 10_000;
 const silentMs = 60_000;
 const pauseMs = 20;
 
-/** Who holds a lock, as its file says. */
+/** The owner of a lock, as stored in its file. */
 export interface LockHolder {
   readonly pid: number;
   /** When its process began, in the words of this computer; undefined if it cannot say. */
   readonly processStart?: string | undefined;
-  /** The computer or container. */
   readonly host: string;
   /** The scope of `pid`. Absent in a lock of an earlier version: that of the host. */
   readonly scope?: string | undefined;
@@ -39,7 +38,6 @@ export interface ProcessLock {
   release(): Promise<void>;
 }
 
-/** Whether the open file is located at this path. */
 export async function acquireLock(file: string, options: LockOptions): Promise<ProcessLock> {
   const endsAt = performance.now() + options.waitMs;
   for (;;) {
@@ -51,14 +49,13 @@ export async function acquireLock(file: string, options: LockOptions): Promise<P
     const mayTake = await isAbandoned(seen);
     if (mayTake && (await takeOver(file, own, options))) return held(file, own);
     if (performance.now() >= endsAt) throw new MemoryError("BUSY", options.busy(seen.holder));
-    // Not in step with others that wait.
     await sleep(pauseMs * (0.5 + Math.random()), undefined, { signal: options.signal });
   }
 }
 
 type SeenLock = Exclude<Awaited<ReturnType<typeof readLock>>, "gone">;
 
-/** Makes the lock with its holder in it, all at once where the file system has links. */
+/** Creates the lock with its owner; atomic if the file system has links. */
 async function createLock(file: string, own: LockHolder): Promise<boolean> {
   const draft = await draftOf(file, own);
   try {
@@ -84,10 +81,7 @@ async function draftOf(file: string, own: LockHolder): Promise<string> {
   return draft;
 }
 
-/**
- * Puts a lock of our own in the place of an abandoned one. Two may find it abandoned at once: only one at a time may
- * look again and replace it, which a second lock sees to, that can itself be abandoned and taken over.
- */
+/** Replaces an abandoned lock; a second lock serialises processes that find it abandoned at once. */
 async function takeOver(file: string, own: LockHolder, options: LockOptions): Promise<boolean> {
   let claim: ProcessLock;
   try {
@@ -113,7 +107,6 @@ async function takeOver(file: string, own: LockHolder, options: LockOptions): Pr
 function held(file: string, own: LockHolder): ProcessLock {
   const beat = setInterval(() => {
     const now = new Date();
-    // A beat that fails is not told: the next one may not, and processes of this computer do not need it.
     utimes(file, now, now).catch(() => undefined);
   }, beatMs);
   beat.unref();
@@ -154,7 +147,7 @@ async function isAbandoned({ holder, mtimeMs }: SeenLock): Promise<boolean> {
   const start = await processStart(holder.pid);
   if (start === "gone") return true;
   if (start !== undefined && holder.processStart !== undefined) return start !== holder.processStart;
-  // Without start times: a number that is ours now was another's, if the lock is older than this process.
+  // Without start times, a lock with our pid that is older than this process belonged to another process.
   const ownStartMs = Date.now() - process.uptime() * 1000;
   return holder.pid === process.pid && Date.parse(holder.since) < ownStartMs - 2_000;
 }
@@ -175,10 +168,10 @@ async function ownHolder(): Promise<LockHolder> {
 async function processStart(pid: number): Promise<string | "gone" | undefined> {
   if (isRunning(String(pid)) === false) return "gone";
   try {
-    // A namespace of processes may still have the /proc of the one around it, with other numbers.
+    // A PID namespace may still see the /proc of its parent, with other numbers.
     if (Number(await readlink("/proc/self")) !== process.pid) return undefined;
     const stat = await readFile(`/proc/${pid}/stat`, "utf8");
-    // Behind the name, which may hold anything, stand the state and, as the 22nd field of all, the start.
+    // The start time is field 22; the name before it may contain anything.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     if (fields[0] === "Z" || fields[0] === "X") return "gone";
     const boot = (await readFile("/proc/sys/kernel/random/boot_id", "utf8")).trim();

@@ -7,10 +7,7 @@ import { namesIn } from "./error-code.ts";
 const ownersMode = 0o600;
 const ownersFolderMode = 0o700;
 
-/**
- * Writes a file as a whole, instead of the one that is there: a crash, also a power cut, leaves the old one or the new
- * one. Its folder is made if missing, and what others who were killed left beside the file is cleared away.
- */
+/** Writes a file atomically and durably; creates its folder, and removes drafts of killed processes. */
 export async function replaceFile(
   file: string,
   text: string,
@@ -23,7 +20,6 @@ export async function replaceFile(
     dropOldDrafts(file);
     const handle = await open(draft, "wx", mode);
     try {
-      // Cached canonical home folders: every search needs them.
       await handle.chmod(mode);
       await handle.writeFile(text);
       await handle.sync();
@@ -39,10 +35,7 @@ export async function replaceFile(
   await syncFolder(folder);
 }
 
-/**
- * The same at once, for what can be rebuilt: nobody reads half a file, but it does not wait for the disk, so that a
- * power cut may leave an empty one, and it clears nothing away.
- */
+/** Synchronous, atomic but not durable: for files that can be rebuilt. */
 export function replaceFileSync(file: string, text: string): void {
   const draft = draftOf(file);
   try {
@@ -63,7 +56,7 @@ function tryToRemove(draft: string): void {
   }
 }
 
-/** Makes the name of a new file last through a power cut. Windows cannot, and does not need it. */
+/** Makes a new file name durable (not needed on Windows). */
 export async function syncFolder(folder: string): Promise<void> {
   let handle: FileHandle | undefined;
   try {
@@ -84,13 +77,12 @@ function draftOf(file: string): string {
 const oldMs = 60_000;
 const token = /^\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp$/;
 
-/** Removes what a process left beside a file that was killed while it replaced it. */
+/** Removes drafts left by killed processes. */
 function dropOldDrafts(path: string): void {
   const name = basename(path);
   for (const each of namesIn(dirname(path))) {
     if (!each.startsWith(name) || !token.test(each.slice(name.length))) continue;
     const draft = join(dirname(path), each);
-    // Another process may have been faster.
     const { mtimeMs } = statSync(draft, { throwIfNoEntry: false }) ?? { mtimeMs: Infinity };
     if (Date.now() - mtimeMs > oldMs) rmSync(draft, { force: true });
   }

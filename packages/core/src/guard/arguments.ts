@@ -53,7 +53,6 @@ export interface CheckedSearch {
   notes: string[];
 }
 
-/** What the guard knows when it checks a call. */
 export interface SearchFacts {
   readonly settings: MemorySearchSettings;
   /** Whose sessions may ask for what is private, see `audienceOf`. */
@@ -94,7 +93,6 @@ export function checkSearch(query: string, options: MemorySearchOptions, facts: 
       sessionKey: options.sessionKey,
       audience,
       order: required(oneOf(orders))("order", options.order ?? "relevance"),
-      // What a score is made of depends on all notes.
       explain: fields.explain && audience === "private",
     },
     notes,
@@ -107,10 +105,7 @@ function checkAudience(sessionKey: string | undefined, { agentId, ownerAllowFrom
   return audienceOf(key("sessionKey", sessionKey), agentId, ownerAllowFrom);
 }
 
-/**
- * Token budget of a search without one. A caller that asks for a number of results gets the usual tokens for each;
- * tools use the configured budget.
- */
+/** Token budget of a search without one: the usual tokens for each requested result, or the configured budget. */
 function tokenBudget(
   maxResults: number,
   { defaultMaxResults }: MemorySearchOptions,

@@ -22,10 +22,7 @@ const ownKinds: ReadonlySet<string> = new Set("cron subagent hook acp node dashb
 /** What may follow the key of a session: a thread of it, or a run of the agent in its place. */
 const suffixKinds: ReadonlySet<string> = new Set(["thread", "topic"]);
 
-/**
- * `main`: the owner in conversation. `other`: what runs on the owner's behalf. `group`: the audience is shared, or it
- * is a chat with another person.
- */
+/** `main`: the owner. `other`: runs for the owner. `group`: shared audience or another person. */
 export type SessionKind = "main" | "other" | "group";
 
 /** Who reads what is answered in a session, by its key, see `sessionKindOf`. */
@@ -125,16 +122,12 @@ function isSuffix([kind = "", ...rest]: readonly string[]): boolean {
 export interface NotePlaces {
   workspaceDir: string;
   extraPaths: MemorySearchSettings["extraPaths"];
-  /** Whether the workspace is a folder of notes. */
   notes: MemorySearchSettings["notes"];
   /** What the plugin says that it reads: it may have folders of its own. */
   roots: () => MemoryProviderStatus["roots"];
 }
 
-/**
- * The path of a note as the contract writes it: relative to the workspace, with `/`, without a `.` or a needless `..`.
- * Undefined if it leads to no file in the workspace, in `extraPaths` or below what the plugin says that it reads.
- */
+/** Normalises a note path relative to the workspace; undefined if it is outside all readable places. */
 export function notePath(path: string, places: NotePlaces): string | undefined {
   const { workspaceDir, extraPaths, roots } = places;
   const file = resolve(workspaceDir, path);
@@ -149,10 +142,7 @@ export function notePath(path: string, places: NotePlaces): string | undefined {
 
 const ownRoots: ReadonlySet<string> = new Set(["MEMORY.md", "memory.md", "USER.md", "memory", "."]);
 
-/**
- * Whether a shared audience may read a note (`notePath` form). In a folder of notes only `extraPaths` and folders of
- * plugins are shared.
- */
+/** Whether a shared audience may read a note (`notePath` form). */
 export function isInSharedPlace(path: string, places: NotePlaces): boolean {
   const { workspaceDir, extraPaths, roots, notes } = places;
   const file = resolve(workspaceDir, path);
@@ -180,12 +170,7 @@ const isMarkdownName = /\.(?:md|markdown|mdx)$/i;
 /** Characters that some file systems leave out of account when they compare names. */
 const ignored = /[\u200C-\u200F\u202A-\u202E\u206A-\u206F\uFEFF]/g;
 
-/**
- * True for the owner's own notes: `MEMORY.md`, `USER.md`, all below `memory/`, the files of the journal, and whatever
- * other programs keep. A path is relative to the workspace; where that is given, one that leads out of it and back in,
- * and an absolute one, are known too. Spellings that any file system takes for the same name are the same here: what is
- * refused too much is a file that nobody would make.
- */
+/** True for the owner's notes: MEMORY.md, USER.md, memory/, the journal, other programs' files, in any spelling. */
 export function isPrivateNote(path: string, workspaceDir?: string): boolean {
   const parts = workspaceDir === undefined ? partsOf(path) : partsInside(path, workspaceDir);
   const [first, ...below] = parts ?? [];
@@ -195,10 +180,7 @@ export function isPrivateNote(path: string, workspaceDir?: string): boolean {
   return below.length === 0 && (first === "memory.md" || first === "user.md");
 }
 
-/**
- * True for private notes: `MEMORY.md`, `USER.md`, `memory/`, the journal and conversations of other programs. Resolves
- * `..` and absolute paths if `workspaceDir` is given. Spellings that any file system equates are equal here.
- */
+/** Whether a file has further names (hard links). */
 export function hasOtherNames(absolutePath: string): boolean {
   try {
     const stats = lstatSync(absolutePath);

@@ -39,16 +39,12 @@ import type { MemoryDeadlines } from "./deadline.ts";
 
 interface OptionsPlace {
   readonly place?: 1 | 2;
-  /** They are called `params`, and are required if `needed`. */
   readonly params?: "needed" | "optional";
 }
 
-/** What the guard does for one call about the index. */
 export interface CallRow<Each extends Call> extends OptionsPlace {
   readonly deadline: keyof MemoryDeadlines;
-  /**
-   * Makes the manager's arguments, but for the signal, of those that the application gave. Throws `INVALID_ARGUMENT`.
-   */
+  /** Makes the manager's arguments from those of the application. Throws `INVALID_ARGUMENT`. */
   readonly read: (given: Each["given"], facts: SearchFacts) => WithoutSignal<Each["handed"]>;
   readonly answer: Shape;
 }
@@ -80,7 +76,6 @@ const mapQuery: Field<string | undefined> = (name, value) => {
   return query.trim() === "" ? undefined : cutQuery(query);
 };
 
-/** The calls about the index: guard, handles, fallback and adapters are made of these rows. */
 export const indexCalls: CallRows = {
   estimate: {
     deadline: "syncIdleMs",
@@ -170,7 +165,6 @@ export function checkManager(pluginId: string, manager: MemorySearchManager): vo
   checkOpened(what, Object.fromEntries(given), each(flag, ...given.map(([name]) => name)));
 }
 
-/** The calls of a memory that end with a promise. */
 export type MemoryCallName = Exclude<keyof Memory, "agentId" | "workspaceDir" | "ownerAllowFrom" | "status" | "close">;
 
 const ownCalls: Readonly<Record<Exclude<MemoryCallName, IndexCallName>, OptionsPlace>> = {

@@ -2,7 +2,6 @@ import type { EmbeddingProvider } from "../contract/embedding.ts";
 import { MemoryError } from "../contract/errors.ts";
 import type { Reranker } from "../contract/reranker.ts";
 
-/** One kind of value, for arguments and for answers: messages say that a field must be `wanted`. */
 export interface Kind<Value> {
   readonly wanted: string;
   /** `owner`: the object that has the value, where a field depends on another one. */
@@ -121,10 +120,8 @@ export function show(value: unknown): string {
   return String(value);
 }
 
-/** What an answer of a manager must be: an object with these fields, or a list of such objects. */
 export interface Shape {
   readonly fields: Readonly<Record<string, Kind<unknown>>>;
-  /** What an entry of the list is called; absent if the answer is one object. */
   readonly each?: string;
   /** How a message names the answer. */
   readonly wanted?: string;
@@ -163,7 +160,6 @@ export function checkOpened(what: string, opened: unknown, fields: Shape["fields
   if (problem !== undefined) throw new MemoryError("PLUGIN", `${what}: ${problem}`);
 }
 
-// Cosines of 32-bit vectors end up this little outside their range.
 const rounding = 1e-6;
 const score = between(0, 1, rounding);
 

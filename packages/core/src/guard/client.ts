@@ -15,7 +15,6 @@ import { type CallRow, callManager, checkOptions, indexCalls, withSignal } from 
 export interface CreateMemoryOptions {
   agentId: string;
   workspaceDir: string;
-  /** The id of the memory plugin, for messages and reports. */
   backend: string;
   settings: MemorySearchSettings;
   /** The peers of direct chats that are the owner, see `audienceOf`; nobody if omitted. */
@@ -25,11 +24,9 @@ export interface CreateMemoryOptions {
   /** How the reranker was chosen. When it is degraded, every answer says so. */
   rerank?: RerankChoice | undefined;
   deadlines?: Partial<MemoryDeadlines> | undefined;
-  /** Frees what was opened for the manager. Called once, after the manager was closed. */
   onClose?: (() => Promise<void>) | undefined;
 }
 
-/** What a manager is known to do where it has said nothing of a search itself. */
 export interface ReportFacts {
   backend: string;
   capabilities: MemoryCapabilities;
@@ -44,7 +41,6 @@ export class GuardedClient {
   readonly options: CreateMemoryOptions;
   readonly deadlines: MemoryDeadlines;
   readonly lifecycle: Lifecycle;
-  /** What the last check of the index has shown. */
   checked: IndexCheck | undefined;
   #lastStatus: MemoryProviderStatus | undefined;
 
@@ -113,7 +109,6 @@ export class GuardedClient {
 
   async close(): Promise<void> {
     const { backend, onClose } = this.options;
-    // Recorded before the manager is closed: afterwards it may have nothing to answer from.
     this.#lastStatus ??= this.status();
     await this.lifecycle.close([
       { what: `closing memory plugin "${backend}"`, free: async () => this.manager.close?.() },

@@ -18,10 +18,7 @@ export interface MemoryDeadlines {
   closeMs: number;
 }
 
-/**
- * All deadlines of memory calls. The guard applies them to every backend; a tool has the search deadline for its whole
- * answer; a database thread is given up much later.
- */
+/** All deadlines of memory calls. */
 export const usualDeadlines: MemoryDeadlines = {
   openMs: 60_000,
   searchMs: 30_000,
@@ -42,14 +39,10 @@ export interface CallLimits {
   deadlineMs?: number | undefined;
   /** Any of these aborts the call. */
   signals?: readonly (AbortSignal | undefined)[] | undefined;
-  /** What a person can do when the time is over. */
   action?: string | undefined;
 }
 
-/**
- * Runs a call with a deadline, also if it ignores its signal: an abort rejects with `AbortError` and the deadline with
- * `UNAVAILABLE` at once, and the signal of the call is aborted.
- */
+/** Runs a call with a deadline, also if it ignores its signal. Rejects with `AbortError` or `UNAVAILABLE`. */
 export async function withDeadline<T>(
   limits: CallLimits,
   run: (signal: AbortSignal, extend: Extend) => Promise<T>,
@@ -74,7 +67,6 @@ export async function withDeadline<T>(
   };
   extend();
   for (const signal of signals) signal.addEventListener("abort", onAbort, { once: true });
-  // Inside an async function an error that is thrown at once takes the same way. A late one has its handler too.
   const work = async (): Promise<T> => run(controller.signal, extend);
   work().then(resolve, reject);
   try {
@@ -115,7 +107,6 @@ interface CloseStep {
   free: () => Promise<void>;
 }
 
-/** Open until closed: runs calls, and ends them when it is closed. */
 export class Lifecycle {
   readonly #name: string;
   readonly #closeMs: number;
@@ -149,10 +140,7 @@ export class Lifecycle {
     });
   }
 
-  /**
-   * Aborts running calls, waits for them, then runs the steps in order, each also after a failure and with its own
-   * `closeMs`. Later calls get the same promise.
-   */
+  /** Aborts running calls, waits for them, then runs every step with its own `closeMs`. Idempotent. */
   close(steps: readonly CloseStep[]): Promise<void> {
     return (this.#closed ??= this.#end(steps));
   }

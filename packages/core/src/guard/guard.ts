@@ -157,10 +157,8 @@ function askedFacts({ options: { sources, maxResults, audience } }: CheckedSearc
   return { sources: [...sources], maxResults, audience };
 }
 
-/** The report's own words are excluded: they name notes, and quote what a provider has answered. */
 function answerFacts({ results, report: { state, legs } }: SearchAnswer): Partial<SearchMessage> {
   const candidates = { keywordCandidates: legs.keyword?.candidates, vectorCandidates: legs.vector?.candidates };
-  // A retriever is as the plugin reports it: what is no number is excluded.
   const counts = Object.entries(candidates).filter(([, found]) => typeof found === "number");
   return { results: results.length, state, ...Object.fromEntries(counts) };
 }

@@ -48,7 +48,6 @@ export function failureReport(facts: ReportFacts, reason: string, audience: Sess
   return { ...reportOf(facts, audience), state: "unavailable", reason: told };
 }
 
-/** A search as its manager has answered it. Whether the report is one is not checked. */
 export interface ManagerAnswer {
   results: MemorySearchResult[];
   report: SearchReport | undefined;
@@ -65,10 +64,7 @@ export async function askManager(
   return { results, report };
 }
 
-/**
- * The answer of a search: the results that may be shown, and the manager's report with what the guard has found out
- * besides.
- */
+/** The displayed results, and the manager's report with the findings of the guard. */
 export function finishAnswer(
   answer: ManagerAnswer,
   client: GuardedClient,
@@ -113,7 +109,6 @@ export function finishAnswer(
   };
 }
 
-/** What the manager has counted, where that is counts, and of nothing that the guard has dropped. */
 function foundIn(found: Partial<FoundCounts> | undefined, { results, dropped }: KeptResults): FoundCounts | undefined {
   const { passages, notes, more } = found ?? {};
   if (typeof more !== "boolean" || !isCount(passages) || !isCount(notes) || passages < results.length) return undefined;
@@ -126,10 +121,7 @@ function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 0;
 }
 
-/**
- * The manager's report, or a default one. If the manager returned private notes to a shared audience, its report is
- * dropped too.
- */
+/** The manager's report or a default; dropped if it covers private notes for a shared audience. */
 function reportFor(
   { results: found, report: given }: ManagerAnswer,
   client: GuardedClient,
@@ -159,9 +151,7 @@ function withRerank(report: SearchReport, rerank: RerankChoice | undefined, resu
   return { ...report, rerank: { state: "unused", reason, id, model, candidates: 0, cached: false, ms: 0 } };
 }
 
-/**
- * A manager that does not say what it has filtered has not filtered: then the answer is another one than was asked for.
- */
+/** If a manager does not report its filters, it did not filter: the answer differs from the query. */
 function unfilteredBecause(report: SearchReport, options: CheckedSearch["options"]): string | undefined {
   if (report.filters !== undefined) return undefined;
   const asked = (["since", "until"] as const).filter((name) => options[name] !== undefined).map(String);
@@ -200,10 +190,7 @@ interface KeptResults {
   dropped: Record<"minScore" | "source" | "limit" | "tokens" | "audience" | "outside" | "duplicate", number>;
 }
 
-/**
- * Filters by place, audience, source and score, sorts (unless ordered by date), removes duplicates and cuts. Invalid
- * results are a plugin error; the rest is returned.
- */
+/** Filters, sorts, deduplicates and cuts results. Invalid results are a plugin error. */
 function keepResults(
   results: readonly MemorySearchResult[],
   order: SearchOrder,
@@ -224,7 +211,6 @@ function keepResults(
     (result) => result.score >= options.minScore || !foundByVectorOnly(result, client.manager.capabilities),
   );
   const sorted = order === "relevance" ? scored.toSorted(bestFirst) : scored;
-  // Of those that name the same lines the first counts.
   const unique = [...Map.groupBy(sorted, placeKey).values()].flatMap((same) => same.slice(0, 1));
   const wanted = unique.slice(0, options.maxResults);
   const kept = withinBudget(wanted, options.maxTokens);
@@ -282,10 +268,7 @@ function bestFirst(a: MemorySearchResult, b: MemorySearchResult): number {
 /** The longest text of a result, in UTF-16 units: an answer is read by a model, and is to hold several. */
 const longestSnippet = 700;
 
-/**
- * A result with no more text than it may have. Whole lines are kept as long as one fits; where the text was that of all
- * the lines, the result ends with the last one that is left.
- */
+/** Shortens a snippet to whole lines if possible, and moves the end of the result with it. */
 function withShortSnippet(result: MemorySearchResult): MemorySearchResult {
   const { snippet, startLine, endLine } = result;
   if (snippet.length <= longestSnippet) return result;

@@ -4,13 +4,11 @@ import { type Extend, type Lifecycle, abortErrorOf, withDeadline } from "./deadl
 import type { ManagerSyncParams, SessionTarget } from "../contract/manager.ts";
 import type { SyncProgress, SyncReport } from "../contract/status.ts";
 
-/** A sync that callers join: it goes on as long as one of them waits for it. */
 interface Run {
   /** It looks at the files, or has. Until then it is joined, and `force`, `wait` and `sessions` may grow. */
   started: boolean;
   force: boolean;
   wait: boolean;
-  /** The transcripts that it looks at; undefined for everything. */
   sessions: readonly SessionTarget[] | undefined;
   readonly abandoned: AbortController;
   readonly listeners: Set<(update: SyncProgress) => void>;
@@ -19,28 +17,18 @@ interface Run {
 
 type Wanted = Pick<CheckedSync, "force" | "wait" | "sessions">;
 
-/**
- * Runs one sync at a time. A running sync may have passed a note that its caller just saved, so later callers share the
- * next one. An aborted caller leaves; the sync is aborted when all have left. A run serves a caller if it is forced
- * enough (`force`), covers the same transcripts or everything (`sessions`), and waits for other processes if any caller
- * wants that (`wait`); a waiting run is extended where possible.
- */
+/** Runs one sync at a time. Later callers share the next run if it covers theirs (`force`, `sessions`, `wait`). */
 export class SingleSync {
   readonly #lifecycle: Lifecycle;
   readonly #idleMs: number;
   readonly #sync: (params: ManagerSyncParams) => Promise<SyncReport | undefined>;
   /** The one that is at work, and those that wait their turn behind it. */
   #runs: readonly Run[] = [];
-  /** One may end long after its callers were told of an abort: the next waits for it. */
   readonly #turns = pLimit(1);
-  /** Progress shows that a sync is at work, also to those that wait for its end. */
   readonly #clocks = new Set<Extend>();
   #lastProgress: SyncProgress | undefined;
 
-  /**
-   * A sync without progress is given up after `idleMs`. `sync` throws nothing at once: its errors come through the
-   * promise.
-   */
+  /** Gives up a sync that makes no progress for `idleMs`. */
   constructor(
     lifecycle: Lifecycle,
     idleMs: number,
@@ -129,7 +117,6 @@ async function join(
   signal: AbortSignal | undefined,
 ): Promise<SyncReport | undefined> {
   const failed = Promise.withResolvers<never>();
-  // A caller that has aborted hears of the abort alone.
   failed.promise.catch(() => undefined);
   const listener = (update: SyncProgress): void => {
     try {
@@ -142,7 +129,6 @@ async function join(
   run.listeners.add(listener);
   if (lastProgress) listener(lastProgress);
   try {
-    // The run keeps its own deadline.
     return await withDeadline({ what: "sync", signals: [signal] }, () => Promise.race([run.outcome, failed.promise]));
   } finally {
     run.listeners.delete(listener);

@@ -9,7 +9,6 @@ const HEAD_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 const MAX_CONNECTIONS = 100;
 
-/** A server that nobody can hold up by saying nothing, not yet listening. */
 export function createLoopbackServer(): Server {
   const server = createServer({
     headersTimeout: HEAD_TIMEOUT_MS,
@@ -20,9 +19,7 @@ export function createLoopbackServer(): Server {
   return server;
 }
 
-/**
- * Listens at a loopback address, at any free port for 0, and gives the port. Throws `UNAVAILABLE` if it cannot be had.
- */
+/** Listens at a loopback address (port 0: any free port) and returns the port. Throws `UNAVAILABLE`. */
 export async function listenOn(server: Server, { host, port }: LoopbackPlace): Promise<number> {
   try {
     server.listen({ host, port, exclusive: true });
@@ -62,7 +59,6 @@ function boundConnections(server: Server): void {
   });
 }
 
-/** A loopback address with its port, as it is in a URL. */
 export interface LoopbackPlace {
   host: string;
   port: number;

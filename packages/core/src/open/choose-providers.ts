@@ -27,10 +27,7 @@ const providerKey = "agents.defaults.memorySearch.provider";
 const fallbackKey = "agents.defaults.memorySearch.fallback";
 const rerankKey = "agents.defaults.memorySearch.query.rerank.provider";
 
-/**
- * Providers that the configuration knows by name, in the order in which `auto` looks at them. Without their plugin
- * there is no error, only no vectors.
- */
+/** Providers that the configuration knows by name, in the order in which `auto` looks at them. */
 export const wellKnownProviders: readonly string[] = ["local", "openai", "gemini"];
 
 export interface Chosen<Choice> {
@@ -43,25 +40,19 @@ export interface ChooseOptions extends OpenersInput {
   signal?: AbortSignal | undefined;
 }
 
-/** A provider that was opened, with its plugin; or none. */
 interface Outcome {
   opened?: { provider: EmbeddingProvider; found: FoundPlugin; role: EmbeddingUse["role"] };
   reason: string;
   degraded?: boolean;
 }
 
-/**
- * Chooses and opens the embedding provider. Without one, search is keyword-only and the choice gives reason and action.
- * A provider from the application (`embeddings`) has precedence and is closed by the application. Throws `CONFIG` for
- * an unknown id, and `PLUGIN` for a plugin that cannot be loaded.
- */
+/** Chooses and opens the embedding provider; none means keyword search. Throws `CONFIG` and `PLUGIN`. */
 export async function chooseEmbeddings(
   options: ChooseOptions & { embeddings?: EmbeddingProvider | undefined },
 ): Promise<Chosen<EmbeddingChoice>> {
   const { config, settings, plugins, embeddings, signal } = options;
   const requested = settings.provider.trim() || "auto";
   const openers = new EmbeddingOpeners(options);
-  /** What `auto` went on from. */
   const passedOver: { id: string; reason: string }[] = [];
   try {
     const choice = await choose();
@@ -85,9 +76,7 @@ export async function chooseEmbeddings(
     return { ...(await withSpare(await chooseAuto())), passedOver };
   }
 
-  /**
-   * A plugin that the configuration has switched on, then the well-known ones as far as they say that they can be used.
-   */
+  /** Enabled plugins first, then the well-known ones that report that they are usable. */
   async function chooseAuto(): Promise<Outcome> {
     const failures: string[] = [];
     const take = async (
@@ -225,11 +214,7 @@ export function requestedReranker({ query }: Pick<MemorySearchSettings, "query">
   return written === "" || written.toLowerCase() === "none" ? "none" : written;
 }
 
-/**
- * Chooses and opens the reranker. Without one, the order stays. A reranker from the application has precedence and is
- * closed by the application. Throws `CONFIG` for an unknown or forbidden id, and `PLUGIN` for a plugin that cannot be
- * loaded. A missing key or model gives a `degraded` choice.
- */
+/** Chooses and opens the reranker; none keeps the order. Throws `CONFIG` and `PLUGIN`. */
 export async function chooseReranker(
   options: ChooseOptions & { reranker?: Reranker | undefined },
 ): Promise<Chosen<RerankChoice>> {

@@ -4,7 +4,6 @@ import { callMemory, eachMemoryCall, signalOf, withSignal } from "../guard/calls
 import { Lifecycle, withDeadline } from "../guard/deadline.ts";
 
 interface ShareOptions {
-  /** What two opens must have in common to share an instance. */
   key: {
     /** Plain data: agent, canonical workspace, settings, plugin. */
     facts: unknown;
@@ -13,7 +12,6 @@ interface ShareOptions {
   };
   /** Runs when there is no instance yet. Its signal aborts when no caller waits for the instance any more. */
   open: (signal: AbortSignal, notify: (line: string) => void) => Promise<Memory>;
-  /** Takes each line that the instance has to tell, also those from before this open, once. */
   notify: (line: string) => void;
   signal: AbortSignal | undefined;
   closeMs: number;
@@ -25,10 +23,7 @@ type User = Pick<ShareOptions, "notify">;
 // callers do not know each other.
 const instances = new Set<Instance>();
 
-/**
- * Returns a handle on the shared instance of a key; the last close closes it. A failed open is retried by the next
- * call.
- */
+/** Returns a handle on the shared instance of a key; the last close closes it. */
 export async function shareInstance(options: ShareOptions): Promise<Memory> {
   const { signal, closeMs } = options;
   // As JSON has them: a value that is undefined counts as omitted.
@@ -49,7 +44,6 @@ class Instance {
   closing: Promise<void> | undefined;
   readonly #key: ShareOptions["key"];
   readonly #opening: Promise<Memory>;
-  /** One for each handle that is open or waited for. */
   readonly #users = new Set<User>();
   readonly #said = new Set<string>();
   readonly #abandoned = new AbortController();
@@ -78,7 +72,6 @@ class Instance {
       // Ending calls, closing the manager and closing the provider each have their own time.
       return createHandle(memory, 4 * closeMs, () => this.#leave(user));
     } catch (error) {
-      // Not waited for: an aborted call answers at once, and after a failed open there is nothing to close.
       this.#leave(user).catch(() => undefined);
       throw error;
     }

@@ -16,7 +16,6 @@ import { MemoryError, messageOf } from "../contract/errors.ts";
 import type { Memory } from "../contract/memory.ts";
 
 export interface MemoryPoolOptions {
-  /** Opens the memory of a user or a workspace. The same key must always give the same memory. */
   open: (key: string, call: { signal: AbortSignal }) => Promise<Memory>;
   /** How many memories may be open at a time. Default: 100. */
   max?: number | undefined;
@@ -39,16 +38,11 @@ interface Pooled {
   timer: NodeJS.Timeout | undefined;
 }
 
-/**
- * Keeps the memories of many users open in one process: each is opened when it is first used, shared by the calls of
- * its key, and closed when it has been unused for a while or another one needs its place (the least recently used
- * first).
- */
+/** Keeps the memories of many users open in one process; the least recently used one is closed first. */
 export class MemoryPool {
   readonly #options: Settled;
   /** In the order of their last use. */
   readonly #pooled = new Map<string, Pooled>();
-  /** Calls that need a new place get it in the order in which they came. */
   readonly #turns = new SerialQueue();
   readonly #closed = new AbortController();
   #change = Promise.withResolvers<void>();
@@ -61,11 +55,7 @@ export class MemoryPool {
     return this.#pooled.size;
   }
 
-  /**
-   * Calls `work` with the memory of `key`, and gives the memory back when its promise has settled. The memory must not
-   * be used after that, and `work` does not close it. Throws what `open` or `work` throws, `UNAVAILABLE` after `waitMs`
-   * without a free place, `AbortError` when `signal` is aborted before `work` begins, and `CLOSED` after `close`.
-   */
+  /** Calls `work` with the memory of `key`. Throws `UNAVAILABLE` after `waitMs`, `AbortError`, `CLOSED`. */
   async use<Result>(
     key: string,
     work: (memory: Memory) => Promise<Result>,
@@ -112,7 +102,6 @@ export class MemoryPool {
       return await withDeadline(limits, () => taking);
     } catch (error) {
       stop.abort();
-      // A place that comes too late goes to the next call.
       taking.then((pooled) => this.#giveBack(pooled)).catch(() => undefined);
       throw error;
     }
@@ -162,7 +151,6 @@ export class MemoryPool {
     if (pooled.isClosing) return;
     pooled.isClosing = true;
     clearTimeout(pooled.timer);
-    // Where it did not open, each of its users has been told.
     const close = async (): Promise<void> => (await pooled.opening.catch(() => undefined))?.close();
     close()
       .catch((error: unknown) =>

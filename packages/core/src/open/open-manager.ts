@@ -20,11 +20,7 @@ const notCovered: readonly MemoryErrorCode[] = [
   "CLOSED",
 ];
 
-/**
- * Opens the memory plugin in the slot, with its fallback if there is one. If the plugin cannot be loaded or opened, the
- * fallback opens at once and later calls retry the plugin. Throws errors for the user to fix, aborts, and `UNAVAILABLE`
- * naming both if neither opens.
- */
+/** Opens the memory plugin in the slot, with its fallback. Throws `UNAVAILABLE` if neither opens. */
 export async function openManager(input: {
   found: FoundPlugin;
   /** Undefined if it could not be loaded, because of this failure. */

@@ -45,10 +45,7 @@ export interface OpenMemoryOptions {
   agentId: string;
   /** In place of the agent's workspace. A relative path starts at the current folder. */
   workspaceDir?: string | undefined;
-  /**
-   * The folder that is asked from; the workspace if omitted. Of other programs' conversations (`clientSources`) those
-   * that were had in the same project are found: in the same Git repository, or else in this very folder.
-   */
+  /** Folder that selects other programs' conversations: same Git repository or folder. Default: the workspace. */
   projectDir?: string | undefined;
   /** Plugins as objects, beside those that are found. */
   plugins?: readonly AnyPlugin[] | undefined;
@@ -62,14 +59,9 @@ export interface OpenMemoryOptions {
   warm?: boolean | undefined;
   /** Only to look: an index that is not there is not made on disk. */
   readOnly?: boolean | undefined;
-  /**
-   * A person asks for a rebuild of the index, by a forced sync: damage does not keep it from opening, and is repaired.
-   */
+  /** Rebuilds the index in a forced sync; damage does not prevent opening. */
   rebuild?: boolean | undefined;
-  /**
-   * For a process that asks one question and ends. Its thread may be held up by the index, which saves starting
-   * another.
-   */
+  /** For a process that asks one question and ends. */
   oneShot?: boolean | undefined;
   /** Takes what the user should know, a line at a time. Left out: a process warning. */
   notify?: ((line: string) => void) | undefined;
@@ -77,12 +69,7 @@ export interface OpenMemoryOptions {
   deadlines?: Partial<MemoryDeadlines> | undefined;
 }
 
-/**
- * Opens the memory of an agent: configuration, workspace, slot, plugin, embedding provider, guard. Concurrent calls for
- * the same agent, workspace, settings and plugin share one instance; each closes its own handle. Throws `CONFIG`, with
- * a message that begins with `memory is disabled`, where `memoryState` says so. With `MEMSLOT_DEBUG` set, calls are
- * printed to stderr.
- */
+/** Opens the memory of an agent; equal concurrent opens share an instance. Throws `CONFIG` if it is disabled. */
 export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
   checkNode();
   readFields(optionFields, required(object)("options", options));
@@ -112,7 +99,6 @@ export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
   });
 }
 
-/** What a configuration says that is to be opened. */
 type Chosen = Awaited<ReturnType<typeof choose>>;
 
 async function choose(options: OpenMemoryOptions, { openMs }: MemoryDeadlines, notify: (line: string) => void) {
@@ -185,7 +171,6 @@ async function openChosen(
       onClose,
     });
   } catch (error) {
-    // What went wrong first is what the caller has to know.
     await onClose().catch(() => undefined);
     if (signal.aborted) throw error;
     throw pluginError(`memory plugin "${found.id}" could not be opened`, error);

@@ -22,7 +22,6 @@ const nouns: Readonly<Record<PluginKind, string>> = {
 };
 
 interface Wanted {
-  /** The key of the configuration that names the plugin, and what it says. */
   key: string;
   value: string;
   kind: PluginKind;
@@ -32,10 +31,7 @@ interface Wanted {
   remark?: string;
 }
 
-/**
- * Returns the plugin that a key names by id or package name; undefined for a well-known or offered one that is not
- * installed. Throws the reason of a broken one, and `CONFIG` for an unknown, forbidden or other kind.
- */
+/** Finds a plugin by id or package name; undefined if a known one is not installed. Throws `CONFIG`. */
 export function findPlugin(
   { key, value, kind, names, wellKnown = [], remark = "" }: Wanted,
   { known, broken, missing }: FoundPlugins,
@@ -55,7 +51,6 @@ export function findPlugin(
   throw new MemoryError("CONFIG", `${key} is "${value}", but ${forbidden}; change one of the two`);
 }
 
-/** The commands that add a plugin that is not installed. */
 export function addition(name: string, { missing }: FoundPlugins): string {
   return howToAdd(pluginNamed(name, missing) ?? { id: name });
 }
@@ -83,9 +78,7 @@ export async function pluginContext(
   return { settings, environment, stateDir, options: await pluginOptions(found, plugins) };
 }
 
-/**
- * Opens a plugin in time. What it cannot help itself (no key, no model) is a failure in its own words, not an error.
- */
+/** Opens a plugin in time; a missing key or model is reported as a reason, not thrown. */
 export async function tryToOpen<Opened extends { close?(): Promise<void> }>(
   { id, kind }: FoundPlugin,
   deadlineMs: number,
@@ -192,10 +185,7 @@ export async function closeAll(closings: readonly (Promise<void> | undefined)[])
   if (failed) throw failed.reason;
 }
 
-/**
- * Model, address, key and headers belong to one provider: a fallback gets none of them, and `auto` passes them to
- * `openai` only.
- */
+/** Settings for a provider: a fallback gets no model, address, key or headers; `auto` passes them to `openai` only. */
 function settingsFor(role: EmbeddingUse["role"], id: string, settings: MemorySearchSettings): MemorySearchSettings {
   if (role === "named" || (role === "auto" && id === "openai")) return settings;
   return {

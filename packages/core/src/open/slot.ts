@@ -21,15 +21,11 @@ export interface DisabledPlugin {
   reason: string;
 }
 
-/** What the memory slot came to. Every other memory plugin is listed with the reason why it is not active. */
 export type SlotDecision<Plugin extends SlotCandidate> =
   | { state: "selected"; plugin: Plugin; disabled: DisabledPlugin[] }
   | { state: "off"; reason: string; disabled: DisabledPlugin[] };
 
-/**
- * Resolves `plugins.slots.memory`. Throws `CONFIG` for an unknown or forbidden plugin: another backend never replaces
- * it silently. The message says how to add a `missing` one.
- */
+/** Resolves `plugins.slots.memory`. Throws `CONFIG`: another backend never replaces it silently. */
 export function resolveMemorySlot<Plugin extends SlotCandidate>(
   config: Pick<MemslotConfig, "plugins">,
   knownPlugins: readonly Plugin[],
@@ -112,7 +108,6 @@ function listOf(known: readonly SlotCandidate[]): string {
     : `Known memory plugins: ${ids.join(", ")}; "none" turns memory off.`;
 }
 
-/** The fallback memory plugin. */
 export interface ChosenSpare {
   readonly found: FoundPlugin;
   readonly options: Readonly<Record<string, unknown>>;
@@ -125,10 +120,7 @@ export const spareWords: readonly string[] = ["builtin", "keyword", "none"];
 
 type Wanted = NonNullable<ReturnType<typeof wantedSpare>>;
 
-/**
- * Resolves `plugins.entries.<id>.fallback`, else the plugin's own `fallback`. Throws `CONFIG` for an unusable fallback;
- * an unusable plugin default is dropped with a notice.
- */
+/** Resolves the fallback from the configuration or the plugin. Throws `CONFIG` if a configured one is unusable. */
 export async function chooseSpare(input: {
   config: { readonly plugins: PluginsConfig };
   plugins: FoundPlugins;
@@ -149,7 +141,6 @@ export async function chooseSpare(input: {
   }
 }
 
-/** What is written, with its key; `isDefault`: it is not written, but the default of the plugin in the slot. */
 function wantedSpare(id: string, { entries }: PluginsConfig, options: Readonly<Record<string, unknown>>) {
   const entry = Object.hasOwn(entries, id) ? entries[id] : undefined;
   const given = entry?.fallback ?? options["fallback"];

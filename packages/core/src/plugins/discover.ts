@@ -33,23 +33,17 @@ type ReadPlugin = FoundPlugin | BrokenPlugin;
 export interface DiscoverOptions {
   config: {
     readonly plugins: PluginsConfig;
-    /** Code is never taken from a workspace of these, which agents write to. */
     readonly agents?: readonly Pick<AgentConfig, "workspaceDir">[] | undefined;
   };
   plugins?: readonly AnyPlugin[] | undefined;
   /** `import.meta.url` of the application: the plugins among its dependencies are built in. */
   host?: string | undefined;
-  /** The folder that `memslot plugins add` installs into: `installedPluginsDir(stateDir)`. */
   installed?: string | undefined;
   /** Values of slot and provider keys, which may be names of packages. */
   names?: readonly string[] | undefined;
 }
 
-/**
- * Finds plugins of the application, of its dependencies, installed by `memslot plugins add`, in `plugins.load.paths`,
- * and named by package. Reads manifests only; unusable plugins are listed with the reason, offered ones as missing. The
- * application's copy has precedence over an installed one.
- */
+/** Finds plugins from all sources by their manifests; unusable ones are listed with the reason. */
 export async function discoverPlugins({
   config,
   plugins = [],
@@ -193,10 +187,7 @@ async function readLoadPath(path: string): Promise<ReadPlugin[]> {
   }
 }
 
-/**
- * Lists plugins installed by `memslot plugins add`; broken ones with the reason. Folders inside a workspace are
- * refused: agents can write there.
- */
+/** Lists plugins installed by `memslot plugins add`. Refuses folders inside a workspace: agents can write there. */
 async function readInstalled(folder: string, workspaces: readonly string[]): Promise<ReadPlugin[]> {
   const packageFile = join(folder, "package.json");
   if (!existsSync(packageFile)) return [];

@@ -8,7 +8,6 @@ import { type AnyPlugin, type PluginKind, type PluginManifest, CONTRACT, memoryF
 import { fieldProblem, kindOf, named, object, orAbsent, show, text } from "../guard/checks.ts";
 import { nearestWord } from "../text/nearest-word.ts";
 
-/** Each kind of plugin with the function that makes one. */
 const defineOfKind: Readonly<Record<PluginKind, string>> = {
   memory: "defineMemoryPlugin",
   embedding: "defineEmbeddingPlugin",

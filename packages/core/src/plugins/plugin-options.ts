@@ -6,10 +6,7 @@ import type { PluginsConfig } from "../contract/config.ts";
 import { MemoryError, messageOf } from "../contract/errors.ts";
 import type { FoundPlugin } from "./known-plugins.ts";
 
-/**
- * The options of a plugin: `plugins.entries.<id>.config` with the defaults of its `configSchema`, frozen. Throws
- * `CONFIG` naming the key, and `PLUGIN` for a schema that is none.
- */
+/** The options of a plugin: `plugins.entries.<id>.config` with the defaults of its `configSchema`, frozen. */
 export async function pluginOptions(
   plugin: Pick<FoundPlugin, "id" | "place" | "configSchema">,
   plugins: Pick<PluginsConfig, "entries">,
@@ -40,10 +37,7 @@ const plainKeys = new Set([
   "additionalProperties",
 ]);
 
-/**
- * True for a schema that no options at all satisfy, without defaults to fill in. Most are, and the checker is slow to
- * load.
- */
+/** True for a schema that accepts no options and has no defaults: the validator is slow to load. */
 function isTrivial(schema: Readonly<Record<string, unknown>>): boolean {
   if (!Object.keys(schema).every((key) => plainKeys.has(key))) return false;
   if (schema["type"] !== undefined && schema["type"] !== "object") return false;
@@ -94,7 +88,6 @@ function sentence(root: string, { instancePath, keyword, params, parentSchema, m
   }
   if (keyword === "enum" && Array.isArray(details["allowedValues"]))
     return `${at()} must be one of ${details["allowedValues"].map((value) => JSON.stringify(value)).join(", ")}`;
-  // A pattern is nothing for people to read.
   if (keyword === "pattern" && Array.isArray(parentSchema?.["examples"]))
     return `${at()} must be written as ${parentSchema["examples"].map((value) => JSON.stringify(value)).join(" or ")}`;
   return `${at()} ${message ?? "is not right"}`;

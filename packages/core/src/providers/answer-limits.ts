@@ -14,10 +14,7 @@ export function vectorAnswerBytes(asked: { texts: number; dimensions: number | u
   return smallAnswerBytes + asked.texts * (frameBytes + numberBytes * (asked.dimensions ?? longestVector));
 }
 
-/**
- * Returns an answer that fails with a `ProviderError` once more than `limitBytes` are announced or read, counted after
- * decompression: a small compressed answer or one without an end would take all memory. `who` names the server.
- */
+/** Fails with a `ProviderError` above `limitBytes` of decompressed data. `who` names the server. */
 export async function limitAnswer(
   response: Response,
   { who, limitBytes }: { who: string; limitBytes: number },
@@ -44,10 +41,7 @@ export async function limitAnswer(
   return new Response(body.pipeThrough(counted), { status, statusText, headers });
 }
 
-/**
- * Reads the lines of an answer as they arrive, without blank ones. Throws a `ProviderError` for a line that is longer
- * than one vector: in an answer of another kind no line would ever end.
- */
+/** Reads the lines of an answer as they arrive. Throws a `ProviderError` for a line longer than one vector. */
 export async function* answerLines(
   body: ReadableStream<Uint8Array>,
   { who, dimensions }: { who: string; dimensions: number | undefined },

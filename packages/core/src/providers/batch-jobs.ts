@@ -7,7 +7,6 @@ import { type HttpClient, errorText, recordOf, statusOf, textOf } from "./http-c
 export interface BatchApi {
   maxItems: number;
   maxBytes: number;
-  /** Length of a vector, if known. */
   dimensions: number | undefined;
   /** What to do if the server has no batch interface. */
   missing?: string;
@@ -27,7 +26,6 @@ export interface BatchApi {
 
 export interface BatchJob {
   id: unknown;
-  /** Status word of the API. */
   status: unknown;
   reason: unknown;
   completed: unknown;
@@ -54,10 +52,7 @@ const ends: readonly [match: RegExp, state: "done" | "failed" | "expired", reaso
   [/expired$/i, "expired", "the job was not finished in time"],
 ];
 
-/**
- * Runs batch jobs: uploads a file with one request on each line, and reads the result files line by line. The name of a
- * job is its id, a space and the id of the uploaded file. `discard` and `cancel` delete the files.
- */
+/** Runs batch jobs. A job's name is its id, a space and the id of the uploaded file. */
 export function createBatches(client: HttpClient, api: BatchApi): EmbeddingBatches {
   const { maxItems, maxBytes, dimensions, missing } = api;
   const who = client.api.name;

@@ -11,10 +11,7 @@ const needed = [
 export const networkVariables: readonly string[] =
   "HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY http_proxy https_proxy all_proxy no_proxy".split(" ");
 
-/**
- * Filters an environment for a child process: only listed variables, since others hold keys. `also` adds names; a
- * trailing `*` matches a prefix.
- */
+/** Filters an environment for a child process: only listed variables, since others hold keys. */
 export function childEnvironment(
   environment: Readonly<Record<string, string | undefined>>,
   also: readonly string[] = [],

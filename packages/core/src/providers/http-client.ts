@@ -7,7 +7,6 @@ import { networkFailure, request } from "./request.ts";
 
 /** An HTTP API of a provider. Requests go to the origin of its base URL and nowhere else. */
 export interface HttpApi {
-  /** Name in messages: `OpenAI`, `box:8080`. */
   name: string;
   /** From `readBaseUrl`. Its query is sent with each request. */
   baseUrl: URL;
@@ -46,7 +45,6 @@ export interface HttpCall {
   missing?: string | undefined;
 }
 
-/** An error answer. `body` is parsed JSON, or the text. */
 interface ErrorAnswer {
   status: number;
   body: unknown;
@@ -185,7 +183,6 @@ export class HttpClient {
     return this.api.urlAdvice ?? `check ${this.api.urlSource}`;
   }
 
-  /** A successful answer with a web page. */
   #webPage(path: string, missing: string | undefined): ProviderError {
     if (missing !== undefined) return this.unusable(path, `with a web page. ${missing}`, "auth");
     const login = `open ${this.api.baseUrl.origin} in a browser: it may be a login page`;
@@ -210,7 +207,6 @@ export class HttpClient {
   }
 }
 
-/** HTTP status of a failure; undefined if there was no answer. */
 export function statusOf(error: unknown): number | undefined {
   const { status } = recordOf(ProviderError.is(error) ? error.cause : undefined);
   return typeof status === "number" ? status : undefined;
@@ -221,20 +217,15 @@ export function errorText(error: unknown): string {
   return textOf(recordOf(ProviderError.is(error) ? error.cause : undefined)["text"]) ?? "";
 }
 
-/** The value if it is an object, else an empty one. */
 export function recordOf(value: unknown): Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
 }
 
-/** The value if it is a text that is not empty. */
 export function textOf(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-/**
- * Reads `{ error: { message, code, type, param, status, details } }`, `{ message }`, `{ detail: [{ loc, msg }] }` or
- * plain text: servers differ.
- */
+/** Reads the error formats of different servers, or plain text. */
 function readError(body: unknown): Record<"message" | "code" | "field" | "details", string> {
   let outer = body;
   try {
@@ -275,10 +266,7 @@ export function displayedUrl({ origin, pathname }: URL): string {
   return `${origin}${pathname.replace(/\/+$/, "")}`;
 }
 
-/**
- * Reads a base URL; `vendors` names the hosts that are asked over https alone. Throws `CONFIG` for a URL that is not
- * complete, contains a password or would send notes and key to a vendor unencrypted. `source` names the setting.
- */
+/** Reads a base URL; `vendors` require https. Throws `CONFIG` if it is incomplete or has a password. */
 export function readBaseUrl(written: string, source: string, vendors: Readonly<Record<string, string>> = {}): URL {
   const unusable = (problem: string): MemoryError => new MemoryError("CONFIG", `${source} ${problem}`);
   const url = /^https?:\/\//i.test(written.trim()) ? URL.parse(written.trim()) : null;
@@ -296,7 +284,6 @@ export function readBaseUrl(written: string, source: string, vendors: Readonly<R
   return url;
 }
 
-/** A key and the setting or variable that contains it. */
 export interface FoundKey {
   value: string;
   source: string;
@@ -313,16 +300,12 @@ export function firstSet(places: Readonly<Record<string, string | undefined>>): 
   return undefined;
 }
 
-/**
- * Returns the headers of `remote.headers` with names in lower case. Throws `CONFIG` for one that cannot be sent, naming
- * it and not its value.
- */
+/** Returns `remote.headers` with names in lower case. Throws `CONFIG` with the name only. */
 export function readHeaders(written: Readonly<Record<string, string>>): Record<string, string> {
   for (const [name, value] of Object.entries(written))
     try {
       new Headers().set(name, value);
     } catch {
-      // Without the cause: its message contains the value.
       throw new MemoryError(
         "CONFIG",
         `remote.headers: ${JSON.stringify(name)} cannot be sent: a name has letters, digits and hyphens, a value is one line of plain characters`,

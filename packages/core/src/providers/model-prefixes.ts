@@ -12,11 +12,7 @@ export interface ModelPrefixes {
 // says where it was read. A change of a text needs a new key.
 const rows = table.map((row) => ({ ...row, name: new RegExp(row.name) }));
 
-/**
- * Prefixes for queries and documents of a model; without them it finds less. `model` in any usual spelling:
- * `nomic-embed-text:latest`, `intfloat/e5-base-v2`, `hf:user/repo/file.gguf`, a GGUF file name. Undefined for an
- * unknown model, or one without prefixes.
- */
+/** Query and document prefixes of a model, in any usual spelling; undefined if it has none. */
 export function modelPrefixes(model: string): ModelPrefixes | undefined {
   const plain = model.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
   const row = rows.find(({ name }) => name.test(plain));

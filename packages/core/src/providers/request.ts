@@ -4,10 +4,7 @@ import { messageOf } from "../contract/errors.ts";
 
 const faults = networkFaults.map(([pattern = "", words = ""]) => [new RegExp(pattern), words] as const);
 
-/**
- * `fetch` for plugins: follows no redirect and honours `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` in upper and lower
- * case. Requests to this machine never use the proxy. The `fetch` of the host program is not changed.
- */
+/** `fetch` for plugins: follows no redirect, honours proxy variables, bypasses the proxy for this machine. */
 export async function request(address: string | URL, init: RequestInit = {}): Promise<Response> {
   const url = new URL(address);
   const proxy = proxyOf(url);
@@ -69,10 +66,7 @@ function isExcluded({ host, hostname, port, protocol }: URL, list: string): bool
     .some((entry) => entry === "*" || [hostname, full].some((name) => name === entry || name.endsWith(`.${entry}`)));
 }
 
-/**
- * Returns a `transient` error for a request without a complete answer. `hide` removes secrets from a text; `hasCost`:
- * the answer had begun.
- */
+/** Returns a `transient` error. `hide` redacts secrets; `hasCost`: the answer had begun. */
 export function networkFailure(
   error: unknown,
   options: { url: string | URL; hide?: (text: string) => string; hasCost?: boolean },

@@ -1,4 +1,3 @@
-/** A pattern of `extraPaths`, ready to be compared with paths. */
 interface Glob {
   /** Whether a path with `/` matches. `onStep` counts comparisons. */
   matches(path: string, onStep?: () => void): boolean;
@@ -6,7 +5,6 @@ interface Glob {
 
 type Segment = "folders" | readonly Part[];
 
-/** What stands for one character of a name, or for any number of them. */
 interface Part {
   readonly kind: "character" | "class" | "star";
   fits(character: string): boolean;
@@ -16,11 +14,7 @@ const maxLength = 1000;
 const maxWildcards = 32;
 const maxAlternatives = 64;
 
-/**
- * Compiles a glob without regular expressions; the work is at most pattern length times path length. Throws an `Error`
- * with the text of `globProblem`. `*` and `?` match within a name, `**` any folders, `[a-z]` and `[!a]` one character,
- * `{a,b}` alternatives, a leading `!` negates. A leading dot must be explicit; `\` escapes.
- */
+/** Compiles a glob without regular expressions, in at most pattern times path length. Throws an `Error`. */
 export function createGlob(pattern: string): Glob {
   const parsed = parse(pattern);
   if ("problem" in parsed) throw new Error(parsed.problem);
@@ -33,7 +27,6 @@ export function createGlob(pattern: string): Glob {
   };
 }
 
-/** What is wrong with a pattern, in words that follow it; undefined if nothing is. */
 export function globProblem(pattern: string): string | undefined {
   const parsed = parse(pattern);
   return "problem" in parsed ? parsed.problem : undefined;
@@ -147,7 +140,6 @@ function pathFits(segments: readonly Segment[], names: readonly (readonly string
   return fitting[segments.length] === true;
 }
 
-/** Compares one name with backtracking to the last `*` only, which is sufficient. */
 function nameFits(parts: readonly Part[], name: readonly string[], onStep: () => void): boolean {
   if (name[0] === "." && parts[0]?.kind !== "character") return false;
   let part = 0;

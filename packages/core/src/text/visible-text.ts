@@ -1,11 +1,6 @@
 import { lazily } from "../run-control.ts";
 
-/**
- * What nobody sees, in one place for all that is shown to a model or at a terminal and for all that is written down. A
- * character counts as unseen by its class in Unicode: controls, what is to be ignored where it cannot be shown (signs
- * of direction, joiners, tags, variation selectors, fillers), line and paragraph separators, halves of characters, and
- * what is no character. It is left where a script or an emoji needs it, which its neighbours tell.
- */
+/** Invisible characters by Unicode class, except where a script or emoji needs them. */
 const unseen = String.raw`[[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}\uFFF9-\uFFFB\u2800]--[\t\n]]`;
 
 /** Scripts in which a sign between two letters, or behind one, changes how they join. */
@@ -14,7 +9,6 @@ const joining = String.raw`[[\p{L}\p{M}]--[\p{sc=Latn}\p{sc=Grek}\p{sc=Cyrl}\p{s
 const unspaced = String.raw`[\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}\p{scx=Tibt}\p{scx=Lana}\p{scx=Talu}\p{scx=Tale}\p{scx=Tavt}\p{scx=Java}\p{scx=Bali}]`;
 const picture = String.raw`\p{Extended_Pictographic}`;
 
-/** Where unseen characters belong. None of these may come twice in a row. */
 const needed = [
   // The flag of a region: a black flag, its name in tags, and their end.
   String.raw`(?<=\u{1F3F4})[\u{E0030}-\u{E0039}\u{E0061}-\u{E007A}]{3,6}\u{E007F}`,
@@ -27,9 +21,7 @@ const needed = [
   String.raw`(?<=[\p{scx=Mong}--\p{Default_Ignorable_Code_Point}])[\u180B-\u180F]`,
   // Old Hangul: a filler stands for the first or the second part of a syllable.
   String.raw`\u115F(?=[\u1161-\u11A7\uD7B0-\uD7C6])|(?<=[\u1100-\u115E\uA960-\uA97C])\u1160`,
-  // Holds two marks apart, as in the Hebrew Bible.
   String.raw`(?<=\p{M})\u034F(?=\p{M})`,
-  // The space of Braille.
   String.raw`(?<=[\u2801-\u28FF])\u2800|\u2800(?=[\u2801-\u28FF])`,
 ].join("|");
 
@@ -47,18 +39,12 @@ const found = lazily(
 /** What is not plainly seen: everything but ASCII, most Latin letters, and Chinese with its punctuation. */
 const perhapsUnseen = /[^\t\n\x20-\x7E\u00A1-\u00AC\u00AE-\u02FF\u2010-\u2026\u3001-\u3029\u4E00-\u9FFF\uFF01-\uFF5E]/;
 
-/**
- * A text as it may be shown: a run of unseen characters becomes one `�`. Tabs and line ends stay, so that the lines of
- * a file keep their numbers; what only some programs take for a line end becomes `�`, too.
- */
+/** Text for display: each run of invisible characters becomes one `�`. Tabs and line ends stay. */
 export function visibleText(text: string): string {
   return withoutUnseen(text.replaceAll("\r\n", "\n"), () => "\uFFFD");
 }
 
-/**
- * A message as it may be shown: unseen characters are spelled, as `\u{202E}`, so that what a name holds is not lost.
- * Tabs and line ends stay.
- */
+/** Message for display: invisible characters are escaped, as `\u{202E}`. Tabs and line ends stay. */
 export function visibleMessage(text: string): string {
   return withoutUnseen(text.replaceAll("\r\n", "\n"), spelled);
 }
@@ -76,7 +62,6 @@ export function visibleJson(json: string): string {
   });
 }
 
-/** The name that `visibleName` has spelled. A name without such a spelling stays as it is. */
 export function nameFromVisible(text: string): string {
   return text.replaceAll(/\\u\{([0-9a-f]{1,6})\}/gi, (written, digits: string) => {
     const code = Number.parseInt(digits, 16);
@@ -106,7 +91,6 @@ function kindOf(character: string): string {
   return "the character that nobody sees,";
 }
 
-/** Replaces each run of invisible characters. */
 function withoutUnseen(text: string, put: (run: string) => string): string {
   if (!perhapsUnseen.test(text)) return text;
   let line = { end: -1, isRightToLeft: false };
