@@ -1,7 +1,4 @@
-/**
- * What an agent host needs of this package. It stands apart so that a host does not load what makes an index before
- * there is one to make.
- */
+/** For agent hosts: loads nothing that builds an index. */
 export type {
   Agent,
   AgentFile,

@@ -13,12 +13,10 @@ export interface IndexedFile extends FileRecord, FileChunks {}
 
 type ChunkId = number | string;
 
-/** A chunk as a search gives it back. */
 export interface ChunkRow extends FileKey, LineRange {
   id: ChunkId;
   text: string;
   context: string;
-  /** Bytes (UTF-8) of the texts of all chunks of its file. */
   noteBytes?: number | undefined;
 }
 
@@ -39,7 +37,6 @@ export interface IndexStats {
   /** `bytes` of the files, `chunkBytes` of the texts of their chunks (UTF-8). */
   sources: { source: MemorySource; files: number; chunks: number; bytes: number; chunkBytes: number }[];
   cachedVectors: number;
-  /** Bytes of their numbers. */
   cachedVectorBytes: number;
   databaseBytes: number;
   walBytes: number;
@@ -66,7 +63,6 @@ export interface SpaceStats {
   nextPending?: number | undefined;
 }
 
-/** A text that the provider of a space refuses, and where it stands. */
 export interface QuarantinedChunk extends FileKey, LineRange {
   hash: string;
   reason: string;

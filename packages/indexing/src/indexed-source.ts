@@ -23,7 +23,6 @@ export function filesBySource(files: readonly FileRecord[]): StoredFiles {
   return sources;
 }
 
-/** Result of reading a file; only its record if the store has this content. */
 export interface FileReading {
   record: FileRecord;
   changed: IndexedFile | undefined;
@@ -31,15 +30,11 @@ export interface FileReading {
   more?: boolean | undefined;
 }
 
-/** One kind of memory: where its files are, when they are due, and how they become chunks. */
 export interface IndexedSource {
   readonly source: MemorySource;
   /** Names how files are read and cut. Files that were done otherwise are done again. */
   readonly recipe: string;
-  /**
-   * `indexed`: the whole index before this sync. `look`: how to list folders; default: ask the file system. `isAsked`:
-   * false for a search; sources without urgent changes may then use their last scan.
-   */
+  /** `indexed`: the index before this sync. `look`: lists folders. `isAsked`: false for a search. */
   scan(
     signal: AbortSignal,
     indexed: () => Promise<StoredFiles>,
@@ -48,10 +43,7 @@ export interface IndexedSource {
   ): Promise<ScanResult>;
   /** Whether a search may skip the scan although nothing watches the files. Absent: the files are watched. */
   isSettled?(): boolean;
-  /**
-   * Whether a file that looks changed is to be read in this sync. What is not due stays as it is in the index. Absent:
-   * every changed file is.
-   */
+  /** Whether a changed file is read in this sync. Absent: always. */
   isDue?(
     file: ScannedFile,
     stored: FileRecord | undefined,
@@ -64,18 +56,14 @@ export interface IndexedSource {
   holds?(path: string, found: readonly FoundLines[], signal: AbortSignal): Promise<boolean[]>;
   /** Reads what is new. Undefined if the file is gone. Throws what the file system throws, for this file alone. */
   read(file: ScannedFile, stored: FileRecord | undefined, signal: AbortSignal): Promise<FileReading | undefined>;
-  /**
-   * A window of one of its files. Throws `PATH_NOT_ALLOWED` with a shared audience and outside of the file's project.
-   */
+  /** A window of one file. Throws `PATH_NOT_ALLOWED` for a shared audience or outside the file's project. */
   readFile?(params: ManagerReadParams): Promise<MemoryReadResult>;
   /** What of it a session in this project may see; undefined: all. Absent: its files belong to no project. */
   scopeIn?(stored: ReadonlyMap<string, FileRecord> | undefined): PathScope | undefined;
 }
 
-/** What a look at one kind of memory has shown. */
 export interface SourceOutcome {
   eligible: number;
-  /** Parts that were skipped or failed, with reasons. */
   issues: string[];
   /** Files with changes that are not indexed yet: transcripts with little growth. */
   waiting: number;
@@ -83,6 +71,5 @@ export interface SourceOutcome {
   excluded: readonly SyncFailure[];
   /** Those that `memorySearch.exclude` names. */
   accepted: readonly string[];
-  /** Where that is: paths, and folders that end with `/`. What the index holds of them may no longer be so. */
   unreadPlaces: readonly string[];
 }

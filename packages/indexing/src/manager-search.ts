@@ -112,7 +112,6 @@ export function createManagerSearch(parts: SearchContext): Search {
       parts,
       options,
     );
-    // A database that cannot be read counts for every project.
     const told = (source: MemorySource): ReturnType<SourceScope> =>
       isOwner && parts.sources.some((own) => own.source === source && own.scopeIn !== undefined)
         ? undefined
@@ -132,7 +131,6 @@ function endingWith(store: NoteIndex, signal: AbortSignal): NoteIndex {
   };
 }
 
-/** Without chunks there is nothing to compare. A shared audience must not learn whether there is one. */
 function searchedIn({ sources, stats, isCounted }: IndexFacts): string {
   const unread = [...sources].map(([source, { unreadPlaces }]) => [source, unreadPlaces]);
   return JSON.stringify([
@@ -144,10 +142,7 @@ function searchedIn({ sources, stats, isCounted }: IndexFacts): string {
 /** Attempts per query: limits the retries for an index that stays wrong. */
 const attempts = 3;
 
-/**
- * Verifies results against their files. Results with other lines are dropped, their files are indexed again, and the
- * search runs once more; also if the store was recreated during the search. `ask` gets the number of the attempt.
- */
+/** Verifies results against their files; outdated files are reindexed and the search runs once more. */
 async function checkedSearch(
   ask: (attempt: number) => Promise<SearchOutcome>,
   { store, sources, index }: SearchContext,
@@ -171,10 +166,7 @@ async function checkedSearch(
   }
 }
 
-/**
- * Searches while the scan still runs. Returns the answer if nothing was written to the store since; otherwise
- * undefined, and the search must run again.
- */
+/** Searches while the scan runs. Undefined if the store was written meanwhile: search again. */
 export function searchAhead<Answer>(
   store: Pick<NoteIndex, "revision">,
   search: (revision: string) => Promise<Answer>,
@@ -222,7 +214,6 @@ async function answerOf(
   const { unfresh, excluded, options } = facts;
   const isOwner = options.audience === "private";
   const isWeak = isPoor(found, results.length);
-  // An answer with results counts as one, whatever was excluded.
   const missed = excluded !== undefined && excluded.count > 0 && isWeak ? excluded : undefined;
   const missing = await unvectored(own, parts, facts);
   const conditions = [
@@ -270,10 +261,7 @@ function missedNotes(excluded: ExcludedNotes): SearchCondition {
   return { state: "degraded", reason, count: excluded.count };
 }
 
-/**
- * The number of chunks without vectors, unless the answer already reports keyword search only. A shared audience gets
- * the count of visible chunks.
- */
+/** Number of chunks without vectors; a shared audience gets the count of visible chunks. */
 async function unvectored(
   own: readonly SearchCondition[],
   { index, store, vectors }: SearchContext,

@@ -20,10 +20,7 @@ import { createUnsearchedCounter } from "./scan/workspace.ts";
 import { tracedIndex } from "./traced-index.ts";
 import type { WatchRoot } from "./freshness/watch-scope.ts";
 
-/**
- * A manager of an index: everything between the files and what is kept of them, the same wherever that is. The manager
- * owns the index and closes it.
- */
+/** The manager of an index. Owns the index and closes it. */
 export async function manageIndex(input: {
   index: NoteIndex;
   context: MemoryPluginContext;
@@ -38,7 +35,6 @@ export async function manageIndex(input: {
   const { context, backend, keepsVectors = true } = input;
   const store = tracedIndex(input.index, { agentId: context.agentId, backend });
   const { agentId, stateDir, settings, workspaceDir } = context;
-  // Called off while the store was being opened.
   if (context.signal.aborted) await store.close();
   context.signal.throwIfAborted();
   const embeddings = keepsVectors ? context.embeddings : noVectors(context.embeddings, backend);
@@ -203,7 +199,6 @@ export async function manageIndex(input: {
   };
 }
 
-/** Runs a vector search, which loads the engine, also without any vector. */
 async function canSearchVectors(store: NoteIndex): Promise<boolean> {
   const [known] = await store.spaces();
   const space = known?.space ?? { provider: "none", model: "none", providerKey: "", dimensions: 1 };

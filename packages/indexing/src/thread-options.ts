@@ -1,7 +1,4 @@
-/**
- * Node passes options such as `-e --input-type=module` to workers, which refuse them with a file entry. An explicit
- * list must omit process options such as `--expose-gc`.
- */
+/** Node passes options such as `--input-type=module` to workers, which refuse them with a file entry. */
 export function handedDown(): { execArgv?: string[] } {
   const given = process.execArgv;
   if (!given.some((argument) => argument.startsWith("--input-type"))) return {};

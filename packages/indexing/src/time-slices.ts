@@ -2,7 +2,6 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 
 const usualSliceMs = 8;
 
-/** Long work cut into slices, between which the event loop goes on. */
 export interface TimeSlices {
   /** Whether it is time to pause. Cheap enough to be asked for every file. */
   isOver(): boolean;

@@ -1,18 +1,13 @@
 import { hasListener, traceCall } from "@memslot/core/host";
 import type { NoteIndex } from "./note-index.ts";
 
-/** Calls that return immediately. */
 const untold: ReadonlySet<string> = new Set(["health", "slept"]);
 type Call = (...given: readonly unknown[]) => Promise<unknown>;
 
-/**
- * Publishes the calls of an index on `memslot:store`: counts of inputs and outputs only. Without a listener calls go
- * straight to the index.
- */
+/** Publishes the calls of an index on `memslot:store`, with counts only. */
 export function tracedIndex(index: NoteIndex, names: { agentId: string; backend: string }): NoteIndex {
   return traced(index, "");
 
-  /** The object, or a part of it, with `of` before the names of its calls. */
   function traced<Part extends object>(part: Part, of: string): Part {
     return new Proxy(part, {
       get(own, name): unknown {
@@ -38,20 +33,17 @@ export function tracedIndex(index: NoteIndex, names: { agentId: string; backend:
     );
   }
 
-  /** A build is the files of one, which are told in the same way. */
   async function begun(call: Call, operation: string, given: readonly unknown[]): Promise<unknown> {
     const files = await told(call, operation, given);
     return typeof files === "object" && files !== null ? traced(files, "builds.") : files;
   }
 }
 
-/** How many files, vectors, hashes or words an argument has. */
 function countedIn(argument: unknown): number | undefined {
   const list = typeof argument === "object" && argument !== null && "terms" in argument ? argument.terms : argument;
   return Array.isArray(list) ? list.length : undefined;
 }
 
-/** How many rows an answer has, where it is a list or holds one. */
 function foundIn(answer: unknown): { found?: number } {
   const rows = typeof answer === "object" && answer !== null && "rows" in answer ? answer.rows : answer;
   return Array.isArray(rows) ? { found: rows.length } : {};

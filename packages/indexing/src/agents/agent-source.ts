@@ -39,7 +39,7 @@ const restMs = 30_000;
 const headBytes = 256 * 1024;
 const headRecords = 50;
 
-/** The conversations and notes of another agent as a source of the index, read in place. Transcripts are resumed. */
+/** The conversations and notes of another agent as a source, read in place. */
 export function createAgentSource(input: {
   source: ClientSource;
   settings: MemorySearchSettings;
@@ -169,7 +169,6 @@ async function findFiles(source: ClientSource, folders: readonly string[], signa
   return finder;
 }
 
-/** The working folder of a conversation, from its first lines. Throws if the file cannot be read. */
 async function folderIn(file: ConversationFile, signal: AbortSignal): Promise<string | undefined> {
   if (file.kind === "note") return undefined;
   for await (const [number, record] of recordsOf(file, { signal, mostBytes: headBytes })) {
@@ -183,22 +182,16 @@ function kindOf(file: object): ConversationFile["kind"] {
   return (file as ConversationFile).kind;
 }
 
-/** The conversations and notes of one agent on this machine. */
 export interface ClientSurvey {
   readonly source: ClientSource;
-  /** The product name. */
   readonly name: string;
-  /** Its folders, whether or not they exist. */
   readonly folders: readonly string[];
   readonly conversations: number;
-  /** Conversations of the current project. */
   readonly inProject: number;
   /** Different working folders, as far as they are known. */
   readonly projects: number;
   readonly notes: number;
-  /** Size of the files and databases. */
   readonly bytes: number;
-  /** Files and folders that cannot be read. */
   readonly failed: readonly SyncFailure[];
 }
 
@@ -222,7 +215,6 @@ export async function surveyClients(input: {
       const folder = file.folder ?? (await folderIn(file, signal).catch(() => signal.throwIfAborted()));
       if (folder !== undefined && folder !== everywhere) projects.set(folder, (projects.get(folder) ?? 0) + 1);
     }
-    // A database contains many conversations.
     const places = new Set([...files.values()].map(({ absolutePath }) => absolutePath));
     surveys.push({
       source,

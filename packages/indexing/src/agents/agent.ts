@@ -22,19 +22,13 @@ export interface Connection {
   readonly keys: readonly string[];
   /** The shell command of the hook; undefined with `--no-hooks`. */
   readonly hook: string | undefined;
-  /** At most 6 lines. */
   readonly instructions: readonly string[];
 }
 
-/**
- * A file that `memslot connect` edits: a server in JSON or TOML, hooks in JSON, lines of Markdown, or a file of its
- * own.
- */
+/** A file that `memslot connect` edits: server in JSON or TOML, hooks in JSON, Markdown lines, or its own file. */
 export interface AgentFile {
   readonly what: "server" | "hooks" | "instructions";
-  /**
-   * Its path for all projects, in the form of `patternPath`. Of several the first existing one counts, else the last.
-   */
+  /** Its path for all projects (`patternPath`): the first that exists, else the last. */
   readonly user?: string | readonly string[];
   /** Its path in a project. */
   readonly project?: string | readonly string[];
@@ -42,9 +36,7 @@ export interface AgentFile {
   readonly ifExists?: string;
   /** The name of the object or the TOML table with the MCP servers. */
   readonly group?: string;
-  /** The entry of the server, if it is more than the command, its arguments and its environment. */
   readonly entry?: (connection: Connection) => object;
-  /** The entry of a hook, with the shell command and the event. */
   readonly handler?: (command: string, event: string) => object;
   /** The `version` that a file of hooks needs. */
   readonly version?: number;
@@ -53,7 +45,6 @@ export interface AgentFile {
   readonly mark?: string;
 }
 
-/** What happens in an agent. */
 export type HookMoment = "start" | "prompt" | "compact" | "turn-end" | "end";
 
 /** How an agent runs hooks. */
@@ -62,24 +53,20 @@ export interface AgentHooks {
   readonly events: Readonly<Record<string, HookMoment>>;
   /** The moments at which the agent passes text to its model, with the JSON that it expects. */
   readonly answers: Readonly<Partial<Record<HookMoment, (event: string, text: string) => object>>>;
-  /** The answer to an event whose messages are stored. */
   readonly stored?: object;
   /** Whether this agent sent an event to the hook of `given`, another agent. */
   readonly isSender?: (input: JsonObject, given: string) => boolean;
 }
 
-/** The message in a line of a transcript. */
 export interface SaidLine {
   readonly role: "user" | "assistant";
   readonly text: string;
   readonly id?: string | undefined;
-  /** As written in the transcript. */
   readonly at?: string | undefined;
 }
 
 /** Where an agent keeps its conversations, and how they are read. */
 export interface Conversations {
-  /** Its folders, in the form of `patternPath`. */
   readonly folders: readonly string[];
   /** For the documentation: the conversations and the notes in these folders. */
   readonly layout: readonly [conversations: string, notes: string];
@@ -109,20 +96,15 @@ export interface SilentSkip {
   readonly next: string;
 }
 
-/** A program that memslot connects to: everything that memslot knows about it. */
 export interface Agent {
-  /** The name in commands: `claude-code`. */
   readonly id: string;
-  /** The product name. */
   readonly name: string;
   /** Files and folders of an installation, in the form of `patternPath`. */
   readonly signs: readonly string[];
-  /** The names of its program on the PATH. */
   readonly programs: readonly string[];
   readonly files: readonly AgentFile[];
   /** What the user has to do or to know after connecting; `hooks` and `project` only if the connection has them. */
   readonly notes?: Readonly<Partial<Record<"always" | "hooks" | "project", string>>>;
-  /** For the documentation: more about the connection. */
   readonly about?: string;
   readonly hooks?: AgentHooks;
   readonly conversations?: Conversations;

@@ -27,7 +27,6 @@ export const codex: Agent = {
       what: "hooks",
       user: "$CODEX_HOME/hooks.json|~/.codex/hooks.json",
       project: ".codex/hooks.json",
-      // Codex ends a hook at the end of a session after 3 seconds.
       handler: (command, event) => hookGroup(command, event === "SessionEnd" ? 3 : 10),
     },
     {
@@ -49,8 +48,7 @@ export const codex: Agent = {
       "`sessions/`, `archived_sessions/`, both also compressed (`.jsonl.zst`)",
       "`memories/*.md`, for all projects",
     ],
-    // `{timestamp, type: "response_item", payload: {type: "message", role, content}}`. Its `event_msg` repeat the same
-    // text.
+    // `{timestamp, type: "response_item", payload: {type: "message", role, content}}`.
     said(line) {
       const payload = line["type"] === "response_item" ? objectAt(line, "payload") : undefined;
       if (payload?.["type"] !== "message") return undefined;

@@ -16,7 +16,6 @@ import { connectMarkers } from "../text/file-text.ts";
 import { type Agent, saidBy } from "./agent.ts";
 import { findInDatabase, type StoredConversation, takeConversations } from "./databases.ts";
 
-/** All events that Cursor knows. */
 const knownEvents = new Set(
   (
     "sessionStart sessionEnd preToolUse postToolUse postToolUseFailure subagentStart subagentStop beforeShellExecution " +
@@ -65,8 +64,7 @@ export const cursor: Agent = {
     answers: { start: (_, text) => ({ additional_context: text }) },
     isSender: (input) => (textAt(input, "cursor_version") ?? "").trim() !== "",
   },
-  // The editor's `globalStorage/state.vscdb`, whose conversations have times, and `projects/<slug>/agent-transcripts/`
-  // of the command line, which have none. A conversation that is in both is read from the first.
+  // Conversations of the editor (`state.vscdb`, with times) take precedence over those of the command line.
   conversations: {
     folders: ["~/.cursor", "@config/Cursor/User"],
     layout: ["`globalStorage/state.vscdb`; of the command line `projects/*/agent-transcripts/`", ""],
@@ -113,7 +111,6 @@ const composersSql = `SELECT substr(key, 14) AS id, json_extract(value, '$.lastU
 const valueSql = "SELECT value FROM cursorDiskKV WHERE key = ?";
 const workspaceSql = "SELECT value FROM ItemTable WHERE key = 'composer.composerData'";
 
-/** The folders of the workspaces by conversation. */
 async function projectsOf(finder: Finder, storage: string): Promise<Map<string, string>> {
   const projects = new Map<string, string>();
   for (const { name } of await finder.list(storage)) {
@@ -144,7 +141,6 @@ function composersIn(db: Database): StoredConversation[] {
   });
 }
 
-/** A record for each message. A message without a time has the time of its conversation. */
 function bubblesIn(db: Database, id: string, startedMs: number | undefined): TranscriptRecord[] {
   const valueOf = db.prepare<[string], { value: unknown }>(valueSql);
   const at = (key: string): unknown => jsonOf(valueOf.get(key)?.value);

@@ -17,7 +17,6 @@ import { stampOf } from "../scan/file-state.ts";
 import type { Finder } from "../sources/finder.ts";
 import { numbered, type NumberedRecords, type TranscriptRecord, unknownSize } from "../sources/lines.ts";
 
-/** Timeout for a locked database. */
 const waitMs = 1_000;
 /** How long a copy is reused. */
 const copyMs = 5_000;
@@ -25,19 +24,15 @@ const copyAttempts = 3;
 
 /** A conversation in a database. */
 export interface StoredConversation {
-  /** The name in the index. */
   readonly name: string;
   readonly mtimeMs: number;
   /** Changes with the conversation. */
   readonly stamp: string;
   readonly folder?: string | undefined;
-  /** Reads the messages, in order. */
   read(db: Database): Iterable<TranscriptRecord>;
 }
 
-/**
- * Adds the conversations that `find` returns. `folderOf`: the working folder of one, if the database does not store it.
- */
+/** Adds the conversations that `find` returns. */
 export async function takeConversations(
   finder: Finder,
   file: string,
@@ -67,13 +62,9 @@ interface Copy {
 
 /** Copies of databases that cannot be opened in place. */
 const copies = new Map<string, Copy>();
-/** Results of `findInDatabase`, with the state of the database. */
 const findings = new Map<string, { readonly state: string; readonly found: unknown }>();
 
-/**
- * Runs a function with the database of a program, which may be writing to it, and changes nothing there. Opening a
- * database whose log no program has open would create files, so that a copy is opened then. Throws as SQLite does.
- */
+/** Runs `run` on the database of another program without changing it; copies it if opening would create files. */
 async function withDatabase<T>(file: string, run: (db: Database) => T): Promise<T> {
   // Loaded late: most sessions do not need it.
   const { default: Sqlite } = await import("better-sqlite3");
@@ -115,7 +106,6 @@ function stateOfDatabase(file: string): string | undefined {
   return states[0] === undefined ? undefined : states.join(" ");
 }
 
-/** Whether opening it would create files beside it: it has a log (format 2) that no program has open. */
 function leavesTraces(file: string): boolean {
   // Opening a pipe could block forever.
   if (!statSync(file).isFile()) throw new Error("is not a file");

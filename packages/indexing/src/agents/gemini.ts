@@ -26,11 +26,7 @@ import { recordReader, saidBy, type SilentSkip } from "./agent.ts";
 
 const maxFileBytes = 64 * 1024 * 1024;
 
-/**
- * `tmp/<project>/chats/session-*.jsonl`, where a line may replace an earlier one or remove several, and `.json` of
- * earlier versions, one object each. `tmp/<project>/memory/*.md`, and `GEMINI.md`, to which Gemini adds what it is
- * asked to remember.
- */
+/** `tmp/<project>/chats/session-*.jsonl` or `.json` (earlier versions), `tmp/<project>/memory/*.md`, `GEMINI.md`. */
 const conversations: Conversations = {
   folders: ["$GEMINI_CLI_HOME/.gemini|~/.gemini"],
   layout: ["`tmp/*/chats/session-*.jsonl`, and `.json` of earlier versions", "`tmp/*/memory/*.md`, `GEMINI.md`"],
@@ -65,7 +61,6 @@ export const gemini: Agent = {
       what: "hooks",
       user: "~/.gemini/settings.json",
       project: ".gemini/settings.json",
-      // Milliseconds.
       handler: (command) => hookGroup(command, 10_000, { name: "memslot" }),
     },
     { what: "instructions", user: "~/.gemini/GEMINI.md", project: "GEMINI.md" },
@@ -105,15 +100,12 @@ async function findProject(finder: Finder, place: string, named: ReadonlyMap<str
   await finder.takeNotes(path.join(place, "memory"), `${name}/memory/`, folder);
 }
 
-/** Project folders by their names here. */
 async function projectNames(file: string): Promise<Map<string, string>> {
   const projects = objectAt(jsonOf(await readSmall(file)), "projects") ?? {};
   return new Map(Object.entries(projects).map(([folder, name]) => [String(name), folder]));
 }
 
-/**
- * The messages that remain: a later line with the same id replaces the earlier one, and `$rewindTo` removes messages.
- */
+/** The remaining messages: a line with the same id replaces an earlier one; `$rewindTo` removes. */
 async function* recordsOfChat(file: string, signal: AbortSignal): NumberedRecords {
   const kept: { number: number; id: string | undefined; record: TranscriptRecord }[] = [];
   const byId = new Map<string | undefined, (typeof kept)[number]>();
@@ -147,7 +139,6 @@ async function* recordsOfChat(file: string, signal: AbortSignal): NumberedRecord
   for (const { number, record } of kept) yield [number, record];
 }
 
-/** `{messages: […]}`. */
 async function* recordsOfObject(file: string, signal: AbortSignal): NumberedRecords {
   const text = await withFile(file, async (handle) => {
     const { size } = await handle.stat();

@@ -24,7 +24,6 @@ export const agents: readonly Agent[] = [
   antigravity,
 ];
 
-/** The agent with this id. Throws for an id that no agent has. */
 export function agentOf(id: string): Agent {
   const agent = agents.find((each) => each.id === id);
   if (agent === undefined) throw new Error(`there is no agent ${id}`);

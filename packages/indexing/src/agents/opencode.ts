@@ -12,7 +12,6 @@ import {
 import type { Agent } from "./agent.ts";
 import { type StoredConversation, takeConversations } from "./databases.ts";
 
-/** Identifies a plugin that `memslot connect` has written. */
 const pluginMark = "// Written by memslot connect";
 const answer = (_: string, text: string): object => ({ text });
 
@@ -84,7 +83,6 @@ function sessionsIn(db: Database): StoredConversation[] {
   });
 }
 
-/** A record for each message. */
 function messagesIn(db: Database, session: string): Iterable<TranscriptRecord> {
   type Row = { id: string; message: string; part: string | null };
   const rows = db.prepare<[string], Row>(partsSql).all(session);
@@ -105,10 +103,7 @@ function textIn(part: unknown): string[] {
   return type === "text" && synthetic !== true && ignored !== true && typeof text === "string" ? [text] : [];
 }
 
-/**
- * A plugin for OpenCode that passes its events to `memslot hook` and the answers to the model. It runs in OpenCode's
- * process: every call has a deadline, and no error leaves the plugin.
- */
+/** An OpenCode plugin that forwards events to `memslot hook`. Every call has a deadline; no error leaves it. */
 function pluginText(hook: string): string {
   return `${pluginMark}: \`memslot connect opencode --remove\` takes it away, and the next connect overwrites it.
 import { exec } from "node:child_process";

@@ -31,9 +31,7 @@ const notKept =
 
 interface EmbedderFacts {
   status: EmbeddingStatus;
-  /** Chunks with a vector of the configured provider. */
   embedded: number;
-  /** Chunks without one that are not quarantined; undefined before the first count. */
   missing: number | undefined;
   dimensions: number | undefined;
   fallback: MemoryFallback | undefined;
@@ -55,7 +53,6 @@ interface EmbedderInput {
 export class Embedder {
   readonly #input: EmbedderInput;
   readonly #context: EmbeddingContext;
-  /** The configured provider. */
   readonly primary: EmbeddingModel;
   readonly #queries: QueryModels;
   readonly #budget: Budget | undefined;
@@ -86,7 +83,6 @@ export class Embedder {
     this.#dimensions = provider.dimensions;
   }
 
-  /** Loads in the background what a request will need. */
   warm(): void {
     this.primary.warm();
   }
@@ -147,7 +143,6 @@ export class Embedder {
     return isSame;
   }
 
-  /** To be called after files were indexed. */
   async count(): Promise<void> {
     await this.primary.count();
     await this.#queries.standby?.count();
@@ -192,7 +187,6 @@ export class Embedder {
     return models.some((model) => model?.stats?.pending !== 0 || (model.stats.nextPending ?? 0) > 0);
   }
 
-  /** Sends one real request, whatever failed before. */
   async probe(signal: AbortSignal): Promise<AvailabilityProbe> {
     const primary = this.primary;
     const started = performance.now();
@@ -257,7 +251,6 @@ export class Embedder {
     this.#context.shared.close();
   }
 
-  /** Reads what other processes may have changed: `facts` reads no file. */
   #note(): void {
     const { settings, agentId } = this.#input;
     const { shared, usage } = this.#context;

@@ -16,11 +16,7 @@ interface SampledChunk {
   text: string;
 }
 
-/**
- * What a sync would cost now. Reads and cuts every file as a sync does, and asks the store which texts have their
- * vector; writes nothing and sends nothing. Without a space no text has a vector. Without a provider nothing would be
- * sent, and `reason` says why.
- */
+/** Estimates the cost of a sync. Reads files and store; writes and sends nothing. */
 export async function estimateSync(input: {
   store: Pick<NoteIndex, "listFiles" | "knownVectors" | "quarantined" | "revision"> & SpaceFacts;
   sources: readonly IndexedSource[];
@@ -33,7 +29,6 @@ export async function estimateSync(input: {
   const { store, settings, space, provider, reason, signal } = input;
   const stored = filesBySource(await store.listFiles());
   let [files, changedFiles, chunks] = [0, 0, 0];
-  /** Each text once, and of the texts only their weight: a large memory does not fit into memory. */
   const texts = new Map<string, TextWeight>();
   let sample: SampledChunk[] = [];
   const weigh = (cut: readonly Chunk[]): void => {
@@ -93,15 +88,11 @@ export async function estimateSync(input: {
   };
 }
 
-/** The chunks with the lowest hashes: a sample that is the same at each estimate. */
 function lowest(chunks: readonly SampledChunk[]): SampledChunk[] {
   return chunks.toSorted((one, other) => (one.hash < other.hash ? -1 : 1)).slice(0, sampled);
 }
 
-/**
- * Passes the chunks of a file to `take`, part by part. Returns its record; undefined if it is gone or cannot be read,
- * which a sync reports.
- */
+/** Passes the chunks of a file to `take`. Undefined if it is missing or unreadable. */
 async function cutFile(
   source: IndexedSource,
   file: ScannedFile,

@@ -21,7 +21,6 @@ export interface EmbeddingContext {
   shared: SharedState;
   usage: Usage;
   notify: (line: string) => void;
-  /** Aborted when the memory is closed. */
   closing: AbortSignal;
 }
 
@@ -32,13 +31,11 @@ const cooldownMs = 60_000;
 export class EmbeddingModel {
   readonly provider: EmbeddingProvider;
   readonly requests: EmbeddingRequests;
-  /** Identifies address, key and model. */
   readonly fingerprint: string;
   /** The provider failed when vectors were last missing. */
   isDown = false;
   /** The current step of the preparation: a download, or loading the model. */
   activity: string | undefined;
-  /** The last count; undefined before the first. */
   stats: SpaceStats | undefined;
   readonly #context: EmbeddingContext;
   readonly #hasFixedSpace: boolean;
@@ -102,10 +99,7 @@ export class EmbeddingModel {
     return (this.stats = known && (await this.#context.store.spaceStats(known)));
   }
 
-  /**
-   * Fetches and loads the model, once for all callers. For a minute after a failure, a call without `retry` throws it
-   * again.
-   */
+  /** Downloads and loads the model once for all callers. Failures are rethrown for a minute without `retry`. */
   async prepare(options: {
     signal: AbortSignal;
     retry: boolean;
@@ -125,7 +119,6 @@ export class EmbeddingModel {
     }
   }
 
-  /** Loads the libraries of the provider in the background. */
   warm(): void {
     if (!this.#isWarmed) Promise.resolve(this.provider.warm?.()).catch(() => undefined);
     this.#isWarmed = true;

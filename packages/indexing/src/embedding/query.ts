@@ -30,7 +30,6 @@ export interface EmbeddedQuery {
 export class QueryModels {
   /** The model of the fallback, if it is open. */
   standby: EmbeddingModel | undefined;
-  /** What answers in place of the configured provider, and why. */
   fallback: MemoryFallback | undefined;
   /** The provider that embedded the last query. */
   answeredBy: EmbeddingProvider | undefined;
@@ -38,7 +37,6 @@ export class QueryModels {
   readonly #choice: EmbeddingChoice;
   readonly #context: EmbeddingContext;
   readonly #whyPending: () => string | undefined;
-  /** Answers while the vectors of the present model are being made. */
   #earlier: Promise<EmbeddingModel | undefined> | undefined;
   #isEarlierProtected = false;
   #opening: Promise<EmbeddingModel> | undefined;
@@ -102,10 +100,7 @@ export class QueryModels {
     return this.standby;
   }
 
-  /**
-   * To be called before the first vectors of another model are stored: a store without a cache would delete the earlier
-   * ones.
-   */
+  /** Call before storing the first vectors of another model: the store might delete the earlier ones. */
   async protectEarlier(): Promise<void> {
     if (!this.#choice.openModel || this.#isEarlierProtected) return;
     const [space] = await this.#earlierSpaces();
@@ -178,9 +173,7 @@ export class QueryModels {
     return undefined;
   }
 
-  /**
-   * Filled spaces of the same provider only: a user who has changed it may not want the old one to see another query.
-   */
+  /** Filled spaces of the same provider only: a replaced provider must not see further queries. */
   async #earlierSpaces(): Promise<VectorSpace[]> {
     const { store } = this.#context;
     const found: VectorSpace[] = [];

@@ -7,23 +7,16 @@ import { isMarkdown } from "../scan/folder-rules.ts";
 import type { FolderNote } from "./folder-watches.ts";
 import { mountedFiles } from "./mounts.ts";
 
-/** Cached state of a folder; without `entries` its names must be read again. */
 interface Seen {
   entries: Dirent[] | undefined;
   stats: Map<string, BigIntStats>;
 }
 
-/**
- * Caches what the file system reports about folders. Cached is only what was read while the folder and all its parents
- * below the root were watched: every later change is reported.
- */
+/** Caches folder listings that were read while the folder and its parents were watched. */
 export class FolderView implements FolderLook {
-  /** Which folder was watched at a path. */
   readonly #watched = new Map<string, string>();
   readonly #seen = new Map<string, Seen>();
-  /** Folders that were listed without being watched. */
   readonly #unwatched = new Set<string>();
-  /** Folders that are not to be watched any more. */
   readonly #dropped = new Set<string>();
   /** Files with another name or mount elsewhere, with their state: a change there is not reported here. */
   readonly #linked = new Map<string, string>();
@@ -36,7 +29,6 @@ export class FolderView implements FolderLook {
     return this.#unwatched.size === 0;
   }
 
-  /** A scan begins; later changes are for the next one. */
   begin(): void {
     this.#isNew = false;
     this.#unwatched.clear();
@@ -66,7 +58,6 @@ export class FolderView implements FolderLook {
     return stats;
   }
 
-  /** Whether something may have changed since the last scan began. */
   hasChanged(): boolean {
     for (const [file, stamp] of this.#isNew ? [] : this.#linked) {
       const stats = statOf(file);
@@ -100,7 +91,6 @@ export class FolderView implements FolderLook {
     }
   }
 
-  /** Drops roots whose path leads elsewhere now: a parent may have been moved without a report. */
   checkRoots(roots: ReadonlySet<string>): void {
     for (const root of roots) {
       const identity = this.#watched.get(root);

@@ -17,10 +17,7 @@ import { createMountCheck, whyNotInOrder } from "./mounts.ts";
 export type FolderNote =
   /** From here on all changes in the folder are reported. `identity` names the folder at this path. */
   | { kind: "watched"; folder: string; identity: string }
-  /**
-   * An event for a name in the folder; without a name, for the folder. `isRename`: the name may have appeared or
-   * disappeared.
-   */
+  /** An event for a name in the folder, or for the folder. `isRename`: the name may have appeared or disappeared. */
   | { kind: "event"; folder: string; name: string | undefined; isRename: boolean };
 
 /** All reports since the last answer. */
@@ -33,10 +30,7 @@ const all = new Set<FolderWatches>();
 const overflowsAt = longestQueue() / 2;
 let burst = 0;
 
-/**
- * Call this for every event. A full queue without a turn of the event loop may have dropped events; Node does not pass
- * on that report.
- */
+/** Call for every event: Node does not report events dropped from a full queue. */
 export function countEvent(): void {
   if (burst++ === 0) setImmediate(() => (burst = 0));
   if (burst < overflowsAt) return;
@@ -46,10 +40,7 @@ export function countEvent(): void {
 /** More is not told one by one. */
 const mostEvents = 2000;
 
-/**
- * Watches single folders and collects events until they are requested. All watches of a thread share one ordered
- * inotify queue, so every event before a sentinel is reported before it.
- */
+/** Watches folders. All watches of a thread share one ordered inotify queue. */
 export class FolderWatches {
   readonly #endings: readonly string[];
   readonly #sentinelDir: string;
@@ -70,7 +61,6 @@ export class FolderWatches {
     all.add(this);
   }
 
-  /** Watches a folder anew, whatever was watched at this path before. */
   place(folder: string): void {
     const old = this.#handles.get(folder);
     const handle = this.#open(folder);
@@ -81,7 +71,6 @@ export class FolderWatches {
     old?.close();
   }
 
-  /** Stops watching a folder after the caller has received its last event. */
   remove(folder: string): void {
     // It has come again since.
     if (this.#placed.has(folder)) return;
@@ -98,7 +87,6 @@ export class FolderWatches {
       if (barred !== undefined) this.lose(barred, true);
       handle = watch(folder, (kind, name) => this.#heard(folder, kind === "rename", name));
     } catch {
-      // Missing, unreadable, or over the watch limit.
       return undefined;
     }
     handle.on("error", (error) => this.lose(`${folder} could not be watched: ${error.message}`, false));
@@ -182,19 +170,13 @@ function longestQueue(): number {
 /** Files of killed processes are removed after this time. */
 const keptMs = 24 * 60 * 60_000;
 
-/**
- * A change made on purpose: its event follows all earlier events. The callback runs in order. Throws file system
- * errors.
- */
+/** A deliberate change: its event follows all earlier ones. Throws file system errors. */
 interface Sentinel {
   ask(told: () => void): void;
   close(): void;
 }
 
-/**
- * A file that is renamed for each sentinel. The name identifies it; content might already be that of a later one.
- * Removes folders left by other processes.
- */
+/** A file renamed for each sentinel; the name identifies it. */
 function createSentinel(folder: string): Sentinel {
   const waiting = new Map<string, () => void>();
   let handle: FSWatcher | undefined;
@@ -227,7 +209,6 @@ function createSentinel(folder: string): Sentinel {
       try {
         step();
       } catch {
-        // Somebody has tidied up.
         begin();
         step();
       }

@@ -7,13 +7,10 @@ import { type RootWatch, type RootWatchInput, type WatchNews, watchRoots } from 
 import type { WatchRoot } from "./watch-scope.ts";
 import { FolderView } from "./folder-view.ts";
 
-/** A file that is written continuously is indexed after this multiple of the quiet time. */
 const ceilingFactor = 10;
-/** A folder that does not report everything is not asked again for this time. */
 const barredMs = 60_000;
 /** Interval of full scans regardless of the watcher. */
 const sweepAfterMs = 5 * 60_000;
-/** Folders that are begun to be watched for one request. */
 const mostAtOnce = 500;
 
 const unwatched: WatchNews = { lost: "the folders are not watched yet", barred: false, thread: 0 };
@@ -32,26 +29,17 @@ export interface FreshnessInput extends Pick<RootWatchInput, "roots" | "notify" 
 
 /** What is done when files may have changed. */
 export interface FreshnessWork {
-  /**
-   * Something may have changed since the last scan. Called at once with the first event of a burst, and when watching
-   * begins or ends: what changed before it began was not seen.
-   */
+  /** Called with the first event of a burst, and when watching begins or ends. */
   changed: () => void;
   /** Scans the files. Runs one at a time; what it throws is its own to record. */
   run: (reason: "watch" | "interval") => Promise<void>;
 }
 
-/**
- * Keeps a memory fresh: detects changes with a watcher or a scan, and starts scans after changes and at intervals.
- * Keeps no process alive.
- */
 export class Freshness {
-  /** How a scan asks the file system. */
   readonly look: FolderLook;
   readonly #view = new FolderView();
   readonly #input: FreshnessInput;
   readonly #now: () => number;
-  /** Why every search scans. */
   readonly #whyScans: string | undefined;
   #end: (() => Promise<unknown>) | undefined;
   #watch: RootWatch | undefined;
@@ -124,7 +112,6 @@ export class Freshness {
     return this.#watch?.state() ?? { mode: "off", reason: "sync.watch is false" };
   }
 
-  /** By what searches are kept fresh. */
   status(): FreshnessStatus {
     if (this.#input.settings.onSearch === false) return { by: "sync", reason: "sync.onSearch is false" };
     const reason = this.#whyScans ?? this.#swept;
@@ -136,14 +123,11 @@ export class Freshness {
     this.#watch?.refresh();
   }
 
-  /** Duration for which a folder with incomplete reports stays excluded. */
   async close(): Promise<void> {
     await this.#end?.();
   }
 
-  /**
-   * Updates the view with all changes before this call. True: nothing changed since the last full scan. Never throws.
-   */
+  /** Applies all earlier changes. True: unchanged since the last full scan. Never throws. */
   async isUnchanged(): Promise<boolean> {
     if (this.#whyScans !== undefined) return false;
     const chosen = this.#input.roots();
@@ -165,7 +149,6 @@ export class Freshness {
     return this.#settled !== undefined && this.#settled === placesOf(chosen) && view.isWhole && !view.hasChanged();
   }
 
-  /** Begins a full scan. Call the result when it has succeeded. */
   begin(): () => void {
     if (this.#whyScans !== undefined) return () => undefined;
     const found = placesOf(this.#input.roots());
@@ -178,14 +161,12 @@ export class Freshness {
     };
   }
 
-  /** The next scan asks the file system for everything. */
   sweep(reason: string): void {
     this.#view.forget();
     this.#swept = reason;
     this.#sweptAtMs = undefined;
   }
 
-  /** Asks for the news. Gives why there are none. */
   async #hear(roots: ReadonlySet<string>): Promise<string | undefined> {
     const view = this.#view;
     if (this.#barred !== undefined && this.#now() < this.#barred.untilMs) return this.#barred.reason;
@@ -218,10 +199,7 @@ function stateOf(place: string): string {
   return stats.isDirectory() ? (identityOf(place) ?? "gone") : `${stats.mode}:${lastingStamp(stats)}`;
 }
 
-/**
- * Calls `began` with the first event, and `ended` when no other has come for `quietMs`, or `ceilingMs` after the first
- * however many come. The timer keeps no process alive.
- */
+/** Calls `began` at the first event and `ended` after `quietMs` without one, at the latest after `ceilingMs`. */
 export function createBurst(input: { quietMs: number; ceilingMs: number; began: () => void; ended: () => void }): {
   touch(): void;
   cancel(): void;

@@ -2,13 +2,9 @@ import { readFileSync, statfsSync, statSync } from "node:fs";
 import { basename } from "node:path";
 import fileSystems from "./file-systems.json" with { type: "json" };
 
-/**
- * Local file systems by their Linux number: this kernel reports all their changes in order. Layered, shared and network
- * file systems are not included.
- */
+/** Local file systems by Linux number: their changes are reported completely and in order. */
 const local: ReadonlyMap<string, string> = new Map(Object.entries(fileSystems.local));
 
-/** Names for messages. */
 const names: ReadonlyMap<string, string> = new Map(Object.entries(fileSystems.layered));
 
 /** Why changes in a folder may be unreported or out of order. Throws errors of `statfs`. */
@@ -18,7 +14,6 @@ export function whyNotInOrder(folder: string): string | undefined {
   return `${folder} is on ${names.get(type) ?? `an unknown (${type})`} file system`;
 }
 
-/** The number of the file system that a folder is on, as Linux gives it. */
 function typeOf(folder: string): string {
   // It is signed on some machines.
   return `0x${(statfsSync(folder).type >>> 0).toString(16)}`;
@@ -27,15 +22,12 @@ function typeOf(folder: string): string {
 /** File systems whose changes are made elsewhere. */
 const remote: ReadonlyMap<string, string> = new Map(Object.entries(fileSystems.remote));
 
-/**
- * The kind of network or shared file system of a folder, if known. A watch there misses changes made on other machines.
- */
+/** The kind of network or shared file system, if known: a watch misses remote changes. */
 export function networkFileSystem(folder: string): string | undefined {
   if (process.platform !== "linux") return undefined;
   try {
     return remote.get(typeOf(folder));
   } catch {
-    // A folder that is not there now is examined when it comes.
     return undefined;
   }
 }

@@ -10,7 +10,6 @@ import type { NewsOrder, WatchOrder, WatchTold } from "./watch-thread.ts";
 
 export interface RootWatch {
   state(): WatchStatus;
-  /** Chooses the roots again. After a failure, retries after a while. */
   refresh(): void;
   /** All changes of folders so far. Never throws: unknown changes are reported as lost, with the reason. */
   news(folders: Pick<NewsOrder, "add" | "drop">): Promise<WatchNews>;
@@ -24,7 +23,6 @@ export interface RootWatchInput {
   roots: () => readonly WatchRoot[];
   maxFiles: number;
   event: () => void;
-  /** From here on changes are reported, or known to be unreported. */
   began: () => void;
   notify: (line: string) => void;
   recursive?: boolean | undefined;
@@ -37,7 +35,6 @@ export interface RootWatchInput {
   newsWithinMs?: number | undefined;
 }
 
-/** Why nothing can be watched, and what a person can do. */
 type Failure = readonly [reason: string, advice: string];
 
 const retryAfterMs = 5 * 60_000;
@@ -52,10 +49,7 @@ const late = "the watcher was late";
 /** Scanning thousands of files makes garbage; a larger young generation would double the memory. */
 const resourceLimits = { maxYoungGenerationSizeMb: 4 };
 
-/**
- * Reports changes below the roots. chokidar runs in a thread because its first scan blocks. A failure turns watching
- * off and is reported once.
- */
+/** Reports changes below the roots. chokidar runs in a thread because its first scan blocks. */
 export function watchRoots(input: RootWatchInput): RootWatch {
   const { event, began, maxFiles } = input;
   const recursive = input.recursive ?? (process.platform === "darwin" || process.platform === "win32");
@@ -86,7 +80,6 @@ export function watchRoots(input: RootWatchInput): RootWatch {
       );
   }
 
-  /** A path changed while chokidar examined it: restart. */
   function startAgain(failure: Failure): void {
     if (performance.now() - firstQuickAt > retryAfterMs) [quickRetries, firstQuickAt] = [0, performance.now()];
     if (quickRetries++ >= mostQuickRetries) return turnOff(failure);
@@ -154,7 +147,6 @@ export function watchRoots(input: RootWatchInput): RootWatch {
   start();
 
   function whyNoNews(): string | undefined {
-    // What was asked for before has to come first.
     if (answer !== undefined) return late;
     if (!isInOrder) return "only on Linux is it known that changes are told in their order";
     if (phase === "closed") return ended;

@@ -22,10 +22,7 @@ export interface WatchRoot {
 
 /** What of a disk is watched for some roots. */
 export interface WatchScope {
-  /**
-   * `watched`: a root or a folder in one. `told of`: a file or link reported by the watch of its folder. `elsewhere`:
-   * outside the roots, or in a tool folder.
-   */
+  /** `watched`: in a root. `told of`: reported by its folder's watch. `elsewhere`: outside, or a tool folder. */
   lookAt(file: string, stats: Stats | undefined): "watched" | "told of" | "elsewhere";
   /** Whether a run has to follow what the system tells of a watched folder or file and a name in it. */
   concerns(watched: string, name: string | null): boolean;
@@ -101,6 +98,5 @@ function leavesOutFolder(root: string, stateDir: string): (folder: string) => bo
   const begin = (): FolderRules | undefined => unlessUnreadable(() => folderRules({ folder: root, stateDir }));
   const enter = (folder: string): FolderRules | undefined =>
     unlessUnreadable(() => rulesIn(path.dirname(folder))?.enter(path.basename(folder)));
-  // What is not known to be excluded is watched.
   return (folder) => rulesIn(path.dirname(folder))?.leavesOut(path.basename(folder), true) !== undefined;
 }

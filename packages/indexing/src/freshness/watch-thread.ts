@@ -4,7 +4,6 @@ import { markdownEndings } from "../scan/folder-rules.ts";
 import { countEvent, type FolderNews, FolderWatches } from "./folder-watches.ts";
 import { createWatchScope, type WatchRoot } from "./watch-scope.ts";
 
-/** What the thread is given for each memory that it watches for. */
 export interface WatchOrder {
   /** What it tells goes there, and questions come from there. Closing it ends the watch. */
   port: MessagePort;
@@ -95,7 +94,6 @@ function watchFor({ port, roots, recursive, maxFiles, sentinelDir }: WatchOrder)
     })
     .on("error", (error) => tell({ kind: "failed", message: error instanceof Error ? error.message : String(error) }));
 
-  // With nothing to watch, as where all is closed to us, the port keeps the thread.
   port.on("message", ({ add, drop }: NewsOrder) => {
     for (const folder of drop) folderWatches?.remove(folder);
     for (const folder of add) folderWatches?.place(folder);

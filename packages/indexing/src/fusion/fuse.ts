@@ -20,7 +20,6 @@ export const mostWeight = 0.15;
 
 /** `vectorWeight` over `textWeight` by default: the ratio at which the measured weight counts as it is. */
 const usualRatio = 0.7 / 0.3;
-/** Below it a score bends, so that it stays above 0 however far away a chunk is. */
 const lowScore = 0.02;
 /** Smaller deviations are rounding: all chunks are alike, or there is only one. */
 const leastDeviation = 0.001;
@@ -31,17 +30,10 @@ interface Finding {
   cosine: number | undefined;
   /** Keyword score, 0 to 1; undefined if the keyword search did not find it. */
   textScore: number | undefined;
-  /** Contains the exact query; its vector must not lower its score. */
   exact: boolean;
 }
 
-/**
- * Returns the function that scores a candidate, in (0, 1]. The order is that of `t + w × z`: t the keyword score, z the
- * standardised cosine, w the weight of the scale times the ratio of the configured shares to the default ones. A result
- * of vector search only scores `vector × cosine`, so thresholds mean the same for every provider; keywords raise it up
- * to `vector` and then fill the text share. Both pieces rise strictly. `lowest` is the lowest cosine that vector search
- * returned; candidates without a cosine get at most that.
- */
+/** Scores in (0, 1], ordered by `t + w × z` (keyword score, weight, standardised cosine). */
 export function createFusion(
   shares: FusionWeights,
   { mean, deviation, weight }: MeaningScale,
@@ -49,7 +41,6 @@ export function createFusion(
 ): (finding: Finding) => number {
   const { vector, text } = shares;
   const worth = text === 0 ? Infinity : weight * (vector / text / usualRatio);
-  /** Keyword scores that one unit of cosine is worth. */
   const rate = worth / (deviation < leastDeviation ? usualDeviation : deviation);
   const unseen = Math.min(mean, lowest);
   return ({ cosine, textScore = 0, exact }) => {
@@ -72,16 +63,13 @@ export function scaleOfRows(rows: readonly { score: number }[]): MeaningScale {
   return { ...spread(rows.map(({ score }) => score)), weight: unmeasuredWeight };
 }
 
-/**
- * Mean and standard deviation of the cosines of a question with a sample of the space. All vectors are of unit length.
- */
+/** Mean and standard deviation of cosines with a sample. Unit vectors. */
 export function spreadOf(query: Float32Array, sample: readonly Float32Array[]): Omit<MeaningScale, "weight"> {
   return spread(sample.map((vector) => cosineOf(query, vector)));
 }
 
 export function cosineOf(one: Float32Array, other: Float32Array): number {
   let sum = 0;
-  // An iterator would take ten times as long.
   for (let index = 0; index < one.length; index++) sum += (one[index] ?? 0) * (other[index] ?? 0);
   return sum;
 }

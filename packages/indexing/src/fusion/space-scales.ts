@@ -18,14 +18,12 @@ const errorsOfChance = 3;
 /** Result of the calibration of a space. */
 interface MeasuredWeight {
   quality: number;
-  /** Weight of one deviation of cosine, in keyword scores. */
   weight: number;
   pairs: number;
 }
 
 interface KeptWeight extends MeasuredWeight {
   vectors: number;
-  /** Every chunk has the same vector. */
   isSame?: boolean;
 }
 
@@ -49,10 +47,7 @@ export class SpaceScales {
     return { ...spreadOf(query, sample), weight: this.#weights.get(spaceName(space))?.weight ?? unmeasuredWeight };
   }
 
-  /**
-   * Measures the weight of a space, unless known for its size, and stores it. Calls `embed` once with 64 texts of at
-   * most 400 characters. Throws errors of `embed` and the store.
-   */
+  /** Measures and stores the weight of a space, unless known. Throws errors of `embed` and the store. */
   async measure(
     space: VectorSpace,
     vectors: number,
@@ -73,7 +68,6 @@ export class SpaceScales {
     await this.measured(space);
   }
 
-  /** What was measured of the space, by whichever process. */
   async measured(space: VectorSpace): Promise<KeptWeight | undefined> {
     const kept = readKept(await this.#facts?.noted(noteOf(space)));
     this.#weights.set(spaceName(space), kept);
@@ -92,9 +86,7 @@ export class SpaceScales {
   }
 }
 
-/**
- * Texts that `measure` embeds: sentences of the sample, each followed by its surroundings. Empty if there are too few.
- */
+/** Texts that `measure` embeds: sentences and their surroundings. Empty if there are too few. */
 export function measuringTexts(sample: readonly { hash: string; text: string }[]): string[] {
   const pairs = partnerPairs(sample, pairCount);
   return pairs.length < pairCount ? [] : pairs.flatMap(({ sentence, rest }) => [sentence, rest]);
@@ -121,10 +113,7 @@ function qualityOf(vectors: readonly Float32Array[]): MeasuredWeight {
   );
 }
 
-/**
- * Finds the partner of each text on the other side, in both directions. Weight: `0.25 × (quality - 3 standard errors of
- * chance)`, from 0 to 0.15.
- */
+/** Finds partner texts in both directions. Weight: `0.25 × (quality - 3 standard errors of chance)`, 0 to 0.15. */
 export function partnerQuality(sentences: readonly Float32Array[], rests: readonly Float32Array[]): MeasuredWeight {
   const pairs = sentences.length;
   const similarity = sentences.map((sentence) => rests.map((rest) => cosineOf(sentence, rest)));
@@ -138,7 +127,6 @@ export function partnerQuality(sentences: readonly Float32Array[], rests: readon
   return { quality, weight, pairs };
 }
 
-/** The place of a value among all, from 1; those that are equal share the places that they take. */
 function rankIn(values: readonly number[], own: number): number {
   const value = values[own] ?? 0;
   const above = values.filter((other) => other > value).length;
@@ -168,17 +156,11 @@ interface PartnerPair {
   rest: string;
 }
 
-/** Minimum number of different terms of a sentence, and of its surroundings. */
 const leastTerms = 4;
 const around = 3;
-/** Characters of one text. */
 const maxLength = 400;
 
-/**
- * Builds up to `limit` calibration pairs by the inverse cloze task (Lee, Chang and Toutanova 2019). Words of the
- * sentence are removed from its surroundings, so that words alone cannot match them. The hash of a chunk selects its
- * sentence.
- */
+/** Calibration pairs by the inverse cloze task (Lee, Chang and Toutanova 2019), without shared words. */
 export function partnerPairs(chunks: readonly { hash: string; text: string }[], limit: number): PartnerPair[] {
   const pairs: PartnerPair[] = [];
   // Loaded here because the tables cost milliseconds and most callers need no pairs.

@@ -8,15 +8,11 @@ import { StoreFailure } from "./thread/remote.ts";
 import type { Vectors } from "./vectors.ts";
 import type { LedgerBase } from "./generations.ts";
 
-/** What a store does with the builds of a ledger. */
 export interface Builds {
   calls: Pick<LedgerCalls, "startBuild" | "currentBuild" | "finishBuild" | "abandonBuild">;
   /** The files of the build with this number. Throws if it is not being made any more. */
   tableOf(build: number): FileTables;
-  /**
-   * Deletes a batch of generations that no longer answer. True: more remain. Returns false if another process is
-   * writing.
-   */
+  /** Deletes a batch of generations that no longer answer. True: more remain. */
   deleteDropped(): boolean;
 }
 
@@ -36,7 +32,6 @@ export function createBuilds(
   let started: number | undefined;
   let asked = 0;
   const files = input.fileTables({ generation: () => expectNext(asked), changed: () => undefined });
-  /** Generations that this process cannot drop. */
   const left: number[] = [];
 
   /** Another process may have started another build or activated this one. */

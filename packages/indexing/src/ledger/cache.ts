@@ -61,7 +61,6 @@ const queueVectors = 4096;
 const fewestKept = 64;
 /** Share of surplus vectors that justifies a scan. */
 const worthwhileShare = 1 / 8;
-/** Growth after which the chunk count is recorded again. */
 const growthNoted = 1.1;
 
 const deleteVector = "DELETE FROM vectors WHERE id = ?";
@@ -80,18 +79,12 @@ interface CacheOptions extends Omit<LedgerBase, "generations"> {
   prepare: () => void;
 }
 
-/**
- * The vectors themselves, each stored once, by space and by the hash of what was embedded, and which of them have to
- * go.
- */
+/** Vectors, stored once per space and text hash, and their eviction. */
 export class VectorCache {
-  /**
-   * Spaces that this process searches or fills: vectors of their chunks are not evicted. If empty, nothing is evicted.
-   */
+  /** Spaces in use: vectors of their chunks are not evicted. If empty, nothing is. */
   readonly spacesInUse: Set<number> = new Set<number>();
   readonly #options: CacheOptions;
   readonly #sql: Sql;
-  /** Vectors to be evicted, the one that was used longest ago first. */
   #queue: Entry[] = [];
   #nothingLeft = false;
 
@@ -128,7 +121,6 @@ export class VectorCache {
       this.#use(spaceId, hash, at);
   }
 
-  /** Evicts a batch of the least recently used vectors above the size limit, over all spaces. True: more remain. */
   trim(): boolean {
     try {
       return this.#trim();
@@ -139,7 +131,6 @@ export class VectorCache {
     }
   }
 
-  /** Something has happened that may have made vectors superfluous. */
   wake(): void {
     this.#nothingLeft = false;
   }
@@ -158,15 +149,11 @@ export class VectorCache {
     const { meta, transactions } = this.#options;
     transactions.write(() => {
       const chunks = this.#answeringChunks();
-      // An index without notes may have lost its disk for now.
       if (chunks > 0) meta.set(metaKeys.mostChunks, String(chunks));
     });
   }
 
-  /**
-   * Deletes a batch of vectors without a note, least recently used first. True: more remain. They are kept for texts
-   * that return (undo, branch switch, unmounted disk), at most as many per space as the index ever had chunks.
-   */
+  /** Deletes a batch of least recently used vectors without a note. True: more remain. */
   trimUnused(): boolean {
     const { transactions, prepare } = this.#options;
     if (transactions.read(() => this.#overfull()) === undefined) return false;
@@ -236,7 +223,6 @@ export class VectorCache {
     );
   }
 
-  /** Of all stores: they share the vectors. */
   #answeringChunks(): number {
     const sum = `SELECT coalesce(sum(chunks), 0) FROM files
       WHERE generation IN (SELECT id FROM generations WHERE state = 'active')`;
@@ -260,7 +246,7 @@ export class VectorCache {
   }
 }
 
-/** Drops the vectors of a text made by older rules, unless another chunk has it, and overwrites its pages. */
+/** Search data of a store in the ledger file, updated in its transactions; rebuildable. */
 export function forgetText({ db, meta }: Pick<LedgerBase, "db" | "meta">, hash: HashKey, isHeld: () => boolean): void {
   const sql = sqlOf(db);
   meta.set(metaKeys.unwiped, "1");

@@ -26,22 +26,17 @@ export interface LedgerParts extends LedgerBase {
     /** Called outside of transactions, as the index that it needs may have to be made first. */
     chunks(): EmbeddedChunks;
   };
-  /** Small buffers are slices of a pool and may be unaligned. */
   notice(line: string): void;
 }
 
 /** Calls that a companion answers beside those of the ledger, each with the name under which the thread is asked. */
 type CompanionCalls = Readonly<Record<string, (...args: never[]) => unknown>>;
 
-/**
- * Data that a store keeps in the ledger file and thread to find chunks, such as words and vector layouts: one
- * transaction covers both, and a search costs one message. All of it can be rebuilt from the ledger.
- */
+/** A small deferrable task. `isQuiet`: no recent call. True: there may be more. */
 export interface Companion {
   calls: CompanionCalls;
   /** A file was written or removed, inside the transaction. Not asked for generations that are dropped. */
   wrote(generation: number, chunks: ChangedChunks): void;
-  /** A chunk of any store has got its vector, inside the transaction. */
   embedded(
     spaceId: number,
     chunk: { id: number; source: MemorySource; generation: number },
@@ -54,14 +49,10 @@ export interface Companion {
   drop(generation: number): "some" | "kept" | "none";
   /** So many chunks of the generation it has; undefined if that does not tell anything. Inside a transaction. */
   count(generation: number): number | undefined;
-  /**
-   * A small piece of work that can wait. `isQuiet`: no caller has asked for anything in a while. True: there may be
-   * more.
-   */
+  /** Those that must be sound before chunks are removed, and those made from vectors. */
   tidy(isQuiet: boolean): Promise<boolean>;
   /** Those that have to be sound before chunks can be taken out, and those that are made of vectors. */
   parts: { first: readonly IndexPart[]; last: readonly IndexPart[] };
-  /** Gives space back in what it has of a generation. */
   compact(generation: number): Pieces<void>;
   health(): Pick<IndexHealth, "fts" | "vector">;
 }

@@ -23,16 +23,12 @@ const settlingSteps = 150;
 /** Later work is left to the next writer. */
 const closingTrimMs = 500;
 
-/** The store as it is inside the worker, but for the leases, which do not depend on the file that is open. */
 export type OpenedStore = LedgerCalls & {
   /** What the thread answers by its name: the calls of the ledger, and those of its companion. */
   methods: readonly Method[];
   searches: ReadonlySet<string>;
   health(): IndexHealth;
-  /**
-   * A small piece of work that can wait, done between calls. `isQuiet`: there was no call in a while. True: there may
-   * be more. Never throws.
-   */
+  /** A small deferrable task between calls. True: there may be more. Never throws. */
   tidy(isQuiet?: boolean): Promise<boolean>;
   shrink(): void;
   close(): void;
@@ -53,7 +49,6 @@ export function openDatabaseStore(options: OpenOptions, tables: CompanionTables 
   async function tidy(isQuiet: boolean): Promise<boolean> {
     if (await companion.tidy(isQuiet)) return true;
     if (vectors.tidy()) return true;
-    // A process that only reads leaves it to one that writes.
     if (transactions.hasWritten() && (builds.deleteDropped() || freePagesIfMany(parts))) return true;
     integrity.recordIfQuiet();
     return false;
@@ -272,7 +267,6 @@ function createCallGuard({ meta, transactions, integrity, location }: Parts) {
   return {
     all: <Calls extends object>(calls: Calls): Calls =>
       Object.fromEntries(Object.entries(calls).map(([name, call]) => [name, guarded(call)])) as Calls,
-    /** What a failure outside of calls says, and whether the database is damaged. */
     failureOf,
     isBroken: () => broken !== undefined,
   };

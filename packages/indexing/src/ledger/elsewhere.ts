@@ -9,7 +9,6 @@ import type { Spaces } from "./spaces.ts";
 
 interface PendingRow {
   hash: HashKey;
-  /** Null if the vector, or the last chunk of the store with this text, is gone. */
   embedding: Buffer | null;
 }
 
@@ -17,7 +16,6 @@ interface Input extends LedgerBase {
   store: string;
   spaces: Spaces;
   cache: VectorCache;
-  /** Makes the index that finds chunks by their hash. Outside of transactions. */
   prepare: () => void;
 }
 
@@ -25,11 +23,7 @@ interface Input extends LedgerBase {
 const inStore = "JOIN files f ON f.id = c.file_id JOIN generations g ON g.id = f.generation";
 const isLive = "g.store = :store AND g.state <> 'dropped'";
 
-/**
- * Vectors of a store that keeps its own. Pending: known here, not acknowledged by the store. Imported: the store has
- * them from another host; their numbers are unknown here, so they count for this store only. Everything but `calls`
- * runs inside transactions.
- */
+/** Vectors of a store that keeps its own: pending or imported. Runs inside transactions. */
 export class VectorsElsewhere {
   readonly calls: Pick<
     LedgerCalls,
@@ -74,7 +68,6 @@ export class VectorsElsewhere {
     for (const hash of hashes) this.#sql.run(forget, { hash, store: this.#store });
   }
 
-  /** Requests the vectors of a space for the store: those of all chunks become pending, and later ones too. */
   note(spaceId: number): void {
     const { meta } = this.#input;
     if (meta.get(this.#prefix + spaceId) !== undefined) return;
@@ -88,7 +81,6 @@ export class VectorsElsewhere {
     meta.set(this.#prefix + spaceId, "1");
   }
 
-  /** A chunk was written: its vectors in the noted spaces are pending. */
   added(hash: HashKey): void {
     this.#sql.run(
       `INSERT OR IGNORE INTO owed_vectors (store, space_id, hash)
@@ -153,7 +145,6 @@ export class VectorsElsewhere {
     }
   }
 
-  /** The store has the vectors of all these texts. */
   #import(space: VectorSpace, hashes: readonly HashKey[]): void {
     if (hashes.length === 0) return;
     const { spaces } = this.#input;

@@ -72,7 +72,6 @@ export function isAsked(scoped: boolean): string {
   return scoped ? `${condition} AND ${isUnder("within")} AND NOT ${isUnder("without")}` : condition;
 }
 
-/** Paths are looked up, so that there may be thousands of them; folders are compared with one after the other. */
 function isUnder(places: "within" | "without"): string {
   return `(f.path IN (SELECT value FROM json_each(:${places}Paths)) OR EXISTS (
     SELECT 1 FROM json_each(:${places}Folders) folder WHERE substr(f.path, 1, length(folder.value)) = folder.value))`;
@@ -126,10 +125,7 @@ export interface FileTables extends FileCalls {
 
 export interface FileTarget {
   generation(): number;
-  /**
-   * Called at the end of a transaction that has changed files. Gives the step that it is, if they are those that
-   * answer.
-   */
+  /** Called at the end of a transaction. Returns the revision step if active files changed. */
   changed(): RevisionStep | undefined;
 }
 
@@ -216,9 +212,7 @@ export function createFileTables(
     return gone;
   }
 
-  /**
-   * Leaves of the file what begins before the line, and nothing if there is none. Returns what stays, and what is gone.
-   */
+  /** Leaves of the file what begins before the line, and nothing if there is none. */
   function keepBefore(file: FileRow, fromLine: number | undefined): [kept: FileRow, gone: ChangedChunks["gone"]] {
     if (fromLine === undefined) return [{ id: file.id, chunks: 0, bytes: 0 }, dropChunks(file.id, 0)];
     const bytes = sql.value<number | null>(

@@ -5,7 +5,6 @@ import { Damage } from "./file/store-errors.ts";
 import { type Meta, metaKeys } from "./file/meta.ts";
 import { addGeneration, type BeginTables } from "./file/schema.ts";
 
-/** A complete build of the index, or one that is being made. */
 export interface Generation {
   id: number;
   name: string;
@@ -19,7 +18,6 @@ interface Input {
   store: string;
   /** The first part of each revision. */
   opening: string;
-  /** Makes what else a new one needs. */
   begin: BeginTables;
 }
 
@@ -51,7 +49,6 @@ export class Generations {
     return this.#sql.values(select, this.#input.store);
   }
 
-  /** The oldest one that waits to be deleted. */
   dropped(except: readonly number[]): number | undefined {
     return this.#sql.value(
       `SELECT id FROM generations WHERE store = ? AND state = 'dropped'
@@ -90,7 +87,6 @@ export class Generations {
     return `${this.#input.opening}.${this.#input.meta.get(this.#revision) ?? "0"}`;
   }
 
-  /** Called inside the transaction of such a change. */
   revise(): RevisionStep {
     const from = this.revision();
     this.#sql.run(
@@ -109,7 +105,6 @@ export class Generations {
   }
 }
 
-/** What every part of a ledger works with, over one connection. */
 export interface LedgerBase {
   db: Database.Database;
   meta: Meta;
@@ -117,7 +112,6 @@ export interface LedgerBase {
   generations: Generations;
 }
 
-/** Generations that statements are kept for: the one that answers, and the next. */
 const keptGenerations = 2;
 
 /** Keeps what is prepared for a generation for as long as it is likely to be asked for. */

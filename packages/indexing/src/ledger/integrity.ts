@@ -1,9 +1,4 @@
-/**
- * Detects changes of an index file by others. SQLite keeps no page checksums. Four checks: the checksum beside the file
- * (`isSpoilt`) for bytes changed outside of writes; the counts (`Integrity.look`) for rows changed through SQLite;
- * `quickCheck` for pages after a crash; and the comparison of results with their notes for changed texts. A damaged
- * file is set aside and rebuilt; `salvageVectors` keeps paid vectors.
- */
+/** Detects external changes of an index file by checksum, row counts, page check and result comparison. */
 import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import Database from "better-sqlite3";
@@ -31,10 +26,7 @@ interface FileSum {
   stamp?: string | undefined;
 }
 
-/**
- * Whether the file is known to differ from what was written. With `anew` its bytes are read even if the file system
- * reports no change.
- */
+/** Whether the file differs from what was written. `anew`: reads it even if its stamp is unchanged. */
 export function isSpoilt(path: string, { anew = false }: { anew?: boolean } = {}): boolean {
   const known = readSum(path);
   if (known === undefined) return false;
@@ -45,14 +37,12 @@ export function isSpoilt(path: string, { anew = false }: { anew?: boolean } = {}
     found = sumOf(path);
     if (found === undefined) return false;
   } catch (error) {
-    // A file that cannot be read is reported when it is opened.
     if (!isCorrupt(error)) return false;
   }
   if (found !== known.sum) {
     // Another process that has begun to write meanwhile has deleted the record.
     return readSum(path)?.sum === known.sum;
   }
-  // Copied, or restored: the same bytes at another time.
   if (stamp !== known.stamp) writeSum(path);
   return false;
 }
@@ -91,7 +81,6 @@ function readSum(path: string): FileSum | undefined {
 /** Undefined if a write may leave the stamp as it is. */
 function stampOf(path: string): string | undefined {
   const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
-  // Stamps in whole seconds are too coarse.
   if (stats === undefined || stats.ctimeNs % 1_000_000_000n === 0n) return undefined;
   const file = stateOf(stats);
   const trust = new StampTrust();
@@ -106,10 +95,7 @@ function waitForTick(path: string): void {
   if (ageMs < tickMs) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Math.min(tickMs, tickMs - ageMs));
 }
 
-/**
- * Checksum of the file, read by a separate SQLite connection. Never opened directly: closing a file drops all POSIX
- * locks of the process on it. Undefined if there is nothing to compare.
- */
+/** Checksum by a separate SQLite connection: closing the file directly drops POSIX locks of the process. */
 function sumOf(path: string): string | undefined {
   const { size, mtimeNs } = statSync(path, { bigint: true });
   if (size === 0n) return undefined;
@@ -139,11 +125,9 @@ export function isAboutWords(line: string): boolean {
   return /\bfts5\b/iu.test(line);
 }
 
-/** What an open index is watched through. */
 interface Watched {
   db: Database.Database;
   generations: Generations;
-  /** Undefined if the index is in memory: then there is nothing to watch. */
   path: string | undefined;
   /** Chunks of a generation that can be found, see `Companion`. */
   countFound: (generation: number) => number | undefined;
@@ -151,10 +135,7 @@ interface Watched {
   mayWrite: boolean;
 }
 
-/**
- * Watches the file of an open index. Own writes are known; whatever else happens to it is judged before the next
- * answer.
- */
+/** Detects changes by others before the next answer. */
 export class Integrity {
   readonly #of: Watched;
   #known: { file: string | undefined; version: number | undefined };
@@ -190,7 +171,6 @@ export class Integrity {
     this.#known = { ...this.#known, file: fileStamp(this.#of.path) };
   }
 
-  /** Checkpoints the log and records the checksum, unless it is known or another process uses the log. */
   record(): void {
     const { db, path } = this.#of;
     if (path === undefined || this.#isRecorded) return;
@@ -199,7 +179,6 @@ export class Integrity {
       db.pragma("busy_timeout = 0");
       const [state] = db.pragma("wal_checkpoint(TRUNCATE)") as { busy: number }[];
       if (state?.busy !== 0) return;
-      // A writing process waits here, so that it deletes the record afterwards.
       beginWrite(db, 1);
       const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
       if (readSum(path) === undefined && (log?.size ?? 0) === 0) writeSum(path);
@@ -249,10 +228,7 @@ const bytesPerNumber = 4;
 /** Vectors have length 1; others are damaged. */
 const tolerance = 0.01;
 
-/**
- * Copies vectors and facts about their spaces from a damaged database to a new one, except rows on unreadable pages.
- * Never throws: all of it can be recreated.
- */
+/** Copies readable vectors of a damaged database to a new one. Never throws. */
 export function salvageVectors(db: Database.Database, damagedPath: string): void {
   let damaged: Database.Database | undefined;
   const before = new Set(findSidecars(damagedPath).map(({ suffix }) => suffix));
@@ -272,7 +248,6 @@ export function salvageVectors(db: Database.Database, damagedPath: string): void
     if (db.inTransaction) db.exec("ROLLBACK");
   } finally {
     damaged?.close();
-    // Reading it leaves nothing beside it.
     for (const { suffix } of findSidecars(damagedPath))
       if (!before.has(suffix)) rmSync(damagedPath + suffix, { force: true });
   }
@@ -296,7 +271,6 @@ function copyVectors(from: Database.Database, to: Database.Database): void {
   to.exec("DELETE FROM vectors WHERE id NOT IN (SELECT vector_id FROM embedding_cache)");
 }
 
-/** Rows in key order up to the first unreadable page, then from the other end. */
 function* readable(db: Database.Database, select: string, key: string): Generator<unknown[]> {
   for (const order of ["ASC", "DESC"]) {
     try {

@@ -13,7 +13,7 @@ import { isBusy } from "./file/store-errors.ts";
 /** Progress is written at most this often, for others to read. */
 const rowEveryMs = 500;
 
-/** Rows of the index that other processes read. Writing may come to nothing where another process writes for long. */
+/** The lock decides ownership; the row reports progress. Without a lock file every process gets the lease. */
 export interface LeaseRows {
   get(key: string): string | undefined;
   set(key: string, value: string | undefined): void;
@@ -92,7 +92,6 @@ export function createLeases(input: {
       if (!lease) return;
       lease.status = { ...lease.status, completed, total, label };
       if (now() - lease.writtenAt >= rowEveryMs) return write("build");
-      // The last progress must be written: the owner may hang from here on.
       later ??= setTimeout(() => {
         later = undefined;
         write("build");
@@ -151,12 +150,11 @@ function parseRow(text: string | undefined): WriterStatus | undefined {
 const attempts = 5;
 const pauseMs = 2;
 
-/** A lock that the operating system takes away from a process that ends, however it ends. */
 interface LeaseLock {
   release(): void;
 }
 
-/** Path of the lock file: not beside the index, and equal for all spellings of its path. */
+/** Takes the lock (an exclusive SQLite transaction); undefined if taken. Throws file system errors. */
 function lockPath(locksDir: string, indexPath: string, name: string): string {
   const key = createHash("sha256").update(realpathSync.native(indexPath)).digest("hex").slice(0, 32);
   return join(locksDir, `${key}.${name}.lock`);
@@ -172,7 +170,6 @@ function takeLock(path: string): LeaseLock | undefined {
     const before = fileIdentity(path);
     const db = new Database(path, { timeout: 0 });
     try {
-      // Do not open and close the file directly: that would release a lock of this process.
       if (before === undefined) chmodSync(path, 0o600);
       // Avoids a journal for the first page of an empty database.
       db.pragma("journal_mode = MEMORY");
@@ -194,7 +191,6 @@ function isTaken(path: string): boolean {
   if (!existsSync(path)) return false;
   const db = new Database(path, { readonly: true, timeout: 0 });
   try {
-    // Shares the file with other checks.
     db.prepare("SELECT 1 FROM sqlite_schema").get();
     return false;
   } catch (error) {
@@ -209,10 +205,7 @@ function pause(): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pauseMs);
 }
 
-/**
- * Records which processes have written without closing, so that the next open knows whether to check every page.
- * Readers leave no mark.
- */
+/** Records processes that wrote without closing, so that the next open checks all pages. */
 export function createWriterMark(meta: Meta): { set(): void; clear(): void } {
   const key = `${metaKeys.writer}${randomUUID()}`;
   return {

@@ -1,7 +1,4 @@
-/**
- * For the thread of a ledger in whose file a store keeps tables of its own to find chunks with: what such a companion
- * is, and what it uses of the ledger. It loads SQLite, so it is not for the host's thread.
- */
+/** For the ledger thread of a store that keeps its tables in the ledger file. Loads SQLite. */
 export type { Companion, CompanionModule, CompanionTables, KnownSpace, LedgerParts } from "./companion.ts";
 export { type OpenedStore, openDatabaseStore } from "./database-store.ts";
 export { sqlOf, type Transactions } from "./sql.ts";

@@ -13,10 +13,7 @@ import type {
 } from "../index-records.ts";
 import type { Pieces, Remote } from "./thread/remote.ts";
 
-/**
- * The files of one build, with their chunks. A write of the build that answers says which step it was, where that is
- * known.
- */
+/** The files of one build with their chunks. Writes of the active build return their revision step. */
 export interface FileCalls {
   listFiles(): FileRecord[];
   /** Replaces each file, or its end (`fromLine`). A crash leaves whole files. */
@@ -38,19 +35,13 @@ export interface LeaseCalls {
   release(name: LeaseName): void;
   /** Says how far the holder of `build` is, for others to read. May be called as often as one likes. */
   report(progress: { completed: number; total: number; label?: string | undefined }): void;
-  /** Who has it now. */
   holder(name: LeaseName): WriterStatus | undefined;
 }
 
 export interface IndexLeases extends Remote<LeaseCalls> {
-  /**
-   * Only those of a place that several hosts share have it. For how many milliseconds this host was not heard of while
-   * it held the right, where that was so long that another one may have taken it: it was asleep.
-   */
   slept?(name: LeaseName): number | undefined;
 }
 
-/** How passages are drawn. */
 export interface MapAsked {
   /** By their vectors there; absent: by their words. */
   space?: VectorSpace | undefined;
@@ -64,15 +55,12 @@ export interface MapAsked {
 /** The chunks of the build that answers as points, a list for each thing with an entry for each of them. */
 export interface MappedPassages {
   files: readonly (FileKey & { mtimeMs: number })[];
-  /** Of each point the index of its file, its lines, and its place, -1 to 1. */
   file: number[];
   startLine: number[];
   endLine: number[];
   x: number[];
   y: number[];
-  /** Chunks that there are. */
   passages: number;
-  /** Absent if nothing is drawn. */
   axes: string | undefined;
   /**
    * The place of each point in all dimensions, -127 to 127, one point behind the other; behind them that of the query,
@@ -82,30 +70,18 @@ export interface MappedPassages {
   query: [x: number, y: number] | undefined;
 }
 
-/** The calls of an index that are about vectors. */
 export interface VectorCalls {
-  /**
-   * Announces vector searches in this space: its vectors may be laid out for fast search. Every other
-   * call works in any space without it. Vectors of other spaces are kept.
-   */
+  /** Announces vector searches in this space, so that its vectors can be laid out for them. */
   useSpace(space: VectorSpace): void;
-  /**
-   * Chunks that have no vector in this space and are not quarantined, each hash once, also those of a build that is
-   * being made.
-   */
+  /** Chunks without a vector in this space and not quarantined, each hash once, also of the next build. */
   pendingVectors(space: VectorSpace, limit: number): { hash: string; context: string; text: string }[];
-  /** Stores vectors, and takes their hashes out of quarantine. */
   putVectors(space: VectorSpace, entries: readonly { hash: string; vector: Float32Array }[]): void;
   /** Which of these hashes have a vector in this space. */
   knownVectors(space: VectorSpace, hashes: readonly string[]): string[];
-  /** The vector of a text in this space. */
   vectorOf(space: VectorSpace, hash: string): Float32Array | undefined;
   /** So many chunks that have a vector in this space, those with the lowest hashes: the same for the same notes. */
   sampleVectors(space: VectorSpace, count: number): { hash: string; text: string; vector: Float32Array }[];
-  /**
-   * Remembers texts that the provider of this space refuses, but for those that have a vector. They stay in keyword
-   * search.
-   */
+  /** Quarantines texts that the provider refuses, except those with a vector. */
   quarantine(space: VectorSpace, entries: readonly { hash: string; reason: string }[]): void;
   /** The quarantined chunks of this space that are there, in the order of paths and lines. */
   quarantined(space: VectorSpace, limit: number): QuarantinedChunk[];
@@ -118,17 +94,10 @@ export interface VectorCalls {
   mapPassages(asked: MapAsked): Pieces<MappedPassages>;
 }
 
-/** The calls of an index that its ledger answers, as the thread of the ledger has them. */
 interface IndexCalls extends VectorCalls {
-  /**
-   * All chunks of these files, in the order of paths, sources and lines. Without `withText` their texts are empty:
-   * there may be very many.
-   */
+  /** All chunks of these files in order of path, source and line; texts are empty without `withText`. */
   listChunks(asked: FileFilter & { withText: boolean }): ChunkRow[];
-  /**
-   * Replaces the active build by the one of `startBuild`, in one step. The old one is deleted
-   * piece by piece.
-   */
+  /** Replaces the active build by the next one atomically. */
   finishBuild(): void;
   abandonBuild(): void;
   /** A small fact, kept with the index. `undefined` forgets it. */
@@ -153,47 +122,28 @@ export interface UnacknowledgedVectors {
   entries: readonly { hash: string; vector: Float32Array }[];
 }
 
-/** What a comparison of the ledger with the list of a store has shown, and what the ledger made of it. */
 export interface Reconciled {
-  /**
-   * Files that the store does not hold as the ledger has them: they are forgotten, and the next sync reads them again.
-   */
+  /** Files that the store lacks or has in another version: the next sync reads them again. */
   lost: readonly FileKey[];
   /** Files that the store holds and the ledger does not know, or knows otherwise. */
   unknown: readonly StoredFile[];
 }
 
-/** The calls of a ledger that are for a store elsewhere. */
 export interface ElsewhereCalls {
-  /**
-   * The chunks of the build that answers that these rows name, in their order. Left out: what the ledger does not know.
-   */
+  /** The active chunks that these rows name, in order, without unknown ones. */
   rowsOf(found: readonly ScoredChunk[]): FoundRow[];
-  /**
-   * The store is to have the vectors of this space from now on: those of all chunks are owed to it, unless they have
-   * been given before. From then on `replaceFiles`, `putVectors` and a build owe what they bring.
-   */
+  /** Requests the vectors of this space for the store: all present and later ones become pending. */
   requestVectors(space: VectorSpace): void;
   /** Some of what is owed, of one space. Undefined if nothing is. It stays owed until `acknowledgeVectors`. */
   unacknowledgedVectors(limit: number): UnacknowledgedVectors | undefined;
-  /** The store has them. */
   acknowledgeVectors(space: VectorSpace, hashes: readonly string[]): void;
-  /**
-   * The store has vectors for all chunks of these files in this space, which another host has made: for this store they
-   * count as embedded. Their numbers are not known here, so that they count for no other store.
-   */
+  /** Records vectors of another host as embedded, for this store only. */
   importVectors(space: VectorSpace, files: readonly FileKey[]): void;
-  /**
-   * Compares its files with those that the store holds, of the build that answers or of the one with this number. What
-   * differs in hash or recipe, or is not held, is forgotten. Where `embedded` says so, vectors are adopted or owed
-   * again.
-   */
+  /** Compares the files with those of the store and forgets what differs. */
   reconcile(held: readonly StoredFile[], build?: number): Reconciled;
 }
 
-/**
- * What the thread of a ledger answers. With `build`, a number that `startBuild` has given, a call is about that build.
- */
+/** The calls of a ledger thread. `build`: a number from `startBuild`. */
 export interface LedgerCalls extends IndexCalls, ElsewhereCalls {
   listFiles(build?: number): FileRecord[];
   replaceFiles(files: readonly IndexedFile[], build?: number): RevisionStep | undefined;
@@ -210,22 +160,11 @@ export interface LedgerBuild extends FileTable {
   build: number;
 }
 
-/**
- * What is known of files, chunks, vectors and builds, whatever the store: one SQLite file for an agent and a workspace,
- * in a thread of its own. It keeps the texts of the chunks and every vector once; a store keeps what it needs to find
- * them. Several stores can have their files in one ledger, each knows its own only; the vectors are for all of them.
- */
+/** Files, chunks, vectors and builds in one SQLite file per agent and workspace, in its own thread. */
 export interface Ledger extends Remote<IndexCalls & ElsewhereCalls>, FileTable {
-  /**
-   * Changes with every change of the files that answer, whichever process makes it. Gives the one that is known from
-   * the last answer. `fresh`: asks for it; each search and each scan does so once.
-   */
+  /** Changes with every change of the active files. `fresh`: asks the database. */
   revision(how?: { fresh: boolean }): Promise<string>;
-  /**
-   * Begins a whole new build beside the one that answers, or resumes the one of this name. At most one is being made,
-   * and one of another name is dropped. Nothing of it is found by a search until `finishBuild`. It outlives the
-   * process.
-   */
+  /** Begins or resumes a build beside the active one; drops one of another name. Invisible until `finishBuild`. */
   startBuild(name: string): Promise<LedgerBuild>;
   currentBuild(): Promise<{ name: string; table: LedgerBuild } | undefined>;
   /** Absent: only this process writes. */
@@ -239,12 +178,8 @@ export interface LedgerOptions {
   store: string;
   /** Absolute path of the database file. It is made if missing, with its folder. */
   path: string;
-  /** False: a ledger that is not there is not made on disk, only in memory for as long as it is open. */
   mayCreate?: boolean | undefined;
-  /**
-   * True: no other program puts a file there, as in the state folder. One that is no database is set
-   * aside.
-   */
+  /** True: only memslot writes there, so a file that is no database is set aside. */
   isOwnPlace?: boolean | undefined;
   owner?: { agentId: string; workspaceDir: string } | undefined;
   /** A folder for the locks of the leases, not beside the file. Absent: the ledger has no leases. */
@@ -253,6 +188,5 @@ export interface LedgerOptions {
   cacheMaxEntries: number;
   /** True: whoever opens it asks one question and ends, for which no thread is started where the file is there. */
   oneShot?: boolean | undefined;
-  /** Gives up opening. */
   signal?: AbortSignal | undefined;
 }

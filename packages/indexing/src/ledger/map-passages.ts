@@ -5,9 +5,7 @@ import type { Pieces } from "./thread/remote.ts";
 import { scanTerms } from "../text/words.ts";
 
 const mostPoints = 50_000;
-/** Passages that determine the axes, spread over all. */
 const sampled = 1_500;
-/** Passages drawn between two pauses. */
 const page = 1_000;
 
 interface PassageRow {
@@ -18,7 +16,6 @@ interface PassageRow {
   made: number;
 }
 
-/** Draws the passages of a generation. `spaceId` undefined: by their words. */
 export function createMapPassages(
   db: Database.Database,
 ): (generation: number, spaceId: number | undefined, asked: MapAsked) => Pieces<MappedPassages> {
@@ -132,10 +129,7 @@ function roundedPlace([x, y]: readonly [number, number]): [number, number] {
 const wordDimensions = 96;
 const signs = 4;
 
-/**
- * Returns a unit vector of the words of a text by signed feature hashing (Weinberger et al. 2009). Repeated words add
- * less. All zero for a text without words.
- */
+/** Unit vector of the words of a text by signed feature hashing (Weinberger et al. 2009). */
 export function wordVector(text: string): Float32Array {
   const counts = new Map<string, number>();
   scanTerms(text, (term, _start, _end, kind) => {
@@ -166,10 +160,7 @@ interface PlaneAxes {
 /** Of power iteration: a picture needs no more digits. */
 const rounds = 15;
 
-/**
- * Principal components by power iteration with deflation (Hotelling). Vectors have equal lengths; the result is
- * deterministic. `sample` is not empty.
- */
+/** Principal components by power iteration with deflation (Hotelling). `sample` is not empty. */
 function principalAxes(sample: readonly Float32Array[], count = 2): PlaneAxes {
   const dimensions = sample[0]?.length ?? 0;
   const mean = new Float32Array(dimensions);
@@ -211,7 +202,6 @@ function strongest(
   without: readonly Float32Array[],
 ): { axis: Float32Array; spread: number } {
   const dimensions = mean.length;
-  // Any start works if it is deterministic and not orthogonal to the axis.
   let axis = Float32Array.from({ length: dimensions }, (_, at) => Math.sin(at + 1) + 0.1);
   let spread = 0;
   for (let round = 0; round < rounds; round++) {
@@ -253,7 +243,6 @@ function axesText({ mean, axes, spread }: PlaneAxes): string {
   return JSON.stringify({ spread, parts: [mean, ...axes].map((part) => bytesOf(part).toString("base64")) });
 }
 
-/** Undefined for other text, or another number of dimensions or axes. */
 function axesIn(text: string, dimensions: number, count = 2): PlaneAxes | undefined {
   try {
     const { spread, parts } = JSON.parse(text) as { spread: unknown; parts: unknown };

@@ -25,11 +25,7 @@ export function ledgerOptions(context: MemoryPluginContext, store: string): Ledg
   };
 }
 
-/**
- * Opens the ledger of a store with its own chunks, in a separate thread. Always returns a ledger: a damaged file is set
- * aside and rebuilt with its readable vectors; without a usable file the ledger is in memory. `health().notices`
- * reports both. Throws `UNAVAILABLE` if SQLite does not load, and `AbortError` if `signal` is aborted.
- */
+/** Opens a ledger in a thread; falls back to memory. Throws `UNAVAILABLE` and `AbortError`. */
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   return await openLedgerWith({ ...options, keepsOwnVectors: true });
 }
@@ -83,12 +79,7 @@ export interface OpenedThread {
 
 const usualBusyTimeoutMs = 5000;
 
-/**
- * Opens a ledger in a thread shared by the ledgers of this process, or with `oneShot` in the caller's thread if the
- * file exists. An unusable file (foreign, locked, read-only) is left alone and the ledger is in memory; a damaged file
- * is set aside and rebuilt. `health().notices` reports both. Throws `UNAVAILABLE` if SQLite does not load, and
- * `AbortError` if `signal` is aborted.
- */
+/** Opens a ledger in a shared or (`oneShot`) the caller's thread. Throws `UNAVAILABLE` and `AbortError`. */
 export async function openThread(options: ThreadOptions): Promise<OpenedThread> {
   const { signal, oneShot = false, busyTimeoutMs = usualBusyTimeoutMs, ...others } = options;
   signal?.throwIfAborted();

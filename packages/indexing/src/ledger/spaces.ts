@@ -6,10 +6,7 @@ import { type HashKey, toHash, toVector } from "./cache.ts";
 import { type Sql, sqlOf } from "./sql.ts";
 import { filterParameters, isAsked } from "./files.ts";
 
-/**
- * The vector spaces of this database with their short numbers, and the texts that providers refuse. Writes run inside a
- * write transaction.
- */
+/** Vector spaces with short numbers, and refused texts. Writes need a write transaction. */
 export class Spaces {
   readonly #sql: Sql;
   readonly #store: string;
@@ -40,7 +37,6 @@ export class Spaces {
     return this.find(space) ?? Number(this.#sql.run(insert, { ...space }).lastInsertRowid);
   }
 
-  /** Records that vectors were written to it. */
   written(id: number, at: number): void {
     // Also if the clock was set back, or another process wrote in the same millisecond.
     const update = "UPDATE spaces SET written_at = max(?, 1 + (SELECT max(written_at) FROM spaces)) WHERE id = ?";
@@ -84,7 +80,6 @@ export class Spaces {
     `);
   }
 
-  /** Chunks of the generation that are refused. */
   countRefused(spaceId: number, generation: number): number {
     return this.#sql.value(`SELECT count(*) ${refused}`, { store: this.#store, spaceId, generation }) ?? 0;
   }
@@ -146,10 +141,7 @@ const sampled = `
     GROUP BY c.hash ORDER BY c.hash LIMIT :count
   ) s JOIN chunks c ON c.id = s.id JOIN vectors v ON v.id = s.vectorId ORDER BY c.hash`;
 
-/**
- * Queries over chunks and vectors. Embedded means a vector in the cache or imported. Needs the index of
- * `createHashIndex`.
- */
+/** Queries over chunks and vectors. Needs the index of `createHashIndex`. */
 export class EmbeddedChunks {
   readonly #sql: Sql;
   readonly #store: string;
@@ -159,7 +151,6 @@ export class EmbeddedChunks {
     this.#store = store;
   }
 
-  /** The chunks that have this hash, of all generations. */
   chunksWith(hash: HashKey): { id: number; source: MemorySource; generation: number }[] {
     const select =
       "SELECT c.id, f.source, f.generation FROM chunks c JOIN files f ON f.id = c.file_id WHERE c.hash = ?";

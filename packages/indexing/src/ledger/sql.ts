@@ -6,7 +6,6 @@ const mostKept = 300;
 
 type Statement = Database.Statement<unknown[]>;
 
-/** Prepares each SQL text once per connection. Texts are constants. */
 export class Sql {
   readonly #db: Database.Database;
   readonly #rows = new Map<string, Statement>();
@@ -62,7 +61,6 @@ export function sqlOf(db: Database.Database): Sql {
 /** Attempts to get the write lock, each for the busy timeout. */
 const lockAttempts = 4;
 
-/** Runs work inside a transaction. They do not nest. */
 export interface Transactions {
   read<Result>(work: () => Result): Result;
   /** All or nothing. Takes the write lock at the start. */
@@ -73,10 +71,7 @@ export interface Transactions {
   hasWritten(): boolean;
 }
 
-/**
- * `seen` runs inside each transaction, after the work of a write. `beforeFirstWrite` runs inside the first write
- * transaction, `beforeWrite` inside each, `afterWrite` after each.
- */
+/** `seen` runs inside each transaction, `beforeFirstWrite` and `beforeWrite` in writes, `afterWrite` after. */
 export function createTransactions(
   db: Database.Database,
   {
@@ -151,9 +146,7 @@ export function beginWrite(db: Database.Database, attempts: number): void {
 
 const walPauseMs = 25;
 
-/**
- * Switches to the write-ahead log. This needs exclusive access for a moment, and SQLite does not always wait for it.
- */
+/** Switches to WAL. SQLite does not always wait for the exclusive access that this needs. */
 export function useWal(db: Database.Database, waitMs: number): void {
   const until = Date.now() + waitMs;
   for (;;) {

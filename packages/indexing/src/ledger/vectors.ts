@@ -11,10 +11,8 @@ import { createHashIndex, EmbeddedChunks, Spaces } from "./spaces.ts";
 
 /** Number of an unknown space; no vector belongs to it. */
 const unknownSpace = 0;
-/** Removed chunks that justify counting surplus vectors. */
 const removedBeforeLook = 64;
 
-/** The vector half of the ledger. */
 export interface Vectors {
   calls: VectorCalls & VectorsElsewhere["calls"];
   elsewhere: VectorsElsewhere;
@@ -45,13 +43,10 @@ export function createVectors(
   const now = createClock();
   let embeddedChunks: EmbeddedChunks | undefined;
   let mapPassages: ReturnType<(typeof import("./map-passages.ts"))["createMapPassages"]> | undefined;
-  /** Texts of chunks that the transaction has taken out. */
   let gone: HashKey[] = [];
-  /** When what is being written now happens. */
   let turn: number | undefined;
   let isTooMuch = false;
   let hasChanged = false;
-  /** Chunks that have gone since their vectors were counted. */
   let removed = 0;
   let mayBeUnused = false;
 
@@ -149,7 +144,6 @@ export function createVectors(
     vectorOf(space, hash) {
       const id = spaces.find(space);
       const bytes = id === undefined ? undefined : cache.get(id, toKey(hash));
-      // A copy: transfer would take the whole underlying buffer.
       return bytes && toVector(bytes).slice();
     },
     sampleVectors(space, count) {
@@ -165,7 +159,6 @@ export function createVectors(
     },
     spaceStats(space, within) {
       const spaceId = spaces.find(space);
-      // Made outside of the transaction.
       const embedded = spaceId === undefined && within === undefined ? undefined : chunks();
       return transactions.read(() => {
         const { id } = generations.active();

@@ -23,7 +23,6 @@ import { createTimeSlices } from "../time-slices.ts";
 import { createLinkResolver, linksIn, type WrittenLink } from "../scan/note-links.ts";
 
 const mostNames = 50_000;
-/** Notes whose texts are in memory at once. */
 const readAtOnce = 200;
 const mostPassages = 2_000;
 const mostLinks = 500;
@@ -84,10 +83,7 @@ export function createListedMemory(
   };
 }
 
-/**
- * Lists files of a workspace that are not searched, with reasons. Reads names only, follows no links, and skips
- * excluded folders unless something in them is included. `more`: incomplete.
- */
+/** Lists unsearched files of a workspace with reasons. Reads names only. `more`: incomplete. */
 async function findLeftOut(
   input: {
     workspaceDir: string;
@@ -110,7 +106,6 @@ async function findLeftOut(
     if (names > mostNames) return { leftOut, more: true };
     const { way, enter } = next;
     const rules = unlessUnreadable(enter);
-    // The scan reports a folder that cannot be listed.
     for (const entry of entriesOf(path.join(workspaceDir, way)).toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
       names++;
       const own = way + entry.name;
@@ -218,7 +213,6 @@ function createNoteFacts(
     return new Map(files.map((file) => [file.path, next.get(file.path)?.facts ?? factsOf([])]));
   }
 
-  // Serialised: concurrent calls would read the same texts.
   let turn: Promise<unknown> = Promise.resolve();
   return async (files, signal) => {
     const own = turn.then(() => read(files, signal));

@@ -9,7 +9,6 @@ import { timeOfPath } from "../text/times/time-of-path.ts";
 import { chunkHash } from "../text/chunk-markdown.ts";
 import { queryTerms } from "../text/query-terms.ts";
 
-/** Axes are reused until the number of passages changes by this factor. */
 const mostGrowth = 1.5;
 /** Words used to find similar passages. */
 const wordsAsked = 40;
@@ -58,7 +57,6 @@ export function createMemoryMap(
     },
   };
 
-  /** Without a position if the provider fails or uses another space. */
   async function placed(space: VectorSpace, query: string, signal: AbortSignal): Promise<Float32Array | undefined> {
     const embedded = await vectors?.embedQuery(query, signal).catch(() => undefined);
     return embedded !== undefined && spaceName(embedded.space) === spaceName(space) ? embedded.vector : undefined;

@@ -29,7 +29,6 @@ export function stateOf(stats: BigIntStats): FileState {
 export interface RecordedState {
   /** What the file system reported when it was read; absent if that does not tell one state from another. */
   stamp?: string | undefined;
-  /** Why nothing of it is indexed. */
   skipped?: string | undefined;
   /** Of a conversation: where the agent was at work, if its lines say so. */
   folder?: string | undefined;
@@ -45,7 +44,6 @@ export function recordedState({ cursor }: { cursor?: string | undefined }): Reco
     try {
       return JSON.parse(cursor) as RecordedState;
     } catch {
-      // It is read again.
       return {};
     }
   }
@@ -65,10 +63,7 @@ const fineGrainMs = 50;
 /** Of those whose times are whole seconds. */
 const coarseGrainMs = 2000;
 
-/**
- * The stamp of a file: what the file system reports without reading it. A save that keeps size and modification time
- * still changes ctime or inode.
- */
+/** The stamp of a file: file system state that changes with every save. */
 export function stampOf({
   size,
   mtimeNs,
@@ -82,10 +77,7 @@ export function mtimeMsOf({ mtimeNs }: BigIntStats): number {
   return Number(mtimeNs / 1_000_000_000n) * 1000 + Number(mtimeNs % 1_000_000_000n) / 1e6;
 }
 
-/**
- * Whether every later change shows in the stamp. Not for a file changed within the clock's resolution or dated in the
- * future.
- */
+/** Whether every later change shows in the stamp: not for very recent or future times. */
 export function isLasting({ ctimeNs }: BigIntStats, nowMs: number, isUnchanged: boolean): boolean {
   const grainMs = ctimeNs % 1_000_000_000n === 0n ? coarseGrainMs : fineGrainMs;
   const ageMs = nowMs - Number(ctimeNs / 1_000_000n);
@@ -97,10 +89,7 @@ const keepNone = new Set([0x4d44, 0x2011bab0]);
 /** File systems that pass on another one, which may lack ctime. */
 const handOn = new Set([0x65735546, 0xff534d42, 0xfe534d42, 0x517b, 0x01021997, 0x786f4256, 0xbacbacbc]);
 
-/**
- * Decides which stamps of a scan are reliable: files need an inode and a real ctime. FAT has none; for shares and
- * mounts one file with different ctime and mtime is the proof.
- */
+/** Decides which stamps are reliable: files need an inode and a real ctime. */
 export class StampTrust {
   readonly #typeOf: (absolutePath: string) => number | undefined;
   readonly #reliable = new Map<bigint, "yes" | "no" | "unless shown">();
@@ -131,14 +120,12 @@ export class StampTrust {
   }
 }
 
-/** The kind of file system that something lies on; undefined if the system does not tell. */
 function fileSystemType(absolutePath: string): number | undefined {
   if (process.platform !== "linux") return undefined;
   try {
     // The number is signed on some machines.
     return statfsSync(absolutePath).type >>> 0;
   } catch {
-    // What is gone by now is read, or found to be gone.
     return undefined;
   }
 }

@@ -6,7 +6,6 @@ import { entriesOf, stampOf } from "./file-state.ts";
 
 // The thread that watches reads this too: nothing else of memslot is loaded for it.
 
-/** Maximum depth of a folder of notes; the cost of each rule grows with it. */
 export const maxDepth = 64;
 
 /** What of a folder of notes is excluded because of its name, or because a `.gitignore` names it. */
@@ -70,7 +69,6 @@ export function letsThrough(input: RulesInput, file: string): boolean {
   return true;
 }
 
-/** Ignores unreadable rules: the folder listing reports them. */
 export function unlessUnreadable(read: () => FolderRules | undefined): FolderRules | undefined {
   try {
     return read();
@@ -88,7 +86,6 @@ const maxBytes = 256 * 1024;
 const maxStars = 4;
 const maxStarsOfName = 3;
 
-/** What a `.gitignore` says. */
 interface IgnoreFile {
   rules: { test(path: string): { ignored: boolean; unignored: boolean } };
   problems: readonly string[];
@@ -97,10 +94,7 @@ interface IgnoreFile {
 /** Cache of unchanged files: checking each path again would dominate a scan. */
 type KnownIgnoreFiles = Map<string, { stamp: string; content: IgnoreFile }>;
 
-/**
- * Reads the `.gitignore` of a folder. Undefined if missing or a link, as in git. Throws the reason if it is unreadable,
- * since exclusions are then unknown.
- */
+/** Reads a `.gitignore`; undefined if missing or a link. Throws the reason if unreadable. */
 function readIgnoreFile(folder: string, known?: KnownIgnoreFiles): IgnoreFile | undefined {
   const file = path.join(folder, ".gitignore");
   let descriptor: number;
@@ -159,7 +153,6 @@ export function foldedName(name: string): string {
 /** Folders with more names count as folders of notes. */
 const mostNames = 20_000;
 
-/** Files that agents put beside MEMORY.md: a folder of only these is not a folder of notes. */
 const agentFiles: ReadonlySet<string> = new Set(
   "agents.md bootstrap.md claude.md gemini.md heartbeat.md identity.md memory.md soul.md tools.md user.md".split(" "),
 );
@@ -174,9 +167,7 @@ export function holdsNotes(folder: string): boolean {
   return false;
 }
 
-/**
- * The folders from one on downwards, the nearest first: how many names each has, and its notes that no rule excludes.
- */
+/** The folders from one downwards: number of names, and notes that no rule excludes. */
 export function* notesBelow(input: RulesInput): Generator<{ folder: string; names: number; notes: string[] }> {
   const folders = [{ folder: input.folder, enter: () => folderRules(input) }];
   for (let next = folders.shift(); next !== undefined; next = folders.shift()) {

@@ -84,14 +84,10 @@ export function memoryRoots(
   return [...all, rootAt({ absolutePath: workspaceDir, kind: "folder", label: notesRootLabel, rules, matches })];
 }
 
-/**
- * Whether a glob of `memorySearch.exclude` matches one of the paths of a file, or a parent folder. Without `/` it
- * matches any name.
- */
+/** Whether an exclude glob matches a file or a parent folder. Without `/` it matches any name. */
 function excludeOf(glob: string): (paths: readonly string[]) => boolean {
   const written = glob.replace(/^\.?\/|\/$/gu, "");
   const fits = fitsPattern(written);
-  // All other notes: a folder is none.
   if (written.startsWith("!")) return (paths) => paths.every((file) => isMarkdown(file) && fits(file));
   return (paths) =>
     paths.some((file) => {
@@ -131,7 +127,6 @@ function fitsPattern(pattern: string): MemoryRoot["fits"] {
 /** An extra path with the links among its parents resolved; its own last part is left as it is. */
 function canonicalParent(absolutePath: string): string {
   try {
-    // As the workspace is resolved: both must spell a drive or a share the same way.
     return path.join(realpathSync.native(path.dirname(absolutePath)), path.basename(absolutePath));
   } catch {
     // A missing parent is reported with the root itself.
@@ -146,16 +141,12 @@ export interface NotePlace {
   link?: string | undefined;
 }
 
-/**
- * Finds a path in the roots; undefined if none contains it. If the exact spelling does not exist, other Unicode normal
- * forms are tried: models write `é` as one character, file systems keep one or two.
- */
+/** Finds a path in the roots, also in other Unicode normal forms; undefined if none contains it. */
 export function placeOf(wanted: string, roots: readonly MemoryRoot[]): NotePlace | undefined {
   for (const spelled of [(name: string) => name, (name: string) => name.normalize("NFC")]) {
     for (const root of roots) {
       const inside = partsInside(spelled(root.absolutePath), spelled(wanted));
       if (inside === undefined || (inside === 0 ? root.kind !== "file" && !root.extra : root.kind === "file")) continue;
-      // The parts as they were given: a spelling that is there is the one that is meant.
       const place = placeInside(root.absolutePath, inside === 0 ? [] : wanted.split(path.sep).slice(-inside));
       if (
         inside === 0
@@ -176,7 +167,6 @@ function partsInside(folder: string, wanted: string): number | undefined {
   return parts[0] === ".." || path.isAbsolute(inside) ? undefined : parts.length;
 }
 
-/** Descends part by part to detect links among parents. */
 function placeInside(root: string, parts: readonly string[]): NotePlace {
   let current = root;
   for (const [index, part] of ["", ...parts].entries()) {
@@ -202,7 +192,6 @@ function otherSpelling(folder: string, name: string): string | undefined {
     const names = readdirSync(folder).filter((other) => other.normalize("NFC") === composed);
     return names.sort()[0];
   } catch {
-    // What cannot be listed has no other names to offer.
     return undefined;
   }
 }

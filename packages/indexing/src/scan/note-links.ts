@@ -3,7 +3,6 @@ import type { MemoryFile, NoteLink } from "@memslot/core";
 import { proseLines, withoutCode } from "../text/note-head.ts";
 import { foldedName, markdownEndings } from "./folder-rules.ts";
 
-/** A link as it is written in a note, with the line around it. */
 export interface WrittenLink extends Pick<NoteLink, "line" | "kind" | "target"> {
   text: string;
 }
@@ -37,10 +36,7 @@ export function linksIn(lines: readonly string[]): WrittenLink[] {
   return links;
 }
 
-/**
- * Finds the targets of links, as Obsidian does: by path, file name or alias. Of several, the one in the same folder,
- * else the shortest path.
- */
+/** Finds link targets as Obsidian does: path, file name or alias; same folder, then shortest path first. */
 export function createLinkResolver(
   files: readonly Pick<MemoryFile, "path" | "title" | "aliases">[],
 ): (from: string, link: Pick<NoteLink, "kind" | "target">) => Pick<NoteLink, "path" | "heading"> {

@@ -12,7 +12,6 @@ import { mayHaveFrontMatter } from "../text/note-head.ts";
 import { isoDate } from "../text/times/calendar.ts";
 import { timeOfPath } from "../text/times/time-of-path.ts";
 
-/** The bytes of a note, and what they are read for. */
 export interface NoteBytes {
   bytes: Uint8Array;
   path?: string;
@@ -32,7 +31,6 @@ export const noteTasks = {
     let redacted = redacting.next();
     for (; redacted.done !== true; redacted = redacting.next()) await pause();
     const lines = withoutData(redacted.value);
-    // What reads YAML is only loaded for a note that has some.
     const parse = mayHaveFrontMatter(lines) ? (await import("yaml")).parse : undefined;
     const stemmers = await loadStemmers();
     // Most chunks tell their own.
@@ -47,9 +45,7 @@ export const noteTasks = {
     }
     return chunks;
   },
-  /**
-   * For each of the found lines, whether they are in the note once its secrets are redacted and its data is replaced.
-   */
+  /** For each found line, whether the redacted note contains it. */
   async hold({ bytes, found = [] }: NoteBytes): Promise<boolean[]> {
     const lines = withoutData(redactLines(withoutPictures(decodeLines(bytes))));
     const own = ({ startLine, endLine }: FoundLines): string[] => lines.slice(startLine - 1, endLine);
@@ -62,7 +58,6 @@ export const noteTasks = {
   },
 };
 
-/** A task for the thread of long notes. */
 export interface NoteOrder {
   name: keyof typeof noteTasks;
   note: NoteBytes;

@@ -5,9 +5,7 @@ import { type NoteBytes, type NoteOrder, noteTasks } from "./note-tasks.ts";
 import { createTimeSlices } from "../time-slices.ts";
 
 const longNote = 256 * 1024;
-/** A note that takes longer is not read. */
 const mostMs = 300_000;
-/** The thread ends when it had nothing to do for so long. */
 const idleMs = 5000;
 /** Several files are read concurrently, one slice per turn of the event loop. */
 const sliceMs = 1;

@@ -23,22 +23,17 @@ export function outOfDescriptors(error: unknown): string | undefined {
 
 const readAttempts = 3;
 const retryMs = 25;
-/** A file written in two steps may be empty or short for this time. */
 const shortForMs = 100;
 
 export interface FileContent {
   bytes: Buffer;
-  /** What the file system said of it when it had been read, and when that was. */
   stats: BigIntStats;
   lookedAtMs: number;
   /** False: it changed during every read, so the content may be inconsistent. */
   settled: boolean;
 }
 
-/**
- * Reads a file that may be changing; undefined if it is gone. Retries while a cloud folder downloads it or `read`
- * returns undefined. Throws the last error.
- */
+/** Reads a changing file with retries; undefined if it is gone. Throws the last error. */
 export async function untilRead<Result>(
   signal: AbortSignal,
   read: (isLast: boolean) => Promise<Result | undefined>,
@@ -52,17 +47,13 @@ export async function untilRead<Result>(
     } catch (error) {
       const code = codeOf(error);
       if (code === "ENOENT") return undefined;
-      // Cloud folders answer so while they fetch a file.
       if (isLast || (code !== "EAGAIN" && code !== "EDEADLK" && code !== "EBUSY")) throw error;
     }
     await new Promise((resolve) => setTimeout(resolve, retryMs * attempt));
   }
 }
 
-/**
- * Reads a whole file. Retries if it changes or has just become shorter than `knownSize` (truncated before a write).
- * Throws for special files, large files, and links that were not there before.
- */
+/** Reads a whole file, retrying while it changes. Throws for special or large files and new links. */
 export async function readSettled(
   absolutePath: string,
   knownSize: number | undefined,
@@ -86,7 +77,6 @@ export async function readSettled(
 
 /** Reads at most the initial size, so that a growing file ends. */
 async function readOnce(handle: FileHandle): Promise<FileContent> {
-  // Synchronous: five times faster than in another thread.
   const before = fstatSync(handle.fd, { bigint: true });
   if (!before.isFile()) throw new Error(`is not a regular file: ${kindOf(before)}`);
   if (before.size > maxFileBytes) throw new Error(`has grown to more than ${maxFileBytes / 1024 / 1024} MiB: split it`);

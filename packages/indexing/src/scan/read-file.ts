@@ -18,10 +18,7 @@ import { surrogateSafe } from "../text/token-weight.ts";
 /** Characters that one answer may have, the notice included. */
 export const maxReadLength = 12_000;
 
-/**
- * Reads a window of a memory file. Only files that the scan includes are readable: nothing outside the roots or through
- * a link. A missing file gives `not_found`.
- */
+/** Reads a window of a file that a scan would include. Missing: `not_found`. */
 export async function readMemoryFile(params: ManagerReadParams, workspace: Workspace): Promise<MemoryReadResult> {
   const { relPath, from, signal } = params;
   // A shared audience must not learn which notes exist.
@@ -53,7 +50,6 @@ export function notReadable(
   return new MemoryError(code, `${shown} cannot be read${why}`, cause === undefined ? undefined : { cause });
 }
 
-/** Cuts the window to the limit at a line end and reports where to continue. */
 export function fitWindow(window: readonly string[], shown: string, from: number, total: number): MemoryReadResult {
   const notice = (next: number): string => `[More content available. Use from=${next} to continue.]`;
   let count = 0;
@@ -98,9 +94,7 @@ function cutSingleLine(line: string, shown: string, from: number, total: number)
   };
 }
 
-/**
- * The absolute path behind a path from outside, as it is spelled on the disk, or `PATH_NOT_ALLOWED` with the reason.
- */
+/** The absolute path as spelled on disk. Throws `PATH_NOT_ALLOWED`. */
 export function allowedPath(relPath: string, workspace: Workspace): string {
   const { workspaceDir } = workspace;
   const roots = memoryRoots(workspace);
@@ -148,7 +142,6 @@ async function readBytes(absolutePath: string, shown: string, signal: AbortSigna
     const isMissing = code === "ENOENT" || code === "ENOTDIR" || code === "ENAMETOOLONG";
     if (isMissing && existsSync(cloudStub(absolutePath))) throw notReadable(shown, `: ${notDownloaded}.`, "WORKSPACE");
     if (isMissing) return undefined;
-    // A parent became a link between the look and the opening.
     if (error instanceof MovedError)
       throw notReadable(shown, ": it leads out of the memory folder through a link.", "PATH_NOT_ALLOWED", error);
     if (code === "ELOOP")

@@ -23,11 +23,7 @@ export function recipeOf(chunking: ChunkingOptions): string {
   return `text${textVersion} chunks${chunkerVersion}:${chunking.tokens}/${chunking.overlap} words${wordsVersion} names${pathNamesVersion} times${pathTimesVersion} redaction${redactionVersion}`;
 }
 
-/**
- * Reads a file and cuts it into chunks. Returns only the record if the content equals `stored`, undefined if the file
- * is gone. Retries a changing file. A file that is not text has a record without chunks. Chunks are redacted; record
- * and line numbers are those of the file. `recipe`: of a source with more than notes.
- */
+/** Reads and cuts a file; only the record if unchanged, undefined if gone. Chunks are redacted. */
 export async function readChunks(
   file: ScannedFile,
   source: MemorySource,
@@ -73,7 +69,6 @@ export async function notesHold(
   const read = await readSettled(absolutePath, undefined, signal);
   if (!read) return found.map(() => false);
   const written = new TextLines(noteText(read.bytes));
-  // Usually the lines are unchanged.
   const held = found.map((each) => holdsLines(each, written.slice(each.startLine, each.endLine)));
   if (held.every(Boolean)) return held;
   const redacted = await noteTask("hold", { bytes: read.bytes, found }, signal);

@@ -36,11 +36,8 @@ export interface ScannedFile extends FileState {
   absolutePath: string;
 }
 
-/** File access of a scan. */
 export interface FolderLook {
-  /** What a folder holds. Throws what the file system throws. */
   list(folder: string): Dirent[];
-  /** What has a name in a folder, links not followed. */
   stat(folder: string, name: string): BigIntStats | Error;
 }
 
@@ -50,7 +47,6 @@ export interface ScanResult {
   files: ScannedFile[];
   /** Every place that was scanned, and what was excluded in it, each with the reason where it was skipped. */
   roots: MemoryRootStatus[];
-  /** Single files and folders inside the roots that could not be taken. */
   failed: SyncFailure[];
   /** Path prefixes with unknown state: their index entries stay. */
   unknown: string[];
@@ -69,10 +65,7 @@ export function emptyScan(): ScanResult {
   return { files: [], roots: [], failed: [], unknown: [], excluded: [], accepted: new Set(), issues, waiting: 0 };
 }
 
-/**
- * Finds the memory files. Links are not followed; each file is taken once. `look`: lists folders. `known`: see
- * `memoryRoots`.
- */
+/** Finds the memory files. Links are not followed; each file is taken once. */
 export async function scanMemory(
   workspace: Workspace,
   signal: AbortSignal,
@@ -86,7 +79,6 @@ export async function scanMemory(
   return scan.end();
 }
 
-/** One scan, with what it has found so far. */
 class Scan {
   readonly #result = emptyScan();
   readonly #workspaceDir: string;
@@ -133,7 +125,6 @@ class Scan {
       skip(notDownloaded, "note");
     } else if (stats instanceof Error) {
       skip(`cannot be read: ${messageOf(stats)}`);
-      // Unreadable files keep their index entries; missing ones do not.
       unknown.push(place, `${place}/`);
       this.#fail(place, `cannot be read: ${messageOf(stats)}`);
     } else if (stats.isSymbolicLink()) skip(`${linkReason}: ${adviceForLink(absolutePath)}`, "note");
@@ -182,7 +173,6 @@ class Scan {
     const scanned: ScannedFile = { path: file, absolutePath, ...stateOf(stats) };
     const earlier = this.#known.add(scanned, stats);
     if (earlier !== undefined) {
-      // Another spelling of the same path is ignored; a hard link is reported.
       if (foldedName(earlier.path) !== foldedName(file))
         this.#skip(file, `is the same file as ${earlier.path}, which is indexed`);
       return false;
@@ -201,10 +191,7 @@ class Scan {
     return { path: root.label, state: "indexed", files, ...(rules && { leftOut: counted }) };
   }
 
-  /**
-   * Takes the files of a folder, recursively; returns their number. `inside` is the path from the root, `shown` from
-   * the workspace; both end with `/` or are empty. `enter` returns the rules of the folder.
-   */
+  /** Takes the files of a folder recursively; returns their number. */
   async #walk(
     root: MemoryRoot,
     leftOut: readonly LeftOut[],
@@ -223,7 +210,6 @@ class Scan {
       rules = enter?.();
     } catch (error) {
       const place = shown.slice(0, -1) || notesRootLabel;
-      // Whatever it holds is excluded.
       if (root.excludes(`${inside}note.md`)) accepted.add(place);
       else if (inside !== "" && codeOf(error) === "ENOENT") this.#failUnlessGone(inside, place);
       else {
@@ -253,7 +239,6 @@ class Scan {
       if (isMarkdown(name) || (isFolder && !ignoredFolders.has(name))) accepted.add(shown + name);
       return false;
     });
-    // Files first, so that of two names the one nearer to the root is kept.
     for (const entry of entries) {
       const { name } = entry;
       if (entry.isDirectory() || !isMarkdown(name) || !root.fits(inside + name)) continue;
@@ -296,14 +281,11 @@ class Scan {
   }
 }
 
-/** Why something in a folder of notes is no note: rules that a user has written first. */
 const leftOutReasons: readonly LeftOut["reason"][] = ["ignored", "hidden", "tool", "link", "other"];
 
-/** Entries that may be or contain notes, and links; counts the rest. */
 function notesIn(entries: readonly Dirent[], rules: FolderRules, leftOut: readonly LeftOut[]): Dirent[] {
   return entries.filter((entry) => {
     const [isFolder, isLink] = [entry.isDirectory(), entry.isSymbolicLink()];
-    // Most names of a large folder may be other files: no rule is asked about them.
     const isOther = !isFolder && !isLink && !isMarkdown(entry.name);
     const reason = isOther ? "other" : rules.leavesOut(entry.name, isFolder);
     const counted = leftOut.find((count) => count.reason === (isLink ? (reason ?? "link") : reason));

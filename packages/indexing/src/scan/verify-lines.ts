@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import { lstatSync } from "node:fs";
 import { stampOf } from "./file-state.ts";
 
-/** Lines that the index says are in a file. */
 export interface FoundLines {
   startLine: number;
   endLine: number;
@@ -13,10 +12,7 @@ export interface FoundLines {
 /** Files whose lines are remembered as looked at. */
 const keptFiles = 1000;
 
-/**
- * Verifies that lines are in a file. Verified lines stay valid while the file is unchanged, so that a search costs one
- * stat per file.
- */
+/** Verifies that lines are in a file; verified lines are valid while it is unchanged. */
 export function createLineVerifier(input: {
   /** Where the file is; undefined if there must be none. */
   placeOf(path: string): string | undefined;
@@ -36,7 +32,6 @@ export function createLineVerifier(input: {
       if (unknown.length === 0) return found.map(() => true);
       const compared = await input.compare(absolutePath, unknown, signal, path);
       const missing = new Set(unknown.filter((_, index) => compared[index] !== true));
-      // A file written meanwhile is compared again next time.
       if (stateOf(absolutePath) === stamp) for (const each of unknown) if (!missing.has(each)) held.add(keyOf(each));
       known.delete(path);
       known.set(path, { stamp, held });
@@ -44,7 +39,6 @@ export function createLineVerifier(input: {
       return found.map((each) => !missing.has(each));
     } catch (error) {
       if (signal.aborted) throw error;
-      // Missing or unreadable: not verified.
       return found.map(() => false);
     }
   };

@@ -16,7 +16,6 @@ export interface NotesSurvey extends ChosenLayout {
 
 /** Looks at a workspace without an index. `workspaceDir` is absolute and canonical. Throws `WORKSPACE` and aborts. */
 export async function surveyNotes(workspace: Workspace, signal: AbortSignal): Promise<NotesSurvey> {
-  // Loaded when it is asked for: most commands scan nothing.
   const { scanMemory } = await import("./scan.ts");
   const { files, roots } = await scanMemory(workspace, signal);
   return {
@@ -27,12 +26,8 @@ export async function surveyNotes(workspace: Workspace, signal: AbortSignal): Pr
   };
 }
 
-/**
- * Resolves the path of a note of the memory. Throws `PATH_NOT_ALLOWED` for other files, files outside the memory, and
- * links. The file need not exist.
- */
+/** Resolves the path of a note, which may not exist. Throws `PATH_NOT_ALLOWED`. */
 export async function noteFile(workspace: Workspace & { relPath: string }): Promise<string> {
-  // Loaded when it is asked for: a host that writes no such note reads no rules of folders.
   const { allowedPath } = await import("./read-file.ts");
   return allowedPath(workspace.relPath, workspace);
 }

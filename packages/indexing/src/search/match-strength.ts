@@ -18,15 +18,12 @@ import type { Candidate } from "./rank.ts";
 import { matchLines, type WeightedTerm } from "../text/bm25.ts";
 import { isQuestion, sentenceEnd } from "./passages/passage.ts";
 
-/** Chunks that are examined. */
 const lookedAt = 12;
-/** Factor if a name is missing. */
 const nameMissing = 0.3;
 /** Penalty share of missing words. */
 const missingShare = 0.5;
 /** Factor if each note has only one word of the query. */
 const apartShare = 0.6;
-/** Factor if a possible name is missing. */
 const maybeNameMissing = 0.6;
 /** Penalty share of words in other notes than the best one. */
 const dispersionShare = 0.5;
@@ -41,7 +38,6 @@ export interface MatchStrength {
 /** What the question asks for, and what was found of it. */
 export interface MatchInput {
   query: string;
-  /** The times that the question names, as they are in it. */
   periods: readonly { text: string }[];
   terms: readonly WeightedTerm[];
   frequencies: readonly number[];
@@ -51,11 +47,7 @@ export interface MatchInput {
   isShown: (candidate: Candidate) => boolean;
 }
 
-/**
- * Estimates the confidence: the largest share of query weight in one place (a line with its neighbours and headings),
- * reduced for missing names, missing words, and statements about other people. A close vector match counts too, unless
- * a name is missing.
- */
+/** Confidence: the largest share of query weight in one place, reduced for missing names and words. */
 export function matchStrength(input: MatchInput): MatchStrength {
   const { terms } = input;
   const first = input.candidates.slice(0, lookedAt).filter(input.isShown);
@@ -144,18 +136,12 @@ function whyWeak({
     : "the words that were asked for do not stand together in one place";
 }
 
-/**
- * Standard deviations above the mean from which on a cosine says something, and from which on it says all that it can.
- */
+/** Standard deviations above the mean at which a cosine starts to count, and counts fully. */
 const leastDeviations = 3;
 const mostDeviations = 5;
-/** A smaller deviation is a rounding: the chunks are all alike, or there is only one. */
 const leastDeviation = 0.001;
 
-/**
- * Confidence by vectors, 0 to 1: deviations above the mean of the space, times the relative semantic weight of the
- * space.
- */
+/** Confidence by vectors, 0 to 1: deviations above the mean times the semantic weight. */
 function strengthOfMeaning(candidates: readonly Candidate[], scale: MeaningScale | undefined): number {
   if (scale === undefined || scale.deviation < leastDeviation) return 0;
   const nearest = candidates.reduce((most, { vectorScore = -1 }) => Math.max(most, vectorScore), -1);
@@ -164,10 +150,7 @@ function strengthOfMeaning(candidates: readonly Candidate[], scale: MeaningScale
   return share * Math.min(1, scale.weight / mostWeight);
 }
 
-/**
- * Dispersion of the query terms over the displayed notes. `weight`: of terms only in other notes than the best.
- * `isApart`: no note has two words of the query, all together more than one.
- */
+/** Dispersion of query terms over the displayed notes. `isApart`: no note has two of them. */
 function termDispersion(
   shown: readonly Candidate[],
   terms: readonly WeightedTerm[],
@@ -228,7 +211,6 @@ function placesIn({ lines, matches, timeMatch }: Candidate): Place[] {
   const inLines = new Set(matches.lines.flatMap(({ counts }) => [...counts.keys()]));
   const above = elsewhere.difference(inLines);
   const at = (index: number): ReadonlySet<number> => new Set(matches.lines[index]?.counts.keys());
-  // Of the headings in the chunk itself, those that a line is under, by their depth.
   const headings: ReadonlySet<number>[] = [];
   const isTalk = lines.filter((line) => /^\s*(?:[-*+] )?[^:：]{1,40}[:：]/u.test(line)).length > lines.length / 2;
   const places = matches.lines.flatMap(({ counts }, index): Place[] => {
@@ -285,11 +267,7 @@ const speakerMark =
 /** Words for the one who speaks, and for the one who is spoken to. */
 const [speaking, spokenTo] = [anyOf("speaker"), anyOf("spokenTo")];
 
-/**
- * For dialogues and a query with a name: 1 if the statements about that person hold as much of the query as those about
- * others, down to 0.2. A sentence is about its speaker; a question, or one with "you" and not "me", about the person
- * addressed.
- */
+/** For dialogues: share of statements about the named person, 1 down to 0.2. */
 function shareSaidOf(
   candidates: readonly Candidate[],
   terms: readonly WeightedTerm[],
@@ -337,9 +315,7 @@ function sentencesOf(line: string): string[] {
   return [...ends, line.length].map((end, index) => line.slice(ends[index - 1] ?? 0, end));
 }
 
-/** Factor of notes from days near the date. */
 const nearShare = 0.5;
-/** Factor for a date that does not exist. */
 const noDayShare = 0.3;
 
 /** Confidence of a query that is only a date: whether results are of that date or near it. */

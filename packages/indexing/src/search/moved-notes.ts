@@ -12,10 +12,8 @@ import type { SearchedSource } from "./search-outcome.ts";
 const maxBytes = 600;
 const maxWords = 6;
 const maxBetween = 3;
-/** Results that are examined for stubs. */
 const maxRows = 20;
 
-/** Words in lower case, a space around each, and what finds them there. */
 const apart = /[^\p{L}\p{M}\p{N}]+/gu;
 const spaced = (text: string): string => ` ${text.normalize().toLowerCase().replaceAll(apart, " ").trim()} `;
 const whole = (words: string): string => (/^[\u2e80-\u9fff]/u.test(words) ? words : `(?<= )${words}(?= )`);

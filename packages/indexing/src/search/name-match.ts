@@ -8,9 +8,7 @@ import { foldWord } from "../text/word-forms.ts";
 import { scanTerms, termOfWord } from "../text/words.ts";
 import type { WeightedTerm } from "../text/bm25.ts";
 
-/** Factor of a note name for chunks after the first. */
 const furtherChunkShare = 0.85;
-/** Factor of front matter in a note with text. */
 const headShare = 0.6;
 const tagShare = 0.6;
 const headingShare = 0.8;
@@ -31,10 +29,7 @@ export interface NamedQuery {
 
 /** How a name fits a query. */
 export interface NameFit {
-  /**
-   * 0 to 1: the share of the query's weight that it holds, times the root of the share of its words that the query
-   * holds.
-   */
+  /** 0 to 1: share of the query's weight it has, times the root of the share of its words in the query. */
   share: number;
   found: ReadonlySet<WeightedTerm>;
   /** It is the query, word for word. */
@@ -78,10 +73,7 @@ function initialsIn(terms: readonly WeightedTerm[]): Map<string, readonly Weight
   return initials;
 }
 
-/**
- * Name match of a chunk, 0 to 1, more if the note's name is the whole query: by file name, title, aliases, headings or
- * tags.
- */
+/** Name match of a chunk, 0 to 1, by file name, title, aliases, headings or tags. */
 export function nameMatch(
   query: NamedQuery,
   chunk: { path: string; startLine: number; context: string; lines: readonly string[] },
@@ -105,7 +97,6 @@ export function nameMatch(
   return best;
 }
 
-/** Puts files in an order: `08-turbopack.md`. */
 const placeNumber = /^\d{2,3} (?=\p{L})/u;
 
 /** The names of the note of a chunk: its file's, its title, and others. */
@@ -161,10 +152,7 @@ function fitPart({ terms, count, weight, initials, letters }: NamedQuery, name: 
   return { share: isWhole ? Math.max(0.95, share) : share, found: new Set(found.keys()), isWhole };
 }
 
-/**
- * Whether two terms are forms of one word that stemming has left apart: they share 5 letters or two thirds, and differ
- * in an ending.
- */
+/** Whether two terms are forms of one word: same beginning (5 letters or two thirds), other ending. */
 function isForm(one: string, other: string): boolean {
   const [short, long] = one.length < other.length ? [one, other] : [other, one];
   if (short.length < 4) return false;
@@ -185,21 +173,15 @@ export interface NamedTerms {
   named: ReadonlySet<number>;
   /** Those of them that may be nouns after all, which notes call otherwise. */
   unsure: ReadonlySet<number>;
-  /** The names that the terms are parts of, where they are no words of their own. */
   wholes: ReadonlyMap<number, string>;
 }
 
-/**
- * Query terms that are names: capitalised inside a sentence, possessive, or identifiers. Where all nouns or all words
- * are capitalised, those without a match and without an article before them, with less certainty.
- */
+/** Query terms that are names: capitalised inside a sentence, possessive, or identifiers. */
 export function namedTerms(
   query: string,
   terms: readonly WeightedTerm[],
   frequencies: readonly number[],
-  /**
-   * The best chunks: as they write it, a capital at the beginning of the question is that of a name or of the sentence.
-   */
+  /** The best chunks, to tell names from capitals at the beginning of the query. */
   lines: readonly string[] = [],
 ): NamedTerms {
   const words = [...query.matchAll(wordMarks)].map(([word], place, all) => {
@@ -248,10 +230,7 @@ function isWrittenAsName(word: string, lines: readonly string[]): boolean {
 /** Stands before a name, or before what has an article in English and German, but for what is many or much. */
 const beforeName = /^(?:of|for|by|from|with|about|does|did|has|had|von|für|bei|mit|hat|hatte)$/u;
 
-/**
- * Possible names among terms without a match: lower-case possessives, words without an article, and the first word of a
- * query in capitals.
- */
+/** Possible names among unmatched terms. */
 export function maybeNames(
   query: string,
   terms: readonly WeightedTerm[],
@@ -276,10 +255,7 @@ function isSameName(term: WeightedTerm | undefined, word: string): boolean {
   return term?.kind === "word" && withoutPossessive(term.written ?? "") === withoutPossessive(word);
 }
 
-/**
- * Whether a compound such as `ice-cream` is written as two words in one chunk. Not for terms with digits. `held`: what
- * each chunk holds, by term index.
- */
+/** Whether a compound such as `ice-cream` is written as two words. `held`: terms by chunk. */
 export function isWrittenApart(
   index: number,
   terms: readonly WeightedTerm[],
@@ -316,17 +292,13 @@ interface ChineseName {
 
 const segmenter = lazily(() => new Intl.Segmenter("zh", { granularity: "word" }));
 
-/**
- * Chinese names in a query: a family name followed by characters that form no word (`王|芳`, `李|小龙`), with a title
- * (`陈医生`), or after 老, 小 or 阿.
- */
+/** Chinese names in a query: family name and non-word characters (`王|芳`), a title, or a prefix. */
 export function chineseNames(query: string): ChineseName[] {
   if (!/\p{Script=Han}/u.test(query)) return [];
   const words = [...segmenter().segment(query)].map(({ segment }) => segment);
   const names: ChineseName[] = [];
   for (let at = 0; at < words.length; at++) {
     const [before, word, next] = [words[at - 1] ?? "", words[at] ?? "", words[at + 1] ?? ""];
-    // 两张门票, 第三周: a measure word.
     if (numbered.test(before)) continue;
     const isDouble = doubleNames.has(word);
     const isFamily = familyNames.has(word) || isDouble;

@@ -33,7 +33,6 @@ const proximityWeight = 0.2;
 /** The shares of the chunk and of its names, beside the evidence of its note. Flat within .4 to .6 and .6 to .9. */
 const chunkOfNote = 0.5;
 const namesOfNoteShare = 0.75;
-/** What is left of the weight of a word that is probably a function word, or part of a phrase that only asks. */
 const roleShares = { function: 0.05, question: 0.1 };
 /** The weight of a template (a note with a placeholder in one of its names) beside that of other notes. */
 const templateShare = 0.3;
@@ -54,7 +53,6 @@ export interface Candidate extends TimedCandidate {
 /** A note that only says where its text is now, and the chunks of the note that it points to. */
 export interface MovedNote {
   stub: ChunkRow["id"];
-  /** What it says beside that, and its name. */
   rest: string;
   rows: readonly ChunkRow[];
 }
@@ -70,13 +68,11 @@ export interface LegAnswers {
   /** The times that the query names, and the chunks of notes of them. Absent: they are only read from the query. */
   times?: QueryTimes | undefined;
   ofTime?: readonly ChunkRow[] | undefined;
-  /** The targets of stubs among the chunks. */
   moved?: readonly MovedNote[] | undefined;
   isCut?: boolean | undefined;
   /** Why the answer is worth less than it could be. */
   degraded: string | undefined;
   fallback?: SearchReport["fallback"];
-  /** Milliseconds that the retrievers took. */
   legsMs: number;
 }
 
@@ -87,13 +83,7 @@ export interface Ranking {
   isOnlyTime: boolean;
 }
 
-/**
- * Merges the two retrievers, best first. Chunk weight: `bm25 + 0.5 × (best line + 0.3 × other lines) + 0.2 ×
- * proximity`. The keyword weight adds `ideal × name match`; for topical notes it is `0.5 × chunk weight + bm25 of the
- * note + 0.75 × ideal × name match`; both add `top × date weight`. Score: `1 - e^(-1.5 × weight / ideal)`, with the
- * BM25 of the query itself as ideal; strictly rising, below 1, comparable between indexes. `createFusion` combines it
- * with the cosine.
- */
+/** Merges both retrievers. Score: `1 - e^(-1.5 × weight / ideal)`, comparable between indexes. */
 export function rank(
   query: string,
   { periods, isOnlyTime }: Pick<QueryTimes, "periods" | "isOnlyTime">,
@@ -128,7 +118,6 @@ export function rank(
   const known = new Set(terms.keys().filter((index) => (keyword?.documentFrequencies[index] ?? 0) > 0));
   for (const candidate of all) {
     if (candidate.keywordWeight > 0 && ideal > 0) {
-      // From about 24 on a number has no room left below 1.
       candidate.textScore = 1 - Math.exp(-1.5 * Math.min(candidate.keywordWeight / ideal, 20));
       candidate.exact = isExact(candidate.matches, terms, known);
     }
@@ -204,10 +193,7 @@ function weighKeywords(
   if (periods.length > 0) weighTimes(candidates, periods, terms, top > 0 ? top : ideal);
 }
 
-/**
- * Moves the weight of a stub to the best chunk of its target, which precedes it. If the stub says more about the query
- * than the target, both are kept and the target scores slightly lower.
- */
+/** Moves the weight of a stub to the best chunk of its target, which precedes it. */
 function followStubs(stubs: readonly MovedNote[], all: Map<ChunkRow["id"], Candidate>, terms: WeightedTerm[]): void {
   for (const { stub, rest, rows } of stubs) {
     const from = all.get(stub);
@@ -246,14 +232,9 @@ function byScore(a: Candidate, b: Candidate): number {
   return b.score - a.score || b.keywordWeight - a.keywordWeight || byPlace(a, b);
 }
 
-/** Fit of a section heading from which the section counts as its own note. */
 const sectionFit = 0.5;
 
-/**
- * BM25 of the note of each candidate: term counts of all its candidate chunks and the length of the whole note. A
- * topical note thus precedes a long one that mentions the topic. In a collection, a section whose heading matches has
- * its own counts. Conversations and daily notes are excluded.
- */
+/** BM25 of each candidate's note, so that a topical note precedes a long one that mentions the topic. */
 function noteEvidence(
   candidates: readonly TimedCandidate[],
   terms: readonly WeightedTerm[],
@@ -281,7 +262,6 @@ function noteEvidence(
   return evidence;
 }
 
-/** Bytes of a note. A store that does not know them counts what was found. */
 function lengthOf(note: readonly TimedCandidate[]): number {
   return note[0]?.row.noteBytes ?? note.reduce((bytes, { row }) => bytes + Buffer.byteLength(row.text), 0);
 }
@@ -307,7 +287,6 @@ function sum(all: readonly ReadonlyMap<number, number>[]): Map<number, number> {
   return counts;
 }
 
-/** The sections of a chunk by their lines: the one that it begins in, and those that begin in it. */
 function* sectionsOf({ row, lines }: TimedCandidate): Generator<{ title: string; from: number; to: number }> {
   const title = namesIn(row.context).titles.at(-1);
   const open = title === undefined ? [] : [{ title, level: 6, from: 0 }];
@@ -320,10 +299,7 @@ function* sectionsOf({ row, lines }: TimedCandidate): Generator<{ title: string;
   for (const ended of open) yield { ...ended, to: lines.length };
 }
 
-/**
- * The parts of a displayed score; they add up to it, with the change of the reranker. `shown`: the score of a further
- * passage.
- */
+/** The parts of a displayed score; they add up to it. `shown`: the score of a further passage. */
 export function scorePartsOf(candidate: Candidate, isOnlyTime: boolean, shown?: number): ScoreParts {
   const { score, placeScore, places } = candidate;
   const whole = placeScore ?? score;

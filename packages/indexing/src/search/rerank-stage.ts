@@ -24,9 +24,7 @@ const passageTokens = 400;
 const minTokens = 100;
 /** A model's own words around query and text, in tokens. */
 const framingTokens = 16;
-/** Name match from which a candidate counts as named like the query. */
 const namedLikeQuery = 0.85;
-/** Cached reranker answers. */
 const cachedAnswers = 256;
 /** Cooldown of a reranker, in milliseconds, after a failure that another try would meet again. */
 const restMs = { transient: 5000, rate: 15_000, input: 0, auth: 60_000, quota: 60_000 } as const;
@@ -59,10 +57,7 @@ export class RerankStage {
     this.#reranker.warm?.().catch(() => undefined);
   }
 
-  /**
-   * Never fails and keeps its deadline: without an answer the order stays and the report gives the reason. Throws only
-   * on abort. Candidates below `minScore` are not sent.
-   */
+  /** Never fails: without an answer in time the order stays. Throws only on abort. */
   async order(
     { query, options }: { query: string; options: ManagerSearchOptions },
     ranking: Ranking,
@@ -94,7 +89,6 @@ export class RerankStage {
     return { candidates: [...order, ...rest], report };
   }
 
-  /** Asks once for the same question and texts, and not during a cooldown. */
   async #ask(query: string, texts: readonly string[], signal: AbortSignal): Promise<RerankAnswer> {
     signal.throwIfAborted();
     const request = JSON.stringify([this.#reranker.model, query, texts]);
@@ -154,10 +148,7 @@ function problemOf(scores: unknown, count: number): string | undefined {
   return scores.every((score) => Number.isFinite(score)) ? undefined : "a score is no finite number";
 }
 
-/**
- * Orders candidates by reranker score. The first stays first if it is named like the query. Each gets the score of its
- * new place.
- */
+/** Orders by reranker score and reassigns scores; a first result named like the query stays first. */
 function reorder(
   asked: readonly Candidate[],
   scores: readonly number[],
@@ -189,10 +180,6 @@ function reorder(
   };
 }
 
-/**
- * Reassigns the scores to the new order, highest first: strictly falling, at most 1, above `below`, and below
- * `minScore` only if they were before.
- */
 export function dealtScores(
   scores: readonly number[],
   { minScore, below }: { minScore: number; below: number },
@@ -211,10 +198,7 @@ export function dealtScores(
   });
 }
 
-/**
- * The text sent to a reranker: headings and the passage that would be displayed. At most about `maxTokens`; secrets are
- * redacted.
- */
+/** Text for a reranker: headings and passage, redacted, at most about `maxTokens`. */
 function rerankText(candidate: Candidate, terms: readonly WeightedTerm[], maxTokens: number): string {
   const { row } = candidate;
   const above = [...new Set([nameOfNote(row.path), ...namesIn(row.context).titles])].filter(Boolean).join(" > ");

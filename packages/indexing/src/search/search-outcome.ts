@@ -29,16 +29,12 @@ import type { LanguageMemory } from "./words/word-source.ts";
 /** Dropped candidates that are compared with their files at most. */
 const mostDropped = 10;
 
-/** The results of one search with what its report says. Its state is made of all conditions when the search is over. */
 export interface SearchOutcome {
   results: MemorySearchResult[];
   report: SearchReport;
   /** Conditions that limit the answer. */
   conditions?: readonly SearchCondition[] | undefined;
-  /**
-   * Indexed lines of each result, for verification; without results, of the best candidates below `minScore`. Absent:
-   * read from the files.
-   */
+  /** Indexed lines of each result for verification. Absent: read from the files. */
   lines?: ReadonlyMap<FileKey, readonly FoundLines[]> | undefined;
   /** Notes that fit the filters otherwise and have no day. Absent: it is not known, or none was looked for. */
   undated?: number | undefined;
@@ -56,10 +52,7 @@ export interface SearchInput {
   days?: ((places: readonly SearchedSource[]) => Promise<readonly number[]>) | undefined;
   /** Languages of the notes. Absent: counted for each query. */
   languages?: LanguageMemory | undefined;
-  /**
-   * Chunk counts: common terms are counted first in large indexes, and empty sources are skipped. Absent: counted with
-   * the search.
-   */
+  /** Chunk counts. Absent: counted with the search. */
   stats?: Pick<IndexStats, "chunks" | "sources"> | undefined;
   /** The state of the index that is asked, where that is known. */
   revision?: string | undefined;
@@ -67,7 +60,6 @@ export interface SearchInput {
   trace?: ((trace: SearchTrace) => void) | undefined;
 }
 
-/** A question to an index. */
 export interface IndexQuestion extends SearchInput {
   store: NoteIndex;
   vectors: Embedder | undefined;
@@ -76,7 +68,6 @@ export interface IndexQuestion extends SearchInput {
 
 /** All that led to an answer. */
 export interface SearchTrace {
-  /** The final input, with filters applied to the scope. */
   input: SearchInput;
   places: readonly SearchedSource[];
   legs: LegAnswers;
@@ -94,7 +85,6 @@ export function placesOf({ sources }: ManagerSearchOptions, scope: SourceScope):
   return sources.map((source) => ({ source, scope: scope(source) })).filter((place) => !isClosed(place.scope));
 }
 
-/** The places that contain a chunk; one place if none does, so that its words are counted. */
 export function filledPlaces(
   places: readonly SearchedSource[],
   stats: SearchInput["stats"],
@@ -168,7 +158,6 @@ export function outcomeOf(
   };
 }
 
-/** An outcome of which more is the case. */
 export function withMore(outcome: SearchOutcome, more: readonly SearchCondition[]): SearchOutcome {
   return { ...outcome, conditions: [...more, ...(outcome.conditions ?? [])] };
 }
@@ -195,7 +184,6 @@ function scaleOf({ rows, scale = scaleOfRows(rows) }: VectorLeg): MeaningScale {
   return scale;
 }
 
-/** How many candidates each source gave and how many of them are in the answer. */
 function sourceCounts(
   places: readonly SearchedSource[],
   { candidates }: Ranking,

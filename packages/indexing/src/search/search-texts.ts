@@ -12,10 +12,8 @@ import { inverseDocumentFrequency, termScore } from "../text/bm25.ts";
 import { askWords, type WordsFound } from "./words/ask-words.ts";
 import { lazily } from "@memslot/core/host";
 
-/** A chunk of a file that another search has found. */
 export interface FoundChunk extends FileKey, Pick<Chunk, "startLine" | "endLine" | "text" | "context" | "terms"> {}
 
-/** Gives the terms of texts of a file by its language, and keeps the last ones. */
 const termsIn = lazily(async () => {
   const stemmers = await loadStemmers();
   return remembered((language: string) =>
@@ -28,7 +26,6 @@ export async function withTerms(rows: readonly ChunkRow[], signal: AbortSignal):
   const terms = await termsIn();
   const files = Map.groupBy(rows, fileName);
   return await flatMapInSlices(files.values(), signal, (chunks) => {
-    // Pins the ranking. Update with `vitest run -u` after an intended change.
     const isNote = chunks[0]?.source === "memory";
     const ofFile = terms((isNote && languageOfFile(linesOfChunks(chunks))) || "");
     return chunks.map((chunk) => {
@@ -38,10 +35,7 @@ export async function withTerms(rows: readonly ChunkRow[], signal: AbortSignal):
   });
 }
 
-/**
- * Keyword search over given chunks, for a backend that finds files only: the best `limit` by BM25. Terms and scores are
- * those of every other search. `chunkCount` is of the whole index.
- */
+/** Keyword search over given chunks: the best `limit` by BM25. `chunkCount` is of the whole index. */
 export async function matchTexts(input: {
   chunks: readonly FoundChunk[];
   query: string;
@@ -49,7 +43,6 @@ export async function matchTexts(input: {
   limit: number;
 }): Promise<WordsFound> {
   const texts = input.chunks.map(({ terms }) => terms.split(" "));
-  // Redacted as the chunks are.
   return await askWords(redactSecrets(input.query), {
     find: async (terms) => find(terms, texts, input),
     count: async (terms) => count(texts, terms).map(({ size }) => size),
@@ -86,7 +79,6 @@ export function rowOf(chunk: FoundChunk, id: number): ChunkRow & { score: number
   return { id, path, source, startLine, endLine, text, context, score: 0 };
 }
 
-/** For each term, which texts hold it and how often. */
 function count(texts: readonly (readonly string[])[], terms: readonly QueryTerm[]): Map<number, number>[] {
   const counts = terms.map(() => new Map<number, number>());
   const exact = new Map(terms.flatMap((term, index) => (term.prefix ? [] : [[term.term, index] as const])));

@@ -27,16 +27,12 @@ import type { WordSource } from "./words/word-source.ts";
 import { isoDate } from "../text/times/calendar.ts";
 import type { MatchedPeriod } from "../text/times/time-match.ts";
 
-/** Candidates that each retriever gives at least, so that there is something to rank, and at most. */
 const minCandidates = 100;
 const maxCandidates = 200;
 /** The same where the newest or the oldest of them are asked for: any of the matches may be one. */
 const orderedCandidates = 5000;
 
-/**
- * Runs keyword and vector search in parallel, merges them and cuts snippets. If one fails, the other answers and the
- * report says so. If none answers, throws the first error.
- */
+/** Runs both retrievers in parallel and merges them. Throws the first error if both fail. */
 export async function searchChunks(input: IndexQuestion): Promise<SearchOutcome> {
   const { store, settings, options, query } = input;
   const places = placesOf(options, input.scope);
@@ -50,7 +46,6 @@ export async function searchChunks(input: IndexQuestion): Promise<SearchOutcome>
 
   const times = await timesOf(input, places);
   const byTime = useKeywords ? timeLeg(store, times, filled, limit) : undefined;
-  // Redacted like the index, so that a pasted key finds its line.
   const byWords = useKeywords
     ? keywordLeg(input, wordsOf(redactSecrets(query), input.asked), places, limit)
     : undefined;
@@ -104,7 +99,6 @@ async function rerankedOutcome(
   return withMore({ ...outcome, report: told }, state === "failed" && reason ? [{ state: "degraded", reason }] : []);
 }
 
-/** Dates of the query. A year that is not named is taken from visible notes. */
 async function timesOf(input: SearchInput, places: readonly SearchedSource[]): Promise<QueryTimes> {
   const { query, now } = input;
   const times = readTimes(query, { now });
@@ -138,7 +132,6 @@ async function isAnythingSeen(
   return leg === undefined || leg.answer.chunkCount > 0;
 }
 
-/** The words of the query, and those of a phrase that are looked for whatever else there is. */
 function wordsOf(query: string, asked: AskedQuery | undefined): string {
   return [query, ...(asked?.phrases ?? []).map(({ text }) => text)].join(" ").trim();
 }
@@ -149,7 +142,6 @@ async function keywordLeg(
   places: readonly SearchedSource[],
   limit: number,
 ): Promise<WordsFound> {
-  // With a narrowed source, all counts come from visible chunks.
   const isNarrowed = places.some(({ scope }) => scope !== undefined);
   const filled = filledPlaces(places, stats);
   const counting = isNarrowed ? filled : places.slice(0, 1).map(() => ({ source: noSource, scope: undefined }));
@@ -194,7 +186,6 @@ async function keywordLeg(
   return { answer: { ...nothing, chunkCount }, terms: [], readings: [] };
 }
 
-/** Has no files: what is asked of it is only counted. */
 const noSource = "none";
 
 /** Stands in no text, as no word holds a space: what is asked for with it is only counted. */
@@ -272,10 +263,7 @@ const maxDays = 45;
 const maxMonths = 30;
 const maxTerms = 64;
 
-/**
- * Index terms of dates: `2026-03-05` for days, `2026-03` for months, likeliest first. An open range of more than a year
- * or two yields none.
- */
+/** Index terms of dates: `2026-03-05` or `2026-03`, likeliest first. None for long open ranges. */
 export function timeTerms(periods: readonly MatchedPeriod[]): QueryTerm[] {
   const terms = new Map<string, QueryTerm>();
   const take = (term: string, prefix: boolean): void => void terms.set(term, { term, prefix });

@@ -17,11 +17,7 @@ import { createTimeSlices } from "../time-slices.ts";
 
 export type { SourceScope };
 
-/**
- * What a session may search. The owner's main session: everything. Other sessions of the owner: the notes, their own
- * transcript and their dropped messages. A group: the notes of `extraPaths` that are not private, and its own
- * transcript.
- */
+/** What a session may search: main session everything, a group only shared notes, each its own transcript. */
 export async function sessionScope(input: {
   sessionKey: string | undefined;
   audience: SessionAudience;
@@ -59,7 +55,6 @@ async function sharedNotes(
   const within: string[] = [];
   for (const root of roots.filter(({ extra }) => extra)) {
     const place = relativePath(workspaceDir, root.absolutePath);
-    // In a folder of notes the files of this place that do not fit are notes too, and not for others.
     const isPart = isFolderOfNotes && root.hasPattern;
     if (!isPrivateNote(place))
       within.push(...(isPart ? await filesIn(root, { workspaceDir, signal, accepts: () => true }) : below(place)));
@@ -72,7 +67,6 @@ async function sharedNotes(
   };
 }
 
-/** What a session may see of other agents' files, by source: nothing with a shared audience, else its own project. */
 export async function projectScopes(
   sources: readonly IndexedSource[],
   audience: SessionAudience,
@@ -126,16 +120,13 @@ function isWithin(path: string, scope: PathScope | undefined): boolean {
   return scope.within.some(isUnder) && !scope.without.some(isUnder);
 }
 
-/**
- * Narrower than the sessions that count as the owner's own: a direct chat may be with another person than the last one.
- */
+/** Narrower than owner sessions: a direct chat may have had another peer. */
 function isMainSession(sessionKey: string | undefined, agentId: string): boolean {
   if (sessionKey === undefined) return true;
   const key = sessionKey.trim().toLowerCase();
   return key === "main" || key === `agent:${agentId.toLowerCase()}:main`;
 }
 
-/** True for a scope that lets nothing through, so that nothing needs to be asked. */
 export function isClosed(scope: PathScope | undefined): boolean {
   return scope !== undefined && scope.within.length === 0;
 }
@@ -143,10 +134,7 @@ export function isClosed(scope: PathScope | undefined): boolean {
 /** With more hard links the whole root is excluded. */
 const maxFiles = 500;
 
-/**
- * Notes of a root with hard links elsewhere, relative to the workspace; undefined if too many. Checked for each query,
- * since links can appear at any time.
- */
+/** Hard-linked notes of a root; undefined if too many. Checked per query: links can appear at any time. */
 async function filesWithOtherNames(
   root: MemoryRoot,
   workspaceDir: string,

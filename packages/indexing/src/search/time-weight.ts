@@ -12,7 +12,6 @@ import { queryTerms } from "../text/query-terms.ts";
 import type { TextMatches, WeightedTerm } from "../text/bm25.ts";
 import { linesWithin } from "./query/row-filter.ts";
 
-/** Share of the score for text matches in a query that is only a date. */
 const otherShare = 0.4;
 /** The score of a note of the requested days: no score is 1. */
 const topOfTime = 0.95;
@@ -24,7 +23,6 @@ const lineShare = 0.6;
 const firstLines = 4;
 /** A year in a title says nothing of a time within it. */
 const longest = 360;
-/** Weight of a date for a note without other words of the query. */
 const wordlessShare = 0.2;
 
 /** A candidate as far as dates weigh it. */
@@ -35,7 +33,6 @@ export interface TimedCandidate {
   scan: TermScanner;
   keywordWeight: number;
   shares: Record<"words" | "names" | "dates", number>;
-  /** How well it is of a time that the query names, 0 to 1, and the days that it is of. */
   timeMatch: number;
   days: Days | undefined;
   /** Its name or a heading is of exactly the days that the query names. */
@@ -71,7 +68,6 @@ export function weighTimes(
   }
 }
 
-/** The score where nothing but a time is asked for: its notes are the answer, whatever their words. */
 export function scoreOfTime({ timeMatch, score }: TimedCandidate): number {
   return timeMatch === 0 ? otherShare * score : topOfTime * timeMatch;
 }
@@ -140,7 +136,6 @@ function bestTime(
   return { ...best, isNamed };
 }
 
-/** Of a chunk of several days, by its headings, the lines of those that are asked for; where none are, all of it. */
 export function linesOfTime(row: ChunkRow, periods: readonly MatchedPeriod[]): ChunkRow {
   return linesWithin(row, (days) => periods.some(({ from, to }) => days.from <= to && from <= days.to)) ?? row;
 }

@@ -41,7 +41,6 @@ interface WhyInput {
   trace: SearchTrace | undefined;
 }
 
-/** The advice for the first failure. */
 type Act = NonNullable<SearchWhy["act"]>;
 
 const steps = "file indexed passage filters words meaning candidate score rank answer".split(" ") as WhyStep[];
@@ -150,7 +149,6 @@ async function whyOf(input: WhyInput, context: MemoryPluginContext, sources: Sca
   return placed(ladder, { candidate, rank, line: lineOf(row, target) }, { trace, options });
 }
 
-/** From the ranking to the answer. */
 function placed(
   ladder: Ladder,
   { candidate, rank, line }: { candidate: Candidate; rank: number; line: number | undefined },
@@ -254,7 +252,6 @@ async function sayMeaning(
   ladder.note("meaning", `the embedding provider refused its text, only keyword search finds it: ${refused.reason}`);
 }
 
-/** Which filter, source or session leaves a passage out. */
 function whyFiltered(row: ChunkRow, { asked, trace, options }: WhyInput): string | undefined {
   if (!asked.sources.includes(row.source)) {
     const searched = asked.sources.length === 0 ? "none" : asked.sources.join(", ");

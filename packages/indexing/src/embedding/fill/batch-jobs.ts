@@ -26,19 +26,13 @@ export interface BatchOptions {
   minTexts: number;
 }
 
-/** A batch job that was submitted and not collected yet. */
 interface Job {
-  /** Its name at the provider. */
   job: string;
   /** In the order of its texts. */
   hashes: readonly string[];
-  /** Estimated. */
   tokens: number;
-  /** Jobs that had failed before. */
   failures: number;
-  /** ISO 8601. */
   submittedAt: string;
-  /** Texts that are done. */
   completed: number;
   /** Submitted by this run: the provider has to know it. */
   isOwn: boolean;
@@ -57,15 +51,11 @@ const shortCallMs = minuteMs;
 const longCallMs = 5 * minuteMs;
 const writtenAtOnce = 256;
 
-/**
- * Makes missing vectors by batch jobs, which the next run resumes, and the rest by direct calls. Returns why it ended
- * early.
- */
+/** Makes missing vectors by resumable batch jobs, the rest by direct calls. Returns why it ended early. */
 export async function fillByJobs(options: BatchOptions, fill: RequestFill): Promise<FillStop | undefined> {
   return await new JobRun(options, fill).run();
 }
 
-/** The oldest first. */
 export function listBatchJobs(shared: SharedState, agentId: string): NonNullable<EmbeddingStatus["jobs"]> {
   const rows = `SELECT job AS id, json_array_length(hashes) AS texts, submittedAt FROM jobs
     WHERE agentId = ? ORDER BY submittedAt, job`;
@@ -264,10 +254,7 @@ class JobRun {
       this.#countFailure(why ?? kept.reason ?? `the job ${job.job} returned no vectors`, job.failures);
   }
 
-  /**
-   * Stores the results of a job, also after an abort: they are paid for. `missing`: texts with neither a vector nor a
-   * refusal.
-   */
+  /** Stores the results of a job, also after an abort: they are paid for. */
   async #keep(
     hashes: readonly string[],
     results: readonly JobResult[],

@@ -14,7 +14,6 @@ export interface RequestFill extends Omit<EmbedOptions, "onRetry" | "attempts"> 
   requests: Requests;
   concurrency: number;
   progress: FillProgress;
-  /** Selects the texts; all if left out. */
   accept?: ((hash: string) => boolean) | undefined;
 }
 
@@ -23,14 +22,9 @@ const pageSize = 512;
 const mostRefused = 8;
 const pingMs = 15_000;
 
-/** A part of texts that failed together, or texts whose vectors could not be used before. */
 type Retry = "part" | "again";
 
-/**
- * Makes missing vectors with direct calls. A refused request is sent again in halves, down to the text that is to
- * blame, which is quarantined; so is a text that the server fails at while it answers a plain word. Returns why it
- * ended early.
- */
+/** Makes missing vectors; refused requests are halved down to the bad text, which is quarantined. */
 export async function fillByRequests(fill: RequestFill): Promise<FillStop | undefined> {
   return await new RequestFilling(fill).run();
 }
@@ -39,7 +33,6 @@ class RequestFilling {
   readonly #fill: RequestFill;
   readonly #provider: EmbeddingProvider;
   readonly #queue: PendingQueue;
-  /** Lowered when requests turn out to be too large. */
   readonly #limits: RequestLimits;
   readonly #refused: { hash: string; reason: string }[] = [];
   #hasSucceeded = false;
@@ -82,7 +75,6 @@ class RequestFilling {
     return this.#stop !== undefined || this.#failure !== undefined;
   }
 
-  /** Undefined, with a stop, if it was not sent or its vectors cannot be used. */
   async #send(texts: readonly PackedText[], attempts?: number): Promise<Float32Array[] | undefined> {
     const { requests, space, progress } = this.#fill;
     if (this.#isOver()) return undefined;
@@ -143,7 +135,6 @@ class RequestFilling {
     if (kind === "input" && only && texts.length === 1) return await this.#refuse(only, error);
     if (kind !== "input") {
       const isFault = kind === "transient" && !isNetworkFault(error);
-      // A part of texts that failed together needs no ping; a single text does, before it is quarantined.
       const isProven = retry === "part" && texts.length > 1;
       if (!isFault || (!isProven && !(await this.#answersPing(error)))) this.#stop ??= stopOf(error);
       if (this.#isOver()) return false;

@@ -16,16 +16,12 @@ export interface FillOptions extends Omit<RequestFill, "progress" | "accept"> {
   progress: (update: SyncProgress) => void;
 }
 
-/** What is left of a fill, and why. */
 export interface FillOutcome extends FillStop {
   /** Without a vector and not quarantined, also those of a build in progress. */
   chunks: number;
 }
 
-/**
- * Makes the vectors that a space misses and stores each as it comes. Returns what is left if the provider fails or the
- * budget is spent. Throws the reason of an abort, and the errors of the store.
- */
+/** Makes and stores the missing vectors of a space. Returns what is left. Throws abort and store errors. */
 export async function fillSpace(options: FillOptions): Promise<FillOutcome | undefined> {
   const { store, space, batch, signal } = options;
   signal.throwIfAborted();
@@ -56,17 +52,13 @@ export interface FillRequest extends Pick<EmbedOptions, "reason" | "asked" | "si
   progress: (update: SyncProgress) => void;
 }
 
-/**
- * Makes the vectors that the space of a model misses. Sends nothing if none is missing, unless a person asks after the
- * address has changed. Vectors of another length get a space of their own, which is filled.
- */
+/** Makes the missing vectors of a model's space. A new vector length gets its own space. */
 export class ModelFill {
   readonly #model: EmbeddingModel;
   readonly #request: FillRequest & EmbedOptions;
   readonly #context: EmbeddingContext;
   readonly #hasEqualVectors: () => Promise<boolean>;
 
-  /** `hasEqualVectors`: every chunk has the same vector; with `force` each is made again. */
   constructor(
     model: EmbeddingModel,
     request: FillRequest & Pick<EmbedOptions, "budget">,
@@ -155,7 +147,6 @@ export class ModelFill {
   async #measure(): Promise<VectorSpace> {
     const model = this.#model;
     await model.prepare({ ...this.#request, retry: true });
-    // Background work does not wait long for a provider that was down.
     if (model.isDown && !this.#request.asked && model.provider.dimensions === undefined) await this.#ping();
     return await model.measureSpace(this.#request);
   }
@@ -196,7 +187,6 @@ async function withEveryText(store: NoteIndex): Promise<FillOptions["store"]> {
   };
 }
 
-/** Names the note with the address, key and model that last made vectors of a space. */
 function servedBy(space: VectorSpace): string {
   return `space:shown-by:${spaceName(space)}`;
 }

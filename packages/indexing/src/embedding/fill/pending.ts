@@ -33,7 +33,6 @@ interface PendingTexts {
   space: VectorSpace;
   provider: ProviderLimits;
   pageSize: number;
-  /** Selects the texts; all if left out. */
   accept?: ((hash: string) => boolean) | undefined;
 }
 
@@ -69,7 +68,6 @@ export class PendingQueue {
     }
   }
 
-  /** Texts that failed: they are returned again if the store still reports them. */
   putBack(hashes: Iterable<string>): void {
     for (const hash of hashes) this.#open.delete(hash);
     this.#isExhausted = false;

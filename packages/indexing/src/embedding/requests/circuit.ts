@@ -8,7 +8,6 @@ import { OverBudget } from "./usage.ts";
 export interface CircuitState {
   kind: "rate" | "quota" | "auth";
   reason: string;
-  /** ISO 8601: the first failure of this kind in a row. */
   since: string;
   /** ISO 8601: from then on one request is sent as a probe. */
   nextProbeAt: string;
@@ -25,10 +24,7 @@ type Phase = "closed" | "limited" | "refused" | "due" | "probing";
 type CircuitEvent = "request" | "asked" | "rate" | "refusal" | "probed";
 type Step = "send" | "probe" | "deny" | "open" | "extend" | "close" | "keep";
 
-/**
- * What the circuit does at each event. `limited`: a rate limit lasts; `refused`: account or key are refused; `due`: a
- * probe may be sent; `asked`: a person's request; `refusal`: a request failed for its account or key.
- */
+/** State transitions by event. `limited`: rate limit; `refused`: account or key; `due`: probe allowed. */
 const transitions: Record<Phase, Record<CircuitEvent, Step>> = {
   closed: { request: "send", asked: "send", rate: "open", refusal: "open", probed: "keep" },
   limited: { request: "deny", asked: "deny", rate: "extend", refusal: "open", probed: "close" },
@@ -40,7 +36,6 @@ const transitions: Record<Phase, Record<CircuitEvent, Step>> = {
 /** A request with what its caller is ready to wait for. */
 export interface Call {
   signal: AbortSignal;
-  /** A person asked for it: a refused provider is tried once more. */
   asked: boolean;
   /** At most, if failures are transient. */
   attempts: number;
@@ -54,7 +49,6 @@ export interface Call {
   onRetry?: ((words: string) => void) | undefined;
 }
 
-/** Permission to send one request. A probe may be sent again while its outcome is unknown. */
 export interface Pass {
   isProbing(): boolean;
   /** Reports the outcome; undefined if the call was aborted. Later reports are ignored. */
@@ -71,26 +65,20 @@ const holds = {
 /** A longer `Retry-After` is cut to this. */
 const longestRetryAfterMs = 24 * hour;
 const probeMs = minute;
-/** For so long, other calls wait for the first request of a process. */
 const firstRequestMs = 2 * second;
-/** The interval of checks whether the probe of another process has ended. */
 const pollMs = 500;
 const firstPauseMs = 500;
 const jitter = 0.2;
 const fewAttempts = 2;
 const mostRateLimits = 10;
 
-/**
- * The circuit breaker of one provider, shared by every process of the state folder: admits requests, repeats them, and
- * stops them while the provider limits or refuses them.
- */
+/** The circuit breaker of one provider, shared by all processes of the state folder. */
 export class Circuit {
   readonly #shared: SharedState;
   readonly #fingerprint: string;
   /** The request of this process that others wait for. */
   #alone: { isProbe: boolean; untilMs: number; end: Promise<void> } | undefined;
   #hasAnswered = false;
-  /** Calls that wait for the end of a rate limit. */
   #waiting = 0;
 
   constructor(shared: SharedState, fingerprint: string) {
@@ -111,10 +99,7 @@ export class Circuit {
     return step === "deny" ? undefined : this.#pass(step === "probe");
   }
 
-  /**
-   * Sends a request until it is answered. Throws an `ProviderError` when it gives up, `OverBudget`, or the signal's
-   * reason.
-   */
+  /** Sends a request with retries. Throws `ProviderError`, `OverBudget`, or the signal's reason. */
   async run<Answer>(
     call: Call,
     provider: string,
@@ -159,9 +144,7 @@ export class Circuit {
     }
   }
 
-  /**
-   * The first request of a process and a probe go alone: a wrong key is refused once, and not for each concurrent call.
-   */
+  /** The first request and probes go alone, so that a wrong key is refused once. */
   async #admit({ signal, asked, waitsForLimit }: Call, isBack: boolean): Promise<Pass> {
     let mayAsk = asked;
     for (;;) {

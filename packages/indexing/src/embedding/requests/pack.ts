@@ -4,7 +4,6 @@ import { estimateTokens, indexAtTokens } from "../../text/token-weight.ts";
 
 const defaultItems = 64;
 const defaultTokens = 8000;
-/** Share of a stated limit that is used: tokens are estimated. */
 const margin = 0.8;
 
 export interface PendingChunk {
@@ -14,9 +13,7 @@ export interface PendingChunk {
 }
 
 export interface TextWeight {
-  /** Estimated. */
   tokens: number;
-  /** UTF-8. */
   bytes: number;
 }
 
@@ -27,9 +24,7 @@ export interface PackedText extends TextWeight {
 
 export interface RequestLimits {
   items: number;
-  /** Estimated. */
   tokens: number;
-  /** UTF-8; unlimited if left out. */
   bytes?: number | undefined;
 }
 
@@ -55,10 +50,7 @@ export function packText(chunk: PendingChunk, provider: ProviderLimits): PackedT
   return packed(chunk.hash, whole.slice(0, indexAtTokens(whole, 0, limit * margin)));
 }
 
-/**
- * Cuts a refused text so far that its length cannot be the cause: a token is a byte at least. Undefined if it is so
- * short.
- */
+/** Cuts a refused text below the token limit; undefined if it is already that short. */
 export function shortenText({ hash, text }: PackedText, provider: ProviderLimits): PackedText | undefined {
   const limit = inputLimit(provider);
   if (limit === undefined) return undefined;

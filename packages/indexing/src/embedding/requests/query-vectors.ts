@@ -11,9 +11,7 @@ interface Flight {
   readonly vector: Promise<Float32Array>;
   readonly controller: AbortController;
   waiters: number;
-  /** A caller has stopped waiting: the answer is for the next one. */
   isWanted: boolean;
-  /** Milliseconds since 1970. */
   patientUntil: number;
 }
 
@@ -23,7 +21,6 @@ const keptQueries = 256;
 export class QueryVectors {
   readonly #what: string;
   readonly #embed: (query: string, request: QueryRequest) => Promise<Float32Array>;
-  /** Ordered by last use, most recent last. */
   readonly #recent = new Map<string, Float32Array>();
   readonly #flights = new Map<string, Flight>();
   readonly #closing = new AbortController();

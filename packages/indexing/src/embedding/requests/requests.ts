@@ -10,11 +10,8 @@ import type { Budget, Usage } from "./usage.ts";
 export const plainText = "memory";
 
 export interface EmbedOptions extends Pick<Call, "signal" | "asked" | "onRetry"> {
-  /** As usage counts it. */
   reason: string;
-  /** Unlimited if left out. */
   budget?: Pick<Budget, "reserve" | "left" | "reason"> | undefined;
-  /** 4 if left out. */
   attempts?: number | undefined;
 }
 
@@ -51,7 +48,6 @@ export class EmbeddingRequests {
   readonly #requestMs: number | undefined;
   readonly #queries: QueryVectors;
 
-  /** `requestMs`: the configured time limit of a request for vectors of notes. */
   constructor(provider: EmbeddingProvider, circuit: Circuit, usage: Usage, requestMs?: number) {
     this.provider = provider;
     this.circuit = circuit;
@@ -67,10 +63,7 @@ export class EmbeddingRequests {
     });
   }
 
-  /**
-   * Embeds texts in one request, repeated for up to two minutes. Returns vectors of unit length, in the order of the
-   * texts. Throws an `ProviderError` when it gives up or the circuit is open, `OverBudget`, or the signal's reason.
-   */
+  /** Embeds texts in order as unit vectors. Throws `ProviderError`, `OverBudget`, or the signal's reason. */
   async embed(texts: readonly string[], options: EmbedOptions): Promise<Float32Array[]> {
     const { signal, asked, reason, attempts = usualAttempts } = options;
     signal.throwIfAborted();
@@ -110,7 +103,6 @@ export class EmbeddingRequests {
     this.#usage.add({ ...this.#names(), ...usage });
   }
 
-  /** The provider stays open. */
   async close(): Promise<void> {
     await this.#queries.close();
   }

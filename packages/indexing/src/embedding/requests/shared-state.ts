@@ -24,12 +24,7 @@ const busyTimeoutMs = 5000;
 /** A file that could not be used is tried again after this time: a full disk may have space again. */
 const retryMs = 60_000;
 
-/**
- * `embeddings/state.sqlite` of the state folder: failures, usage and batch jobs of embedding providers, shared by all
- * agents and processes. It is not part of an index, so that a rebuilt index keeps the day's count and its jobs. While
- * the file cannot be used, this process keeps its state in memory. A damaged file is set aside on the day after its
- * last write: until then it may have counts of the day that a budget must not grant again.
- */
+/** Failures, usage and batch jobs of embedding providers (`embeddings/state.sqlite`), shared by all processes. */
 export class SharedState {
   readonly file: string;
   #db: Database.Database | undefined;
@@ -49,7 +44,6 @@ export class SharedState {
     return inFile ? inFile.result : query(this.#inMemory());
   }
 
-  /** Runs statements in one transaction. */
   write<Result>(work: (sql: Sql) => Result): Result {
     const stored = this.store(work);
     return stored ? stored.result : work(this.#inMemory());
@@ -133,7 +127,6 @@ function isSetAside(file: string): boolean {
     const isOld = written.every((time) => localDay(time) < localDay(new Date()));
     return isOld && setAside(file, identity) !== undefined;
   } catch {
-    // On Windows, another process has it open.
     return false;
   }
 }

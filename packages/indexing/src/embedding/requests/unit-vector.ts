@@ -2,10 +2,7 @@ import { ProviderError, type EmbeddingProvider, messageOf } from "@memslot/core"
 
 export type VectorMaker = Pick<EmbeddingProvider, "id" | "dimensions">;
 
-/**
- * Scales a vector to length 1. Throws an `ProviderError` of kind `transient` if it is empty, zero, not finite or of a
- * wrong size.
- */
+/** Scales a vector to length 1. Throws a `transient` `ProviderError` if it is unusable. */
 export function unitVector(vector: ArrayLike<number>, provider: VectorMaker): Float32Array {
   const { length } = vector;
   const expected = provider.dimensions ?? length;
@@ -34,7 +31,6 @@ export function unitVector(vector: ArrayLike<number>, provider: VectorMaker): Fl
 
 /** Unusable vectors in an answer: of kind `input` if others are usable, else `transient`. */
 export class BadVectors extends ProviderError {
-  /** In the order of the texts; undefined for unusable ones. */
   readonly vectors: readonly (Float32Array | undefined)[];
 
   constructor(message: string, vectors: readonly (Float32Array | undefined)[]) {
@@ -43,9 +39,7 @@ export class BadVectors extends ProviderError {
   }
 }
 
-/**
- * Checks and scales the vectors of an answer. Throws `BadVectors`, or an `ProviderError` for a wrong number of vectors.
- */
+/** Checks and scales vectors. Throws `BadVectors`, or `ProviderError` for a wrong number. */
 export function unitVectors(
   answer: readonly ArrayLike<number>[],
   texts: number,

@@ -11,7 +11,6 @@ export interface UsageEntry {
   reason: string;
   provider: string;
   model: string;
-  /** Failed ones are counted too. */
   requests: number;
   tokens: number;
 }
@@ -35,14 +34,11 @@ export class Usage {
     return this.#state.fault();
   }
 
-  /** `day`: what `reserve` returned, if tokens were reserved for the request. */
   add(spent: Spent, day?: string): void {
     this.#state.write((sql) => this.#add(sql, day ?? currentDay(sql), spent));
   }
 
-  /**
-   * Returns the day that the tokens are counted on; undefined if it would exceed `limit`, or if they cannot be stored.
-   */
+  /** Reserves tokens and returns their day; undefined above `limit` or if they cannot be stored. */
   reserve(spent: Spent, limit: number): string | undefined {
     const stored = this.#state.store((sql) => {
       const day = currentDay(sql);

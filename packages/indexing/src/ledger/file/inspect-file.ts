@@ -6,7 +6,6 @@ const magic = Buffer.from("SQLite format 3\0", "latin1");
 const headerBytes = 100;
 const userVersionAt = 60;
 const applicationIdAt = 68;
-/** Maximum plausible distance of a later schema version. */
 const mostLaterVersions = 1000;
 const pageSizeAt = 16;
 const fractionsAt = 21;
@@ -14,15 +13,10 @@ const fractions = Buffer.from([64, 32, 32]);
 /** Table names that no other program uses. */
 const ourTables = ["spaces", "quarantine"];
 
-/**
- * Judges a file by its first bytes, before SQLite opens it. Throws `Foreign` for a file of another program or a later
- * release, `Damage` for a truncated or damaged index, and file system errors. `isOwnPlace`: a file that is no database
- * is a damaged index.
- */
+/** Judges a file by its first bytes. Throws `Foreign`, `Damage`, and file system errors. */
 export function inspectFile(path: string, isOwnPlace: boolean): void {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats?.isDirectory()) throw new Foreign("it is a folder");
-  // A pipe would block.
   if (stats?.isFile() === false) throw new Foreign("it is not a regular file");
   if (stats === undefined || stats.size === 0) return;
 

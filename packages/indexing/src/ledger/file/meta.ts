@@ -8,10 +8,7 @@ export interface Meta {
 }
 
 export const metaKeys = {
-  /**
-   * Key followed by a generation; value: the id of the space whose vectors are laid out for it. Absent: the layout is
-   * unreliable.
-   */
+  /** Space id by generation: the space with a vector layout. Absent: the layout is unreliable. */
   vectorSpace: "vector_space:",
   /** Followed by a store; incremented by every change of its active files. */
   revision: "revision:",
@@ -26,7 +23,6 @@ export const metaKeys = {
   owner: "owner",
   /** Followed by a store and a lease: its last owner and progress. Ignored if the lock is free. */
   lease: "lease:",
-  /** Followed by a store and a name: a small fact about the store. */
   note: "note:",
   /** Followed by a store and the id of a space: the store is to have its vectors. */
   owes: "owes:",

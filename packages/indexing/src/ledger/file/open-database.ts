@@ -20,11 +20,7 @@ export interface OpenDatabase extends OpenFile {
 /** A damaged file is recreated once; another process may do the same. After that the disk is at fault. */
 const attempts = 3;
 
-/**
- * Opens the index at a path. Always returns an index: a damaged file is set aside and recreated; without a usable file
- * the index is in memory. One notice reports the reason and the action. Nothing is lost, since all data comes from the
- * notes. Throws if SQLite does not load.
- */
+/** Opens the index, or one in memory with a notice. Damaged files are set aside. Throws if SQLite does not load. */
 export function openDatabase(options: OpenOptions, tables: CompanionTables): OpenDatabase {
   const { path } = options;
   if (options.mayCreate === false && !existsSync(path)) return inMemory(options, tables, []);
@@ -42,7 +38,6 @@ export function openDatabase(options: OpenOptions, tables: CompanionTables): Ope
       if (opened.notice !== undefined) notices.push(opened.notice);
       return { ...opened, location: path, isOnDisk: true, identity: fileIdentity(path), notices };
     } catch (error) {
-      // Another process has set it aside meanwhile: what it has put there is examined.
       if (attempt < attempts && identity !== undefined && identityBefore(path) !== identity) continue;
       const reason = reasonOf(error);
       if (isDamage(error) && options.mayCreate === false) {
@@ -89,7 +84,6 @@ function identityBefore(path: string): string | undefined {
   try {
     return fileIdentity(path);
   } catch {
-    // Preparing the file meets the same failure and says so.
     return undefined;
   }
 }
@@ -149,10 +143,7 @@ function forgetOlderAside(path: string, newest: string): void {
   }
 }
 
-/**
- * Checks the file before SQLite does; creates a private empty one if it is missing. Throws `Foreign`, `Damage`, or file
- * system errors.
- */
+/** Checks the file or creates a private empty one. Throws `Foreign`, `Damage`, or file system errors. */
 function prepareFile(path: string, isOwnPlace: boolean): void {
   const sidecars = findSidecars(path);
   const isMissing = fileIdentity(path) === undefined;

@@ -14,7 +14,6 @@ export interface OpenFile {
   db: Database.Database;
   meta: Meta;
   openCompanion: (parts: LedgerParts) => Companion;
-  /** What was done about something that was wrong. */
   notice?: string | undefined;
 }
 
@@ -44,14 +43,12 @@ export function openFile({ path, store, busyTimeoutMs, owner }: OpenOptions, tab
       forgetSum(path);
       useWal(db, busyTimeoutMs);
     }
-    // Detects an unlockable file now instead of during a sync.
     beginWrite(db, 1);
     db.exec("ROLLBACK");
     const meta = openMeta(db);
     const isOwned = owner === undefined || isOwnedBy(meta, owner);
     checkContent(db, meta, store);
     if (!hasGenerations(db, store)) write(db, () => addFirst(db, store, tables));
-    // Another process may have been faster.
     if (!isOwned) write(db, () => void (isOwnedBy(meta, owner) || meta.set(metaKeys.owner, textOf(owner))));
     const { notice, open } = tables.settle({ db, meta, store, path, write: (work) => write(db, work) });
     return { db, meta, openCompanion: open, notice };
@@ -62,7 +59,6 @@ export function openFile({ path, store, busyTimeoutMs, owner }: OpenOptions, tab
   }
 }
 
-/** Opens a database that ends with the process. */
 export function openInMemory(store: string, tables: CompanionTables): OpenFile {
   const db = new Database(":memory:");
   setPragmas(db);
@@ -90,7 +86,6 @@ function checkOwner(db: Database.Database): void {
 function makeTables(db: Database.Database, store: string, tables: CompanionTables): void {
   const begin = numberOf(db, "page_count") === 0 ? beginFile : beginWriteOnce;
   function make(): void {
-    // Another process may have made them while this one waited for the lock.
     if (numberOf(db, "user_version") >= schemaVersion) return;
     if (db.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() !== undefined) throw new Damage(earlierRelease);
     createTables(db, store, tables.begin);
@@ -98,10 +93,7 @@ function makeTables(db: Database.Database, store: string, tables: CompanionTable
   write(db, make, begin);
 }
 
-/**
- * Takes the write lock of an empty file and enables incremental vacuum. Inside the transaction, since a file with a
- * page and no tables has no owner.
- */
+/** Takes the write lock of an empty file and enables incremental vacuum. */
 function beginFile(db: Database.Database): void {
   db.exec("BEGIN");
   db.pragma("auto_vacuum = INCREMENTAL");
@@ -135,7 +127,6 @@ function hasGenerations(db: Database.Database, store: string): boolean {
   return db.prepare("SELECT 1 FROM generations WHERE store = ?").get(store) !== undefined;
 }
 
-/** True if the file has nothing of this store, and no unattributed files. */
 function isNew(db: Database.Database, store: string): boolean {
   const lost = "SELECT 1 FROM files WHERE generation NOT IN (SELECT id FROM generations)";
   return !hasGenerations(db, store) && db.prepare(lost).get() === undefined;
@@ -167,10 +158,7 @@ function numberOf(
 
 type IndexOwner = NonNullable<OpenOptions["owner"]>;
 
-/**
- * False if the owner is not recorded or has another workspace (workspaces may move). Throws `Foreign` for the index of
- * another agent.
- */
+/** False if the owner is not recorded or its workspace moved. Throws `Foreign` for another agent's index. */
 function isOwnedBy(meta: Meta, owner: IndexOwner): boolean {
   const text = meta.get(metaKeys.owner);
   if (text === undefined) return false;

@@ -14,10 +14,7 @@ const cacheKibibytes = 32_768;
 const walKeptBytes = 8 * 1024 * 1024;
 const walPages = 500;
 
-/**
- * Of each store `active` answers, at most one is `next`, and what is `dropped` waits to be deleted. No number comes
- * twice.
- */
+/** Per store: one `active`, at most one `next`, and `dropped` ones. Numbers are never reused. */
 const createGenerationTable: string = `
   CREATE TABLE generations (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -29,7 +26,6 @@ const createGenerationTable: string = `
   );
 `;
 
-/** A file stands once in each generation. `chunks` and `chunk_bytes` (UTF-8) count what would be long to count. */
 const createFileTable: string = `
   CREATE TABLE files (
     id INTEGER PRIMARY KEY,
@@ -90,10 +86,7 @@ const createVectorTables: string = `
   ) WITHOUT ROWID;
 `;
 
-/**
- * Vectors of a store that keeps its own. `owed_vectors`: pending. `adopted_vectors`: imported from another host,
- * numbers unknown here.
- */
+/** Vectors of a store that keeps its own. `owed_vectors`: pending. `adopted_vectors`: imported. */
 const createStoreVectorTables: string = `
   CREATE TABLE owed_vectors (
     store TEXT NOT NULL,

@@ -6,7 +6,6 @@ export function fileIdentity(path: string): string | undefined {
   return stats && `${stats.dev}:${stats.ino}`;
 }
 
-/** One of the two files that SQLite keeps beside a database, as it was found. */
 export interface Sidecar {
   suffix: "-wal" | "-shm";
   identity: string;
@@ -19,11 +18,7 @@ export function findSidecars(path: string): Sidecar[] {
   });
 }
 
-/**
- * Renames a damaged database with its sidecar files and returns the new path. Returns undefined if the file is no
- * longer the damaged one. The new name is derived from the inode and created as a hard link, which only one process can
- * do; that process removes the old name.
- */
+/** Renames a damaged database and its sidecars; returns the new path, or undefined if it was replaced. */
 export function setAside(path: string, identity: string | undefined): string | undefined {
   const sidecars = findSidecars(path);
   if (identity === undefined || fileIdentity(path) !== identity) return undefined;
@@ -31,7 +26,6 @@ export function setAside(path: string, identity: string | undefined): string | u
   const claim = claimName(path, aside);
   if (claim === "taken") {
     waitWhile(() => fileIdentity(path) === identity);
-    // The process that claimed it died and left both names.
     if (fileIdentity(path) !== identity || fileIdentity(aside) !== identity) return undefined;
   }
   if (claim === "linked" && fileIdentity(aside) !== identity) {

@@ -9,10 +9,7 @@ const readingCalls: ReadonlySet<string> = new Set<keyof NoteIndex>(["revision", 
 /** Slightly longer than the quiet time before the checksum is recorded. */
 const whenQuietMs = 600;
 
-/**
- * Answers the requests of `worker-client.ts` in order, in any thread: `send` gets each reply, `add` each task.
- * `isOneOfMany`: the thread serves other ledgers.
- */
+/** Answers the requests of `worker-client.ts` in order. `isOneOfMany`: the thread serves other ledgers. */
 export function createLedgerService(
   send: (reply: Reply) => void,
   add: (task: () => Promise<void>) => void,
@@ -35,7 +32,6 @@ export function createLedgerService(
     });
   }
 
-  /** Runs long work piece by piece, between other requests. */
   function goOn(id: number, pieces: Pieces<unknown>): void {
     setImmediate(() => {
       add(async () => {
@@ -52,7 +48,6 @@ export function createLedgerService(
     });
   }
 
-  /** Tidies piece by piece, between other requests. */
   function tidyLater(): void {
     if (isTidying) return;
     isTidying = true;
@@ -74,7 +69,6 @@ export function createLedgerService(
     });
   }
 
-  /** Whether health has changed since the last reply, apart from the revision. */
   function post(reply: Reply): boolean {
     const health = store?.health();
     const { revision, ...others } = health ?? {};
@@ -95,7 +89,6 @@ export function createLedgerService(
 
   async function open(options: OpenOptions): Promise<ReopeningStore["methods"]> {
     try {
-      // Loaded here, so that a library that fails to load is an error reply and not the end of the thread.
       const { openReopeningStore } = await import("./reopening-store.ts");
       store = await openReopeningStore(options, await companionOf(options));
       return store.methods;
@@ -126,7 +119,6 @@ async function answer(id: number, work: () => Promise<unknown>): Promise<Reply> 
   }
 }
 
-/** What a store keeps in the same file, made by a module of its package. */
 async function companionOf({ companion }: OpenOptions): Promise<CompanionTables | undefined> {
   if (companion === undefined) return undefined;
   const { createCompanion } = (await import(companion.module)) as CompanionModule;

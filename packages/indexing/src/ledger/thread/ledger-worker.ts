@@ -6,11 +6,9 @@ type Task = () => Promise<void>;
 
 /** Current ledger and number of started tasks, read by `shared-threads.ts`. */
 const running = workerData as Int32Array;
-/** What is to be done for each ledger, in its order. */
 const waiting = new Map<number, Task[]>();
 let isWorking = false;
 let ledgers = 0;
-/** Up to this number of ledgers keep their page cache while idle. */
 const fewLedgers = 8;
 
 function add(ledger: number, task: Task): void {
@@ -32,7 +30,6 @@ async function work(): Promise<void> {
     Atomics.store(running, 0, ledger);
     await task();
     Atomics.store(running, 0, 0);
-    // Receive new requests.
     if (ledgers > 1) await new Promise(setImmediate);
   }
   isWorking = false;

@@ -2,10 +2,7 @@ import { EventEmitter } from "node:events";
 import { createLedgerService } from "./ledger-service.ts";
 import type { LedgerThread } from "./worker-client.ts";
 
-/**
- * Replaces a worker by this thread; messages are copied as between threads. A one-shot process ends before a worker
- * would start; the event loop is blocked by SQLite meanwhile.
- */
+/** Replaces the worker by this thread: a one-shot process ends before a worker would start. */
 export function openOwnThread(): LedgerThread {
   const events = new EventEmitter();
   let queue = Promise.resolve();

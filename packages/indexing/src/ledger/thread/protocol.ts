@@ -15,7 +15,6 @@ export interface OpenOptions extends Omit<LedgerOptions, "oneShot" | "signal"> {
   opening?: string | undefined;
   /** The disk had no space for a first index: what was written of it is deleted, and the index is kept in memory. */
   isFull?: boolean | undefined;
-  /** How often the ledger has been moved to another thread: revisions of two threads are different. */
   moves?: number | undefined;
   remade?: number | undefined;
 }
@@ -38,6 +37,5 @@ export interface Reply {
 export interface Joining {
   ledger: number;
   port: MessagePort;
-  /** One number: 1 when the ledger is served elsewhere, and nothing of it is to be begun here any more. */
   left: Int32Array;
 }

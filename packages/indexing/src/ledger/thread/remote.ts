@@ -3,7 +3,6 @@ import type { MemoryErrorCode } from "@memslot/core";
 /** A call that comes in pieces goes through all of a large file. */
 const longStuckMs = 900_000;
 
-/** Sends a call to a thread. */
 type Ask = (name: string, args: readonly unknown[], options: { deadlineMs?: number }) => Promise<unknown>;
 
 export interface Method {
@@ -31,7 +30,6 @@ export function remote<Calls>(ask: Ask, methods: readonly Method[]): Remote<Call
   return Object.fromEntries(calls) as Remote<Calls>;
 }
 
-/** A signal stays on this side: it only stops calls that have not begun. */
 function sent(given: readonly unknown[]): unknown[] {
   const last = given.at(-1);
   const signal = typeof last === "object" && last !== null && "signal" in last ? last.signal : undefined;
@@ -53,10 +51,7 @@ export function isPieces(value: unknown): value is Pieces<unknown> {
   return typeof value === "object" && value !== null && Symbol.asyncIterator in value && "next" in value;
 }
 
-/**
- * A failure in the worker that becomes a `MemoryError` in the host. The worker imports only types of `@memslot/core`,
- * to start fast.
- */
+/** A worker failure that becomes a `MemoryError`. The worker imports only types of core, to start fast. */
 export class StoreFailure extends Error {
   readonly code: MemoryErrorCode;
 

@@ -8,7 +8,6 @@ import type { OpenOptions } from "./protocol.ts";
 import { fileIdentity } from "../file/set-aside.ts";
 import { isAboutWordsOnly, isDamage, isSqliteError } from "../file/store-errors.ts";
 
-/** Limits repairs on a faulty disk. */
 const maxRepairs = 3;
 
 /** Reopens its store when the file is deleted, replaced, unwritable or damaged, and repeats the failed call once. */
@@ -28,7 +27,6 @@ export async function openReopeningStore(
   /** A first index may be dropped when the disk is full: no vector was paid for. */
   let isFirst = !store.holds("files") && !store.holds("embedding_cache");
   let openings = 1;
-  // The content of memory, or of a lost file, is not in this thread.
   let remade = (options.remade ?? 0) + (moves > 0 && isFirst ? 1 : 0);
   let repairs = 0;
   let wantedSpace: VectorSpace | undefined;
@@ -55,7 +53,6 @@ export async function openReopeningStore(
   }
 
   async function lookAtFile(): Promise<void> {
-    // Read-only opens create no file.
     if (store.identity === undefined || options.mayCreate === false || isSame(path, store.identity)) return;
     await reopen(
       existsSync(path)
@@ -127,7 +124,6 @@ function isSame(path: string, identity: string): boolean {
   try {
     return fileIdentity(path) === identity;
   } catch {
-    // Unknown; a fault shows on use.
     return true;
   }
 }

@@ -5,7 +5,6 @@ import { handedDown } from "../../thread-options.ts";
 import type { Joining } from "./protocol.ts";
 import type { LedgerThread } from "./worker-client.ts";
 
-/** More threads were not faster. */
 const maxThreads = Math.min(4, availableParallelism());
 /** Interval of checks for busy threads. Two checks inside the same call: busy. Other ledgers wait 3 to 6 s. */
 const lookEveryMs = 3000;
@@ -16,10 +15,7 @@ const resourceLimits = { maxYoungGenerationSizeMb: 8 };
 const threads = new Set<SharedThread>();
 let lastLedger = 0;
 
-/**
- * A ledger in one of the shared threads. A ledger that stops or blocks its thread stays alone in it; the others move to
- * another thread and emit `moved`; unanswered requests must be sent again. Never emits `exit`.
- */
+/** A ledger in a shared thread. If one blocks the thread, the others move and emit `moved`. */
 export class SharedLedger
   extends EventEmitter<Record<"message" | "error" | "exit" | "moved" | "messageerror", unknown[]>>
   implements LedgerThread
@@ -41,7 +37,6 @@ export class SharedLedger
     return this.#ledger;
   }
 
-  /** Whether an answer is due that another thread could give. */
   get couldMove(): boolean {
     return this.#isWaiting && this.#mayMove();
   }
@@ -98,12 +93,10 @@ export class SharedLedger
     this.#thread.add(this, { ledger: this.#ledger, port: port2, left: this.#hasLeft });
   }
 
-  /** From here on its thread begins no call of it. */
   leaves(): void {
     Atomics.store(this.#hasLeft, 0, 1);
   }
 
-  /** What has been answered before counts. */
   #leave(): void {
     this.#thread.members.delete(this);
     this.leaves();
@@ -114,14 +107,11 @@ export class SharedLedger
 
 class SharedThread {
   readonly members = new Set<SharedLedger>();
-  /**
-   * The ledger whose call the thread is inside and how many calls it has begun. 0: no ledger is to blame for its end.
-   */
+  /** The ledger whose call is running, and the number of calls begun. 0: none. */
   readonly #running = new Int32Array(new SharedArrayBuffer(8));
   readonly #worker: Worker;
   #failure: unknown;
   #timer: NodeJS.Timeout | undefined;
-  /** The call that held the others up. */
   #longCall = 0;
 
   constructor() {
@@ -138,7 +128,6 @@ class SharedThread {
     return this.#runningCall()[1];
   }
 
-  /** Whether it is still inside the call that held the others up. */
   get isBusy(): boolean {
     const [ledger, calls] = this.#runningCall();
     return ledger !== 0 && calls === this.#longCall;
@@ -149,10 +138,7 @@ class SharedThread {
     this.#worker.postMessage(joining, [joining.port]);
   }
 
-  /**
-   * Stops the thread. The ledger whose call is running gets `error`; the others move. If no call ever started, all get
-   * `error`, since another thread would not start either.
-   */
+  /** Stops the thread: the ledger whose call is running gets `error`, the others move. */
   async stop(failure: unknown = new Error("one of its calls did not end")): Promise<void> {
     if (!threads.delete(this)) return;
     clearTimeout(this.#timer);
@@ -166,7 +152,6 @@ class SharedThread {
     await ended;
   }
 
-  /** Checks periodically for a call that blocks others, while requests are pending. */
   lookForLongCall(): void {
     if (this.#timer !== undefined || this.members.size < 2) return;
     const [, before] = this.#runningCall();

@@ -2,7 +2,6 @@ import { MemoryError, messageOf } from "@memslot/core";
 import type { IndexHealth } from "../../index-records.ts";
 import type { OpenOptions, Reply, Request } from "./protocol.ts";
 
-/** Time to wait for an idle thread when closing; a multiple of it for an active one. */
 const closeWaitsMs = 2000;
 const mostCloseWaits = 5;
 const terminateWaitsMs = 1000;
@@ -10,9 +9,7 @@ const terminateWaitsMs = 1000;
 const stuckAfterMs = 120_000;
 
 export interface WorkerClient {
-  /**
-   * Rejects with `UNAVAILABLE` when the worker has died or does not answer in time, and with `CLOSED` after `close`.
-   */
+  /** Rejects with `UNAVAILABLE` for a dead or late worker, and `CLOSED` after `close`. */
   call(
     method: Request["method"],
     args: readonly unknown[],
@@ -20,11 +17,7 @@ export interface WorkerClient {
     options?: { deadlineMs?: number },
   ): Promise<unknown>;
   health(): IndexHealth | undefined;
-  /**
-   * Waits for running calls, closes the database, and leaves the worker. Returns within about three seconds (eleven if
-   * other ledgers of the thread are closing). A thread inside a call closes afterwards without keeping the process
-   * alive.
-   */
+  /** Waits for running calls and closes the database, within about three seconds. */
   close(): Promise<void>;
 }
 
@@ -36,7 +29,6 @@ export interface LedgerThread {
   unref(): void;
   terminate(isClosed: boolean): Promise<unknown>;
   reportStuck?(): void;
-  /** How many calls it has begun, of all that it serves. */
   callsBegun?(): number;
 }
 
@@ -47,10 +39,7 @@ interface Pending {
   timer: NodeJS.Timeout;
 }
 
-/**
- * The caller's side of a started thread. Keeps the process alive only while a reply is pending. `what` names it in
- * messages.
- */
+/** The caller's side of a thread. Keeps the process alive only while a reply is pending. */
 export function clientOf(worker: LedgerThread, what: string, stuckMs: number = stuckAfterMs): WorkerClient {
   const pending = new Map<number, Pending>();
   let lastId = 0;
@@ -58,7 +47,6 @@ export function clientOf(worker: LedgerThread, what: string, stuckMs: number = s
   let ended: MemoryError | undefined;
   let closing: Promise<void> | undefined;
   let hasExited = false;
-  /** Options to reopen it in another thread. */
   let opened: OpenOptions | undefined;
   let space: Request | undefined;
   let moves = 0;
@@ -73,7 +61,6 @@ export function clientOf(worker: LedgerThread, what: string, stuckMs: number = s
     settle(reply.id, ({ resolve, reject }) => (reply.error ? reject(errorOf(reply.error)) : resolve(reply.result)));
   });
   worker.on("moved", () => {
-    // What is closing was open in the thread that has gone.
     hasExited = closing !== undefined;
     if (hasExited) return end(closedError(what));
     const { remade } = latestHealth ?? {};

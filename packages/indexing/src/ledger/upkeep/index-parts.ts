@@ -12,7 +12,6 @@ export interface Look {
   message: string;
 }
 
-/** A part of the index that can be checked against others and rebuilt from them. */
 export interface IndexPart {
   name: string;
   look(): Look;

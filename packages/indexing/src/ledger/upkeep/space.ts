@@ -6,9 +6,7 @@ import { metaKeys } from "../file/meta.ts";
 import type { Generations, LedgerBase } from "../generations.ts";
 
 const bytesPerNumber = 4;
-/** Pages that one step gives back: a few megabytes, which go through the log. */
 const stepPages = 128;
-/** Less than this is kept for what is written next. */
 const worthwhileBytes = 1024 * 1024;
 const worthwhileShare = 0.25;
 
@@ -36,7 +34,6 @@ export function countAll(db: Database.Database, generations: Generations, path: 
     return { next: { id, name, startedAt, files, chunks } };
   }
 
-  /** The numbers in so many vectors, counted one by one only if they are not all of one length. */
   function countNumbers(vectors: number): number {
     const [length = 0, ...others] = sql.values<number>("SELECT DISTINCT dims FROM spaces");
     if (others.length === 0) return vectors * length;
@@ -75,7 +72,6 @@ function pragma(db: Database.Database, name: string): number {
 
 type Freed = Pick<LedgerBase, "db" | "transactions" | "meta">;
 
-/** Gives some empty pages back to the file system. True: there are more. If another process writes, nothing is done. */
 export function freePages(given: Freed): boolean {
   return stepWhile(given, () => pragma(given.db, "freelist_count") > 0);
 }

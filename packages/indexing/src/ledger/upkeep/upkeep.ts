@@ -90,10 +90,7 @@ export function createUpkeep(
   };
 }
 
-/**
- * Bytes of each table with its indexes and, for a virtual table, with the tables that it keeps for itself; the largest
- * first.
- */
+/** Bytes of each table with indexes and shadow tables, largest first. */
 function tableBytes(db: Database.Database): { name: string; bytes: number }[] {
   const owners = new Map(
     db
@@ -130,7 +127,6 @@ async function* compact(input: UpkeepParts): Pieces<CompactReport> {
   }
   while (freePages(input)) yield;
   yield;
-  // Freed pages leave the file with the checkpoint.
   if (path !== undefined) db.pragma("wal_checkpoint(TRUNCATE)");
   return { beforeBytes, afterBytes: sizeOf(db, path) };
 }

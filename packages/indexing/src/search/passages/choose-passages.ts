@@ -23,7 +23,6 @@ import {
 import { type AskedQuery, isFiltered } from "../query/asked-query.ts";
 import { byDay, daysOfLine } from "../query/row-filter.ts";
 
-/** Maximum number of chunks from which lines are chosen. */
 const lookedAt = 30;
 /** Places kept for further passages if the number of results is limited. */
 const freePlaces = 3;
@@ -39,7 +38,6 @@ const fewResults = 6;
 const roomOfResult = 160;
 /** An answer with fewer tokens includes its question. */
 const shortAnswer = 20;
-/** What the marks at both ends of a passage take. */
 const gapTokens = 2.6;
 /** Below this many tokens nothing that is worth reading fits. */
 export const leastTokens = 10;
