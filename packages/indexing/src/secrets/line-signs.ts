@@ -1,9 +1,6 @@
 import table from "./signs.json" with { type: "json" };
 
-/**
- * Bits for what a line may contain, from its character trigrams: false positives only. A long piece has as many
- * characters without a space as a secret with a known shape.
- */
+/** Bits for what a line may contain, from its character trigrams: false positives only. */
 export const lineSigns = {
   name: 1,
   address: 2,
@@ -19,9 +16,7 @@ export const lineSigns = {
 
 export type LineSign = keyof typeof lineSigns;
 
-/**
- * Of each word that is looked for, three characters that are in few others, or two of a script that has more of them.
- */
+/** For each word, three characters that are rare in others (two in dense scripts). */
 const byPiece = signsBy(table.pieces, (word) =>
   Array.from(word).reduce((all, each) => nextPiece(all, each.charCodeAt(0)), 0),
 );
@@ -66,7 +61,6 @@ export function signsOf(line: string): number {
 
 const at = 0x40;
 
-/** As in Cyrillic, where a large letter is 32 below the small one. */
 function pairOf(first: number, second: number): number {
   return (((first & ~32) * 31) ^ (second & ~32)) & 0x7fff;
 }

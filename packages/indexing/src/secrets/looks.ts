@@ -1,8 +1,6 @@
 import table from "./patterns.json" with { type: "json" };
 
-/**
- * The patterns of a group, by their names; `‹name›` stands for another one. A note in the table says what one is for.
- */
+/** The patterns of a group by name; `‹name›` inserts another one. */
 export function patternsOf<Group extends keyof typeof table>(
   group: Group,
   others: Readonly<Record<string, string>> = {},
@@ -16,17 +14,13 @@ export function patternsOf<Group extends keyof typeof table>(
 
 const is = patternsOf("looks");
 const shortest = 16;
-/** The length of the part of a long word that is checked. */
 const looked = 80;
 const fewestDistinct = 8;
 
 const [separator, small, capital, digit, sign] = [0, 1, 2, 3, 4];
 const separatorCodes = new Set(Array.from("-_./:+=~@,;", (character) => character.charCodeAt(0)));
 
-/**
- * Minimum share of changes of character class that looks random. Random text has about 0.4 (one case with digits) or
- * 0.6 (both cases); names such as `getToken2` have 0.3.
- */
+/** Minimum share of character class changes of random text: it has 0.4 to 0.6, names have 0.3. */
 const leastChange = { oneCase: 0.18, mixed: 0.27 };
 
 /** Whether a word is an identifier of 36 characters, which may be one of a record or a key. */
@@ -77,9 +71,7 @@ function kindOf(code: number): number {
 const shortestPassword = 6;
 const longestPassword = 100;
 
-/**
- * Whether a word that stands where a password is named could be one, though it is short and may have been thought out.
- */
+/** Whether a word beside a password name could be a chosen password. */
 export function looksLikePassword(word: string): boolean {
   if (word.length < shortestPassword || word.length > longestPassword || !is.marked.test(word)) return false;
   if (is.measured.test(word) || is.technical.test(word) || is.writtenOut.test(word) || is.named.test(word))
@@ -87,7 +79,6 @@ export function looksLikePassword(word: string): boolean {
   return !isExample(word);
 }
 
-/** Whether a word is what is written where a secret will be. */
 export function isExample(word: string): boolean {
   return is.shown.test(word) || isPlaceholder(word) || is.rows.test(word);
 }

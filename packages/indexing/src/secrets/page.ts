@@ -1,16 +1,13 @@
 import table from "./entities.json" with { type: "json" };
 import { patternsOf } from "./looks.ts";
 
-/** So many characters are read in a few milliseconds. */
 const sliceCharacters = 64_000;
 
-/** Work that can be done in slices. */
 export type Slices<Result> = Generator<void, Result, void>;
 
 export function countSlices(): (line: string) => boolean {
   let characters = 0;
   return (line) => {
-    // An empty line is work too.
     characters += line.length + 1;
     if (characters < sliceCharacters) return false;
     characters = 0;
@@ -18,7 +15,6 @@ export function countSlices(): (line: string) => boolean {
   };
 }
 
-/** A part of a line to be cut out. Its name takes its place; without one, nothing does. */
 export interface Cut {
   start: number;
   end: number;
@@ -26,7 +22,6 @@ export interface Cut {
 }
 
 export interface FoundSecret {
-  /** Counted from 1. */
   line: number;
   kind: string;
   /** Whether its own shape gives it away, rather than a name or a place. */
@@ -84,7 +79,6 @@ export class Page {
 
 const is = patternsOf("fold");
 
-/** A stretch of a line: as a reader sees it, and as the line has it. */
 interface Stretch {
   readonly seen: string;
   readonly written: string;
@@ -100,7 +94,6 @@ interface Part {
   written?: string;
 }
 
-/** Entities that stand for characters of keys, and for what surrounds them. */
 const entities: Readonly<Record<string, string>> = table;
 /** An ampersand or a percent sign may be encoded itself. */
 const deepest = 3;
@@ -124,9 +117,7 @@ function seenIn(line: readonly Stretch[]): string {
   return line.map(({ seen }) => seen).join("");
 }
 
-/**
- * Replaces parts of what is seen, which ascend and do not overlap. What is not seen stays where no part surrounds it.
- */
+/** Replaces visible parts, in ascending order without overlap; invisible text around them stays. */
 function replaceParts(line: readonly Stretch[], parts: readonly Part[]): Stretch[] {
   const result: Stretch[] = [];
   let at = 0;
@@ -147,7 +138,6 @@ function replaceParts(line: readonly Stretch[], parts: readonly Part[]): Stretch
   return result;
 }
 
-/** Splits stretches where parts begin and end. */
 function* splitAtParts(line: readonly Stretch[], parts: readonly Part[]): Generator<Stretch> {
   const borders = parts.flatMap(({ start, end }) => [start, end]);
   let at = 0;
@@ -186,7 +176,6 @@ function plainOf(match: RegExpExecArray): string | undefined {
   return /^[<*`]|^\p{Default_Ignorable_Code_Point}/u.test(all) ? "" : undefined;
 }
 
-/** Everywhere that a pattern matches. */
 export function spansOf(line: string, pattern: RegExp, name?: string): Cut[] {
   return Array.from(line.matchAll(pattern), ({ 0: all, index }) => ({ start: index, end: index + all.length, name }));
 }

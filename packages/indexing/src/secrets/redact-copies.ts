@@ -4,10 +4,7 @@ import { replaceFile } from "@memslot/core/files";
 import { redactSecrets } from "./redact-secrets.ts";
 import { redactionVersion } from "./version.ts";
 
-/**
- * Redacts JSONL copies in a folder that older rules left unredacted. Line numbers stay. `mark`, outside of the folder,
- * stores the rule version. Returns `false` if a copy cannot be read or written now.
- */
+/** Redacts JSONL copies made by older rules. `mark` stores the rule version. False: a copy remains. */
 export async function redactCopies(folder: string, mark: string): Promise<boolean> {
   if ((await readFile(mark, "utf8").catch(() => "")) === String(redactionVersion)) return true;
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);

@@ -19,7 +19,6 @@ export function redactLines(lines: readonly string[]): string[] {
   return inOneGo(redactInSlices(lines));
 }
 
-/** The same in slices, so that others can work in between while a large file is read. */
 export function* redactInSlices(lines: readonly string[]): Slices<string[]> {
   return (yield* scanTwice(lines)).lines;
 }

@@ -8,15 +8,11 @@ import { findBehind } from "./rule-lines.ts";
 const is = patternsOf("blocks");
 
 interface TextPosition {
-  /** Counted from 0, as the column is. */
   line: number;
   column: number;
 }
 
-/**
- * Cuts PEM, OpenSSH and PGP private keys. The first line gets the name, further lines become empty. Text before and
- * after a key stays.
- */
+/** Cuts PEM, OpenSSH and PGP private keys. Text before and after a key stays. */
 export function cutPrivateKeys(page: Page): void {
   if (!page.lines.some((line) => is.anyKey.test(line))) return;
   const cuts = new Map<number, Cut[]>();
@@ -30,12 +26,9 @@ export function cutPrivateKeys(page: Page): void {
   for (const [line, found] of cuts) page.cut(line, found, true);
 }
 
-/** Each key from its first marker to its last; one whose end is missing goes as far as its text does. */
 function* privateKeys(lines: readonly string[]): Generator<Record<"from" | "to", TextPosition>> {
   let from: TextPosition | undefined;
-  /** How far text of a key was seen since `from`. */
   let seen: TextPosition | undefined;
-  /** The line where the last key ended. */
   let last = -1;
   for (const [line, text] of lines.entries()) {
     if (!from && !is.anyKey.test(text)) continue;
@@ -77,7 +70,6 @@ function* privateKeys(lines: readonly string[]): Generator<Record<"from" | "to",
   if (from && seen) yield { from, to: seen };
 }
 
-/** Where a key begins whose first lines are missing, by the line of its end. */
 function bodyAbove(lines: readonly string[], end: number, after: number): TextPosition | undefined {
   let first = end;
   while (first - 1 > after && is.bodyLine.test(lines[first - 1] ?? "")) first--;
@@ -91,7 +83,6 @@ function holdsKey(text: string): boolean {
   return runs.some((run) => /\d/.test(run) && (/[A-Z]/.test(run) || /^[0-9a-f]{32}$/.test(run)));
 }
 
-/** An entry of a `.netrc` has so many lines at most. */
 const netrcLines = 6;
 
 const fewestCodes = 3;
@@ -174,10 +165,7 @@ interface Word extends Cut {
   line: number;
 }
 
-/**
- * Cuts wallet recovery phrases: in one line, numbered, one per line, in a table. Without a heading the length must fit,
- * and the checksum too if it could be an ordinary list.
- */
+/** Cuts wallet recovery phrases by length and checksum, or below a heading. */
 function cutSeeds(page: Page): void {
   let run: Word[] = [];
   const end = (): void => {
@@ -207,7 +195,6 @@ function cutSeeds(page: Page): void {
 function isSeed(run: readonly Word[], lines: readonly string[]): boolean {
   const words = run.map(({ word }) => word);
   const [first] = run;
-  // Hardly a word stands twice in a phrase that was drawn by lot.
   if (!first || words.length < fewestWords || new Set(words).size < 0.75 * words.length) return false;
   const above = lines.slice(Math.max(0, first.line - namedAbove), first.line + 1);
   if (above.some((line) => is.seedName.test(line))) return true;
@@ -228,7 +215,6 @@ function isChecked(words: readonly string[]): boolean {
   return first.toString(2).padStart(8, "0").startsWith(bits.slice(-own));
 }
 
-/** The longest row of words of the list in a line that holds something else too. */
 function innerRun(line: string, index: number): Word[] {
   let longest: Word[] = [];
   let run: Word[] = [];

@@ -13,11 +13,7 @@ interface Start {
   rest: RegExp;
 }
 
-/**
- * Secrets known by their beginning: name, prefixes (two or more characters, separated by spaces), and the rest. The
- * first match counts. Lengths are slightly below current ones. An unbounded class may only be at the end of `rest`, to
- * avoid quadratic time.
- */
+/** Secrets known by prefix. An unbounded class may only end `rest`, to avoid quadratic time. */
 export const secretShapes: readonly { name: string; starts: string; rest: string }[] = shapes.shapes.map(
   ([name = "", starts = "", rest = ""]) => ({ name, starts, rest }),
 );
@@ -31,7 +27,6 @@ const ofDataUri = String.raw`[\w.+-]+\/[\w.+-]+(?:;[\w-]+=[\w-]+){0,3};base64,[A
 const dataUri: Start = { name: undefined, text: "data:", rest: new RegExp(ofDataUri, "y") };
 const dataUris = new RegExp(`data:${ofDataUri}`, "g");
 
-/** Beginnings by their first two characters. Some characters outside ASCII share a place with others. */
 const startsAt = Array<Start[] | undefined>(1 << 14);
 for (const start of [dataUri, ...secretShapes.flatMap(startsOf)]) (startsAt[placeOf(start.text, 0)] ??= []).push(start);
 
@@ -47,7 +42,6 @@ function placeOf(text: string, index: number): number {
 /** A letter or digit before may be a line end as JSON has it (`\\n`), or the end of a sign as addresses do (`%3D`). */
 const insideWord = /(?<!\\|%.)[A-Za-z0-9]$/s;
 
-/** Finds what begins as a secret does. */
 export function findShapes(line: string): Cut[] {
   const cuts: Cut[] = [];
   let done = 0;
@@ -140,7 +134,6 @@ export function findBehind(
   return cuts;
 }
 
-/** The values of the cookies of a request or an answer, other than plain words and numbers. */
 function findCookies(line: string, start: RegExp): Cut[] {
   const cuts: Cut[] = [];
   let done = 0;
@@ -165,7 +158,6 @@ function isSession(value: string): boolean {
   return looksRandom(value) || (value.length >= shortestSession && /\d/.test(value) && /[a-z]/i.test(value));
 }
 
-/** What stands where nothing but a secret does, unless it only shows where one would stand. */
 function isGiven(word: string): boolean {
   return !word.includes("[redacted") && !isExample(word) && !/^[$%<{]/.test(word);
 }

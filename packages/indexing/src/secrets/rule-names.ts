@@ -4,7 +4,6 @@ import table from "./names.json" with { type: "json" };
 import { countSlices, type Cut, type Page, type Slices } from "./page.ts";
 
 interface Kind {
-  /** What its secret is redacted as. */
   name: string;
   /** What it is called, each a pattern that begins with three letters, or two of a script that has more. */
   words: readonly string[];
@@ -20,9 +19,7 @@ const kinds: readonly Kind[] = table;
 const names = kinds.map(({ words }) => `(${words.join("|")})`).join("|");
 const is = patternsOf("names", { names });
 
-/**
- * Where a name may begin, by its first three characters, or two that are not Latin; small letters and large are one.
- */
+/** Where a name may begin, by its first three characters (two outside Latin), case-insensitive. */
 const afterShort = " :=*_\"'`)|";
 const beginsHere = new Uint8Array(1 << 15);
 for (const word of kinds.flatMap(({ words }) => words)) {
@@ -35,7 +32,6 @@ function placeOf(first: number, second: number, third: number): number {
   return ((first & 31) << 10) | ((second & 31) << 5) | (first < 0x250 ? third & 31 : 0);
 }
 
-/** A longer value without quotation marks is taken whole if its beginning fits. */
 const longest = 100;
 
 /** Finds what a name says is a secret: `api_key = …`, `"password": "…"`, `Bearer …`, `the password for … is …`. */
@@ -66,12 +62,10 @@ function openName(text: string): string | undefined {
   return is.openEnd.exec(text)?.[0];
 }
 
-/** The name that a text is, as a heading of a table or the key of a setting has it. */
 function isName(text: string): boolean {
   return is.wholeName.test(text);
 }
 
-/** The value of a name, if it is a secret. */
 function secretAfter(line: string, nameStart: number, nameEnd: number, kind: Kind): Cut | undefined {
   is.joiner.lastIndex = nameEnd;
   is.space.lastIndex = nameEnd;
@@ -106,15 +100,10 @@ function isSetForSecret(word: string): boolean {
   return is.setForSecret.test(word) && !/[[(/]|^[a-z]+\.[a-z]/i.test(word) && !isExample(word);
 }
 
-/** A value may stand so many empty or fenced lines below its name. */
 const farthest = 2;
-/** The length of the end of a line that is searched for a name. */
 const looked = 120;
 
-/**
- * Cuts secrets named on a line above: in YAML, JSON, Markdown and table columns. Searches only lines with the sign of a
- * name.
- */
+/** Cuts secrets named on a line above: in YAML, JSON, Markdown and table columns. */
 export function* cutNextLines(page: Page, signs: readonly number[]): Slices<void> {
   const { lines } = page;
   const isFull = countSlices();
@@ -129,7 +118,6 @@ export function* cutNextLines(page: Page, signs: readonly number[]): Slices<void
   }
 }
 
-/** The name that a line ends with, and whether its value is the other half of a pair. */
 function opened(line: string): { name: string; isPair: boolean } | undefined {
   const end = line.slice(-looked).replace(is.block, "");
   const [, paired] = is.nameOfPair.exec(end) ?? [];
@@ -161,7 +149,6 @@ function cutBelow(
   }
 }
 
-/** The cells below a heading that is the name of a secret. */
 function cutColumns(page: Page, head: number, first: number, separator: string): void {
   const { lines } = page;
   const headings = (lines[head] ?? "").split(separator);
@@ -197,7 +184,6 @@ function isRule(line = ""): boolean {
   return line.includes("---") && is.rule.test(line.trim());
 }
 
-/** Finds secrets in a line from a place on, as if their name stood before it. */
 function findAs(name: string, line: string, from: number): Cut[] {
   const before = `${name.trimEnd()} `;
   const move = from - before.length;

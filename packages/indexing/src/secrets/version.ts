@@ -1,4 +1,3 @@
-/** Part of every recipe. Increment it when redaction changes, so that indexes are rebuilt. */
 export const redactionVersion = 4;
 
 /** Whether a recipe names an earlier version of the rules: what it has made may hold secrets. */

@@ -28,10 +28,7 @@ const ellipsis = "…";
 /** What is removed from a copy that was made without secrets. */
 const redacted = /\[redacted[^\]]*\]/gu;
 
-/**
- * Returns line numbers of results. With `context`, matching lines with that many lines around, as `grep -C`. Reads
- * files only if a result does not name its lines.
- */
+/** Numbered lines of results; `context`: matching lines with that many around. May read files. */
 export async function resultLines(
   memory: Pick<Memory, "readFile">,
   results: readonly MemorySearchResult[],
@@ -62,7 +59,6 @@ export async function resultLines(
   const all: ResultLines[] = [];
   for (const result of results) {
     const lines = await linesOf(result);
-    // Without blank lines at the end.
     const last = lines.findLastIndex((line) => line.kind === "gap" || line.text.trim() !== "");
     all.push({ result, lines: lines.slice(0, last + 1) });
   }
@@ -73,10 +69,7 @@ function numbersOf(lines: readonly ShownLine[]): number[] {
   return lines.flatMap((line) => (line.kind === "line" && line.number !== undefined ? [line.number] : []));
 }
 
-/**
- * Lines of a file, 1-based and inclusive; fewer at its end. Undefined if the memory does not return its lines: a
- * transcript, a journal, a missing file.
- */
+/** Lines of a file, 1-based and inclusive. Undefined if the memory does not return them. */
 export async function fileLines(
   memory: Pick<Memory, "readFile">,
   place: { path: string; from: number; to: number; signal: AbortSignal },
@@ -99,16 +92,12 @@ export async function fileLines(
     }
   } catch (error) {
     if (isAbort(error)) throw error;
-    // An unreadable file only costs the line numbers.
     return undefined;
   }
   return lines;
 }
 
-/**
- * Line numbers of a snippet from its ranges, or if it is the whole range. Undefined if only the file can tell; see
- * `findInFile`.
- */
+/** Line numbers of a snippet from its ranges. Undefined if only the file can tell. */
 export function numberByPlace(place: SnippetPlace): ShownLine[] | undefined {
   const texts = textsOf(place.snippet);
   const shown = texts.filter((text) => text !== ellipsis);
@@ -122,12 +111,8 @@ export function numberByPlace(place: SnippetPlace): ShownLine[] | undefined {
   return isWhole ? numbered(texts, all) : undefined;
 }
 
-/**
- * Line numbers of a snippet from the file. `fileLines` begins with `startLine`. Lines without a gap are consecutive
- * except for blank lines. No numbers if the snippet does not match.
- */
+/** Line numbers of a snippet from the file. `fileLines` begins with `startLine`. Empty if there is no match. */
 export function findInFile({ snippet, startLine }: SnippetPlace, fileLines: readonly string[]): ShownLine[] {
-  // Blank lines at the end are shown nowhere, and need not be in the file.
   const texts = textsOf(snippet.trimEnd());
   const found: number[] = [];
   let from = 0;
@@ -170,7 +155,6 @@ function blocksOf(texts: readonly string[]): string[][] {
   return blocks.filter((block) => block.length > 0);
 }
 
-/** The first place where all lines of a block stand, as indexes of `fileLines`. */
 function findBlock(block: readonly string[], fileLines: readonly string[], from: number): number[] | undefined {
   for (let start = from; start < fileLines.length; start++) {
     const indexes = matchFrom(block, fileLines, start);
@@ -213,7 +197,6 @@ interface Range {
 export interface Matches {
   /** Sorted; what overlaps or touches is one. */
   ranges: readonly Range[];
-  /** How many different words of the query. */
   words: number;
 }
 
@@ -240,7 +223,6 @@ export function createMatcher(query: string): Matcher {
       }
       const prefix = prefixes.find((candidate) => term.startsWith(candidate));
       if (prefix === undefined) return;
-      // Of a pair of characters only the first one was asked for.
       found.push({ start, end: kind === "pair" ? start + prefix.length : end });
       words.add(prefix);
     });

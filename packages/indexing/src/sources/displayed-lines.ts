@@ -9,10 +9,7 @@ import { createTimeSlices } from "../time-slices.ts";
 import { renderSaid, renderWhole } from "./messages.ts";
 import { type ConversationFile, recordsOf } from "./read-conversation.ts";
 
-/**
- * A window of a conversation or a note, one line for each of its lines, redacted; lines without a message are empty.
- * `check` throws if the file must not be read.
- */
+/** A redacted window of a conversation or note, line by line. `check` throws for a forbidden file. */
 export async function readWindow(
   file: ConversationFile,
   { from, lines, signal }: Pick<ManagerReadParams, "from" | "lines" | "signal">,
@@ -31,7 +28,6 @@ export async function readWindow(
   }
 }
 
-/** `total`: the lines up to the first one after the window. */
 async function windowOf(
   file: ConversationFile,
   from: number,

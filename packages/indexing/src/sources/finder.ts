@@ -8,11 +8,9 @@ import { createTimeSlices, type TimeSlices } from "../time-slices.ts";
 import type { ConversationFile } from "./read-conversation.ts";
 import type { RecordReader } from "./lines.ts";
 
-/** One scan of the folders of a source. Does not follow symbolic links below them. */
 export class Finder {
   readonly files: Map<string, ConversationFile> = new Map();
   readonly result: ScanResult = emptyScan();
-  /** The beginning of all paths in the index. */
   readonly #prefix: string;
   readonly #recordOf: RecordReader;
   readonly #fileSystem: FolderLook;
@@ -26,10 +24,7 @@ export class Finder {
     this.#slices = createTimeSlices(signal);
   }
 
-  /**
-   * The entries of a folder, sorted by name; empty if it does not exist. If it cannot be listed, files in the index
-   * whose paths begin with `inside` stay there.
-   */
+  /** The sorted entries of a folder; empty if missing. If unreadable, index entries below `inside` stay. */
   async list(folder: string, inside = ""): Promise<Dirent[]> {
     if (this.#slices.isOver()) await this.#slices.pause();
     try {
@@ -46,10 +41,7 @@ export class Finder {
     return (await this.list(folder)).filter((entry) => entry.isDirectory()).map(({ name }) => name);
   }
 
-  /**
-   * Adds a file under its name in the index, unless it is taken. `refuse` returns a reason to skip it; failures name
-   * `shown`.
-   */
+  /** Adds a file under a free index name. `refuse` returns a reason to skip it. */
   async take(
     name: string,
     absolutePath: string,
@@ -77,13 +69,11 @@ export class Finder {
     this.files.set(place, taken);
   }
 
-  /** Adds the files of a folder whose names match. */
   async takeAll(folder: string, names: RegExp, inside: string, file: Parameters<Finder["take"]>[2]): Promise<void> {
     for (const { name } of await this.list(folder, inside))
       if (names.test(name)) await this.take(inside + name, path.join(folder, name), file);
   }
 
-  /** Adds the Markdown files of a folder. */
   async takeNotes(folder: string, inside: string, project: string | undefined): Promise<void> {
     await this.takeAll(folder, /\.md$/iu, inside, { kind: "note", folder: project });
   }
@@ -104,12 +94,10 @@ export class Finder {
     this.result.roots.push({ path: place, state: "skipped", reason });
   }
 
-  /** The path in the index: `codex:/rollout-….jsonl`. */
   pathOf(name: string): string {
     return this.#prefix + name.normalize("NFC").split(path.sep).join("/");
   }
 
-  /** The result. Call it once, at the end: only then it is known which stamps are reliable. */
   done(): ScanResult {
     this.#trust.judge();
     this.result.files = [...this.files.values()];

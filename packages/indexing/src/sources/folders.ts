@@ -5,7 +5,6 @@ import { agentIdProblem } from "@memslot/core/host";
 
 const journalName = /^([\w-]{1,80})\.[0-9a-f]{16}\.jsonl$/;
 
-/** The path of a transcript in the index, by the key of its session. */
 export type SessionLookup = (sessionKey: string) => Promise<string | undefined>;
 
 /** The folder with the transcripts of an agent. Throws `INVALID_ARGUMENT` if the agent id is not a folder name. */
@@ -17,7 +16,6 @@ export function sessionsFolder(input: { stateDir: string; agentId: string }): st
   return path.join(stateDir, "agents", agentId, "sessions");
 }
 
-/** The path of a transcript in the index, by its file name. */
 export function transcriptPath(fileName: string): string {
   return `sessions/${fileName.normalize("NFC")}`;
 }
@@ -39,14 +37,12 @@ export function journalFile(folder: string, relPath: string): string | undefined
   return lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() === true ? path.join(folder, name) : undefined;
 }
 
-/** The paths in the index of the journal files of a transcript. */
 export function journalOfTranscript(folder: string, transcript: string): string[] {
   const session = /^sessions\/(.+)\.jsonl$/.exec(transcript)?.[1];
   try {
     const names = readdirSync(folder).filter((name) => journalName.exec(name)?.[1] === session);
     return names.map((name) => `journal/${name}`);
   } catch {
-    // No journal yet, or not readable.
     return [];
   }
 }

@@ -16,18 +16,13 @@ import { isObject, type JsonObject, jsonOf, readLines, readRecord, textAt } from
 import { continues, transcriptCursor } from "./read-conversation.ts";
 import { transcriptsIn } from "./sessions.ts";
 
-/** Part of the recipe: increase it when the same file results in other chunks. */
 const journalVersion = 2;
 
-/**
- * The journal of dropped messages as a source of the index: `agents/<agentId>/journal/*.jsonl` below the state folder.
- * A file whose messages are all in an indexed transcript is excluded, and deleted once its retention has ended.
- */
+/** Dropped messages as a source. Files covered by a transcript are excluded, and deleted after retention. */
 export function createJournalSource(input: {
   stateDir: string;
   agentId: string;
   settings: Pick<MemorySearchSettings, "chunking" | "sources">;
-  /** Nothing on disk may change. */
   readOnly: boolean;
 }): IndexedSource {
   const { settings, readOnly: isReadOnly } = input;
@@ -41,7 +36,6 @@ export function createJournalSource(input: {
     async scan(signal, indexed, look) {
       areClean ||= await redactCopies(folder, `${folder}.rules`);
       const scan = await transcripts.scan(signal, indexed, look);
-      // The journal folder is created with the first dropped message.
       const roots = scan.roots.filter(({ path: place, reason }) => place !== "journal" || reason !== "does not exist");
       if (scan.files.length === 0) return { ...scan, roots };
       // If transcripts are not a source, this sync removes them from the index.
@@ -72,7 +66,6 @@ export function createJournalSource(input: {
   };
 }
 
-/** Whether a path is a path of the journal. */
 export function isJournalPath(relPath: string): boolean {
   return /^(?:\.\/)?journal\/[^/]+\.jsonl$/.test(relPath);
 }
@@ -87,26 +80,20 @@ export async function readJournal(params: ManagerReadParams, folder: string): Pr
   return await readWindow({ path: shown, absolutePath, kind: "lines", mtimeMs: 0, size: 0 }, params);
 }
 
-/** The content of a journal file, which never changes. */
 interface Kept {
   readonly sessionId: string | undefined;
   /** A hash of each message by its id; undefined if the transcript only needs to have the id. */
   readonly messages: ReadonlyMap<string, string | undefined>;
-  /** The end of its retention. */
   readonly keptUntilMs: number;
   /** The last comparison, with the state of the transcript. */
   answer?: { readonly state: string; readonly isCovered: boolean };
 }
 
-/** A tool result in the journal. Transcripts have it in a form that is not searched. */
 const ofTool = /^\[result of [^\]]*\] /;
 
 const never: AbortSignal = new AbortController().signal;
 
-/**
- * Whether the indexed part of the transcript has every message of a journal file, with the same text under the same id:
- * hosts name a message without an id by its line, and rewrite transcripts.
- */
+/** Whether the indexed transcript has every message of a journal file: same id and same text. */
 async function isCovered(kept: Kept, stored: FileRecord, folder: string): Promise<boolean> {
   const cursor = transcriptCursor(stored);
   if (cursor === undefined || cursor.more) return false;
@@ -145,7 +132,6 @@ async function readKept(file: ScannedFile): Promise<Kept> {
   return { sessionId, messages, keptUntilMs: Date.parse(String(header["keptUntil"])) || Infinity };
 }
 
-/** A hash of the message in a line; undefined for other lines, tool results and empty messages. */
 function saidIn(line: Buffer): string | undefined {
   const record = readRecord(line);
   if (record.kind !== "message" || ofTool.test(record.text)) return undefined;

@@ -15,7 +15,6 @@ export interface KeptCopy {
   save(): Promise<void>;
 }
 
-/** The copies of one agent, in a folder below the state folder. */
 export class KeptCopies {
   readonly folder: string;
 

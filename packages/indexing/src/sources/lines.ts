@@ -12,21 +12,15 @@ export const maxLineBytes: number = 4 * 1024 * 1024;
 
 const blockBytes = 256 * 1024;
 
-/** One line of a file, with its place in bytes. */
 export interface TranscriptLine {
   start: number;
-  /** After the line end. */
   end: number;
   /** Without the line end; undefined if the line is too long. Valid until the next lines are requested. */
   bytes: Buffer | undefined;
-  /** False for a last line without a line end. */
   ended: boolean;
 }
 
-/**
- * The lines between two positions, several at a time; `longest`: bytes of a line. Keeps one block and one line in
- * memory.
- */
+/** The lines between two positions. `longest`: bytes of a line. Keeps one block and one line in memory. */
 export async function* readLines(
   handle: FileHandle,
   from: number,
@@ -48,7 +42,6 @@ export async function* readLines(
   }
 }
 
-/** The lines of consecutive blocks. A block is reused for the next one. */
 async function* linesOf(blocks: AsyncIterable<Buffer>, from = 0, longest = maxLineBytes) {
   let carried: Buffer[] = [];
   let length = 0;
@@ -84,7 +77,6 @@ async function* linesOf(blocks: AsyncIterable<Buffer>, from = 0, longest = maxLi
 /** The requested lines of a file. */
 export interface LineChoice {
   signal: AbortSignal;
-  /** By number, from 1; absent: all. */
   isAsked?: ((number: number) => boolean) | undefined;
   /** Ends the reading after so many bytes. */
   mostBytes?: number | undefined;
@@ -112,21 +104,17 @@ function decompressed(handle: FileHandle, signal: AbortSignal): AsyncIterable<Bu
   return pipeline(handle.createReadStream({ signal }), createZstdDecompress(), () => undefined);
 }
 
-/** The size of a conversation in a database before it is read. */
 export const unknownSize = -1;
 
 /** Longer messages are cut: they contain pasted files. */
 export const maxTextLength: number = 256 * 1024;
 
-/** A message. */
 export interface SaidRecord {
   kind: "message";
   role: "user" | "assistant";
   text: string;
-  /** Whether the text was cut. */
   cut: boolean;
   timeMs: number | undefined;
-  /** The working folder of the agent, if the line names it. */
   folder?: string | undefined;
 }
 
@@ -135,16 +123,13 @@ export type TranscriptRecord =
   | SaidRecord
   /** The conversation was compacted here. */
   | { kind: "compaction"; timeMs: number | undefined }
-  /** Tool calls and results, system lines, settings. */
   | { kind: "other"; timeMs: number | undefined; folder?: string | undefined }
   | { kind: "blank" }
-  /** Too long, not a JSON object, or not UTF-8. */
   | { kind: "broken" };
 
 /** Parses one line, without its line end; undefined: the line is too long. */
 export type RecordReader = (line: Buffer | undefined) => TranscriptRecord;
 
-/** The records of a conversation with their numbers. */
 export type NumberedRecords = AsyncGenerator<readonly [number: number, record: TranscriptRecord]>;
 
 export type JsonObject = Record<string, unknown>;
@@ -156,9 +141,7 @@ const messageTypes: ReadonlySet<unknown> = new Set([undefined, "message", "user"
 const generatedOrigins: ReadonlySet<unknown> = new Set(["inter_session", "internal_system", "heartbeat"]);
 const latestMs = 8.64e15;
 
-/**
- * Parses a line of this kit's own transcripts. Keeps the text of a message, without tool calls, thoughts and images.
- */
+/** Parses a line of our own transcripts, without tool calls, thoughts and images. */
 export function readRecord(line: Buffer | undefined): TranscriptRecord {
   return readJson(line, (record) => {
     const message = objectAt(record, "message") ?? record;
@@ -206,7 +189,6 @@ export function textOf(content: unknown, bare = false): string {
     .join("\n");
 }
 
-/** Milliseconds, from ISO text, seconds or milliseconds. */
 export function timeOf(value: unknown): number | undefined {
   const time = typeof value === "string" ? Date.parse(value) : typeof value === "number" ? value : Number.NaN;
   if (!(time > 0)) return undefined;
@@ -218,7 +200,6 @@ export async function* recordsOfLines(file: string, recordOf: RecordReader, choi
   for await (const [number, { bytes }] of numberedLines(file, choice)) yield [number, recordOf(bytes)];
 }
 
-/** Numbers records from 1. */
 export async function* numbered(records: Iterable<TranscriptRecord>, signal: AbortSignal): NumberedRecords {
   let number = 0;
   for (const record of records) {

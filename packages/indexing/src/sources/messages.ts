@@ -9,16 +9,11 @@ import type { Chunk } from "../chunk-store.ts";
 import { chunkTerms } from "../text/languages/chunk-terms.ts";
 import type { Stemmers } from "../text/languages/stemmers.ts";
 
-/** The kind of a turn: a person's message, a heartbeat check, or the flush of notes before a compaction. */
 export type Turn = "plain" | "heartbeat" | "flush";
 
-/** A shorter answer to a heartbeat with the token reports that all is well. */
 const maxAckLength = 300;
-/** Longer texts are not searched for tokens. */
 const maxTokenLength = 200;
-/** Limits a line to 800 characters, at a quarter of a token each. */
 const maxLineTokens = 200;
-/** For lines that are joined again. */
 const wholeLineTokens = 1_000;
 const labels = { user: "User: ", assistant: "Assistant: " } as const;
 const saysSomething = /[\p{L}\p{N}\p{S}]/u;
@@ -29,7 +24,6 @@ const heartbeatPrompt =
 /** Custom heartbeat prompts end with the expected answer. */
 const heartbeatOrder =
   /(?:\b(?:reply|respond|answer|return|output)\b|回复|回答|返回|输出)[^\n]{0,40}HEARTBEAT_OK[^\p{L}\p{N}?？]{0,20}$/iu;
-/** Messages that hosts send as the user: timers, finished commands, new sessions, tasks of subagents. */
 const eventPrompt =
   /^(?:\[cron:[^\]\n]+\]|\[Scheduled [^\]\n]+\]|A scheduled (?:reminder|cron event) (?:has been|was) triggered|An async command you ran earlier has completed|Exec finished(?::|\s?\()|Exec (?:completed|failed) \([\w-]{1,64}, (?:code|signal) |A new session was started via \/new or \/reset|\[(?:Subagent Context|System Message|Inter-session message)\b[^\]\n]*\])/i;
 
@@ -75,11 +69,7 @@ function isSilent(text: string): boolean {
   return text.length <= maxTokenLength && silentReply().test(text);
 }
 
-/**
- * A message as lines for chunks of `tokens`, each with the label `User: ` or `Assistant: `. Redacts before cutting,
- * line by line and joined, so that neither a line end nor a cut hides a secret. Empty without letters, digits or
- * symbols.
- */
+/** A message as labelled lines. Redacts before cutting, so that no cut hides a secret. */
 function renderMessage(role: "user" | "assistant", text: string, tokens: number): string[] {
   const clean = text.toWellFormed().replaceAll("\0", " ").normalize("NFC");
   const joined = redactLines(withoutPictures(splitLines(clean)))
@@ -115,7 +105,6 @@ export interface Origin {
   passedOver: number;
 }
 
-/** A message, split into lines. */
 export interface RenderedMessage {
   origin: Origin;
   role: "user" | "assistant";
@@ -129,11 +118,7 @@ interface Piece {
   text: string;
 }
 
-/**
- * Joins messages into chunks of at most `tokens`. A chunk ends when it is full, at another day, at a user message if it
- * is half full, and before a distant message. All of it depends on the chunk's own messages, so that a grown file can
- * be cut again from the last chunk. The context of a chunk is its day.
- */
+/** Joins messages into chunks of at most `tokens`; deterministic, so that a grown file can be resumed. */
 export class MessageChunker {
   characters = 0;
   readonly #tokens: number;
@@ -177,7 +162,6 @@ export class MessageChunker {
     return start && { origin: start.message.origin, skip: start.index };
   }
 
-  /** All chunks, with the open one. */
   chunks(): Chunk[] {
     return this.#pending.length > 0 ? [...this.#done, this.#toChunk()] : this.#done;
   }

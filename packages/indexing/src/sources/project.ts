@@ -3,10 +3,8 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import { entriesOf, realPathOf } from "../scan/file-state.ts";
 
-/** The folder of notes that belong to all projects. */
 export const everywhere = "*";
 
-/** Limits the search for folders that match a slug. */
 const mostLooks = 2_000;
 
 /** The Git repository of a folder, else the folder itself. */
@@ -17,11 +15,7 @@ function projectRoot(folder: string): string {
   }
 }
 
-/**
- * Whether a conversation in a folder belongs to the project of another folder. Some agents store `sha256:…` of the
- * path, or `slug:…`, with a dash for every special character: a slug counts if exactly one folder of this machine fits.
- * A deleted folder is a project of its own, as its repository is unknown.
- */
+/** Whether a conversation in a folder belongs to the project of another folder. */
 export function createProjectMatch(projectDir: string): (folder: string | undefined) => boolean {
   const own = path.resolve(projectDir);
   const places = new Set([own, realPathOf(own) ?? own].flatMap((place) => [place, projectRoot(place)]));
@@ -56,7 +50,6 @@ function foldersOf(slug: string): string[] {
   let looks = 0;
   const { root } = path.parse(process.cwd());
   look(root, slug.replace(/^-/u, ""));
-  // After the limit there may be another one.
   return looks > mostLooks ? [] : found;
 
   function look(folder: string, rest: string): void {

@@ -23,7 +23,6 @@ import {
 /** One reading ends after so many new bytes, or so many characters of messages. */
 const bytesPerReading = 2 * 1024 * 1024;
 const charactersPerReading = 100_000;
-/** Limits the characters of a conversation that is read whole. */
 const maxCharacters = 32_000_000;
 /** Several readings run at the same time, each for a slice per turn of the event loop. */
 const sliceMs = 1;
@@ -31,7 +30,6 @@ const linesPerSlice = 32;
 const never: AbortSignal = new AbortController().signal;
 const markBytes = 4096;
 
-/** A file of an agent, or a conversation in its database. */
 export interface ConversationFile extends ScannedFile {
   /** `lines`: a transcript that grows. `whole`: a conversation that is read from its beginning each time. */
   kind: "note" | "lines" | "whole";
@@ -39,9 +37,7 @@ export interface ConversationFile extends ScannedFile {
   size: number;
   /** The working folder, if it is known before the file is read, in the form of `createProjectMatch`. */
   folder?: string | undefined;
-  /** Parses a line; absent: a line of this kit. */
   recordOf?: RecordReader | undefined;
-  /** Reads a conversation without lines. */
   records?: ((signal: AbortSignal) => NumberedRecords) | undefined;
 }
 
@@ -52,9 +48,7 @@ export function recordsOf(file: ConversationFile, choice: LineChoice): NumberedR
 
 const beginning: Origin = { bytes: 0, lines: 0, turn: "plain", day: "", passedOver: 0 };
 
-/** How far a transcript was read. */
 interface TranscriptCursor extends RecordedState {
-  /** Bytes that were read. */
   bytes: number;
   /** False if the last line was complete but had no line end. */
   ended: boolean;
@@ -63,7 +57,6 @@ interface TranscriptCursor extends RecordedState {
   /** Hashes of the first bytes and of the last before `bytes`. */
   head: string;
   tail: string;
-  /** Where the last chunk is cut again. */
   from: Origin;
   /** Rendered lines of the first message there that are in earlier chunks. */
   skip: number;
@@ -86,16 +79,13 @@ export function passedOverIn(stored: FileRecord): string | undefined {
 export interface ReadingOptions {
   source: MemorySource;
   recipe: string;
-  /** The size of a chunk, estimated. */
   tokens: number;
   /** Receives complete lines in order, none before `fromLine` of the reading. */
   onLine?: ((number: number, record: TranscriptRecord) => void) | undefined;
   signal: AbortSignal;
 }
 
-/**
- * Reads the new lines of a transcript, or all of another file. Leaves an incomplete last line. `undefined`: no file.
- */
+/** Reads the new lines of a transcript, or all of another file. `undefined`: no file. */
 export async function readTranscript(
   file: ConversationFile,
   stored: FileRecord | undefined,
@@ -140,7 +130,6 @@ async function readOpened(
     for await (const lines of readLines(handle, from.bytes, size, signal))
       for (const { end, bytes: line, ended } of lines) {
         const record = recordOf(line);
-        // An incomplete line.
         if (!ended && (record.kind === "broken" || record.kind === "blank")) return;
         const message = follow(origin, record, tokens);
         if ("folder" in record) folder ??= record.folder;
@@ -235,7 +224,6 @@ function follow(origin: Origin, record: TranscriptRecord, tokens: number): Rende
   let rendered: string[] = [];
   if (record.kind === "broken" || (record.kind === "message" && record.cut)) passedOver++;
   if ("timeMs" in record && record.timeMs !== undefined) day = localDay(record.timeMs);
-  // A flush of notes ends with the compaction.
   if (record.kind === "compaction") turn = "plain";
   if (record.kind === "message") ({ rendered, turn } = renderSaid(record, turn, tokens));
   const role = record.kind === "message" ? record.role : "assistant";
@@ -274,13 +262,9 @@ async function hashOf(handle: FileHandle, position: number, length: number): Pro
   return createHash("sha256").update(bytes.subarray(0, read)).digest("hex");
 }
 
-/** Reasons of syncs in the background. */
 const background: ReadonlySet<string> = new Set(["search", "watch", "interval"]);
 
-/**
- * Whether a sync reads a changed transcript. In the background (and after a compaction without `postCompactionForce`)
- * only after `deltaBytes` or `deltaMessages`; a new or replaced file always.
- */
+/** Whether a sync reads a changed transcript: in the background only above the thresholds. */
 export async function isTranscriptDue(
   file: ScannedFile,
   stored: FileRecord | undefined,

@@ -15,7 +15,6 @@ import { type SessionLookup, sessionsFolder, transcriptPath } from "./folders.ts
 import { isTranscriptDue, passedOverIn, readTranscript } from "./read-conversation.ts";
 import { isObject, jsonOf, readRecord, textAt } from "./lines.ts";
 
-/** Part of the recipe: increase it when the same transcript results in other chunks. */
 const transcriptVersion = 2;
 const maxListBytes = 64 * 1024 * 1024;
 /** Copies and deleted transcripts that hosts leave in the folder. */
@@ -26,10 +25,7 @@ interface AgentInput {
   agentId: string;
 }
 
-/**
- * The transcripts of an agent as a source of the index: `agents/<agentId>/sessions/*.jsonl` below the state folder.
- * Indexes the messages, redacted. Throws `INVALID_ARGUMENT` if the agent id is not a folder name.
- */
+/** Transcripts as a source, redacted. Throws `INVALID_ARGUMENT` for an invalid agent id. */
 export function createSessionSource(input: AgentInput & { settings: MemorySearchSettings }): IndexedSource {
   const { settings } = input;
   const transcripts = transcriptsIn(sessionsFolder(input), "sessions", {
@@ -63,7 +59,6 @@ async function isNamed(
   return false;
 }
 
-/** The transcripts in a folder as a source. */
 export function transcriptsIn(
   folder: string,
   source: "sessions" | "journal",
@@ -129,7 +124,6 @@ function isTranscript(name: string): boolean {
   return /\.jsonl$/i.test(name) && !name.startsWith(".") && !copies.test(name);
 }
 
-/** Why the folder is not scanned; `unknown`: it may still contain indexed files. */
 function problemOf(folder: string): { reason: string; unknown: boolean } | undefined {
   // A link could lead to the folder of another agent.
   for (const place of [path.dirname(path.dirname(folder)), path.dirname(folder), folder]) {
@@ -150,10 +144,7 @@ interface Listed {
   path: string;
 }
 
-/**
- * Looks up session keys in `sessions.json`, which hosts keep beside the transcripts. Returns the path in the index;
- * undefined for an unknown or ambiguous key, and if the file cannot be read. Cached until the file changes.
- */
+/** Looks up session keys in `sessions.json`; undefined if unknown, ambiguous or unreadable. */
 export function createSessionLookup(input: AgentInput): SessionLookup {
   const folder = sessionsFolder(input);
   let known: { stamp: string; byKey: ReadonlyMap<string, Listed[]> } | undefined;
@@ -171,14 +162,12 @@ export function createSessionLookup(input: AgentInput): SessionLookup {
         return transcript === undefined ? [] : [{ sessionKey, path: transcript }];
       });
       const byKey = Map.groupBy(listed, ({ sessionKey }) => folded(sessionKey));
-      // A file that is being written may change within the same time stamp.
       known = isLasting(stats, nowMs, false) ? { stamp, byKey } : undefined;
       return byKey;
     });
   }
 
   return async (sessionKey) => {
-    // Missing or not readable: the session is unknown.
     const byKey = await load().catch(() => undefined);
     const found = byKey?.get(folded(sessionKey)) ?? [];
     const exact = found.filter((entry) => entry.sessionKey === sessionKey);

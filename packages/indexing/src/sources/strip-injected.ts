@@ -1,9 +1,7 @@
 import texts from "./own-texts.json" with { type: "json" };
 import { withoutConnectBlock } from "../text/file-text.ts";
 
-/**
- * What memslot itself puts before a model, so that the same texts are recognised when they come back in a transcript.
- */
+/** Texts that memslot adds for a model, to recognise them in transcripts. */
 export const ownTexts: Readonly<
   Record<"notesHeading" | "notesIntro" | "recallIntro" | "appendAdvice" | "dropped", string>
 > = texts;
@@ -18,10 +16,7 @@ const ownLine = new RegExp(
 const ownNotice =
   /^[ \t]*\[[^\n]{1,400}?(?:: (?:the (?:first|last) \d+ of )?\d+ lines [^\n]{0,200}?left out[^\n]{0,80}\. Read (?:them|it) with memory_get:[^\n]{0,500}| is not shown: [^\n]{0,500})\][ \t]*$/gmu;
 
-/**
- * The edges of the delimiter around recalled text. Only the same label and key end it. Texts of one answer share a
- * short key, which anybody may write: it needs its end.
- */
+/** Delimiters of recalled text: only the same label and key end one. */
 const frameEdge =
   /(?<mark>>>>|<<<) (?<edge>\S(?:(?!>>> |<<< )[^\n]){0,400}? (?:[0-9a-f]{24}|[0-9a-f]{12})|\d{6})(?!\w)/gu;
 const escaped =
@@ -53,12 +48,7 @@ const envelope =
   /^\s*\[(?:[^\]\n]{0,200}\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}[^\]\n]{0,60}|[A-Z][A-Za-z ]{1,20} [^\]\n]{0,100}(?:id:|\+\d)[^\]\n]{0,100})\] */;
 const directives = /\[\[ ?(?:reply_to_current|reply_to ?: ?[^\]\n]{0,200}|audio_as_voice) ?\]\]/gi;
 
-/**
- * Returns what was said in a message, without what memslot, a host or a program has added: recalled notes, which must
- * not become memory again, reminders, facts about sender and channel, system events, thinking and delivery marks. Every
- * text of an event and every line of a transcript passes here. A delimiter that nothing ends goes to the end of the
- * message.
- */
+/** Returns a message without text added by memslot, a host or a program, such as recalled notes. */
 export function stripInjected(text: string, role: "user" | "assistant"): string {
   const said = role === "user" ? userText(text) : assistantText(text);
   return said === text.replaceAll(/\r\n?/gu, "\n").trim() ? text : said;
@@ -122,7 +112,6 @@ function endOfWrapper(text: string, from: number): number {
   return closingTag.exec(text)?.index ?? text.length;
 }
 
-/** A tag that nothing ends is the user's own word. */
 function stripTags(text: string): string {
   if (!text.includes("<")) return text;
   const unended = new Set<string>();
@@ -178,7 +167,6 @@ function stripBlocks(lines: readonly string[], withMetadata: boolean): string[] 
   return kept;
 }
 
-/** A fence of JSON, or else lines up to an empty one. */
 function endOfMetadata(lines: readonly string[], header: number): number {
   const fenced = /^```(?:json)?$/.test((lines[header + 1] ?? "").trim());
   if (fenced) return indexOfLine(lines, header + 1, (line) => line === "```");
@@ -190,7 +178,6 @@ function indexOfLine(lines: readonly string[], after: number, fits: (line: strin
   return lines.length;
 }
 
-/** Events that were queued for the agent stand before what the user wrote. */
 function stripSystemLines(lines: readonly string[]): readonly string[] {
   const first = lines.findIndex((line) => line.trim() !== "");
   if (first < 0 || !systemEvent.test(lines[first] ?? "")) return lines;

@@ -25,30 +25,22 @@ export interface StoreParts {
   agreement: Agreement;
 }
 
-/**
- * Keeps a ledger and its store in sync. The store is written first; a comparison of both lists then finds what only one
- * of them has: the store's files are indexed again or removed, the ledger's are forgotten. The ledger tracks pending
- * vectors.
- */
+/** Keeps ledger and store in sync: the store is written first, a comparison finds differences. */
 export class Agreement {
   readonly #ledger: Ledger;
   readonly #store: ChunkStore;
   readonly #givesVectors: boolean;
   readonly #readOnly: boolean;
   readonly #writes = pLimit(1);
-  /** Files that the store holds and the ledger does not know. */
   #unknown = new Map<string, StoredFile>();
   #isDistrusted = false;
   /** State at the last agreement; undefined: compare again. */
   #seen: string | undefined;
-  /** Cached until a write or a fresh request. */
   #asked: Promise<string> | undefined;
   #told: string | undefined;
   #isWriting = false;
   #moves = 0;
-  /** Rebuilds of the ledger at the last comparison. */
   #remade: number;
-  /** Spaces that the store is to have, by their names. */
   readonly #spaces = new Map<string, VectorSpace>();
   #edits = 0;
   #changes = 0;
@@ -57,7 +49,6 @@ export class Agreement {
   constructor(input: {
     ledger: Ledger;
     store: ChunkStore;
-    /** False: the store is given no vectors. */
     keepsVectors: boolean;
     /** Read-only: nothing is compared or transferred. */
     readOnly: boolean;
@@ -83,7 +74,6 @@ export class Agreement {
     return this.#asked === undefined || this.#store.revision === undefined ? undefined : this.#told;
   }
 
-  /** How often the store had lost files while it was open. */
   get losses(): number {
     return this.#losses;
   }
@@ -124,7 +114,6 @@ export class Agreement {
   async write<Result>(work: () => Promise<Result>): Promise<Result> {
     return await this.#writes(async () => {
       try {
-        // Earlier changes by others must not count as ours.
         this.#asked = undefined;
         const isOurs = await this.#isInStep();
         this.#edits++;
@@ -135,7 +124,6 @@ export class Agreement {
         if (isOurs) await this.#noteState();
         return result;
       } catch (error) {
-        // The write may be incomplete.
         this.#asked = undefined;
         this.#isDistrusted = true;
         throw error;
@@ -180,7 +168,6 @@ export class Agreement {
     );
   }
 
-  /** The next `follow` compares the lists. */
   distrust(): void {
     this.#isDistrusted = true;
   }
@@ -198,7 +185,6 @@ export class Agreement {
     const isFirst = this.#seen === undefined && this.#changes === 0;
     this.#edits++;
     const remade = this.#ledger.health().remade ?? 0;
-    // One that was recreated has forgotten what it owes.
     if (remade !== this.#remade) for (const space of this.#spaces.values()) await this.#ledger.requestVectors(space);
     this.#remade = remade;
     // Asked before the list, so that a change in between is detected next time.
@@ -216,7 +202,6 @@ export class Agreement {
     return lost.length > 0;
   }
 
-  /** Completes a switch that ended between store and ledger. */
   async #endFinishing(held: readonly StoredFile[]): Promise<void> {
     const name = await this.#ledger.noted(notes.finishing);
     if (name === undefined) return;
@@ -229,7 +214,6 @@ export class Agreement {
     await this.#ledger.note(notes.finishing, undefined);
   }
 
-  /** Gives the store every vector that it is owed. False if there was none. */
   async #handOver(): Promise<boolean> {
     if (!this.#givesVectors) return false;
     for (let hasGiven = false; ; hasGiven = true) {
@@ -257,12 +241,10 @@ export class Agreement {
     if (this.#store.revision !== undefined) await this.#ledger.note(notes.revision, this.#seen);
   }
 
-  /** One state for related checks. */
   #state(): Promise<string> {
     if (this.#asked !== undefined) return this.#asked;
     const state = this.#askState();
     this.#asked = state;
-    // One that failed is asked again.
     state.catch(() => {
       if (this.#asked === state) this.#asked = undefined;
     });
@@ -277,7 +259,6 @@ export class Agreement {
     return state;
   }
 
-  /** Another local process is writing both; they differ for a moment. */
   async #isBeingWritten(): Promise<boolean> {
     const { leases } = this.#ledger;
     const writers = [await leases?.holder("files"), await leases?.holder("build")];

@@ -8,17 +8,12 @@ import { manageIndex } from "../manager.ts";
 import type { SearchInput, SearchOutcome } from "../search/search-outcome.ts";
 import { createStoredIndex } from "./stored-index.ts";
 
-/**
- * A manager whose chunks are in a store, with the ledger of its files. Owns and closes the store, also after a failed
- * open. Throws `UNAVAILABLE` if SQLite does not load, errors of the store, and `AbortError`.
- */
+/** A manager with chunks in a store. Closes the store. Throws `UNAVAILABLE`, store errors, `AbortError`. */
 export async function createIndexedManager(input: {
   store: ChunkStore;
   context: MemoryPluginContext;
   backend: string;
-  /**
-   * The right to work on a store that other hosts write to, given to one at a time. Absent: only this machine writes.
-   */
+  /** Leases of a store that other hosts write to. Absent: only this machine writes. */
   leases?: IndexLeases | undefined;
   /** False: it finds by keywords only. No provider is asked, and no vector is given to it. */
   keepsVectors?: boolean | undefined;
@@ -42,13 +37,11 @@ export async function createIndexedManager(input: {
 
 /** A tool with an index of its own, which answers questions instead of a store. */
 interface Searcher {
-  /** Finds in the files of the ledger, which are up to date. */
   search(input: SearchInput): Promise<SearchOutcome>;
   /** Called first and after each sync: the ledger may have other files. */
   refresh(): Promise<void>;
 }
 
-/** A manager of files that an external tool searches by keywords. Owns and closes the ledger. */
 export async function createSearchedManager(input: {
   ledger: Ledger;
   searcher: Searcher;

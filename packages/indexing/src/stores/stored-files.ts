@@ -18,10 +18,7 @@ export function createStoredFiles(parts: StoreParts): FileTable & Pick<NoteIndex
   };
 }
 
-/**
- * Writes, and gives the step of the ledger as one of the index, whose revision says what was found out of the store as
- * well.
- */
+/** Writes, and converts the ledger's step to one of the index. */
 async function stepOf(
   agreement: Agreement,
   work: () => Promise<RevisionStep | void>,
@@ -35,12 +32,10 @@ async function stepOf(
   return { from: indexRevision(step.from, before), to: indexRevision(step.to, before) };
 }
 
-/** What both a ledger and what is known of its store are like. */
 export function indexRevision(ledger: string, changes: string): string {
   return `${ledger}.${changes}`;
 }
 
-/** Makes a build beside the one that answers, in the store and in the ledger. */
 export function createStoredBuilds({
   ledger,
   store,
@@ -87,10 +82,7 @@ export function createStoredBuilds({
   };
 }
 
-/**
- * Writes to the store, then to the ledger; a comparison finds interrupted writes. `answering` knows files that the
- * store already has.
- */
+/** Writes to the store, then to the ledger; a comparison finds interrupted writes. */
 function inBoth(
   { ledger, store, agreement }: { ledger: FileTable; store: StoreFiles; agreement: Agreement },
   answering?: Pick<Agreement, "isHeld" | "settled">,

@@ -23,7 +23,6 @@ export async function createStoredIndex(options: StoredIndexOptions): Promise<No
   const agreement = new Agreement({ ledger, store, keepsVectors, readOnly });
   const parts = { ledger, store, agreement };
   let told: StoreStats = await store.stats();
-  /** The counts that were found to differ and have been looked into. */
   let differing = "";
   let countedAt = agreement.edits;
 
@@ -86,7 +85,6 @@ export async function createStoredIndex(options: StoredIndexOptions): Promise<No
   };
 }
 
-/** Searches in a store, whose chunks are answered as the ledger knows them. */
 function createStoredSearch({
   ledger,
   store,
@@ -105,7 +103,6 @@ function createStoredSearch({
     }
   }
 
-  /** The chunks that a store has named, as the ledger knows them. */
   async function resolve(found: readonly ScoredChunk[]): Promise<{ rows: FoundRow[]; left: number }> {
     let rows = await ledger.rowsOf(found);
     // The ledger gets what the store already has in a moment.
@@ -130,12 +127,10 @@ function createStoredSearch({
   };
 }
 
-/** Looks after a ledger and its store. */
 function createStoreUpkeep(
   { ledger, store, agreement }: StoreParts,
   leases: IndexLeases | undefined,
 ): Pick<NoteIndex, "check" | "repair" | "compact"> {
-  /** Compares the lists and the counts. Reads only. */
   async function look(): Promise<IndexFinding & { sameFiles: boolean }> {
     const [files, held] = [await ledger.listFiles(), await store.listFiles()];
     const [{ chunks }, kept] = [await ledger.stats(), await store.stats()];

@@ -9,7 +9,6 @@ import type { IndexedSource } from "../indexed-source.ts";
 import { indexTerms } from "../text/words.ts";
 
 const sampled = 20;
-/** Words of a chunk that are searched for; with more of them nothing gets clearer. */
 const wordsAsked = 24;
 /** Copies of one text push each other down. */
 const wordsLimit = 200;
@@ -25,10 +24,7 @@ interface CheckedIndex {
 
 type SampledChunk = Awaited<ReturnType<NoteIndex["sample"]>>[number];
 
-/**
- * Checks an index: its parts agree, sampled chunks find themselves by words and vectors, and files match. With `fix`,
- * repairs first and reports the result.
- */
+/** Checks parts, sampled searches and files of an index. With `fix`, repairs first. */
 export async function checkIndex(input: CheckedIndex): Promise<IndexCheck> {
   const { store, vectors, fix, signal } = input;
   const findings: IndexFinding[] = [...(await (fix ? store.repair() : store.check()))];
@@ -45,7 +41,6 @@ export async function checkIndex(input: CheckedIndex): Promise<IndexCheck> {
   return { ok: findings.every(({ ok }) => ok), findings, tables };
 }
 
-/** Each chunk of the sample is searched for by its own words. */
 async function checkWords(store: NoteIndex, chunks: readonly SampledChunk[]): Promise<IndexFinding> {
   const lost: SampledChunk[] = [];
   let asked = 0;
@@ -69,7 +64,6 @@ async function checkWords(store: NoteIndex, chunks: readonly SampledChunk[]): Pr
   return sampleFinding("sample by words", asked, lost);
 }
 
-/** Each chunk of the sample that has a vector is searched for by it. */
 async function checkVectors(
   store: NoteIndex,
   vectors: Embedder,
@@ -105,10 +99,7 @@ function sampleFinding(name: string, asked: number, lost: readonly SampledChunk[
 
 const named = 5;
 
-/**
- * Compares every file with its index entries. Changed files are listed, not faults. A difference without a reported
- * change is a fault; with `fix` the file is indexed again. Undefined if no source can compare.
- */
+/** Compares files with their index entries; `fix` reindexes unexplained differences. */
 async function compareContents(input: CheckedIndex): Promise<IndexFinding | undefined> {
   const { store, fix, signal } = input;
   const sources = input.sources.filter(({ holdsContent }) => holdsContent !== undefined);

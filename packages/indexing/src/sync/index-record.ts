@@ -18,7 +18,6 @@ import type { SyncOutcome } from "./sync.ts";
 import pLimit from "p-limit";
 import { setTimeout as pause } from "node:timers/promises";
 
-/** Facts about the index that need no scan. */
 export interface IndexFacts {
   stats: IndexStats;
   /** False if the last count has failed: then `stats` may be older than the index. */
@@ -37,11 +36,9 @@ export interface IndexFacts {
   outdated: boolean;
   /** Why a new build that is there does not take over yet. */
   waitingFor: string | undefined;
-  /** The writer at the last check. */
   writer: WriterStatus | undefined;
 }
 
-/** Background syncs: a provider that refuses everything is not called for them. */
 export const behindTheScenes: ReadonlySet<string> = new Set(["search", "watch", "interval", "session-start"]);
 
 export class IndexRecord {
@@ -52,7 +49,6 @@ export class IndexRecord {
   /** Changes reported by the watcher, and their number before the last successful scan. */
   #seen = 0;
   #covered = 0;
-  /** Why the last scan could not write what it found. */
   #blocked: string | undefined;
 
   /** `keepsHistory`: false for a reader. */
@@ -89,7 +85,6 @@ export class IndexRecord {
       const outcome = await run();
       this.#blocked = undefined;
       facts.lastSyncError = undefined;
-      // With single transcripts named, the others were not scanned.
       if (sessions) return outcome;
       facts.outdated = outcome.outdated;
       this.#covered = began;
@@ -133,7 +128,6 @@ export class IndexRecord {
     const stats = await this.#store.stats().catch(() => undefined);
     facts.isCounted = stats !== undefined;
     facts.stats = stats ?? facts.stats;
-    // Another process may have ended since.
     if (facts.writer && facts.writer.pid !== process.pid) await this.findWriter();
   }
 
@@ -141,7 +135,6 @@ export class IndexRecord {
     this.facts.lastError = { message: messageOf(error), at: new Date().toISOString() };
   }
 
-  /** This process works on the index, for a reason, or no longer. */
   working(reason: string | undefined): void {
     const since = new Date().toISOString();
     this.facts.writer = reason === undefined ? undefined : { pid: process.pid, host: hostname(), reason, since };
@@ -156,7 +149,6 @@ export class IndexRecord {
     this.#seen++;
   }
 
-  /** A scan begins. To be called if it has found nothing new. */
   beginScan(): () => void {
     const began = this.#seen;
     return () => void (this.#covered = began);
@@ -230,7 +222,6 @@ function newestFirst(records: readonly SyncRecord[]): SyncRecord[] {
   return records.toSorted((a, b) => Date.parse(b.finishedAt) - Date.parse(a.finishedAt)).slice(0, most);
 }
 
-/** Skips damaged entries. */
 function recordsOf(text = "[]"): SyncRecord[] {
   try {
     return (JSON.parse(text) as Partial<SyncRecord>[]).filter(
@@ -243,7 +234,6 @@ function recordsOf(text = "[]"): SyncRecord[] {
 }
 
 const askAgainMs = 50;
-/** Waiting time from which the lock owner is displayed. */
 const showsFromMs = 10_000;
 
 /** Another process has held the write lock for longer than the wait. */
@@ -277,14 +267,10 @@ export function isSharedByHosts(leases: IndexLeases | undefined): boolean {
 
 export interface RightOptions extends Pick<ManagerSyncParams, "reason" | "signal"> {
   progress?: ManagerSyncParams["progress"] | undefined;
-  /** Maximum wait for another process; read again while waiting. */
   waitMs: () => number;
 }
 
-/**
- * Runs work under the write lock. Throws `HeldElsewhere` if another process keeps it too long. Without leases it just
- * runs. Repeated once if this host slept past its lease.
- */
+/** Runs work under the write lock. Throws `HeldElsewhere` if it takes too long to get. */
 export async function withWriteRight<Result>(
   { leases }: Pick<NoteIndex, "leases">,
   name: LeaseName,

@@ -21,7 +21,6 @@ import { codeOf } from "@memslot/core/files";
 import type { IndexedSource, SourceScope, StoredFiles } from "../indexed-source.ts";
 import { createTimeSlices } from "../time-slices.ts";
 
-/** The status of a memory with an index, put together from what was recorded. Looks at nothing. */
 export function statusOfIndex(input: {
   backend: string;
   workspaceDir: string;
@@ -62,7 +61,6 @@ export function statusOfIndex(input: {
     vector: {
       ...health.vector,
       storeAvailable: true,
-      // Not known until the vectors were counted.
       semanticAvailable:
         embedding?.missing === undefined && vectors
           ? undefined
@@ -154,7 +152,6 @@ function generationOf(
   };
 }
 
-/** So that no file counts as standing elsewhere: each is tried. */
 const nothingIndexed = async (): Promise<StoredFiles> => new Map();
 
 function allExcluded(sources: ReadonlyMap<MemorySource, Excluded>): ExcludedNotes {

@@ -24,27 +24,21 @@ import { type IndexParts, LongWork, type SyncParams } from "./long-work.ts";
 import { createNoteDays, StoredListing } from "./stored-files.ts";
 import { type SyncOutcome, syncFiles } from "./sync.ts";
 
-/** Maximum wait of a search for indexing. */
 const searchWaitsMs = 300;
-/** Part of it for another writing process, so that there is time to report it. */
 const othersMayTakeMs = 200;
 /** Maximum wait for another process that makes the first index. */
 const firstIndexWaitsMs = 10_000;
-/** Minimum wait of a sync with `wait: false`. */
 const graceMs = 1500;
 /** The same for a shared index: operations take seconds, and a dead host keeps its lease for 60. */
 const sharedGraceMs = 90_000;
 
 interface SearchScan {
   outcome: Promise<SearchCondition | undefined>;
-  /** How many files have changed; undefined until all were scanned. */
   changed: number | undefined;
 }
 
 interface IndexSyncInput extends IndexParts {
-  /** False: a search does not scan the files. */
   onSearch: boolean;
-  /** Read-only open. */
   readOnly?: boolean | undefined;
   /** Whose index it is, for a trace. */
   names: { agentId: string; backend: string };
@@ -67,9 +61,7 @@ export class IndexSync {
   readonly #longWork: LongWork;
   readonly #daysOf = createNoteDays();
   readonly #closing = new AbortController();
-  /** One scan at a time. */
   readonly #inTurn = pLimit(1);
-  /** A planned scan that later searches join. */
   #next: SearchScan | undefined;
   #followed: string | undefined;
 
@@ -115,10 +107,7 @@ export class IndexSync {
     }
   }
 
-  /**
-   * Before a search: starts a scan and waits briefly for its keywords (without limit for an empty index). Vectors
-   * follow in the background. Returns why the answer may be out of date.
-   */
+  /** Before a search: scans and waits briefly. Returns why the answer may be out of date. */
   async freshen(signal: AbortSignal): Promise<SearchCondition | undefined> {
     // Another process may have changed the index since the last count.
     await this.#follow();
@@ -138,9 +127,7 @@ export class IndexSync {
     return unfresh;
   }
 
-  /**
-   * Before a repeated search: reads these files again and scans the others. Returns a reason if that takes too long.
-   */
+  /** Before a repeated search: reads these files again. Returns a reason if that takes too long. */
   async reread(keys: readonly FileKey[], signal: AbortSignal): Promise<SearchCondition | undefined> {
     const scan = this.#plan(() => this.#distrust(keys));
     await this.#record.count();
@@ -148,7 +135,6 @@ export class IndexSync {
     return await waitFor(scan.outcome, limitMs, signal, () => soFar(scan));
   }
 
-  /** Scans in the background. Never throws: errors are recorded in the facts. */
   async scan(reason: "watch" | "interval"): Promise<void> {
     const work = async (): Promise<void> => {
       await this.#input.store.revision({ fresh: true });
@@ -190,7 +176,6 @@ export class IndexSync {
     return this.#record.facts.stats.chunks === 0;
   }
 
-  /** How long a scan before a search waits for another writer. */
   #patience(): number {
     return this.#isEmpty() ? firstIndexWaitsMs : othersMayTakeMs;
   }
@@ -232,7 +217,6 @@ export class IndexSync {
     }
   }
 
-  /** Makes files count as changed. */
   async #distrust(keys: readonly FileKey[]): Promise<void> {
     const { store } = this.#input;
     // An edit of the index by hand does not say that it has changed.
@@ -258,7 +242,6 @@ export class IndexSync {
     return true;
   }
 
-  /** Scans the files and starts vectors in the background. */
   async #pass(reason: string, waitMs: () => number, onPlanned?: (changed: number) => void): Promise<void> {
     const { names, vectors } = this.#input;
     const params: SyncParams = { reason, force: false, progress: () => {}, signal: this.#closing.signal };
@@ -274,7 +257,6 @@ export class IndexSync {
     if (this.#longWork.isDue()) this.#longWork.runBehind(params, done);
   }
 
-  /** Updates the keyword index. */
   async #indexFiles(
     params: SyncParams,
     waitMs: () => number,

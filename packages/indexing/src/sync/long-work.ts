@@ -11,7 +11,6 @@ import { smallBatch } from "./stored-files.ts";
 
 /** Time limit for long work before a search. */
 const searchFillsMs = 10_000;
-/** Cooldown of a failed provider; an explicit sync retries at once. */
 const providerRestMs = 15_000;
 /** Remembered recipes, and how long the last one owns an index. */
 const mostOwners = 5;
@@ -32,13 +31,11 @@ export interface IndexParts {
 export class LongWork {
   readonly #parts: IndexParts & { record: IndexRecord; closing: AbortSignal };
   readonly #turns = pLimit(1);
-  /** Whoever wants to see how far it is. */
   readonly #watchers = new Set<(update: SyncProgress) => void>();
   readonly #providerRest = createRest<true>();
   #nextTry: NodeJS.Timeout | undefined;
   #behind: Promise<void> | undefined;
   #again = false;
-  /** An index of another recipe is in use, and the user was notified. */
   #isKept = false;
   readonly #tellOthers = createProgressTeller(async (update) => await this.#parts.store.leases?.report(update));
 
@@ -68,7 +65,6 @@ export class LongWork {
     return pendingVectors ? { ...report, pendingVectors } : report;
   }
 
-  /** Rebuilds the index with vectors next to the active one and replaces it, including changes made meanwhile. */
   async #rebuild(table: FileTable, params: SyncParams, report: SyncReport): Promise<SyncReport> {
     const { store, sources, vectors } = this.#parts;
     const { facts } = this.#parts.record;
@@ -92,7 +88,6 @@ export class LongWork {
     };
   }
 
-  /** Runs work exclusively; its progress is visible to others. */
   async inTurn(
     params: SyncParams,
     waitMs: number,
@@ -175,14 +170,8 @@ export class LongWork {
     return force || outdated || stats.generation?.next?.name === buildName(this.#parts.sources);
   }
 
-  /**
-   * What to do with files of another recipe. Two versions of memslot, or two configurations, can share one index:
-   * without an owner each would rebuild it after every edit of the other. `keep`: the other recipe has replaced this
-   * one within the last day, so its files answer as they are. `reread`: the index belongs to this recipe, and only
-   * those files are read again.
-   */
+  /** What to do with files of another recipe. `keep`: it was rebuilt for that within a day; avoids endless rebuilds. */
   async otherRecipe(isAsked: boolean): Promise<OtherRecipe> {
-    // With builds, files of another recipe stay active until the new build.
     if (this.#parts.store.startBuild === undefined) return "reread";
     const own = buildName(this.#parts.sources);
     const [last, ...before] = await this.#owners();
@@ -194,7 +183,6 @@ export class LongWork {
     return isAsked ? "rebuild" : "keep";
   }
 
-  /** The index was rebuilt for this recipe. */
   async #nowOwns(): Promise<void> {
     const own = buildName(this.#parts.sources);
     const others = (await this.#owners()).filter(([each]) => each !== own);
@@ -229,7 +217,6 @@ export class LongWork {
     }
   }
 
-  /** Retries a provider after its cooldown. */
   #tryAgainLater(): void {
     clearTimeout(this.#nextTry);
     const tryAgain = (): void => {
@@ -241,7 +228,6 @@ export class LongWork {
       if (this.isDue()) this.runBehind(params, { report, roots: [], sources: new Map(), outdated });
     };
     this.#nextTry = setTimeout(tryAgain, providerRestMs);
-    // Nothing waits for it.
     this.#nextTry.unref();
   }
 }
@@ -250,16 +236,11 @@ function withPending(report: SyncReport, chunks: number, reason: string): SyncRe
   return chunks === 0 ? report : { ...report, pendingVectors: { chunks, reason } };
 }
 
-/** Interval of progress reports. */
 const tellEveryMs = 500;
 
-/**
- * Throttles progress reports to one per interval; the last one is never lost. A report costs more than indexing a small
- * file.
- */
+/** Throttles progress reports to one per interval; the last one is never lost. */
 export function createProgressTeller(tell: (update: SyncProgress) => Promise<void>): (update: SyncProgress) => void {
   let untold: SyncProgress | undefined;
-  /** In the interval after a report. */
   let isResting = false;
 
   async function tellLatest(): Promise<void> {

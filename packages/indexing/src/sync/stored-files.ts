@@ -8,14 +8,12 @@ import type { FileRecord, RevisionStep, IndexedFile } from "../index-records.ts"
 
 export type TableWrites = Omit<FileTable, "listFiles">;
 
-/** The files of a source, to be changed. */
 type FilesOf = (source: MemorySource) => Map<string, FileRecord>;
 
 /** The files of the store, listed again only after changes by another process. */
 export class StoredListing {
   readonly #store: Pick<FileTable, "listFiles"> & Pick<NoteIndex, "revision">;
   #known: { revision: string; files: StoredFiles } | undefined;
-  /** What has been written since, in order. */
   #written: ((filesOf: FilesOf) => void)[] = [];
 
   constructor(store: Pick<FileTable, "listFiles"> & Pick<NoteIndex, "revision">) {
@@ -40,7 +38,6 @@ export class StoredListing {
     return this.#known !== undefined && this.#known.revision === (await this.#store.revision());
   }
 
-  /** The next list is read from the store, whether or not that reports a change. */
   forget(): void {
     this.#known = undefined;
   }
@@ -93,7 +90,6 @@ export interface BatchSize {
   characters: number;
 }
 
-/** Batch size while a caller waits. */
 const largeBatch: BatchSize = { files: 64, characters: 400_000 };
 /** Smaller batches for a background build: searches run in between. */
 export const smallBatch: BatchSize = { files: 8, characters: 64_000 };

@@ -33,7 +33,6 @@ export type OtherRecipe = "reread" | "keep" | "rebuild";
 
 export interface SyncInput {
   table: FileTable & Pick<NoteIndex, "importFiles">;
-  /** What is known of the table. Absent: no other process writes to it. */
   listing?: StoredListing | undefined;
   sources: readonly IndexedSource[];
   /** How the file system is asked; each time, where it is absent. */
@@ -41,16 +40,11 @@ export interface SyncInput {
   /** Called if a file was indexed by another recipe. Absent: such files are read again. */
   otherRecipe?: (() => Promise<OtherRecipe>) | undefined;
   params: Omit<ManagerSyncParams, "wait">;
-  /** False: for a search or in the background. */
   isAsked?: boolean | undefined;
-  /** Absent: large ones. */
   batch?: BatchSize | undefined;
   /** Called after the scan with the number of changed files, if known without reading. */
   onPlanned?: ((changed: number) => void) | undefined;
-  /**
-   * Runs the writes under the write lock, and throws if that is unavailable. Called only if there is something to
-   * write. Absent: no lock.
-   */
+  /** Runs the writes under the write lock; throws if unavailable. Absent: no lock. */
   withRight?: ((write: () => Promise<void>) => Promise<void>) | undefined;
 }
 
@@ -68,10 +62,7 @@ interface Plan {
   outdated: boolean;
 }
 
-/**
- * Updates the keyword index of a build: scan, compare, cut, write. Each file is searchable when written; vectors
- * follow. Failing files are reported and skipped.
- */
+/** Updates the keyword index of a build. Failing files are reported and skipped. */
 export async function syncFiles(input: SyncInput): Promise<SyncOutcome> {
   const { params, table } = input;
   const { signal } = params;
@@ -206,7 +197,6 @@ async function planSync(
   }
   plan.outdated = otherRecipe === "rebuild";
   if (params.sessions) return plan;
-  // Remove sources that are no longer configured.
   const wanted = new Set(sources.map(({ source }) => source));
   for (const [source, files] of stored)
     if (!wanted.has(source)) for (const path of files.keys()) plan.gone.push({ path, source });
@@ -274,7 +264,6 @@ async function readInto(
   }
 }
 
-/** Reports indexed files without searchable text as skipped. */
 function noteSkipped(record: FileRecord, source: IndexedSource, scan: ScanResult): void {
   const issue = source.issueOf?.(record);
   if (issue !== undefined) scan.issues.set(record.path, issue);
@@ -303,7 +292,6 @@ function summaryOf(scan: ScanResult, report: SyncReport): SourceOutcome {
   };
 }
 
-/** What is wrong with a file that could not be read, and what to do about it. */
 export function readFailure(error: unknown): string {
   const code = codeOf(error);
   if (code === "EACCES" || code === "EPERM") return "permission denied: make the file readable for this user";
@@ -311,7 +299,6 @@ export function readFailure(error: unknown): string {
   return outOfDescriptors(error) ?? messageOf(error);
 }
 
-/** Processes items in order with limited concurrency. After a failure running items finish. */
 async function forEachAtOnce<T>(items: readonly T[], atOnce: number, work: (item: T) => Promise<void>): Promise<void> {
   // An iterator: a promise per item would take more memory than the items.
   const rest = items.values();

@@ -3,9 +3,7 @@ import { isEnding } from "./word-forms.ts";
 import type { SearchTerm } from "./query-terms.ts";
 import { scanTerms } from "./words.ts";
 
-/** How often each of the terms that were asked for is in a text, and how many words it has. */
 export interface CountedText {
-  /** By the index of the term. */
   counts: ReadonlyMap<number, number>;
   length: number;
 }
@@ -20,10 +18,7 @@ export function inverseDocumentFrequency(chunkCount: number, documentFrequency: 
   return Math.log(1 + (chunkCount - count + 0.5) / (count + 0.5));
 }
 
-/**
- * What one term of this weight adds to the score of a text that holds it `count` times. `share`: its length by the
- * usual one.
- */
+/** Score of one term with `count` occurrences. `share`: relative text length. */
 export function termScore(idf: number, count: number, share: number): number {
   return (idf * count * (k1 + 1)) / (count + k1 * (1 - b + b * share));
 }
@@ -33,10 +28,7 @@ function idealTermScore(idf: number): number {
   return (idf * (k1 + 1)) / (1 + k1 * (1 - b));
 }
 
-/**
- * BM25 from the given texts only, for a search within a scope: counts of the whole index would reveal other notes.
- * `texts` contain a term; the average length is theirs.
- */
+/** BM25 from the given texts only: counts of the whole index would reveal other notes. */
 export function bm25Within(
   texts: readonly CountedText[],
   { chunkCount, documentFrequencies }: { chunkCount: number; documentFrequencies: readonly number[] },
@@ -46,7 +38,6 @@ export function bm25Within(
   return texts.map(({ counts, length }) => {
     const share = usualLength > 0 ? length / usualLength : 1;
     let score = 0;
-    // Fixed order of summation, for reproducible results.
     for (const [index, weight] of weights.entries()) {
       score += termScore(weight, counts.get(index) ?? 0, share);
     }
@@ -54,17 +45,14 @@ export function bm25Within(
   });
 }
 
-/** Above this number of chunks, very common terms do not choose candidates. */
 const manyChunks = 5000;
 /** Chunks that may hold a term, as a share of all, before it counts as very common. */
 const commonShare = 0.2;
 
-/** Whether there are too many chunks to score every match. */
 export function isLarge(chunkCount: number): boolean {
   return chunkCount > manyChunks;
 }
 
-/** Terms with a match; in a large index, common ones apart. `holders`: chunk counts by term. */
 export function byRarity<Term>(
   terms: readonly Term[],
   holders: readonly number[],
@@ -79,21 +67,15 @@ export function byRarity<Term>(
 /** Weight of a compound that ends with a query word. */
 const endingShare = 0.5;
 
-/** A term of the query with its weight. */
 export interface WeightedTerm extends SearchTerm {
-  /**
-   * Inverse document frequency: log(1 + (N - n + 0.5) / (n + 0.5)) over chunks (Robertson and Spärck Jones, as in
-   * BM25).
-   */
+  /** log(1 + (N - n + 0.5) / (n + 0.5)) over chunks (Robertson and Spärck Jones). */
   idf: number;
 }
 
-/** Which terms of the query stand where in a chunk. */
 export interface TextMatches {
   lines: LineMatches[];
   /** How often each of the query's terms occurs, by index, in the lines and in the headings above them. */
   counts: Map<number, number>;
-  /** Words in the lines. */
   words: number;
 }
 
@@ -104,7 +86,6 @@ export interface LineMatches {
   positions: { term: number; word: number }[];
 }
 
-/** Looks up the query's terms in each line of a chunk and in its context. */
 export function matchLines(
   lines: readonly string[],
   context: string,
@@ -129,7 +110,6 @@ export function matchLines(
   const matchLine = (line: string): LineMatches => {
     const counts = new Map<number, number>();
     const positions: LineMatches["positions"] = [];
-    // A word found as written does not count by its stem again.
     const foundAt = hasForms ? new Map<number, number>() : undefined;
     const note = (index: number, start: number, share = 1): void => {
       foundAt?.set(index, start);
@@ -176,7 +156,6 @@ export function idealBm25(terms: readonly WeightedTerm[]): number {
   return idealTermScore(terms.reduce((sum, term) => sum + term.idf, 0));
 }
 
-/** The weight of the query terms in a line; each further occurrence of the same term counts a quarter. */
 export function lineScore(line: LineMatches, terms: readonly WeightedTerm[]): number {
   let score = 0;
   for (const [index, count] of line.counts)
@@ -186,16 +165,13 @@ export function lineScore(line: LineMatches, terms: readonly WeightedTerm[]): nu
 
 const nearWords = 8;
 
-/**
- * Bonus for adjacent query words that are close in the text: the smaller weight divided by the distance, up to 8 words.
- */
+/** Bonus for adjacent query words: the smaller weight divided by the distance, up to 8 words. */
 export function proximityScore(matches: TextMatches, terms: readonly WeightedTerm[]): number {
   const nearest = new Map<number, number>();
   const last = new Map<number, number>();
   for (const { positions } of matches.lines)
     for (const { term, word } of positions) {
       last.set(term, word);
-      // Between the nearest two stands neither of them.
       for (const left of [term - 1, term]) {
         const gap = Math.abs((last.get(left) ?? Infinity) - (last.get(left + 1) ?? -Infinity));
         if (gap <= nearWords && gap < (nearest.get(left) ?? Infinity)) nearest.set(left, gap);

@@ -8,7 +8,6 @@ import { estimateTokens, splitLongLine, surrogateSafe } from "./token-weight.ts"
 export const chunkerVersion = 4;
 
 export interface ChunkingOptions {
-  /** Estimated tokens that one chunk may have. */
   tokens: number;
   /** Estimated tokens of the end of one chunk that the next begins with. Less than `tokens`. */
   overlap: number;
@@ -19,15 +18,12 @@ export interface TextChunk {
   startLine: number;
   endLine: number;
   text: string;
-  /**
-   * `above`, then the headings of the first line, outermost first, joined by ` > `; then `beside` on separate lines.
-   */
+  /** `above` and the headings, joined by ` > `; then `beside` on separate lines. */
   context: string;
   /** SHA-256 of context and text. */
   hash: string;
 }
 
-/** A heading is repeated in the context of every chunk below it. */
 const maxTitleLength = 200;
 const maxContextLength = 1000;
 
@@ -37,12 +33,7 @@ interface Line {
   tokens: number;
 }
 
-/**
- * Cuts a Markdown file into chunks of whole lines. A heading begins a new chunk once the running one is half full;
- * a code block that fits into one chunk is not torn; only a line that is longer than a chunk is cut inside. Properties
- * at the beginning are a chunk of their own where they say something, or nothing else is there. A generator, so that a
- * large file can be done in slices.
- */
+/** Cuts a Markdown file into chunks of whole lines, at headings if possible. A generator, for slices. */
 export function* chunkMarkdown(
   lines: readonly string[],
   options: ChunkingOptions,
@@ -60,7 +51,6 @@ export function* chunkMarkdown(
   const isCut = head.saysMore || !lines.some((line, index) => index >= head.lines && line.trim() !== "");
 
   function contextOf(titles: readonly string[]): string {
-    // A note is often titled with its name, a daily one with its date.
     const names = [...above, ...titles.filter((title) => !known.has(foldedTitle(title)))].filter(Boolean);
     return [names.join(" > "), beside].map(bounded).filter(Boolean).join("\n");
   }
@@ -180,7 +170,6 @@ export function chunkHash({ context, text }: { context: string; text: string }):
 // Expressions must be linear: a line can be as long as a file.
 const fenceMarks = /^ {0,3}(`{3,}|~{3,})/;
 
-/** The level of a heading that is underlined with `===` or `---`. */
 function setextLevel(line: string, next: string): 1 | 2 | undefined {
   if (line.trim() === "" || /^\s*([-*+>|]|\d+[.)])/.test(line) || line.trim().length > 200) return undefined;
   if (/^=+\s*$/.test(next) && next.length > 1) return 1;

@@ -1,27 +1,17 @@
-/**
- * Replaces a run of binary data (picture, archive, certificate). Without letters and digits, so it gives no term and no
- * chunk.
- */
+/** Replaces binary data. Without letters and digits, so it gives no term and no chunk. */
 const dataMark = "[…]";
-/** A line of data that ends a chunk. No other line of a note holds a NUL. */
 export const furtherData = "\0";
 
 const shortestRun = 200;
 /** Shorter payloads of a data URI are examples. */
 const [shortestBase64, shortestOther] = [16, 100];
-/** In an address of the web, or between the dots of a JWT, a run up to this length is kept. */
 const longestNamed = 4000;
 /** Identifiers and paths are shorter. */
 const surelyData = 1000;
-/**
- * Minimum share of class changes and digits, and maximum share of `/`, `_`, `-` and `+`, of encoded data. Encoded bytes
- * have about .5, .15 and .03.
- */
+/** Class changes, digits and special characters that tell encoded data, as shares. */
 const [fewestChanges, fewestDigits, mostJoiners] = [0.4, 0.02, 0.125];
-/** Lengths of a line of data that is broken over lines. */
 const [shortestRow, longestRow] = [60, 1000];
 const hashLengths: ReadonlySet<number> = new Set([64, 96, 128]);
-/** So many further lines of data are blank lines of their chunk. */
 const mostBlank = 40;
 
 // Unbounded repeated classes overflow the stack on a line of 16 MB, so ends are searched separately.
@@ -29,7 +19,6 @@ const uriStart = /(?<![\p{L}\p{N}])data:(?:[\w.+-]{1,100}\/[\w.+-]{1,100})?(?:;[
 const row = /^[\s>]*([\w+/-]+={0,2}|\[…\])\s*$/;
 const lastRow = /^([\s>]{0,100})[\w+/-]{0,1000}={0,2}(?=[)"'>])/;
 const drawing = /^\s*(?:`{3,}|~{3,})\s*compressed-json\b/;
-/** Three parts with dots. */
 const token = /^[\w-]+\.[\w-]+\.[\w-]*(?![\w-]|\.[\w-])/;
 
 const [wordEnd, other, dot, joiner, sign] = [0, 1, 2, 3, 4];
@@ -40,12 +29,8 @@ const kinds = Uint8Array.from({ length: 128 }, (_, code) => {
   return /[\w-]/.test(character) ? sign : /[+/]/.test(character) ? joiner : character === "." ? dot : other;
 });
 
-/**
- * Replaces data URIs and long base64 or hexadecimal runs by a mark, also across lines. Line numbers stay: further lines
- * are blank or `furtherData`.
- */
+/** Replaces data URIs and long encoded runs by a mark. Line numbers stay. */
 export function withoutData(lines: readonly string[]): string[] {
-  /** Lines of data since the mark; undefined outside of data. */
   let passed: number | undefined;
   let isDrawing = false;
   return lines.map((line, index) => {
@@ -66,15 +51,11 @@ export function withoutData(lines: readonly string[]): string[] {
   });
 }
 
-/**
- * The same before secret detection, since random data is slow and looks like secrets. Texts with a private key are
- * unchanged.
- */
+/** The same before secret detection: random data is slow and looks like secrets. */
 export function withoutPictures(lines: readonly string[]): readonly string[] {
   return lines.some((line) => line.includes("PRIVATE KEY")) ? lines : withoutData(lines);
 }
 
-/** What a line holds that is nothing but characters of base64. */
 function rowIn(line: string): string | undefined {
   return line.length > longestRow ? undefined : row.exec(line)?.[1];
 }
@@ -140,7 +121,6 @@ function isData(text: string, { word, name, run, end }: Record<"word" | "name" |
   return looksEncoded(text.slice(run, end));
 }
 
-/** Whether a run is hexadecimal, or mixed case and digits in frequent change. Repeated characters count once. */
 function looksEncoded(run: string): boolean {
   if (!/\d/.test(run)) return false;
   if (!/[^\da-f]/i.test(run.replace(/^0x/i, ""))) return true;

@@ -1,15 +1,12 @@
 import { isUtf8 } from "node:buffer";
 
-/** Changes when files are decoded differently. */
 export const textVersion = 2;
 
-/** How much of the beginning of a file tells whether it is text. */
 const sampleBytes = 64 * 1024;
 /** Tolerated foreign bytes in a text file. */
 const fewStrangers = 8;
 const mostStrangers = 0.2;
 
-/** What Windows-1252 has instead of the control characters 0x80 to 0x9F. */
 const westernSigns = "€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ";
 /** A character of UTF-8 that is no ASCII, or one byte that is none, in bytes that are written as Latin-1. */
 const sequences =
@@ -23,10 +20,7 @@ const foreignLetters = /(?<=\p{Ll})[\x81\x8D\x8F\x90\x9D\xA1-\xB3\xB5\xB6\xB8-\x
 /** No character of a text, private ones and controls included. */
 const noText = /[\p{Cn}\p{Co}\p{Cs}\p{Cc}\uFFFD]/u;
 
-/**
- * Decodes a file: UTF-8, UTF-16 with or without byte order mark, or Windows-1252. Valid UTF-8 always stays UTF-8.
- * Single Windows-1252 bytes in UTF-8 are decoded.
- */
+/** Decodes a file: UTF-8, UTF-16 or Windows-1252. Valid UTF-8 always stays UTF-8. */
 export function decodeText(bytes: Uint8Array): string {
   const utf16 = utf16Of(bytes);
   // The decoder takes the byte order mark away.
@@ -47,10 +41,7 @@ export function decodeLines(bytes: Uint8Array): string[] {
   return splitLines(noteText(bytes));
 }
 
-/**
- * Why bytes are not text (a picture, an unknown encoding); undefined for text with a few invalid bytes. Trailing NULs
- * are ignored: a power cut leaves them.
- */
+/** Why bytes are not text; undefined for text with a few invalid bytes. Ignores trailing NULs. */
 export function whyNotText(bytes: Uint8Array): string | undefined {
   const sample = bytes.subarray(0, sampleBytes);
   const utf16 = utf16Of(sample);
@@ -73,7 +64,6 @@ export function whyNotText(bytes: Uint8Array): string | undefined {
   return strangers > fewStrangers && strangers > text.length * mostStrangers ? unknown : undefined;
 }
 
-/** Where the last character that is no ASCII begins. */
 function lastStart(bytes: Uint8Array): number {
   let start = bytes.length - 1;
   while (start > bytes.length - 4 && ((bytes[start] ?? 0) & 0xc0) === 0x80) start--;
@@ -106,7 +96,6 @@ function utf16Of(bytes: Uint8Array): "utf-16le" | "utf-16be" | undefined {
   const high = zeros[1] > zeros[0] ? 1 : 0;
   if (zeros[high] === 0 || Math.min(...zeros) > pairs * 0.01 || bytes.length % 2 === 1) return undefined;
   const encoding = high === 1 ? "utf-16le" : "utf-16be";
-  // The first half of a letter of most scripts is a small number.
   if (pages[high] > pairs * 0.9 && zeros[high] > 1) return encoding;
   // Of scripts with many letters only the line ends and spaces have a NUL.
   if (ascii > pairs * 1.5 || isUtf8(bytes)) return undefined;
@@ -146,9 +135,7 @@ export function withoutConnectBlock(text: string): string {
     : text;
 }
 
-/**
- * Splits at LF or CRLF. A final line end begins no line. `isKept` gets each line and the number of lines kept before.
- */
+/** Splits at LF or CRLF. `isKept` gets each line and the number of lines kept before. */
 export function splitLines(text: string, isKept?: (line: string, kept: number) => boolean): string[] {
   return linesFrom(text, 0, Infinity, isKept);
 }
@@ -168,10 +155,8 @@ function linesFrom(text: string, begin: number, count: number, isKept?: Paramete
 /** Maximum number of lines read to find one. */
 const linesOfMark = 4096;
 
-/** The lines of a text, of which only those that are asked for are cut. */
 export class TextLines {
   readonly #text: string;
-  /** Where every 4,096th line begins, as far as the text was read. */
   readonly #marks = [0];
 
   constructor(text: string) {

@@ -1,15 +1,12 @@
 import { type NoteHead, readNoteHead } from "./note-head.ts";
 
 export interface FileContext {
-  /** Outermost first, such as its day and its name. */
   above?: readonly string[];
   /** Such as its tags. */
   beside?: string;
-  /** Lines at its beginning that are properties and no text, and whether they say something of their own. */
   head?: Pick<NoteHead, "lines" | "saysMore">;
 }
 
-/** Two spellings of one title are the same: `Heat_pump` and `Heat pump`. */
 export function foldedTitle(title: string): string {
   return title
     .toLowerCase()
@@ -21,7 +18,6 @@ export interface ChunkNames {
   /** Day and title of the note, then the headings, outermost first. */
   titles: string[];
   aliases: string[];
-  /** Without `#`. */
   tags: string[];
   /** Whether the day, the first of the titles, is the one on which the note was made. */
   isWrittenDay?: true | undefined;
@@ -30,7 +26,6 @@ export interface ChunkNames {
 const betweenTitles = " > ";
 const aliasMark = "= ";
 const betweenAliases = " | ";
-/** Maximum length of aliases and tags in each context. */
 const maxBeside = 400;
 /** Ends the context of a note whose day is the one that it was made on. */
 const writtenMark = "\n~";
@@ -67,7 +62,6 @@ export function embeddedContext(context: string): string {
 /** Reads a context as `contextOfNote` and the headings have made it. */
 export function namesIn(context: string): ChunkNames {
   const lines = context.split("\n");
-  // A note without a title, outside of a heading, has no line of them.
   const hasTitles = !lines[0]?.startsWith(aliasMark) && (!isTags(lines[0] ?? "") || lines.slice(1).some(isTags));
   const titles = hasTitles ? (lines[0] ?? "") : "";
   const beside = hasTitles ? lines.slice(1) : lines;
@@ -81,10 +75,7 @@ export function namesIn(context: string): ChunkNames {
   };
 }
 
-/**
- * What a template fills in: `{{title}}`, `<% tp.file.title %>`, `${title}`. Not code in backticks, nor `${HOME}` or
- * `${1}`.
- */
+/** Placeholders of a template: `{{title}}`, `<% tp.file.title %>`, `${title}`; not `${HOME}` or `${1}`. */
 const placeholder = /\{\{[^{}]*\}\}|<%[^%]*%>|\$\{(?![A-Z_\d])[^{}]*\}/u;
 
 export function isTemplateName(name: string): boolean {
@@ -95,9 +86,7 @@ export function isTemplateName(name: string): boolean {
 const plainNames: ReadonlySet<string> = new Set(["memory", "readme", "index", "_index", "untitled"]);
 const dateInName = /^\d{4}[-_.]?\d{2}[-_.]?\d{2}[-_. ]*|^\d{4}-(?:W\d{2}|\d{2})$/iu;
 
-/**
- * The file name without date and separators; for `README.md` the folder name. Undefined for a name that is only a date.
- */
+/** The file name without date and separators; for `README.md` the folder name. */
 export function nameOfNote(path: string): string | undefined {
   const parts = path.split("/");
   const stem = (parts.at(-1) ?? "").replace(/\.[^.]*$/u, "");
@@ -119,10 +108,7 @@ export function searchedText({ path, text, context }: { path: string; text: stri
 
 const emoji = /\p{Extended_Pictographic}|\p{RI}{2}/gu;
 
-/**
- * Names of a note from its path, one per line: file and folders, except `memory` and numbers. Emoji are on separate
- * lines. Undefined if none.
- */
+/** Names of a note from its path, one per line. Undefined if none. */
 export function pathNames(path: string, context = ""): string | undefined {
   const isOutside = path.startsWith("/") || /^[A-Za-z]:/u.test(path);
   const folders = isOutside ? [] : path.split("/").slice(0, -1);

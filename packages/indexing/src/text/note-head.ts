@@ -3,7 +3,6 @@ import { isoDate } from "./times/calendar.ts";
 import { timeOfPath } from "./times/time-of-path.ts";
 
 export interface NoteHead {
-  /** Lines of the front matter, 0 if there is none. */
   lines: number;
   title: string | undefined;
   /** The day that its front matter says it is of or was made on, as `YYYY-MM-DD`. */
@@ -11,7 +10,6 @@ export interface NoteHead {
   /** The same, where it only says when the note was made. */
   madeOn?: string | undefined;
   aliases: string[];
-  /** Without `#`, those of the front matter first, each once. */
   tags: string[];
   /** True if the front matter says more than how the note is named, filed and shown, or is no YAML. */
   saysMore: boolean;
@@ -34,10 +32,7 @@ const ownProperties: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
-/**
- * Reads front matter and `#tags` of a note. Invalid YAML is read property by property and never fails. A second block
- * directly after the first belongs to it. `parse`: of `yaml`; without it front matter is text.
- */
+/** Reads front matter and `#tags`. Never fails on invalid YAML. `parse`: of `yaml`, if needed. */
 export function readNoteHead(lines: readonly string[], parse: typeof parseYaml | undefined): NoteHead {
   const blocks = frontMatter(lines);
   const end = blocks.at(-1)?.end ?? -1;
@@ -91,7 +86,6 @@ function frontMatter(lines: readonly string[]): { from: number; end: number }[] 
     : [{ from: 0, end }];
 }
 
-/** The index of the line that ends a block, -1 if there is none. */
 function endOfBlock(lines: readonly string[], from: number): number {
   if (lines[from]?.trimEnd() !== "---") return -1;
   let length = 0;
@@ -104,10 +98,7 @@ function endOfBlock(lines: readonly string[], from: number): number {
   return -1;
 }
 
-/**
- * Line numbers (from 0) of front matter without content: marks, and properties for name, filing and display. Empty
- * without front matter.
- */
+/** Line numbers (from 0) of front matter without content. */
 export function silentLines(lines: readonly string[]): ReadonlySet<number> {
   const silent = new Set<number>();
   for (const { from, end } of frontMatter(lines)) {
@@ -130,7 +121,6 @@ function nameIn(line: string): string {
   return property.exec(line)?.[1]?.trim().toLowerCase() ?? "";
 }
 
-/** Adds properties by their names in lower case. Those of one name are added to each other. */
 function addProperties(to: Map<string, unknown[]>, lines: readonly string[], parse: typeof parseYaml): void {
   const add = (name: string, value: unknown): unknown =>
     to.set(name.trim().toLowerCase(), [...(to.get(name.trim().toLowerCase()) ?? []), value]);
@@ -168,7 +158,6 @@ function mappingIn(lines: readonly string[], parse: typeof parseYaml): object | 
   }
 }
 
-/** A value or a list of them as it is written, without its quotes. */
 function looseValue(text: string, known: ReadonlyMap<string, string[]>): string[] {
   const plain = text.replace(/^&\S+\s+/u, "").trim();
   const list = /^\[([^\]]*)\]?$/u.exec(plain)?.[1]?.split(",") ?? [plain];
@@ -185,9 +174,7 @@ function textsOf(value: unknown): string[] {
 
 const inlineTag = /(?<![\p{L}\p{N}_/#&[(=.:-])#([\p{L}\p{N}_][\p{L}\p{N}_/-]*)/gu;
 
-/**
- * The first tags: those that are known, then `#tags` in the text. Numbers alone, headings and what is in code are none.
- */
+/** The first tags: the known ones, then `#tags` in the text outside of code. */
 function tagsIn(lines: readonly string[], from: number, known: readonly string[]): string[] {
   const tags = new Set(known);
   for (const [, line] of proseLines(lines, from)) {

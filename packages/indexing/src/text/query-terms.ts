@@ -18,13 +18,8 @@ export interface SearchTerm {
   prefix: boolean;
   kind: TermKind;
   identifier: boolean;
-  /**
-   * What it is in its question, where that is about something else too. `function`: probably a function word, in a
-   * question that does not tell its language: it weighs next to nothing. `question`: part of a phrase such as "how
-   * much", which no answer has to hold.
-   */
+  /** `function`: probably a function word, weighs little. `question`: part of a phrase such as "how much". */
   role?: "function" | "question" | undefined;
-  /** As it is in the query. */
   written?: string | undefined;
   /** Further terms that count as this one: its stems in the languages of the notes. Found as they are. */
   forms?: readonly string[] | undefined;
@@ -43,10 +38,7 @@ const valueTerm = { prefix: false, kind: "word", identifier: true } as const;
 
 const asking = lazily(() => anyOf("questionWords", "giu"));
 
-/**
- * Distinct query terms in order, at most 64, without stop words unless there is nothing else. `held`: languages of the
- * notes, for their stop words; English always counts.
- */
+/** Distinct query terms in order, at most 64. `held`: languages whose stop words are dropped. */
 export function queryTerms(query: string, held: readonly LanguageCode[] = []): SearchTerm[] {
   return readQuery(query, held).terms;
 }
@@ -101,7 +93,6 @@ export function readQuery(
   };
 }
 
-/** Adds a reading of a word to it: what it is without an article as a form, and the others as ends of words. */
 function addReading(word: SearchTerm | undefined, term: string): void {
   if (word === undefined) return;
   if (isEnding(term)) word.endings = [...(word.endings ?? []), { term, prefix: false }];
@@ -111,7 +102,6 @@ function addReading(word: SearchTerm | undefined, term: string): void {
   }
 }
 
-/** The language that a question is in: English, or one of those of the notes. */
 function languageOf(query: string, held: readonly LanguageCode[]): LanguageCode | "en" | undefined {
   const words: string[] = [];
   scanTerms(query, (_term, start, end, kind) => void (kind === "word" && words.push(query.slice(start, end))));

@@ -13,7 +13,6 @@ export function indexAtTokens(text: string, start: number, tokens: number): numb
   return surrogateSafe(text, index);
 }
 
-/** The same index, or the one before it where it would fall inside a surrogate pair. */
 export function surrogateSafe(text: string, index: number): number {
   const unit = text.charCodeAt(index);
   return index > 0 && index < text.length && unit >= 0xdc00 && unit <= 0xdfff ? index - 1 : index;
@@ -22,12 +21,7 @@ export function surrogateSafe(text: string, index: number): number {
 const sentenceEnd = /[.!?。！？；;…](?=\s|$|\P{ASCII})/gu;
 const softBreak = /[\s,，、:：]/gu;
 
-/**
- * Cuts a line that is too long for one chunk into pieces of at most `tokens`: after a sentence where one ends in the
- * second half of the piece, else after a space or comma there, else between two characters. Each piece begins up to
- * `overlap` tokens before the end of the one before, at such a place too. A generator, since a line can be a whole
- * file.
- */
+/** Cuts a long line into pieces of at most `tokens`, at sentences or words if possible. */
 export function* splitLongLine(line: string, tokens: number, overlap: number): Generator<string> {
   let start = 0;
   while (start < line.length) {
@@ -52,7 +46,6 @@ function lastBreak(line: string, from: number, to: number): number | undefined {
   return breaks(line, from, to).at(-1);
 }
 
-/** The ends of sentences in a part of the line, or where none ends, of words. */
 function breaks(line: string, from: number, to: number): number[] {
   // The character after a full stop decides whether a sentence ends.
   const window = line.slice(from, to + 1);

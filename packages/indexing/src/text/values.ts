@@ -4,10 +4,7 @@ import data from "./values.json" with { type: "json" };
 /** The ways to write a value without what separates its groups, and the range of the text that it stands for. */
 export interface Value {
   terms: readonly string[];
-  /**
-   * In a question it is the first of its terms alone: an amount with its decimals is not found by what stands before
-   * these.
-   */
+  /** In a query only its first term counts: decimals belong to the amount. */
   isExact?: boolean;
   start: number;
   end: number;
@@ -19,7 +16,6 @@ const gap = String.raw`(?:[).]?${space}\(?|${space}/${space}|[-–./()])`;
 const date = String.raw`\d{4}(?<ymd>[-./])\d\d?\k<ymd>\d\d?(?:T[\d:]+)?|\d\d?(?<dmy>[-./])\d\d?\k<dmy>(?:\d{4}|\d\d)`;
 const whole = String.raw`(?![\p{L}\p{N}])`;
 const measures = `${data.measures}|${data.spelled}`.replaceAll(/[a-z]/gu, (one) => `[${one}${one.toUpperCase()}]`);
-/** `14,500`, `14'500`, `1 000 000`, `1,45,000`, but neither `0.250` nor `1.250 kg`. */
 const thousands = String.raw`(?!0|\d\.\d{3}(?:${space}|-)(?:${measures})${whole})\d{1,3}(?:(?<mark>[.,'’_])\d{3}(?:\k<mark>\d{3}){0,9}(?!\k<mark>\d)|(?<blank>${space})\d{3}(?:\k<blank>\d{3}){0,9}(?![- /]\d)|(?:,\d\d){1,4},\d{3})`;
 const quantity = String.raw`\d{1,9}(?:\.\d{1,3})?(?:${space}|-)(?<unit>[A-Za-zµ]{1,4})`;
 /** Telephone numbers, and groups of digits and capitals such as those of an IBAN. */
@@ -30,9 +26,7 @@ const valueAt = new RegExp(
 );
 const isDate = new RegExp(String.raw`^(?:${date})(?![-.]?\d)`, "u");
 const isYears = /^(?:19|20)\d\d\D(?:(?:19|20)\d\d|\d\d)$/u;
-/**
- * Groups of capitals before digits and behind them, with one sign between two: `RFC 7231`, `M-AB 1234 E`, `AB12 CDE`.
- */
+/** Groups of capitals beside digits, with one separator: `RFC 7231`, `M-AB 1234 E`, `AB12 CDE`. */
 const codeBefore = /(?<![\p{L}\p{N}])(?:([A-Z]{1,3})[- \u00a0])?([A-Z]{1,8})[ \u00a0]$/u;
 const codeBehind = /^[- \u00a0][A-Z]{1,3}(?![\p{L}\p{N}-])/u;
 
@@ -42,10 +36,7 @@ const longestCode = 12;
 const longestValue = 160;
 const fewestDigits = 6;
 
-/**
- * Values that begin at an index of a text, each as one term: numbers (`14,500`), telephone numbers, IBANs, numbers with
- * units (`250 ml`) or capitals (`ISO 9001`). For values without spaces see `joinedValues`.
- */
+/** Values at an index, each as one term: numbers, telephone numbers, IBANs, units, capitals. */
 export function valuesAt(text: string, index: number, wordEnd: number): Value[] {
   const isOpened = index > 0 && "+(".includes(text.charAt(index - 1));
   if (!isOpened && !mayBeValue(text, index, wordEnd)) return [];
@@ -80,11 +71,9 @@ export function valuesAt(text: string, index: number, wordEnd: number): Value[] 
   return values.toSorted((one, other) => other.end - one.end);
 }
 
-/** What comes after the first group of a value, in the characters that follow it. */
 const continuing =
   /^(?:[ \u00a0\u2009\u202f]\/? ?(?:[\d(\u0660-\u0fff]|[A-Z](?![a-z]))|[,)–_/]\d|\) \d|[ \u00a0\u2009\u202f-]([a-zµ]{1,4})(?![a-z\d]))/;
 
-/** Fast test that excludes most plain numbers. */
 function mayBeValue(text: string, start: number, end: number): boolean {
   const next = continuing.exec(text.slice(end, end + 6));
   if (next !== null && (next[1] === undefined || units.has(next[1]))) return true;
@@ -108,7 +97,6 @@ export function joinedValues(run: string): string[] {
 }
 
 function plainOf(written: string, between = /[^\p{L}\p{N}\p{M}]/gu): string {
-  // The zero of `+49 (0)30` is for domestic calls only.
   return written.replace("(0)", "").replaceAll(between, "").toLowerCase();
 }
 

@@ -1,4 +1,3 @@
-/** Slots of the table, a power of two, and the words that it holds at most. */
 const slots = 1 << 17;
 const maxWords = 50_000;
 /** Maximum probes per word: bounds the cost of collisions. */
@@ -16,7 +15,6 @@ export class WordCache {
   #words: string[] = [];
   #values: string[] = [];
 
-  /** The value of the word that is there. `hash`: of all of its units. */
   get(text: string, start: number, end: number, hash: number): string | undefined {
     for (let probe = 0, slot = spread(hash); probe < maxProbes; probe++, slot = (slot + 1) & (slots - 1)) {
       const entry = (this.#slots[slot] as number) - 1;
@@ -56,7 +54,6 @@ function isAt(word: string, text: string, start: number, end: number): boolean {
   return true;
 }
 
-/** Memoises a pure function of a text. */
 export function remembered<Value>(find: (key: string) => Value, most = 5000): (key: string) => Value {
   const known = new Map<string, Value>();
   return (key) => {

@@ -34,14 +34,12 @@ export function asciiDigits(text: string): string {
   });
 }
 
-/** Whether a UTF-16 unit is a decimal digit of any script. */
 export function isDigit(unit: number): boolean {
   return (unit >= 0x30 && unit <= 0x39) || (unit >= firstOtherDigit && digit.test(String.fromCharCode(unit)));
 }
 
 const firstOtherDigit = 0x660;
 
-/** Prefixes of ending terms, forward and reversed; no word begins with them. */
 const endingMark = "~-";
 const backwardMark = "~<";
 
@@ -50,7 +48,6 @@ export function endingTerm(word: string): string {
   return endingMark + word;
 }
 
-/** Reversed term of a compound, so that its endings are prefixes. */
 export function backwardTerm(word: string): string {
   return backwardMark + [...word].toReversed().join("");
 }
@@ -59,19 +56,13 @@ export function isEnding(term: string): boolean {
   return term.startsWith(endingMark) || term.startsWith(backwardMark);
 }
 
-/**
- * What Arabic and Hebrew write as one with a word: the article with what is before it, and other particles, one letter
- * each.
- */
+/** Arabic and Hebrew particles that are written together with a word. */
 const scripts = [
   { letters: /^[\u0620-\u06ff]/u, article: /^[وف]?(?:[بك]?ال|لل)(?=.{3})/u, particle: /^[وفبلكس](?=.{3})/u },
   { letters: /^[\u05d0-\u05ea]/u, article: /^[ושכמבל]{0,2}ה(?=.{3})/u, particle: /^[ושכמבל](?=.{3})/u },
 ];
 
-/**
- * Removes the article of an Arabic or Hebrew word, or, if the first letter may belong to the word, one or two
- * particles.
- */
+/** Removes the article of an Arabic or Hebrew word, or one or two particles. */
 export function withoutParticles(word: string): { noun?: string | undefined; rests: string[] } | undefined {
   const script = scripts.find(({ letters }) => letters.test(word));
   if (script === undefined) return undefined;

@@ -13,12 +13,7 @@ export const wordsVersion = 7;
 /** Receives each term of a text, with the range of the text that it stands for (UTF-16 units, end exclusive). */
 export type TermSink = (term: string, start: number, end: number, kind: TermKind) => void;
 
-/**
- * `word`: one word. `whole`: words held together by punctuation or capitals (`QX-7919`, `node.js`, `memorySearch`),
- * whose parts come as words besides. `pair`: two neighbouring characters of a script written without spaces.
- * `single`: the last character of such a run. `stem`: what a word comes down to in
- * the language of its text, or without an article or a particle, besides it.
- */
+/** `whole`: joined words such as `node.js`. `pair`, `single`: characters of scripts without spaces. */
 export type TermKind = "word" | "whole" | "pair" | "single" | "stem";
 
 const separator = 0;
@@ -30,14 +25,12 @@ const invisible = 4;
 /** Counts as a word only in a line without other words. */
 const emoji = 5;
 
-// Kana marks are shared between scripts, so they are named.
 const unspacedScripts =
   /[\u3099-\u309a\uff70\uff9e-\uff9f\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}ー々〆〻]/u;
 const invisibles = /[\p{Variation_Selector}\u00ad]/u;
 const emojiCharacter = /[\p{Extended_Pictographic}\p{RI}]/u;
 const emojiPiece = /\p{RI}{2}|[^]/uy;
 const lettersDigitsMarks = /[\p{L}\p{N}\p{M}_]/u;
-/** U+02BB and U+02BC are apostrophes that count as letters elsewhere. */
 const apostrophes = "'’ʻʼ";
 const joiners = `-./:@#+&${apostrophes}`;
 
@@ -87,9 +80,7 @@ function valueSink(sink: TermSink): ValueSink {
 export function scanTerms(text: string, sink: TermSink, sinkValue: ValueSink = valueSink(sink)): void {
   const length = text.length;
   let index = 0;
-  /** Where the emoji of a line begin that has no word. */
   let alone: number[] | undefined = [];
-  /** The values that the scan is in, and where they end. */
   let values: readonly Value[] = [];
   let valuesEnd = Infinity;
   while (index < length || valuesEnd <= length) {
@@ -236,7 +227,6 @@ function scanPart(text: string, start: number, end: number, sink: TermSink, hash
   if (from > start) give(termOfWord(part), start, end, "whole", sink);
 }
 
-/** Hebrew and Arabic, quickly. */
 export function mayHoldParticles(term: string): boolean {
   const unit = term.charCodeAt(0);
   return unit >= 0x5d0 && unit < 0x700;
@@ -244,7 +234,6 @@ export function mayHoldParticles(term: string): boolean {
 
 const inCapitals = /^[A-Z]{2,5}$/;
 const capitalZ = 0x5a;
-/** Written large to stress them, not because they are names. */
 const stressed = new Set(["AND", "ARE", "BE", "BEEN", "DO", "DOES", "DID", "IS", "OR", "THE", "THIS", "THAT", "WAS"]);
 
 /** `US`, `IT`, `WHO`: a name that without its capitals is a stop word. */
@@ -259,12 +248,10 @@ function isInCapitals(part: string): boolean {
   );
 }
 
-/** The term of a name in capitals, beside that of the word. No word begins with it. */
 function capitalTerm(part: string): string {
   return `^${part.toLowerCase()}`;
 }
 
-/** The line that was read last, so that a line of nothing but such words is not read for each of them. */
 let looked = { text: "", from: 0, to: -1, isShouted: false };
 
 /** In a line of several words that are all in capitals, these tell nothing. */
@@ -279,7 +266,6 @@ function isShouted(text: string, start: number, end: number): boolean {
 }
 
 function give(term: string, start: number, end: number, kind: TermKind, sink: TermSink): void {
-  // Marks without a letter leave nothing.
   if (term !== "") sink(term, start, end, kind);
 }
 

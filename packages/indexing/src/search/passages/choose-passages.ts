@@ -43,16 +43,12 @@ const gapTokens = 2.6;
 export const leastTokens = 10;
 /** Only the best pieces of a note compete, one per three tokens of the budget. */
 const tokensOfPiece = 3;
-/** Stop after this many consecutive pieces that do not fit. */
 const mostRefused = 100;
 
 export interface PassageLimits {
   maxResults: number;
   maxTokens: number;
-  /**
-   * The notes stay in the order that they are given in; else the best comes first. A list: no note is worth less than
-   * another.
-   */
+  /** The notes keep their order; else the best comes first. A list: all notes have equal worth. */
   keepsOrder?: boolean;
 }
 
@@ -61,7 +57,6 @@ export interface ChosenPassages {
   passages: ScoredPassage[];
   /** Notes that had a place and no line within the budget. */
   overBudget: number;
-  /** Places of the notes that are shown which hold words of the query and did not fit. */
   further: number;
 }
 
@@ -73,7 +68,6 @@ export interface ScoredPassage extends Passage {
 interface NotePieces {
   candidates: Candidate[];
   pieces: readonly WorthyPiece[];
-  /** The place of each piece among them. */
   places: ReadonlyMap<Piece, number>;
   /** See `parentsOf` and `idsOf`: made when the first piece is taken. */
   above?: { parents: readonly number[]; ids: ReadonlyMap<string, Piece> };
@@ -84,12 +78,7 @@ interface NotePieces {
 
 type WorthyPiece = Piece & { worth: number };
 
-/**
- * Chooses lines over all candidates to fill one budget. Worth of a line: `(score of its chunk / best score)^0.5 × (0.6
- * + its weight with neighbours / ideal)`. The first note (and others if the number of results counts) gets its best
- * line; the rest goes by worth, each line with its required context. The remaining budget completes notes and sections,
- * then adds notes of little worth. @param notes Candidates by note, best note and best candidate first.
- */
+/** Chooses lines over all candidates to fill one budget. `notes`: candidates by note, best first. */
 export function choosePassages(
   notes: readonly Candidate[][],
   terms: readonly WeightedTerm[],
@@ -105,7 +94,6 @@ export function choosePassages(
       .toSorted((a, b) => scoreOf(b) - scoreOf(a))
       .slice(0, lookedAt),
   );
-  // Without a budget only the count is needed.
   const isCounted = limits.maxTokens < leastTokens;
   const all = notes.map((candidates): NotePieces => {
     const read = isCounted ? [] : candidates.filter((candidate, index) => index === 0 || looked.has(candidate));
@@ -167,14 +155,12 @@ export function choosePassages(
   };
 }
 
-/** How many places of a note did not fit, of those that are worth it: lines consecutive are one. */
 function leftOver({ pieces, chosen }: NotePieces, isWorthIt: (piece: WorthyPiece) => boolean): number {
   const taken = new Set(chosen);
   const isLeft = pieces.map((piece) => !taken.has(piece) && isWorthIt(piece));
   return isLeft.filter((left, at) => left && isLeft[at - 1] !== true).length;
 }
 
-/** Whether its line has a word of the query; true without words. */
 function holdsWord({ candidate, at }: Piece, terms: readonly WeightedTerm[]): boolean {
   const held = [...(candidate.matches.lines[at]?.counts.keys() ?? [])];
   return terms.length === 0 || held.some((index) => terms[index]?.role === undefined);
@@ -212,7 +198,6 @@ class Budget {
     return (needed.length > 0 && this.#add(note, [piece, ...needed])) || this.#add(note, [piece]);
   }
 
-  /** Takes a note from its beginning, or else the sections of the lines that are shown of it, each if it fits whole. */
   takeWhole(note: NotePieces): void {
     const { pieces, chosen } = note;
     if (chosen.length === 0) return;
@@ -270,15 +255,11 @@ function neededFor(note: NotePieces, piece: Piece): Piece[] {
   return [...needed];
 }
 
-/** Whether neither the line nor its neighbours match, in a chunk found by its words. */
 function isBeside({ chosen }: NotePieces, { score, candidate }: Piece): boolean {
   return score === 0 && chosen.length > 0 && candidate.matches.counts.size > 0;
 }
 
-/**
- * The passages of a note with scores. The one with the best line has the score of its chunk and the range of its
- * chunks; further ones score less in proportion to their best line.
- */
+/** The passages of a note with scores: the best has the score of its chunk, further ones less. */
 function scored(passages: readonly Passage[]): ScoredPassage[] {
   const worthOf = ({ pieces }: Passage): number => Math.max(...(pieces as WorthyPiece[]).map(({ worth }) => worth));
   const order = passages.toSorted((a, b) => worthOf(b) - worthOf(a));
@@ -300,10 +281,7 @@ const orderedShare = 0.5;
 /** A note below this share of the best score is noise. */
 const noiseShare = 0.05;
 
-/**
- * Applies `minScore` and the limit. The threshold is for vector results: keyword results stay unless the caller set a
- * threshold and they are not exact. Noise is dropped unless the query asks for a list.
- */
+/** Applies `minScore` and the limit. The threshold is for vector results, unless the caller set it. */
 export function chooseNotes(
   ranking: Ranking,
   options: ManagerSearchOptions,
@@ -314,7 +292,6 @@ export function chooseNotes(
   const [best] = ranking.candidates;
   const noiseLimit = isList || best === undefined ? 0 : noiseShare * scoreOf(best);
   const all = [...Map.groupBy(ordered(passed, options.order), noteOf).values()];
-  // The best of a source is never crowded out by another.
   const bests = new Set(
     Map.groupBy(all, sourceOf)
       .values()
@@ -341,13 +318,11 @@ export function isNoise(note: readonly Candidate[], least: number): boolean {
   return note.every((candidate) => scoreOf(candidate) < least && !candidate.exact);
 }
 
-/** Whether a candidate passes `minScore`, by its index score. */
 export function passesScore(candidate: Candidate, options: Pick<ManagerSearchOptions, "minScore" | "strict">): boolean {
   if (candidate.score >= options.minScore || candidate.exact) return true;
   return candidate.textScore !== undefined && !options.strict;
 }
 
-/** What is one result: lines of one note, or a chunk where lines have no numbers of their own. */
 function noteOf(candidate: Candidate): string {
   const { row } = candidate;
   return hasOwnLines(candidate) ? fileName(row) : `${fileName(row)}\0${row.id}`;
@@ -364,16 +339,12 @@ function ordered(candidates: readonly Candidate[], order: SearchOrder = "relevan
   );
 }
 
-/** The line with the most words of the query, counted from 0. */
 function indexOfBestLine({ matches }: Candidate): number {
   const counts = matches.lines.map((line) => line.counts.size);
   return Math.max(0, counts.indexOf(Math.max(...counts)));
 }
 
-/**
- * The best notes with places for each source: each source keeps at least `limit / (2 × sources)` places, so that
- * transcripts do not displace notes. One place is for the best exact match. Keeps the order of `notes`.
- */
+/** The best notes, with at least `limit / (2 × sources)` places per source, in the order of `notes`. */
 function withRoomForSources(notes: readonly Candidate[][], limit: number): Candidate[][] {
   const sources = new Set(notes.map(sourceOf));
   const room = sources.size < 2 || limit < sources.size ? 0 : Math.max(1, Math.floor(limit / (2 * sources.size)));

@@ -6,18 +6,14 @@ import type { Candidate } from "../rank.ts";
 import { headingOf, mayHaveFrontMatter, silentLines } from "../../text/note-head.ts";
 import { lineScore, matchLines, type WeightedTerm } from "../../text/bm25.ts";
 
-/** The longest text of a result, in UTF-16 units: 700 together with the frame that a tool sets around it. */
 const maxSnippetLength = 678;
 const maxHeadingLength = 80;
 
-/** Stands for what was excluded. */
 const gap = "…";
 
-/** Lines of one note that are shown together. */
 export interface Passage {
   startLine: number;
   endLine: number;
-  /** The lines that are shown; undefined if lines have no numbers of their own. */
   lines: LineRange[] | undefined;
   heading: string | undefined;
   snippet: string;
@@ -39,19 +35,14 @@ export function inOrder(a: Piece, b: Piece): number {
   return lineOf(a) - lineOf(b) || a.start - b.start || (a.candidate.row.id < b.candidate.row.id ? -1 : 1);
 }
 
-/**
- * A passage in the wider lines that it was found in: `…` at its beginning and its end stands for what is excluded
- * there.
- */
+/** A passage in the lines it was found in: `…` at both ends marks excluded text. */
 export function within(passage: Passage, startLine: number, endLine: number): Passage {
   const before = startLine < passage.startLine ? `${gap}\n` : "";
   const behind = endLine > passage.endLine ? `\n${gap}` : "";
   return { ...passage, startLine, endLine, snippet: `${before}${passage.snippet}${behind}` };
 }
 
-/**
- * Builds passages from the chosen pieces of a note, a new one when a text is full. Reuses equal passages of `known`.
- */
+/** Builds passages from chosen pieces, a new one when a text is full. Reuses equal ones of `known`. */
 export function passagesOf(pieces: readonly Piece[], known: readonly Passage[] = []): Passage[] {
   const kept = new Map(known.map((passage) => [passage.pieces[0], passage]));
   const passages: Passage[] = [];
@@ -61,7 +52,6 @@ export function passagesOf(pieces: readonly Piece[], known: readonly Passage[] =
     const [first] = begun;
     if (first === undefined) return;
     const same = kept.get(first);
-    // Pieces are only added: equal length and ends mean equal pieces.
     const isSame = same?.pieces.length === begun.length && same.pieces.at(-1) === begun.at(-1);
     passages.push(isSame ? same : passageOf(begun));
   };
@@ -97,7 +87,6 @@ function passageOf(pieces: readonly Piece[]): Passage {
   return { startLine, endLine: ranges.at(-1)?.[1] ?? startLine, lines: ranges, ...whole };
 }
 
-/** The lines that are shown. Empty ones between two that are shown are shown too. */
 function rangesOf(pieces: readonly Piece[]): LineRange[] {
   const ranges: [number, number][] = [];
   let before: Piece | undefined;
@@ -111,7 +100,6 @@ function rangesOf(pieces: readonly Piece[]): LineRange[] {
   return ranges;
 }
 
-/** Whether anything but empty lines was excluded between two pieces. */
 export function isGap(before: Piece, next: Piece): boolean {
   const [from, to] = [lineOf(before), lineOf(next)];
   if (to <= from + 1) return false;
@@ -149,7 +137,6 @@ function makeJoint(before: Piece, next: Piece): string {
   return `${before.isCut ? gap : ""}${between}${next.start > 0 && !(isSameLine && before.isCut) ? gap : ""}`;
 }
 
-/** The heading that a piece stands under: of its chunk, or above that. */
 function headingAbove({ candidate, isHeading, title: own }: Piece): string | undefined {
   if (isHeading) return undefined;
   const title = own ?? namesIn(candidate.row.context).titles.at(-1);
@@ -161,7 +148,6 @@ function headingAbove({ candidate, isHeading, title: own }: Piece): string | und
 
 export interface Piece {
   candidate: Candidate;
-  /** Number of its line in the chunk, from 0. */
   at: number;
   /** Where it begins in its line, and whether there is more of the line behind it. */
   start: number;
@@ -180,10 +166,7 @@ const neighbourShare = 0.3;
 const farShare = 0.1;
 /** What a question hands to the line that answers it. */
 const answerShare = 0.8;
-/**
- * What a line gets whose label holds a word of the query (`Anna: …`, `**Phone:** …`), as a share of the weight of all
- * words of the query.
- */
+/** Bonus of a line whose label matches (`Anna: …`), as a share of the query weight. */
 const labelShare = 0.1;
 /** Up to the colon: at most 40 characters, behind bullets and emphasis. */
 const label = /^[^\p{L}\p{N}]{0,12}([^:：]{1,40})(?::[\s*_]|：)/u;
@@ -192,10 +175,7 @@ export function isQuestion(text: string): boolean {
   return /[?？]["'”’」)\s]*$/u.test(text);
 }
 
-/**
- * The pieces of a chunk in order, without empty lines; none is longer than `maxTokens`. Front matter is included only
- * if it matches.
- */
+/** The pieces of a chunk in order, at most `maxTokens` each. Front matter only if it matches. */
 export function piecesOf(candidate: Candidate, terms: readonly WeightedTerm[], maxTokens: number): Piece[] {
   const pieces = allPiecesOf(candidate, terms, maxTokens);
   const { row, lines, matches } = candidate;
@@ -207,7 +187,6 @@ export function piecesOf(candidate: Candidate, terms: readonly WeightedTerm[], m
   return pieces.filter(({ at }) => at > end || (holdsWord(at) && !silent.has(at)));
 }
 
-/** The same with all of its front matter. */
 export function allPiecesOf(candidate: Candidate, terms: readonly WeightedTerm[], maxTokens: number): Piece[] {
   const limit = Math.min(maxPieceTokens, maxTokens);
   const pieces: Piece[] = [];
@@ -277,7 +256,6 @@ function* cutWords(text: string, limit: number): Generator<string> {
   if (start < text.length) yield text.slice(start);
 }
 
-/** The lines from each heading to the next one. */
 export function sectionsOf(pieces: readonly Piece[]): Piece[][] {
   const sections: Piece[][] = [[]];
   for (const piece of pieces) {
@@ -287,17 +265,14 @@ export function sectionsOf(pieces: readonly Piece[]): Piece[][] {
   return sections;
 }
 
-/** Without a line between them that is not empty. */
 export function isNextTo(a: Piece, b: Piece): boolean {
   return hasOwnLines(a.candidate) && !isGap(a, b);
 }
 
-/** Whether a sentence runs on from one line to the next. */
 export function goesOn(before: string, next: string): boolean {
   return /[\p{L}\p{N},;–-]\s*$/u.test(before) && /^\s*\p{Ll}/u.test(next);
 }
 
-/** The first line that ends with each `^id`. */
 export function idsOf(pieces: readonly Piece[]): Map<string, Piece> {
   const ids = new Map<string, Piece>();
   for (const piece of pieces) {
@@ -310,10 +285,7 @@ export function idsOf(pieces: readonly Piece[]): Map<string, Piece> {
 
 const indented = /^(\s*)(?:[-*+]|\d+[.)])\s/u;
 
-/**
- * For each piece the place of the point that an indented point belongs to, or of the head of a table for one of its
- * rows; else -1.
- */
+/** For each piece the index of its parent list item or table head; else -1. */
 export function parentsOf(pieces: readonly Piece[]): number[] {
   let head = -1;
   const open: { depth: number; at: number }[] = [];

@@ -19,7 +19,6 @@ export interface AskedQuery {
   phrases: readonly Phrase[];
   /** None of them is. */
   excluded: readonly Phrase[];
-  /** One of them holds the path; no filter if there is none. */
   paths: readonly PathPattern[];
   excludedPaths: readonly PathPattern[];
   /** In lower case. The note has all of them, or tags below them. */
@@ -29,7 +28,6 @@ export interface AskedQuery {
   sources: readonly MemorySource[];
   /** True if the query names sources. */
   namesSources: boolean;
-  /** Days, both included. */
   from: number | undefined;
   to: number | undefined;
   order: SearchOrder;
@@ -48,10 +46,7 @@ const knownSources: readonly MemorySource[] = ["memory", "sessions", "journal", 
 /** Most questions: too short for embedded data, without the characters of filters, phrases and excluded words. */
 const wordsAlone = /^[^\n\0:：\-"“„«「『”»＂]{1,199}$/u;
 
-/**
- * Parses a query. Throws `INVALID_ARGUMENT` for `since` and `until` that are not dates; the query itself is never
- * refused. `pasted`: parts that are plain text, with the text around them.
- */
+/** Parses a query. Throws `INVALID_ARGUMENT` for invalid `since` and `until` only. `pasted`: plain text parts. */
 export function askedQuery(
   written: string,
   options: ManagerSearchOptions,
@@ -109,7 +104,6 @@ export function isFiltered(asked: AskedQuery): boolean {
   return filtersRows(asked) || asked.namesSources || asked.order !== "relevance" || asked.unread.length > 0;
 }
 
-/** Whether chunks are excluded that a word or a vector finds. */
 export function filtersRows({ from, to, ...asked }: AskedQuery): boolean {
   const lists = [asked.phrases, asked.excluded, asked.paths, asked.excludedPaths, asked.tags, asked.excludedTags];
   return from !== undefined || to !== undefined || lists.some(({ length }) => length > 0);
@@ -195,7 +189,6 @@ function daysOf(
   };
 }
 
-/** Signs alone are nothing to look for. */
 function wordsIn(text: string): string {
   return /[\p{L}\p{N}\p{S}]/u.test(text) ? text : "";
 }
@@ -234,10 +227,7 @@ export function folded(name: string): string {
 const isoForm = /^(?<y>\d{4})(?:-(?<m>\d{1,2})(?:-(?<d>\d{1,2}))?)?$/u;
 const momentForm = /^\d{4}-\d{2}-\d{2}T[\d:.]+(?:Z|[+-]\d{2}:?\d{2})?$/u;
 
-/**
- * The days of a text that is only a date: `2026-03-05`, `2026-03`, `2026`, ISO 8601, or a date expression (an unnamed
- * year is the last one that is not in the future). Otherwise undefined.
- */
+/** The days of a text that is only a date or date expression; otherwise undefined. */
 export function readDays(text: string, now: Date): Days | undefined {
   const given = text.trim();
   const { y, m, d } = isoForm.exec(given)?.groups ?? {};

@@ -13,10 +13,7 @@ import { redactSecrets } from "../../secrets/redact-secrets.ts";
 import { queryTerms } from "../../text/query-terms.ts";
 import { parseQuery } from "./parse-query.ts";
 
-/**
- * A search with filters, applied while candidates are collected, so that the limit counts matching chunks. An empty
- * answer names the filter that excluded results.
- */
+/** A filtered search; filters apply before the limit. An empty answer names the filter to blame. */
 export async function searchFiltered(given: FilteredQuestion): Promise<SearchOutcome> {
   const pasted = await pastedParts(given);
   const asked = pasted.size === 0 ? given.asked : askedQuery(given.query, given.options, given.now, pasted);
@@ -54,7 +51,6 @@ function withFilters(report: SearchReport, asked: AskedQuery, undated: number): 
   return { ...report, filters: { ...filtersOf(asked), ...(undated > 0 && { undated }) } };
 }
 
-/** Counts what each filter excluded by searching without it. */
 async function whyNothing(input: FilteredQuestion): Promise<string | undefined> {
   const parts = withoutEach(input.asked, input.options.sources);
   if (parts.length === 0) return undefined;
@@ -76,9 +72,7 @@ async function whyNothing(input: FilteredQuestion): Promise<string | undefined> 
   return [says, ...found].join("; ");
 }
 
-/**
- * The same for a backend with its own search: it gets words, sources and order; the filters are applied to its results.
- */
+/** For a backend with its own search: the filters are applied to its results. */
 export async function findFiltered(
   input: SearchInput & { asked: AskedQuery },
   find: (input: SearchInput) => Promise<SearchOutcome>,
@@ -90,20 +84,18 @@ export async function findFiltered(
 
 interface WithoutFilter {
   name: string;
-  /** What is to be said where it alone leaves nothing. */
   says: string;
   without: AskedQuery;
 }
 
 const mostParts = 6;
 
-/** The question without each of its filters in turn. */
 export function withoutEach(asked: AskedQuery, allSources: readonly MemorySource[]): WithoutFilter[] {
   const parts: WithoutFilter[] = [];
   const nothing = asked.words === "" ? "no note" : "nothing that matches";
   const add = (name: string, says: string, change: Partial<AskedQuery>): void =>
     void parts.push({ name, says, without: { ...asked, ...change } });
-  /** What filters are called, and what is to be said of them; `left` are those with a minus. */
+  /** Names of filters, and the message for each; `left` are exclusions. */
   const addNamed = (wanted: string[], left: string[], verb: string, change: Partial<AskedQuery>): void => {
     const name = [...wanted, ...left.map((filter) => `-${filter}`)].join(" ");
     const says = wanted.length > 0 ? `${nothing} ${verb} ${name}` : `all that matches ${verb} ${left.join(" or ")}`;
@@ -179,15 +171,11 @@ function holdsTerm(text: string, terms: readonly QueryTerm[]): boolean {
   return isHeld;
 }
 
-/** Exclusions and filters that are compared with notes, and how many chunks of each source, the best first. */
 const mostPasted = 16;
 const chunksPerSource = 100;
 const isOption = /^--?(?!(?:path|tag|source|after|before)[:：])(?:\p{N}*\p{L}|\d{4})/u;
 
-/**
- * Parts of a query that are pasted text, with the note text around them: exclusions that would remove the chunk with
- * the very command (`java -jar app.jar -server`).
- */
+/** Query parts that are pasted text: exclusions that would remove the chunk with the very command. */
 async function pastedParts({ query, options, store, asked, scope }: FilteredQuestion): Promise<Map<string, string>> {
   const runs = literalRuns(query);
   const terms = queryTerms(redactSecrets(query));
@@ -213,10 +201,7 @@ async function pastedParts({ query, options, store, asked, scope }: FilteredQues
   return new Map(pasted);
 }
 
-/**
- * For each exclusion, the text from the previous word and to the next word. A filter counts as text only in a query
- * with an option, and only as the whole query.
- */
+/** A query with its filters. */
 function literalRuns(query: string): [part: string, run: string][] {
   const parts = parseQuery(query).filter((part) => part.kind !== "words");
   const excluded = new Set(parts.flatMap(({ isExcluded, text }) => (isExcluded ? text.toLowerCase() : [])));

@@ -18,15 +18,12 @@ import { fileName, onlyIn, type QueryTerm } from "../../chunk-store.ts";
 import { scanTerms } from "../../text/words.ts";
 import type { Phrase } from "./parse-query.ts";
 
-/** What each note of a list is worth: nothing was looked for, and no score is 1. */
 const listedScore = 0.95;
-/** Notes whose texts are read at once, where words are excluded. */
 const readAtOnce = 100;
 
 /** A question with its filters. */
 export type FilteredQuestion = IndexQuestion & { asked: AskedQuery };
 
-/** The notes that fit a question without a word, each by the first of its chunks that fits. */
 export async function listNotes(input: FilteredQuestion, places: readonly SearchedSource[]): Promise<SearchOutcome> {
   const started = performance.now();
   const { asked, store } = input;
@@ -68,7 +65,6 @@ export function listRows(input: SearchInput, rows: readonly ChunkRow[], asked: A
   };
 }
 
-/** One chunk of each note: not its properties, where it has a text. */
 function inOrder(rows: readonly ChunkRow[], { order }: AskedQuery): ChunkRow[] {
   const isHead = ({ startLine, text }: ChunkRow): boolean => startLine === 1 && text.startsWith("---\n");
   const notes = Map.groupBy(rows, fileName);
@@ -86,7 +82,6 @@ function listOf(
   const notes = kept.map((row) => [{ ...candidateOf(row, []), score: listedScore }]);
   const chosen = choosePassages(notes, [], { ...options, keepsOrder: true });
   const { overBudget } = chosen;
-  // Each note once: what more it holds is no further result of a list.
   const passages = chosen.passages.filter((passage, at) => chosen.passages[at - 1]?.best !== passage.best);
   const lines = new Map(passages.map((passage) => [resultOf(passage), linesOf(passage)]));
   const report: SearchReport = {
@@ -154,7 +149,6 @@ async function listFor(
   return chunks.map((chunk) => known.get(chunk.id) ?? chunk);
 }
 
-/** Notes with a chunk that has all phrases, found by their rarest word. */
 async function holdersIn(
   { store, asked, options: { signal } }: FilteredQuestion,
   { source, scope }: SearchedSource,

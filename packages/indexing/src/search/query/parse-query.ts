@@ -14,7 +14,6 @@ export type QueryPart =
   | { kind: "phrase"; value: string; isExcluded: boolean; text: string }
   | ({ kind: "filter" } & WrittenFilter);
 
-/** Always opening; other marks may be inches or apostrophes. */
 const closing: ReadonlyMap<string, string> = new Map([
   ['"', '"'],
   ["“", "”"],
@@ -34,7 +33,6 @@ const longestPhrase = 500;
 
 const filterStart = /(?<minus>-?)(?<name>path|tag|source|after|before)[:：](?=\S)/iuy;
 const filterValue = /\S+/uy;
-/** An excluded word with a letter, or a number that may be a year. No options, small numbers or other characters. */
 const excludedWord =
   /-(?<word>(?=\p{N}*\p{L}|\d{4})(?:(?:[\p{L}\p{N}][\p{L}\p{M}\p{N}]+(?:['’.@/_+#-][\p{L}\p{M}\p{N}]+)*|[\p{L}\p{N}](?:['’.@/_+#-][\p{L}\p{M}\p{N}]+)+|\p{Lo})(?:\+\+|#)?|\p{L}(?:\+\+|#)))(?=[.,;!?)。，；！？]*(?:\s|$))/uy;
 const letterOrDigit = /[\p{L}\p{N}]/u;
@@ -91,7 +89,6 @@ function filterAt(query: string, at: number): { read: WrittenFilter; end: number
   return { read, end };
 }
 
-/** What stands between the marks that open at `at`; undefined if none open, or nothing closes them. */
 function quotedAt(query: string, at: number): { value: string; end: number } | undefined {
   const open = query[at] ?? "";
   const marks = closing.get(open);
@@ -122,14 +119,10 @@ export interface Phrase {
 /** The form that a word is indexed under, and those of words that begin with it and are one (`memorySearch`, `c++`). */
 interface PhraseWord {
   term: string;
-  /** By their length in words. */
   wholes: ReadonlyMap<number, string>;
 }
 
-/**
- * The words of a text as the index has them. A character of a script without spaces is a word. Punctuation is ignored
- * except at the end of names (`c++`).
- */
+/** The words of a text as indexed, one per character in scripts without spaces. */
 export function phraseOf(text: string): Phrase {
   const words: { term: string; wholes: Map<number, string>; start: number }[] = [];
   scanTerms(text, (term, start, _end, kind) => {
@@ -144,7 +137,6 @@ export function phraseOf(text: string): Phrase {
   return { text, words };
 }
 
-/** Whether the phrase stands somewhere in the text. */
 export function holdsPhrase(text: Phrase, phrase: Phrase): boolean {
   return phrase.words.length > 0 && text.words.some((_, at) => standsAt(text, at, phrase, 0));
 }

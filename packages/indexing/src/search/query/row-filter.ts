@@ -29,7 +29,6 @@ export function fitsTags({ context }: Pick<ChunkRow, "context">, { tags, exclude
   if (tags.length === 0 && excludedTags.length === 0) return true;
   const own = namesIn(context).tags.map(folded);
   const hasTag = (wanted: string): boolean => own.some((tag) => tag === wanted || tag.startsWith(`${wanted}/`));
-  // A tag of two words is kept as two tags, or written as one with a sign between.
   const has = (wanted: string): boolean =>
     ["-", "_"].some((sign) => hasTag(wanted.replaceAll(/\s+/gu, sign))) || wanted.split(/\s+/u).every(hasTag);
   return tags.every(has) && !excludedTags.some(has);
@@ -76,22 +75,17 @@ export function needsText({ path }: Pick<ChunkRow, "path">): boolean {
   return timeOfPath(path)?.unit !== "day";
 }
 
-/** Lines of a chunk that are of the same days, from the first to the one before `end`, counted from 0. */
 interface DatedLines {
   days: Days | undefined;
   first: number;
   end: number;
 }
 
-/**
- * The days of a chunk; empty if unknown: by file name, front matter or messages, or by its headings if those are more
- * specific (`## 2026-03-05` in `2026-03.md`).
- */
+/** The days of a chunk by file name, front matter, messages or more specific headings; empty if unknown. */
 export function daysOfChunk(row: DatedRow): Days[] {
   return datedLines(row).flatMap(({ days }) => days ?? []);
 }
 
-/** The same of one of its lines, counted from 0. */
 export function daysOfLine(row: DatedRow, line: number): Days[] {
   const part = datedLines(row).findLast(({ first }) => first <= line);
   return part?.days ? [part.days] : daysOfChunk(row);
@@ -129,7 +123,6 @@ function datedLines({ path, context, text }: DatedRow): DatedLines[] {
     const heading = line.startsWith("#") ? headingOf(line) : undefined;
     if (heading === undefined) continue;
     const days = within(heading.title, ofNote);
-    // What stands under a day belongs to it, until something is next to it.
     if (days === undefined && (level === 0 || heading.level > level)) continue;
     level = days === undefined ? 0 : heading.level;
     const last = parts.at(-1);
@@ -140,10 +133,7 @@ function datedLines({ path, context, text }: DatedRow): DatedLines[] {
   return parts.filter((part) => parts.length === 1 || !isEmpty(part));
 }
 
-/**
- * Orders by date, latest first unless `oldest`; items with several days use the last (or first). Stable; undated items
- * come last.
- */
+/** Stable order by date, latest first unless `oldest`; undated items last. */
 export function byDay<Item>(items: readonly Item[], order: SearchOrder, daysOf: (item: Item) => Days[]): Item[] {
   const isOldest = order === "oldest";
   const keys = new Map(

@@ -13,7 +13,6 @@ import {
   writtenIn,
 } from "./word-source.ts";
 
-/** From this many terms on, terms are counted first. */
 const manyTerms = 16;
 
 export interface WordsFound {
@@ -26,10 +25,7 @@ export interface WordsFound {
   readings: WordReading[];
 }
 
-/**
- * Searches the words of a query: as written, and by stem in the languages of the notes. Terms without a match are then
- * corrected if the correction matches.
- */
+/** Searches the words of a query, as written and by stem, and corrects terms with no match. */
 export async function askWords(query: string, source: WordSource): Promise<WordsFound> {
   const languages = await languagesOf(source);
   const read = readQuery(query, languages?.held);
@@ -48,7 +44,6 @@ export async function askWords(query: string, source: WordSource): Promise<Words
   return { answer, terms: distinct, languages, readings: readingsShown([...others.values()], answer.rows, languages) };
 }
 
-/** Words of three letters or more, or capitals before a number: the notes may write them apart. */
 const isOfWords = /^(?:\p{L}{3,}-?)+$|^\p{L}+\s/u;
 
 /** Adds values that occur in the notes, as other forms of a term or instead of it. Known words stay. */
@@ -83,7 +78,6 @@ async function find(terms: readonly SearchTerm[], source: WordSource, most?: num
   return { ...answer, documentFrequencies: wordCounts(terms, answer.documentFrequencies) };
 }
 
-/** The reported corrections, as the matching chunks spell them, each once. */
 function readingsShown(
   readings: readonly OtherReading[],
   rows: readonly ChunkRow[],

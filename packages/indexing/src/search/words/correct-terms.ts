@@ -20,7 +20,6 @@ import {
 } from "./word-source.ts";
 import data from "./spellings.json" with { type: "json" };
 
-/** Maximum number of corrected words. */
 const maxWords = 8;
 const maxMistyped = 4;
 /** Longer words are not corrected: the number of candidates grows with the length. */
@@ -29,7 +28,6 @@ const maxLetters = 64;
 const maxSpellings = 1000;
 /** Places where a compound may be cut, and typing errors, that are examined in the notes. */
 const looksAt = 3;
-/** Chunks in which it is looked for first how a word is written: as a rule one of them tells. */
 const fewChunks = 10;
 
 interface SearchedNotes {
@@ -37,10 +35,7 @@ interface SearchedNotes {
   languages: HeldLanguages | undefined;
 }
 
-/**
- * Corrects terms without a match, in this order: joined with a neighbour, other letters, prefix of a longer word, two
- * words, one typo. Uncorrectable terms stay. `found`: chunk counts.
- */
+/** Corrects terms with no match: joined, other letters, prefix, split, one typo. `found`: chunk counts. */
 export async function correctTerms(
   terms: readonly SearchTerm[],
   found: Pick<IndexKeywordAnswer, "chunkCount" | "documentFrequencies">,
@@ -74,7 +69,6 @@ function mayBeReadOtherwise({ kind, prefix, term, written = term }: SearchTerm):
   return isWord && !prefix && written.length <= maxLetters;
 }
 
-/** What one look-up answers: words that are written otherwise, with their neighbours or alone. */
 async function readWritten(
   unknown: readonly SearchTerm[],
   terms: readonly SearchTerm[],
@@ -102,9 +96,7 @@ async function readWritten(
   return readings;
 }
 
-/**
- * The numbers that begin with these digits and are written in one piece: groups of digits are joined as a whole only.
- */
+/** Numbers that begin with these digits; groups of digits are joined as a whole only. */
 async function longerNumber(digits: SearchTerm, source: WordSource): Promise<SearchTerm | undefined> {
   const longer = new Set<string>();
   for (const row of (await source.find([{ term: digits.term, prefix: true }])).rows)
@@ -115,15 +107,11 @@ async function longerNumber(digits: SearchTerm, source: WordSource): Promise<Sea
   return term === undefined ? undefined : { ...digits, term, forms };
 }
 
-/** Digits as many as a word needs to be the beginning of one. */
 function isLongNumber({ term }: SearchTerm): boolean {
   return /^\d{3,}$/u.test(term);
 }
 
-/**
- * A compound whose parts occur together, or, in a compounding language, whose first part names what contains the
- * second.
- */
+/** A compound whose parts occur together, or as name and content in compounding languages. */
 async function readSplit(term: SearchTerm, { source, languages }: SearchedNotes): Promise<OtherReading | undefined> {
   const { written = term.term } = term;
   const isLinked = isJoining(languages?.held ?? []);
@@ -174,7 +162,6 @@ function commonest<Item>(items: readonly Item[], countOf: (index: number) => num
   return sorted.slice(0, looksAt).map(({ item }) => item);
 }
 
-/** Looks into chunks that hold one of the words for what they tell, into a few first. */
 async function lookIn(
   source: WordSource,
   terms: readonly SearchTerm[],
@@ -189,10 +176,7 @@ async function lookIn(
 /** Endings are what forms of a word differ in, where it was found by its stem in another language than English. */
 const longestEnding = 3;
 
-/**
- * Whether a text has a form of a corrected word. In English only the plural counts, since stems of misspelled words
- * exist too ("bothing" is "both").
- */
+/** Whether a text has a form of a corrected word; in English only the plural counts. */
 function isFormOf(found: string, other: string, isStem: boolean): boolean {
   if (found === other || found === `${other}s` || `${found}s` === other) return true;
   const shared = Math.max(found.length, other.length) - longestEnding;
@@ -246,16 +230,11 @@ function writtenOtherwise(
 
 const latin = "abcdefghijklmnopqrstuvwxyz";
 const cyrillic = "абвгдежзийклмнопрстуфхцчшщъыьэюя";
-/** Shorter words are one letter away from too many others. */
 const minLength = 5;
 const maxLength = 24;
-/** Of a shorter word, the first letter is taken to be right. */
 const firstLetterFrom = 7;
 
-/**
- * Words one edit away (Damerau 1964): insertion, deletion, substitution, transposition. None for short words, or for
- * scripts other than Latin and Cyrillic.
- */
+/** Words one edit away (Damerau 1964), for long words in Latin and Cyrillic only. */
 export function oneErrorAway(word: string): string[] {
   const alphabet = /^[a-zßøæłđ]+$/u.test(word) ? latin : /^[а-яё]+$/u.test(word) ? cyrillic : "";
   if (alphabet === "" || word.length < minLength || word.length > maxLength) return [];
@@ -277,15 +256,11 @@ export function oneErrorAway(word: string): string[] {
 
 /** Letters that are written as two where a keyboard lacks them, and the one that is left of each without its mark. */
 const spelledOut = data.spelledOut.map(([from = "", to = ""]) => [new RegExp(from, "g"), to] as const);
-/**
- * Letters that no keyboard of another language has, by the one that is written in their place. One of a word is enough.
- */
+/** Letters that only keyboards of one language have, by their replacement. */
 const barred: Readonly<Record<string, string>> = data.barred;
 const inTwo: Readonly<Record<string, string>> = data.inTwo;
 
-/**
- * Other ways to write a word that holds, or lacks, letters with marks: `Mueller` for `Müller` and the other way round.
- */
+/** Other spellings of a word with or without marks: `Mueller` for `Müller` and vice versa. */
 export function otherSpellings(written: string, folded: string): string[] {
   const lower = written.normalize("NFC").toLowerCase();
   const words = [lower.replaceAll(/[äöüåøæß]/g, (letter) => inTwo[letter] ?? letter)];
@@ -297,7 +272,6 @@ export function otherSpellings(written: string, folded: string): string[] {
   return [...new Set(words)].filter((word) => word !== lower && word !== folded && word.length > 2);
 }
 
-/** Letters that hold the parts of a compound together in German and its neighbours. */
 const links = ["", "s", "n", "en", "es", "er", "e"];
 const minPart = 3;
 
@@ -308,7 +282,6 @@ export function joinedWords(first: string, second: string, isLinked: boolean): s
   return links.flatMap((link) => [first + link + second, second + link + first]);
 }
 
-/** The pairs of words that a compound may be made of, without what holds them together. */
 export function splitWord(word: string, isLinked: boolean): [string, string][] {
   const pairs: [string, string][] = [];
   for (let at = minPart; at + minPart <= word.length; at++) {
@@ -353,7 +326,6 @@ export async function loadCharacterVariants(): Promise<CharacterVariants> {
 /** Most characters have one other form, few have five. */
 const most = 40;
 
-/** The other ways to write a run of characters. */
 export function otherCharacters(run: string, variants: CharacterVariants): string[] {
   let runs = [""];
   for (const character of run) {

@@ -9,12 +9,8 @@ import { scanTerms, termOfWord } from "../../text/words.ts";
 import { pathNames, searchedText } from "../../text/note-context.ts";
 
 export interface WordSource {
-  /**
-   * `most`: chunks that are wanted of each source, where it is to be seen how a word is written. Absent: as many as a
-   * search wants.
-   */
+  /** `most`: wanted chunks per source. Absent: as for a search. */
   find(terms: readonly QueryTerm[], most?: number): Promise<IndexKeywordAnswer>;
-  /** How many chunks hold each of the terms. */
   count(terms: readonly QueryTerm[]): Promise<readonly number[]>;
   /** Gives the languages that are known already, or has them counted. Absent: they are counted. */
   remember?(countLanguages: () => Promise<readonly LanguageCode[]>): Promise<readonly LanguageCode[]>;
@@ -36,7 +32,6 @@ const shortestEndStem = 4;
 /** Compound test head: a stemmer leaves fewer letters of a compound than of its last word alone. */
 const head = "boden";
 
-/** The terms of compounds that end with a word. */
 function endingsOf(word: string, { held, stemmers }: HeldLanguages): QueryTerm[] {
   if (word.length < shortestEnd || /\P{L}/u.test(word)) return [];
   const ends = held.filter((code) => isJoining([code])).map((code) => stemmers[code](head + word).slice(head.length));
@@ -78,10 +73,7 @@ export function storeTerms(terms: readonly SearchTerm[]): QueryTerm[] {
   ]);
 }
 
-/**
- * Chunk counts of each word from the counts of `storeTerms`: those of its most frequent form, so that no chunk counts
- * twice. Compounds count only if nothing else matches.
- */
+/** Chunk counts of each word: those of its most frequent form, so that no chunk counts twice. */
 export function wordCounts(terms: readonly SearchTerm[], counts: readonly number[]): number[] {
   let at = 0;
   return terms.map(({ forms = [], endings = [] }) => {
@@ -103,10 +95,7 @@ const longestKey = 10_000;
 export class LanguageMemory {
   readonly #known = new Map<string, { revision: string; held: readonly LanguageCode[] }>();
 
-  /**
-   * Result of `count` for some places, cached by revision. Without a revision, or if `isWhole` reports missing words,
-   * it is counted again.
-   */
+  /** Result of `count`, cached by revision. Counted again without one, or if `isWhole` is false. */
   async of(
     places: unknown,
     revision: string | undefined,
@@ -130,9 +119,7 @@ interface WordPlace {
   index: number;
   start: number;
   end: number;
-  /** Position in the line, in words. */
   word: number;
-  /** It was found by its stem in the language of its text. */
   isStem: boolean;
 }
 
@@ -170,7 +157,6 @@ export function writtenTogether(
   return undefined;
 }
 
-/** Two words, the first in a note name or heading and the second in the text below, as "Frist" in the note "Steuer". */
 export function writtenUnderName(
   rows: readonly ChunkRow[],
   [head, tail]: readonly [SearchTerm, SearchTerm],

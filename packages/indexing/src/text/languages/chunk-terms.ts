@@ -5,10 +5,8 @@ import { backwardTerm } from "../word-forms.ts";
 import { languageOfCompounds, languageOfText, functionWords, type LanguageCode, mayBeCompound } from "./languages.ts";
 import type { Stemmers } from "./stemmers.ts";
 
-/** Prefix of terms that are not words. */
 const mark = "~";
 
-/** The term that stands for a stem of another language than English, beside the words of a text in it. */
 export function stemTerm(stem: string): string {
   return mark + stem;
 }
@@ -17,7 +15,6 @@ export function languageTerm(code: LanguageCode): string {
   return mark + mark + code;
 }
 
-/** What stands for a word besides it: its stem, and where it may be a compound the letters of that from the end. */
 function stemTerms(word: string, stem: string, code: LanguageCode): string[] {
   if (stem === "") return [];
   const isCompound = stem.length >= shortestCompound && mayBeCompound(word, code);
@@ -26,10 +23,7 @@ function stemTerms(word: string, stem: string, code: LanguageCode): string[] {
 
 const shortestCompound = 8;
 
-/**
- * Terms of a text as indexed: its words, their stems if it is not English, and dates such as `2020-10-26`. `ofFile`:
- * returns the language of the file for texts without a clear one.
- */
+/** Terms of a text as indexed: words, stems, dates. `ofFile`: language for unclear texts. */
 export function chunkTerms(text: string, stemmers: Stemmers, ofFile?: () => LanguageCode | undefined): string {
   const days = daysInText(text)
     .map(({ from }) => isoDate(from))
@@ -47,19 +41,14 @@ export function chunkTerms(text: string, stemmers: Stemmers, ofFile?: () => Lang
   return [...terms, ...stems, languageTerm(told), ...days].join(" ");
 }
 
-/** The languages other than English that notes are in, and what stems their words. */
 export interface HeldLanguages {
   stemmers: Stemmers;
   held: readonly LanguageCode[];
 }
 
-/** What gives the terms of a part of a text that is read in these languages: its words and its stems. */
 export type TermScanner = (text: string, sink: TermSink) => void;
 
-/**
- * Returns a scanner for the lines of a chunk, equal to its index terms. `held`: languages to consider. A chunk without
- * a clear language is read in each.
- */
+/** Returns a scanner for the lines of a chunk, equal to its index terms. `held`: languages to consider. */
 export function scannerFor(lines: readonly string[], { stemmers, held }: HeldLanguages): TermScanner {
   const told = languageOfText(lines.join("\n"));
   const codes = told === undefined ? held : held.filter((code) => code === told);

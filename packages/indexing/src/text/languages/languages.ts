@@ -1,7 +1,6 @@
 import { addToHash, WordCache } from "../word-cache.ts";
 import { languages } from "./files.ts";
 
-/** Languages other than English whose words are stemmed, by their code of ISO 639-1. */
 export type LanguageCode = keyof typeof import("./stemmer-modules.ts");
 
 export const languageCodes = (Object.keys(languages) as (keyof typeof languages)[]).filter(
@@ -29,7 +28,6 @@ const tellingWords: ReadonlyMap<string, { codes: readonly LanguageCode[]; weight
 
 const contentWords = wordsIn(languages.en.contentWords);
 
-/** Whether a word is a function word of one of these languages, or of any other and no word of English. */
 export function isFunctionWord(word: string, held: readonly LanguageCode[]): boolean {
   const codes = tellingWords.get(word)?.codes ?? [];
   return codes.length > 0 && (!contentWords.has(word) || codes.some((code) => held.includes(code)));
@@ -45,7 +43,6 @@ export function mayBeCompound(word: string, code: LanguageCode): boolean {
   return isJoining([code]) && (code !== "de" || /^\p{Lu}/u.test(word));
 }
 
-/** What languages say in a pattern, in any of them. Chinese puts no spaces around its words. */
 export function anyOf(field: "questionWords" | "speaker" | "spokenTo", flags = "iu"): RegExp {
   const { zh, ...others } = languages;
   const words = Object.values(others).map((language) => language[field]);
@@ -60,12 +57,10 @@ function wordsIn(list = ""): Set<string> {
   return new Set(list.split(" "));
 }
 
-/** Weight of function words that identifies a language. */
 const enoughInText = 2;
 const enoughInQuestion = 1;
 /** Minimum share of function words, so that names and titles in another language do not count. */
 const leastShare = 0.12;
-/** Words examined per chunk; a file has more. */
 const mostOfChunk = 80;
 const mostOfFile = 400;
 
@@ -80,7 +75,6 @@ export function languageOfFile(lines: readonly string[]): LanguageCode | undefin
 }
 
 const longWord = /(?<!\p{L})\p{Lu}?\p{Ll}{8,63}(?!\p{L})/gu;
-/** Letters of a text that are read, and groups of letters that are enough. */
 const mostLetters = 4000;
 const enoughGroups = 2;
 
@@ -115,7 +109,6 @@ function told({ count, functionWords }: ReturnType<typeof firstWords>): Language
   return english >= enoughInText && english > weight ? "en" : undefined;
 }
 
-/** `words` are in small letters. */
 function weigh(
   words: readonly string[],
   among?: readonly LanguageCode[],
@@ -135,15 +128,11 @@ function weigh(
   return { best, weight, english };
 }
 
-/** Cache: the function word, or nothing. */
 const known = new WordCache();
 const letter = /[\p{L}\p{M}]/u;
 const isLetter = new Int8Array(0x10000).fill(-1);
 
-/**
- * How many words (runs of letters) a text begins with, and which of them are function words of any language, in small
- * letters.
- */
+/** The number of words that a text begins with, and the function words among them. */
 function firstWords(text: string, most: number): { count: number; functionWords: string[] } {
   const functionWords: string[] = [];
   let count = 0;
@@ -174,7 +163,6 @@ function isLetterAt(text: string, index: number): boolean {
   const unit = text.charCodeAt(index);
   const told = isLetter[unit] as number;
   if (told >= 0) return told === 1;
-  // Surrogates are not cached.
   if (unit >= 0xd800 && unit <= 0xdfff) {
     const start = unit >= 0xdc00 && index > 0 && (text.charCodeAt(index - 1) & 0xfc00) === 0xd800 ? index - 1 : index;
     return letter.test(String.fromCodePoint(text.codePointAt(start) ?? unit));

@@ -8,7 +8,6 @@ type Stemmer = (word: string) => string;
 export type Stemmers = Readonly<Record<LanguageCode, Stemmer>>;
 
 const maxStemsKept = 50_000;
-/** Longer words have no stem: stemming takes quadratic time. */
 const maxLetters = 64;
 
 /** The Snowball stemmers (Porter 2001), loaded on demand: 40 kB, about 10 ms. */

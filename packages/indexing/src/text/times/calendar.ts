@@ -1,19 +1,16 @@
 import table from "./holidays.json" with { type: "json" };
 
-/** Days as numbers since 1970-01-01, both ends inclusive. */
 export interface Days {
   from: number;
   to: number;
 }
 
-/** A part of a longer time. */
 export type Part = "early" | "middle" | "late";
 
 export type Season = "spring" | "summer" | "autumn" | "winter";
 
 const dayMs = 86_400_000;
 
-/** First day of ranges that are open to the past. */
 export const firstDay: number = Math.floor(Date.parse("1000-01-01") / dayMs);
 
 /** The number of a day; undefined if there is no such day, such as the 31st of February. */
@@ -41,7 +38,6 @@ export function monthOf(day: number): number {
   return new Date(day * dayMs).getUTCMonth() + 1;
 }
 
-/** 0 is Monday. */
 export function weekdayOf(day: number): number {
   return (((day + 3) % 7) + 7) % 7;
 }
@@ -78,7 +74,6 @@ export function quarterDays(year: number, quarter: number): Days | undefined {
   return quarter < 1 || quarter > 4 ? undefined : monthDays(year, 3 * quarter - 2, 3);
 }
 
-/** The three months of a season in the north; a winter is of the year in which it begins. */
 export function seasonDays(year: number, season: Season): Days | undefined {
   return monthDays(year, { spring: 3, summer: 6, autumn: 9, winter: 12 }[season], 3);
 }
@@ -98,15 +93,11 @@ function monthStart(year: number, month: number): number | undefined {
   return dayNumber(year + Math.floor((month - 1) / 12), ((((month - 1) % 12) + 12) % 12) + 1, 1);
 }
 
-/** From the first day of the one to the last of the other. */
 export function joined(first: Days | undefined, last: Days | undefined): Days | undefined {
   return first && last && first.from <= last.to ? { from: first.from, to: last.to } : undefined;
 }
 
-/**
- * Holidays that people date by, with month, first day and number of days. Those of the moon, other than Easter, are not
- * counted.
- */
+/** Holidays with month, first day and number of days. Lunar ones other than Easter are excluded. */
 export type Holiday =
   | "christmas"
   | "christmasEve"
@@ -140,7 +131,6 @@ function spanFrom(day: number | undefined, count = 1, shift = 0): Days | undefin
   return day === undefined ? undefined : { from: day + shift, to: day + shift + count - 1 };
 }
 
-/** The nth piece of a span, or the last one for 0. Weeks of a month or year begin with its first day. */
 export function nthWithin(
   span: Days | undefined,
   number: number,
@@ -168,10 +158,8 @@ export function nthWithin(
     : { from: start, to: Math.min(start + length - 1, unit === "weekend" ? start + 1 : to) };
 }
 
-/** The beginning and the end of a season. */
 const seasonEndDays = 21;
 
-/** The first ten days of a month, the last three weeks of a summer, the middle four months of a year. */
 export function thirdOf(span: Days | undefined, part: Part): Days | undefined {
   if (!span) return undefined;
   const { from, to } = span;
@@ -185,7 +173,6 @@ export function thirdOf(span: Days | undefined, part: Part): Days | undefined {
   return part === "middle" ? { from: first, to: second - 1 } : { from: second, to };
 }
 
-/** The first day of the month that begins nearest. */
 function nearestMonth(day: number): number {
   const month = monthDays(yearOf(day), monthOf(day));
   if (!month) return day;

@@ -46,7 +46,6 @@ export function chineseTimes(text: string, context: ReadingContext): FoundTime[]
 }
 
 const vocabulary = zh.chineseDates;
-/** How many years from this one, and how many days from today. */
 const years: Readonly<Record<string, number>> = vocabulary.years;
 const days: Readonly<Record<string, number>> = vocabulary.days;
 const seasons = vocabulary.seasons as Readonly<Record<string, Season>>;
@@ -219,7 +218,6 @@ function countOf(word = ""): number | undefined {
   return word === "几" ? 0 : chineseNumber(word);
 }
 
-/** Words so that none hides a longer one. */
 function longestFirst(words: Readonly<Record<string, unknown>>): string[] {
   return Object.keys(words).toSorted((a, b) => b.length - a.length);
 }

@@ -2,7 +2,6 @@ import { type Days, nthWithin, thirdOf, yearOf } from "./calendar.ts";
 import { distantTime, type FoundTime, openTime, withoutOverlaps } from "./found-time.ts";
 import { type Grammar, type Groups, groupsOf } from "./grammar.ts";
 
-/** Combines adjacent dates ("summer", "last year") and applies words before them ("since", "end of"). */
 export function combineTimes(
   text: string,
   found: readonly FoundTime[],
@@ -21,16 +20,13 @@ export function combineTimes(
   );
   times = times.map((time) => first(time, (language) => countedWithin(text, time, language)) ?? time);
   times = times.map((time) => first(time, (language) => partOf(text, time, language)) ?? time);
-  // "Last week of June" is one expression.
   times = withoutOverlaps(times);
   times = joinNeighbours(times, (a, b) =>
     first(a.languages.length === 0 ? b : a, (language) => range(text, a, b, language)),
   );
-  // As is "last week before Christmas".
   return withoutOverlaps(times.map((time) => first(time, (language) => openSpan(text, time, language, today)) ?? time));
 }
 
-/** The languages whose words may stand around a time. */
 export function languagesOf(time: FoundTime, all: readonly Grammar[]): readonly Grammar[] {
   return time.languages.length === 0 ? all : all.filter(({ name }) => time.languages.includes(name));
 }
@@ -49,7 +45,6 @@ function joinNeighbours(
   return joined;
 }
 
-/** "March" and "last year", "Friday" and "last week", in either order. */
 function beside(text: string, a: FoundTime, b: FoundTime, language: Grammar): FoundTime | undefined {
   if (!language.pattern("joins").test(text.slice(a.end, b.start))) return undefined;
   for (const [inner, outer] of [
@@ -68,7 +63,6 @@ function beside(text: string, a: FoundTime, b: FoundTime, language: Grammar): Fo
   return undefined;
 }
 
-/** "First week of", "last weekend of", "second half of". */
 function countedWithin(text: string, time: FoundTime, language: Grammar): FoundTime | undefined {
   if (time.unit === "day" || time.unit === "week") return undefined;
   const { start, groups } = matchBefore(text, time.start, language.pattern("counted")) ?? {};
@@ -84,7 +78,6 @@ function countedWithin(text: string, time: FoundTime, language: Grammar): FoundT
   };
 }
 
-/** "Early", "mid", "end of". */
 function partOf(text: string, time: FoundTime, language: Grammar): FoundTime | undefined {
   if (time.unit === "day") return undefined;
   for (const part of ["early", "middle", "late"] as const) {
@@ -95,7 +88,6 @@ function partOf(text: string, time: FoundTime, language: Grammar): FoundTime | u
   return undefined;
 }
 
-/** "From January 3 to February 5, 2024", "between Monday and Friday". */
 function range(text: string, a: FoundTime, b: FoundTime, language: Grammar): FoundTime | undefined {
   const gap = text.slice(a.end, b.start);
   const isBetween = startOf(text, a.start, language.pattern("between")) !== undefined;
@@ -105,7 +97,6 @@ function range(text: string, a: FoundTime, b: FoundTime, language: Grammar): Fou
   const days = (year: number): Days | undefined => {
     const [first, last] = a.hasYear && !b.hasYear ? fromFirst(a, b) : fromLast(a, b, year);
     if (!first || !last) return undefined;
-    // The Monday before that Wednesday.
     const early = a.weekday === undefined ? 0 : 7 * Math.max(0, Math.ceil((first.from - last.to) / 7));
     return first.from - early <= last.to ? { from: first.from - early, to: last.to } : undefined;
   };
@@ -136,7 +127,6 @@ function fromLast(a: FoundTime, b: FoundTime, year: number): [Days | undefined, 
   return [[of, of - 1].map((in_) => a.days(in_)).find((span) => span && span.from <= last.to), last];
 }
 
-/** "Since", "before", "after", "until"; "the week before". */
 function openSpan(text: string, time: FoundTime, language: Grammar, today: number): FoundTime | undefined {
   for (const side of ["before", "after"] as const) {
     const words = language.pattern(side === "before" ? "distanceBefore" : "distanceAfter");
@@ -153,10 +143,8 @@ function openSpan(text: string, time: FoundTime, language: Grammar, today: numbe
   return undefined;
 }
 
-/** How far before a time its words are looked for. */
 const reach = 60;
 
-/** Where words right before a place begin, and their groups. */
 function matchBefore(text: string, end: number, words: RegExp): { start: number; groups: Groups } | undefined {
   const from = Math.max(0, end - reach);
   const match = words.exec(text.slice(from, end));

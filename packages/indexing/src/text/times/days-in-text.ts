@@ -3,7 +3,6 @@ import { remembered } from "../word-cache.ts";
 import { dayNumber, type Days, isoDate, yearOf } from "./calendar.ts";
 import { monthWords, foldText, type Groups, indexOf, patternsOf } from "./grammar.ts";
 
-/** How far from its year the rest of a day is, at most. */
 const reachBefore = 32;
 const reachAfter = 12;
 const years = /(?<!\d)((?:19|20)\d\d)(?!\d)(?:-(\d\d)-(\d\d)(?!\d))?/gu;
@@ -13,11 +12,7 @@ const beforeYear = /(?<!\d[.,:/-]?)$/;
 const figures = /^(?<s>[-/._])(?<m>\d\d?)\k<s>(?<d>\d\d?)(?!\d|[-/.:]\d)/;
 const chinese = /^ ?年 ?(?<m>\d\d?) ?月 ?(?<d>\d\d?) ?[日号]/;
 
-/**
- * The days that a text names with their year: `2020/10/26`, `26.10.2020`, `10-26-2020`, `26 Oct 2020`, `May 9, 2023`,
- * `2023年5月9日`. Of what could be two days (`05/09/2023`) it is neither; with points the day comes first. `index`: of
- * the year where a day is first named. `asked`: only these days; the text is read up to where all of them are found.
- */
+/** Days named with their year. Ambiguous ones (`05/09/2023`) are skipped. `asked`: only these days. */
 export function daysInText(text: string, asked?: readonly number[]): (Days & { index: number })[] {
   const days = new Map<number, number>();
   const wanted = asked?.map((each) => ({

@@ -5,7 +5,6 @@ import { type Groups, groupsOf } from "./grammar.ts";
 export type TimeUnit = "day" | "week" | "month" | "season" | "year" | "span";
 
 export interface FoundTime {
-  /** Where the words are in the folded text. */
   start: number;
   end: number;
   unit: TimeUnit;
@@ -16,18 +15,13 @@ export interface FoundTime {
   named?: { unit: TimeUnit; days(year: number): Days | undefined } | undefined;
   /** Open on one side. */
   isOpen?: boolean | undefined;
-  /** 0 is Monday. */
   weekday?: number | undefined;
-  /**
-   * The word alone is ambiguous ("Friday", "summer"): a date only next to another one, or if the query has nothing
-   * else.
-   */
+  /** Ambiguous word ("Friday", "summer"): a date only beside another one or alone in the query. */
   lone?: boolean | undefined;
   /** A range: a "from" before it does not mean "since". */
   isRange?: boolean | undefined;
   /** A date that does not exist: the 31st of February. */
   isNoDay?: boolean | undefined;
-  /** Languages of the words; none for digits. */
   languages: readonly string[];
 }
 
@@ -36,7 +30,6 @@ export interface ReadingContext {
   dayFirst: boolean;
 }
 
-/** Everywhere that a pattern matches and `read` makes a time of it. */
 export function findAll(
   text: string,
   pattern: RegExp,
@@ -79,7 +72,6 @@ export function dayOf(read: TimeRead | undefined, month: number, day: number): T
   return isWritten ? { unit: "day", hasYear: true, days: () => undefined, isNoDay: true } : undefined;
 }
 
-/** The last such date in the past, the present one, or the next. */
 export function besideToday(
   unit: TimeUnit,
   today: number,
@@ -94,15 +86,11 @@ export function besideToday(
   return known(unit, step < 0 ? past : step > 0 ? coming : current);
 }
 
-/** A leap year is asked where none is named: the 29th of February is a day. */
 function exists({ hasYear, days, isNoDay }: TimeRead): boolean {
   return isNoDay === true || hasYear || days(2024) !== undefined;
 }
 
-/**
- * Keeps the longest of overlapping dates, the first of equal ones; equal dates of several languages are merged. In text
- * order.
- */
+/** Keeps the longest of overlapping dates, merging equal ones. In text order. */
 export function withoutOverlaps(found: readonly FoundTime[]): FoundTime[] {
   const kept: FoundTime[] = [];
   for (const time of found.toSorted((a, b) => b.end - b.start - (a.end - a.start))) {
@@ -127,12 +115,10 @@ export function withoutOverlaps(found: readonly FoundTime[]): FoundTime[] {
   return kept.sort((a, b) => a.start - b.start);
 }
 
-/** Marks an ambiguous date unless sure. */
 export function loneUnless(isSure: boolean, read: TimeRead | undefined): TimeRead | undefined {
   return read && (isSure ? read : { ...read, lone: true });
 }
 
-/** The months of a unit. */
 const monthsOf = { month: 1, quarter: 3, year: 12 } as const;
 
 export function unitBeside(unit: CountedUnit | undefined, step: number, today: number): TimeRead | undefined {

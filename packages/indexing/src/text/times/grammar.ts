@@ -4,13 +4,9 @@ import { languages } from "../languages/files.ts";
 import { type CountedUnit, countedUnits, type Doubt, type Language } from "./language.ts";
 import tables from "./patterns.json" with { type: "json" };
 
-/**
- * A letter or digit of folded text. A plain range, since Unicode classes compile slowly; Chinese characters are
- * excluded, as words need no spaces there.
- */
+/** A letter or digit of folded text. A plain range: Unicode classes compile slowly. */
 const edge = "[0-9a-z\\xb5-\\u1fff]";
 
-/** Words as one group, which matches nothing if there are none. */
 function oneOf(...words: readonly string[]): string {
   return `(?:${words.filter((word) => word !== "").join("|") || "(?!)"})`;
 }
@@ -21,10 +17,7 @@ export function indexOf(patterns: readonly string[], word: string): number {
 
 export type Groups = Readonly<Record<string, string | undefined>>;
 
-/**
- * A pattern with repeated group names, which Node 22 does not support: they get numbers, and `groupsOf` restores the
- * names.
- */
+/** A pattern with repeated group names, which Node 22 lacks; `groupsOf` restores them. */
 export function namedPattern(source: string, flags = ""): RegExp {
   const counts = new Map<string, number>();
   const numbered = source.replaceAll(/\(\?<([a-z]\w*)>/gi, (group: string, name: string) => {
@@ -46,15 +39,11 @@ export function groupsOf(match: RegExpExecArray | null): Groups | undefined {
   return groups;
 }
 
-/** A number of one to three figures. */
 const figure = "(?:(?<!\\d)\\d{1,2}(?!\\d)|[一二三四五六七八九十两]{1,3})";
 
 const parts: Readonly<Record<string, string>> = { ...tables.parts, edge, figure };
 
-/**
- * Fills a form: `${name}` is a part of the table or a field of the language, as one group that matches nothing without
- * such words.
- */
+/** Fills a form: `${name}` is a part of the table or a field of the language, as one group. */
 export function filled(form: string, language: object = {}): string {
   return form.replaceAll(/\$\{([\w.|]+)\}/g, (_, names: string) => {
     const part = parts[names];
@@ -63,7 +52,6 @@ export function filled(form: string, language: object = {}): string {
   });
 }
 
-/** The words of a field; of `true`, which allows a form, the empty pattern. */
 function wordsAt(language: object, name: string): string[] {
   let value: unknown = language;
   for (const key of name.split(".")) value = (value as Readonly<Record<string, unknown>> | undefined)?.[key];
@@ -73,7 +61,6 @@ function wordsAt(language: object, name: string): string[] {
   return Object.entries(value).map(([key, word]) => (typeof word === "string" ? word : key));
 }
 
-/** The patterns of a table, with what they name in a language, and what each is of. */
 export function patternsOf(
   table: "figures" | "names" | "phrases" | "chinese" | "beforeYear",
   flags: string,
@@ -84,7 +71,6 @@ export function patternsOf(
 
 const digits = "零一二三四五六七八九";
 
-/** 12, 十二, 二十一, 二〇二四; undefined for what is no number. */
 export function chineseNumber(word = ""): number | undefined {
   if (/^\d+$/.test(word)) return Number(word);
   const plain = word.replaceAll("〇", "零").replaceAll("两", "二");
@@ -105,10 +91,7 @@ export interface FoldedText {
   offsets: readonly number[];
 }
 
-/**
- * Apostrophes and dashes, and of the traditional characters those that words for dates, and for asking about them,
- * have.
- */
+/** Apostrophes, dashes, and traditional characters of date words. */
 const replaced = new Map(Object.entries(tables.folded));
 
 export function foldText(written: string): FoldedText {
@@ -159,7 +142,6 @@ export class Grammar {
   readonly name: string;
   /** Undefined for Chinese, whose times are read by rules of its own. */
   readonly dates: Language | undefined;
-  /** The patterns of phrases, and the names of their readers. */
   readonly phrases: () => ReturnType<typeof patternsOf>;
   readonly #around: Readonly<Partial<Record<Around, string>>>;
   readonly #made = new Map<Around, RegExp>();
@@ -172,14 +154,12 @@ export class Grammar {
     this.#around = around;
   }
 
-  /** Matches nothing where the language has no such words. */
   pattern(kind: Around): RegExp {
     const made = this.#made.get(kind) ?? namedPattern(filled(this.#around[kind] ?? "(?!)", this.#words()));
     this.#made.set(kind, made);
     return made;
   }
 
-  /** Which of the ordinals a word is, 1 for the first; 0 for the last. */
   ordinalOf(word = ""): number {
     return /^\d/.test(word) ? Number.parseInt(word, 10) : indexOf(this.dates?.ordinals ?? [], word) + 1;
   }
@@ -206,7 +186,6 @@ const dated: readonly Grammar[] = [en, ...Object.values(others)].flatMap(({ name
   dates === undefined ? [] : new Grammar(name, tables.around, dates),
 );
 
-/** The grammars of all languages, for what is found in figures. */
 export const grammars: readonly Grammar[] = [...dated, new Grammar("chinese", zh.chineseDates.around)];
 
 /** The names of each month in all of these languages, January first. */
@@ -219,12 +198,10 @@ export function mayNameTime(text: string): boolean {
   return /[\d〇\u4e00-\u9fff]/.test(text) || dated.some((grammar) => grammar.pattern("hint").test(text));
 }
 
-/** The grammars of those languages of which a text holds a word for a time. */
 export function grammarsFor(text: string): Grammar[] {
   return dated.filter((grammar) => grammar.pattern("hint").test(text));
 }
 
-/** What words of a language that look like a time may be instead. */
 export function doubtsOf(language: string): readonly Doubt[] {
   return dated.find(({ name }) => name === language)?.dates?.doubts ?? [];
 }

@@ -64,7 +64,6 @@ const figureReaders: Readonly<Record<string, Reader<ReadingContext>>> = {
     return wanted && year !== undefined ? dayOf(undefined, wanted.month, wanted.day) : undefined;
   },
 
-  /** The last such day up to now. */
   dayOfMonth({ d }, { today }) {
     const days = Array.from({ length: 62 }, (_, back) => today - back);
     const day = days.find((each) => isoDate(each).endsWith(`-${d?.padStart(2, "0")}`));
@@ -97,7 +96,6 @@ export function phraseTimes(text: string, context: ReadingContext): FoundTime[] 
 interface PhraseReading extends ReadingContext {
   grammar: Grammar;
   dates: Language;
-  /** The text before the words. */
   before: string;
 }
 
@@ -189,7 +187,6 @@ function monthNumber({ months }: Language, word = ""): number {
   return indexOf(months, word) + 1;
 }
 
-/** 0 is "a few". */
 function countOf(grammar: Grammar, { few }: Language, word = ""): number | undefined {
   return indexOf([few], word) === 0 ? 0 : grammar.numberOf(word);
 }
@@ -197,7 +194,6 @@ function countOf(grammar: Grammar, { few }: Language, word = ""): number | undef
 interface Named {
   unit: FoundTime["unit"];
   days(year: number): Days | undefined;
-  /** Whether the word alone is nothing else. */
   isSure: boolean;
 }
 
@@ -212,7 +208,6 @@ function nameOf({ months, loneMonths, seasons, holidays }: Language, word: strin
   return { unit: isOneDay(holiday) ? "day" : "span", days: (year) => holidayDays(holiday, year), isSure: false };
 }
 
-/** The first key whose words a word is one of. */
 function keyOf<Key extends string>(patterns: Readonly<Partial<Record<Key, string>>>, word: string): Key | undefined {
   return (Object.keys(patterns) as Key[]).find((key) => indexOf([patterns[key] ?? ""], word) === 0);
 }

@@ -15,7 +15,6 @@ export interface Period extends Days {
   text: string;
   start: number;
   end: number;
-  /** 0 for the likeliest meaning; a day without a year has one rank per year. */
   rank: number;
   /** What it is measured from, where that is named and not the time itself: "March" in "since March". */
   near: (Days & { unit: TimeUnit }) | undefined;
@@ -42,14 +41,9 @@ export interface TimeReading {
   dayFirst?: boolean | undefined;
 }
 
-/** Longer text is not searched for dates. */
 const maxLength = 2000;
 
-/**
- * Finds days, weeks, months, seasons and years in a query, in digits, English, German, French, Spanish, Portuguese,
- * Italian, Dutch, Russian and Chinese. A range open to the past begins with the year 1000, one open to the future ends
- * today.
- */
+/** Finds days, weeks, months, seasons and years in a query, in digits and nine languages. */
 export function readTimes(query: string, { now, days = [], dayFirst = true }: TimeReading): QueryTimes {
   const folded = foldText(query.slice(0, maxLength));
   const { text, offsets } = folded;
@@ -91,7 +85,6 @@ function isSaidOfDay(text: string, { weekday, languages, end }: FoundTime): bool
   return weekday !== undefined && languages.includes("english") && !/^(?!'s)[^]*[\p{L}\p{N}]/u.test(text.slice(end));
 }
 
-/** Extends a date by its prepositions and possessive. */
 function withServing(text: string, time: FoundTime): { start: number; end: number } {
   const starts = languagesOf(time, grammars).map(
     (each) => startOf(text, time.start, each.pattern("serving")) ?? time.start,
@@ -114,7 +107,6 @@ function textWithout(text: string, places: readonly { start: number; end: number
 /** What a Chinese question holds that asks for nothing but a time. */
 const chineseFillers = namedPattern(zh.chineseDates.fillers, "g");
 
-/** Whether the rest of a query asks for nothing. */
 function isNothing(rest: string): boolean {
   const text = foldText(rest)
     .text.replaceAll(chineseFillers, " ")
@@ -130,14 +122,10 @@ function isNothing(rest: string): boolean {
   });
 }
 
-/** Events are usually recorded on the day or later. */
 const daysBefore = 3;
 const daysAfter = 7;
 
-/**
- * Candidate years of a date without one, best first: past years with a note of that date, latest first; else with a
- * note near it; else the latest.
- */
+/** Candidate years of a date without one: years with such a note first, latest first. */
 function yearsInWorkspace(time: FoundTime, today: number, noteDays: readonly number[]): number[] {
   const named = (time.named ?? time).days;
   const years = upToNow(named, today, Math.min(yearOf(today), yearOf(noteDays[0] ?? today)));
@@ -152,7 +140,6 @@ function yearsInWorkspace(time: FoundTime, today: number, noteDays: readonly num
   ];
   for (const widen of wider) {
     const noted = years.filter((year) => holdsAny(noteDays, widen(spanOf(year))));
-    // Open ranges have one year.
     if (noted.length > 0) return time.named ? noted.slice(0, 1) : noted;
   }
   return years.slice(0, 1);
@@ -189,7 +176,6 @@ function isDoubtful(time: FoundTime, text: string, written: string): boolean {
   const before = text.slice(Math.max(0, time.start - 40), time.start);
   const after = text.slice(time.end, time.end + 40);
   const [language] = time.languages;
-  // What is counted with figures other than years, and what is numbered.
   if (language === undefined)
     return regExp(numbered).test(before) || (/^\d{4}$/.test(words) && regExp(measured).test(after));
   const parts = { words, before, after, text, written };

@@ -2,40 +2,24 @@ import type { Days } from "./calendar.ts";
 import type { TimeUnit } from "./found-time.ts";
 import type { Period } from "./read-times.ts";
 
-/** What of a period matters for how well a note fits it. */
 export type MatchedPeriod = Pick<Period, "from" | "to" | "unit" | "rank" | "near" | "isOpen" | "text">;
 
-/** How far around a period notes may be about it. */
 const reachOfDays = 7;
 const reachOfMonths = 14;
 /** What a year that is less likely meant is worth, beside the one before it in rank. */
 const laterRank = 0.9;
 
-/** All that is before a time is worth less than what is about it: it may be anything. */
 const openShare = 0.5;
 
-/** What a note of the very day that is asked for is worth. */
 const dayWeight = 1.2;
-/** What a note within a longer time is worth. */
 const periodWeight = 0.8;
-/** What a note is worth that is only about then, or of the year, as many notes are. */
 const nearWeight = 0.4;
-/** A note that fits so well is of the time, and not only about then. */
 const ofTheTime = 0.85;
 
-/** How a note's day, or the days that it is of, fit the periods of a query. */
 export interface TimeMatch {
-  /**
-   * How well they fit, 0 to 1: 1 inside a period; up to 0.6 in the days after it, since things are written down after
-   * they happen, falling to nothing within 7 days of a day or week and 14 of what is longer; 0.2 in as many days before
-   * it. A note of more days than the period fits by its share, over a half. What happened two weeks before a day is in
-   * notes of that day too.
-   */
+  /** Fit, 0 to 1: 1 inside a period, up to 0.6 in the days after it, 0.2 before it. */
   match: number;
-  /**
-   * The same, times 1.2 for what is of a day, 0.8 for what is of a longer time, and 0.4 for what is about then or of a
-   * year.
-   */
+  /** The same, times 1.2 for a day, 0.8 for a longer time, 0.4 for a year or an approximate match. */
   weight: number;
 }
 
@@ -68,7 +52,6 @@ function fit(note: Days, { from, to, unit }: Days & { unit: TimeUnit }): number 
   return from - note.to <= reach ? 0.2 : 0;
 }
 
-/** The part of a note's days that is in a span. */
 function sharedPart(note: Days, { from, to }: Days): number {
   const shared = Math.min(note.to, to) - Math.max(note.from, from) + 1;
   return shared > 0 ? shared / (note.to - note.from + 1) : 0;

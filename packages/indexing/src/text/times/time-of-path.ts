@@ -6,7 +6,6 @@ import type { TimeUnit } from "./found-time.ts";
 /** Goes up when names or the dates of front matter are read otherwise: notes are indexed with the day in theirs. */
 export const pathTimesVersion = 2;
 
-/** The days that a note is of, as its name says. */
 export interface NotedTime extends Days {
   unit: Extract<TimeUnit, "day" | "week" | "month" | "season" | "year">;
 }
